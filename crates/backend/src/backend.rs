@@ -1,0 +1,65 @@
+//! The trait every backend implements.
+
+use std::fmt::Debug;
+
+use girih_formats::{DType, FormatKind};
+use girih_planner::Plan;
+
+use crate::{BackendError, DenseView, DenseViewMut, Unsupported};
+
+/// What a backend can do on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Formats it multiplies directly.
+    pub formats: Vec<FormatKind>,
+    /// Value types of A and B it takes.
+    pub dtypes: Vec<DType>,
+    /// What it runs on, for people: instruction set, threads, device.
+    pub device: String,
+}
+
+/// Something that multiplies plans: `C = α·A·B + β·C`.
+///
+/// Object-safe, so that the best backend can be chosen at run time; see [`select`](crate::select).
+/// Implementations may live outside this workspace and must pass the conformance suite of
+/// `girih-testkit`.
+pub trait SpmmBackend: Debug + Send + Sync {
+    /// The name, as used on the command line.
+    fn name(&self) -> &str;
+
+    /// What this backend can do on this machine.
+    ///
+    /// # Errors
+    /// [`BackendError::Unavailable`] if it can't run here at all, saying what is missing.
+    fn capabilities(&self) -> Result<Capabilities, BackendError>;
+
+    /// Whether this backend can run `plan`.
+    ///
+    /// # Errors
+    /// The reason, if it can't.
+    fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
+
+    /// Uploads, compiles, packs and allocates whatever executing `plan` needs: once.
+    ///
+    /// # Errors
+    /// If the backend is not available or can't run the plan.
+    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError>;
+}
+
+/// A plan made ready on a backend, to be executed as often as wanted.
+pub trait PreparedSpmm: Debug + Send + Sync {
+    /// Computes `C = α·A·B + β·C`.
+    ///
+    /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides.
+    /// With `β = 0`, C is written without being read. Nothing is allocated or compiled.
+    ///
+    /// # Errors
+    /// If a shape or a value type does not fit; C is then unchanged.
+    fn execute(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError>;
+}

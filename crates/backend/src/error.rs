@@ -1,0 +1,55 @@
+//! Why a backend can't, or didn't.
+
+use girih_formats::DType;
+use thiserror::Error;
+
+/// Why a backend can't run a plan: one sentence for the person who asked.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{backend} can't run this plan: {reason}")]
+pub struct Unsupported {
+    /// The backend's name.
+    pub backend: String,
+    /// What it lacks.
+    pub reason: String,
+}
+
+/// A product that was not computed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// The backend can't run the plan.
+    #[error(transparent)]
+    Unsupported(#[from] Unsupported),
+    /// The backend can't run at all on this machine.
+    #[error("{backend} is not available: {reason}")]
+    Unavailable {
+        /// The backend's name.
+        backend: String,
+        /// What is missing, and where it was looked for.
+        reason: String,
+    },
+    /// An operand's shape does not fit the plan.
+    #[error("{operand} is {found_rows}×{found_cols} where the product needs {rows}×{cols}")]
+    Shape {
+        /// `B` or `C`.
+        operand: &'static str,
+        /// Its rows.
+        found_rows: usize,
+        /// Its columns.
+        found_cols: usize,
+        /// The rows it must have.
+        rows: usize,
+        /// The columns it must have.
+        cols: usize,
+    },
+    /// An operand's value type does not fit the plan.
+    #[error("{operand} is {found} where the plan needs {expected}")]
+    DType {
+        /// `B` or `C`.
+        operand: &'static str,
+        /// Its value type.
+        found: DType,
+        /// The value type it must have.
+        expected: DType,
+    },
+}

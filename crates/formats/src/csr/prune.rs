@@ -1,0 +1,1 @@
+//! Dropping entries: explicit zeros, and all but the two largest of four.

@@ -1,0 +1,1 @@
+//! Aᵀ as CSR, which is A as CSC.

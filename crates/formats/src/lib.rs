@@ -1,0 +1,51 @@
+//! Sparse formats for SpMM and everything that turns one into another.
+//!
+//! A matrix enters as a [`Csr`] — from triplets ([`Coo`]), a file ([`io`]) or another crate's type
+//! ([`interop`]) — and is laid out in one of the five tilings of [`tilings`]. Every tiling can say
+//! what it would cost before it is built ([`stats`]), is built in parallel with the same bytes on
+//! any number of threads ([`convert`]), and gives back exactly the stored nonzeros.
+//!
+//! | type | unit of work | indices into B | from |
+//! |---|---|---|---|
+//! | [`Csr`] | one nonzero | per nonzero | classic |
+//! | [`Bcsr`] | `block_rows × block_cols` dense block | per block, direct | AsyncSparse §II-C |
+//! | [`Wcsr`] | packed column of a row window | per packed column, gathered | AsyncSparse §II-C |
+//! | [`BlockedEll`] | square dense block, uniform row width | per block, direct | cuSPARSE |
+//! | [`BMat`] | 16×8 bitmask tile with its values | per tile column, gathered | Voltrix §3.1.1 |
+//! | [`TwoFour`] | 2 of every 4 columns of a row | direct | 2:4 sparse tensor cores |
+//!
+//! Types are validated once, in their `try_new`; after that every function and kernel trusts them.
+
+#![forbid(unsafe_code)]
+
+mod buffer;
+pub mod convert;
+mod csr;
+mod error;
+pub mod interop;
+pub mod io;
+mod layout;
+mod pattern;
+mod scalar;
+pub mod stats;
+pub mod tilings;
+
+#[cfg(feature = "generate")]
+pub mod generate;
+
+pub use buffer::Buffer;
+pub use csr::{Coo, Csr, Duplicates};
+pub use error::FormatError;
+pub use layout::{PAD_ROW, RowLayout};
+pub use pattern::CsrPattern;
+pub use scalar::{Accumulator, DType, Scalar};
+pub use tilings::{
+    AnyTiling, BMat, Bcsr, BlockedEll, FormatKind, FormatSpec, RowCsr, Tiling, TwoFour, Wcsr,
+};
+
+/// Marks a padded column slot. No kernel reads a row of B for it, so `0 · NaN` cannot leak.
+pub const PAD_COL: u32 = u32::MAX;
+
+/// The largest number of rows or columns a matrix may have. Indices are `u32` and the largest
+/// `u32` marks padding.
+pub const MAX_DIM: usize = u32::MAX as usize;

@@ -1,0 +1,76 @@
+//! A borrowed sparsity pattern: CSR without its values.
+
+use std::ops::Range;
+
+/// The pattern of a [`Csr`](crate::Csr), borrowed.
+///
+/// Statistics, orderings and the planner work on patterns, so their code exists once for all value
+/// types. Obtained from a validated matrix only: rows are sorted, without duplicates, in range.
+#[derive(Clone, Copy, Debug)]
+pub struct CsrPattern<'a> {
+    nrows: usize,
+    ncols: usize,
+    row_ptr: &'a [u64],
+    col_idx: &'a [u32],
+}
+
+impl<'a> CsrPattern<'a> {
+    pub(crate) fn new_unchecked(
+        nrows: usize,
+        ncols: usize,
+        row_ptr: &'a [u64],
+        col_idx: &'a [u32],
+    ) -> Self {
+        Self { nrows, ncols, row_ptr, col_idx }
+    }
+
+    /// Number of rows (m).
+    #[must_use]
+    pub fn nrows(&self) -> usize {
+        self.nrows
+    }
+
+    /// Number of columns (k).
+    #[must_use]
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// Number of stored entries, explicit zeros included.
+    #[must_use]
+    pub fn nnz(&self) -> usize {
+        self.col_idx.len()
+    }
+
+    /// Offsets of the rows in [`col_idx`](Self::col_idx), `nrows + 1` of them.
+    #[must_use]
+    pub fn row_ptr(&self) -> &'a [u64] {
+        self.row_ptr
+    }
+
+    /// Column of every entry, row by row, increasing within a row.
+    #[must_use]
+    pub fn col_idx(&self) -> &'a [u32] {
+        self.col_idx
+    }
+
+    /// Positions of row `i`'s entries.
+    ///
+    /// # Panics
+    /// If `i >= nrows`.
+    #[inline]
+    #[must_use]
+    pub fn row_range(&self, i: usize) -> Range<usize> {
+        self.row_ptr[i] as usize..self.row_ptr[i + 1] as usize
+    }
+
+    /// Columns of row `i`.
+    ///
+    /// # Panics
+    /// If `i >= nrows`.
+    #[inline]
+    #[must_use]
+    pub fn row(&self, i: usize) -> &'a [u32] {
+        &self.col_idx[self.row_range(i)]
+    }
+}

@@ -1,0 +1,50 @@
+//! CSR whose rows stand in the order of a layout.
+
+use crate::csr::check_len;
+use crate::{Csr, FormatError, RowLayout, Scalar};
+
+/// CSR in the row order of a [`RowLayout`]: row `s` of the inner matrix is the original row in slot
+/// `s`, and an empty slot is an empty row.
+///
+/// With the natural layout and one row per window this is the plain matrix, shared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowCsr<T: Scalar> {
+    layout: RowLayout,
+    csr: Csr<T>,
+}
+
+impl<T: Scalar> RowCsr<T> {
+    /// Joins a layout with the matrix whose rows already stand in its slots.
+    ///
+    /// # Errors
+    /// If the matrix does not have one row per slot, or a row in an empty slot has entries.
+    pub fn try_new(layout: RowLayout, csr: Csr<T>) -> Result<Self, FormatError> {
+        check_len("slot rows", csr.nrows(), layout.n_slots())?;
+        for slot in 0..if layout.is_natural() { 0 } else { csr.nrows() } {
+            if layout.row(slot).is_none() && !csr.row_range(slot).is_empty() {
+                return Err(FormatError::Inconsistent {
+                    what: "slot rows",
+                    position: slot,
+                    reason: "an empty slot has entries",
+                });
+            }
+        }
+        Ok(Self { layout, csr })
+    }
+
+    /// Which original row stands in which row of [`csr`](Self::csr).
+    #[must_use]
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// The matrix, one row per slot.
+    #[must_use]
+    pub fn csr(&self) -> &Csr<T> {
+        &self.csr
+    }
+
+    pub(crate) fn csr_mut(&mut self) -> &mut Csr<T> {
+        &mut self.csr
+    }
+}

@@ -1,0 +1,228 @@
+//! Formats by name and size, and the checks the tilings share.
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::csr::{check_index_list, first_error};
+use crate::{FormatError, MAX_DIM, PAD_COL};
+
+/// A format, without its sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum FormatKind {
+    /// Compressed sparse rows.
+    Csr,
+    /// Block compressed sparse rows.
+    Bcsr,
+    /// Window compressed sparse rows.
+    Wcsr,
+    /// Blocked ELLPACK.
+    BlockedEll,
+    /// Bitmask tiles.
+    BMat,
+    /// 2:4 structured sparsity.
+    TwoFour,
+}
+
+impl FormatKind {
+    /// Every format.
+    pub const ALL: [Self; 6] =
+        [Self::Csr, Self::Bcsr, Self::Wcsr, Self::BlockedEll, Self::BMat, Self::TwoFour];
+
+    /// The name used by the command line and in plan files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Bcsr => "bcsr",
+            Self::Wcsr => "wcsr",
+            Self::BlockedEll => "blocked-ell",
+            Self::BMat => "bmat",
+            Self::TwoFour => "two-four",
+        }
+    }
+}
+
+impl Display for FormatKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for FormatKind {
+    type Err = FormatError;
+
+    fn from_str(s: &str) -> Result<Self, FormatError> {
+        Self::ALL.into_iter().find(|k| k.name() == s).ok_or_else(|| FormatError::UnknownName {
+            what: "format",
+            found: s.to_owned(),
+            expected: "csr, bcsr, wcsr, blocked-ell, bmat or two-four",
+        })
+    }
+}
+
+/// A format with its sizes: what to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum FormatSpec {
+    /// CSR, one row per window.
+    Csr,
+    /// BCSR.
+    Bcsr {
+        /// Rows of a block.
+        block_rows: usize,
+        /// Columns of a block.
+        block_cols: usize,
+    },
+    /// WCSR.
+    Wcsr {
+        /// Rows of a window.
+        window_rows: usize,
+        /// What a window's packed columns are padded to a multiple of.
+        pad_cols: usize,
+    },
+    /// Blocked ELLPACK.
+    BlockedEll {
+        /// Rows and columns of a block.
+        block_size: usize,
+    },
+    /// BMat: 16-row windows, 16×8 tiles.
+    BMat {
+        /// Store the pattern only; every entry stands for 1.
+        pattern_only: bool,
+    },
+    /// 2:4.
+    TwoFour,
+}
+
+impl FormatSpec {
+    /// The format.
+    #[must_use]
+    pub const fn kind(self) -> FormatKind {
+        match self {
+            Self::Csr => FormatKind::Csr,
+            Self::Bcsr { .. } => FormatKind::Bcsr,
+            Self::Wcsr { .. } => FormatKind::Wcsr,
+            Self::BlockedEll { .. } => FormatKind::BlockedEll,
+            Self::BMat { .. } => FormatKind::BMat,
+            Self::TwoFour => FormatKind::TwoFour,
+        }
+    }
+
+    /// Rows of a window of this format: the `window_rows` of the layout it is built with.
+    #[must_use]
+    pub const fn window_rows(self) -> usize {
+        match self {
+            Self::Csr | Self::TwoFour => 1,
+            Self::Bcsr { block_rows, .. } => block_rows,
+            Self::Wcsr { window_rows, .. } => window_rows,
+            Self::BlockedEll { block_size } => block_size,
+            Self::BMat { .. } => 16,
+        }
+    }
+}
+
+impl Display for FormatSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Bcsr { block_rows, block_cols } => write!(f, "bcsr {block_rows}x{block_cols}"),
+            Self::Wcsr { window_rows, pad_cols } => write!(f, "wcsr {window_rows}/{pad_cols}"),
+            Self::BlockedEll { block_size } => write!(f, "blocked-ell {block_size}x{block_size}"),
+            Self::BMat { pattern_only: true } => write!(f, "bmat (pattern)"),
+            Self::Csr | Self::BMat { .. } | Self::TwoFour => Display::fmt(&self.kind(), f),
+        }
+    }
+}
+
+/// Checks a block or padding size.
+pub(crate) fn check_size(what: &'static str, found: usize) -> Result<(), FormatError> {
+    if (1..=MAX_DIM).contains(&found) {
+        return Ok(());
+    }
+    Err(FormatError::Parameter { what, found, expected: "it must be at least 1 and below 2³²" })
+}
+
+/// The product of `factors`, refused if it does not fit an address space.
+pub(crate) fn checked_elements(factors: &[usize]) -> Result<usize, FormatError> {
+    let product = factors.iter().fold(1u128, |p, &f| p.saturating_mul(f as u128));
+    if product <= (isize::MAX / 8) as u128 {
+        return Ok(product as usize);
+    }
+    Err(FormatError::TooManyElements { found: product })
+}
+
+/// Checks that `nnz` entries fit the stored elements.
+pub(crate) fn check_nnz(nnz: usize, elements: usize) -> Result<(), FormatError> {
+    if nnz <= elements {
+        return Ok(());
+    }
+    Err(FormatError::Mismatch { what: "nnz", found: nnz as u64, expected: elements as u64 })
+}
+
+/// `nnz / elements`, and 1 where nothing is stored.
+pub(crate) fn fill_ratio(nnz: usize, elements: usize) -> f64 {
+    if elements == 0 { 1.0 } else { nnz as f64 / elements as f64 }
+}
+
+/// Checks windows of packed columns: each a multiple of `pad` long and a valid padded list.
+pub(crate) fn check_padded_lists(
+    ptr_name: &'static str,
+    what: &'static str,
+    ptr: &[u64],
+    idx: &[u32],
+    pad: usize,
+    limit: usize,
+) -> Result<(), FormatError> {
+    first_error(ptr.par_windows(2).enumerate(), |(w, bounds)| {
+        let (start, end) = (bounds[0] as usize, bounds[1] as usize);
+        if (end - start) % pad != 0 {
+            return Err(FormatError::Offsets {
+                what: ptr_name,
+                position: w + 1,
+                found: end as u64,
+                reason: "not a whole number of padded groups after the one before",
+            });
+        }
+        check_padded_list(what, w, start, &idx[start..end], limit)
+    })
+}
+
+/// Checks one list of indices: strictly increasing, in range, then nothing but padding.
+pub(crate) fn check_padded_list(
+    what: &'static str,
+    row: usize,
+    start: usize,
+    list: &[u32],
+    limit: usize,
+) -> Result<(), FormatError> {
+    let used = list.iter().position(|&c| c == PAD_COL).unwrap_or(list.len());
+    if let Some(i) = list[used..].iter().position(|&c| c != PAD_COL) {
+        return Err(FormatError::Inconsistent {
+            what,
+            position: start + used + i,
+            reason: "an index follows padding",
+        });
+    }
+    check_index_list(what, row, start, &list[..used], limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for kind in FormatKind::ALL {
+            assert_eq!(kind.name().parse::<FormatKind>().unwrap(), kind);
+        }
+        let error = "coo".parse::<FormatKind>().unwrap_err().to_string();
+        assert!(error.contains("coo") && error.contains("blocked-ell"), "{error}");
+    }
+
+    #[test]
+    fn sizes_that_overflow_are_refused() {
+        assert_eq!(checked_elements(&[3, 4]), Ok(12));
+        assert!(checked_elements(&[usize::MAX, usize::MAX, usize::MAX]).is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! 2:4 structured sparsity.
+
+use rayon::prelude::*;
+
+use crate::csr::{check_dims, check_len, first_error};
+use crate::tilings::spec;
+use crate::{Buffer, FormatError, RowLayout, Scalar};
+
+/// 2:4 structured sparsity: of every four consecutive columns a row stores two.
+///
+/// `values` is row-major, one row per slot, two values per group of four columns: `m × k/2` with k
+/// rounded up to a multiple of 4. `metadata` holds each group's two 2-bit column positions as a
+/// nibble — the first in the low bits, strictly below the second — four groups to a `u16`, rows
+/// padded to whole words with the nibble `0b0100` (positions 0 and 1).
+///
+/// A group with fewer than two entries fills up with zeros at the lowest free positions, so single
+/// entries at any position survive. A position may lie beyond `ncols` in the last group; its value
+/// is zero and no kernel reads B for it. Zeros in a stored slot count as stored, as in
+/// [`Bcsr`](crate::Bcsr).
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoFour<T: Scalar> {
+    layout: RowLayout,
+    ncols: usize,
+    nnz: usize,
+    values: Buffer<T>,
+    metadata: Buffer<u16>,
+}
+
+impl<T: Scalar> TwoFour<T> {
+    /// The nibble of a group whose stored positions are 0 and 1: also that of an empty group.
+    pub const EMPTY_GROUP: u16 = 0b0100;
+
+    /// Groups of four columns in a row.
+    #[must_use]
+    pub const fn groups_of(ncols: usize) -> usize {
+        ncols.div_ceil(4)
+    }
+
+    /// Metadata words of a row.
+    #[must_use]
+    pub const fn words_of(ncols: usize) -> usize {
+        Self::groups_of(ncols).div_ceil(4)
+    }
+
+    /// Takes ownership of 2:4 arrays and validates them: O(slots · k).
+    ///
+    /// # Errors
+    /// If an array has the wrong length, a group's positions are not strictly increasing, or a
+    /// position beyond `ncols` has a value.
+    pub fn try_new(
+        layout: RowLayout,
+        ncols: usize,
+        nnz: usize,
+        values: impl Into<Buffer<T>>,
+        metadata: impl Into<Buffer<u16>>,
+    ) -> Result<Self, FormatError> {
+        let (values, metadata) = (values.into(), metadata.into());
+        check_dims(layout.nrows(), ncols)?;
+        let (groups, words) = (Self::groups_of(ncols), Self::words_of(ncols));
+        let elements = spec::checked_elements(&[layout.n_slots(), groups, 2])?;
+        check_len("values", values.len(), elements)?;
+        let expected = spec::checked_elements(&[layout.n_slots(), words])?;
+        check_len("metadata", metadata.len(), expected)?;
+        spec::check_nnz(nnz, elements)?;
+        let this = Self { layout, ncols, nnz, values, metadata };
+        if groups > 0 {
+            first_error((0..this.layout.n_slots()).into_par_iter(), |slot| this.check_row(slot))?;
+        }
+        Ok(this)
+    }
+
+    fn check_row(&self, slot: usize) -> Result<(), FormatError> {
+        let words = Self::words_of(self.ncols);
+        let inconsistent = |group: usize, reason| FormatError::Inconsistent {
+            what: "metadata",
+            position: slot * words + group / 4,
+            reason,
+        };
+        for group in 0..words * 4 {
+            let [first, second] = self.positions(slot, group);
+            if first >= second {
+                return Err(inconsistent(group, "a group's positions are not increasing"));
+            }
+        }
+        let last = Self::groups_of(self.ncols) - 1;
+        for (i, position) in self.positions(slot, last).into_iter().enumerate() {
+            let value = self.values[slot * self.row_stride() + 2 * last + i];
+            if 4 * last + position >= self.ncols && !value.is_zero() {
+                return Err(inconsistent(last, "a position beyond the last column has a value"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The two stored positions (0–3) of a group.
+    #[inline]
+    #[must_use]
+    pub fn positions(&self, slot: usize, group: usize) -> [usize; 2] {
+        let word = self.metadata[slot * Self::words_of(self.ncols) + group / 4];
+        let nibble = (word >> (4 * (group % 4))) as usize;
+        [nibble & 3, nibble >> 2 & 3]
+    }
+
+    /// Which original row stands in which slot.
+    #[must_use]
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// Number of rows (m).
+    #[must_use]
+    pub fn nrows(&self) -> usize {
+        self.layout.nrows()
+    }
+
+    /// Number of columns (k).
+    #[must_use]
+    pub fn ncols(&self) -> usize {
+        self.ncols
+    }
+
+    /// Entries the groups were filled from.
+    #[must_use]
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// Values stored per row: two per group.
+    #[must_use]
+    pub fn row_stride(&self) -> usize {
+        2 * Self::groups_of(self.ncols)
+    }
+
+    /// The values, row-major, [`row_stride`](Self::row_stride) per slot.
+    #[must_use]
+    pub fn values(&self) -> &Buffer<T> {
+        &self.values
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut Buffer<T> {
+        &mut self.values
+    }
+
+    /// The positions, four groups to a word.
+    #[must_use]
+    pub fn metadata(&self) -> &Buffer<u16> {
+        &self.metadata
+    }
+
+    /// The share of stored values that are entries. 1 for a matrix without columns or rows.
+    #[must_use]
+    pub fn fill_ratio(&self) -> f64 {
+        spec::fill_ratio(self.nnz, self.values.len())
+    }
+}
