@@ -105,6 +105,14 @@ pub enum FormatError {
         /// The range it must lie in.
         expected: &'static str,
     },
+    /// A fraction is out of its range.
+    #[error("{what} is {found}; it must lie in 0..=1")]
+    Fraction {
+        /// Which parameter.
+        what: &'static str,
+        /// Its value, as text.
+        found: String,
+    },
     /// A row has three or four nonzeros in a group of four columns.
     #[error("row {row} has {found} nonzeros in columns {col}..{end}, and 2:4 holds two; prune to 2:4 first", end = col + 4)]
     NotTwoFour {

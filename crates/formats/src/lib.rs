@@ -26,6 +26,7 @@ pub mod interop;
 pub mod io;
 mod layout;
 mod pattern;
+pub mod rng;
 mod scalar;
 pub mod stats;
 pub mod tilings;
