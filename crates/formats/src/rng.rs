@@ -1,6 +1,6 @@
 //! A small seeded generator whose streams can be opened anywhere.
 
-/// SplitMix64 (Steele, Lea & Flood 2014), opened by seed and stream number.
+/// `SplitMix64` (Steele, Lea & Flood 2014), opened by seed and stream number.
 ///
 /// A parallel loop opens one stream per item — `SplitMix64::new(seed, i)` — so that what it draws
 /// depends on the seed and the item alone, never on the thread. Only integer operations and exactly
@@ -63,7 +63,7 @@ impl SplitMix64 {
     }
 }
 
-/// Stafford's variant 13 of the MurmurHash3 finalizer, a bijection.
+/// Stafford's variant 13 of the `MurmurHash3` finalizer, a bijection.
 #[inline]
 fn mix(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -9,7 +9,7 @@ use crate::{Csr, FormatError, Scalar};
 /// `per_row` entries in every row, at uniformly random distinct columns.
 ///
 /// Stands for hashed features, sampled neighbourhoods and Erdős–Rényi graphs: no locality, nothing
-/// for a tile or a cache to hold on to. O(nnz · log per_row).
+/// for a tile or a cache to hold on to. O(nnz · log `per_row`).
 ///
 /// # Errors
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `per_row` above `ncols`.

@@ -44,7 +44,7 @@ pub fn power_law_rows<T: Scalar>(
 /// [`uniform`](super::uniform) with `per_row` entries, except that row `row` is full.
 ///
 /// Stands for a linear program's budget constraint, a supply net, a normalisation row: one row that
-/// holds a share of all work that no window shares. O(nnz · log per_row).
+/// holds a share of all work that no window shares. O(nnz · log `per_row`).
 ///
 /// # Errors
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `per_row` above `ncols`, or `row` is not a
@@ -70,7 +70,7 @@ pub fn dense_row<T: Scalar>(
 
 /// `per_row` uniform entries in every row, and one more in column `col` of every row.
 ///
-/// Stands for an intercept or a hub: one row of B that every window needs. O(nnz · log per_row).
+/// Stands for an intercept or a hub: one row of B that every window needs. O(nnz · log `per_row`).
 ///
 /// # Errors
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `per_row` is not below `ncols`, or `col` is
@@ -109,7 +109,7 @@ pub fn dense_col<T: Scalar>(
 ///
 /// A row is empty with probability `empty`, and the last `empty`/2 of the rows are empty for
 /// certain, so that windows at the end are too. Stands for isolated vertices and unused tokens.
-/// O(nrows + nnz · log per_row).
+/// O(nrows + nnz · log `per_row`).
 ///
 /// # Errors
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `per_row` above `ncols`, or `empty` outside
