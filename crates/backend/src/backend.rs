@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 
-use crate::{BackendError, DenseView, DenseViewMut, Unsupported};
+use crate::{BackendError, DenseView, DenseViewMut, Rounding, Unsupported};
 
 /// What a backend can do on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,14 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// The reason, if it can't.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
 
+    /// How this backend rounds while it multiplies `plan`: what its results are verified against.
+    ///
+    /// The default is what a backend without reduced precision does: inputs taken as they are, sums
+    /// in the accumulation type.
+    fn rounding(&self, plan: &Plan) -> Rounding {
+        Rounding::exact_inputs(plan.tiling().dtype())
+    }
+
     /// Uploads, compiles, packs and allocates whatever executing `plan` needs: once.
     ///
     /// # Errors
@@ -51,7 +59,17 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     /// Computes `C = α·A·B + β·C`.
     ///
     /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides.
-    /// With `β = 0`, C is written without being read. Nothing is allocated or compiled.
+    /// With `β = 0`, C is written without being read; with `α = 0`, neither A nor B is read (as in
+    /// BLAS). Nothing is allocated or compiled. Several threads may execute at once.
+    ///
+    /// The result is the same, bit by bit, however often the product is computed, on any number of
+    /// threads, whatever the strides of the operands.
+    ///
+    /// # Non-finite values
+    /// A NaN or Inf in row `j` of B reaches row `i` of C through every stored entry `(i, j)`, zeros
+    /// included, exactly as in the sum. Where tiles hold dense values (BCSR, WCSR, Blocked-ELL, 2:4)
+    /// a zero that fills a tile up may count as stored too, and turn what it meets into NaN. Padding
+    /// never does: no backend reads B for a padded column, for an empty slot, or past column k.
     ///
     /// # Errors
     /// If a shape or a value type does not fit; C is then unchanged.

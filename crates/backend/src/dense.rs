@@ -1,6 +1,10 @@
 //! Dense operands of any value type, borrowed.
+//!
+//! A view may have any strides that ndarray allows: rows or columns contiguous or not, negative
+//! strides, and for B, which is only read, stride 0 (broadcast). Elements of a mutable view never
+//! overlap, so no backend has to care whether two elements of C are the same.
 
-use girih_formats::DType;
+use girih_formats::{DType, Scalar};
 use half::{bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -22,17 +26,42 @@ pub enum DenseViewMut<'a> {
     F64(ArrayViewMut2<'a, f64>),
 }
 
-macro_rules! from_view {
-    ($($variant:ident: $t:ty),*) => {$(
+/// A value type whose dense views can be put into a [`DenseView`] and taken out again: all of
+/// [`Scalar`]'s.
+pub trait DenseScalar: Scalar {
+    /// The view, if it holds this type.
+    fn view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self>>;
+    /// The view, if it holds this type's accumulation type.
+    fn acc_view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self::Acc>>;
+    /// The mutable view, if it holds this type's accumulation type.
+    fn acc_view_mut(view: DenseViewMut<'_>) -> Option<ArrayViewMut2<'_, Self::Acc>>;
+}
+
+macro_rules! dense_scalar {
+    ($($variant:ident: $t:ty => $acc:ident),*) => {$(
         impl<'a> From<ArrayView2<'a, $t>> for DenseView<'a> {
             fn from(view: ArrayView2<'a, $t>) -> Self {
                 Self::$variant(view)
             }
         }
+
+        impl DenseScalar for $t {
+            fn view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self>> {
+                if let DenseView::$variant(view) = view { Some(view) } else { None }
+            }
+
+            fn acc_view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self::Acc>> {
+                if let DenseView::$acc(view) = view { Some(view) } else { None }
+            }
+
+            fn acc_view_mut(view: DenseViewMut<'_>) -> Option<ArrayViewMut2<'_, Self::Acc>> {
+                if let DenseViewMut::$acc(view) = view { Some(view) } else { None }
+            }
+        }
     )*};
 }
 
-from_view!(F16: f16, Bf16: bf16, F32: f32, F64: f64);
+dense_scalar!(F16: f16 => F32, Bf16: bf16 => F32, F32: f32 => F32, F64: f64 => F64);
 
 impl<'a> From<ArrayViewMut2<'a, f32>> for DenseViewMut<'a> {
     fn from(view: ArrayViewMut2<'a, f32>) -> Self {
@@ -68,6 +97,17 @@ impl DenseView<'_> {
             Self::F64(v) => v.dim(),
         }
     }
+
+    /// The same view, for a shorter time.
+    #[must_use]
+    pub fn reborrow(&self) -> DenseView<'_> {
+        match self {
+            Self::F16(v) => v.view().into(),
+            Self::Bf16(v) => v.view().into(),
+            Self::F32(v) => v.view().into(),
+            Self::F64(v) => v.view().into(),
+        }
+    }
 }
 
 impl DenseViewMut<'_> {
@@ -86,6 +126,24 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(v) => v.dim(),
             Self::F64(v) => v.dim(),
+        }
+    }
+
+    /// A read-only view of the same elements.
+    #[must_use]
+    pub fn view(&self) -> DenseView<'_> {
+        match self {
+            Self::F32(v) => v.view().into(),
+            Self::F64(v) => v.view().into(),
+        }
+    }
+
+    /// The same view, for a shorter time.
+    #[must_use]
+    pub fn reborrow(&mut self) -> DenseViewMut<'_> {
+        match self {
+            Self::F32(v) => v.view_mut().into(),
+            Self::F64(v) => v.view_mut().into(),
         }
     }
 }

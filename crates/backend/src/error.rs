@@ -3,6 +3,8 @@
 use girih_formats::DType;
 use thiserror::Error;
 
+use crate::Rejection;
+
 /// Why a backend can't run a plan: one sentence for the person who asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{backend} can't run this plan: {reason}")]
@@ -52,4 +54,36 @@ pub enum BackendError {
         /// The value type it must have.
         expected: DType,
     },
+    /// No backend of that name is registered.
+    #[error("there is no backend {name:?}; there are: {}", known.join(", "))]
+    UnknownBackend {
+        /// The name asked for.
+        name: String,
+        /// The names there are, in order of preference.
+        known: Vec<String>,
+    },
+    /// None of the registered backends can run the plan.
+    #[error("no backend can run this plan{}", list(rejected))]
+    NoBackend {
+        /// Every backend with its reason, in order of preference.
+        rejected: Vec<Rejection>,
+    },
+    /// A device or a library that the backend stands on failed.
+    #[error("{backend} failed to {operation}")]
+    Failed {
+        /// The backend's name.
+        backend: String,
+        /// What it was about to do.
+        operation: String,
+        /// What the device or library said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+fn list(rejected: &[Rejection]) -> String {
+    if rejected.is_empty() {
+        return ": none is registered".to_owned();
+    }
+    rejected.iter().map(|r| format!("\n  {}: {}", r.backend, r.reason)).collect()
 }

@@ -1,12 +1,45 @@
-//! The [`SpmmBackend`] trait: what multiplies a plan. Run-time selection, and the reference
-//! backend that says what is right.
+//! The [`SpmmBackend`] trait: what multiplies a plan. Run-time selection, verification, and the
+//! reference backend that says what is right.
+//!
+//! A backend prepares a [`Plan`](girih_planner::Plan) once and executes it as often as wanted. Which
+//! one is chosen at run time, by a [`Registry`] that gives the reasons for its choice; whether its
+//! results are right is what [`verify`](crate::verify) says, against a rigorous error bound.
+//!
+//! ```
+//! use girih_backend::{ReferenceBackend, Registry};
+//! use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+//! use girih_planner::Plan;
+//! use ndarray::array;
+//!
+//! // [ 1 0 2 ]
+//! // [ 0 3 0 ]
+//! let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0f32, 2.0, 3.0])?;
+//! let spec = FormatSpec::Wcsr { window_rows: 2, pad_cols: 8 };
+//! let plan = Plan::from_tiling(Tiling::from_csr(&a, spec, RowLayout::natural(2, 2)?)?);
+//!
+//! let backends = Registry::new().with(ReferenceBackend);
+//! let prepared = backends.best_for(&plan)?.backend.prepare(&plan)?;
+//! let b = array![[1.0f32, 0.0], [0.0, 1.0], [1.0, 1.0]];
+//! let mut c = array![[f32::NAN, f32::NAN], [f32::NAN, f32::NAN]];
+//! prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
+//! assert_eq!(c, array![[3.0, 2.0], [0.0, 3.0]]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![forbid(unsafe_code)]
 
 mod backend;
 mod dense;
 mod error;
+pub mod reference;
+pub mod select;
+mod shape;
+pub mod verify;
 
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
-pub use dense::{DenseView, DenseViewMut};
+pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use error::{BackendError, Unsupported};
+pub use reference::ReferenceBackend;
+pub use select::{Registry, Rejection, Selection};
+pub use shape::ProductShape;
+pub use verify::{Product, Rounding, Verification, verify};

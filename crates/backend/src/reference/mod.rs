@@ -1,0 +1,139 @@
+//! The executable specification: naive, single-threaded, summed in f64, straight from the stored
+//! arrays of every format.
+
+mod bcsr;
+mod blocked_ell;
+mod bmat;
+mod csr;
+mod two_four;
+mod wcsr;
+
+use girih_formats::{AnyTiling, DType, FormatKind, Scalar, Tiling, for_any_tiling};
+use girih_planner::Plan;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
+
+use crate::{
+    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
+    SpmmBackend, Unsupported,
+};
+
+/// The reference backend: every format and value type, one thread, no cleverness.
+///
+/// It says what a product is. C's element is summed in f64 over the row's stored values in the
+/// order of the tiles, scaled, added to `β·C` in f64, and rounded once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReferenceBackend;
+
+/// The name of the reference backend.
+pub const NAME: &str = "reference";
+
+impl SpmmBackend for ReferenceBackend {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Result<Capabilities, BackendError> {
+        Ok(Capabilities {
+            formats: FormatKind::ALL.to_vec(),
+            dtypes: DType::ALL.to_vec(),
+            device: "one thread, f64 accumulation".to_owned(),
+        })
+    }
+
+    fn supports(&self, _plan: &Plan) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+        Ok(Box::new(Prepared { tiling: plan.tiling().clone(), shape: ProductShape::of(plan) }))
+    }
+}
+
+/// The tiling, shared with the plan.
+#[derive(Debug)]
+struct Prepared {
+    tiling: AnyTiling,
+    shape: ProductShape,
+}
+
+impl PreparedSpmm for Prepared {
+    fn execute(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        self.shape.check_operands(&b, &c)?;
+        for_any_tiling!(&self.tiling, tiling => multiply_any(tiling, alpha, b, beta, c));
+        Ok(())
+    }
+}
+
+/// [`multiply`] on operands that were checked to be of the tiling's value type.
+fn multiply_any<T: DenseScalar>(
+    tiling: &Tiling<T>,
+    alpha: f64,
+    b: DenseView<'_>,
+    beta: f64,
+    c: DenseViewMut<'_>,
+) {
+    let views = (T::view(b), T::acc_view_mut(c));
+    let (Some(b), Some(c)) = views else { unreachable!("the operands' types were checked") };
+    multiply(tiling, alpha, &b, beta, c);
+}
+
+/// Columns of C summed at once: the sums live on the stack.
+const PANEL: usize = 64;
+
+fn multiply<T: DenseScalar>(
+    tiling: &Tiling<T>,
+    alpha: f64,
+    b: &ArrayView2<'_, T>,
+    beta: f64,
+    mut c: ArrayViewMut2<'_, T::Acc>,
+) {
+    let n = c.ncols();
+    for slot in 0..tiling.layout().n_slots() {
+        let Some(row) = tiling.layout().row(slot) else { continue };
+        for start in (0..n).step_by(PANEL) {
+            let panel = Slice::from(start..n.min(start + PANEL));
+            let b = b.slice_axis(Axis(1), panel);
+            let mut sums = [0.0; PANEL];
+            if alpha != 0.0 {
+                visit_stored(tiling, slot, |col, a| {
+                    for (sum, x) in sums.iter_mut().zip(b.row(col)) {
+                        *sum += a.to_f64() * x.to_f64();
+                    }
+                });
+            }
+            for (out, sum) in c.slice_axis_mut(Axis(1), panel).row_mut(row).iter_mut().zip(sums) {
+                let product = if alpha == 0.0 { 0.0 } else { alpha * sum };
+                let before = if beta == 0.0 { 0.0 } else { beta * out.to_f64() };
+                *out = T::Acc::from_f64(product + before);
+            }
+        }
+    }
+}
+
+/// Visits every value that a tiling stores for the row in `slot`, with its original column, in the
+/// order of the tiles.
+///
+/// This is what "stored" means for the product: the zeros that fill a dense tile up are visited,
+/// padding is not — neither padded columns, nor padding blocks, nor positions past the last column.
+/// An empty slot may hold zeros and is visited like any other.
+///
+/// O(stored values of the slot).
+///
+/// # Panics
+/// If `slot` is not below `tiling.layout().n_slots()`.
+pub fn visit_stored<T: Scalar>(tiling: &Tiling<T>, slot: usize, visit: impl FnMut(usize, T)) {
+    match tiling {
+        Tiling::Csr(t) => csr::visit(t, slot, visit),
+        Tiling::Bcsr(t) => bcsr::visit(t, slot, visit),
+        Tiling::Wcsr(t) => wcsr::visit(t, slot, visit),
+        Tiling::BlockedEll(t) => blocked_ell::visit(t, slot, visit),
+        Tiling::BMat(t) => bmat::visit(t, slot, visit),
+        Tiling::TwoFour(t) => two_four::visit(t, slot, visit),
+    }
+}

@@ -1,0 +1,205 @@
+//! Choosing a backend at run time, with reasons.
+
+use girih_planner::Plan;
+
+use crate::{BackendError, Capabilities, SpmmBackend};
+
+/// Backends in order of preference: the first that can run a plan is the one that will.
+///
+/// The order is the caller's. The default registry of the `girih` crate holds the fastest first and
+/// the reference backend last; a backend of one's own goes in front with
+/// [`prefer`](Self::prefer) or behind with [`with`](Self::with). Nothing is passed over silently:
+/// a [`Selection`] carries every backend that was preferred but can't run the plan, and why.
+#[derive(Debug, Default)]
+pub struct Registry {
+    backends: Vec<Box<dyn SpmmBackend>>,
+}
+
+/// A backend that was asked and can't run a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// Its name.
+    pub backend: String,
+    /// Why not, in one sentence.
+    pub reason: String,
+}
+
+/// The backend chosen for a plan.
+#[derive(Clone, Debug)]
+pub struct Selection<'a> {
+    /// The one that will run it.
+    pub backend: &'a dyn SpmmBackend,
+    /// Those that were preferred to it and can't, in order of preference.
+    pub rejected: Vec<Rejection>,
+}
+
+/// What one backend can do on this machine, or why it can do nothing.
+#[derive(Debug)]
+pub struct Report {
+    /// Its name.
+    pub backend: String,
+    /// What it can do, or what is missing.
+    pub capabilities: Result<Capabilities, BackendError>,
+}
+
+impl Registry {
+    /// A registry without backends.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a backend that is less preferred than all others.
+    #[must_use]
+    pub fn with(mut self, backend: impl SpmmBackend + 'static) -> Self {
+        self.backends.push(Box::new(backend));
+        self
+    }
+
+    /// Adds a backend that is preferred to all others.
+    #[must_use]
+    pub fn prefer(mut self, backend: impl SpmmBackend + 'static) -> Self {
+        self.backends.insert(0, Box::new(backend));
+        self
+    }
+
+    /// The backends, in order of preference.
+    pub fn iter(&self) -> impl Iterator<Item = &dyn SpmmBackend> {
+        self.backends.iter().map(|backend| &**backend)
+    }
+
+    /// The most preferred backend of that name.
+    ///
+    /// # Errors
+    /// [`BackendError::UnknownBackend`] with the names there are.
+    pub fn get(&self, name: &str) -> Result<&dyn SpmmBackend, BackendError> {
+        self.iter().find(|backend| backend.name() == name).ok_or_else(|| {
+            BackendError::UnknownBackend {
+                name: name.to_owned(),
+                known: self.iter().map(|backend| backend.name().to_owned()).collect(),
+            }
+        })
+    }
+
+    /// The most preferred backend that is available here and can run `plan`.
+    ///
+    /// # Errors
+    /// [`BackendError::NoBackend`] with the reason of every one.
+    pub fn best_for(&self, plan: &Plan) -> Result<Selection<'_>, BackendError> {
+        let mut rejected = Vec::new();
+        for backend in self.iter() {
+            match refusal(backend, plan) {
+                None => return Ok(Selection { backend, rejected }),
+                Some(reason) => {
+                    rejected.push(Rejection { backend: backend.name().to_owned(), reason });
+                }
+            }
+        }
+        Err(BackendError::NoBackend { rejected })
+    }
+
+    /// Every backend with what it can do on this machine, in order of preference.
+    #[must_use]
+    pub fn report(&self) -> Vec<Report> {
+        self.iter()
+            .map(|backend| Report {
+                backend: backend.name().to_owned(),
+                capabilities: backend.capabilities(),
+            })
+            .collect()
+    }
+}
+
+/// Why `backend` can't run `plan`, without its name in front, which a [`Rejection`] has already.
+fn refusal(backend: &dyn SpmmBackend, plan: &Plan) -> Option<String> {
+    match backend.capabilities() {
+        Err(BackendError::Unavailable { reason, .. }) => Some(reason),
+        Err(other) => Some(other.to_string()),
+        Ok(_) => backend.supports(plan).err().map(|unsupported| unsupported.reason),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::{Csr, DType, FormatKind, RowCsr, RowLayout, Tiling};
+
+    use super::*;
+    use crate::{PreparedSpmm, ReferenceBackend, Unsupported};
+
+    /// A backend that can't: absent from the machine, or without the plan's value type.
+    #[derive(Debug)]
+    struct Fussy {
+        available: bool,
+    }
+
+    impl SpmmBackend for Fussy {
+        fn name(&self) -> &str {
+            "fussy"
+        }
+
+        fn capabilities(&self) -> Result<Capabilities, BackendError> {
+            if !self.available {
+                return Err(BackendError::Unavailable {
+                    backend: "fussy".into(),
+                    reason: "libfussy.so is not on the loader's path".into(),
+                });
+            }
+            let (formats, dtypes) = (vec![FormatKind::Csr], vec![DType::F64]);
+            Ok(Capabilities { formats, dtypes, device: "none".into() })
+        }
+
+        fn supports(&self, _: &Plan) -> Result<(), Unsupported> {
+            Err(Unsupported { backend: "fussy".into(), reason: "it takes f64 only".into() })
+        }
+
+        fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+            Err(self.supports(plan).unwrap_err().into())
+        }
+    }
+
+    fn plan() -> Plan {
+        let csr = Csr::<f32>::empty(2, 2).unwrap();
+        let layout = RowLayout::natural(2, 1).unwrap();
+        Plan::from_tiling(Tiling::Csr(RowCsr::try_new(layout, csr).unwrap()))
+    }
+
+    #[test]
+    fn the_first_that_can_is_chosen_and_the_others_say_why() {
+        let registry = Registry::new()
+            .with(ReferenceBackend)
+            .prefer(Fussy { available: true })
+            .prefer(Fussy { available: false });
+        let plan = plan();
+        let selection = registry.best_for(&plan).unwrap();
+        assert_eq!(selection.backend.name(), "reference");
+        let reasons: Vec<_> = selection.rejected.iter().map(|r| r.reason.as_str()).collect();
+        assert_eq!(reasons, ["libfussy.so is not on the loader's path", "it takes f64 only"]);
+    }
+
+    #[test]
+    fn a_preferred_backend_that_can_leaves_no_rejections() {
+        let registry = Registry::new().with(Fussy { available: true }).prefer(ReferenceBackend);
+        assert_eq!(registry.best_for(&plan()).unwrap().rejected, []);
+    }
+
+    #[test]
+    fn errors_name_every_backend_and_reason() {
+        let registry =
+            Registry::new().with(Fussy { available: true }).with(Fussy { available: false });
+        let error = registry.best_for(&plan()).unwrap_err().to_string();
+        assert!(error.contains("fussy: it takes f64 only"), "{error}");
+        assert!(error.contains("libfussy.so"), "{error}");
+        let error = registry.get("gpu").unwrap_err().to_string();
+        assert!(error.contains("gpu") && error.contains("fussy"), "{error}");
+        let none = Registry::new().best_for(&plan()).unwrap_err().to_string();
+        assert!(none.contains("none is registered"), "{none}");
+    }
+
+    #[test]
+    fn the_report_says_what_is_missing() {
+        let registry = Registry::new().with(Fussy { available: false }).with(ReferenceBackend);
+        let report = registry.report();
+        assert!(matches!(report[0].capabilities, Err(BackendError::Unavailable { .. })));
+        assert_eq!(report[1].capabilities.as_ref().unwrap().formats, FormatKind::ALL);
+    }
+}

@@ -1,0 +1,63 @@
+//! The operand check that every backend makes first.
+
+use girih_formats::DType;
+use girih_planner::Plan;
+
+use crate::{BackendError, DenseView, DenseViewMut};
+
+/// What a plan asks of its operands: B is k×n, C m×n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProductShape {
+    /// Rows of A and C.
+    pub m: usize,
+    /// Columns of A, rows of B.
+    pub k: usize,
+    /// Value type of A and B; C has its [accumulation type](DType::accumulator).
+    pub dtype: DType,
+}
+
+impl ProductShape {
+    /// The shape of a plan's products.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let tiling = plan.tiling();
+        Self { m: tiling.nrows(), k: tiling.ncols(), dtype: tiling.dtype() }
+    }
+
+    /// Checks both operands and gives n. Every backend calls this before it writes anything.
+    ///
+    /// # Errors
+    /// [`BackendError::Shape`] or [`BackendError::DType`] naming the operand: B before C, the shape
+    /// before the value type.
+    pub fn check_operands(
+        &self,
+        b: &DenseView<'_>,
+        c: &DenseViewMut<'_>,
+    ) -> Result<usize, BackendError> {
+        self.check_b(b)?;
+        let n = b.dim().1;
+        check("C", c.dim(), (self.m, n), c.dtype(), self.dtype.accumulator())?;
+        Ok(n)
+    }
+
+    pub(crate) fn check_b(&self, b: &DenseView<'_>) -> Result<(), BackendError> {
+        check("B", b.dim(), (self.k, b.dim().1), b.dtype(), self.dtype)
+    }
+}
+
+/// Checks one operand's shape and value type.
+pub(crate) fn check(
+    operand: &'static str,
+    (found_rows, found_cols): (usize, usize),
+    (rows, cols): (usize, usize),
+    found: DType,
+    expected: DType,
+) -> Result<(), BackendError> {
+    if (found_rows, found_cols) != (rows, cols) {
+        return Err(BackendError::Shape { operand, found_rows, found_cols, rows, cols });
+    }
+    if found != expected {
+        return Err(BackendError::DType { operand, found, expected });
+    }
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! The verdict on one element.
+
+use girih_formats::{AnyTiling, DType, Scalar, for_any_tiling};
+use girih_planner::Plan;
+
+use super::oracle::{Sum, two_prod, two_sum};
+use super::{Problem, Rounding, Verification, Worst};
+use crate::DenseScalar;
+use crate::reference::visit_stored;
+
+/// What every element of one product is judged by.
+pub(super) struct Judge<'p, 'a, T: DenseScalar> {
+    problem: &'p Problem<'a, T>,
+    tiling: &'p AnyTiling,
+    /// The slot of every row; `None` where rows stand in their natural order.
+    slot_of: Option<Vec<u32>>,
+    rounding: Rounding,
+    /// Roundings that α and β cost besides those of the row's sum.
+    scaling_roundings: u64,
+    /// The accumulation type's least subnormal and largest number.
+    range: (f64, f64),
+}
+
+impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
+    pub(super) fn new(problem: &'p Problem<'a, T>, plan: &'p Plan, rounding: Rounding) -> Self {
+        let layout = plan.tiling().layout();
+        let slot_of = layout.slots().map(|_| {
+            let mut slot_of = vec![0; layout.nrows()];
+            for slot in 0..layout.n_slots() {
+                if let Some(row) = layout.row(slot) {
+                    slot_of[row] = slot as u32;
+                }
+            }
+            slot_of
+        });
+        // A scale factor is rounded to the accumulation type, then multiplied; ±1 does neither.
+        let of_factor = |x: f64| match x {
+            _ if x.abs() == 1.0 || x == 0.0 => 0,
+            _ if T::Acc::from_f64(x).to_f64() == x => 1,
+            _ => 2,
+        };
+        // β·C is scaled and added.
+        let added = problem.before.as_ref().map_or(0, |&(beta, _)| of_factor(beta) + 1);
+        let range = match T::DTYPE.accumulator() {
+            DType::F64 => (f64::from_bits(1), f64::MAX),
+            _ => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
+        };
+        Self {
+            problem,
+            tiling: plan.tiling(),
+            slot_of,
+            rounding,
+            scaling_roundings: of_factor(problem.alpha) + added,
+            range,
+        }
+    }
+
+    pub(super) fn element(&self, row: usize, col: usize, sum: Sum, found: T::Acc) -> Verification {
+        let found = found.to_f64();
+        let one = Verification { elements: 1, ..Verification::default() };
+        let wrong = |expected, bound, ratio| Verification {
+            max_error_over_bound: ratio,
+            worst: Some(Worst { row, col, found, expected, bound }),
+            ..one
+        };
+        let (beta, before) = self.before(row, col);
+        let magnitude = self.problem.alpha.abs() * sum.magnitude + (beta * before).abs();
+        if !magnitude.is_finite() {
+            let Some(class) = self.class(row, col) else {
+                return Verification { unjudged: 1, ..one };
+            };
+            let right = found == class
+                || found.is_nan() && (class.is_nan() || self.fill_in_leaks(row, col));
+            return if right { one } else { wrong(class, 0.0, f64::INFINITY) };
+        }
+        // Half the range leaves room for the roundings on the way.
+        if magnitude.max(sum.magnitude) > self.range.1 / 2.0 {
+            return Verification { unjudged: 1, ..one };
+        }
+        let (expected, low) = self.scaled(sum, beta, before);
+        if !found.is_finite() {
+            let right = found.is_nan() && self.fill_in_leaks(row, col);
+            return if right { one } else { wrong(expected, 0.0, f64::INFINITY) };
+        }
+        // Exact: the two are close, or the error is large anyway.
+        let error = ((found - expected) - low).abs();
+        if error == 0.0 {
+            return one;
+        }
+        let bound = self.bound(row, sum.magnitude, magnitude);
+        wrong(expected + low, bound, error / bound)
+    }
+
+    /// β and the element of C before; zeros if β is.
+    fn before(&self, row: usize, col: usize) -> (f64, f64) {
+        self.problem.before.as_ref().map_or((0.0, 0.0), |(beta, c)| (*beta, c[[row, col]].to_f64()))
+    }
+
+    /// `α·sum + β·before`, and what rounding took from it.
+    fn scaled(&self, sum: Sum, beta: f64, before: f64) -> (f64, f64) {
+        let alpha = self.problem.alpha;
+        if alpha == 0.0 {
+            return two_prod(beta, before);
+        }
+        let (product, lost) = two_prod(alpha, sum.high);
+        let (added, lost_added) = two_prod(beta, before);
+        let (total, lost_total) = two_sum(product, added);
+        (total, alpha * sum.low + lost + lost_added + lost_total)
+    }
+
+    /// How far from the exact value an element may lie.
+    fn bound(&self, row: usize, sum_magnitude: f64, magnitude: f64) -> f64 {
+        if magnitude == 0.0 {
+            return 0.0;
+        }
+        let (alpha, u) = (self.problem.alpha.abs(), self.rounding.input_unit);
+        let roundings = self.problem.a.row_range(row).len() as u64 + self.scaling_roundings;
+        let gamma = self.rounding.gamma(roundings);
+        // The magnitudes were summed in f64 and may be too small by as many of its roundings.
+        let oracle = 1.0 + Rounding::exact_inputs(DType::F64).gamma(roundings + 4);
+        let inputs = (2.0 * u + u * u) * alpha * sum_magnitude;
+        let sums = gamma * (1.0 + u) * (1.0 + u) * magnitude;
+        let underflow = roundings as f64 * alpha.max(1.0) * self.range.0;
+        (inputs + sums) * oracle + underflow
+    }
+
+    /// NaN, +Inf or −Inf as non-finite inputs make it; `None` if it is not they alone that decide.
+    fn class(&self, row: usize, col: usize) -> Option<f64> {
+        let (alpha, (beta, before)) = (self.problem.alpha, self.before(row, col));
+        if !alpha.is_finite() || !beta.is_finite() {
+            return None;
+        }
+        let (mut class, mut finite_magnitude) = (0.0, 0.0);
+        if alpha != 0.0 {
+            let (cols, values) = self.problem.a.row(row);
+            for (&j, a) in cols.iter().zip(values) {
+                let (a, b) = (a.to_f64(), self.problem.b[[j as usize, col]].to_f64());
+                if a.is_finite() && b.is_finite() {
+                    finite_magnitude += (a * b).abs();
+                } else {
+                    class += alpha * (a * b);
+                }
+            }
+        }
+        if before.is_finite() {
+            finite_magnitude += (beta * before).abs();
+        } else {
+            class += beta * before;
+        }
+        let in_range = finite_magnitude.max(alpha.abs() * finite_magnitude) <= self.range.1 / 2.0;
+        (in_range && !class.is_finite()).then_some(class)
+    }
+
+    /// Whether a zero that the row's tiles store meets a non-finite value of B's column.
+    fn fill_in_leaks(&self, row: usize, col: usize) -> bool {
+        if self.problem.alpha == 0.0 {
+            return false;
+        }
+        let slot = self.slot_of.as_ref().map_or(row, |slot_of| slot_of[row] as usize);
+        let b = &self.problem.b;
+        let mut leaks = false;
+        for_any_tiling!(self.tiling, tiling => visit_stored(tiling, slot, |j, a| {
+            leaks |= a.is_zero() && !b[[j, col]].to_f64().is_finite();
+        }));
+        leaks
+    }
+}

@@ -1,0 +1,172 @@
+//! Whether a product is right: an oracle and a rigorous bound on every element's error.
+//!
+//! A fixed tolerance is not a test: too loose for short rows, too tight for long ones. [`verify`]
+//! computes `A·B` and `|A|·|B|` from the original CSR matrix, more exactly than any backend, and
+//! compares every element `ĉ` found with
+//!
+//! ```text
+//! |c − ĉ| ≤ (2u + u² + γ·(1+u)²)·|α|·(|A|·|B|) + γ·|β·C| + underflow,   γ = t·ε/(1 − t·ε)
+//! ```
+//!
+//! where `u` is the rounding unit of the inputs and `ε` that of the sums (see [`Rounding`]), and `t`
+//! the number of roundings a term can go through: the row's entries, and as many as α and β add.
+//! The bound is the classical one (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd
+//! ed., §3.1 and §3.5) and holds for any order of summation. `underflow` is `t` times the least
+//! subnormal of the accumulation type. An element that no rounding can touch — an empty row with
+//! β = 0, say — must be exact.
+//!
+//! # Non-finite values
+//! Where NaN or Inf reaches an element through A, B or C, its class — NaN, +Inf, −Inf — must be that
+//! of the sum over the entries of the CSR matrix. If the plan's tiles store zeros of their own that
+//! meet a non-finite value (see [`PreparedSpmm`](crate::PreparedSpmm)), NaN is right too. An element
+//! whose finite terms may exceed the accumulation type's range on the way can't be judged and is
+//! counted in [`Verification::unjudged`].
+
+mod judge;
+mod oracle;
+mod rounding;
+
+use girih_formats::{Csr, FormatSpec};
+use girih_planner::Plan;
+use ndarray::ArrayView2;
+use rayon::prelude::*;
+
+use crate::shape::check;
+use crate::{BackendError, DenseScalar, DenseView, ProductShape};
+use judge::Judge;
+use oracle::{PANEL, Sums};
+
+pub use rounding::Rounding;
+
+/// What was computed: `α·A·B`, or `α·A·B + β·C` of the C there was before.
+#[derive(Clone, Debug)]
+pub struct Product<'a> {
+    /// α.
+    pub alpha: f64,
+    /// B, k×n, in the plan's value type.
+    pub b: DenseView<'a>,
+    /// β and C as it was before, m×n, in the accumulation type; `None` for β = 0.
+    pub added: Option<(f64, DenseView<'a>)>,
+}
+
+/// The element that comes closest to its bound or exceeds it the most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Worst {
+    /// Its row.
+    pub row: usize,
+    /// Its column.
+    pub col: usize,
+    /// What was found.
+    pub found: f64,
+    /// What the oracle says, rounded to f64.
+    pub expected: f64,
+    /// How far apart the two may be.
+    pub bound: f64,
+}
+
+/// What [`verify`] found.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Verification {
+    /// The largest error as a multiple of its bound: at most 1 if every element is right, infinite if
+    /// an element that must be exact, or of a certain class, is not.
+    pub max_error_over_bound: f64,
+    /// Where that is. `None` if every judged element is exact.
+    pub worst: Option<Worst>,
+    /// Elements compared.
+    pub elements: u64,
+    /// Elements that can't be judged because their terms leave the accumulation type's range.
+    pub unjudged: u64,
+}
+
+impl Verification {
+    /// Whether every element was judged and is within its bound.
+    #[must_use]
+    pub fn passed(&self) -> bool {
+        self.max_error_over_bound <= 1.0 && self.unjudged == 0
+    }
+
+    /// The verdict over both sets of elements; of equal errors, the first element's is kept.
+    fn merge(self, other: Self) -> Self {
+        let (greater, elements) = (
+            if other.max_error_over_bound > self.max_error_over_bound { other } else { self },
+            self.elements + other.elements,
+        );
+        Self { elements, unjudged: self.unjudged + other.unjudged, ..greater }
+    }
+}
+
+/// Compares `found` with the product of the matrix `a` that `plan` was made from.
+///
+/// Needs O(nnz·n) time, spread over rows on rayon, and no memory to speak of. The result does not
+/// depend on the number of threads. Of a plan that stores the pattern only, `a` counts as ones.
+///
+/// # Errors
+/// If a shape or a value type does not fit the plan.
+pub fn verify<T: DenseScalar>(
+    a: &Csr<T>,
+    plan: &Plan,
+    product: &Product<'_>,
+    found: &DenseView<'_>,
+    rounding: Rounding,
+) -> Result<Verification, BackendError> {
+    let shape = ProductShape::of(plan);
+    let acc = shape.dtype.accumulator();
+    check("A", (a.nrows(), a.ncols()), (shape.m, shape.k), T::DTYPE, shape.dtype)?;
+    shape.check_b(&product.b)?;
+    let dim = (shape.m, product.b.dim().1);
+    if let Some((_, before)) = &product.added {
+        check("C before", before.dim(), dim, before.dtype(), acc)?;
+    }
+    check("C", found.dim(), dim, found.dtype(), acc)?;
+
+    let before = product.added.as_ref().map(|(beta, c)| (*beta, c.reborrow()));
+    let views = (
+        T::view(product.b.reborrow()),
+        T::acc_view(found.reborrow()),
+        before.map(|(beta, c)| (beta, T::acc_view(c))),
+    );
+    let (Some(b), Some(found), before) = views else { unreachable!("the types were checked") };
+    let before = before.and_then(|(beta, c)| Some((beta, c?))).filter(|&(beta, _)| beta != 0.0);
+    let ones = if plan.tiling().spec() == (FormatSpec::BMat { pattern_only: true }) {
+        // The pattern is shared; only the values are new.
+        a.with_values(vec![T::ONE; a.nnz()]).ok()
+    } else {
+        None
+    };
+    let problem = Problem { a: ones.as_ref().unwrap_or(a), alpha: product.alpha, b, before };
+    let judge = Judge::new(&problem, plan, rounding);
+    Ok((0..dim.0)
+        .into_par_iter()
+        .map(|row| judge_row(&problem, &judge, row, &found))
+        .reduce(Verification::default, Verification::merge))
+}
+
+/// The operands, typed and checked.
+struct Problem<'a, T: DenseScalar> {
+    a: &'a Csr<T>,
+    alpha: f64,
+    b: ArrayView2<'a, T>,
+    /// β, never 0, and C before.
+    before: Option<(f64, ArrayView2<'a, T::Acc>)>,
+}
+
+fn judge_row<T: DenseScalar>(
+    problem: &Problem<'_, T>,
+    judge: &Judge<'_, '_, T>,
+    row: usize,
+    found: &ArrayView2<'_, T::Acc>,
+) -> Verification {
+    let n = found.ncols();
+    let mut verdict = Verification::default();
+    for start in (0..n).step_by(PANEL) {
+        let panel = start..n.min(start + PANEL);
+        let sums = Sums::of(problem, row, panel.clone());
+        for (i, col) in panel.enumerate() {
+            verdict = verdict.merge(judge.element(row, col, sums.at(i), found[[row, col]]));
+        }
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Sums that are better than what they judge.
+
+use std::ops::Range;
+
+use girih_formats::DType;
+use ndarray::{Axis, Slice};
+
+use super::Problem;
+use crate::DenseScalar;
+
+/// Columns summed at once: the sums live on the stack.
+pub(super) const PANEL: usize = 64;
+
+/// A row of `A·B` and of `|A|·|B|` over a panel of columns.
+///
+/// Narrow inputs are summed in f64, where their products are exact. For f64 inputs `low` gathers
+/// what each product and addition lost (Ogita, Rump & Oishi 2005, algorithm Dot2), as if in twice
+/// the precision.
+pub(super) struct Sums {
+    high: [f64; PANEL],
+    low: [f64; PANEL],
+    magnitude: [f64; PANEL],
+}
+
+/// One element of the sums.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sum {
+    /// The sum in plain f64: right in class even where it is not finite.
+    pub(super) high: f64,
+    /// What `high` lost.
+    pub(super) low: f64,
+    /// The sum of the terms' magnitudes.
+    pub(super) magnitude: f64,
+}
+
+impl Sums {
+    pub(super) fn of<T: DenseScalar>(
+        problem: &Problem<'_, T>,
+        row: usize,
+        panel: Range<usize>,
+    ) -> Self {
+        let mut sums = Self { high: [0.0; PANEL], low: [0.0; PANEL], magnitude: [0.0; PANEL] };
+        if problem.alpha == 0.0 {
+            return sums;
+        }
+        let b = problem.b.slice_axis(Axis(1), Slice::from(panel));
+        let (cols, values) = problem.a.row(row);
+        for (&col, a) in cols.iter().zip(values) {
+            let terms = b.row(col as usize).into_iter().map(|b| (a.to_f64(), b.to_f64()));
+            if T::DTYPE == DType::F64 { sums.add_compensated(terms) } else { sums.add(terms) }
+        }
+        sums
+    }
+
+    fn add(&mut self, terms: impl Iterator<Item = (f64, f64)>) {
+        for (i, (a, b)) in terms.enumerate() {
+            self.high[i] += a * b;
+            self.magnitude[i] += (a * b).abs();
+        }
+    }
+
+    fn add_compensated(&mut self, terms: impl Iterator<Item = (f64, f64)>) {
+        for (i, (a, b)) in terms.enumerate() {
+            let (product, lost) = two_prod(a, b);
+            let (sum, lost_again) = two_sum(self.high[i], product);
+            self.high[i] = sum;
+            self.low[i] += lost + lost_again;
+            self.magnitude[i] += product.abs();
+        }
+    }
+
+    pub(super) fn at(&self, i: usize) -> Sum {
+        Sum { high: self.high[i], low: self.low[i], magnitude: self.magnitude[i] }
+    }
+}
+
+/// `a·b` and what rounding took from it: exact but for underflow.
+pub(super) fn two_prod(a: f64, b: f64) -> (f64, f64) {
+    let product = a * b;
+    (product, a.mul_add(b, -product))
+}
+
+/// `a + b` and what rounding took from it: exact (Knuth 1997, §4.2.2).
+pub(super) fn two_sum(a: f64, b: f64) -> (f64, f64) {
+    let sum = a + b;
+    let b_part = sum - a;
+    (sum, (a - (sum - b_part)) + (b - b_part))
+}

@@ -1,0 +1,34 @@
+//! How a backend rounds.
+
+use girih_formats::DType;
+
+/// The rounding units a product is judged by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rounding {
+    /// `u`: the relative error with which an input is taken. 0 where inputs enter the sums as they
+    /// are; 2⁻¹¹ where f32 is rounded to TF32, 2⁻¹⁰ where it is truncated.
+    pub input_unit: f64,
+    /// `ε`: the relative error of one multiplication or addition.
+    pub unit: f64,
+}
+
+impl Rounding {
+    /// Inputs as they are, sums in the accumulation type of `dtype` rounded to nearest: 2⁻²⁴ for f32
+    /// and 2⁻⁵³ for f64.
+    #[must_use]
+    pub fn exact_inputs(dtype: DType) -> Self {
+        let unit = match dtype.accumulator() {
+            DType::F64 => f64::EPSILON / 2.0,
+            _ => f64::from(f32::EPSILON) / 2.0,
+        };
+        Self { input_unit: 0.0, unit }
+    }
+
+    /// `γ = t·ε/(1 − t·ε)`: the bound on the relative error of `t` roundings in a row; infinite where
+    /// there is none.
+    #[must_use]
+    pub fn gamma(&self, t: u64) -> f64 {
+        let te = t as f64 * self.unit;
+        if te < 1.0 { te / (1.0 - te) } else { f64::INFINITY }
+    }
+}

@@ -1,0 +1,169 @@
+//! Bounds and classes by hand.
+
+use girih_formats::{RowCsr, RowLayout, Tiling, Wcsr};
+use ndarray::{Array2, array};
+
+use super::*;
+
+fn csr<T: DenseScalar>(nrows: usize, ncols: usize, rows: &[&[(u32, f64)]]) -> Csr<T> {
+    let mut row_ptr = vec![0];
+    let entries: Vec<_> = rows.iter().flat_map(|row| row.iter().copied()).collect();
+    row_ptr.extend(rows.iter().scan(0, |end, row| {
+        *end += row.len() as u64;
+        Some(*end)
+    }));
+    let values: Vec<T> = entries.iter().map(|&(_, v)| T::from_f64(v)).collect();
+    let cols: Vec<u32> = entries.iter().map(|&(c, _)| c).collect();
+    Csr::try_new(nrows, ncols, row_ptr, cols, values).unwrap()
+}
+
+fn plan<T: DenseScalar>(a: &Csr<T>) -> Plan
+where
+    girih_formats::AnyTiling: From<Tiling<T>>,
+{
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    Plan::from_tiling(Tiling::Csr(RowCsr::try_new(layout, a.clone()).unwrap()))
+}
+
+fn judge_f32(a: &Csr<f32>, b: &Array2<f32>, found: &Array2<f32>) -> Verification {
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+    verify(a, &plan(a), &product, &found.view().into(), rounding).unwrap()
+}
+
+#[test]
+fn one_rounding_passes_and_two_units_fail() {
+    // One product per element: a single rounding, half a unit in the last place at most.
+    let a = csr::<f32>(1, 1, &[&[(0, 3.0)]]);
+    let b = array![[1.0f32 / 3.0]];
+    let exact = 3.0 * b[[0, 0]];
+    assert!(judge_f32(&a, &b, &array![[exact]]).passed());
+    let off = judge_f32(&a, &b, &array![[exact.next_up().next_up()]]);
+    assert!(off.max_error_over_bound > 1.0 && off.max_error_over_bound < 6.0, "{off:?}");
+    assert_eq!(off.worst.map(|w| (w.row, w.col)), Some((0, 0)));
+}
+
+#[test]
+fn an_empty_row_must_be_exactly_zero() {
+    let a = csr::<f32>(2, 1, &[&[], &[(0, 1.0)]]);
+    let b = array![[5.0f32]];
+    let right = judge_f32(&a, &b, &array![[0.0], [5.0]]);
+    assert_eq!((right.max_error_over_bound, right.worst), (0.0, None));
+    assert_eq!(judge_f32(&a, &b, &array![[1e-30], [5.0]]).max_error_over_bound, f64::INFINITY);
+}
+
+#[test]
+fn the_bound_grows_with_the_row_and_the_magnitudes_not_with_the_sum() {
+    // 1 − 1 + 2⁻²³ …: cancellation leaves little, the bound stays that of the magnitudes.
+    let a = csr::<f32>(1, 3, &[&[(0, 1.0), (1, -1.0), (2, 1.0)]]);
+    let b = array![[1.0f32], [1.0], [f32::EPSILON]];
+    let verdict = judge_f32(&a, &b, &array![[0.0]]);
+    // The error is 2⁻²³, the bound 3·2⁻²⁴·(2 + 2⁻²³).
+    assert!((verdict.max_error_over_bound - 1.0 / 3.0).abs() < 1e-6, "{verdict:?}");
+}
+
+#[test]
+fn f64_is_judged_by_more_than_f64() {
+    // 2⁵⁴ + 1 − 2⁵⁴ is 1; a plain f64 sum of these says 0.
+    let big = 2f64.powi(54);
+    let a = csr::<f64>(1, 3, &[&[(0, big), (1, 1.0), (2, -big)]]);
+    let b = array![[1.0f64], [1.0], [1.0]];
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = Rounding { input_unit: 0.0, unit: 2f64.powi(-53) };
+    let judge =
+        |c: f64| verify(&a, &plan(&a), &product, &array![[c]].view().into(), rounding).unwrap();
+    assert_eq!(judge(1.0).max_error_over_bound, 0.0);
+    let zero = judge(0.0);
+    assert_eq!(zero.worst.unwrap().expected, 1.0);
+    assert!(zero.passed());
+}
+
+#[test]
+fn alpha_beta_and_what_was_there_before_count() {
+    let a = csr::<f32>(1, 1, &[&[(0, 2.0)]]);
+    let b = array![[3.0f32]];
+    let before = array![[10.0f32]];
+    let product =
+        Product { alpha: -2.5, b: b.view().into(), added: Some((0.5, before.view().into())) };
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+    let judge =
+        |c: f32| verify(&a, &plan(&a), &product, &array![[c]].view().into(), rounding).unwrap();
+    assert_eq!(judge(-10.0).max_error_over_bound, 0.0);
+    assert!(!judge(-15.0).passed());
+}
+
+#[test]
+fn classes_of_non_finite_elements_must_match() {
+    let a = csr::<f32>(2, 2, &[&[(0, 1.0), (1, -1.0)], &[(1, 1.0)]]);
+    let b = array![[f32::INFINITY, f32::NAN], [1.0, 2.0]];
+    let right = array![[f32::INFINITY, f32::NAN], [1.0, 2.0]];
+    assert_eq!(judge_f32(&a, &b, &right).max_error_over_bound, 0.0);
+    for (row, col, value) in
+        [(0, 0, f32::NEG_INFINITY), (0, 0, f32::NAN), (0, 1, 0.0), (1, 0, f32::NAN)]
+    {
+        let mut wrong = right.clone();
+        wrong[[row, col]] = value;
+        let verdict = judge_f32(&a, &b, &wrong);
+        assert_eq!(verdict.max_error_over_bound, f64::INFINITY);
+        assert_eq!(verdict.worst.map(|w| (w.row, w.col)), Some((row, col)));
+    }
+}
+
+#[test]
+fn fill_in_may_leak_and_padding_may_not() {
+    // Row 0 holds column 1, row 1 column 2: one window of two rows packs both. Column 0 is absent.
+    let a = csr::<f32>(2, 3, &[&[(1, 1.0)], &[(2, 1.0)]]);
+    let layout = RowLayout::natural(2, 2).unwrap();
+    let pad = girih_formats::PAD_COL;
+    let values = vec![1.0f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0];
+    let wcsr = Wcsr::try_new(layout, 3, 2, 4, vec![0, 4], vec![1, 2, pad, pad], values).unwrap();
+    let plan = Plan::from_tiling(Tiling::Wcsr(wcsr));
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+    let judge = |b: [f32; 3], c: [f32; 2]| {
+        let (b, c) = (array![[b[0]], [b[1]], [b[2]]], array![[c[0]], [c[1]]]);
+        let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+        verify(&a, &plan, &product, &c.view().into(), rounding).unwrap().passed()
+    };
+    let nan = f32::NAN;
+    assert!(judge([1.0, nan, 3.0], [nan, 3.0]));
+    assert!(judge([1.0, nan, 3.0], [nan, nan]), "row 1 stores a zero over column 1");
+    assert!(judge([nan, 2.0, 3.0], [2.0, 3.0]));
+    assert!(!judge([nan, 2.0, 3.0], [2.0, nan]), "no tile holds column 0");
+}
+
+#[test]
+fn what_overflows_on_the_way_is_not_judged() {
+    let a = csr::<f32>(1, 2, &[&[(0, f32::MAX.into()), (1, -f64::from(f32::MAX))]]);
+    let verdict = judge_f32(&a, &array![[2.0f32], [2.0]], &array![[f32::NAN]]);
+    assert_eq!((verdict.unjudged, verdict.passed()), (1, false));
+}
+
+#[test]
+fn the_verdict_does_not_depend_on_threads() {
+    let rows: Vec<Vec<(u32, f64)>> =
+        (0..97u32).map(|i| (0..i % 5).map(|j| (j, 0.1 * f64::from(i + j))).collect()).collect();
+    let rows: Vec<&[(u32, f64)]> = rows.iter().map(Vec::as_slice).collect();
+    let a = csr::<f32>(97, 5, &rows);
+    let b = Array2::from_shape_fn((5, 70), |(i, j)| 0.3 * (i + j) as f32);
+    let found = Array2::zeros((97, 70));
+    let verdicts: Vec<_> = [1, 2, 3, 7]
+        .map(|threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| judge_f32(&a, &b, &found))
+        })
+        .into();
+    assert!(verdicts.windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(!verdicts[0].passed());
+}
+
+#[test]
+fn operands_that_do_not_fit_are_errors() {
+    let a = csr::<f32>(1, 2, &[&[(0, 1.0)]]);
+    let (b, c) = (Array2::<f32>::zeros((2, 3)), Array2::<f32>::zeros((1, 4)));
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+    let error = verify(&a, &plan(&a), &product, &c.view().into(), rounding).unwrap_err();
+    assert_eq!(error.to_string(), "C is 1×4 where the product needs 1×3");
+    let error = verify(&a.cast::<f64>(), &plan(&a), &product, &c.view().into(), rounding);
+    assert!(matches!(error, Err(BackendError::DType { operand: "A", .. })));
+}
