@@ -2,6 +2,7 @@
 
 mod coo;
 mod prune;
+mod rows;
 mod transpose;
 
 use std::ops::Range;
@@ -137,6 +138,14 @@ impl<T: Scalar> Csr<T> {
     pub fn row(&self, i: usize) -> (&[u32], &[T]) {
         let range = self.row_range(i);
         (&self.col_idx[range.clone()], &self.values[range])
+    }
+
+    /// Takes the matrix apart: `row_ptr`, `col_idx` and `values`.
+    ///
+    /// [`Buffer::into_vec`] of each is free of a copy if no clone of the matrix is alive.
+    #[must_use]
+    pub fn into_arrays(self) -> (Buffer<u64>, Buffer<u32>, Buffer<T>) {
+        (self.row_ptr, self.col_idx, self.values)
     }
 
     /// The pattern, borrowed.

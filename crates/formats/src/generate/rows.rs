@@ -1,13 +1,10 @@
-//! Rows written in parallel into one CSR.
+//! What the families share: entries from patterns and values from positions.
 
 use rayon::prelude::*;
 
 use crate::csr::check_dims;
 use crate::rng::SplitMix64;
 use crate::{Csr, FormatError, Scalar};
-
-/// Rows that one task writes: enough to amortize the task, few enough to balance skewed rows.
-const CHUNK_ROWS: usize = 256;
 
 /// Keeps the values' stream apart from the ones that draw the pattern.
 const VALUES: u64 = 0x76_616c_7565;
@@ -23,46 +20,12 @@ pub(super) fn from_rows<T: Scalar>(
     fill: impl Fn(usize, &mut [u32]) + Sync,
     value: impl Fn(usize, usize) -> f64 + Sync,
 ) -> Result<Csr<T>, FormatError> {
-    check_dims(nrows, ncols)?;
-    let lens: Vec<u64> =
-        (0..nrows).into_par_iter().with_min_len(CHUNK_ROWS).map(|i| len(i) as u64).collect();
-    let mut row_ptr = Vec::with_capacity(nrows + 1);
-    row_ptr.push(0u64);
-    let mut nnz = 0;
-    row_ptr.extend(lens.into_iter().map(|n| {
-        nnz += n;
-        nnz
-    }));
-    let nnz = usize::try_from(nnz)
-        .ok()
-        .filter(|&nnz| nnz <= isize::MAX as usize / size_of::<u64>())
-        .ok_or(FormatError::TooManyElements { found: nnz.into() })?;
-
-    let mut col_idx = vec![0u32; nnz];
-    let mut values = vec![T::ZERO; nnz];
-    let mut chunks = Vec::with_capacity(nrows.div_ceil(CHUNK_ROWS));
-    let (mut cols_left, mut values_left) = (&mut col_idx[..], &mut values[..]);
-    for first in (0..nrows).step_by(CHUNK_ROWS) {
-        let end = (first + CHUNK_ROWS).min(nrows);
-        let n = (row_ptr[end] - row_ptr[first]) as usize;
-        let (cols, vals);
-        (cols, cols_left) = cols_left.split_at_mut(n);
-        (vals, values_left) = values_left.split_at_mut(n);
-        chunks.push((first..end, cols, vals));
-    }
-    chunks.into_par_iter().for_each(|(rows, mut cols, mut vals)| {
-        for i in rows {
-            let n = (row_ptr[i + 1] - row_ptr[i]) as usize;
-            let (row_cols, row_vals);
-            (row_cols, cols) = cols.split_at_mut(n);
-            (row_vals, vals) = vals.split_at_mut(n);
-            fill(i, row_cols);
-            for (v, &j) in row_vals.iter_mut().zip(&*row_cols) {
-                *v = T::from_f64(value(i, j as usize));
-            }
+    Csr::from_rows(nrows, ncols, len, |i, cols, values| {
+        fill(i, cols);
+        for (v, &j) in values.iter_mut().zip(&*cols) {
+            *v = T::from_f64(value(i, j as usize));
         }
-    });
-    Csr::try_new(nrows, ncols, row_ptr, col_idx, values)
+    })
 }
 
 /// A matrix whose entries are given as sorted, distinct `row << 32 | column` keys.
@@ -75,7 +38,7 @@ pub(super) fn from_keys<T: Scalar>(
     check_dims(nrows, ncols)?;
     let start = |row: usize| keys.partition_point(|&key| ((key >> 32) as usize) < row);
     let row_ptr: Vec<u64> =
-        (0..nrows + 1).into_par_iter().with_min_len(CHUNK_ROWS).map(|i| start(i) as u64).collect();
+        (0..nrows + 1).into_par_iter().with_min_len(256).map(|i| start(i) as u64).collect();
     let parts = keys.par_iter().with_min_len(1 << 12);
     let col_idx: Vec<u32> = parts.clone().map(|&key| key as u32).collect();
     let values: Vec<T> =

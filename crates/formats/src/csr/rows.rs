@@ -1,0 +1,101 @@
+//! CSR written row by row, in parallel.
+
+use rayon::prelude::*;
+
+use super::{Csr, check_dims};
+use crate::{FormatError, Scalar};
+
+/// Rows that one task writes: enough to amortize the task, few enough to balance skewed rows.
+const CHUNK_ROWS: usize = 256;
+
+impl<T: Scalar> Csr<T> {
+    /// Builds a matrix row by row, in parallel, each row written once and in place.
+    ///
+    /// `len(i)` is the number of entries of row `i`; `fill(i, columns, values)` then writes exactly
+    /// so many, columns increasing. Both may be called from any thread, in any order, so the result
+    /// is the same on any number of threads. No memory is used besides the matrix.
+    ///
+    /// ```
+    /// use girih_formats::Csr;
+    ///
+    /// let identity = Csr::<f32>::from_rows(3, 3, |_| 1, |i, cols, values| {
+    ///     cols[0] = i as u32;
+    ///     values[0] = 1.0;
+    /// })?;
+    /// assert_eq!(identity.row_ptr()[..], [0, 1, 2, 3]);
+    /// # Ok::<(), girih_formats::FormatError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), the entries are more than memory can
+    /// address, or the columns written are out of range or not increasing.
+    pub fn from_rows(
+        nrows: usize,
+        ncols: usize,
+        len: impl Fn(usize) -> usize + Sync,
+        fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
+    ) -> Result<Self, FormatError> {
+        check_dims(nrows, ncols)?;
+        let mut row_ptr = vec![0u64; nrows + 1];
+        row_ptr[1..]
+            .par_iter_mut()
+            .with_min_len(CHUNK_ROWS)
+            .enumerate()
+            .for_each(|(i, slot)| *slot = len(i) as u64);
+        let nnz = row_ptr.iter().map(|&n| u128::from(n)).sum::<u128>();
+        let too_many = FormatError::TooManyElements { found: nnz };
+        let nnz = usize::try_from(nnz).map_err(|_| too_many.clone())?;
+        if nnz > isize::MAX as usize / size_of::<u64>() {
+            return Err(too_many);
+        }
+        let mut end = 0;
+        for slot in &mut row_ptr {
+            end += *slot;
+            *slot = end;
+        }
+
+        let mut col_idx = vec![0u32; nnz];
+        let mut values = vec![T::ZERO; nnz];
+        let mut chunks = Vec::with_capacity(nrows.div_ceil(CHUNK_ROWS));
+        let (mut cols_left, mut values_left) = (&mut col_idx[..], &mut values[..]);
+        for first in (0..nrows).step_by(CHUNK_ROWS) {
+            let end = (first + CHUNK_ROWS).min(nrows);
+            let n = (row_ptr[end] - row_ptr[first]) as usize;
+            let (cols, vals);
+            (cols, cols_left) = cols_left.split_at_mut(n);
+            (vals, values_left) = values_left.split_at_mut(n);
+            chunks.push((first..end, cols, vals));
+        }
+        chunks.into_par_iter().for_each(|(rows, mut cols, mut vals)| {
+            for i in rows {
+                let n = (row_ptr[i + 1] - row_ptr[i]) as usize;
+                let (row_cols, row_vals);
+                (row_cols, cols) = cols.split_at_mut(n);
+                (row_vals, vals) = vals.split_at_mut(n);
+                fill(i, row_cols, row_vals);
+            }
+        });
+        Self::try_new(nrows, ncols, row_ptr, col_idx, values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_row_writes_is_checked() {
+        let build =
+            |cols: [u32; 2]| Csr::<f32>::from_rows(1, 3, |_| 2, |_, c, _| c.copy_from_slice(&cols));
+        assert!(build([0, 2]).is_ok());
+        assert!(matches!(build([2, 0]), Err(FormatError::NotIncreasing { row: 0, .. })));
+        assert!(matches!(build([2, 3]), Err(FormatError::IndexOutOfRange { found: 3, .. })));
+    }
+
+    #[test]
+    fn impossible_lengths_are_refused_before_memory_is_taken() {
+        let huge = |n: usize| Csr::<f32>::from_rows(4, 1, |_| n, |_, _, _| unreachable!());
+        assert!(matches!(huge(usize::MAX), Err(FormatError::TooManyElements { .. })));
+        assert!(matches!(huge(1 << 60), Err(FormatError::TooManyElements { .. })));
+    }
+}
