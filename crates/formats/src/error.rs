@@ -95,6 +95,24 @@ pub enum FormatError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// A row layout is of another matrix, or its windows are of another height, than asked for.
+    #[error(
+        "the row layout has {found} {what} where the matrix and the format call for {expected}"
+    )]
+    LayoutMismatch {
+        /// Which quantity.
+        what: &'static str,
+        /// The layout's.
+        found: usize,
+        /// The one it must have.
+        expected: usize,
+    },
+    /// An array that a conversion needs could not be allocated.
+    #[error("cannot allocate {bytes} bytes; choose smaller blocks or another format")]
+    OutOfMemory {
+        /// Its size.
+        bytes: u64,
+    },
     /// A size parameter is out of its range.
     #[error("{what} is {found}; {expected}")]
     Parameter {

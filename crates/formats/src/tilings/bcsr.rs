@@ -52,6 +52,21 @@ impl<T: Scalar> Bcsr<T> {
         Ok(Self { layout, ncols, nnz, block_cols, block_row_ptr, block_col_idx, values })
     }
 
+    /// Takes ownership of arrays that are valid by construction.
+    pub(crate) fn from_parts(
+        layout: RowLayout,
+        ncols: usize,
+        nnz: usize,
+        block_cols: usize,
+        block_row_ptr: Vec<u64>,
+        block_col_idx: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        let (block_row_ptr, block_col_idx) = (block_row_ptr.into(), block_col_idx.into());
+        let values = values.into();
+        Self { layout, ncols, nnz, block_cols, block_row_ptr, block_col_idx, values }
+    }
+
     /// Which original row stands in which slot; block rows are its windows.
     #[must_use]
     pub fn layout(&self) -> &RowLayout {

@@ -54,6 +54,19 @@ impl<T: Scalar> BlockedEll<T> {
         Ok(Self { layout, ncols, nnz, ell_width, ell_col_idx, values })
     }
 
+    /// Takes ownership of arrays that are valid by construction.
+    pub(crate) fn from_parts(
+        layout: RowLayout,
+        ncols: usize,
+        nnz: usize,
+        ell_width: usize,
+        ell_col_idx: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        let (ell_col_idx, values) = (ell_col_idx.into(), values.into());
+        Self { layout, ncols, nnz, ell_width, ell_col_idx, values }
+    }
+
     /// Which original row stands in which slot; block rows are its windows.
     #[must_use]
     pub fn layout(&self) -> &RowLayout {

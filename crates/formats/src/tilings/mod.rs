@@ -4,7 +4,7 @@ mod bcsr;
 mod blocked_ell;
 mod bmat;
 mod row_csr;
-mod spec;
+pub(crate) mod spec;
 mod tiling;
 mod two_four;
 mod wcsr;

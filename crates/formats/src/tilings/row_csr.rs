@@ -32,6 +32,12 @@ impl<T: Scalar> RowCsr<T> {
         Ok(Self { layout, csr })
     }
 
+    /// Takes ownership of arrays that are valid by construction.
+    pub(crate) fn from_parts(layout: RowLayout, csr: Csr<T>) -> Self {
+        debug_assert_eq!(csr.nrows(), layout.n_slots());
+        Self { layout, csr }
+    }
+
     /// Which original row stands in which row of [`csr`](Self::csr).
     #[must_use]
     pub fn layout(&self) -> &RowLayout {

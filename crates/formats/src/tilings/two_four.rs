@@ -101,6 +101,17 @@ impl<T: Scalar> TwoFour<T> {
         [nibble & 3, nibble >> 2 & 3]
     }
 
+    /// Takes ownership of arrays that are valid by construction.
+    pub(crate) fn from_parts(
+        layout: RowLayout,
+        ncols: usize,
+        nnz: usize,
+        values: Vec<T>,
+        metadata: Vec<u16>,
+    ) -> Self {
+        Self { layout, ncols, nnz, values: values.into(), metadata: metadata.into() }
+    }
+
     /// Which original row stands in which slot.
     #[must_use]
     pub fn layout(&self) -> &RowLayout {

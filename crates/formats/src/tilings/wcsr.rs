@@ -59,6 +59,20 @@ impl<T: Scalar> Wcsr<T> {
         Ok(Self { layout, ncols, nnz, pad_cols, window_ptr, window_col_idx, values })
     }
 
+    /// Takes ownership of arrays that are valid by construction.
+    pub(crate) fn from_parts(
+        layout: RowLayout,
+        ncols: usize,
+        nnz: usize,
+        pad_cols: usize,
+        window_ptr: Vec<u64>,
+        window_col_idx: Vec<u32>,
+        values: Vec<T>,
+    ) -> Self {
+        let (window_ptr, window_col_idx) = (window_ptr.into(), window_col_idx.into());
+        Self { layout, ncols, nnz, pad_cols, window_ptr, window_col_idx, values: values.into() }
+    }
+
     /// Which original row stands in which slot.
     #[must_use]
     pub fn layout(&self) -> &RowLayout {

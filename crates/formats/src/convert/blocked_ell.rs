@@ -1,0 +1,138 @@
+//! CSR ↔ Blocked-ELL.
+
+use rayon::prelude::*;
+
+use super::bcsr::put_block_row;
+use super::fill::{Locate, Sink, fill};
+use super::gather::{self, Rows};
+use super::union::{ColumnSet, Unions, WindowIndex, for_each_block};
+use super::windows::{check_layout, zeroed, zeroed_values};
+use crate::tilings::spec;
+use crate::{BlockedEll, Csr, FormatError, PAD_COL, RowLayout, Scalar};
+
+/// The places of a Blocked-ELL's entries.
+pub(crate) struct EllBlocks<'a> {
+    pub(crate) layout: &'a RowLayout,
+    pub(crate) ncols: usize,
+    pub(crate) ell_width: usize,
+    pub(crate) ell_col_idx: &'a [u32],
+}
+
+impl EllBlocks<'_> {
+    fn row_stride(&self) -> usize {
+        self.ell_width * self.layout.window_rows()
+    }
+}
+
+impl Locate for EllBlocks<'_> {
+    type Scratch = ColumnSet;
+
+    fn scratch(&self) -> ColumnSet {
+        ColumnSet::new(self.ncols.div_ceil(self.layout.window_rows()))
+    }
+
+    fn layout(&self) -> &RowLayout {
+        self.layout
+    }
+
+    fn strip_ptr(&self, w: usize) -> usize {
+        w * self.layout.window_rows() * self.row_stride()
+    }
+
+    fn load(&self, set: &mut ColumnSet, w: usize) {
+        set.clear();
+        set.load(&self.ell_col_idx[w * self.ell_width..][..self.ell_width]);
+    }
+
+    #[inline(always)]
+    fn locate<S: Sink>(&self, set: &ColumnSet, w: usize, r: usize, cols: &[u32], sink: &mut S) {
+        let size = self.layout.window_rows();
+        let row_start = self.strip_ptr(w) + r * self.row_stride();
+        for_each_block(cols, size as u32, |block, entries| {
+            let start = row_start + set.rank(block) * size;
+            put_block_row(cols, block, size, entries, start, sink);
+        });
+    }
+}
+
+impl<T: Scalar> BlockedEll<T> {
+    /// Builds square blocks of `layout.window_rows()` from CSR, as many slots in every block row as
+    /// the fullest one needs.
+    ///
+    /// O(nnz + block rows · `ell_width`) work besides zeroing the blocks; in parallel over block
+    /// rows, the same bytes on any number of threads. One full block row sets the width of all: ask
+    /// [`FormatStats`](crate::stats::FormatStats) for the size first.
+    ///
+    /// # Errors
+    /// If the layout is of another matrix, or the blocks do not fit memory.
+    pub fn from_csr(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
+        check_layout(&layout, csr.nrows(), layout.window_rows())?;
+        let size = layout.window_rows();
+        let unions = Unions { pattern: csr.pattern(), layout: &layout, width: size as u32 };
+        let index = unions.index(1)?;
+        let ell_width = index.ptr.windows(2).map(|p| p[1] - p[0]).max().unwrap_or(0) as usize;
+        let elements = [layout.n_windows(), ell_width, size, size];
+        spec::checked_elements(&elements)?;
+        let ell_col_idx = padded(&index, layout.n_windows(), ell_width)?;
+        drop(index);
+        let mut values = zeroed_values(&elements)?;
+        let (nnz, ncols) = (csr.nnz(), csr.ncols());
+        let blocks = EllBlocks { layout: &layout, ncols, ell_width, ell_col_idx: &ell_col_idx };
+        fill(&blocks, csr, &mut values);
+        Ok(Self::from_parts(layout, ncols, nnz, ell_width, ell_col_idx, values))
+    }
+
+    /// The stored nonzeros as CSR, rows in their original order. A zero in a block, explicit in the
+    /// source or filled in, is not an entry.
+    #[must_use]
+    pub fn to_csr(&self) -> Csr<T> {
+        gather::to_csr(self)
+    }
+}
+
+/// Lists of `ell_width` slots each.
+fn padded(
+    index: &WindowIndex,
+    n_windows: usize,
+    ell_width: usize,
+) -> Result<Vec<u32>, FormatError> {
+    let mut ell_col_idx: Vec<u32> = zeroed(spec::checked_elements(&[n_windows, ell_width])?)?;
+    if ell_width > 0 {
+        ell_col_idx.par_chunks_exact_mut(ell_width).with_min_len(64).enumerate().for_each(
+            |(w, list)| {
+                let blocks = &index.idx[index.ptr[w] as usize..index.ptr[w + 1] as usize];
+                let (used, padding) = list.split_at_mut(blocks.len());
+                used.copy_from_slice(blocks);
+                padding.fill(PAD_COL);
+            },
+        );
+    }
+    Ok(ell_col_idx)
+}
+
+impl<T: Scalar> Rows<T> for BlockedEll<T> {
+    fn layout(&self) -> &RowLayout {
+        self.layout()
+    }
+
+    fn ncols(&self) -> usize {
+        self.ncols()
+    }
+
+    #[inline(always)]
+    fn for_each(&self, slot: usize, mut entry: impl FnMut(u32, T)) {
+        let (size, width) = (self.block_size(), self.ell_width());
+        let list = &self.ell_col_idx()[slot / size * width..][..width];
+        let row = &self.values()[slot * self.row_stride()..][..self.row_stride()];
+        for (&block, values) in list.iter().zip(row.chunks_exact(size)) {
+            if block == PAD_COL {
+                break;
+            }
+            for (c, &value) in values.iter().enumerate() {
+                if !value.is_zero() {
+                    entry(block * size as u32 + c as u32, value);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! CSR ↔ BMat.
+
+use rayon::prelude::*;
+
+use super::fill::{Locate, Sink, fill};
+use super::gather::{self, Rows};
+use super::union::{ColumnSet, Unions, WindowIndex};
+use super::windows::{
+    Pool, accumulate, check_layout, occupied, split_at_ends, window_chunks, zeroed, zeroed_values,
+};
+use crate::{BMat, Csr, CsrPattern, FormatError, PAD_COL, RowLayout, Scalar};
+
+const TILE_COLS: usize = BMat::<f32>::TILE_COLS;
+const TILE_WORDS: usize = BMat::<f32>::TILE_WORDS;
+
+/// The places of a BMat's values.
+pub(crate) struct Masks<'a> {
+    pub(crate) layout: &'a RowLayout,
+    pub(crate) ncols: usize,
+    pub(crate) window_ptr: &'a [u64],
+    pub(crate) tile_col_idx: &'a [u32],
+    pub(crate) tile_bits: &'a [u32],
+    pub(crate) tile_value_ptr: &'a [u64],
+}
+
+impl Locate for Masks<'_> {
+    type Scratch = ColumnSet;
+
+    fn scratch(&self) -> ColumnSet {
+        ColumnSet::new(self.ncols)
+    }
+
+    fn layout(&self) -> &RowLayout {
+        self.layout
+    }
+
+    fn strip_ptr(&self, w: usize) -> usize {
+        self.tile_value_ptr[self.window_ptr[w] as usize] as usize
+    }
+
+    fn load(&self, set: &mut ColumnSet, w: usize) {
+        let tiles = self.window_ptr[w] as usize..self.window_ptr[w + 1] as usize;
+        set.clear();
+        set.load(&self.tile_col_idx[tiles.start * TILE_COLS..tiles.end * TILE_COLS]);
+    }
+
+    #[inline(always)]
+    fn locate<S: Sink>(&self, set: &ColumnSet, w: usize, r: usize, cols: &[u32], sink: &mut S) {
+        let first_tile = self.window_ptr[w] as usize;
+        for (i, &col) in cols.iter().enumerate() {
+            let rank = set.rank(col);
+            let tile = first_tile + rank / TILE_COLS;
+            let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
+            let bits = &self.tile_bits[tile * TILE_WORDS..][..TILE_WORDS];
+            let before: u32 = bits[..word].iter().map(|b| b.count_ones()).sum();
+            let below = (bits[word] & ((1 << bit) - 1)).count_ones();
+            sink.put(i, self.tile_value_ptr[tile] as usize + (before + below) as usize);
+        }
+    }
+}
+
+impl<T: Scalar> BMat<T> {
+    /// Condenses the columns of each 16-row window of `layout` into 16×8 tiles.
+    ///
+    /// `pattern_only` stores no values: every entry then stands for 1. Explicit zeros are entries.
+    /// O(nnz + windows), in parallel over windows, the same bytes on any number of threads.
+    /// Allocates the result, a bit set over the columns per thread, and for a moment a second copy
+    /// of `tile_col_idx`.
+    ///
+    /// # Errors
+    /// If the layout is of another matrix or has windows of another height, or memory is short.
+    pub fn from_csr(
+        csr: &Csr<T>,
+        layout: RowLayout,
+        pattern_only: bool,
+    ) -> Result<Self, FormatError> {
+        check_layout(&layout, csr.nrows(), Self::WINDOW_ROWS)?;
+        let unions = Unions { pattern: csr.pattern(), layout: &layout, width: 1 };
+        let WindowIndex { ptr: mut window_ptr, idx: tile_col_idx } = unions.index(TILE_COLS)?;
+        for p in &mut window_ptr {
+            *p /= TILE_COLS as u64;
+        }
+        let ncols = csr.ncols();
+        let tile_bits = tile_bits(csr.pattern(), &layout, &window_ptr, &tile_col_idx)?;
+        let mut tile_value_ptr = vec![0; tile_bits.len() / TILE_WORDS + 1];
+        tile_value_ptr[1..]
+            .par_iter_mut()
+            .zip(tile_bits.par_chunks_exact(TILE_WORDS))
+            .with_min_len(1 << 12)
+            .for_each(|(count, bits)| {
+                *count = bits.iter().map(|b| u64::from(b.count_ones())).sum()
+            });
+        accumulate(&mut tile_value_ptr);
+        let mut values = None;
+        if !pattern_only {
+            let values = values.insert(zeroed_values(&[csr.nnz()])?);
+            let masks = Masks {
+                layout: &layout,
+                ncols,
+                window_ptr: &window_ptr,
+                tile_col_idx: &tile_col_idx,
+                tile_bits: &tile_bits,
+                tile_value_ptr: &tile_value_ptr,
+            };
+            fill(&masks, csr, values);
+        }
+        Ok(Self::from_parts(
+            layout,
+            ncols,
+            window_ptr,
+            tile_col_idx,
+            tile_bits,
+            tile_value_ptr,
+            values,
+        ))
+    }
+
+    /// The entries as CSR, rows in their original order, explicit zeros included. Of a pattern-only
+    /// BMat, every value is 1.
+    #[must_use]
+    pub fn to_csr(&self) -> Csr<T> {
+        gather::to_csr(self)
+    }
+}
+
+fn tile_bits(
+    pattern: CsrPattern<'_>,
+    layout: &RowLayout,
+    window_ptr: &[u64],
+    tile_col_idx: &[u32],
+) -> Result<Vec<u32>, FormatError> {
+    let mut tile_bits = zeroed(tile_col_idx.len() / TILE_COLS * TILE_WORDS)?;
+    let chunks = window_chunks(layout, pattern.row_ptr(), usize::MAX);
+    let ends = chunks.iter().map(|c| window_ptr[c.end] as usize * TILE_WORDS);
+    let pieces = split_at_ends(&mut tile_bits, ends);
+    let pool = Pool::new();
+    chunks.par_iter().with_max_len(1).zip(pieces).for_each(|(windows, bits)| {
+        let chunk_start = window_ptr[windows.start] as usize;
+        pool.with(
+            || ColumnSet::new(pattern.ncols()),
+            |set| {
+                for w in windows.clone() {
+                    let tiles = window_ptr[w] as usize..window_ptr[w + 1] as usize;
+                    set.clear();
+                    set.load(&tile_col_idx[tiles.start * TILE_COLS..tiles.end * TILE_COLS]);
+                    let bits = &mut bits[(tiles.start - chunk_start) * TILE_WORDS..];
+                    for (r, row) in occupied(layout, w) {
+                        for &col in pattern.row(row) {
+                            let rank = set.rank(col);
+                            let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
+                            bits[rank / TILE_COLS * TILE_WORDS + word] |= 1 << bit;
+                        }
+                    }
+                }
+            },
+        );
+    });
+    Ok(tile_bits)
+}
+
+impl<T: Scalar> Rows<T> for BMat<T> {
+    fn layout(&self) -> &RowLayout {
+        self.layout()
+    }
+
+    fn ncols(&self) -> usize {
+        self.ncols()
+    }
+
+    #[inline(always)]
+    fn for_each(&self, slot: usize, mut entry: impl FnMut(u32, T)) {
+        let (w, r) = (slot / Self::WINDOW_ROWS, slot % Self::WINDOW_ROWS);
+        for tile in self.window_ptr()[w] as usize..self.window_ptr()[w + 1] as usize {
+            let bits = &self.tile_bits()[tile * TILE_WORDS..][..TILE_WORDS];
+            let mut word_start = self.tile_value_ptr()[tile] as usize;
+            for (word, &mask) in bits.iter().enumerate() {
+                if word & 1 == r >> 3 {
+                    let shift = (r & 7) << 2;
+                    let before = (mask & ((1 << shift) - 1)).count_ones() as usize;
+                    let present = (0..4).filter(|c| mask >> (shift + c) & 1 == 1);
+                    for (at, c) in (word_start + before..).zip(present) {
+                        let col = self.tile_col_idx()[tile * TILE_COLS + 4 * (word >> 1) + c];
+                        debug_assert_ne!(col, PAD_COL);
+                        entry(col, self.values().map_or(T::ONE, |values| values[at]));
+                    }
+                }
+                word_start += mask.count_ones() as usize;
+            }
+        }
+    }
+
+    fn count(&self, slot: usize) -> usize {
+        let (w, r) = (slot / Self::WINDOW_ROWS, slot % Self::WINDOW_ROWS);
+        let tiles = self.window_ptr()[w] as usize..self.window_ptr()[w + 1] as usize;
+        let row = 0xf << ((r & 7) << 2);
+        self.tile_bits()[tiles.start * TILE_WORDS..tiles.end * TILE_WORDS]
+            .chunks_exact(2)
+            .map(|halves| (halves[r >> 3] & row).count_ones() as usize)
+            .sum()
+    }
+}

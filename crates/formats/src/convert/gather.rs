@@ -1,0 +1,54 @@
+//! Tiles back into CSR.
+
+use rayon::prelude::*;
+
+use super::windows::{accumulate, row_chunks, slot_of_row, split_at_ends};
+use crate::{Csr, RowLayout, Scalar};
+
+/// A tiling read row by row.
+pub(crate) trait Rows<T>: Sync {
+    fn layout(&self) -> &RowLayout;
+
+    fn ncols(&self) -> usize;
+
+    /// Calls `entry(column, value)` for every stored nonzero of the row in `slot`, by column.
+    fn for_each(&self, slot: usize, entry: impl FnMut(u32, T));
+
+    /// Number of stored nonzeros of the row in `slot`.
+    fn count(&self, slot: usize) -> usize {
+        let mut count = 0;
+        self.for_each(slot, |_, _| count += 1);
+        count
+    }
+}
+
+/// The stored nonzeros as CSR, rows in their original order: O(rows + elements stored), twice over
+/// the tiles, nothing allocated but the result (and a slot per row of an explicit layout).
+pub(crate) fn to_csr<T: Scalar, R: Rows<T>>(tiles: &R) -> Csr<T> {
+    let nrows = tiles.layout().nrows();
+    let slots = slot_of_row(tiles.layout());
+    let slot = |row: usize| slots.as_ref().map_or(row, |slots| slots[row] as usize);
+    let mut row_ptr = vec![0u64; nrows + 1];
+    row_ptr[1..].par_iter_mut().with_min_len(64).enumerate().for_each(|(row, count)| {
+        *count = tiles.count(slot(row)) as u64;
+    });
+    accumulate(&mut row_ptr);
+    let nnz = row_ptr[nrows] as usize;
+    let mut col_idx = bytemuck::allocation::zeroed_vec(nnz);
+    let mut values = bytemuck::allocation::zeroed_vec(nnz);
+    let chunks = row_chunks(&row_ptr);
+    let ends = || chunks.iter().map(|c| row_ptr[c.end] as usize);
+    let col_pieces = split_at_ends(&mut col_idx, ends());
+    let value_pieces = split_at_ends(&mut values, ends());
+    chunks.par_iter().zip(col_pieces).zip(value_pieces).for_each(|((rows, cols), values)| {
+        let mut at = 0;
+        for row in rows.clone() {
+            tiles.for_each(slot(row), |col, value| {
+                cols[at] = col;
+                values[at] = value;
+                at += 1;
+            });
+        }
+    });
+    Csr::from_parts(nrows, tiles.ncols(), row_ptr, col_idx, values)
+}

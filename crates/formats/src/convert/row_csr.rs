@@ -1,0 +1,117 @@
+//! CSR ↔ CSR in a row order.
+
+use super::fill::{Locate, Sink, fill};
+use super::gather::{self, Rows};
+use super::windows::{accumulate, check_layout, split_at_ends, window_chunks, zeroed_values};
+use crate::{Csr, FormatError, RowCsr, RowLayout, Scalar};
+use rayon::prelude::*;
+
+/// The places of a row-ordered CSR's entries.
+pub(crate) struct SlotRows<'a> {
+    pub(crate) layout: &'a RowLayout,
+    pub(crate) row_ptr: &'a [u64],
+}
+
+impl Locate for SlotRows<'_> {
+    type Scratch = ();
+
+    fn scratch(&self) {}
+
+    fn layout(&self) -> &RowLayout {
+        self.layout
+    }
+
+    fn strip_ptr(&self, w: usize) -> usize {
+        self.row_ptr[w * self.layout.window_rows()] as usize
+    }
+
+    fn load(&self, (): &mut (), _: usize) {}
+
+    #[inline(always)]
+    fn locate<S: Sink>(&self, (): &(), w: usize, r: usize, cols: &[u32], sink: &mut S) {
+        let start = self.row_ptr[w * self.layout.window_rows() + r] as usize;
+        sink.put_run(0, start, cols.len());
+    }
+}
+
+impl<T: Scalar> RowCsr<T> {
+    /// Puts the rows in the order of `layout`.
+    ///
+    /// In the natural order the entries are shared with `csr`, not copied; with one row per window
+    /// so are the offsets. Otherwise O(nnz + slots), in parallel; allocates the result only.
+    ///
+    /// # Errors
+    /// If the layout is of another matrix, or memory is short.
+    pub fn from_csr(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
+        check_layout(&layout, csr.nrows(), layout.window_rows())?;
+        if layout.n_slots() == csr.nrows() && layout.is_natural() {
+            return Ok(Self::from_parts(layout, csr.clone()));
+        }
+        let (n_slots, ncols) = (layout.n_slots(), csr.ncols());
+        let mut row_ptr = vec![0; n_slots + 1];
+        row_ptr[1..].par_iter_mut().with_min_len(1 << 12).enumerate().for_each(|(slot, len)| {
+            *len = layout.row(slot).map_or(0, |row| csr.row_range(row).len() as u64);
+        });
+        accumulate(&mut row_ptr);
+        if layout.is_natural() {
+            let (col_idx, values) = (csr.col_idx().clone(), csr.values().clone());
+            let csr = Csr::from_parts(n_slots, ncols, row_ptr, col_idx, values);
+            return Ok(Self::from_parts(layout, csr));
+        }
+        let mut col_idx: Vec<u32> = super::windows::zeroed(csr.nnz())?;
+        let chunks = window_chunks(&layout, csr.row_ptr(), usize::MAX);
+        let slots = |w: usize| w * layout.window_rows();
+        let ends = chunks.iter().map(|c| row_ptr[slots(c.end)] as usize);
+        let pieces = split_at_ends(&mut col_idx, ends);
+        chunks.par_iter().zip(pieces).for_each(|(windows, mut rest)| {
+            for row in (slots(windows.start)..slots(windows.end)).filter_map(|s| layout.row(s)) {
+                let cols = csr.row(row).0;
+                let (head, tail) = rest.split_at_mut(cols.len());
+                head.copy_from_slice(cols);
+                rest = tail;
+            }
+        });
+        let mut values = zeroed_values(&[csr.nnz()])?;
+        fill(&SlotRows { layout: &layout, row_ptr: &row_ptr }, csr, &mut values);
+        let csr = Csr::from_parts(n_slots, ncols, row_ptr, col_idx, values);
+        Ok(Self::from_parts(layout, csr))
+    }
+
+    /// The matrix with its rows in their original order, explicit zeros included. In the natural
+    /// order the entries are shared, not copied.
+    #[must_use]
+    pub fn to_csr(&self) -> Csr<T> {
+        let (layout, csr) = (self.layout(), self.csr());
+        if !layout.is_natural() {
+            return gather::to_csr(self);
+        }
+        if layout.n_slots() == layout.nrows() {
+            return csr.clone();
+        }
+        let row_ptr = csr.row_ptr()[..=layout.nrows()].to_vec();
+        let (col_idx, values) = (csr.col_idx().clone(), csr.values().clone());
+        Csr::from_parts(layout.nrows(), csr.ncols(), row_ptr, col_idx, values)
+    }
+}
+
+impl<T: Scalar> Rows<T> for RowCsr<T> {
+    fn layout(&self) -> &RowLayout {
+        self.layout()
+    }
+
+    fn ncols(&self) -> usize {
+        self.csr().ncols()
+    }
+
+    #[inline(always)]
+    fn for_each(&self, slot: usize, mut entry: impl FnMut(u32, T)) {
+        let (cols, values) = self.csr().row(slot);
+        for (&col, &value) in cols.iter().zip(values) {
+            entry(col, value);
+        }
+    }
+
+    fn count(&self, slot: usize) -> usize {
+        self.csr().row_range(slot).len()
+    }
+}

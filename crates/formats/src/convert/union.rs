@@ -1,0 +1,258 @@
+//! The sorted union of the columns (or block columns) of each window.
+
+use std::ops::Range;
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+
+use super::windows::{Pool, accumulate, occupied, split_at_ends, window_chunks, zeroed};
+use crate::{CsrPattern, FormatError, PAD_COL, RowLayout};
+
+/// A set of columns, or of blocks of columns, and the rank of each in it.
+///
+/// A bit per member, 64 to a word; next to the bits stands the rank of the word's first, so that a
+/// rank is one load and a popcount. A quarter byte per column, however few are members; everything
+/// but making the set costs O(members).
+pub(crate) struct ColumnSet {
+    words: Vec<Word>,
+    /// Words that are not empty: in the order they were first touched until `sort`.
+    touched: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Zeroable)]
+struct Word {
+    bits: u64,
+    rank: u64,
+}
+
+impl ColumnSet {
+    pub(crate) fn new(limit: usize) -> Self {
+        let words = bytemuck::allocation::zeroed_vec(limit.div_ceil(64));
+        Self { words, touched: Vec::new() }
+    }
+
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, unit: u32) {
+        let word = &mut self.words[unit as usize >> 6];
+        if word.bits == 0 {
+            self.touched.push(unit >> 6);
+        }
+        word.bits |= 1 << (unit & 63);
+    }
+
+    /// Number of members.
+    pub(crate) fn len(&self) -> usize {
+        self.touched.iter().map(|&w| self.words[w as usize].bits.count_ones() as usize).sum()
+    }
+
+    /// Ranks the members; needed before [`rank`](Self::rank) and [`members`](Self::members).
+    pub(crate) fn sort(&mut self) {
+        self.touched.sort_unstable();
+        let mut rank = 0;
+        for &w in &self.touched {
+            let word = &mut self.words[w as usize];
+            word.rank = rank;
+            rank += u64::from(word.bits.count_ones());
+        }
+    }
+
+    /// Fills an empty set with a sorted list that may end in padding.
+    pub(crate) fn load(&mut self, list: &[u32]) {
+        for (rank, &unit) in list.iter().take_while(|&&unit| unit != PAD_COL).enumerate() {
+            let word = &mut self.words[unit as usize >> 6];
+            if word.bits == 0 {
+                word.rank = rank as u64;
+                self.touched.push(unit >> 6);
+            }
+            word.bits |= 1 << (unit & 63);
+        }
+    }
+
+    /// How many members are below `unit`.
+    #[inline(always)]
+    pub(crate) fn rank(&self, unit: u32) -> usize {
+        let word = self.words[unit as usize >> 6];
+        let below = word.bits & ((1 << (unit & 63)) - 1);
+        word.rank as usize + below.count_ones() as usize
+    }
+
+    /// The members in increasing order.
+    pub(crate) fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        self.touched.iter().flat_map(|&w| {
+            let mut bits = self.words[w as usize].bits;
+            std::iter::from_fn(move || {
+                let member = (bits != 0).then(|| (w << 6) + bits.trailing_zeros());
+                bits &= bits.wrapping_sub(1);
+                member
+            })
+        })
+    }
+
+    pub(crate) fn clear(&mut self) {
+        for &w in &self.touched {
+            self.words[w as usize].bits = 0;
+        }
+        self.touched.clear();
+    }
+}
+
+/// Runs of one row's entries that fall into the same block of `width` columns: calls
+/// `run(block, entries)` for each, in order.
+#[inline(always)]
+pub(crate) fn for_each_block(cols: &[u32], width: u32, mut run: impl FnMut(u32, Range<usize>)) {
+    let mut i = 0;
+    while i < cols.len() {
+        let block = cols[i] / width;
+        let first = block * width;
+        let start = i;
+        // Columns increase, so a block is full if its last column stands in the right place.
+        let full = i + width as usize;
+        if cols.get(full - 1).is_some_and(|&last| last - first == width - 1) {
+            i = full;
+        } else {
+            while i < cols.len() && cols[i] - first < width {
+                i += 1;
+            }
+        }
+        run(block, start..i);
+    }
+}
+
+/// Column lists of all windows, one after the other.
+pub(crate) struct WindowIndex {
+    /// Offsets of the windows in `idx`.
+    pub(crate) ptr: Vec<u64>,
+    /// Sorted columns (or block columns), each window padded with [`PAD_COL`].
+    pub(crate) idx: Vec<u32>,
+}
+
+/// Columns of a window's rows, as a set: what all formats with windows start from.
+///
+/// `width` is the number of columns that count as one: 1 for WCSR and BMat, the block width for
+/// BCSR and Blocked-ELL.
+#[derive(Clone, Copy)]
+pub(crate) struct Unions<'a> {
+    pub(crate) pattern: CsrPattern<'a>,
+    pub(crate) layout: &'a RowLayout,
+    pub(crate) width: u32,
+}
+
+impl Unions<'_> {
+    pub(crate) fn new_set(&self) -> ColumnSet {
+        ColumnSet::new(self.pattern.ncols().div_ceil(self.width as usize))
+    }
+
+    fn collect(&self, set: &mut ColumnSet, w: usize) {
+        for (_, row) in occupied(self.layout, w) {
+            let cols = self.pattern.row(row);
+            if self.width == 1 {
+                for &col in cols {
+                    set.insert(col);
+                }
+            } else {
+                for_each_block(cols, self.width, |block, _| set.insert(block));
+            }
+        }
+    }
+
+    /// Members of each window's union. O(nnz + windows), in parallel, nothing else stored.
+    pub(crate) fn counts(&self) -> Vec<u32> {
+        let chunks = window_chunks(self.layout, self.pattern.row_ptr(), usize::MAX);
+        let mut counts = vec![0; self.layout.n_windows()];
+        let pieces = split_at_ends(&mut counts, chunks.iter().map(|c| c.end));
+        let pool = Pool::new();
+        chunks.par_iter().with_max_len(1).zip(pieces).for_each(|(windows, counts)| {
+            pool.with(
+                || self.new_set(),
+                |set| {
+                    for (w, count) in windows.clone().zip(counts) {
+                        self.collect(set, w);
+                        *count = set.len() as u32;
+                        set.clear();
+                    }
+                },
+            );
+        });
+        counts
+    }
+
+    /// Each window's union, padded to a multiple of `pad`. O(nnz + windows), in parallel.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`].
+    pub(crate) fn index(&self, pad: usize) -> Result<WindowIndex, FormatError> {
+        let chunks = window_chunks(self.layout, self.pattern.row_ptr(), usize::MAX);
+        let mut ptr = vec![0u64; self.layout.n_windows() + 1];
+        let pieces = split_at_ends(&mut ptr[1..], chunks.iter().map(|c| c.end));
+        let pool = Pool::new();
+        let lists: Vec<Vec<u32>> = chunks
+            .par_iter()
+            .with_max_len(1)
+            .zip(pieces)
+            .map(|(windows, lens)| {
+                pool.with(
+                    || self.new_set(),
+                    |set| {
+                        let mut list = Vec::new();
+                        for (w, len) in windows.clone().zip(lens) {
+                            let start = list.len();
+                            self.collect(set, w);
+                            set.sort();
+                            list.extend(set.members());
+                            set.clear();
+                            list.resize(
+                                start + (list.len() - start).next_multiple_of(pad),
+                                PAD_COL,
+                            );
+                            *len = (list.len() - start) as u64;
+                        }
+                        list
+                    },
+                )
+            })
+            .collect();
+        accumulate(&mut ptr);
+        let mut idx = zeroed(lists.iter().map(Vec::len).sum())?;
+        let pieces = split_at_ends(&mut idx, chunks.iter().map(|c| ptr[c.end] as usize));
+        lists.into_par_iter().zip(pieces).for_each(|(list, piece)| piece.copy_from_slice(&list));
+        Ok(WindowIndex { ptr, idx })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_sorts_and_ranks_its_members() {
+        let mut set = ColumnSet::new(300);
+        for _ in 0..2 {
+            for unit in [299, 3, 64, 65, 3, 0] {
+                set.insert(unit);
+            }
+            set.sort();
+            assert_eq!(set.members().collect::<Vec<_>>(), [0, 3, 64, 65, 299]);
+            assert_eq!([0, 3, 64, 65, 299].map(|u| set.rank(u)), [0, 1, 2, 3, 4]);
+            assert_eq!(set.len(), 5);
+            set.clear();
+            set.load(&[2, 70, 128, PAD_COL, PAD_COL]);
+            assert_eq!([2, 70, 128].map(|u| set.rank(u)), [0, 1, 2]);
+            set.clear();
+            assert_eq!(set.len(), 0);
+        }
+    }
+
+    #[test]
+    fn runs_end_where_blocks_end() {
+        let runs = |cols: &[u32], width| {
+            let mut runs = Vec::new();
+            for_each_block(cols, width, |block, entries| runs.push((block, entries)));
+            runs
+        };
+        assert_eq!(runs(&[0, 1, 2, 3, 4, 9], 3), [(0, 0..3), (1, 3..5), (3, 5..6)]);
+        assert_eq!(runs(&[1, 2, 3], 3), [(0, 0..2), (1, 2..3)]);
+        assert_eq!(runs(&[5, 7], 1), [(5, 0..1), (7, 1..2)]);
+        assert_eq!(runs(&[u32::MAX - 1], 2), [(u32::MAX / 2, 0..1)]);
+        assert_eq!(runs(&[], 4), []);
+    }
+}

@@ -1,0 +1,102 @@
+//! CSR ↔ WCSR.
+
+use super::fill::{Locate, Sink, fill};
+use super::gather::{self, Rows};
+use super::union::{ColumnSet, Unions};
+use super::windows::{check_layout, zeroed_values};
+use crate::tilings::spec;
+use crate::{Csr, FormatError, PAD_COL, RowLayout, Scalar, Wcsr};
+
+/// The places of a WCSR's entries: one strip per row of a window.
+pub(crate) struct Packed<'a> {
+    pub(crate) layout: &'a RowLayout,
+    pub(crate) ncols: usize,
+    pub(crate) window_ptr: &'a [u64],
+    pub(crate) window_col_idx: &'a [u32],
+}
+
+impl Locate for Packed<'_> {
+    type Scratch = ColumnSet;
+
+    fn scratch(&self) -> ColumnSet {
+        ColumnSet::new(self.ncols)
+    }
+
+    fn layout(&self) -> &RowLayout {
+        self.layout
+    }
+
+    fn n_strips(&self) -> usize {
+        self.layout.window_rows()
+    }
+
+    fn strip_ptr(&self, w: usize) -> usize {
+        self.window_ptr[w] as usize
+    }
+
+    fn load(&self, set: &mut ColumnSet, w: usize) {
+        set.clear();
+        set.load(&self.window_col_idx[self.strip_ptr(w)..self.strip_ptr(w + 1)]);
+    }
+
+    #[inline(always)]
+    fn locate<S: Sink>(&self, set: &ColumnSet, w: usize, _: usize, cols: &[u32], sink: &mut S) {
+        let start = self.strip_ptr(w);
+        for (i, &col) in cols.iter().enumerate() {
+            sink.put(i, start + set.rank(col));
+        }
+    }
+}
+
+impl<T: Scalar> Wcsr<T> {
+    /// Packs the columns of each window of `layout` side by side, padded to a multiple of
+    /// `pad_cols`.
+    ///
+    /// O(nnz + windows) work besides zeroing the strips; in parallel over windows, the same bytes
+    /// on any number of threads. Allocates the result, a bit set over the columns per thread, and
+    /// for a moment a second copy of `window_col_idx`, before the strips are there.
+    ///
+    /// # Errors
+    /// If the layout is of another matrix, `pad_cols` is out of range, or the strips do not fit
+    /// memory.
+    pub fn from_csr(csr: &Csr<T>, layout: RowLayout, pad_cols: usize) -> Result<Self, FormatError> {
+        check_layout(&layout, csr.nrows(), layout.window_rows())?;
+        spec::check_size("pad_cols", pad_cols)?;
+        let unions = Unions { pattern: csr.pattern(), layout: &layout, width: 1 };
+        let index = unions.index(pad_cols)?;
+        let mut values = zeroed_values(&[index.idx.len(), layout.window_rows()])?;
+        let (nnz, ncols) = (csr.nnz(), csr.ncols());
+        let (window_ptr, window_col_idx) = (&index.ptr[..], &index.idx[..]);
+        fill(&Packed { layout: &layout, ncols, window_ptr, window_col_idx }, csr, &mut values);
+        Ok(Self::from_parts(layout, ncols, nnz, pad_cols, index.ptr, index.idx, values))
+    }
+
+    /// The stored nonzeros as CSR, rows in their original order. A zero in a strip, explicit in the
+    /// source or filled in, is not an entry.
+    #[must_use]
+    pub fn to_csr(&self) -> Csr<T> {
+        gather::to_csr(self)
+    }
+}
+
+impl<T: Scalar> Rows<T> for Wcsr<T> {
+    fn layout(&self) -> &RowLayout {
+        self.layout()
+    }
+
+    fn ncols(&self) -> usize {
+        self.ncols()
+    }
+
+    #[inline(always)]
+    fn for_each(&self, slot: usize, mut entry: impl FnMut(u32, T)) {
+        let (w, r) = (slot / self.window_rows(), slot % self.window_rows());
+        let cols = self.window_ptr()[w] as usize..self.window_ptr()[w + 1] as usize;
+        let values = &self.values()[r * self.packed_cols()..][cols.clone()];
+        for (&col, &value) in self.window_col_idx()[cols].iter().zip(values) {
+            if col != PAD_COL && !value.is_zero() {
+                entry(col, value);
+            }
+        }
+    }
+}
