@@ -1,7 +1,9 @@
-//! What can go wrong between a matrix and a plan, or a plan and its file.
+//! What can go wrong between a matrix and a plan.
 
-use girih_formats::FormatError;
+use girih_formats::{FormatError, FormatSpec};
 use thiserror::Error;
+
+use crate::PlanFileError;
 
 /// A plan that cannot be made, saved or loaded.
 #[derive(Debug, Error)]
@@ -10,12 +12,45 @@ pub enum PlanError {
     /// The matrix or a conversion is at fault.
     #[error(transparent)]
     Format(#[from] FormatError),
-    /// A schedule does not cover the tiling exactly once, in order.
-    #[error("schedule: task {task} {reason}")]
-    Schedule {
-        /// Position of the first offending task; the number of tasks if the end is missing.
-        task: usize,
-        /// What is wrong with it.
-        reason: &'static str,
+    /// The tasks do not fit the tiling.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleError),
+    /// A plan file is at fault.
+    #[error(transparent)]
+    File(#[from] PlanFileError),
+    /// An option is out of its range.
+    #[error("option {option}: {reason}")]
+    Options {
+        /// Which option.
+        option: &'static str,
+        /// What is wrong, and what to do.
+        reason: String,
     },
+    /// The format that was asked for cannot serve.
+    #[error("{spec} cannot be used: {reason}")]
+    Refused {
+        /// The format.
+        spec: FormatSpec,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// No format satisfies the options.
+    #[error("no format satisfies the options: {reasons}")]
+    NothingFits {
+        /// Every candidate with the reason it was rejected.
+        reasons: String,
+    },
+    /// The plan was made without the map that new values need.
+    #[error("the plan keeps no slot map; plan again with `keep_slot_map` to refresh its values")]
+    NoSlotMap,
+}
+
+/// Tasks that do not cover a tiling exactly once, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("schedule: task {task} {reason}")]
+pub struct ScheduleError {
+    /// Position of the first offending task; the number of tasks if the end is missing.
+    pub task: usize,
+    /// What is wrong with it.
+    pub reason: &'static str,
 }

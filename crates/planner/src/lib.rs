@@ -1,11 +1,28 @@
 //! Plans: a matrix in the layout that a machine multiplies fastest, with who computes what.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+mod cost;
+mod device;
 mod error;
+mod explain;
+mod figures;
+pub mod file;
+mod fingerprint;
+mod options;
 mod plan;
+mod planner;
 mod schedule;
+mod task_size;
 
-pub use error::PlanError;
+pub use cost::{Cost, Resource};
+pub use device::{DeviceSpec, PerDType};
+pub use error::{PlanError, ScheduleError};
+pub use explain::{Candidate, Explanation, Outcome};
+pub use file::{LoadOptions, PlanFileError};
+pub use fingerprint::Fingerprint;
+pub use options::{FormatChoice, PlanOptions};
 pub use plan::Plan;
+pub use planner::Planner;
 pub use schedule::{Schedule, Task};
+pub use task_size::TaskSize;

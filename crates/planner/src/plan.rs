@@ -1,23 +1,44 @@
 //! The plan itself.
 
-use girih_formats::AnyTiling;
+use std::io::{Read, Write};
+use std::path::Path;
 
-use crate::Schedule;
+use girih_formats::{AnyTiling, DType, FormatSpec};
+
+use crate::{
+    Explanation, Fingerprint, FormatChoice, LoadOptions, PlanFileError, PlanOptions, Schedule,
+    TaskSize,
+};
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
-#[derive(Clone, Debug)]
+///
+/// Made by a [`Planner`](crate::Planner), or around a tiling of the caller's by
+/// [`Plan::from_tiling`]; [saved](Plan::save) to a file and [read](Plan::read) or
+/// [mapped](crate::LoadOptions::map) back. Cloning shares the arrays.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    tiling: AnyTiling,
-    schedule: Schedule,
+    pub(crate) tiling: AnyTiling,
+    pub(crate) schedule: Schedule,
+    pub(crate) options: PlanOptions,
+    pub(crate) fingerprint: Option<Fingerprint>,
+    pub(crate) explanation: Explanation,
 }
 
 impl Plan {
-    /// A plan around a tiling that the caller chose, with a schedule cut for it.
+    /// A plan around a tiling that the caller chose, with a schedule cut for it and the default
+    /// [options](PlanOptions).
     #[must_use]
     pub fn from_tiling(tiling: impl Into<AnyTiling>) -> Self {
         let tiling = tiling.into();
-        let schedule = Schedule::by_tiles(&tiling, 4096);
-        Self { tiling, schedule }
+        let options =
+            PlanOptions { format: FormatChoice::Fixed(tiling.spec()), ..PlanOptions::default() };
+        let (schedule, sentence) = schedule(&tiling, options.n);
+        let explanation = Explanation {
+            reason: format!("{} was built by the caller", tiling.spec()),
+            candidates: Vec::new(),
+            schedule: sentence,
+        };
+        Self { tiling, schedule, options, fingerprint: None, explanation }
     }
 
     /// The matrix, laid out.
@@ -31,4 +52,98 @@ impl Plan {
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
+
+    /// What was asked for.
+    #[must_use]
+    pub fn options(&self) -> &PlanOptions {
+        &self.options
+    }
+
+    /// Why the plan is what it is.
+    #[must_use]
+    pub fn explanation(&self) -> &Explanation {
+        &self.explanation
+    }
+
+    /// Which matrix the plan was made from; `None` around a tiling of the caller's.
+    #[must_use]
+    pub fn fingerprint(&self) -> Option<&Fingerprint> {
+        self.fingerprint.as_ref()
+    }
+
+    /// The format with its sizes.
+    #[must_use]
+    pub fn spec(&self) -> FormatSpec {
+        self.tiling.spec()
+    }
+
+    /// The value type.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.tiling.dtype()
+    }
+
+    /// Number of rows of A and C (m).
+    #[must_use]
+    pub fn nrows(&self) -> usize {
+        self.tiling.nrows()
+    }
+
+    /// Number of columns of A and rows of B (k).
+    #[must_use]
+    pub fn ncols(&self) -> usize {
+        self.tiling.ncols()
+    }
+
+    /// Entries of A.
+    #[must_use]
+    pub fn nnz(&self) -> usize {
+        self.tiling.nnz()
+    }
+
+    /// Saves the plan: see [`file`](crate::file) for the format and what a crash may leave behind.
+    /// Returns the bytes written.
+    ///
+    /// # Errors
+    /// If the file cannot be written; the target is then as it was.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<u64, PlanFileError> {
+        crate::file::save(self, path.as_ref())
+    }
+
+    /// Writes the plan file to a stream, array by array. Returns the bytes written.
+    ///
+    /// # Errors
+    /// If the stream fails.
+    pub fn write_to(&self, to: impl Write) -> Result<u64, PlanFileError> {
+        crate::file::write_to(self, to)
+    }
+
+    /// Reads a plan from a file into memory, with the default [`LoadOptions`].
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a sound plan.
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, PlanFileError> {
+        LoadOptions::default().read(path)
+    }
+
+    /// Reads a plan from a stream to its end, with the default [`LoadOptions`].
+    ///
+    /// # Errors
+    /// If the stream fails or does not hold a sound plan.
+    pub fn read_from(reader: impl Read) -> Result<Self, PlanFileError> {
+        LoadOptions::default().read_from(reader)
+    }
+}
+
+/// The schedule a plan starts with, and a sentence about it.
+pub(crate) fn schedule(tiling: &AnyTiling, n: usize) -> (Schedule, String) {
+    let size = TaskSize::balanced(tiling, n);
+    let schedule = Schedule::by_size(tiling, size);
+    let tasks = schedule.tasks();
+    let split = tasks.windows(2).filter(|t| t[0].window_start == t[1].window_start).count();
+    let sentence = match split {
+        0 => format!("{} tasks of {size}; no window is split", tasks.len()),
+        _ => format!("{} tasks of {size}; long windows are split {split} times", tasks.len()),
+    };
+    (schedule, sentence)
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
-use girih_formats::{AnyTiling, Buffer};
+use girih_formats::{AnyTiling, Buffer, Scalar, Tiling, for_any_tiling};
 
-use crate::PlanError;
+use crate::{ScheduleError, TaskSize};
 
 /// A piece of work: one or more whole windows, or a part of one.
 ///
@@ -50,11 +50,14 @@ impl Schedule {
     /// Takes tasks as they are and validates them against the tiling: O(tasks).
     ///
     /// # Errors
-    /// [`PlanError::Schedule`] naming the first task that leaves a gap, overlaps, or cuts a window
-    /// while holding others.
-    pub fn try_new(tasks: impl Into<Buffer<Task>>, tiling: &AnyTiling) -> Result<Self, PlanError> {
+    /// [`ScheduleError`] naming the first task that leaves a gap, overlaps, or cuts a window while
+    /// holding others.
+    pub fn try_new(
+        tasks: impl Into<Buffer<Task>>,
+        tiling: &AnyTiling,
+    ) -> Result<Self, ScheduleError> {
         let tasks = tasks.into();
-        check(&tasks, tiling)?;
+        for_any_tiling!(tiling, t => check(&tasks, t))?;
         Ok(Self { tasks })
     }
 
@@ -62,51 +65,17 @@ impl Schedule {
     /// that many, and a window with more than twice as many is split (AsyncSparse §III-F).
     #[must_use]
     pub fn by_tiles(tiling: &AnyTiling, tiles_per_task: u64) -> Self {
-        let limit = tiles_per_task.max(1);
-        let mut tasks = Vec::new();
-        let mut open = Task { window_start: 0, window_end: 0, tile_start: 0, tile_end: 0 };
-        for w in 0..tiling.n_windows() {
-            let (start, end) = (tiling.tile_ptr(w), tiling.tile_ptr(w + 1));
-            let splits = end - start > 2 * limit;
-            let full = end - open.tile_start > limit;
-            if (splits || full) && open.window_end > open.window_start {
-                tasks.push(open);
-                open = Task {
-                    window_start: w as u64,
-                    window_end: w as u64,
-                    tile_start: start,
-                    tile_end: start,
-                };
-            }
-            if splits {
-                let parts = (end - start).div_ceil(limit);
-                // Equal parts: part p ends at the p-th share, so none is left with a remainder.
-                let cut = |p: u64| {
-                    start + (u128::from(end - start) * u128::from(p) / u128::from(parts)) as u64
-                };
-                for p in 0..parts {
-                    tasks.push(Task {
-                        window_start: w as u64,
-                        window_end: w as u64 + 1,
-                        tile_start: cut(p),
-                        tile_end: cut(p + 1),
-                    });
-                }
-                open = Task {
-                    window_start: w as u64 + 1,
-                    window_end: w as u64 + 1,
-                    tile_start: end,
-                    tile_end: end,
-                };
-            } else {
-                open.window_end = w as u64 + 1;
-                open.tile_end = end;
-            }
-        }
-        if open.window_end > open.window_start {
-            tasks.push(open);
-        }
-        debug_assert!(check(&tasks, tiling).is_ok());
+        let size = TaskSize { tiles: tiles_per_task, windows: u64::MAX };
+        Self::by_size(tiling, size)
+    }
+
+    /// Cuts a tiling into tasks no larger than `size`: whole windows are gathered up to it, and a
+    /// window with more than twice as many tiles is split into equal parts (AsyncSparse §III-F).
+    /// O(tasks · log windows).
+    #[must_use]
+    pub fn by_size(tiling: &AnyTiling, size: TaskSize) -> Self {
+        let tasks = for_any_tiling!(tiling, t => cut(t, size));
+        debug_assert_eq!(for_any_tiling!(tiling, t => check(&tasks, t)), Ok(()));
         Self { tasks: tasks.into() }
     }
 
@@ -117,13 +86,56 @@ impl Schedule {
     }
 }
 
+/// Gathers windows and splits the long ones.
+fn cut<T: Scalar>(tiling: &Tiling<T>, size: TaskSize) -> Vec<Task> {
+    let (max_tiles, max_windows) = (size.tiles.max(1), size.windows.max(1));
+    let n_windows = tiling.n_windows();
+    let mut tasks = Vec::new();
+    let mut first = 0;
+    while first < n_windows {
+        let start = tiling.tile_ptr(first);
+        let last = first + usize::try_from(max_windows).map_or(n_windows, |w| w.min(n_windows));
+        let fits = |w: usize| tiling.tile_ptr(w) - start <= max_tiles;
+        let end = last_where(first, last.min(n_windows), fits).max(first + 1);
+        let tiles = tiling.tile_ptr(end) - start;
+        let parts = if tiles / 2 > max_tiles { tiles.div_ceil(max_tiles) } else { 1 };
+        // Equal parts: part p ends at the p-th share, so none is left with a remainder.
+        let share = |p: u64| start + (u128::from(tiles) * u128::from(p) / u128::from(parts)) as u64;
+        tasks.extend((0..parts).map(|p| Task {
+            window_start: first as u64,
+            window_end: end as u64,
+            tile_start: share(p),
+            tile_end: share(p + 1),
+        }));
+        first = end;
+    }
+    tasks
+}
+
+/// The largest `w` in `from..=to` for which `holds`, which holds for `from` and, once it does not,
+/// never again. O(log(w − from)): it gallops, for `w` is usually near.
+fn last_where(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut good, mut step) = (from, 1);
+    while step <= to - good && holds(good + step) {
+        good += step;
+        step *= 2;
+    }
+    while step > 0 {
+        if step <= to - good && holds(good + step) {
+            good += step;
+        }
+        step /= 2;
+    }
+    good
+}
+
 /// Checks that tasks cover every window and tile exactly once, in order.
-fn check(tasks: &[Task], tiling: &AnyTiling) -> Result<(), PlanError> {
+fn check<T: Scalar>(tasks: &[Task], tiling: &Tiling<T>) -> Result<(), ScheduleError> {
     let n_windows = tiling.n_windows() as u64;
     // The first window and tile not covered yet. A window is covered when its last tile is.
     let (mut window, mut tile) = (0u64, 0u64);
     for (i, task) in tasks.iter().enumerate() {
-        let bad = |reason| Err(PlanError::Schedule { task: i, reason });
+        let bad = |reason| Err(ScheduleError { task: i, reason });
         if task.window_start != window || task.tile_start != tile {
             return bad("does not begin where the one before it ends");
         }
@@ -149,7 +161,7 @@ fn check(tasks: &[Task], tiling: &AnyTiling) -> Result<(), PlanError> {
         tile = task.tile_end;
     }
     if window != n_windows {
-        return Err(PlanError::Schedule {
+        return Err(ScheduleError {
             task: tasks.len(),
             reason: "is missing: windows are left over",
         });

@@ -1,0 +1,303 @@
+//! Reading plan files.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use bytemuck::{Pod, cast_slice};
+use girih_formats::{
+    AnyTiling, BMat, Bcsr, BlockedEll, Buffer, Csr, DType, FormatSpec, MAX_DIM, RowCsr, RowLayout,
+    Scalar, Tiling, TwoFour, Wcsr,
+};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::header::Header;
+use super::prologue::Prologue;
+use super::section::{Element, SectionKind, SectionRow, check_rows};
+use super::source::{BytesSource, FileSource, Source};
+use super::{PAGE, PlanFileError};
+use crate::{Plan, Schedule, Task};
+
+/// How to load a plan file.
+///
+/// ```no_run
+/// use girih_planner::LoadOptions;
+///
+/// let plan = LoadOptions { max_bytes: 1 << 30, ..LoadOptions::default() }.read("a.girih")?;
+/// # Ok::<(), girih_planner::PlanFileError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Check the hash of every array. Without it a plan loads faster, its indices are still
+    /// validated, and a damaged value goes unnoticed.
+    pub check_hashes: bool,
+    /// The largest file to load.
+    pub max_bytes: u64,
+}
+
+impl Default for LoadOptions {
+    /// Hashes are checked; a file may have any size.
+    fn default() -> Self {
+        Self { check_hashes: true, max_bytes: u64::MAX }
+    }
+}
+
+impl LoadOptions {
+    /// Reads a plan file into memory, array by array: it costs the memory of its arrays.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is not a sound plan.
+    pub fn read(self, path: impl AsRef<Path>) -> Result<Plan, PlanFileError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|e| PlanFileError::io("open", &path.display(), e))?;
+        let len = self.check_len(&file, path)?;
+        self.load(&FileSource { file: &file, len, name: path.display().to_string() })
+    }
+
+    /// Reads a plan from a stream to its end. While it loads, it takes twice the file's length.
+    ///
+    /// # Errors
+    /// If the stream fails or does not hold a sound plan.
+    pub fn read_from(self, reader: impl Read) -> Result<Plan, PlanFileError> {
+        let mut bytes = Vec::new();
+        reader
+            .take(self.max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|e| PlanFileError::io("read", &"the plan", e))?;
+        self.read_bytes(&bytes)
+    }
+
+    /// Reads a plan from bytes in memory, copying its arrays.
+    ///
+    /// # Errors
+    /// If the bytes are not a sound plan.
+    pub fn read_bytes(self, bytes: &[u8]) -> Result<Plan, PlanFileError> {
+        self.check_limit(bytes.len() as u64)?;
+        self.load(&BytesSource(bytes))
+    }
+
+    fn check_limit(self, actual: u64) -> Result<u64, PlanFileError> {
+        if actual > self.max_bytes {
+            return Err(PlanFileError::TooLarge { actual, limit: self.max_bytes });
+        }
+        Ok(actual)
+    }
+
+    /// The length of a file that may be loaded.
+    pub(super) fn check_len(self, file: &File, path: &Path) -> Result<u64, PlanFileError> {
+        let refused = |e| PlanFileError::io("read", &path.display(), e);
+        let metadata = file.metadata().map_err(refused)?;
+        if !metadata.is_file() {
+            return Err(refused(std::io::Error::other(
+                "not a regular file; read a plan from a stream with `read_from`",
+            )));
+        }
+        self.check_limit(metadata.len())
+    }
+
+    /// The load itself, in the order that the module's documentation gives.
+    pub(super) fn load<S: Source>(self, source: &S) -> Result<Plan, PlanFileError> {
+        let mut start = [0; Prologue::LEN];
+        let start = &mut start[..source.len().min(Prologue::LEN as u64) as usize];
+        source.read_at(0, start)?;
+        let prologue = Prologue::check(start, source.len())?;
+        let mut bytes = vec![0; prologue.header_len as usize];
+        source.read_at(prologue.header_offset, &mut bytes)?;
+        if xxh3_64(&bytes) != prologue.header_hash {
+            return Err(PlanFileError::HashMismatch { what: "the header" });
+        }
+        let header = Header::decode(&bytes)?;
+        let header_end = prologue.header_offset + prologue.header_len;
+        check_rows(&header.sections, header_end, source.len(), header.spec.kind())?;
+        check_padding(source, header_end, &header.sections)?;
+        let arrays = Arrays { source, rows: &header.sections, check_hashes: self.check_hashes };
+        match header.dtype {
+            DType::F16 => plan::<half::f16, S>(&header, &arrays),
+            DType::Bf16 => plan::<half::bf16, S>(&header, &arrays),
+            DType::F32 => plan::<f32, S>(&header, &arrays),
+            DType::F64 => plan::<f64, S>(&header, &arrays),
+        }
+    }
+}
+
+/// Checks that the bytes between header, sections and the end are zero.
+fn check_padding<S: Source>(
+    source: &S,
+    header_end: u64,
+    rows: &[SectionRow],
+) -> Result<(), PlanFileError> {
+    let begins = rows.iter().map(|r| r.offset).chain([source.len()]);
+    let ends = [header_end].into_iter().chain(rows.iter().map(|r| r.offset + r.bytes));
+    for (end, begin) in ends.zip(begins) {
+        let mut page = [0; PAGE as usize];
+        let gap = &mut page[..(begin - end) as usize];
+        source.read_at(end, gap)?;
+        if let Some(i) = gap.iter().position(|&b| b != 0) {
+            return Err(PlanFileError::Padding { offset: end + i as u64 });
+        }
+    }
+    Ok(())
+}
+
+/// The sections, as arrays.
+struct Arrays<'a, S> {
+    source: &'a S,
+    rows: &'a [SectionRow],
+    check_hashes: bool,
+}
+
+impl<S: Source> Arrays<'_, S> {
+    fn has(&self, kind: SectionKind) -> bool {
+        self.rows.iter().any(|row| row.kind == kind)
+    }
+
+    fn get<T: Pod>(&self, kind: SectionKind, element: Element) -> Result<Buffer<T>, PlanFileError> {
+        let bad = |reason: String| PlanFileError::section(&kind, reason);
+        let row = self.rows.iter().find(|row| row.kind == kind);
+        let row = row.ok_or_else(|| bad("it is missing".to_owned()))?;
+        if row.element != element {
+            return Err(bad(format!("it holds {} and not {element}", row.element)));
+        }
+        let array = self.source.array::<T>(row.offset, row.count)?;
+        if self.check_hashes && xxh3_64(cast_slice(&array)) != row.hash {
+            return Err(bad("its hash does not match: the file is damaged".to_owned()));
+        }
+        Ok(array)
+    }
+
+    fn u32s(&self, kind: SectionKind) -> Result<Buffer<u32>, PlanFileError> {
+        self.get(kind, Element::U32)
+    }
+
+    fn u64s(&self, kind: SectionKind) -> Result<Buffer<u64>, PlanFileError> {
+        self.get(kind, Element::U64)
+    }
+
+    fn values<T: Scalar>(&self) -> Result<Buffer<T>, PlanFileError> {
+        self.get(SectionKind::Values, T::DTYPE.into())
+    }
+}
+
+/// Puts the arrays together; every type validates what it is given.
+fn plan<T: Scalar, S: Source>(
+    header: &Header,
+    arrays: &Arrays<'_, S>,
+) -> Result<Plan, PlanFileError>
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let tiling = tiling::<T, S>(header, arrays)?;
+    if tiling.nnz() as u64 != header.nnz {
+        let (found, declared) = (tiling.nnz(), header.nnz);
+        return Err(PlanFileError::header(format!("{declared} nonzeros declared, {found} found")));
+    }
+    let tiling = AnyTiling::from(tiling);
+    let tasks: Buffer<Task> = arrays.get(SectionKind::Tasks, Element::Task)?;
+    let plan = Plan {
+        schedule: Schedule::try_new(tasks, &tiling)?,
+        tiling,
+        options: header.options.clone(),
+        fingerprint: header.fingerprint,
+        explanation: header.explanation.clone(),
+    };
+    // Whatever the plan would not write itself was neither hashed nor validated above.
+    let own = super::section::sections(&plan);
+    match header.sections.iter().find(|row| own.iter().all(|s| s.kind != row.kind)) {
+        Some(row) => Err(PlanFileError::section(
+            &row.kind,
+            format!("it does not belong to a {} plan", header.spec),
+        )),
+        None => Ok(plan),
+    }
+}
+
+fn tiling<T: Scalar, S: Source>(
+    header: &Header,
+    arrays: &Arrays<'_, S>,
+) -> Result<Tiling<T>, PlanFileError> {
+    use SectionKind as Kind;
+    let size = |what: &str, x: u64| {
+        usize::try_from(x)
+            .ok()
+            .filter(|&x| x <= MAX_DIM)
+            .ok_or_else(|| PlanFileError::header(format!("{what} is {x}, more than indices reach")))
+    };
+    let (nrows, ncols) = (size("nrows", header.nrows)?, size("ncols", header.ncols)?);
+    let window_rows = size("window_rows", header.window_rows)?;
+    let ell_width = size("ell_width", header.ell_width)?;
+    let nnz = usize::try_from(header.nnz)
+        .map_err(|_| PlanFileError::header(format!("nnz is {}", header.nnz)))?;
+    let layout = if arrays.has(Kind::RowSlots) {
+        let slots = arrays.u32s(Kind::RowSlots)?;
+        // Validating a layout takes memory for every row: the file must hold that many first.
+        if slots.len() < nrows {
+            let reason = format!("{} slots cannot hold {nrows} rows", slots.len());
+            return Err(PlanFileError::section(&Kind::RowSlots, reason));
+        }
+        RowLayout::explicit(nrows, window_rows, slots)?
+    } else {
+        RowLayout::natural(nrows, window_rows)?
+    };
+    let tiling = match header.spec {
+        FormatSpec::Csr => Tiling::Csr(RowCsr::try_new(
+            layout.clone(),
+            Csr::try_new(
+                layout.n_slots(),
+                ncols,
+                arrays.u64s(Kind::RowPtr)?,
+                arrays.u32s(Kind::ColIdx)?,
+                arrays.values()?,
+            )?,
+        )?),
+        FormatSpec::Bcsr { block_cols, .. } => Tiling::Bcsr(Bcsr::try_new(
+            layout,
+            ncols,
+            nnz,
+            block_cols,
+            arrays.u64s(Kind::BlockRowPtr)?,
+            arrays.u32s(Kind::BlockColIdx)?,
+            arrays.values()?,
+        )?),
+        FormatSpec::Wcsr { pad_cols, .. } => Tiling::Wcsr(Wcsr::try_new(
+            layout,
+            ncols,
+            nnz,
+            pad_cols,
+            arrays.u64s(Kind::WindowPtr)?,
+            arrays.u32s(Kind::WindowColIdx)?,
+            arrays.values()?,
+        )?),
+        FormatSpec::BlockedEll { .. } => Tiling::BlockedEll(BlockedEll::try_new(
+            layout,
+            ncols,
+            nnz,
+            ell_width,
+            arrays.u32s(Kind::EllColIdx)?,
+            arrays.values()?,
+        )?),
+        FormatSpec::BMat { pattern_only } => Tiling::BMat(BMat::try_new(
+            layout,
+            ncols,
+            arrays.u64s(Kind::WindowPtr)?,
+            arrays.u32s(Kind::TileColIdx)?,
+            arrays.u32s(Kind::TileBits)?,
+            arrays.u64s(Kind::TileValuePtr)?,
+            if pattern_only { None } else { Some(arrays.values()?) },
+        )?),
+        FormatSpec::TwoFour => Tiling::TwoFour(TwoFour::try_new(
+            layout,
+            ncols,
+            nnz,
+            arrays.values()?,
+            arrays.get(Kind::Metadata, Element::U16)?,
+        )?),
+    };
+    // A format's sizes are those of its layout; the header holds both.
+    if tiling.spec() != header.spec {
+        return Err(PlanFileError::header(format!(
+            "{} has windows of {window_rows} rows",
+            header.spec
+        )));
+    }
+    Ok(tiling)
+}

@@ -1,0 +1,37 @@
+//! Plans whose arrays are borrowed from a mapped file: the one module of the crate with `unsafe`.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+use memmap2::Mmap;
+
+use super::source::MapSource;
+use super::{LoadOptions, PlanFileError};
+use crate::Plan;
+
+impl LoadOptions {
+    /// Maps a plan file and borrows its arrays: no copy, and with
+    /// [`check_hashes`](Self::check_hashes) off nothing is read but indices, for the structural
+    /// checks. The mapping lives as long as the last [`Buffer`](girih_formats::Buffer) into it.
+    ///
+    /// # Errors
+    /// If the file cannot be mapped or is not a sound plan.
+    ///
+    /// # Safety
+    /// While the plan, or a buffer cloned from it, lives, nobody may change or truncate the file.
+    /// A change could undo what validation promised to the kernels, and reading past a truncation
+    /// ends the process (SIGBUS). Files written by [`Plan::save`] are replaced by renaming and not
+    /// changed in place, so saving over a mapped plan is sound. Where this cannot be promised,
+    /// [`read`](Self::read).
+    pub unsafe fn map(self, path: impl AsRef<Path>) -> Result<Plan, PlanFileError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(|e| PlanFileError::io("open", &path.display(), e))?;
+        self.check_len(&file, path)?;
+        // SAFETY: the caller promises that the file is neither changed nor truncated while the
+        // mapping lives.
+        let map = unsafe { Mmap::map(&file) }
+            .map_err(|e| PlanFileError::io("map", &path.display(), e))?;
+        self.load(&MapSource(Arc::new(map)))
+    }
+}

@@ -1,0 +1,224 @@
+//! The arrays of a plan, by name.
+
+use std::fmt::{self, Display};
+
+use bytemuck::{Pod, cast_slice};
+use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
+use serde::{Deserialize, Serialize};
+
+use super::{PAGE, PlanFileError};
+use crate::Plan;
+
+/// Which array a section holds: named as the accessors of the format types are.
+///
+/// Plan files hold the position in this list: append only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum SectionKind {
+    RowSlots,
+    RowPtr,
+    ColIdx,
+    BlockRowPtr,
+    BlockColIdx,
+    WindowPtr,
+    WindowColIdx,
+    EllColIdx,
+    TileColIdx,
+    TileBits,
+    TileValuePtr,
+    Metadata,
+    Values,
+    Tasks,
+    SlotMap,
+}
+
+impl Display for SectionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::RowSlots => "row_slots",
+            Self::RowPtr => "row_ptr",
+            Self::ColIdx => "col_idx",
+            Self::BlockRowPtr => "block_row_ptr",
+            Self::BlockColIdx => "block_col_idx",
+            Self::WindowPtr => "window_ptr",
+            Self::WindowColIdx => "window_col_idx",
+            Self::EllColIdx => "ell_col_idx",
+            Self::TileColIdx => "tile_col_idx",
+            Self::TileBits => "tile_bits",
+            Self::TileValuePtr => "tile_value_ptr",
+            Self::Metadata => "metadata",
+            Self::Values => "values",
+            Self::Tasks => "tasks",
+            Self::SlotMap => "slot_map",
+        })
+    }
+}
+
+/// What an array is made of. Plan files hold the position in this list: append only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Element {
+    U16,
+    U32,
+    U64,
+    F16,
+    Bf16,
+    F32,
+    F64,
+    /// Four u64: first window, one past the last, first tile, one past the last.
+    Task,
+}
+
+impl Element {
+    /// Bytes of one.
+    pub(super) const fn size(self) -> u64 {
+        match self {
+            Self::U16 | Self::F16 | Self::Bf16 => 2,
+            Self::U32 | Self::F32 => 4,
+            Self::U64 | Self::F64 => 8,
+            Self::Task => 32,
+        }
+    }
+}
+
+impl From<DType> for Element {
+    fn from(dtype: DType) -> Self {
+        match dtype {
+            DType::F16 => Self::F16,
+            DType::Bf16 => Self::Bf16,
+            DType::F32 => Self::F32,
+            DType::F64 => Self::F64,
+        }
+    }
+}
+
+impl Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::U16 => "u16",
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::F16 => "f16",
+            Self::Bf16 => "bf16",
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Task => "task",
+        })
+    }
+}
+
+/// Where an array lies and what it must be: a row of the header's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SectionRow {
+    pub(super) kind: SectionKind,
+    pub(super) element: Element,
+    pub(super) offset: u64,
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    pub(super) hash: u64,
+}
+
+/// An array to be written.
+pub(super) struct Section<'a> {
+    pub(super) kind: SectionKind,
+    pub(super) element: Element,
+    pub(super) bytes: &'a [u8],
+}
+
+impl<'a> Section<'a> {
+    fn new<T: Pod>(kind: SectionKind, element: Element, array: &'a [T]) -> Self {
+        debug_assert_eq!(element.size(), size_of::<T>() as u64);
+        Self { kind, element, bytes: cast_slice(array) }
+    }
+}
+
+/// The arrays of a plan, in file order.
+pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
+    let mut list = Vec::new();
+    if let Some(slots) = plan.tiling.layout().slots() {
+        list.push(Section::new(SectionKind::RowSlots, Element::U32, slots.as_slice()));
+    }
+    for_any_tiling!(&plan.tiling, t => tiling_sections(t, &mut list));
+    list.push(Section::new(SectionKind::Tasks, Element::Task, plan.schedule.tasks().as_slice()));
+    list
+}
+
+fn tiling_sections<'a, T: Scalar>(tiling: &'a Tiling<T>, list: &mut Vec<Section<'a>>) {
+    use SectionKind as Kind;
+    let u32s = |kind, array: &'a [u32]| Section::new(kind, Element::U32, array);
+    let u64s = |kind, array: &'a [u64]| Section::new(kind, Element::U64, array);
+    let values = |array: &'a [T]| Section::new(Kind::Values, T::DTYPE.into(), array);
+    match tiling {
+        Tiling::Csr(t) => list.extend([
+            u64s(Kind::RowPtr, t.csr().row_ptr()),
+            u32s(Kind::ColIdx, t.csr().col_idx()),
+            values(t.csr().values()),
+        ]),
+        Tiling::Bcsr(t) => list.extend([
+            u64s(Kind::BlockRowPtr, t.block_row_ptr()),
+            u32s(Kind::BlockColIdx, t.block_col_idx()),
+            values(t.values()),
+        ]),
+        Tiling::Wcsr(t) => list.extend([
+            u64s(Kind::WindowPtr, t.window_ptr()),
+            u32s(Kind::WindowColIdx, t.window_col_idx()),
+            values(t.values()),
+        ]),
+        Tiling::BlockedEll(t) => {
+            list.extend([u32s(Kind::EllColIdx, t.ell_col_idx()), values(t.values())]);
+        }
+        Tiling::BMat(t) => {
+            list.extend([
+                u64s(Kind::WindowPtr, t.window_ptr()),
+                u32s(Kind::TileColIdx, t.tile_col_idx()),
+                u32s(Kind::TileBits, t.tile_bits()),
+                u64s(Kind::TileValuePtr, t.tile_value_ptr()),
+            ]);
+            list.extend(t.values().map(|v| values(v)));
+        }
+        Tiling::TwoFour(t) => list.extend([
+            Section::new(Kind::Metadata, Element::U16, t.metadata().as_slice()),
+            values(t.values()),
+        ]),
+    }
+}
+
+/// Checks that the table describes the rest of the file completely: every array on the page after
+/// the one before, the last one ending on the last page, no kind twice.
+pub(super) fn check_rows(
+    rows: &[SectionRow],
+    header_end: u64,
+    file_len: u64,
+    format: FormatKind,
+) -> Result<(), PlanFileError> {
+    let mut end = header_end;
+    for (i, row) in rows.iter().enumerate() {
+        let bad = |reason: String| Err(PlanFileError::section(&row.kind, reason));
+        if row.count.checked_mul(row.element.size()) != Some(row.bytes) {
+            return bad(format!(
+                "{} elements of {} are not {} bytes",
+                row.count, row.element, row.bytes
+            ));
+        }
+        if row.offset % PAGE != 0 {
+            return bad(format!("offset {} is not page-aligned", row.offset));
+        }
+        if row.offset < end {
+            return bad(format!("offset {} overlaps what ends at {end}", row.offset));
+        }
+        if row.offset - end >= PAGE {
+            return bad(format!("bytes {end}..{} before it belong to nothing", row.offset));
+        }
+        end = match row.offset.checked_add(row.bytes) {
+            Some(end) if end <= file_len => end,
+            _ => return bad(format!("{} bytes at {} leave the file", row.bytes, row.offset)),
+        };
+        if rows[..i.min(SectionKind::SlotMap as usize + 1)].iter().any(|r| r.kind == row.kind) {
+            return bad(format!("it stands twice in a {format} plan"));
+        }
+    }
+    if end.checked_next_multiple_of(PAGE) != Some(file_len) {
+        return Err(PlanFileError::header(format!(
+            "the sections end at {end} and the file at {file_len}, not on the same page"
+        )));
+    }
+    Ok(())
+}

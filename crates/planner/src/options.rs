@@ -1,0 +1,72 @@
+//! What a caller asks of a plan.
+
+use girih_formats::FormatSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::{DeviceSpec, PlanError};
+
+/// Which format a plan is to use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FormatChoice {
+    /// The candidate with the least estimated time.
+    #[default]
+    Auto,
+    /// This one, or an error.
+    Fixed(FormatSpec),
+}
+
+/// What a caller asks of a plan. The same matrix and options give the same plan file, byte for
+/// byte, on any machine and any number of threads.
+///
+/// ```
+/// use girih_formats::FormatSpec;
+/// use girih_planner::{FormatChoice, PlanOptions};
+///
+/// let options = PlanOptions {
+///     n: 64,
+///     format: FormatChoice::Fixed(FormatSpec::Bcsr { block_rows: 16, block_cols: 16 }),
+///     ..PlanOptions::default()
+/// };
+/// assert_eq!(options.memory_limit, None);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PlanOptions {
+    /// Columns of B (n) the plan is made for. It multiplies any other number too; only the choice
+    /// of format and the size of tasks are tuned to this one.
+    pub n: usize,
+    /// Which format.
+    pub format: FormatChoice,
+    /// Demand that a NaN or Inf in B reaches exactly the rows of C that CSR would let it reach:
+    /// formats whose tiles hold fill-in zeros for this matrix are then excluded.
+    pub exact_nonfinite: bool,
+    /// The most bytes the tiles' arrays may take.
+    pub memory_limit: Option<u64>,
+    /// Keep the map from CSR value slots to tile slots, so that new values on the old pattern cost
+    /// one scatter. It takes 8 bytes per nonzero.
+    pub keep_slot_map: bool,
+    /// The machine the estimate is for.
+    pub target: DeviceSpec,
+}
+
+impl Default for PlanOptions {
+    /// n = 256, any format, no limits, no slot map, a generic CPU.
+    fn default() -> Self {
+        Self {
+            n: 256,
+            format: FormatChoice::Auto,
+            exact_nonfinite: false,
+            memory_limit: None,
+            keep_slot_map: false,
+            target: DeviceSpec::cpu(),
+        }
+    }
+}
+
+impl PlanOptions {
+    /// Checks what the types alone do not say.
+    pub(crate) fn check(&self) -> Result<(), PlanError> {
+        self.target
+            .check()
+            .map_err(|reason| PlanError::Options { option: "target", reason: reason.to_owned() })
+    }
+}

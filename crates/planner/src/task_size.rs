@@ -1,0 +1,76 @@
+//! How large a task should be.
+
+use std::fmt::{self, Display};
+
+use girih_formats::{AnyTiling, BMat, FormatSpec, for_any_tiling};
+
+/// The most that a task holds, unless a single window is more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSize {
+    /// Tiles.
+    pub tiles: u64,
+    /// Windows.
+    pub windows: u64,
+}
+
+/// Tasks a product is cut into, if it is large enough: a few for each of a hundred cores.
+const TASKS: u64 = 1024;
+/// The fewest multiply-adds that make a task worth handing to another core (some microseconds).
+const MIN_WORK: u64 = 1 << 15;
+/// The most multiply-adds of a task (some tens of microseconds): beyond it tasks gain nothing and
+/// the last one to finish is waited for.
+const MAX_WORK: u64 = 1 << 20;
+/// The fewest columns of A that a part of a split window covers: every part costs one more pass
+/// over the window's rows of C, which this many multiply-adds per element of C outweigh.
+const MIN_PART_COLS: u64 = 512;
+
+impl TaskSize {
+    /// A size that balances a product with `n` columns of B on many cores. It depends on the tiling
+    /// and `n` alone, never on the machine that plans, so that plans are reproducible.
+    ///
+    /// The work, in multiply-adds, is a tile's stored values times `n`, and one pass over C for
+    /// every row of a window. A task gets a 1024th of it, within 2¹⁵ to 2²⁰ multiply-adds, and at
+    /// least so many tiles that a part of a split window covers 512 columns of A.
+    #[must_use]
+    pub fn balanced(tiling: &AnyTiling, n: usize) -> Self {
+        let n = (n as u64).max(1);
+        let window_rows = tiling.layout().window_rows() as u64;
+        let n_tiles = tiling.tile_ptr(tiling.n_windows());
+        let (values, cols) = per_tile(tiling, n_tiles);
+        let rows = (tiling.n_windows() as u64).saturating_mul(window_rows);
+        let work = n_tiles.saturating_mul(values).saturating_add(rows).saturating_mul(n);
+        let target = (work / TASKS).clamp(MIN_WORK, MAX_WORK);
+        let per_task = |unit: u64| target / unit.saturating_mul(n).max(1);
+        Self {
+            tiles: per_task(values).max(MIN_PART_COLS.div_ceil(cols)),
+            windows: per_task(window_rows).max(1),
+        }
+    }
+}
+
+impl Display for TaskSize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "at most {} tiles or {} windows", self.tiles, self.windows)
+    }
+}
+
+/// Values multiplied for a tile, on average, and columns of A it covers.
+fn per_tile(tiling: &AnyTiling, n_tiles: u64) -> (u64, u64) {
+    match tiling.spec() {
+        FormatSpec::Csr => (1, 1),
+        FormatSpec::Bcsr { block_rows, block_cols } => {
+            ((block_rows as u64).saturating_mul(block_cols as u64), block_cols as u64)
+        }
+        FormatSpec::Wcsr { window_rows, pad_cols } => {
+            ((window_rows as u64).saturating_mul(pad_cols as u64), pad_cols as u64)
+        }
+        FormatSpec::BlockedEll { block_size } => {
+            ((block_size as u64).saturating_mul(block_size as u64), block_size as u64)
+        }
+        FormatSpec::BMat { .. } => {
+            let nnz = for_any_tiling!(tiling, t => t.nnz()) as u64;
+            (nnz.div_ceil(n_tiles.max(1)).max(1), BMat::<f32>::TILE_COLS as u64)
+        }
+        FormatSpec::TwoFour => (2, 4),
+    }
+}

@@ -1,0 +1,125 @@
+//! One small matrix, laid out by hand in every format, so that nothing here rests on conversions.
+
+use girih_formats::{
+    AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
+    Scalar, Tiling, TwoFour, Wcsr,
+};
+use girih_planner::Plan;
+
+/// ```text
+/// 1 . . 2 . .
+/// . . . 3 . .
+/// . . . . . .
+/// . 4 . . . 5
+/// 6 7 . . . .
+/// ```
+pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
+    let of =
+        |values: &[u8]| -> Vec<T> { values.iter().map(|&v| T::from_f64(f64::from(v))).collect() };
+    let natural = |window_rows| RowLayout::natural(5, window_rows);
+    let csr = Csr::try_new(
+        5,
+        6,
+        vec![0, 2, 3, 3, 5, 7],
+        vec![0, 3, 3, 1, 5, 0, 1],
+        of(b"\x01\x02\x03\x04\x05\x06\x07"),
+    )?;
+    // Rows 4 and 3, an empty slot and row 0, rows 1 and 2.
+    let layout = RowLayout::explicit(5, 2, vec![4, 3, PAD_ROW, 0, 1, 2])?;
+    let ordered = Csr::try_new(
+        6,
+        6,
+        vec![0, 2, 4, 4, 6, 7, 7],
+        vec![0, 1, 1, 5, 0, 3, 3],
+        of(&[6, 7, 4, 5, 1, 2, 3]),
+    )?;
+    let bmat = |values| {
+        let bits = [(0, 0), (0, 2), (1, 2), (3, 1), (3, 3), (4, 0), (4, 1)];
+        let word = bits.iter().map(|&(row, col)| 1 << BMat::<T>::bit(row, col).1).sum();
+        BMat::try_new(
+            RowLayout::natural(5, 16)?,
+            6,
+            vec![0, 1],
+            vec![0, 1, 3, 5, PAD_COL, PAD_COL, PAD_COL, PAD_COL],
+            vec![word, 0, 0, 0],
+            vec![0, 7],
+            values,
+        )
+    };
+    Ok(vec![
+        Tiling::Csr(RowCsr::try_new(natural(1)?, csr)?),
+        Tiling::Csr(RowCsr::try_new(layout.clone(), ordered)?),
+        Tiling::Bcsr(Bcsr::try_new(
+            natural(2)?,
+            6,
+            7,
+            3,
+            vec![0, 2, 4, 5],
+            vec![0, 1, 0, 1, 0],
+            of(&[
+                1, 0, 0, 0, 0, 0, 2, 0, 0, 3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 5, 6, 7, 0, 0,
+                0, 0,
+            ]),
+        )?),
+        Tiling::Wcsr(Wcsr::try_new(
+            natural(2)?,
+            6,
+            7,
+            2,
+            vec![0, 2, 4, 6],
+            vec![0, 3, 1, 5, 0, 1],
+            of(&[1, 2, 0, 0, 6, 7, 0, 3, 4, 5, 0, 0]),
+        )?),
+        Tiling::Wcsr(Wcsr::try_new(
+            layout,
+            6,
+            7,
+            3,
+            vec![0, 3, 6, 9],
+            vec![0, 1, 5, 0, 3, PAD_COL, 3, PAD_COL, PAD_COL],
+            of(&[6, 7, 0, 0, 0, 0, 3, 0, 0, 0, 4, 5, 1, 2, 0, 0, 0, 0]),
+        )?),
+        Tiling::BlockedEll(BlockedEll::try_new(
+            natural(2)?,
+            6,
+            7,
+            2,
+            vec![0, 1, 0, 2, 0, PAD_COL],
+            of(&[1, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 4, 0, 5, 6, 7, 0, 0, 0, 0, 0, 0]),
+        )?),
+        Tiling::BMat(bmat(Some(of(&[1, 2, 3, 4, 5, 6, 7]).into()))?),
+        Tiling::BMat(bmat(None)?),
+        Tiling::TwoFour(TwoFour::try_new(
+            natural(1)?,
+            6,
+            7,
+            of(&[1, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 5, 6, 7, 0, 0]),
+            vec![0x444C, 0x444C, 0x4444, 0x4444, 0x4444],
+        )?),
+    ])
+}
+
+/// Plans of the matrix in every format, of one value type.
+pub(crate) fn plans<T: Scalar>() -> Vec<Plan>
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    tilings::<T>().unwrap().into_iter().map(Plan::from_tiling).collect()
+}
+
+/// Plans of the matrix in every format and value type.
+pub(crate) fn all_plans() -> Vec<Plan> {
+    let mut all = plans::<half::f16>();
+    all.extend(plans::<half::bf16>());
+    all.extend(plans::<f32>());
+    all.extend(plans::<f64>());
+    all
+}
+
+/// The plan's file.
+pub(crate) fn file_of(plan: &Plan) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let written = plan.write_to(&mut bytes).unwrap();
+    assert_eq!(written, bytes.len() as u64);
+    bytes
+}
