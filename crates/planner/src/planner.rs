@@ -28,7 +28,7 @@ const CANDIDATES: [FormatSpec; 10] = [
 
 /// Makes plans.
 ///
-/// ```no_run
+/// ```
 /// use girih_formats::Csr;
 /// use girih_planner::{PlanOptions, Planner};
 ///
