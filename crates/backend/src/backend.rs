@@ -62,8 +62,8 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     /// With `β = 0`, C is written without being read; with `α = 0`, neither A nor B is read (as in
     /// BLAS). Nothing is allocated or compiled. Several threads may execute at once.
     ///
-    /// The result is the same, bit by bit, however often the product is computed, on any number of
-    /// threads, whatever the strides of the operands.
+    /// The result is the same, bit by bit, however often the product is computed and on any number of
+    /// threads.
     ///
     /// # Non-finite values
     /// A NaN or Inf in row `j` of B reaches row `i` of C through every stored entry `(i, j)`, zeros

@@ -35,6 +35,12 @@ pub trait DenseScalar: Scalar {
     fn acc_view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self::Acc>>;
     /// The mutable view, if it holds this type's accumulation type.
     fn acc_view_mut(view: DenseViewMut<'_>) -> Option<ArrayViewMut2<'_, Self::Acc>>;
+    /// Puts a view in.
+    fn erase(view: ArrayView2<'_, Self>) -> DenseView<'_>;
+    /// Puts a view of the accumulation type in.
+    fn erase_acc(view: ArrayView2<'_, Self::Acc>) -> DenseView<'_>;
+    /// Puts a mutable view of the accumulation type in.
+    fn erase_acc_mut(view: ArrayViewMut2<'_, Self::Acc>) -> DenseViewMut<'_>;
 }
 
 macro_rules! dense_scalar {
@@ -56,6 +62,18 @@ macro_rules! dense_scalar {
 
             fn acc_view_mut(view: DenseViewMut<'_>) -> Option<ArrayViewMut2<'_, Self::Acc>> {
                 if let DenseViewMut::$acc(view) = view { Some(view) } else { None }
+            }
+
+            fn erase(view: ArrayView2<'_, Self>) -> DenseView<'_> {
+                view.into()
+            }
+
+            fn erase_acc(view: ArrayView2<'_, Self::Acc>) -> DenseView<'_> {
+                view.into()
+            }
+
+            fn erase_acc_mut(view: ArrayViewMut2<'_, Self::Acc>) -> DenseViewMut<'_> {
+                view.into()
             }
         }
     )*};

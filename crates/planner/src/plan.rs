@@ -7,7 +7,7 @@ use girih_formats::{AnyTiling, DType, FormatSpec};
 
 use crate::{
     Explanation, Fingerprint, FormatChoice, LoadOptions, PlanFileError, PlanOptions, Schedule,
-    TaskSize,
+    ScheduleError, TaskSize,
 };
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
@@ -39,6 +39,17 @@ impl Plan {
             schedule: sentence,
         };
         Self { tiling, schedule, options, fingerprint: None, explanation }
+    }
+
+    /// The same plan with a schedule of the caller's: O(tasks).
+    ///
+    /// # Errors
+    /// If the schedule was cut for another tiling.
+    pub fn with_schedule(mut self, schedule: &Schedule) -> Result<Self, ScheduleError> {
+        self.schedule = Schedule::try_new(schedule.tasks().clone(), &self.tiling)?;
+        self.explanation.schedule =
+            format!("{} tasks, cut by the caller", self.schedule.tasks().len());
+        Ok(self)
     }
 
     /// The matrix, laid out.

@@ -1,0 +1,226 @@
+//! The suite that every backend must pass.
+//!
+//! [`run`] puts a backend through one format and value type; [`conformance_tests!`](crate::conformance_tests)
+//! stamps a test for each. Every product is compared, element by element, with the rigorous bound of
+//! [`girih_backend::verify`]; see the modules for what is covered.
+
+mod errors;
+mod non_finite;
+mod offsets;
+mod problem;
+mod repeat;
+mod report;
+mod rows;
+mod schedules;
+mod shapes;
+mod views;
+
+use girih_backend::{BackendError, SpmmBackend};
+use girih_formats::{DType, FormatKind, FormatSpec};
+use half::{bf16, f16};
+
+use crate::Element;
+use crate::matrices::{Case, cases};
+pub use report::{Failure, Report};
+
+/// How much of a format a backend that takes it must take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Every block and window size, schedule and row order: what a general backend promises.
+    EverySpec,
+    /// Whatever it says it supports, and something at least: for kernels of fixed tile sizes.
+    SupportedSpecs,
+}
+
+/// What one run works on.
+struct Suite<'a> {
+    backend: &'a dyn SpmmBackend,
+    kind: FormatKind,
+    cases: Vec<Case>,
+    report: Report,
+}
+
+/// Puts a backend through everything, on one format and value type.
+///
+/// The report has failures if the backend does not claim the two, and holds the first few hundred
+/// failures at most. O(seconds).
+#[must_use]
+pub fn run(backend: &dyn SpmmBackend, kind: FormatKind, dtype: DType) -> Report {
+    let mut suite = Suite { backend, kind, cases: Vec::new(), report: Report::default() };
+    match cases(kind) {
+        Ok(cases) => suite.cases = cases,
+        Err(error) => suite.report.fail("building the cases", error),
+    }
+    match backend.capabilities() {
+        Err(error) => suite.report.fail("capabilities", error),
+        Ok(can) if !can.formats.contains(&kind) || !can.dtypes.contains(&dtype) => {
+            suite.report.fail("capabilities", format!("{kind} {dtype} is not among them"));
+        }
+        Ok(_) => match dtype {
+            DType::F16 => suite.run::<f16>(),
+            DType::Bf16 => suite.run::<bf16>(),
+            DType::F32 => suite.run::<f32>(),
+            DType::F64 => suite.run::<f64>(),
+        },
+    }
+    suite.report
+}
+
+/// Checks that a backend refuses, with a reason, every format and value type that it does not claim.
+#[must_use]
+pub fn run_refusals(backend: &dyn SpmmBackend) -> Report {
+    let mut report = Report::default();
+    let can = match backend.capabilities() {
+        Ok(can) => can,
+        Err(error) => {
+            report.fail("capabilities", error);
+            return report;
+        }
+    };
+    for kind in FormatKind::ALL {
+        for dtype in DType::ALL {
+            if can.formats.contains(&kind) && can.dtypes.contains(&dtype) {
+                continue;
+            }
+            let spec = specs(kind)[0];
+            let plan = match dtype {
+                DType::F16 => problem::small_plan::<f16>(spec),
+                DType::Bf16 => problem::small_plan::<bf16>(spec),
+                DType::F32 => problem::small_plan::<f32>(spec),
+                DType::F64 => problem::small_plan::<f64>(spec),
+            };
+            report.checks += 1;
+            let refused = plan.map(|plan| {
+                let supports = backend.supports(&plan).map_err(|u| u.reason);
+                (supports, matches!(backend.prepare(&plan), Err(BackendError::Unsupported(_))))
+            });
+            match refused {
+                Err(error) => report.fail("planning", error),
+                Ok((Err(reason), true)) if !reason.is_empty() => {}
+                Ok(other) => report.fail(
+                    &format!("{spec} {dtype}"),
+                    format!("not claimed, but not refused with a reason either: {other:?}"),
+                ),
+            }
+        }
+    }
+    report
+}
+
+/// Runs the suite and panics with a summary if the backend does not pass.
+///
+/// # Panics
+/// If it does not.
+pub fn assert_conforms(
+    backend: &dyn SpmmBackend,
+    kind: FormatKind,
+    dtype: DType,
+    coverage: Coverage,
+) {
+    let report = run(backend, kind, dtype);
+    let complete = coverage == Coverage::SupportedSpecs || report.unsupported.is_empty();
+    assert!(report.passed() && complete, "{} on {kind} {dtype}: {report}", backend.name());
+}
+
+/// The block and window sizes a format is tested with; a size that divides nothing among them.
+#[must_use]
+pub fn specs(kind: FormatKind) -> Vec<FormatSpec> {
+    let bcsr = |(block_rows, block_cols)| FormatSpec::Bcsr { block_rows, block_cols };
+    let wcsr = |(window_rows, pad_cols)| FormatSpec::Wcsr { window_rows, pad_cols };
+    match kind {
+        FormatKind::Csr => vec![FormatSpec::Csr],
+        FormatKind::Bcsr => [(8, 8), (1, 1), (3, 5), (4, 1), (16, 16), (64, 64)].map(bcsr).to_vec(),
+        FormatKind::Wcsr => [(16, 8), (8, 8), (64, 16), (5, 3), (1, 1)].map(wcsr).to_vec(),
+        FormatKind::BlockedEll => {
+            [16, 1, 3, 4, 64].map(|block_size| FormatSpec::BlockedEll { block_size }).to_vec()
+        }
+        FormatKind::BMat => {
+            [false, true].map(|pattern_only| FormatSpec::BMat { pattern_only }).to_vec()
+        }
+        FormatKind::TwoFour => vec![FormatSpec::TwoFour],
+    }
+}
+
+impl Suite<'_> {
+    fn run<T: Element>(&mut self) {
+        self.shapes::<T>();
+        self.scaling::<T>();
+        self.views::<T>();
+        self.row_orders::<T>();
+        self.schedules::<T>();
+        self.non_finite::<T>();
+        self.repetition::<T>();
+        self.threads::<T>();
+        self.errors::<T>();
+        self.large_offsets::<T>();
+    }
+
+    /// The cases of these names; a name that is none of theirs is a failure.
+    fn named(&mut self, names: &[&str]) -> Vec<Case> {
+        let found: Vec<_> =
+            self.cases.iter().filter(|case| names.contains(&case.name)).cloned().collect();
+        if found.len() != names.len() {
+            self.report.fail("choosing cases", format!("not all of {names:?} exist"));
+        }
+        found
+    }
+}
+
+/// Stamps one test per format and value type, and one for what the backend does not claim.
+///
+/// The first argument is an expression that makes the backend, the second a [`Coverage`]. A list of
+/// formats may follow, if the backend does not take all: `formats: [csr, bcsr]`, and a list of value
+/// types: `dtypes: [f16, bf16]`.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($backend:expr, $coverage:expr) => {
+        $crate::conformance_tests!($backend, $coverage,
+            formats: [csr, bcsr, wcsr, blocked_ell, bmat, two_four]);
+    };
+    ($backend:expr, $coverage:expr, formats: [$($format:ident),*]) => {
+        $crate::conformance_tests!($backend, $coverage,
+            formats: [$($format),*], dtypes: [f16, bf16, f32, f64]);
+    };
+    ($backend:expr, $coverage:expr, formats: [$($format:ident),*], dtypes: $dtypes:tt) => {
+        $($crate::conformance_tests!(@format $backend, $coverage, $format, $dtypes);)*
+
+        #[test]
+        fn refuses_the_rest() {
+            let report = $crate::conformance::run_refusals(&$backend);
+            assert!(report.failures.is_empty(), "{report}");
+        }
+    };
+    (@format $backend:expr, $coverage:expr, $format:ident, [$($dtype:ident),*]) => {
+        mod $format {
+            use super::*;
+
+            $(#[test]
+            fn $dtype() {
+                $crate::conformance::assert_conforms(
+                    &$backend,
+                    $crate::conformance::named_format(stringify!($format)),
+                    $crate::conformance::named_dtype(stringify!($dtype)),
+                    $coverage,
+                );
+            })*
+        }
+    };
+}
+
+/// The format of a test's name.
+///
+/// # Panics
+/// If there is none of that name.
+#[must_use]
+pub fn named_format(name: &str) -> FormatKind {
+    name.replace('_', "-").parse().unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The value type of a test's name.
+///
+/// # Panics
+/// If there is none of that name.
+#[must_use]
+pub fn named_dtype(name: &str) -> DType {
+    name.parse().unwrap_or_else(|error| panic!("{error}"))
+}

@@ -1,0 +1,189 @@
+//! One product: set up, computed, compared.
+
+use std::fmt;
+
+use girih_backend::{DenseScalar, PreparedSpmm, Product, verify};
+use girih_formats::{Csr, FormatSpec, Scalar, Tiling};
+use girih_planner::{Plan, PlanError, Schedule};
+use ndarray::Array2;
+
+use super::rows::RowOrder;
+use super::{Report, Suite};
+use crate::Element;
+use crate::matrices::{self, Case};
+use crate::operands::{Layout, Placed, random};
+
+/// How a matrix is planned.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Planned {
+    pub(super) spec: FormatSpec,
+    pub(super) rows: RowOrder,
+    /// Tiles per task; `None` for the schedule a plan comes with.
+    pub(super) tiles_per_task: Option<u64>,
+}
+
+impl Planned {
+    pub(super) fn natural(spec: FormatSpec) -> Self {
+        Self { spec, rows: RowOrder::Natural, tiles_per_task: None }
+    }
+
+    pub(super) fn plan<T: Element>(self, a: &Csr<T>) -> Result<Plan, PlanError> {
+        let layout = self.rows.layout(a.nrows(), self.spec.window_rows())?;
+        let tiling = T::erase_tiling(Tiling::from_csr(a, self.spec, layout)?);
+        match self.tiles_per_task {
+            None => Ok(Plan::from_tiling(tiling)),
+            Some(tiles) => {
+                let schedule = Schedule::by_tiles(&tiling, tiles);
+                Ok(Plan::from_tiling(tiling).with_schedule(&schedule)?)
+            }
+        }
+    }
+}
+
+/// How the planned matrix is multiplied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    pub(super) n: usize,
+    pub(super) alpha: f64,
+    pub(super) beta: f64,
+    pub(super) b: Layout,
+    pub(super) c: Layout,
+}
+
+impl Run {
+    /// C = A·B, row-major.
+    pub(super) fn plain(n: usize) -> Self {
+        Self { n, alpha: 1.0, beta: 0.0, b: Layout::RowMajor, c: Layout::RowMajor }
+    }
+}
+
+/// Everything about a check, for messages.
+pub(super) struct Described<'a, T> {
+    pub(super) case: &'a str,
+    pub(super) planned: Planned,
+    pub(super) run: Run,
+    pub(super) value: std::marker::PhantomData<T>,
+}
+
+impl<T: Scalar> fmt::Display for Described<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Planned { spec, rows, tiles_per_task }, run) = (self.planned, self.run);
+        write!(f, "{spec} {}, {:?}, rows {rows:?}", T::DTYPE, self.case)?;
+        if let Some(tiles) = tiles_per_task {
+            write!(f, ", {tiles} tiles per task")?;
+        }
+        let Run { n, alpha, beta, b, c } = run;
+        write!(f, ", n = {n}, α = {alpha}, β = {beta}, B {b:?}, C {c:?}")
+    }
+}
+
+impl Suite<'_> {
+    /// Plans a case and hands it, prepared, to `check`. A plan that the backend refuses is noted.
+    pub(super) fn with_plan<T: Element>(
+        &mut self,
+        case: &Case,
+        planned: Planned,
+        check: impl FnOnce(&mut Self, &Csr<T>, &Plan, &dyn PreparedSpmm),
+    ) {
+        let a = case.matrix.cast::<T>();
+        let what = format!("{} {}, {:?}, {planned:?}", planned.spec, T::DTYPE, case.name);
+        let plan = match planned.plan(&a) {
+            Ok(plan) => plan,
+            Err(error) => return self.report.fail(&what, error),
+        };
+        if let Err(unsupported) = self.backend.supports(&plan) {
+            return self.report.unsupported.push(format!("{what}: {}", unsupported.reason));
+        }
+        match self.backend.prepare(&plan) {
+            Ok(prepared) => check(self, &a, &plan, &*prepared),
+            Err(error) => self.report.fail(&what, format!("supported, but not prepared: {error}")),
+        }
+    }
+
+    /// Plans, multiplies random operands and compares, for each of `runs`.
+    pub(super) fn check_runs<T: Element>(&mut self, case: &Case, planned: Planned, runs: &[Run]) {
+        self.with_plan::<T>(case, planned, |suite, a, plan, prepared| {
+            for &run in runs {
+                let b = random::<T>(a.ncols(), run.n, 1);
+                let value = std::marker::PhantomData::<T>;
+                let what = Described { case: case.name, planned, run, value };
+                suite.check_product(&what, a, plan, prepared, &b);
+            }
+        });
+    }
+
+    /// Multiplies and compares; C holds NaN before if β = 0.
+    pub(super) fn check_product<T: Element>(
+        &mut self,
+        what: &Described<'_, T>,
+        a: &Csr<T>,
+        plan: &Plan,
+        prepared: &dyn PreparedSpmm,
+        b: &Array2<T>,
+    ) {
+        let run = what.run;
+        self.report.checks += 1;
+        let before = before::<T>(a.nrows(), run.n, run.beta);
+        let b = Placed::new(b, run.b);
+        let mut c = Placed::new(&before, run.c);
+        let (b, rounding) = (T::erase(b.view()), self.backend.rounding(plan));
+        let executed =
+            prepared.execute(run.alpha, b.reborrow(), run.beta, T::erase_acc_mut(c.view_mut()));
+        if let Err(error) = executed {
+            return self.report.fail(&what.to_string(), error);
+        }
+        let added = (run.beta != 0.0).then(|| (run.beta, T::erase_acc(before.view())));
+        let product = Product { alpha: run.alpha, b, added };
+        match verify(a, plan, &product, &T::erase_acc(c.view()), rounding) {
+            Err(error) => self.report.fail(&what.to_string(), error),
+            Ok(verdict) if !verdict.passed() => {
+                self.report.fail(&what.to_string(), format!("{verdict:?}"));
+            }
+            Ok(verdict) => {
+                let worst = &mut self.report.max_error_over_bound;
+                *worst = worst.max(verdict.max_error_over_bound);
+            }
+        }
+        if !c.is_intact() {
+            self.report.fail(&what.to_string(), "something was written between C's elements");
+        }
+    }
+}
+
+/// C before a product: NaN where β = 0, which must not read it.
+pub(super) fn before<T: DenseScalar>(m: usize, n: usize, beta: f64) -> Array2<T::Acc> {
+    if beta == 0.0 {
+        Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN))
+    } else {
+        random::<T::Acc>(m, n, 2)
+    }
+}
+
+/// The product of a prepared plan with random operands, row-major.
+pub(super) fn multiply<T: Element>(
+    prepared: &dyn PreparedSpmm,
+    a: &Csr<T>,
+    n: usize,
+    (alpha, beta): (f64, f64),
+    report: &mut Report,
+) -> Array2<T::Acc> {
+    let b = random::<T>(a.ncols(), n, 1);
+    let mut c = before::<T>(a.nrows(), n, beta);
+    let done = prepared.execute(alpha, T::erase(b.view()), beta, T::erase_acc_mut(c.view_mut()));
+    if let Err(error) = done {
+        report.fail("executing", error);
+    }
+    c
+}
+
+/// The bits of a result: what must not change from one execution to the next.
+pub(super) fn bits<A: Scalar>(c: &Array2<A>) -> Vec<u8> {
+    c.iter().flat_map(|x| bytemuck::bytes_of(x).to_vec()).collect()
+}
+
+/// A small plan of any value type.
+pub(super) fn small_plan<T: Element>(spec: FormatSpec) -> Result<Plan, PlanError> {
+    let matrix = matrices::where_(8, 8, |i, j| (i + j) % 4 < 2)?;
+    let matrix = matrices::fit(&matrix, spec.kind())?;
+    Planned::natural(spec).plan(&matrix.cast::<T>())
+}

@@ -1,0 +1,38 @@
+//! Every matrix with every number of columns, every α and β.
+
+use super::problem::{Planned, Run};
+use super::{Suite, specs};
+use crate::Element;
+
+/// Numbers of columns: none, one, and what divides by nothing or lies just past a power of two.
+pub(super) const COLUMNS: [usize; 6] = [0, 1, 7, 33, 129, 300];
+
+impl Suite<'_> {
+    /// All cases, in every size of the format, with every number of columns, into NaN-filled C.
+    pub(super) fn shapes<T: Element>(&mut self) {
+        let runs = COLUMNS.map(Run::plain);
+        for case in self.cases.clone() {
+            for spec in specs(self.kind) {
+                self.check_runs::<T>(&case, Planned::natural(spec), &runs);
+            }
+        }
+    }
+
+    /// α and β of 0, ±1 and others, exact in f32 and not.
+    pub(super) fn scaling<T: Element>(&mut self) {
+        let mut runs = Vec::new();
+        for n in [1, 33] {
+            for alpha in [0.0, 1.0, -2.5, 0.1] {
+                for beta in [0.0, 1.0, -1.0, 0.5, 0.3] {
+                    runs.push(Run { alpha, beta, ..Run::plain(n) });
+                }
+            }
+        }
+        let names = ["no entries", "no columns", "many windows", "one dense row", "explicit zeros"];
+        for case in self.named(&names) {
+            for spec in specs(self.kind) {
+                self.check_runs::<T>(&case, Planned::natural(spec), &runs);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Small matrices of every shape that has broken a sparse kernel somewhere.
+
+use girih_formats::{Csr, FormatError, FormatKind, TwoFour, generate};
+
+use crate::random::{hash, one_in, signed, unit};
+
+/// A matrix with a name for messages.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What is special about it.
+    pub name: &'static str,
+    /// The matrix; narrower types are [cast](Csr::cast) from it.
+    pub matrix: Csr<f64>,
+}
+
+/// Every case, as `kind` can hold it: for 2:4, no more than two entries of each group are kept.
+///
+/// # Errors
+/// If a generator refuses its arguments, which would be a fault of this function.
+pub fn cases(kind: FormatKind) -> Result<Vec<Case>, FormatError> {
+    let random = |density: f64| move |i, j| unit(7, i, j) < density;
+    let cases = [
+        ("0×0", Csr::empty(0, 0)?),
+        ("no rows", Csr::empty(0, 5)?),
+        ("no columns", Csr::empty(5, 0)?),
+        ("no entries", Csr::empty(37, 41)?),
+        ("1×1", where_(1, 1, |_, _| true)?),
+        ("diagonal", where_(65, 65, |i, j| i == j)?),
+        ("sparse", where_(37, 43, random(0.1))?),
+        ("many windows", where_(131, 67, random(0.04))?),
+        ("tall", where_(301, 3, random(0.3))?),
+        ("wide", where_(3, 515, random(0.2))?),
+        ("all dense", where_(70, 66, |_, _| true)?),
+        ("one dense row", generate::dense_row(67, 131, 2, 40, 1)?),
+        ("one dense column", generate::dense_col(131, 67, 2, 66, 1)?),
+        (
+            "empty rows and windows at the end",
+            where_(150, 31, |i, j| i < 41 && one_in(8, 3, i, j))?,
+        ),
+        ("empty rows and windows first", where_(150, 31, |i, j| i > 97 && one_in(8, 3, i, j))?),
+        ("long rows", where_(5, 900, random(0.9))?),
+        ("last column only", where_(40, 37, |_, j| j == 36)?),
+        ("last row only", where_(49, 37, |i, _| i == 48)?),
+        ("explicit zeros", explicit_zeros()?),
+        ("sums of duplicates", sums_of_duplicates()?),
+        ("skewed graph", generate::rmat(7, 6, 1)?),
+        ("power-law rows", generate::power_law_rows(120, 90, 1, 1)?),
+        ("finite elements", generate::fem_2d(6, 5, 3, 1)?),
+        ("blocks", generate::block_sparse(100, 120, 16, 0.2, 1)?),
+    ];
+    cases.into_iter().map(|(name, matrix)| Ok(Case { name, matrix: fit(&matrix, kind)? })).collect()
+}
+
+/// The entries `(i, j)` that `present` picks, with values in ±[0.05, 1). O(nrows · ncols).
+///
+/// # Errors
+/// If a dimension is too large for a matrix.
+pub fn where_(
+    nrows: usize,
+    ncols: usize,
+    present: impl Fn(usize, usize) -> bool,
+) -> Result<Csr<f64>, FormatError> {
+    from_fn(nrows, ncols, |i, j| present(i, j).then(|| signed(11, i, j)))
+}
+
+/// The matrix with the entries that `value` gives. O(nrows · ncols).
+///
+/// # Errors
+/// If a dimension is too large for a matrix.
+pub fn from_fn(
+    nrows: usize,
+    ncols: usize,
+    value: impl Fn(usize, usize) -> Option<f64>,
+) -> Result<Csr<f64>, FormatError> {
+    let (mut row_ptr, mut col_idx, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..nrows {
+        for j in 0..ncols {
+            if let Some(value) = value(i, j) {
+                col_idx.push(j as u32);
+                values.push(value);
+            }
+        }
+        row_ptr.push(values.len() as u64);
+    }
+    Csr::try_new(nrows, ncols, row_ptr, col_idx, values)
+}
+
+/// The matrix as `kind` can hold it: for 2:4, without all but the first two entries of each group of
+/// four columns; for the rest, as it is.
+///
+/// # Errors
+/// None for a valid matrix.
+pub fn fit(csr: &Csr<f64>, kind: FormatKind) -> Result<Csr<f64>, FormatError> {
+    if kind != FormatKind::TwoFour {
+        return Ok(csr.clone());
+    }
+    let (mut row_ptr, mut col_idx, mut values) = (vec![0], Vec::new(), Vec::new());
+    for i in 0..csr.nrows() {
+        let mut held = vec![0; TwoFour::<f64>::groups_of(csr.ncols())];
+        let (cols, row_values) = csr.row(i);
+        for (&col, &value) in cols.iter().zip(row_values) {
+            let group = &mut held[col as usize / 4];
+            *group += 1;
+            if *group <= 2 {
+                col_idx.push(col);
+                values.push(value);
+            }
+        }
+        row_ptr.push(values.len() as u64);
+    }
+    Csr::try_new(csr.nrows(), csr.ncols(), row_ptr, col_idx, values)
+}
+
+/// Zeros of both signs among other entries, and a row and a window of nothing else.
+fn explicit_zeros() -> Result<Csr<f64>, FormatError> {
+    from_fn(43, 29, |i, j| match hash(5, i, j) % 9 {
+        0 if i != 7 && i < 32 => Some(signed(11, i, j)),
+        0 | 1 => Some(0.0),
+        2 => Some(-0.0),
+        _ => None,
+    })
+}
+
+/// 3000 random triplets on 400 positions, those of one position summed.
+fn sums_of_duplicates() -> Result<Csr<f64>, FormatError> {
+    let mut sums = [[None; 20]; 20];
+    for t in 0..3000 {
+        let (i, j) = (hash(1, t, 0) as usize % 20, hash(2, t, 0) as usize % 20);
+        *sums[i][j].get_or_insert(0.0) += signed(3, t, 0);
+    }
+    from_fn(20, 20, |i, j| sums[i][j])
+}
