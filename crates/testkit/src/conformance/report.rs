@@ -36,7 +36,6 @@ impl Report {
         self.checks > 0 && self.failures.is_empty()
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass errors and literals alike")]
     pub(super) fn fail(&mut self, check: &str, reason: impl fmt::Display) {
         if self.failures.len() < KEPT {
             self.failures.push(Failure { check: check.to_owned(), reason: reason.to_string() });

@@ -1,0 +1,327 @@
+//! Backends that are wrong on purpose, each with a fault that some kernel in the field has had: the
+//! suite must find every one of them, and find nothing in the backend they are made from.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use girih_backend::{
+    BackendError, Capabilities, DenseView, DenseViewMut, PreparedSpmm, ReferenceBackend,
+    SpmmBackend, Unsupported,
+};
+use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
+use girih_planner::Plan;
+use girih_testkit::conformance::{run, run_refusals};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+
+/// What a broken backend does to f32 products; everything else it leaves to the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    None,
+    ReadsPaddingAsColumnZero,
+    ReadsEveryRowOfB,
+    ReadsBForAlphaZero,
+    ForgetsBeta,
+    ReadsCForBetaZero,
+    CountsBetaOncePerTask,
+    DropsTheLastPartialWindow,
+    DropsColumnsPastAMultipleOfEight,
+    TruncatesToBf16,
+    RoundsSumsToF16,
+    SumsOnlyTheFirstTask,
+    IgnoresTheRowOrder,
+    ReadsNegativeStridesForwards,
+    ReadsColumnMajorAsRowMajor,
+    ComputesOffsetsIn32Bits,
+    GivesOtherBitsTheSecondTime,
+    GivesOtherBitsOnOtherThreads,
+    WritesBeforeItChecks,
+    ChecksNothing,
+    RefusesEveryPlan,
+    RefusesLargeBlocks,
+    TakesWhatItDoesNotClaim,
+}
+
+#[derive(Debug)]
+struct Broken(Fault);
+
+impl SpmmBackend for Broken {
+    fn name(&self) -> &str {
+        "broken"
+    }
+
+    fn capabilities(&self) -> Result<Capabilities, BackendError> {
+        let mut can = ReferenceBackend.capabilities()?;
+        if self.0 == Fault::TakesWhatItDoesNotClaim {
+            can.formats.retain(|&kind| kind != FormatKind::BMat);
+        }
+        Ok(can)
+    }
+
+    fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+        let refuse = |reason: &str| Unsupported { backend: "broken".into(), reason: reason.into() };
+        match self.0 {
+            Fault::RefusesEveryPlan => Err(refuse("it is broken")),
+            Fault::RefusesLargeBlocks if plan.tiling().layout().window_rows() > 16 => {
+                Err(refuse("its blocks are too large"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+        let inner = ReferenceBackend.prepare(plan)?;
+        let (fault, plan) = (self.0, plan.clone());
+        Ok(Box::new(PreparedBroken { fault, plan, inner, executions: Arc::default() }))
+    }
+}
+
+#[derive(Debug)]
+struct PreparedBroken {
+    fault: Fault,
+    plan: Plan,
+    inner: Box<dyn PreparedSpmm>,
+    executions: Arc<AtomicUsize>,
+}
+
+impl PreparedSpmm for PreparedBroken {
+    fn execute(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        match (b, c) {
+            (DenseView::F32(b), DenseViewMut::F32(c)) => self.break_f32(alpha, b, beta, c),
+            (b, c) => self.inner.execute(alpha, b, beta, c),
+        }
+    }
+}
+
+impl PreparedBroken {
+    fn break_f32(
+        &self,
+        alpha: f64,
+        b: ArrayView2<'_, f32>,
+        beta: f64,
+        mut c: ArrayViewMut2<'_, f32>,
+    ) -> Result<(), BackendError> {
+        let before = c.to_owned();
+        let execution = self.executions.fetch_add(1, Ordering::Relaxed);
+        let fits = b.nrows() == self.plan.ncols() && c.dim() == (self.plan.nrows(), b.ncols());
+        if self.fault == Fault::WritesBeforeItChecks && !fits {
+            c.fill(0.0);
+        }
+        if self.fault == Fault::ChecksNothing && !fits {
+            return Ok(());
+        }
+        let read = self.read(&b);
+        let beta_used = if self.fault == Fault::ForgetsBeta { 0.0 } else { beta };
+        let multiply = |inner: &dyn PreparedSpmm, c: &mut ArrayViewMut2<'_, f32>| {
+            inner.execute(alpha, read.view().into(), beta_used, c.view_mut().into())
+        };
+        if self.fault == Fault::SumsOnlyTheFirstTask {
+            multiply(&*ReferenceBackend.prepare(&first_tasks(&self.plan))?, &mut c)?;
+        } else {
+            multiply(&*self.inner, &mut c)?;
+        }
+        self.spoil(alpha, &b, beta, &before, &mut c);
+        if self.fault == Fault::GivesOtherBitsTheSecondTime && execution % 2 == 1 {
+            c.iter_mut().take(1).for_each(|x| *x = x.next_up());
+        }
+        Ok(())
+    }
+
+    /// B as the fault makes it out.
+    fn read(&self, b: &ArrayView2<'_, f32>) -> Array2<f32> {
+        let mut read = b.to_owned();
+        match self.fault {
+            Fault::TruncatesToBf16 => {
+                read.mapv_inplace(|x| f32::from_bits(x.to_bits() & 0xffff_0000));
+            }
+            Fault::ReadsNegativeStridesForwards => {
+                for axis in [Axis(0), Axis(1)] {
+                    if b.strides()[axis.0] < 0 {
+                        read.invert_axis(axis);
+                    }
+                }
+            }
+            Fault::ReadsColumnMajorAsRowMajor if b.strides()[0] == 1 && b.strides()[1] > 1 => {
+                let in_memory: Vec<f32> = b.t().iter().copied().collect();
+                read = Array2::from_shape_vec(b.dim(), in_memory).unwrap();
+            }
+            Fault::ComputesOffsetsIn32Bits => {
+                for ((i, j), x) in read.indexed_iter_mut() {
+                    let offset = i as isize * b.strides()[0] + j as isize * b.strides()[1];
+                    if i32::try_from(offset).is_err() {
+                        *x = 0.0;
+                    }
+                }
+            }
+            _ => {}
+        }
+        read
+    }
+
+    /// C as the fault leaves it.
+    fn spoil(
+        &self,
+        alpha: f64,
+        b: &ArrayView2<'_, f32>,
+        beta: f64,
+        before: &Array2<f32>,
+        c: &mut ArrayViewMut2<'_, f32>,
+    ) {
+        let tiling = self.plan.tiling();
+        let layout = tiling.layout();
+        let beta = beta as f32;
+        match self.fault {
+            Fault::ReadsPaddingAsColumnZero => {
+                for row in padded_rows(tiling) {
+                    add_zero_times(c, row, b, 0);
+                }
+            }
+            Fault::ReadsEveryRowOfB => {
+                for (row, col) in (0..c.nrows()).flat_map(|i| (0..b.nrows()).map(move |j| (i, j))) {
+                    add_zero_times(c, row, b, col);
+                }
+            }
+            Fault::ReadsBForAlphaZero if alpha == 0.0 && b.nrows() > 0 => {
+                (0..c.nrows()).for_each(|row| add_zero_times(c, row, b, 0));
+            }
+            Fault::ReadsCForBetaZero if beta == 0.0 => {
+                c.zip_mut_with(before, |c, &before| *c += 0.0 * before);
+            }
+            Fault::CountsBetaOncePerTask => {
+                let tasks = self.plan.schedule().tasks();
+                for pair in tasks.windows(2).filter(|t| t[0].window_start == t[1].window_start) {
+                    for row in layout.rows(pair[0].window_start as usize).flatten() {
+                        c.row_mut(row).scaled_add(beta, &before.row(row));
+                    }
+                }
+            }
+            Fault::DropsTheLastPartialWindow => {
+                let whole = c.nrows() / layout.window_rows() * layout.window_rows();
+                (whole..c.nrows()).for_each(|row| c.row_mut(row).assign(&before.row(row)));
+            }
+            Fault::DropsColumnsPastAMultipleOfEight => {
+                let whole = c.ncols() / 8 * 8;
+                (whole..c.ncols()).for_each(|col| c.column_mut(col).assign(&before.column(col)));
+            }
+            Fault::RoundsSumsToF16 => {
+                c.mapv_inplace(|x| half::f16::from_f32(x).to_f32());
+            }
+            Fault::IgnoresTheRowOrder => {
+                let right = c.to_owned();
+                let rows = (0..layout.n_slots()).filter_map(|slot| layout.row(slot));
+                for (stored, row) in rows.enumerate() {
+                    c.row_mut(stored).assign(&right.row(row));
+                }
+            }
+            Fault::GivesOtherBitsOnOtherThreads if rayon::current_num_threads() == 3 => {
+                c.iter_mut().take(1).for_each(|x| *x = x.next_up());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a multiplication of row `col` of B with a stored zero adds to a row of C.
+fn add_zero_times(c: &mut ArrayViewMut2<'_, f32>, row: usize, b: &ArrayView2<'_, f32>, col: usize) {
+    c.row_mut(row).scaled_add(0.0, &b.row(col));
+}
+
+/// The rows of windows with a padded column, where B has a row 0 to be read.
+fn padded_rows(tiling: &AnyTiling) -> Vec<usize> {
+    let AnyTiling::F32(Tiling::Wcsr(t)) = tiling else { return Vec::new() };
+    let padded = |w: &usize| {
+        let strip = t.window_ptr()[*w] as usize..t.window_ptr()[*w + 1] as usize;
+        t.window_col_idx()[strip].contains(&PAD_COL)
+    };
+    (0..t.layout().n_windows())
+        .filter(padded)
+        .flat_map(|w| t.layout().rows(w).flatten().collect::<Vec<_>>())
+        .collect()
+}
+
+/// The CSR plan without the entries that a split row's later tasks hold.
+fn first_tasks(plan: &Plan) -> Plan {
+    let AnyTiling::F32(Tiling::Csr(t)) = plan.tiling() else { return plan.clone() };
+    let csr = t.csr();
+    let mut values = csr.values().to_vec();
+    for pair in plan.schedule().tasks().windows(2) {
+        if pair[0].window_start == pair[1].window_start {
+            values[pair[1].tiles()].fill(0.0);
+        }
+    }
+    let csr = csr.with_values::<f32>(values).unwrap();
+    let layout: RowLayout = t.layout().clone();
+    Plan::from_tiling(Tiling::Csr(girih_formats::RowCsr::try_new(layout, csr).unwrap()))
+}
+
+/// Runs the suite on the fault and checks that a failure tells of `sign`, in what was checked or in
+/// what was wrong.
+fn must_fail(fault: Fault, kind: FormatKind, sign: &str) {
+    let report = run(&Broken(fault), kind, DType::F32);
+    assert!(!report.passed(), "{fault:?} was not noticed");
+    assert!(
+        report.failures.iter().any(|f| f.check.contains(sign) || f.reason.contains(sign)),
+        "{fault:?} was noticed, but not as {sign:?}: {report}"
+    );
+}
+
+macro_rules! faults {
+    ($($name:ident: $fault:ident on $kind:ident shows as $sign:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            must_fail(Fault::$fault, FormatKind::$kind, $sign);
+        }
+    )*};
+}
+
+faults! {
+    padding_as_column_zero: ReadsPaddingAsColumnZero on Wcsr shows as "NaN under padding";
+    every_row_of_b: ReadsEveryRowOfB on BMat shows as "NaN in every absent column";
+    b_for_alpha_zero: ReadsBForAlphaZero on Csr shows as "α = 0";
+    beta_forgotten: ForgetsBeta on Bcsr shows as "β = 0.5";
+    c_read_for_beta_zero: ReadsCForBetaZero on Csr shows as "β = 0,";
+    beta_once_per_task: CountsBetaOncePerTask on Csr shows as "tiles per task";
+    last_partial_window: DropsTheLastPartialWindow on Wcsr shows as "wcsr 16/8";
+    last_partial_block_row: DropsTheLastPartialWindow on BlockedEll shows as "blocked-ell 16x16";
+    columns_past_eight: DropsColumnsPastAMultipleOfEight on Csr shows as "n = 33";
+    inputs_truncated: TruncatesToBf16 on Csr shows as "max_error_over_bound";
+    sums_rounded: RoundsSumsToF16 on TwoFour shows as "max_error_over_bound";
+    first_task_only: SumsOnlyTheFirstTask on Csr shows as "1 tiles per task";
+    row_order_ignored: IgnoresTheRowOrder on Bcsr shows as "rows Reversed";
+    negative_strides: ReadsNegativeStridesForwards on Csr shows as "B Reversed";
+    column_major: ReadsColumnMajorAsRowMajor on Csr shows as "B ColMajor";
+    offsets_in_32_bits: ComputesOffsetsIn32Bits on Csr shows as "over 2³² elements";
+    other_bits_again: GivesOtherBitsTheSecondTime on Csr shows as "executed again";
+    other_bits_on_threads: GivesOtherBitsOnOtherThreads on Csr shows as "3 threads";
+    writes_before_checks: WritesBeforeItChecks on Csr shows as "C was written";
+    no_checks: ChecksNothing on Csr shows as "not the error it should be";
+}
+
+#[test]
+fn the_backend_the_faults_are_put_into_is_sound() {
+    let report = run(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
+    assert!(report.passed() && report.unsupported.is_empty(), "{report}");
+}
+
+#[test]
+fn a_backend_that_refuses_everything_does_not_pass() {
+    let report = run(&Broken(Fault::RefusesEveryPlan), FormatKind::Csr, DType::F32);
+    assert!(!report.passed() && report.checks == 0, "{report}");
+}
+
+#[test]
+fn a_backend_that_refuses_some_plans_is_not_complete() {
+    let report = run(&Broken(Fault::RefusesLargeBlocks), FormatKind::Bcsr, DType::F32);
+    assert!(report.passed() && !report.unsupported.is_empty(), "{report}");
+}
+
+#[test]
+fn what_is_not_claimed_must_be_refused() {
+    assert!(!run_refusals(&Broken(Fault::TakesWhatItDoesNotClaim)).failures.is_empty());
+    assert!(run_refusals(&Broken(Fault::None)).failures.is_empty());
+}
