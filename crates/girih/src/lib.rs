@@ -1,1 +1,148 @@
-//! WIP
+//! Lay a sparse matrix out in the tiling a machine multiplies fastest, plan the work, and multiply:
+//! `C = α·A·B + β·C`, A sparse (m×k), B and C dense (k×n, m×n).
+//!
+//! Plan once, offline if you like; multiply many times, on whatever backend is there.
+//!
+//! ```text
+//! Csr ── Planner ──► Plan ── save / map ──► Plan ── Registry ──► SpmmBackend::prepare
+//!                                                                       │
+//!                                      verify ◄── C ◄── PreparedSpmm::execute(α, B, β, C)
+//! ```
+//!
+//! # From a matrix to a verified product
+//!
+//! ```
+//! use girih::prelude::*;
+//! use ndarray::Array2;
+//!
+//! // The 5-point Laplacian of a 40 × 50 grid.
+//! let (nx, ny) = (40, 50);
+//! let (mut row_ptr, mut col_idx, mut values) = (vec![0u64], Vec::new(), Vec::new());
+//! for (x, y) in (0..nx).flat_map(|x| (0..ny).map(move |y| (x, y))) {
+//!     let i = x * ny + y;
+//!     for (there, j, value) in [
+//!         (x > 0, i.wrapping_sub(ny), -1.0),
+//!         (y > 0, i.wrapping_sub(1), -1.0),
+//!         (true, i, 4.0f32),
+//!         (y + 1 < ny, i + 1, -1.0),
+//!         (x + 1 < nx, i + ny, -1.0),
+//!     ] {
+//!         if there {
+//!             col_idx.push(j as u32);
+//!             values.push(value);
+//!         }
+//!     }
+//!     row_ptr.push(values.len() as u64);
+//! }
+//! let a = Csr::try_new(nx * ny, nx * ny, row_ptr, col_idx, values)?;
+//!
+//! // Offline: choose a format for products with 32 columns, and save the plan.
+//! let plan = Planner::new(PlanOptions { n: 32, ..PlanOptions::default() }).plan(&a)?;
+//! println!("{}", plan.explanation());
+//! let dir = tempfile::tempdir()?;
+//! let file = dir.path().join("laplacian.girih");
+//! plan.save(&file)?;
+//!
+//! // Later, elsewhere: read it, take the best backend of the machine, prepare once.
+//! let plan = Plan::read(&file)?;
+//! let backends = girih::backends();
+//! let chosen = backends.best_for(&plan)?;
+//! let prepared = chosen.backend.prepare(&plan)?;
+//!
+//! // Multiply as often as wanted. With β = 0, what C holds before does not matter.
+//! let b = Array2::from_shape_fn((a.ncols(), 32), |(i, j)| ((i * 7 + j * 3) % 11) as f32);
+//! let mut c = Array2::<f32>::zeros((a.nrows(), 32));
+//! prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
+//!
+//! // Every element is within its rounding error bound of the exact product.
+//! let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+//! let rounding = chosen.backend.rounding(&plan);
+//! let verdict = verify(&a, &plan, &product, &c.view().into(), rounding)?;
+//! assert!(verdict.passed(), "{verdict:?}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A format of one's own choice
+//!
+//! A [`Tiling`] is built without a planner, and with rows in any order:
+//!
+//! ```
+//! use girih::prelude::*;
+//!
+//! let a = Csr::try_new(3, 2, vec![0, 1, 2, 4], vec![1, 0, 0, 1], vec![1.0f32, 2.0, 3.0, 4.0])?;
+//! // Rows 1 and 2 share a column: put them in one window of two.
+//! let rows = RowLayout::explicit(3, 2, vec![1, 2, 0, girih::PAD_ROW])?;
+//! let spec = FormatSpec::Wcsr { window_rows: 2, pad_cols: 8 };
+//! let plan = Plan::from_tiling(Tiling::from_csr(&a, spec, rows)?);
+//! assert_eq!(plan.spec().to_string(), "wcsr 2/8");
+//!
+//! // C comes out in the matrix's own order of rows.
+//! let prepared = girih::backends().get("reference")?.prepare(&plan)?;
+//! let b = ndarray::array![[1.0f32], [10.0]];
+//! let mut c = ndarray::Array2::<f32>::zeros((3, 1));
+//! prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
+//! assert_eq!(c, ndarray::array![[10.0], [2.0], [43.0]]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Where things are
+//!
+//! | module | what lives there |
+//! |---|---|
+//! | [`formats`] | [`Csr`] and the five tilings, conversions, statistics, files, other crates' types |
+//! | [`reorder`] | permutations, reverse Cuthill–McKee, ordering metrics |
+//! | [`planner`] | format choice, schedules, [`Plan`], plan files |
+//! | [`backend`] | the [`SpmmBackend`] trait, run-time selection, verification, the reference backend |
+//!
+//! A backend of one's own implements [`SpmmBackend`] and joins the [`Registry`]:
+//! `girih::backends().prefer(MyBackend)`.
+//!
+//! # Features
+//! - `cpu` (default): the CPU backend.
+//! - `generate`: seeded generators of realistic matrices, in `formats::generate`.
+
+#![forbid(unsafe_code)]
+
+pub use girih_backend as backend;
+pub use girih_formats as formats;
+pub use girih_planner as planner;
+pub use girih_reorder as reorder;
+
+pub use girih_backend::{
+    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, Product,
+    ProductShape, ReferenceBackend, Registry, Rejection, Rounding, Selection, SpmmBackend,
+    Unsupported, Verification, verify,
+};
+pub use girih_formats::{
+    AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, PAD_COL,
+    PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
+};
+pub use girih_planner::{
+    DeviceSpec, FormatChoice, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions, Planner,
+    Schedule,
+};
+
+/// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
+pub mod prelude {
+    pub use crate::{
+        BackendError, Coo, Csr, DType, Duplicates, FormatChoice, FormatKind, FormatSpec,
+        LoadOptions, Plan, PlanOptions, Planner, PreparedSpmm, Product, Registry, RowLayout,
+        Scalar, SpmmBackend, Tiling, verify,
+    };
+}
+
+/// The backends this build has, fastest first: the CPU backend (with feature `cpu`), and last the
+/// reference backend, which runs everything, slowly.
+///
+/// ```
+/// for report in girih::backends().report() {
+///     match report.capabilities {
+///         Ok(can) => println!("{}: {} formats on {}", report.backend, can.formats.len(), can.device),
+///         Err(error) => println!("{error}"),
+///     }
+/// }
+/// ```
+#[must_use]
+pub fn backends() -> Registry {
+    Registry::new().with(ReferenceBackend)
+}

@@ -92,7 +92,7 @@ impl PreparedSpmm for PreparedBroken {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         match (b, c) {
-            (DenseView::F32(b), DenseViewMut::F32(c)) => self.break_f32(alpha, b, beta, c),
+            (DenseView::F32(b), DenseViewMut::F32(c)) => self.break_f32(alpha, &b, beta, c),
             (b, c) => self.inner.execute(alpha, b, beta, c),
         }
     }
@@ -102,7 +102,7 @@ impl PreparedBroken {
     fn break_f32(
         &self,
         alpha: f64,
-        b: ArrayView2<'_, f32>,
+        b: &ArrayView2<'_, f32>,
         beta: f64,
         mut c: ArrayViewMut2<'_, f32>,
     ) -> Result<(), BackendError> {
@@ -115,7 +115,7 @@ impl PreparedBroken {
         if self.fault == Fault::ChecksNothing && !fits {
             return Ok(());
         }
-        let read = self.read(&b);
+        let read = self.read(b);
         let beta_used = if self.fault == Fault::ForgetsBeta { 0.0 } else { beta };
         let multiply = |inner: &dyn PreparedSpmm, c: &mut ArrayViewMut2<'_, f32>| {
             inner.execute(alpha, read.view().into(), beta_used, c.view_mut().into())
@@ -125,7 +125,7 @@ impl PreparedBroken {
         } else {
             multiply(&*self.inner, &mut c)?;
         }
-        self.spoil(alpha, &b, beta, &before, &mut c);
+        self.spoil(alpha, b, beta, &before, &mut c);
         if self.fault == Fault::GivesOtherBitsTheSecondTime && execution % 2 == 1 {
             c.iter_mut().take(1).for_each(|x| *x = x.next_up());
         }
