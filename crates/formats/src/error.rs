@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::DType;
+
 /// A matrix, a layout or a conversion that cannot be.
 ///
 /// Every variant names the place and the value found, so that the message alone is enough to mend
@@ -170,6 +172,27 @@ pub enum FormatError {
         found: u64,
         /// The value the tiling has.
         expected: u64,
+    },
+    /// A row of a pattern differs from the row the tiling was built from.
+    #[error(
+        "row {row} does not have the entries the tiling was built from; values can be refreshed on the same pattern only"
+    )]
+    PatternMismatch {
+        /// The row, in the original order.
+        row: usize,
+    },
+    /// The tiling stores no values.
+    #[error("the tiling is pattern-only and stores no values")]
+    NoValues,
+    /// Something exists for some value types only.
+    #[error("{what} exist for {expected}, not for {found}")]
+    DTypeUnsupported {
+        /// What was asked for.
+        what: &'static str,
+        /// The value type.
+        found: DType,
+        /// The value types it exists for.
+        expected: &'static str,
     },
     /// A name that is not one of ours.
     #[error("unknown {what} {found:?}: use {expected}")]

@@ -133,6 +133,12 @@ impl RowLayout {
         self.slots.as_ref()
     }
 
+    /// Bytes of the slots: 0 for the natural layout.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.slots.as_ref().map_or(0, |slots| size_of_val(&slots[..]) as u64)
+    }
+
     /// The original row in `slot`, or `None` if the slot is empty.
     ///
     /// # Panics

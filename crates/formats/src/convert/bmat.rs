@@ -88,7 +88,7 @@ impl<T: Scalar> BMat<T> {
             .zip(tile_bits.par_chunks_exact(TILE_WORDS))
             .with_min_len(1 << 12)
             .for_each(|(count, bits)| {
-                *count = bits.iter().map(|b| u64::from(b.count_ones())).sum()
+                *count = bits.iter().map(|b| u64::from(b.count_ones())).sum();
             });
         accumulate(&mut tile_value_ptr);
         let mut values = None;

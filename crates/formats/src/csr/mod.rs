@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::{Buffer, CsrPattern, FormatError, MAX_DIM, Scalar};
 
 pub use coo::{Coo, Duplicates};
+pub(crate) use transpose::transpose;
 
 /// A sparse matrix in compressed sparse rows.
 ///
@@ -117,6 +118,10 @@ impl<T: Scalar> Csr<T> {
     #[must_use]
     pub fn values(&self) -> &Buffer<T> {
         &self.values
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut Buffer<T> {
+        &mut self.values
     }
 
     /// Positions of row `i`'s entries.

@@ -131,6 +131,15 @@ impl<T: Scalar> Bcsr<T> {
         &mut self.values
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let arrays = size_of_val(&self.block_row_ptr[..])
+            + size_of_val(&self.block_col_idx[..])
+            + size_of_val(&self.values[..]);
+        self.layout.bytes() + arrays as u64
+    }
+
     /// `nnz / (nnzb · block_rows · block_cols)`: the share of stored values that are entries. 1 for
     /// a matrix without blocks.
     #[must_use]

@@ -131,6 +131,13 @@ impl<T: Scalar> BlockedEll<T> {
         &mut self.values
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let arrays = size_of_val(&self.ell_col_idx[..]) + size_of_val(&self.values[..]);
+        self.layout.bytes() + arrays as u64
+    }
+
     /// The share of stored values, padding blocks included, that are entries.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {

@@ -205,6 +205,17 @@ impl<T: Scalar> BMat<T> {
         self.values.as_mut()
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let arrays = size_of_val(&self.window_ptr[..])
+            + size_of_val(&self.tile_col_idx[..])
+            + size_of_val(&self.tile_bits[..])
+            + size_of_val(&self.tile_value_ptr[..])
+            + self.values.as_ref().map_or(0, |values| size_of_val(&values[..]));
+        self.layout.bytes() + arrays as u64
+    }
+
     /// The share of a tile's 128 positions that are entries, over all tiles.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {

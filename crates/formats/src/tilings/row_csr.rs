@@ -50,6 +50,12 @@ impl<T: Scalar> RowCsr<T> {
         &self.csr
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.layout.bytes() + self.csr.bytes()
+    }
+
     pub(crate) fn csr_mut(&mut self) -> &mut Csr<T> {
         &mut self.csr
     }

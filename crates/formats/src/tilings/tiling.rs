@@ -91,6 +91,12 @@ impl<T: Scalar> Tiling<T> {
         }
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        each!(self, t => t.bytes())
+    }
+
     /// Windows of rows: the coarse unit of work.
     #[must_use]
     pub fn n_windows(&self) -> usize {
@@ -204,6 +210,12 @@ impl AnyTiling {
     #[must_use]
     pub fn nnz(&self) -> usize {
         for_any_tiling!(self, t => t.nnz())
+    }
+
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        for_any_tiling!(self, t => t.bytes())
     }
 
     /// Windows of rows.

@@ -158,6 +158,13 @@ impl<T: Scalar> TwoFour<T> {
         &self.metadata
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let arrays = size_of_val(&self.values[..]) + size_of_val(&self.metadata[..]);
+        self.layout.bytes() + arrays as u64
+    }
+
     /// The share of stored values that are entries. 1 for a matrix without columns or rows.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {

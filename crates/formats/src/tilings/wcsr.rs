@@ -143,6 +143,15 @@ impl<T: Scalar> Wcsr<T> {
         &mut self.values
     }
 
+    /// Bytes of all arrays, those of the layout included.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let arrays = size_of_val(&self.window_ptr[..])
+            + size_of_val(&self.window_col_idx[..])
+            + size_of_val(&self.values[..]);
+        self.layout.bytes() + arrays as u64
+    }
+
     /// The share of stored values that are entries. 1 for a matrix without entries.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {
