@@ -1,1 +1,31 @@
-//! WIP
+//! Orderings of the rows and columns of sparse matrices, and what they are worth.
+//!
+//! An ordering is a [`Permutation`]: it is computed from a pattern ([`rcm()`], [`simple`]), judged
+//! without permuting anything ([`metrics`]), applied to matrices, vectors and dense operands, or
+//! handed to a tiling as a row layout ([`Permutation::to_row_layout`]).
+//!
+//! ```
+//! use girih_formats::generate::laplacian_5pt;
+//! use girih_reorder::{metrics, rcm, simple};
+//!
+//! let grid = laplacian_5pt::<f32>(40, 10)?;
+//! let shuffled = simple::random(400, 1)?.apply_symmetric(&grid)?;
+//! let order = rcm(shuffled.pattern())?;
+//! let effect = metrics::effect(shuffled.pattern(), &order, &order)?;
+//! assert!(effect.before.bandwidth > 300);
+//! assert!(effect.after.bandwidth <= 11);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod adjacency;
+mod error;
+pub mod metrics;
+mod permutation;
+mod rcm;
+pub mod simple;
+
+pub use error::ReorderError;
+pub use permutation::Permutation;
+pub use rcm::{rcm, rcm_rows_cols};
