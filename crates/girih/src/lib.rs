@@ -15,32 +15,23 @@
 //! use girih::prelude::*;
 //! use ndarray::Array2;
 //!
-//! // The 5-point Laplacian of a 40 × 50 grid.
-//! let (nx, ny) = (40, 50);
-//! let (mut row_ptr, mut col_idx, mut values) = (vec![0u64], Vec::new(), Vec::new());
-//! for (x, y) in (0..nx).flat_map(|x| (0..ny).map(move |y| (x, y))) {
-//!     let i = x * ny + y;
-//!     for (there, j, value) in [
-//!         (x > 0, i.wrapping_sub(ny), -1.0),
-//!         (y > 0, i.wrapping_sub(1), -1.0),
-//!         (true, i, 4.0f32),
-//!         (y + 1 < ny, i + 1, -1.0),
-//!         (x + 1 < nx, i + ny, -1.0),
-//!     ] {
-//!         if there {
-//!             col_idx.push(j as u32);
-//!             values.push(value);
-//!         }
+//! // −u″ on 2000 points: 2 on the diagonal, −1 beside it.
+//! let m = 2000;
+//! let (mut row_ptr, mut col_idx, mut values) = (vec![0], Vec::new(), Vec::new());
+//! for i in 0..m {
+//!     for j in usize::max(i, 1) - 1..usize::min(i + 2, m) {
+//!         col_idx.push(j as u32);
+//!         values.push(if i == j { 2.0f32 } else { -1.0 });
 //!     }
 //!     row_ptr.push(values.len() as u64);
 //! }
-//! let a = Csr::try_new(nx * ny, nx * ny, row_ptr, col_idx, values)?;
+//! let a = Csr::try_new(m, m, row_ptr, col_idx, values)?;
 //!
 //! // Offline: choose a format for products with 32 columns, and save the plan.
 //! let plan = Planner::new(PlanOptions { n: 32, ..PlanOptions::default() }).plan(&a)?;
 //! println!("{}", plan.explanation());
 //! let dir = tempfile::tempdir()?;
-//! let file = dir.path().join("laplacian.girih");
+//! let file = dir.path().join("stencil.girih");
 //! plan.save(&file)?;
 //!
 //! // Later, elsewhere: read it, take the best backend of the machine, prepare once.

@@ -137,3 +137,6 @@ pub fn visit_stored<T: Scalar>(tiling: &Tiling<T>, slot: usize, visit: impl FnMu
         Tiling::TwoFour(t) => two_four::visit(t, slot, visit),
     }
 }
+
+#[cfg(test)]
+mod tests;
