@@ -98,7 +98,7 @@ fn cut<T: Scalar>(tiling: &Tiling<T>, size: TaskSize) -> Vec<Task> {
         let fits = |w: usize| tiling.tile_ptr(w) - start <= max_tiles;
         let end = last_where(first, last.min(n_windows), fits).max(first + 1);
         let tiles = tiling.tile_ptr(end) - start;
-        let parts = if tiles / 2 > max_tiles { tiles.div_ceil(max_tiles) } else { 1 };
+        let parts = if tiles > max_tiles.saturating_mul(2) { tiles.div_ceil(max_tiles) } else { 1 };
         // Equal parts: part p ends at the p-th share, so none is left with a remainder.
         let share = |p: u64| start + (u128::from(tiles) * u128::from(p) / u128::from(parts)) as u64;
         tasks.extend((0..parts).map(|p| Task {

@@ -1,5 +1,8 @@
 //! One small matrix, laid out by hand in every format, so that nothing here rests on conversions.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr,
@@ -122,4 +125,42 @@ pub(crate) fn file_of(plan: &Plan) -> Vec<u8> {
     let written = plan.write_to(&mut bytes).unwrap();
     assert_eq!(written, bytes.len() as u64);
     bytes
+}
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+/// The system's allocator, with a memory for the largest request.
+pub(crate) struct LargestAllocation;
+
+impl LargestAllocation {
+    /// Bytes of the largest allocation that any test asked for so far.
+    pub(crate) fn bytes() -> usize {
+        LARGEST.load(Ordering::Relaxed)
+    }
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for LargestAllocation {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps `alloc`'s contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps `alloc_zeroed`'s contract.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        LARGEST.fetch_max(size, Ordering::Relaxed);
+        // SAFETY: the caller keeps `realloc`'s contract.
+        unsafe { System.realloc(at, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps `dealloc`'s contract.
+        unsafe { System.dealloc(at, layout) }
+    }
 }

@@ -1,0 +1,184 @@
+//! Schedules: what is cut covers a tiling exactly once, and nothing else is accepted.
+
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
+use girih_planner::{Schedule, ScheduleError, Task, TaskSize};
+use proptest::prelude::*;
+
+/// CSR with these row lengths; entries at the first columns.
+fn csr(lengths: &[usize]) -> Csr<f32> {
+    let mut row_ptr = vec![0];
+    let mut col_idx = Vec::new();
+    for &len in lengths {
+        col_idx.extend(0..len as u32);
+        row_ptr.push(col_idx.len() as u64);
+    }
+    let values = vec![1.0; col_idx.len()];
+    Csr::try_new(lengths.len(), 64, row_ptr, col_idx, values).unwrap()
+}
+
+fn tiling(lengths: &[usize], spec: FormatSpec) -> AnyTiling {
+    let layout = RowLayout::natural(lengths.len(), spec.window_rows()).unwrap();
+    Tiling::from_csr(&csr(lengths), spec, layout).unwrap().into()
+}
+
+fn specs() -> impl Strategy<Value = FormatSpec> {
+    prop::sample::select(vec![
+        FormatSpec::Csr,
+        FormatSpec::Bcsr { block_rows: 2, block_cols: 4 },
+        FormatSpec::Wcsr { window_rows: 3, pad_cols: 2 },
+        FormatSpec::BlockedEll { block_size: 4 },
+        FormatSpec::BMat { pattern_only: false },
+    ])
+}
+
+fn tilings() -> impl Strategy<Value = AnyTiling> {
+    let lengths = prop::collection::vec(prop_oneof![Just(0), 0..4usize, 0..64usize], 0..80);
+    (lengths, specs()).prop_map(|(lengths, spec)| tiling(&lengths, spec))
+}
+
+/// Whether tasks are a schedule, decided by listing what each of them covers.
+fn is_schedule(tasks: &[Task], tiling: &AnyTiling) -> bool {
+    let ptr: Vec<u64> = (0..=tiling.n_windows()).map(|w| tiling.tile_ptr(w)).collect();
+    // A window's tiles, or the window itself if it has none.
+    let items = |w: u64, tiles: std::ops::Range<u64>| -> Vec<(u64, Option<u64>)> {
+        let own = ptr[w as usize]..ptr[w as usize + 1];
+        if own.is_empty() { vec![(w, None)] } else { tiles.map(|t| (w, Some(t))).collect() }
+    };
+    let mut covered = Vec::new();
+    for task in tasks {
+        let windows = task.window_start..task.window_end;
+        if windows.is_empty() || task.window_end >= ptr.len() as u64 {
+            return false;
+        }
+        let whole = ptr[task.window_start as usize]..ptr[task.window_end as usize];
+        let tiles = task.tile_start..task.tile_end;
+        if tiles == whole {
+            for w in windows {
+                covered.extend(items(w, ptr[w as usize]..ptr[w as usize + 1]));
+            }
+        } else {
+            let inside = tiles.start >= whole.start && tiles.end <= whole.end;
+            if windows.end - windows.start != 1 || tiles.is_empty() || !inside {
+                return false;
+            }
+            covered.extend(items(task.window_start, tiles));
+        }
+    }
+    let all =
+        (0..ptr.len() as u64 - 1).flat_map(|w| items(w, ptr[w as usize]..ptr[w as usize + 1]));
+    covered.into_iter().eq(all)
+}
+
+proptest! {
+    #[test]
+    fn what_is_cut_is_a_schedule(tiling in tilings(), tiles in 0..70u64, windows in 0..20u64) {
+        for size in [
+            TaskSize { tiles, windows },
+            TaskSize { tiles, windows: u64::MAX },
+            TaskSize { tiles: u64::MAX, windows },
+            TaskSize { tiles: u64::MAX, windows: u64::MAX },
+            TaskSize::balanced(&tiling, tiles as usize),
+        ] {
+            let schedule = Schedule::by_size(&tiling, size);
+            prop_assert!(is_schedule(schedule.tasks(), &tiling));
+            prop_assert!(Schedule::try_new(schedule.tasks().clone(), &tiling).is_ok());
+            for task in schedule.tasks().iter() {
+                let (n_windows, n_tiles) =
+                    (task.window_end - task.window_start, task.tile_end - task.tile_start);
+                prop_assert!(n_windows <= windows.max(1) || size.windows != windows);
+                prop_assert!(n_tiles <= tiles.max(1).saturating_mul(2) || size.tiles != tiles);
+            }
+        }
+    }
+
+    #[test]
+    fn the_validator_agrees_with_the_definition(
+        tiling in tilings(),
+        size in 1..20u64,
+        changes in prop::collection::vec(
+            (any::<prop::sample::Index>(), 0..7usize, prop_oneof![
+                -2..=2i64, Just(i64::MAX), Just(i64::MIN), any::<i64>(),
+            ]),
+            0..4,
+        ),
+    ) {
+        let mut tasks = Schedule::by_tiles(&tiling, size).tasks().to_vec();
+        for (index, field, by) in changes {
+            if tasks.is_empty() {
+                break;
+            }
+            let i = index.index(tasks.len());
+            let task = &mut tasks[i];
+            match field {
+                0 => task.window_start = task.window_start.wrapping_add_signed(by),
+                1 => task.window_end = task.window_end.wrapping_add_signed(by),
+                2 => task.tile_start = task.tile_start.wrapping_add_signed(by),
+                3 => task.tile_end = task.tile_end.wrapping_add_signed(by),
+                4 => drop(tasks.remove(i)),
+                5 => { let task = *task; tasks.insert(i, task); }
+                _ => { let other = by.unsigned_abs() as usize % tasks.len(); tasks.swap(i, other); }
+            }
+        }
+        prop_assert_eq!(
+            Schedule::try_new(tasks.clone(), &tiling).is_ok(),
+            is_schedule(&tasks, &tiling),
+            "{:?}", tasks
+        );
+    }
+}
+
+#[test]
+fn windows_are_gathered_and_long_ones_split() {
+    let tiling = tiling(&[1, 2, 1, 9, 0, 0, 3, 5], FormatSpec::Csr);
+    let schedule = Schedule::by_tiles(&tiling, 4);
+    let found: Vec<_> = schedule.tasks().iter().map(|t| (t.windows(), t.tiles())).collect();
+    assert_eq!(
+        found,
+        [(0..3, 0..4), (3..4, 4..7), (3..4, 7..10), (3..4, 10..13), (4..7, 13..16), (7..8, 16..21)]
+    );
+}
+
+#[test]
+fn faults_are_named_with_their_task() {
+    let tiling = tiling(&[2, 3], FormatSpec::Csr);
+    let task = |window_start, window_end, tile_start, tile_end| Task {
+        window_start,
+        window_end,
+        tile_start,
+        tile_end,
+    };
+    let fault = |tasks: Vec<Task>| Schedule::try_new(tasks, &tiling).unwrap_err();
+    assert!(Schedule::try_new(vec![task(0, 2, 0, 5)], &tiling).is_ok());
+    for (tasks, position, reason) in [
+        (vec![], 0, "is missing: windows are left over"),
+        (vec![task(0, 1, 0, 2)], 1, "is missing: windows are left over"),
+        (
+            vec![task(0, 1, 0, 1), task(1, 2, 2, 5)],
+            1,
+            "does not begin where the one before it ends",
+        ),
+        (vec![task(0, 2, 0, 4)], 0, "cuts a window while holding others"),
+        (vec![task(0, 1, 0, 3)], 0, "runs past its window"),
+        (vec![task(0, 1, 0, 0)], 0, "is an empty part of a window"),
+        (vec![task(0, 0, 0, 0)], 0, "is empty or runs backwards"),
+        (vec![task(0, u64::MAX, 0, 5)], 0, "leaves the tiling"),
+        (vec![task(u64::MAX, u64::MAX, 0, 5)], 0, "does not begin where the one before it ends"),
+    ] {
+        assert_eq!(fault(tasks), ScheduleError { task: position, reason });
+    }
+}
+
+/// Nothing about the machine or the threads enters the size of tasks; the work does.
+#[test]
+fn balanced_tasks_follow_the_work() {
+    let tiling = tiling(&[40; 4000], FormatSpec::Csr);
+    let sizes: Vec<_> = [1, 64, 4096].map(|n| TaskSize::balanced(&tiling, n).tiles).into();
+    assert!(sizes[0] > sizes[1] && sizes[1] >= sizes[2], "{sizes:?}");
+    // A part of a split row is long enough to pay for its pass over C.
+    assert_eq!(sizes[2], 512);
+    let one_long_row = self::tiling(&[64], FormatSpec::Csr);
+    assert_eq!(
+        Schedule::by_size(&one_long_row, TaskSize::balanced(&one_long_row, 4096)).tasks().len(),
+        1
+    );
+}
