@@ -7,16 +7,19 @@
 //! ```text
 //! memory  = (tiles + B once + B missed + C) / memory_bandwidth
 //! cache   = rows of B fetched · n · size    / cache_bandwidth
-//! compute = 2 · stored values · n           / flops of the unit that does them
+//! compute = 2 · multiplied values · n       / flops of the unit that does them
 //! seconds = max(memory, cache, compute) + windows · window_seconds + tiles · tile_seconds
 //! ```
 //!
 //! Every window fetches every row of B it holds a column of. A fetch is a miss if the row was
-//! evicted since the window before: with a live set of `L` bytes and a cache of `S`, a share
-//! `1 − S/L` of the repeated fetches goes to memory. The live set is B, or the rows within the
-//! matrix's bandwidth of the diagonal, whichever is less.
+//! evicted since it was last used: with a live set of `L` bytes and a cache of `S`, a share
+//! `1 − S/L` of the repeated fetches goes to memory. The live set is as many rows of B as the rows
+//! of A span, from first column to last, on average over the entries: all of B for scattered
+//! entries, a strip of it for a band.
 
-use girih_formats::{DType, FormatKind};
+use girih_formats::stats::FormatStats;
+use girih_formats::{CsrPattern, DType, FormatKind, FormatSpec};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::DeviceSpec;
@@ -52,7 +55,7 @@ impl Resource {
 pub struct Cost {
     /// Bytes of the tiles' arrays.
     pub tile_bytes: u64,
-    /// Share of stored values that are entries.
+    /// Share of the positions a kernel multiplies that are entries.
     pub fill_ratio: f64,
     /// Bytes of B that come from main memory.
     pub b_memory_bytes: f64,
@@ -76,72 +79,66 @@ pub struct Cost {
     pub dominant: Resource,
 }
 
-/// What the estimate needs to know of a product.
+/// What the estimate needs to know of a product, besides the counts of the format.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Problem<'a> {
-    pub(crate) nrows: u64,
-    pub(crate) ncols: u64,
-    /// Largest distance of an entry from the diagonal.
-    pub(crate) bandwidth: u64,
-    pub(crate) n: u64,
+    pub(crate) pattern: CsrPattern<'a>,
+    /// [`mean_span`] of the pattern.
+    pub(crate) span: f64,
+    pub(crate) n: usize,
     pub(crate) dtype: DType,
     pub(crate) device: &'a DeviceSpec,
 }
 
-/// What the estimate needs to know of a matrix in a format.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Figures {
-    pub(crate) kind: FormatKind,
-    pub(crate) nnz: u64,
-    /// Values stored, fill-in included.
-    pub(crate) stored: u64,
-    /// Bytes of all arrays.
-    pub(crate) bytes: u64,
-    pub(crate) windows: u64,
-    pub(crate) tiles: u64,
-    /// Rows of B fetched, counted once per window.
-    pub(crate) b_rows: u64,
+/// Columns between the first and the last of a row, both included, averaged over the entries.
+/// O(nrows).
+pub(crate) fn mean_span(pattern: CsrPattern<'_>) -> f64 {
+    // Integers, so that the sum does not depend on how threads group it.
+    let sum: u128 = (0..pattern.nrows())
+        .into_par_iter()
+        .with_min_len(1 << 12)
+        .map(|i| match pattern.row(i) {
+            [] => 0,
+            cols => u128::from(cols[cols.len() - 1] - cols[0] + 1) * cols.len() as u128,
+        })
+        .sum();
+    if sum == 0 { 0.0 } else { sum as f64 / pattern.nnz() as f64 }
 }
 
-impl Figures {
-    /// Whether the format stores nothing but the entries.
-    pub(crate) fn is_exact(&self) -> bool {
-        self.stored == self.nnz
-    }
-
-    /// Whether kernels multiply tiles as dense matrices: all that is stored, at the tile rate.
-    fn is_dense_tiles(&self) -> bool {
-        match self.kind {
-            FormatKind::Bcsr | FormatKind::Wcsr | FormatKind::BlockedEll => true,
-            FormatKind::Csr | FormatKind::BMat | FormatKind::TwoFour => false,
-        }
+/// Values that kernels multiply: the entries, and the zeros inside tiles. Padded columns are skipped.
+pub(crate) fn multiplied(pattern: CsrPattern<'_>, stats: &FormatStats) -> u64 {
+    match stats.spec {
+        FormatSpec::Csr | FormatSpec::BMat { .. } => pattern.nnz() as u64,
+        spec => stats.stored - stats.padding_cols * spec.window_rows() as u64,
     }
 }
 
 impl Cost {
     /// Estimates a product.
-    pub(crate) fn estimate(problem: &Problem<'_>, figures: &Figures) -> Self {
-        let Problem { nrows, ncols, bandwidth, n, dtype, device } = *problem;
-        let size = dtype.size() as f64;
-        let row_bytes = n as f64 * size;
-        let b_fetched_bytes = figures.b_rows as f64 * row_bytes;
-        let b_once = figures.b_rows.min(ncols) as f64 * row_bytes;
-        let live_rows = ncols.min(bandwidth.saturating_mul(2).saturating_add(1));
-        let live_bytes = live_rows as f64 * row_bytes;
+    pub(crate) fn estimate(problem: &Problem<'_>, stats: &FormatStats) -> Self {
+        let Problem { pattern, span, n, dtype, device } = *problem;
+        let (n, ncols) = (n as f64, pattern.ncols() as f64);
+        let row_bytes = n * dtype.size() as f64;
+        let fetched_rows = stats.gathered_cols as f64;
+        let rows_once = fetched_rows.min(ncols);
+        let live_bytes = span * row_bytes;
         let missed = (1.0 - device.cache_bytes as f64 / live_bytes.max(1.0)).max(0.0);
-        let b_memory_bytes = b_once + missed * (b_fetched_bytes - b_once);
-        let c_bytes = nrows as f64 * n as f64 * dtype.accumulator().size() as f64;
-        let flops = 2.0 * figures.stored as f64 * n as f64;
-        let (rates, charged_tiles) = match figures.kind {
+        let b_fetched_bytes = fetched_rows * row_bytes;
+        let b_memory_bytes = (rows_once + missed * (fetched_rows - rows_once)) * row_bytes;
+        let c_bytes = pattern.nrows() as f64 * n * dtype.accumulator().size() as f64;
+        let flops = 2.0 * multiplied(pattern, stats) as f64 * n;
+        let (rates, charged_tiles) = match stats.spec.kind() {
             FormatKind::Csr | FormatKind::TwoFour => (&device.sparse_flops, 0),
-            _ if figures.is_dense_tiles() => (&device.tile_flops, figures.tiles),
-            _ => (&device.sparse_flops, figures.tiles),
+            FormatKind::BMat => (&device.sparse_flops, stats.tiles),
+            FormatKind::Bcsr | FormatKind::Wcsr | FormatKind::BlockedEll => {
+                (&device.tile_flops, stats.tiles)
+            }
         };
         let memory_seconds =
-            (figures.bytes as f64 + b_memory_bytes + c_bytes) / device.memory_bandwidth;
+            (stats.bytes as f64 + b_memory_bytes + c_bytes) / device.memory_bandwidth;
         let cache_seconds = b_fetched_bytes / device.cache_bandwidth;
         let compute_seconds = flops / rates.get(dtype);
-        let overhead_seconds = figures.windows as f64 * device.window_seconds
+        let overhead_seconds = stats.windows as f64 * device.window_seconds
             + charged_tiles as f64 * device.tile_seconds;
         let (dominant, _) = [
             (Resource::Memory, memory_seconds),
@@ -152,11 +149,8 @@ impl Cost {
         .into_iter()
         .fold((Resource::Memory, -1.0), |a, b| if b.1 > a.1 { b } else { a });
         Self {
-            tile_bytes: figures.bytes,
-            fill_ratio: match figures.stored {
-                0 => 1.0,
-                stored => figures.nnz as f64 / stored as f64,
-            },
+            tile_bytes: stats.bytes,
+            fill_ratio: stats.fill_ratio,
             b_memory_bytes,
             b_fetched_bytes,
             c_bytes,

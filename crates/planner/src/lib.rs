@@ -2,11 +2,11 @@
 
 #![deny(unsafe_code)]
 
+mod choice;
 mod cost;
 mod device;
 mod error;
 mod explain;
-mod figures;
 pub mod file;
 mod fingerprint;
 mod options;

@@ -112,6 +112,12 @@ impl Plan {
         self.tiling.nnz()
     }
 
+    /// Bytes of the tiles' arrays, the row layout included.
+    #[must_use]
+    pub fn tile_bytes(&self) -> u64 {
+        crate::file::tile_bytes(self)
+    }
+
     /// Saves the plan: see [`file`](crate::file) for the format and what a crash may leave behind.
     /// Returns the bytes written.
     ///

@@ -1,30 +1,10 @@
 //! From a matrix and options to a plan.
 
-use girih_formats::{
-    AnyTiling, Csr, CsrPattern, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling,
-};
+use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
 
-use crate::cost::{Cost, Figures, Problem};
-use crate::explain::{Bytes, Seconds};
-use crate::figures::{bandwidth, figures};
+use crate::choice::Choice;
 use crate::plan::schedule;
-use crate::{
-    Candidate, Explanation, Fingerprint, FormatChoice, Outcome, Plan, PlanError, PlanOptions,
-};
-
-/// The formats considered when the choice is free. Of equal times the first wins.
-const CANDIDATES: [FormatSpec; 10] = [
-    FormatSpec::Csr,
-    FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
-    FormatSpec::Bcsr { block_rows: 16, block_cols: 16 },
-    FormatSpec::Bcsr { block_rows: 64, block_cols: 64 },
-    FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 },
-    FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
-    FormatSpec::Wcsr { window_rows: 64, pad_cols: 16 },
-    FormatSpec::BlockedEll { block_size: 16 },
-    FormatSpec::BMat { pattern_only: false },
-    FormatSpec::TwoFour,
-];
+use crate::{Explanation, Fingerprint, Plan, PlanError, PlanOptions};
 
 /// Makes plans.
 ///
@@ -52,7 +32,7 @@ impl Planner {
 
     /// Chooses a format for a matrix, builds its tiles and cuts them into tasks.
     ///
-    /// Candidates are priced by counts of the pattern, O(nnz log row) each; only the chosen one is
+    /// Candidates are priced by counts of the pattern, O(nnz) each; only the chosen one is
     /// built.
     ///
     /// # Errors
@@ -76,10 +56,12 @@ impl Planner {
         AnyTiling: From<Tiling<T>>,
     {
         self.options.check()?;
-        let (spec, reason, candidates) = match self.options.format {
-            FormatChoice::Fixed(spec) => self.admit(a.pattern(), T::DTYPE, layout, spec)?,
-            FormatChoice::Auto => self.choose(a.pattern(), T::DTYPE, layout)?,
-        };
+        if layout.nrows() != a.nrows() {
+            let (found, expected) = (layout.nrows(), a.nrows());
+            return Err(FormatError::LayoutMismatch { what: "rows", found, expected }.into());
+        }
+        let Choice { spec, reason, candidates } =
+            Choice::of(&self.options, a.pattern(), T::DTYPE, layout)?;
         let layout = layout.with_window_rows(spec.window_rows())?;
         let (tiling, fingerprint) =
             rayon::join(|| Tiling::from_csr(a, spec, layout), || Fingerprint::of(a));
@@ -93,120 +75,4 @@ impl Planner {
             explanation: Explanation { reason, candidates, schedule: sentence },
         })
     }
-
-    /// Checks the one format that was asked for.
-    fn admit(
-        &self,
-        pattern: CsrPattern<'_>,
-        dtype: DType,
-        layout: &RowLayout,
-        spec: FormatSpec,
-    ) -> Result<(FormatSpec, String, Vec<Candidate>), PlanError> {
-        let (cost, figures) = self.price(pattern, dtype, layout, spec, bandwidth(pattern))?;
-        if let Some(reason) = self.objection(&figures) {
-            return Err(PlanError::Refused { spec, reason });
-        }
-        let candidate = Candidate { spec, outcome: Outcome::Chosen, cost: Some(cost) };
-        let reason = format!("{spec} was asked for: {}", describe(&cost));
-        Ok((spec, reason, vec![candidate]))
-    }
-
-    /// Prices every candidate and takes the fastest.
-    fn choose(
-        &self,
-        pattern: CsrPattern<'_>,
-        dtype: DType,
-        layout: &RowLayout,
-    ) -> Result<(FormatSpec, String, Vec<Candidate>), PlanError> {
-        let bandwidth = bandwidth(pattern);
-        let mut candidates: Vec<Candidate> = CANDIDATES
-            .into_iter()
-            .map(|spec| match self.price(pattern, dtype, layout, spec, bandwidth) {
-                Ok((cost, figures)) => {
-                    let outcome = match self.objection(&figures) {
-                        Some(reason) => Outcome::Rejected { reason },
-                        None => Outcome::Lost,
-                    };
-                    Candidate { spec, outcome, cost: Some(cost) }
-                }
-                Err(error) => {
-                    let outcome = Outcome::Rejected { reason: error.to_string() };
-                    Candidate { spec, outcome, cost: None }
-                }
-            })
-            .collect();
-        let mut order: Vec<(usize, Cost)> = candidates
-            .iter()
-            .enumerate()
-            .filter(|(_, c)| c.outcome == Outcome::Lost)
-            .filter_map(|(i, c)| c.cost.map(|cost| (i, cost)))
-            .collect();
-        order.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
-        let Some(&(winner, cost)) = order.first() else {
-            return Err(PlanError::NothingFits { reasons: reasons(&candidates) });
-        };
-        let spec = candidates[winner].spec;
-        candidates[winner].outcome = Outcome::Chosen;
-        let n = self.options.n;
-        let mut reason = format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost));
-        if let Some(&(second, next)) = order.get(1) {
-            let factor = next.seconds / cost.seconds.max(f64::MIN_POSITIVE);
-            let second = candidates[second].spec;
-            reason += &format!("; next is {second}, {factor:.2} times as long");
-        }
-        Ok((spec, reason, candidates))
-    }
-
-    fn price(
-        &self,
-        pattern: CsrPattern<'_>,
-        dtype: DType,
-        layout: &RowLayout,
-        spec: FormatSpec,
-        bandwidth: u64,
-    ) -> Result<(Cost, Figures), FormatError> {
-        let layout = layout.with_window_rows(spec.window_rows())?;
-        let figures = figures(pattern, spec, &layout, dtype)?;
-        let problem = Problem {
-            nrows: pattern.nrows() as u64,
-            ncols: pattern.ncols() as u64,
-            bandwidth,
-            n: self.options.n as u64,
-            dtype,
-            device: &self.options.target,
-        };
-        Ok((Cost::estimate(&problem, &figures), figures))
-    }
-
-    /// Why the options rule a format out, and what to do; `None` if they don't.
-    fn objection(&self, figures: &Figures) -> Option<String> {
-        if self.options.exact_nonfinite && !figures.is_exact() {
-            return Some(format!(
-                "it would store {} fill-in zeros and exact NaN and Inf propagation was asked for; \
-                 csr and bmat store none",
-                figures.stored - figures.nnz
-            ));
-        }
-        match self.options.memory_limit {
-            Some(limit) if figures.bytes > limit => Some(format!(
-                "its tiles need {} bytes ({}) and the limit is {limit} ({})",
-                figures.bytes,
-                Bytes(figures.bytes),
-                Bytes(limit)
-            )),
-            _ => None,
-        }
-    }
-}
-
-fn describe(cost: &Cost) -> String {
-    format!("{}, bound by {}", Seconds(cost.seconds), cost.dominant.name())
-}
-
-fn reasons(candidates: &[Candidate]) -> String {
-    let reasons = candidates.iter().filter_map(|c| match &c.outcome {
-        Outcome::Rejected { reason } => Some(format!("{}: {reason}", c.spec)),
-        Outcome::Chosen | Outcome::Lost => None,
-    });
-    reasons.collect::<Vec<_>>().join("; ")
 }

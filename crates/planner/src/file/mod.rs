@@ -44,6 +44,7 @@ mod write;
 
 pub use error::PlanFileError;
 pub use load::LoadOptions;
+pub(crate) use section::tile_bytes;
 pub(crate) use write::{save, write_to};
 
 #[cfg(target_endian = "big")]

@@ -141,6 +141,12 @@ pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
     list
 }
 
+/// Bytes of the arrays that hold the matrix.
+pub(crate) fn tile_bytes(plan: &Plan) -> u64 {
+    let tiles = sections(plan).into_iter().filter(|s| s.kind != SectionKind::Tasks);
+    tiles.map(|s| s.bytes.len() as u64).sum()
+}
+
 fn tiling_sections<'a, T: Scalar>(tiling: &'a Tiling<T>, list: &mut Vec<Section<'a>>) {
     use SectionKind as Kind;
     let u32s = |kind, array: &'a [u32]| Section::new(kind, Element::U32, array);

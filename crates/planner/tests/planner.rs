@@ -1,0 +1,238 @@
+//! The choice of a format, what the options demand of it, and that it is always the same one.
+
+use girih_formats::{AnyTiling, Csr, FormatError, FormatKind, FormatSpec, RowLayout, generate};
+use girih_planner::{
+    Candidate, DeviceSpec, Explanation, FormatChoice, Outcome, Plan, PlanError, PlanOptions,
+    Planner,
+};
+
+const SPECS: [FormatSpec; 8] = [
+    FormatSpec::Csr,
+    FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
+    FormatSpec::Bcsr { block_rows: 3, block_cols: 5 },
+    FormatSpec::Wcsr { window_rows: 64, pad_cols: 16 },
+    FormatSpec::BlockedEll { block_size: 16 },
+    FormatSpec::BMat { pattern_only: false },
+    FormatSpec::BMat { pattern_only: true },
+    FormatSpec::TwoFour,
+];
+
+fn plan(a: &Csr<f32>, options: PlanOptions) -> Result<Plan, PlanError> {
+    Planner::new(options).plan(a)
+}
+
+fn fixed(spec: FormatSpec) -> PlanOptions {
+    PlanOptions { n: 32, format: FormatChoice::Fixed(spec), ..PlanOptions::default() }
+}
+
+fn scattered() -> Csr<f32> {
+    generate::uniform(3000, 2000, 7, 1).unwrap()
+}
+
+fn file_of(plan: &Plan) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    plan.write_to(&mut bytes).unwrap();
+    bytes
+}
+
+fn chosen(explanation: &Explanation) -> &Candidate {
+    let chosen: Vec<_> =
+        explanation.candidates.iter().filter(|c| c.outcome == Outcome::Chosen).collect();
+    assert_eq!(chosen.len(), 1);
+    chosen[0]
+}
+
+fn seconds(candidate: &Candidate) -> f64 {
+    candidate.cost.unwrap().seconds
+}
+
+#[test]
+fn scattered_entries_stay_csr_and_full_blocks_become_tiles() {
+    let options = || PlanOptions { n: 128, ..PlanOptions::default() };
+    assert_eq!(plan(&scattered(), options()).unwrap().spec(), FormatSpec::Csr);
+    let blocks = generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap();
+    let kind = plan(&blocks, options()).unwrap().spec().kind();
+    assert!(matches!(kind, FormatKind::Bcsr | FormatKind::Wcsr), "{kind}");
+}
+
+#[test]
+fn the_winner_is_the_fastest_that_was_not_rejected() {
+    for a in [scattered(), generate::block_sparse(512, 512, 16, 0.2, 1).unwrap()] {
+        for n in [0, 1, 64, 1000] {
+            for exact_nonfinite in [false, true] {
+                let options = PlanOptions { n, exact_nonfinite, ..PlanOptions::default() };
+                let plan = plan(&a, options).unwrap();
+                let explanation = plan.explanation();
+                let winner = chosen(explanation);
+                assert_eq!(winner.spec, plan.spec());
+                for loser in explanation.candidates.iter().filter(|c| c.outcome == Outcome::Lost) {
+                    assert!(seconds(winner) <= seconds(loser));
+                }
+                assert_eq!(explanation.candidates.len(), 10);
+                let table = explanation.to_string();
+                assert!(table.contains("blocked-ell 16x16") && table.contains(&explanation.reason));
+                let mut costs = explanation.candidates.iter().filter_map(|c| c.cost);
+                assert!(costs.all(|cost| cost.seconds.is_finite() && cost.seconds >= 0.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_hold_the_matrix_says_why() {
+    let crowded = generate::pruned_weights(64, 64, 0.3, 1).unwrap();
+    let explanation = plan(&crowded, PlanOptions::default()).unwrap().explanation().clone();
+    let two_four = explanation.candidates.iter().find(|c| c.spec == FormatSpec::TwoFour).unwrap();
+    match &two_four.outcome {
+        Outcome::Rejected { reason } => assert!(reason.contains("2:4"), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(two_four.cost, None);
+    let error = plan(&crowded, fixed(FormatSpec::TwoFour)).unwrap_err();
+    assert!(matches!(error, PlanError::Format(FormatError::NotTwoFour { .. })), "{error}");
+    let holds = generate::two_four::<f32>(64, 64, 1).unwrap();
+    assert!(plan(&holds, fixed(FormatSpec::TwoFour)).is_ok());
+}
+
+#[test]
+fn exactness_excludes_fill_in_and_nothing_else() {
+    let exact = |spec| PlanOptions { exact_nonfinite: true, ..fixed(spec) };
+    let full = generate::block_sparse(64, 64, 16, 0.5, 1).unwrap();
+    for (a, is_full) in [(scattered(), false), (full, true)] {
+        for (spec, always) in [
+            (FormatSpec::Csr, true),
+            (FormatSpec::BMat { pattern_only: false }, true),
+            (FormatSpec::Bcsr { block_rows: 16, block_cols: 16 }, false),
+            (FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, false),
+        ] {
+            match plan(&a, exact(spec)) {
+                Ok(_) => assert!(always || is_full),
+                Err(error) => {
+                    assert!(!always && !is_full);
+                    assert!(error.to_string().contains("fill-in zeros"), "{error}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_memory_limit_holds_and_says_how_much_is_needed() {
+    let a = scattered();
+    let bytes = plan(&a, fixed(FormatSpec::Csr)).unwrap().tile_bytes();
+    let limited = |limit| PlanOptions { memory_limit: Some(limit), ..PlanOptions::default() };
+    let kept = plan(&a, limited(bytes)).unwrap();
+    assert!(kept.tile_bytes() <= bytes);
+    let refused = |c: &&Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains("limit"));
+    assert!(kept.explanation().candidates.iter().filter(refused).count() > 3);
+    let error = plan(&a, limited(100)).unwrap_err();
+    assert!(matches!(error, PlanError::NothingFits { .. }));
+    assert!(error.to_string().contains(&bytes.to_string()), "{error}");
+    let options = PlanOptions { memory_limit: Some(bytes - 1), ..fixed(FormatSpec::Csr) };
+    let error = plan(&a, options).unwrap_err();
+    assert!(matches!(error, PlanError::Refused { spec: FormatSpec::Csr, .. }));
+    assert!(error.to_string().contains(&bytes.to_string()), "{error}");
+}
+
+#[test]
+fn the_estimate_counts_the_bytes_that_are_built() {
+    let ragged = generate::uniform::<f32>(101, 67, 5, 3).unwrap();
+    let empty = Csr::empty(5, 7).unwrap();
+    let two_four = generate::two_four(35, 43, 1).unwrap();
+    for a in [ragged, empty, two_four] {
+        for spec in SPECS {
+            match plan(&a, fixed(spec)) {
+                Ok(plan) => {
+                    let cost = chosen(plan.explanation()).cost.unwrap();
+                    assert_eq!(cost.tile_bytes, plan.tile_bytes(), "{spec}");
+                }
+                Err(PlanError::Format(FormatError::NotTwoFour { .. })) => {}
+                Err(error) => panic!("{spec}: {error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn plans_are_the_same_bytes_on_any_number_of_threads() {
+    let a = generate::rmat::<f32>(10, 8, 1).unwrap();
+    let holds = generate::two_four::<f32>(100, 300, 1).unwrap();
+    let order: Vec<u32> = (0..a.nrows() as u32).rev().collect();
+    let reversed = RowLayout::explicit(a.nrows(), 1, order).unwrap();
+    let files = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut files = vec![file_of(&plan(&a, PlanOptions::default()).unwrap())];
+            for spec in SPECS {
+                let a = if spec == FormatSpec::TwoFour { &holds } else { &a };
+                files.push(file_of(&plan(a, fixed(spec)).unwrap()));
+            }
+            files.push(file_of(&Planner::default().plan_ordered(&a, &reversed).unwrap()));
+            files
+        })
+    };
+    let one = files(1);
+    for threads in [2, 3, 7] {
+        assert!(files(threads) == one, "{threads} threads gave other plans");
+    }
+}
+
+#[test]
+fn an_ordered_plan_holds_the_same_matrix() {
+    let a = scattered();
+    let order: Vec<u32> = (0..a.nrows() as u32).rev().collect();
+    let reversed = RowLayout::explicit(a.nrows(), 1, order).unwrap();
+    for spec in &SPECS[..6] {
+        let plan = Planner::new(fixed(*spec)).plan_ordered(&a, &reversed).unwrap();
+        let AnyTiling::F32(tiling) = plan.tiling() else { panic!("{}", plan.dtype()) };
+        assert_eq!(tiling.layout().row(0), Some(a.nrows() - 1));
+        assert_eq!(tiling.to_csr(), a);
+    }
+    let other = RowLayout::natural(a.nrows() + 1, 1).unwrap();
+    assert!(matches!(Planner::default().plan_ordered(&a, &other), Err(PlanError::Format(_))));
+}
+
+#[test]
+fn a_fingerprint_tells_values_from_pattern() {
+    let fingerprint =
+        |a: &Csr<f32>| *plan(a, fixed(FormatSpec::Csr)).unwrap().fingerprint().unwrap();
+    let a = scattered();
+    let same = fingerprint(&a);
+    let scaled = a.with_values(a.values().iter().map(|v| 2.0 * v).collect::<Vec<f32>>()).unwrap();
+    assert_eq!(fingerprint(&scaled).pattern, same.pattern);
+    assert_ne!(fingerprint(&scaled).values, same.values);
+    let other = generate::uniform::<f32>(3000, 2000, 7, 2).unwrap();
+    assert_ne!(fingerprint(&other).pattern, same.pattern);
+}
+
+#[test]
+fn a_machine_that_cannot_be_is_refused() {
+    let cpu = DeviceSpec::cpu;
+    for target in [
+        DeviceSpec { memory_bandwidth: 0.0, ..cpu() },
+        DeviceSpec { cache_bandwidth: f64::NAN, ..cpu() },
+        DeviceSpec { tile_seconds: -1.0, ..cpu() },
+        DeviceSpec { window_seconds: f64::INFINITY, ..cpu() },
+        DeviceSpec { name: "\x1b[31m".to_owned(), ..cpu() },
+        DeviceSpec { name: "x".repeat(1000), ..cpu() },
+    ] {
+        let error = plan(&scattered(), PlanOptions { target, ..PlanOptions::default() });
+        assert!(matches!(error, Err(PlanError::Options { option: "target", .. })));
+    }
+}
+
+#[test]
+fn sizes_that_cannot_be_are_refused() {
+    for spec in [
+        FormatSpec::Bcsr { block_rows: 0, block_cols: 8 },
+        FormatSpec::Bcsr { block_rows: 8, block_cols: 0 },
+        FormatSpec::Wcsr { window_rows: 8, pad_cols: 0 },
+        FormatSpec::BlockedEll { block_size: 0 },
+        FormatSpec::Bcsr { block_rows: usize::MAX, block_cols: usize::MAX },
+        FormatSpec::Bcsr { block_rows: 1 << 31, block_cols: 1 << 31 },
+        FormatSpec::Wcsr { window_rows: 1 << 31, pad_cols: 1 << 31 },
+        FormatSpec::BlockedEll { block_size: 1 << 31 },
+    ] {
+        assert!(plan(&scattered(), fixed(spec)).is_err(), "{spec}");
+    }
+}
