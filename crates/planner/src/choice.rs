@@ -123,11 +123,7 @@ fn count(
 }
 
 /// Why the options rule a format out, and what to do; `None` if they don't.
-fn objection(
-    options: &PlanOptions,
-    problem: &Problem<'_>,
-    stats: &FormatStats,
-) -> Option<String> {
+fn objection(options: &PlanOptions, problem: &Problem<'_>, stats: &FormatStats) -> Option<String> {
     let fill_in = multiplied(problem.pattern, stats) - problem.pattern.nnz() as u64;
     if options.exact_nonfinite && fill_in > 0 {
         return Some(format!(
