@@ -1,5 +1,6 @@
 //! Compressed sparse rows: the format every other one is built from.
 
+pub(crate) mod assemble;
 mod coo;
 mod prune;
 mod rows;

@@ -1,0 +1,62 @@
+//! Compressed rows as files have them, with rows in any order inside, into CSR.
+
+use rayon::prelude::*;
+
+use super::ReadOptions;
+use crate::csr::assemble::{Assembly, Mirror};
+use crate::csr::{check_dims, check_len, check_offsets};
+use crate::{Coo, Csr, FormatError, Scalar};
+
+/// Checks compressed rows and makes them a matrix: as they are if rows are sorted, otherwise
+/// through triplets. Column indices are known to be below `ncols`.
+pub(super) fn from_rows<T: Scalar>(
+    nrows: usize,
+    ncols: usize,
+    row_ptr: Vec<u64>,
+    col_idx: Vec<u32>,
+    values: Vec<T>,
+    options: &ReadOptions,
+) -> Result<Csr<T>, FormatError> {
+    check_dims(nrows, ncols)?;
+    check_len("values", values.len(), col_idx.len())?;
+    check_offsets("row_ptr", &row_ptr, nrows, col_idx.len())?;
+    let sorted = || {
+        row_ptr.par_windows(2).with_min_len(1 << 10).all(|w| {
+            let row = &col_idx[w[0] as usize..w[1] as usize];
+            row.windows(2).fold(true, |ok, c| ok & (c[0] < c[1]))
+        })
+    };
+    if !options.prune_zeros && sorted() {
+        return Csr::try_new(nrows, ncols, row_ptr, col_idx, values);
+    }
+    let row_idx = expand(&row_ptr);
+    drop(row_ptr);
+    assemble(Coo::try_new(nrows, ncols, row_idx, col_idx, values)?, options)
+}
+
+/// Sorts triplets into CSR as the options say.
+pub(super) fn assemble<T: Scalar>(
+    coo: Coo<T>,
+    options: &ReadOptions,
+) -> Result<Csr<T>, FormatError> {
+    let ReadOptions { duplicates, prune_zeros, .. } = *options;
+    coo.assemble(Assembly { mirror: Mirror::None, duplicates, prune_zeros })
+}
+
+/// The list that every entry is in, from valid offsets.
+pub(super) fn expand(ptr: &[u64]) -> Vec<u32> {
+    let len = ptr.last().map_or(0, |&n| n as usize);
+    let mut lists: Vec<u32> = bytemuck::zeroed_vec(len);
+    const PIECE: usize = 1 << 14;
+    lists.par_chunks_mut(PIECE).enumerate().for_each(|(piece, out)| {
+        let from = (piece * PIECE) as u64;
+        let mut list = ptr.partition_point(|&p| p <= from) - 1;
+        for (at, l) in (from..).zip(out) {
+            while ptr[list + 1] <= at {
+                list += 1;
+            }
+            *l = list as u32;
+        }
+    });
+    lists
+}

@@ -1,0 +1,203 @@
+//! The entries of one block of text.
+
+use super::line::{self, Fault, LineEntry, Shape};
+use super::number;
+use crate::Scalar;
+use crate::io::Field;
+
+/// One entry of a coordinate file; in an array file, `col` is the element's number in its block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry<T> {
+    pub(super) row: u32,
+    pub(super) col: u32,
+    pub(super) value: T,
+}
+
+impl<T> Entry<T> {
+    /// The place in row-major order.
+    #[inline(always)]
+    pub(super) fn key(&self) -> u64 {
+        u64::from(self.row) << 32 | u64::from(self.col)
+    }
+}
+
+/// What was found in a block.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    /// Lines, up to the faulty one if there is one.
+    pub(super) lines: u64,
+    /// Entries in the text, dropped zeros included.
+    pub(super) stored: u64,
+    /// Whether the entries strictly increase in row-major order.
+    pub(super) sorted: bool,
+    /// The first fault; nothing after it was read.
+    pub(super) fault: Option<Fault>,
+}
+
+/// Zero bytes that must follow a text, so that it can be read a word at a time.
+pub(super) const PADDING: usize = 32;
+
+/// Parses the whole lines in `text[..end]` into `out`. Zeros are dropped if `drop_zeros`.
+pub(super) fn parse<T: Scalar>(
+    text: &[u8],
+    end: usize,
+    shape: &Shape,
+    drop_zeros: bool,
+    out: &mut Vec<Entry<T>>,
+) -> Parsed {
+    match (shape.is_array, shape.field) {
+        (true, _) => parse_as::<T, ARRAY>(text, end, shape, drop_zeros, out),
+        (false, Field::Pattern) => parse_as::<T, PATTERN>(text, end, shape, drop_zeros, out),
+        (false, Field::Integer) => parse_as::<T, INTEGER>(text, end, shape, drop_zeros, out),
+        (false, Field::Real) => parse_as::<T, REAL>(text, end, shape, drop_zeros, out),
+    }
+}
+
+const PATTERN: u8 = 0;
+const INTEGER: u8 = 1;
+const REAL: u8 = 2;
+const ARRAY: u8 = 3;
+
+fn parse_as<T: Scalar, const KIND: u8>(
+    text: &[u8],
+    end: usize,
+    shape: &Shape,
+    drop_zeros: bool,
+    out: &mut Vec<Entry<T>>,
+) -> Parsed {
+    let mut parsed = Parsed { sorted: true, ..Parsed::default() };
+    let (mut p, mut last_key) = (0, None);
+    while p < end {
+        parsed.lines += 1;
+        let entry = if let Some((entry, next)) = ordinary_line::<KIND>(text, p, shape) {
+            p = next;
+            entry
+        } else {
+            let length = text[p..end].iter().position(|&b| b == b'\n').unwrap_or(end - p);
+            match line::read(&text[p..p + length], shape) {
+                Ok(entry) => {
+                    p += length + 1;
+                    let Some(entry) = entry else { continue };
+                    entry
+                }
+                Err(fault) => {
+                    parsed.fault = Some(fault);
+                    return parsed;
+                }
+            }
+        };
+        let value = T::from_f64(entry.value);
+        let col = if KIND == ARRAY { parsed.stored as u32 } else { entry.col };
+        parsed.stored += 1;
+        if drop_zeros && value.is_zero() {
+            continue;
+        }
+        let entry = Entry { row: entry.row, col, value };
+        let key = Some(entry.key());
+        parsed.sorted &= last_key < key;
+        last_key = key;
+        out.push(entry);
+    }
+    parsed
+}
+
+/// Reads a line as programs write it, and finds the next; `None` for any other line.
+#[inline(always)]
+fn ordinary_line<const KIND: u8>(
+    text: &[u8],
+    p: usize,
+    shape: &Shape,
+) -> Option<(LineEntry, usize)> {
+    let mut p = skip_blanks(text, p);
+    let (mut row, mut col) = (1, 1);
+    if KIND != ARRAY {
+        (row, p) = number::index(text, p)?;
+        p = blanks(text, p)?;
+        (col, p) = number::index(text, p)?;
+        if row.wrapping_sub(1) >= shape.nrows || col.wrapping_sub(1) >= shape.ncols {
+            return None;
+        }
+    }
+    let mut value = 1.0;
+    if KIND != PATTERN {
+        if KIND != ARRAY {
+            p = blanks(text, p)?;
+        }
+        (value, p) = match KIND {
+            INTEGER => number::integer(text, p)?,
+            ARRAY if shape.field == Field::Integer => number::integer(text, p)?,
+            _ => number::decimal(text, p)?,
+        };
+    }
+    if text.get(p) != Some(&b'\n') {
+        p = skip_blanks(text, p);
+        p += usize::from(text.get(p) == Some(&b'\r'));
+        if text.get(p) != Some(&b'\n') {
+            return None;
+        }
+    }
+    Some((LineEntry { row: (row - 1) as u32, col: (col - 1) as u32, value }, p + 1))
+}
+
+/// Skips at least one blank.
+#[inline(always)]
+fn blanks(text: &[u8], p: usize) -> Option<usize> {
+    matches!(text.get(p), Some(b' ' | b'\t')).then(|| skip_blanks(text, p + 1))
+}
+
+#[inline(always)]
+fn skip_blanks(text: &[u8], mut p: usize) -> usize {
+    while matches!(text.get(p), Some(b' ' | b'\t')) {
+        p += 1;
+    }
+    p
+}
+
+/// The line and column of the `n`-th entry of a text, both from 0.
+pub(super) fn find_entry(text: &[u8], n: u64, shape: &Shape) -> (u64, usize) {
+    let mut seen = 0;
+    for (number, line) in (0..).zip(text.split(|&b| b == b'\n')) {
+        if matches!(line::read(line, shape), Ok(Some(_))) {
+            if seen == n {
+                return (number, line.len() - line.trim_ascii_start().len());
+            }
+            seen += 1;
+        }
+    }
+    (0, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SHAPE: Shape =
+        Shape { nrows: 120, ncols: 9_999_999, field: Field::Real, is_array: false };
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+        /// The fast reader may decline a line, but never reads one otherwise than the grammar says.
+        #[test]
+        fn the_fast_reader_agrees_with_the_grammar(line in "[ \t]{0,2}[0-9+-]{1,9}[ \t]{1,3}[0-9.]{1,9}[ \t]{0,2}[+-]?[0-9]{0,12}\\.?[0-9]{0,21}(e[+-]?[0-9]{0,3})?[ \t\r]{0,2}") {
+            let mut text = line.clone().into_bytes();
+            text.push(b'\n');
+            let end = text.len();
+            text.extend([0; PADDING]);
+            for field in [Field::Real, Field::Integer, Field::Pattern] {
+                let shape = Shape { field, ..SHAPE };
+                let fast = match field {
+                    Field::Real => ordinary_line::<REAL>(&text, 0, &shape),
+                    Field::Integer => ordinary_line::<INTEGER>(&text, 0, &shape),
+                    Field::Pattern => ordinary_line::<PATTERN>(&text, 0, &shape),
+                };
+                if let Some((entry, next)) = fast {
+                    prop_assert_eq!(next, end);
+                    prop_assert_eq!(line::read(line.as_bytes(), &shape), Ok(Some(entry)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! CSR as a Matrix Market file: general, coordinate, real.
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rayon::prelude::*;
+
+use crate::{Csr, DType, Scalar};
+
+/// Entries formatted by one task; fixed, so that gzipped output does not depend on the threads.
+const PIECE: usize = 1 << 17;
+
+/// Writes the text, gzipped if `gzip`. Pieces are formatted, and compressed, in parallel; each
+/// piece of a gzipped text is a gzip member of its own, which readers join.
+///
+/// Values are the shortest decimals that read back as the same values.
+pub(in crate::io) fn write<T: Scalar>(
+    csr: &Csr<T>,
+    to: &mut impl Write,
+    gzip: bool,
+) -> io::Result<()> {
+    let (nrows, ncols, nnz) = (csr.nrows(), csr.ncols(), csr.nnz());
+    let head = format!("%%MatrixMarket matrix coordinate real general\n{nrows} {ncols} {nnz}\n");
+    to.write_all(&finished(head.into_bytes(), gzip)?)?;
+    let pieces: Vec<Range<usize>> =
+        (0..nnz).step_by(PIECE).map(|start| start..nnz.min(start + PIECE)).collect();
+    for round in pieces.chunks(2 * rayon::current_num_threads()) {
+        let texts: Vec<io::Result<Vec<u8>>> = round
+            .par_iter()
+            .with_max_len(1)
+            .map(|piece| finished(format_entries(csr, piece.clone()), gzip))
+            .collect();
+        for text in texts {
+            to.write_all(&text?)?;
+        }
+    }
+    to.flush()
+}
+
+fn finished(text: Vec<u8>, gzip: bool) -> io::Result<Vec<u8>> {
+    if !gzip {
+        return Ok(text);
+    }
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 2), Compression::default());
+    encoder.write_all(&text)?;
+    encoder.finish()
+}
+
+/// The lines of the entries in a range.
+fn format_entries<T: Scalar>(csr: &Csr<T>, range: Range<usize>) -> Vec<u8> {
+    let mut text = Vec::with_capacity(range.len() * 32);
+    let (mut index, mut number) = (itoa::Buffer::new(), zmij::Buffer::new());
+    let row_ptr = &csr.row_ptr()[..];
+    let mut row = row_ptr.partition_point(|&p| p <= range.start as u64) - 1;
+    let entries = csr.col_idx()[range.clone()].iter().zip(&csr.values()[range.clone()]);
+    for (at, (&col, &value)) in (range.start as u64..).zip(entries) {
+        while row_ptr[row + 1] <= at {
+            row += 1;
+        }
+        text.extend_from_slice(index.format(row + 1).as_bytes());
+        text.push(b' ');
+        text.extend_from_slice(index.format(u64::from(col) + 1).as_bytes());
+        text.push(b' ');
+        text.extend_from_slice(decimal(value, &mut number).as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+/// The shortest decimal that is read back as `value`.
+fn decimal<T: Scalar>(value: T, buffer: &mut zmij::Buffer) -> &str {
+    let x = value.to_f64();
+    if x.is_nan() {
+        return "nan";
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "inf" } else { "-inf" };
+    }
+    // The narrower types are read back from an f32's digits just as well.
+    let text = if T::DTYPE == DType::F64 {
+        buffer.format_finite(x)
+    } else {
+        buffer.format_finite(x as f32)
+    };
+    text.strip_suffix(".0").unwrap_or(text)
+}

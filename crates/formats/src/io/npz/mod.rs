@@ -1,0 +1,247 @@
+//! scipy's `.npz`: a zip archive of `.npy` arrays, written by `scipy.sparse.save_npz`.
+//!
+//! Read are csr, csc, coo and bsr with any integer indices and any real values. Rows may be
+//! unsorted and hold duplicates, as scipy's may. Zeros inside the blocks of a bsr matrix are
+//! entries, as they are to scipy. Nothing in the archive is believed before it is checked.
+
+mod npy;
+mod write;
+
+use std::io::{Cursor, Read, Seek};
+
+use npy::{Array, Element};
+use rayon::prelude::*;
+use zip::ZipArchive;
+use zip::result::ZipError;
+
+use super::compressed::{assemble, expand, from_rows};
+use super::source::{Bytes, Opened};
+use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
+use crate::csr::check_offsets;
+use crate::{Coo, Csr, DType, MAX_DIM, Scalar};
+
+pub(super) use write::write;
+
+/// Reads a matrix saved by scipy.
+pub(super) fn read<T: Scalar>(
+    opened: Opened<'_>,
+    options: &ReadOptions,
+) -> Result<(Csr<T>, Info), ReadError> {
+    let gzip = opened.gzip;
+    match opened.bytes {
+        Bytes::File(file) => read_archive(&|| file.reader(), options, gzip),
+        Bytes::Stream(mut stream) => {
+            // The directory of a zip archive stands at its end.
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes)?;
+            read_archive(&|| Cursor::new(&bytes[..]), options, gzip)
+        }
+    }
+}
+
+/// An archive that several threads read, each through its own reader.
+struct Archive<R> {
+    archive: ZipArchive<R>,
+}
+
+impl<R: Read + Seek> Archive<R> {
+    fn open(reader: R) -> Result<Self, ReadError> {
+        let archive =
+            ZipArchive::new(reader).map_err(|e| ReadError::Zip { reason: e.to_string() })?;
+        Ok(Self { archive })
+    }
+
+    fn has(&self, name: &'static str) -> bool {
+        self.archive.index_for_name(&format!("{name}.npy")).is_some()
+    }
+
+    fn array(&mut self, name: &'static str) -> Result<Array<impl Read>, ReadError> {
+        match self.archive.by_name(&format!("{name}.npy")) {
+            Ok(file) => Array::open(name, file),
+            Err(ZipError::FileNotFound) => Err(ReadError::Npz {
+                array: name,
+                reason: "it is missing; was this saved by scipy.sparse.save_npz?".into(),
+            }),
+            Err(e) => Err(ReadError::Npz { array: name, reason: e.to_string() }),
+        }
+    }
+}
+
+/// What all formats need: the shape, and how to read further arrays.
+struct Reading<'a, R, F> {
+    open: &'a F,
+    options: &'a ReadOptions,
+    nrows: usize,
+    ncols: usize,
+    _reader: std::marker::PhantomData<fn() -> R>,
+}
+
+fn read_archive<T: Scalar, R: Read + Seek, F: Fn() -> R + Sync>(
+    open: &F,
+    options: &ReadOptions,
+    gzip: bool,
+) -> Result<(Csr<T>, Info), ReadError> {
+    let mut archive = Archive::open(open())?;
+    let format = archive.array("format")?.string()?;
+    let shape = archive.array("shape")?;
+    shape.expect_len(2, "a matrix")?;
+    let shape = shape.integers::<u64>(MAX_DIM as u64)?;
+    let (nrows, ncols) = (shape[0] as usize, shape[1] as usize);
+    let data = archive.array("data")?;
+    let (field, dtype) = match data.header.element {
+        Element::Float(2) => (Field::Real, Some(DType::F16)),
+        Element::Float(4) => (Field::Real, Some(DType::F32)),
+        Element::Float(8) => (Field::Real, Some(DType::F64)),
+        Element::Bool => (Field::Pattern, None),
+        _ => (Field::Integer, None),
+    };
+    let stored_entries = data.header.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
+    let stored_entries = stored_entries.ok_or_else(|| data.fault("its shape overflows"))?;
+    drop(data);
+    if matches!(&*format, "csc" | "coo") && !options.allows(nrows as u64, stored_entries) {
+        return Err(ReadError::Hypersparse { nrows: nrows as u64, entries: stored_entries });
+    }
+    let this = Reading { open, options, nrows, ncols, _reader: std::marker::PhantomData };
+    let matrix = match &*format {
+        "csr" => this.csr()?,
+        "csc" => this.csc()?,
+        "coo" => this.coo(archive.has("coords"))?,
+        "bsr" => this.bsr()?,
+        other => {
+            return Err(ReadError::Npz {
+                array: "format",
+                reason: format!("a matrix in {other:?} cannot be read; save A.tocsr()"),
+            });
+        }
+    };
+    let (kind, symmetry) = (FileKind::Npz, Symmetry::General);
+    Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype, gzip }))
+}
+
+impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
+    fn archive(&self) -> Result<Archive<R>, ReadError> {
+        Archive::open((self.open)())
+    }
+
+    /// An array of indices below `limit`, one for each of `len` entries.
+    fn indices(&self, name: &'static str, len: u64, limit: usize) -> Result<Vec<u32>, ReadError> {
+        let mut archive = self.archive()?;
+        let array = archive.array(name)?;
+        array.expect_len(len, "data.npy")?;
+        match limit.checked_sub(1) {
+            Some(last) => array.integers(last as u64),
+            None if len == 0 => Ok(Vec::new()),
+            None => Err(array.fault("it has elements, but the matrix has no place for any")),
+        }
+    }
+
+    fn values<T: Scalar>(&self) -> Result<Vec<T>, ReadError> {
+        self.archive()?.array("data")?.values()
+    }
+
+    fn offsets(&self, lists: usize, end: u64) -> Result<Vec<u64>, ReadError> {
+        let mut archive = self.archive()?;
+        let array = archive.array("indptr")?;
+        array.expect_len(lists as u64 + 1, "the shape")?;
+        let ptr = array.integers::<u64>(end)?;
+        check_offsets("indptr", &ptr, lists, usize::try_from(end).unwrap_or(usize::MAX))?;
+        Ok(ptr)
+    }
+
+    fn entries(&self) -> Result<u64, ReadError> {
+        let mut archive = self.archive()?;
+        archive.array("data")?.len()
+    }
+
+    fn csr<T: Scalar>(&self) -> Result<Csr<T>, ReadError> {
+        let nnz = self.entries()?;
+        let row_ptr = self.offsets(self.nrows, nnz)?;
+        let (cols, values) =
+            rayon::join(|| self.indices("indices", nnz, self.ncols), || self.values());
+        Ok(from_rows(self.nrows, self.ncols, row_ptr, cols?, values?, self.options)?)
+    }
+
+    fn csc<T: Scalar>(&self) -> Result<Csr<T>, ReadError> {
+        let nnz = self.entries()?;
+        let col_ptr = self.offsets(self.ncols, nnz)?;
+        let (rows, values) =
+            rayon::join(|| self.indices("indices", nnz, self.nrows), || self.values());
+        let (rows, values, cols) = (rows?, values?, expand(&col_ptr));
+        drop(col_ptr);
+        Ok(assemble(Coo::try_new(self.nrows, self.ncols, rows, cols, values)?, self.options)?)
+    }
+
+    fn coo<T: Scalar>(&self, has_coords: bool) -> Result<Csr<T>, ReadError> {
+        if has_coords {
+            return Err(ReadError::Npz {
+                array: "coords",
+                reason: "only matrices of two dimensions can be read".into(),
+            });
+        }
+        let nnz = self.entries()?;
+        let ((rows, cols), values) = rayon::join(
+            || {
+                rayon::join(
+                    || self.indices("row", nnz, self.nrows),
+                    || self.indices("col", nnz, self.ncols),
+                )
+            },
+            || self.values(),
+        );
+        let coo = Coo::try_new(self.nrows, self.ncols, rows?, cols?, values?)?;
+        Ok(assemble(coo, self.options)?)
+    }
+
+    fn bsr<T: Scalar>(&self) -> Result<Csr<T>, ReadError> {
+        let mut archive = self.archive()?;
+        let data = archive.array("data")?;
+        let [n_blocks, r, c] = data.header.shape[..] else {
+            return Err(data.fault("a bsr matrix needs three dimensions"));
+        };
+        if data.header.fortran_order {
+            return Err(data.fault("blocks in Fortran order cannot be read; save A.tocsr()"));
+        }
+        let (m, n) = (self.nrows as u64, self.ncols as u64);
+        if r == 0 || c == 0 || !m.is_multiple_of(r) || !n.is_multiple_of(c) {
+            return Err(data.fault(format!("blocks of {r} × {c} do not tile the matrix")));
+        }
+        drop(data);
+        let (r, c) = (r as usize, c as usize);
+        let block_ptr = self.offsets(self.nrows / r, n_blocks)?;
+        let (blocks, values) = rayon::join(
+            || self.indices("indices", n_blocks, self.ncols / c),
+            || self.values::<T>(),
+        );
+        let (blocks, values) = (blocks?, values?);
+        let mut col_idx: Vec<u32> = bytemuck::zeroed_vec(values.len());
+        let mut by_row: Vec<T> = bytemuck::zeroed_vec(values.len());
+        let mut row_ptr = Vec::with_capacity(self.nrows + 1);
+        row_ptr.push(0);
+        let (mut cols_left, mut values_left) = (&mut col_idx[..], &mut by_row[..]);
+        let mut tasks = Vec::with_capacity(block_ptr.len());
+        for w in block_ptr.windows(2) {
+            let (first, last) = (w[0] as usize, w[1] as usize);
+            let row_len = (last - first) * c;
+            for _ in 0..r {
+                row_ptr.push(row_ptr.last().map_or(0, |p| p + row_len as u64));
+            }
+            let cols = cols_left.split_off_mut(..row_len * r).unwrap_or_default();
+            let out = values_left.split_off_mut(..row_len * r).unwrap_or_default();
+            tasks.push((&blocks[first..last], &values[first * r * c..last * r * c], cols, out));
+        }
+        tasks.into_par_iter().for_each(|(blocks, values, cols, out)| {
+            let row_len = blocks.len() * c;
+            for (b, (&block, values)) in blocks.iter().zip(values.chunks_exact(r * c)).enumerate() {
+                for (i, row) in values.chunks_exact(c).enumerate() {
+                    let at = i * row_len + b * c;
+                    out[at..at + c].copy_from_slice(row);
+                    for (to, j) in cols[at..at + c].iter_mut().zip(block * c as u32..) {
+                        *to = j;
+                    }
+                }
+            }
+        });
+        drop((blocks, values));
+        Ok(from_rows(self.nrows, self.ncols, row_ptr, col_idx, by_row, self.options)?)
+    }
+}
