@@ -137,3 +137,8 @@ pub mod prelude {
 pub fn backends() -> Registry {
     Registry::new().with(ReferenceBackend)
 }
+
+/// The README's example, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
