@@ -181,6 +181,9 @@ pub enum FormatError {
         /// The row, in the original order.
         row: usize,
     },
+    /// A slot map was offered to a tiling that it was not made for.
+    #[error("the slot map was made for another tiling; make one for this tiling with slot_map")]
+    OtherTiling,
     /// The tiling stores no values.
     #[error("the tiling is pattern-only and stores no values")]
     NoValues,

@@ -16,6 +16,18 @@ pub(crate) struct Blocks<'a> {
     pub(crate) block_col_idx: &'a [u32],
 }
 
+impl<'a> Blocks<'a> {
+    pub(crate) fn of<T: Scalar>(t: &'a Bcsr<T>) -> Self {
+        Self {
+            layout: t.layout(),
+            ncols: t.ncols(),
+            block_cols: t.block_cols() as u32,
+            block_row_ptr: t.block_row_ptr(),
+            block_col_idx: t.block_col_idx(),
+        }
+    }
+}
+
 impl Locate for Blocks<'_> {
     type Scratch = ColumnSet;
 
@@ -35,6 +47,10 @@ impl Locate for Blocks<'_> {
         let blocks = self.block_row_ptr[w] as usize..self.block_row_ptr[w + 1] as usize;
         set.clear();
         set.load(&self.block_col_idx[blocks]);
+    }
+
+    fn holds(&self, set: &ColumnSet, _: usize, _: usize, cols: &[u32]) -> bool {
+        cols.iter().all(|&col| set.contains(col / self.block_cols))
     }
 
     #[inline(always)]

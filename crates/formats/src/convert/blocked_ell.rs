@@ -18,7 +18,16 @@ pub(crate) struct EllBlocks<'a> {
     pub(crate) ell_col_idx: &'a [u32],
 }
 
-impl EllBlocks<'_> {
+impl<'a> EllBlocks<'a> {
+    pub(crate) fn of<T: Scalar>(t: &'a BlockedEll<T>) -> Self {
+        Self {
+            layout: t.layout(),
+            ncols: t.ncols(),
+            ell_width: t.ell_width(),
+            ell_col_idx: t.ell_col_idx(),
+        }
+    }
+
     fn row_stride(&self) -> usize {
         self.ell_width * self.layout.window_rows()
     }
@@ -42,6 +51,10 @@ impl Locate for EllBlocks<'_> {
     fn load(&self, set: &mut ColumnSet, w: usize) {
         set.clear();
         set.load(&self.ell_col_idx[w * self.ell_width..][..self.ell_width]);
+    }
+
+    fn holds(&self, set: &ColumnSet, _: usize, _: usize, cols: &[u32]) -> bool {
+        cols.iter().all(|&col| set.contains(col / self.layout.window_rows() as u32))
     }
 
     #[inline(always)]

@@ -23,6 +23,27 @@ pub(crate) struct Masks<'a> {
     pub(crate) tile_value_ptr: &'a [u64],
 }
 
+impl<'a> Masks<'a> {
+    pub(crate) fn of<T: Scalar>(t: &'a BMat<T>) -> Self {
+        Self {
+            layout: t.layout(),
+            ncols: t.ncols(),
+            window_ptr: t.window_ptr(),
+            tile_col_idx: t.tile_col_idx(),
+            tile_bits: t.tile_bits(),
+            tile_value_ptr: t.tile_value_ptr(),
+        }
+    }
+
+    /// The mask words of a tile of window `w`, and the word and bit of a column of row `r`.
+    #[inline(always)]
+    fn tile(&self, w: usize, rank: usize, r: usize) -> (usize, &[u32], usize, u32) {
+        let tile = self.window_ptr[w] as usize + rank / TILE_COLS;
+        let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
+        (tile, &self.tile_bits[tile * TILE_WORDS..][..TILE_WORDS], word, bit)
+    }
+}
+
 impl Locate for Masks<'_> {
     type Scratch = ColumnSet;
 
@@ -44,14 +65,19 @@ impl Locate for Masks<'_> {
         set.load(&self.tile_col_idx[tiles.start * TILE_COLS..tiles.end * TILE_COLS]);
     }
 
+    fn holds(&self, set: &ColumnSet, w: usize, r: usize, cols: &[u32]) -> bool {
+        cols.iter().all(|&col| {
+            set.contains(col) && {
+                let (_, bits, word, bit) = self.tile(w, set.rank(col), r);
+                bits[word] >> bit & 1 == 1
+            }
+        })
+    }
+
     #[inline(always)]
     fn locate<S: Sink>(&self, set: &ColumnSet, w: usize, r: usize, cols: &[u32], sink: &mut S) {
-        let first_tile = self.window_ptr[w] as usize;
         for (i, &col) in cols.iter().enumerate() {
-            let rank = set.rank(col);
-            let tile = first_tile + rank / TILE_COLS;
-            let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
-            let bits = &self.tile_bits[tile * TILE_WORDS..][..TILE_WORDS];
+            let (tile, bits, word, bit) = self.tile(w, set.rank(col), r);
             let before: u32 = bits[..word].iter().map(|b| b.count_ones()).sum();
             let below = (bits[word] & ((1 << bit) - 1)).count_ones();
             sink.put(i, self.tile_value_ptr[tile] as usize + (before + below) as usize);

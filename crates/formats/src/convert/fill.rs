@@ -1,5 +1,7 @@
 //! Values into tiles: which slot of a tiling each entry of the matrix belongs to.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::windows::{Pool, occupied, split_at_ends, window_chunks};
@@ -29,9 +31,12 @@ pub(crate) trait Locate: Sync {
     /// Makes `scratch` ready for window `w`.
     fn load(&self, scratch: &mut Self::Scratch, w: usize);
 
+    /// Whether the tiling has a place for each of the entries `cols` of row `r` of the window `w`
+    /// that is loaded.
+    fn holds(&self, scratch: &Self::Scratch, w: usize, r: usize, cols: &[u32]) -> bool;
+
     /// Tells `sink` the place in its strip of each of the entries `cols` of row `r` of the window
-    /// `w` that is loaded. The row must be one the tiling was built from; of another, places are
-    /// arbitrary but below the strip's length.
+    /// `w` that is loaded. The tiling holds them.
     fn locate<S: Sink>(
         &self,
         scratch: &Self::Scratch,
@@ -78,50 +83,61 @@ impl<T: Scalar> Sink for Copy<'_, T> {
 /// Writes every entry of `csr` to its place in `values`, which holds zeros elsewhere. O(nnz), in
 /// parallel over windows.
 pub(crate) fn fill<T: Scalar, L: Locate>(locator: &L, csr: &Csr<T>, values: &mut [T]) {
-    for_each_strip(locator, csr.row_ptr(), values, |scratch, w, r, row, strip, strip_start| {
-        let (cols, from) = csr.row(row);
-        locator.locate(scratch, w, r, cols, &mut Copy { from, strip, strip_start });
-    });
-}
-
-/// Calls `work(scratch, w, r, row, strip, strip_start)` for every row of every window `w`, in
-/// parallel: `strip` is the part of `values` that the calling thread may write to, beginning at
-/// `strip_start` of the row's strip.
-pub(crate) fn for_each_strip<T: Send, L: Locate>(
-    locator: &L,
-    row_ptr: &[u64],
-    values: &mut [T],
-    work: impl Fn(&L::Scratch, usize, usize, usize, &mut [T], usize) + Sync,
-) {
-    // A slice per strip and chunk is 16 bytes: keep them few next to the values they cover.
-    let limit = (values.len() / locator.n_strips() / 64).max(1);
-    let chunks = window_chunks(locator.layout(), row_ptr, limit);
-    let mut parts: Vec<Vec<&mut [T]>> = chunks.iter().map(|_| Vec::new()).collect();
-    let strip_len = values.len() / locator.n_strips();
-    if strip_len > 0 {
-        for strip in values.chunks_exact_mut(strip_len) {
-            let pieces = split_at_ends(strip, chunks.iter().map(|c| locator.strip_ptr(c.end)));
-            for (part, piece) in parts.iter_mut().zip(pieces) {
-                part.push(piece);
-            }
-        }
-    }
     let pool = Pool::new();
-    chunks.into_par_iter().with_max_len(1).zip(parts).for_each(|(windows, mut strips)| {
-        let strip_start = locator.strip_ptr(windows.start);
-        let several = strips.len() > 1;
+    for_each_chunk(locator, csr.row_ptr(), values, |windows, mut strips| {
         pool.with(
             || locator.scratch(),
             |scratch| {
                 for w in windows {
                     locator.load(scratch, w);
                     for (r, row) in occupied(locator.layout(), w) {
-                        if let Some(strip) = strips.get_mut(if several { r } else { 0 }) {
-                            work(scratch, w, r, row, strip, strip_start);
-                        }
+                        let (cols, from) = csr.row(row);
+                        let (strip, strip_start) = strips.of_row(r);
+                        let mut copy = Copy { from, strip, strip_start };
+                        locator.locate(scratch, w, r, cols, &mut copy);
                     }
                 }
             },
         );
+    });
+}
+
+/// The part of every strip that the thread at work on a chunk of windows owns.
+pub(crate) struct Strips<'a, T> {
+    parts: Vec<&'a mut [T]>,
+    /// Where in their strips the parts begin.
+    start: usize,
+}
+
+impl<T> Strips<'_, T> {
+    /// The part of the strip that row `r` of a window lives in, and where in the strip it begins.
+    #[inline(always)]
+    pub(crate) fn of_row(&mut self, r: usize) -> (&mut [T], usize) {
+        let strip = if self.parts.len() == 1 { 0 } else { r };
+        (self.parts.get_mut(strip).map_or(&mut [], |part| &mut part[..]), self.start)
+    }
+}
+
+/// Calls `work(windows, strips)` for chunks of windows in parallel, with the parts of `values` that
+/// are theirs.
+pub(crate) fn for_each_chunk<T: Send, L: Locate>(
+    locator: &L,
+    row_ptr: &[u64],
+    values: &mut [T],
+    work: impl Fn(Range<usize>, Strips<'_, T>) + Sync,
+) {
+    let strip_len = values.len() / locator.n_strips();
+    // A slice per strip and chunk is 16 bytes: keep them few next to the values they cover.
+    let chunks = window_chunks(locator.layout(), row_ptr, (strip_len / 64).max(1));
+    let mut parts: Vec<Vec<&mut [T]>> = chunks.iter().map(|_| Vec::new()).collect();
+    for strip in values.chunks_exact_mut(strip_len.max(1)) {
+        let pieces = split_at_ends(strip, chunks.iter().map(|c| locator.strip_ptr(c.end)));
+        for (part, piece) in parts.iter_mut().zip(pieces) {
+            part.push(piece);
+        }
+    }
+    chunks.into_par_iter().with_max_len(1).zip(parts).for_each(|(windows, parts)| {
+        let start = locator.strip_ptr(windows.start);
+        work(windows, Strips { parts, start });
     });
 }

@@ -6,18 +6,26 @@ use super::windows::{accumulate, row_chunks, slot_of_row, split_at_ends};
 use crate::{Csr, RowLayout, Scalar};
 
 /// A tiling read row by row.
-pub(crate) trait Rows<T>: Sync {
+pub(crate) trait Rows<T: Scalar>: Sync {
     fn layout(&self) -> &RowLayout;
 
     fn ncols(&self) -> usize;
 
-    /// Calls `entry(column, value)` for every stored nonzero of the row in `slot`, by column.
+    /// Calls `entry(column, value)` for every entry of the row in `slot`, by column. Where zeros
+    /// are not told from fill-in, they are no entries.
     fn for_each(&self, slot: usize, entry: impl FnMut(u32, T));
 
-    /// Number of stored nonzeros of the row in `slot`.
+    /// Number of entries that [`for_each`](Self::for_each) visits.
     fn count(&self, slot: usize) -> usize {
         let mut count = 0;
         self.for_each(slot, |_, _| count += 1);
+        count
+    }
+
+    /// Number of those that are not zero.
+    fn count_nonzeros(&self, slot: usize) -> usize {
+        let mut count = 0;
+        self.for_each(slot, |_, value| count += usize::from(!value.is_zero()));
         count
     }
 }

@@ -23,10 +23,13 @@ mod fill;
 mod gather;
 mod metadata;
 mod row_csr;
+mod slots;
 pub(crate) mod two_four;
 pub(crate) mod union;
 mod wcsr;
 pub(crate) mod windows;
+
+pub use slots::SlotMap;
 
 use crate::{
     BMat, Bcsr, BlockedEll, Csr, FormatError, FormatSpec, RowCsr, RowLayout, Scalar, Tiling,

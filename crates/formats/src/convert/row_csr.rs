@@ -10,6 +10,13 @@ use rayon::prelude::*;
 pub(crate) struct SlotRows<'a> {
     pub(crate) layout: &'a RowLayout,
     pub(crate) row_ptr: &'a [u64],
+    pub(crate) col_idx: &'a [u32],
+}
+
+impl<'a> SlotRows<'a> {
+    pub(crate) fn of<T: Scalar>(t: &'a RowCsr<T>) -> Self {
+        Self { layout: t.layout(), row_ptr: t.csr().row_ptr(), col_idx: t.csr().col_idx() }
+    }
 }
 
 impl Locate for SlotRows<'_> {
@@ -26,6 +33,11 @@ impl Locate for SlotRows<'_> {
     }
 
     fn load(&self, (): &mut (), _: usize) {}
+
+    fn holds(&self, (): &(), w: usize, r: usize, cols: &[u32]) -> bool {
+        let slot = w * self.layout.window_rows() + r;
+        self.col_idx[self.row_ptr[slot] as usize..self.row_ptr[slot + 1] as usize] == *cols
+    }
 
     #[inline(always)]
     fn locate<S: Sink>(&self, (): &(), w: usize, r: usize, cols: &[u32], sink: &mut S) {
@@ -72,7 +84,7 @@ impl<T: Scalar> RowCsr<T> {
             }
         });
         let mut values = zeroed_values(&[csr.nnz()])?;
-        fill(&SlotRows { layout: &layout, row_ptr: &row_ptr }, csr, &mut values);
+        fill(&SlotRows { layout: &layout, row_ptr: &row_ptr, col_idx: &col_idx }, csr, &mut values);
         let csr = Csr::from_parts(n_slots, ncols, row_ptr, col_idx, values);
         Ok(Self::from_parts(layout, csr))
     }

@@ -16,6 +16,18 @@ pub(crate) struct Pairs<'a> {
     pub(crate) metadata: &'a [u16],
 }
 
+impl<'a> Pairs<'a> {
+    pub(crate) fn of<T: Scalar>(t: &'a TwoFour<T>) -> Self {
+        Self { layout: t.layout(), ncols: t.ncols(), metadata: t.metadata() }
+    }
+
+    /// The metadata words of row `r` of window `w`.
+    fn row_metadata(&self, w: usize, r: usize) -> &[u16] {
+        let words = TwoFour::<f32>::words_of(self.ncols);
+        &self.metadata[(w * self.layout.window_rows() + r) * words..][..words]
+    }
+}
+
 impl Locate for Pairs<'_> {
     type Scratch = ();
 
@@ -31,12 +43,20 @@ impl Locate for Pairs<'_> {
 
     fn load(&self, (): &mut (), _: usize) {}
 
+    fn holds(&self, (): &(), w: usize, r: usize, cols: &[u32]) -> bool {
+        let metadata = self.row_metadata(w, r);
+        cols.iter().all(|&col| {
+            let nibble = metadata[col as usize / 16] >> (4 * (col as usize / 4 % 4));
+            let position = (col % 4) as u16;
+            nibble & 3 == position || nibble >> 2 & 3 == position
+        })
+    }
+
     #[inline(always)]
     fn locate<S: Sink>(&self, (): &(), w: usize, r: usize, cols: &[u32], sink: &mut S) {
-        let words = TwoFour::<f32>::words_of(self.ncols);
-        let slot = w * self.layout.window_rows() + r;
-        let metadata = &self.metadata[slot * words..][..words];
-        let row_start = slot * 2 * TwoFour::<f32>::groups_of(self.ncols);
+        let metadata = self.row_metadata(w, r);
+        let row_len = 2 * TwoFour::<f32>::groups_of(self.ncols);
+        let row_start = self.strip_ptr(w) + r * row_len;
         for (i, &col) in cols.iter().enumerate() {
             let group = col as usize / 4;
             let first = metadata[group / 4] >> (4 * (group % 4)) & 3;

@@ -68,6 +68,11 @@ impl ColumnSet {
         }
     }
 
+    #[inline(always)]
+    pub(crate) fn contains(&self, unit: u32) -> bool {
+        self.words.get(unit as usize >> 6).is_some_and(|word| word.bits >> (unit & 63) & 1 == 1)
+    }
+
     /// How many members are below `unit`.
     #[inline(always)]
     pub(crate) fn rank(&self, unit: u32) -> usize {

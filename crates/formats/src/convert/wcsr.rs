@@ -15,6 +15,17 @@ pub(crate) struct Packed<'a> {
     pub(crate) window_col_idx: &'a [u32],
 }
 
+impl<'a> Packed<'a> {
+    pub(crate) fn of<T: Scalar>(t: &'a Wcsr<T>) -> Self {
+        Self {
+            layout: t.layout(),
+            ncols: t.ncols(),
+            window_ptr: t.window_ptr(),
+            window_col_idx: t.window_col_idx(),
+        }
+    }
+}
+
 impl Locate for Packed<'_> {
     type Scratch = ColumnSet;
 
@@ -37,6 +48,10 @@ impl Locate for Packed<'_> {
     fn load(&self, set: &mut ColumnSet, w: usize) {
         set.clear();
         set.load(&self.window_col_idx[self.strip_ptr(w)..self.strip_ptr(w + 1)]);
+    }
+
+    fn holds(&self, set: &ColumnSet, _: usize, _: usize, cols: &[u32]) -> bool {
+        cols.iter().all(|&col| set.contains(col))
     }
 
     #[inline(always)]

@@ -1,14 +1,12 @@
 //! Statistics against what is really there: built tilings, and a dense model.
 
-mod support;
-
+use crate::support::{SPECS, csr_of, layouts, matrix};
 use girih_formats::stats::{FormatStats, MatrixStats};
 use girih_formats::{
     Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
 };
 use half::{bf16, f16};
 use proptest::prelude::*;
-use support::{SPECS, csr_of, layouts, matrix};
 
 fn check<T: Scalar>(csr: &Csr<T>, spec: FormatSpec, layout: &RowLayout)
 where

@@ -1,14 +1,14 @@
 //! Every format from and back to CSR, against a dense model, at every ragged edge.
 
-mod support;
-
+use crate::support::{
+    Model, SPECS, bits, csr_of, generator, keeps_explicit_zeros, layouts, matrix,
+};
 use girih_formats::{
     BMat, Bcsr, BlockedEll, Csr, FormatError, FormatSpec, PAD_COL, RowCsr, RowLayout, Scalar,
     Tiling, TwoFour, Wcsr,
 };
 use half::{bf16, f16};
 use proptest::prelude::*;
-use support::{SPECS, bits, csr_of, keeps_explicit_zeros, layouts, matrix};
 
 /// What `to_csr` must return, entry by entry.
 fn expected<T: Scalar>(csr: &Csr<T>, spec: FormatSpec) -> Csr<T> {
@@ -210,8 +210,8 @@ proptest! {
 }
 
 /// 4000 rows, large enough to be cut into chunks, a few of them long.
-fn uneven() -> support::Model {
-    let mut random = support::generator(7);
+fn uneven() -> Model {
+    let mut random = generator(7);
     (0..4000)
         .map(|_| {
             let len = if random(50) == 0 { 400 } else { random(12) };

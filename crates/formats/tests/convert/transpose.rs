@@ -1,10 +1,8 @@
 //! Transposition against triplets, and on any number of threads.
 
-mod support;
-
+use crate::support::{Model, bits, csr_of, generator, matrix};
 use girih_formats::Csr;
 use proptest::prelude::*;
-use support::{bits, csr_of, generator, matrix};
 
 fn triplets(a: &Csr<f64>) -> Vec<(usize, u32, u64)> {
     (0..a.nrows())
@@ -36,7 +34,7 @@ fn the_result_does_not_depend_on_the_number_of_threads() {
     // Large enough for many blocks of columns; a third of all entries in ten columns.
     let mut random = generator(3);
     let ncols = 5000;
-    let rows: support::Model = (0..9000)
+    let rows: Model = (0..9000)
         .map(|i| {
             let mut cols: Vec<u32> = (0..20)
                 .map(|j| if j % 3 == 0 { 2000 + random(10) } else { random(ncols) } as u32)

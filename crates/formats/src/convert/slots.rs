@@ -1,0 +1,341 @@
+//! New values on an old pattern: the map from CSR entries to tile slots.
+
+use std::mem;
+
+use rayon::prelude::*;
+
+use super::bcsr::Blocks;
+use super::blocked_ell::EllBlocks;
+use super::bmat::Masks;
+use super::fill::{Locate, Sink, for_each_chunk};
+use super::gather::Rows;
+use super::row_csr::SlotRows;
+use super::two_four::Pairs;
+use super::wcsr::Packed;
+use super::windows::{Pool, occupied, split_at_ends, window_chunks, zeroed};
+use crate::csr::{check_len, check_offsets, first_error};
+use crate::{Buffer, CsrPattern, FormatError, FormatSpec, RowLayout, Scalar, Tiling};
+
+/// Evaluates an expression on a tiling's locator and on the tiling itself.
+macro_rules! with_locator {
+    ($tiling:expr, ($locator:ident, $t:ident) => $body:expr) => {
+        match $tiling {
+            Tiling::Csr($t) => {
+                let $locator = SlotRows::of($t);
+                $body
+            }
+            Tiling::Bcsr($t) => {
+                let $locator = Blocks::of($t);
+                $body
+            }
+            Tiling::Wcsr($t) => {
+                let $locator = Packed::of($t);
+                $body
+            }
+            Tiling::BlockedEll($t) => {
+                let $locator = EllBlocks::of($t);
+                $body
+            }
+            Tiling::BMat($t) => {
+                let $locator = Masks::of($t);
+                $body
+            }
+            Tiling::TwoFour($t) => {
+                let $locator = Pairs::of($t);
+                $body
+            }
+        }
+    };
+}
+
+/// For each entry of a CSR matrix, the slot it fills in the value array of one tiling.
+///
+/// Made by [`Tiling::slot_map`], used by [`Tiling::refresh_values`]. Eight bytes per entry and row.
+#[derive(Clone, Debug)]
+pub struct SlotMap {
+    index: Index,
+    row_ptr: Buffer<u64>,
+    slots: Buffer<u64>,
+}
+
+impl SlotMap {
+    /// Takes ownership of a map that was made earlier, say read from a file, and checks that it can
+    /// be one of `tiling`: O(nnz), in parallel.
+    ///
+    /// # Errors
+    /// If an array has the wrong length, `row_ptr` is not an offset array, the tiling is
+    /// pattern-only, or a slot is not in the window of its row.
+    pub fn try_new<T: Scalar>(
+        tiling: &Tiling<T>,
+        row_ptr: impl Into<Buffer<u64>>,
+        slots: impl Into<Buffer<u64>>,
+    ) -> Result<Self, FormatError> {
+        let (row_ptr, slots) = (row_ptr.into(), slots.into());
+        let values = tiling.values().ok_or(FormatError::NoValues)?;
+        check_len("slots", slots.len(), tiling.nnz())?;
+        check_offsets("row_ptr", &row_ptr, tiling.nrows(), slots.len())?;
+        with_locator!(tiling, (locator, _t) => {
+            check_slots(&locator, &row_ptr, &slots, values.len())
+        })?;
+        Ok(Self { index: Index::of(tiling), row_ptr, slots })
+    }
+
+    /// The slot of every entry, in CSR order.
+    #[must_use]
+    pub fn slots(&self) -> &Buffer<u64> {
+        &self.slots
+    }
+
+    /// Offsets of the rows of the CSR matrix in [`slots`](Self::slots).
+    #[must_use]
+    pub fn row_ptr(&self) -> &Buffer<u64> {
+        &self.row_ptr
+    }
+}
+
+/// What decides where a tiling keeps its entries: all of it but the values. Shares the arrays.
+#[derive(Clone, Debug)]
+struct Index {
+    spec: FormatSpec,
+    layout: RowLayout,
+    ncols: usize,
+    offsets: Vec<Buffer<u64>>,
+    indices: Vec<Buffer<u32>>,
+    metadata: Vec<Buffer<u16>>,
+}
+
+impl Index {
+    fn of<T: Scalar>(tiling: &Tiling<T>) -> Self {
+        let (offsets, indices, metadata) = match tiling {
+            Tiling::Csr(t) => {
+                (vec![t.csr().row_ptr().clone()], vec![t.csr().col_idx().clone()], vec![])
+            }
+            Tiling::Bcsr(t) => {
+                (vec![t.block_row_ptr().clone()], vec![t.block_col_idx().clone()], vec![])
+            }
+            Tiling::Wcsr(t) => {
+                (vec![t.window_ptr().clone()], vec![t.window_col_idx().clone()], vec![])
+            }
+            Tiling::BlockedEll(t) => (vec![], vec![t.ell_col_idx().clone()], vec![]),
+            Tiling::BMat(t) => (
+                vec![t.window_ptr().clone(), t.tile_value_ptr().clone()],
+                vec![t.tile_col_idx().clone(), t.tile_bits().clone()],
+                vec![],
+            ),
+            Tiling::TwoFour(t) => (vec![], vec![], vec![t.metadata().clone()]),
+        };
+        let (spec, layout, ncols) = (tiling.spec(), tiling.layout().clone(), tiling.ncols());
+        Self { spec, layout, ncols, offsets, indices, metadata }
+    }
+
+    /// Equality that costs O(1) where the arrays are shared.
+    fn same(&self, other: &Self) -> bool {
+        let slots = |index: &Self| index.layout.slots().cloned().into_iter().collect::<Vec<_>>();
+        self.spec == other.spec
+            && self.ncols == other.ncols
+            && self.layout.nrows() == other.layout.nrows()
+            && self.layout.window_rows() == other.layout.window_rows()
+            && same_arrays(&slots(self), &slots(other))
+            && same_arrays(&self.offsets, &other.offsets)
+            && same_arrays(&self.indices, &other.indices)
+            && same_arrays(&self.metadata, &other.metadata)
+    }
+}
+
+fn same_arrays<I: bytemuck::Pod + PartialEq>(a: &[Buffer<I>], b: &[Buffer<I>]) -> bool {
+    let same = |(a, b): (&Buffer<I>, &Buffer<I>)| std::ptr::eq(&a[..], &b[..]) || a == b;
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+impl<T: Scalar> Tiling<T> {
+    /// Maps each entry of the matrix this tiling was built from to the slot that holds its value.
+    ///
+    /// O(nnz + slots · k/4 for 2:4, stored elements for dense tiles), in parallel.
+    ///
+    /// # Errors
+    /// [`FormatError::Mismatch`] or [`FormatError::PatternMismatch`] if `pattern` is not the one the
+    /// tiling was built from: an entry has no slot, or a nonzero of the tiling is no entry.
+    /// [`FormatError::NoValues`] for a pattern-only BMat.
+    pub fn slot_map(&self, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError> {
+        let values = self.values().ok_or(FormatError::NoValues)?;
+        for (what, found, expected) in [
+            ("nrows", pattern.nrows(), self.nrows()),
+            ("ncols", pattern.ncols(), self.ncols()),
+            ("nnz", pattern.nnz(), self.nnz()),
+        ] {
+            check_same(what, found, expected)?;
+        }
+        let slots = with_locator!(self, (locator, t) => map_slots(&locator, pattern, values, t))?;
+        let row_ptr = pattern.row_ptr().to_vec().into();
+        Ok(SlotMap { index: Index::of(self), row_ptr, slots: slots.into() })
+    }
+
+    /// Replaces the values, given in the order of the CSR matrix that `map` was made for.
+    ///
+    /// One parallel scatter, O(nnz); fill-in and padding stay zero. The value array is copied first
+    /// if it is shared with another tiling or mapped from a file.
+    ///
+    /// # Errors
+    /// [`FormatError::Length`] if there are not as many values as entries, and
+    /// [`FormatError::OtherTiling`] if `map` is of another tiling; the tiling is then as it was.
+    pub fn refresh_values(&mut self, map: &SlotMap, values: &[T]) -> Result<(), FormatError> {
+        check_len("values", values.len(), map.slots.len())?;
+        if !map.index.same(&Index::of(self)) {
+            return Err(FormatError::OtherTiling);
+        }
+        let Some(buffer) = self.values_mut() else { return Err(FormatError::NoValues) };
+        let mut taken = mem::take(buffer);
+        with_locator!(&*self, (locator, _t) => {
+            scatter(&locator, map, values, taken.make_mut());
+        });
+        if let Some(buffer) = self.values_mut() {
+            *buffer = taken;
+        }
+        Ok(())
+    }
+
+    /// The value array; `None` for a pattern-only BMat.
+    #[must_use]
+    pub fn values(&self) -> Option<&Buffer<T>> {
+        match self {
+            Self::Csr(t) => Some(t.csr().values()),
+            Self::Bcsr(t) => Some(t.values()),
+            Self::Wcsr(t) => Some(t.values()),
+            Self::BlockedEll(t) => Some(t.values()),
+            Self::BMat(t) => t.values(),
+            Self::TwoFour(t) => Some(t.values()),
+        }
+    }
+
+    fn values_mut(&mut self) -> Option<&mut Buffer<T>> {
+        match self {
+            Self::Csr(t) => Some(t.csr_mut().values_mut()),
+            Self::Bcsr(t) => Some(t.values_mut()),
+            Self::Wcsr(t) => Some(t.values_mut()),
+            Self::BlockedEll(t) => Some(t.values_mut()),
+            Self::BMat(t) => t.values_mut(),
+            Self::TwoFour(t) => Some(t.values_mut()),
+        }
+    }
+}
+
+fn check_same(what: &'static str, found: usize, expected: usize) -> Result<(), FormatError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(FormatError::Mismatch { what, found: found as u64, expected: expected as u64 })
+}
+
+/// Notes the slots of one row, which live `offset` past their places in the strip.
+struct Record<'a> {
+    slots: &'a mut [u64],
+    offset: usize,
+}
+
+impl Sink for Record<'_> {
+    #[inline(always)]
+    fn put(&mut self, i: usize, place: usize) {
+        self.slots[i] = (self.offset + place) as u64;
+    }
+}
+
+fn map_slots<T: Scalar, L: Locate>(
+    locator: &L,
+    pattern: CsrPattern<'_>,
+    values: &[T],
+    tiles: &impl Rows<T>,
+) -> Result<Vec<u64>, FormatError> {
+    let layout = locator.layout();
+    let strip_len = values.len() / locator.n_strips();
+    let mut slots = zeroed(pattern.nnz())?;
+    let mut rows = split_at_ends(&mut slots, pattern.row_ptr()[1..].iter().map(|&p| p as usize));
+    let chunks = window_chunks(layout, pattern.row_ptr(), usize::MAX);
+    // Rows as the windows hold them: each chunk takes the slices it will write.
+    let parts: Vec<Vec<&mut [u64]>> = chunks
+        .iter()
+        .map(|windows| {
+            let rows_of = |w| occupied(layout, w).map(|(_, row)| row);
+            windows.clone().flat_map(rows_of).map(|row| mem::take(&mut rows[row])).collect()
+        })
+        .collect();
+    let pool = Pool::new();
+    let map_chunk = |windows: std::ops::Range<usize>, part: Vec<&mut [u64]>| {
+        pool.with(
+            || locator.scratch(),
+            |scratch| {
+                let mut part = part.into_iter();
+                for w in windows {
+                    locator.load(scratch, w);
+                    for ((r, row), slots) in occupied(layout, w).zip(&mut part) {
+                        let cols = pattern.row(row);
+                        if !locator.holds(scratch, w, r, cols) {
+                            return Err(FormatError::PatternMismatch { row });
+                        }
+                        let offset = strip_offset(locator, r, strip_len);
+                        locator.locate(scratch, w, r, cols, &mut Record { slots, offset });
+                        let nonzeros =
+                            slots.iter().filter(|&&slot| !values[slot as usize].is_zero()).count();
+                        let slot = w * layout.window_rows() + r;
+                        if nonzeros != tiles.count_nonzeros(slot) {
+                            return Err(FormatError::PatternMismatch { row });
+                        }
+                    }
+                }
+                Ok(())
+            },
+        )
+    };
+    let outcomes: Vec<Result<(), FormatError>> = chunks
+        .into_par_iter()
+        .with_max_len(1)
+        .zip(parts)
+        .map(|(windows, part)| map_chunk(windows, part))
+        .collect();
+    // The first in window order, whatever the chunks.
+    outcomes.into_iter().collect::<Result<(), FormatError>>()?;
+    Ok(slots)
+}
+
+fn check_slots<L: Locate>(
+    locator: &L,
+    row_ptr: &[u64],
+    slots: &[u64],
+    stored: usize,
+) -> Result<(), FormatError> {
+    let layout = locator.layout();
+    let strip_len = stored / locator.n_strips();
+    first_error((0..layout.n_windows()).into_par_iter(), |w| {
+        for (r, row) in occupied(layout, w) {
+            let offset = strip_offset(locator, r, strip_len);
+            let window =
+                (offset + locator.strip_ptr(w)) as u64..(offset + locator.strip_ptr(w + 1)) as u64;
+            let entries = row_ptr[row] as usize..row_ptr[row + 1] as usize;
+            if !slots[entries].iter().all(|slot| window.contains(slot)) {
+                return Err(FormatError::PatternMismatch { row });
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Where the strip of a window's row `r` begins in the value array.
+#[inline(always)]
+fn strip_offset<L: Locate>(locator: &L, r: usize, strip_len: usize) -> usize {
+    if locator.n_strips() == 1 { 0 } else { r * strip_len }
+}
+
+fn scatter<T: Scalar, L: Locate>(locator: &L, map: &SlotMap, from: &[T], values: &mut [T]) {
+    let strip_len = values.len() / locator.n_strips();
+    for_each_chunk(locator, &map.row_ptr, values, |windows, mut strips| {
+        for w in windows {
+            for (r, row) in occupied(locator.layout(), w) {
+                let entries = map.row_ptr[row] as usize..map.row_ptr[row + 1] as usize;
+                let (strip, strip_start) = strips.of_row(r);
+                let offset = strip_offset(locator, r, strip_len);
+                for (&slot, &value) in map.slots[entries.clone()].iter().zip(&from[entries]) {
+                    strip[slot as usize - offset - strip_start] = value;
+                }
+            }
+        }
+    });
+}
