@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::csr::transpose;
+
 /// The pattern of a [`Csr`](crate::Csr), borrowed.
 ///
 /// Statistics, orderings and the planner work on patterns, so their code exists once for all value
@@ -72,5 +74,22 @@ impl<'a> CsrPattern<'a> {
     #[must_use]
     pub fn row(&self, i: usize) -> &'a [u32] {
         &self.col_idx[self.row_range(i)]
+    }
+
+    /// `row_ptr` and `col_idx` of the transposed pattern: which rows hold column `j`.
+    ///
+    /// O(nrows + ncols + nnz), in parallel; cost and determinism as
+    /// [`Csr::transpose`](crate::Csr::transpose), without values.
+    ///
+    /// ```
+    /// let a = girih_formats::Csr::try_new(2, 2, vec![0, 1, 3], vec![1, 0, 1], vec![1.0f32; 3])?;
+    /// let (col_ptr, row_idx) = a.pattern().transpose();
+    /// assert_eq!((col_ptr, row_idx), (vec![0, 1, 3], vec![1, 0, 1]));
+    /// # Ok::<(), girih_formats::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn transpose(&self) -> (Vec<u64>, Vec<u32>) {
+        let (row_ptr, col_idx, _) = transpose(*self, &vec![(); self.nnz()]);
+        (row_ptr, col_idx)
     }
 }

@@ -43,7 +43,7 @@ impl<T: Scalar> From<Csr<T>> for CsMatI<T, usize, usize> {
 }
 
 /// Takes a CSR or CSC matrix of any index types. `u32` indices and `u64` offsets of a CSR matrix
-/// are moved; others are converted in parallel. A CSC matrix is transposed.
+/// are moved; others are converted in parallel. A CSC matrix is transposed, in parallel.
 ///
 /// # Errors
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), or the structure is not what sprs promises
@@ -59,14 +59,15 @@ where
     fn try_from(matrix: CsMatI<T, I, Iptr>) -> Result<Self, FormatError> {
         let (nrows, ncols) = matrix.shape();
         check_dims(nrows, ncols)?;
-        if matrix.is_csc() {
-            return Self::try_from(matrix.into_csr());
-        }
+        let is_csc = matrix.is_csc();
         let (row_ptr, col_idx, values) = matrix.into_raw_storage();
-        let row_ptr = converted("row_ptr", row_ptr, u64::MAX, Iptr::to_u64)?;
-        let limit = u64::from(u32::MAX);
-        let col_idx = converted("col_idx", col_idx, limit, I::to_u32)?;
-        Self::try_new(nrows, ncols, from_zero(row_ptr), col_idx, values)
+        let row_ptr = from_zero(converted("row_ptr", row_ptr, u64::MAX, Iptr::to_u64)?);
+        let col_idx = converted("col_idx", col_idx, u64::from(u32::MAX), I::to_u32)?;
+        if is_csc {
+            // The arrays of A in CSC are those of its transpose in CSR.
+            return Ok(Self::try_new(ncols, nrows, row_ptr, col_idx, values)?.transpose());
+        }
+        Self::try_new(nrows, ncols, row_ptr, col_idx, values)
     }
 }
 

@@ -6,7 +6,6 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::convert::windows::row_chunks;
-use crate::csr::transpose;
 use crate::{Csr, CsrPattern, Scalar};
 
 /// Shape and structure of a matrix.
@@ -134,7 +133,7 @@ fn mark(word: &AtomicU64, bit: u64) {
 }
 
 fn symmetric(pattern: CsrPattern<'_>) -> bool {
-    let (row_ptr, row_idx, _) = transpose(pattern, &vec![(); pattern.nnz()]);
+    let (row_ptr, row_idx) = pattern.transpose();
     row_ptr == pattern.row_ptr() && row_idx == pattern.col_idx()
 }
 
