@@ -19,7 +19,6 @@
 
 #![forbid(unsafe_code)]
 
-mod adjacency;
 mod error;
 pub mod metrics;
 mod permutation;

@@ -12,14 +12,14 @@ const TASK_VERTICES: usize = 1 << 9;
 
 /// An undirected graph without self-loops; neighbours by degree, then by index.
 #[derive(Debug)]
-pub(crate) struct Adjacency {
+pub(super) struct Adjacency {
     ptr: Vec<u64>,
     idx: Vec<u32>,
 }
 
 impl Adjacency {
     /// The graph of A + Aᵀ for a square pattern.
-    pub(crate) fn symmetrized(pattern: CsrPattern<'_>) -> Self {
+    pub(super) fn symmetrized(pattern: CsrPattern<'_>) -> Self {
         let transposed = Transposed::of(pattern);
         Self::build(pattern.nrows(), |v, out| {
             let (row, col) = (pattern.row(v), transposed.list(v));
@@ -35,7 +35,7 @@ impl Adjacency {
 
     /// The bipartite graph of rows (vertices 0..nrows) and columns (nrows..nrows + ncols): a row and
     /// a column are neighbours if they share an entry.
-    pub(crate) fn bipartite(pattern: CsrPattern<'_>) -> Result<Self, ReorderError> {
+    pub(super) fn bipartite(pattern: CsrPattern<'_>) -> Result<Self, ReorderError> {
         let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
         let found = nrows + ncols;
         if found > girih_formats::MAX_DIM {
@@ -59,38 +59,90 @@ impl Adjacency {
                 out.len() as u32
             })
             .collect();
-        let ptr = offsets(&degrees);
-        let mut idx = vec![0u32; ptr[n] as usize];
-        let write = |vertices: Range<usize>, mut part: &mut [u32]| {
-            let (mut out, mut keys) = (Vec::new(), Vec::new());
+        let scratch = || (Vec::new(), Vec::new());
+        Self::write(&degrees, scratch, |(out, keys), v, slots| {
+            out.clear();
+            list(v, out);
+            let key = |&u: &u32| u64::from(degrees[u as usize]) << 32 | u64::from(u);
+            keys.clear();
+            keys.extend(out.iter().map(key));
+            keys.sort_unstable();
+            slots.iter_mut().zip(keys).for_each(|(slot, key)| *slot = *key as u32);
+        })
+    }
+
+    /// A graph with these degrees, whose lists are written in parallel; `scratch` is made once per
+    /// task.
+    fn write<S>(
+        degrees: &[u32],
+        scratch: impl Fn() -> S + Sync,
+        fill: impl Fn(&mut S, usize, &mut [u32]) + Sync,
+    ) -> Self {
+        let ptr = offsets(degrees);
+        let mut idx = vec![0u32; ptr[degrees.len()] as usize];
+        tasks(&ptr, &mut idx).into_par_iter().for_each(|(vertices, mut part)| {
+            let mut scratch = scratch();
             for v in vertices {
                 let slots;
                 (slots, part) = part.split_at_mut(degrees[v] as usize);
-                out.clear();
-                list(v, &mut out);
-                keys.clear();
-                keys.extend(
-                    out.iter().map(|&u| u64::from(degrees[u as usize]) << 32 | u64::from(u)),
-                );
-                keys.sort_unstable();
-                slots.iter_mut().zip(&keys).for_each(|(slot, &key)| *slot = key as u32);
+                fill(&mut scratch, v, slots);
             }
-        };
-        tasks(&ptr, &mut idx).into_par_iter().for_each(|(vertices, part)| write(vertices, part));
+        });
         Self { ptr, idx }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ptr.len() - 1
     }
 
-    #[inline]
-    pub(crate) fn degree(&self, v: u32) -> u64 {
-        self.ptr[v as usize + 1] - self.ptr[v as usize]
+    /// The same graph with vertex `order[v]` as vertex v, where `order` holds one component after
+    /// the other and `sizes` are theirs. Neighbours keep their order and are numbered within their
+    /// component, so that [`part`](Self::part) of a component is a graph of its own.
+    pub(super) fn relabelled(self, order: &[u32], sizes: impl Iterator<Item = usize>) -> Self {
+        let mut new = vec![0u32; order.len()];
+        let mut rest = order;
+        for size in sizes {
+            let (component, after) = rest.split_at(size);
+            component.iter().enumerate().for_each(|(v, &old)| new[old as usize] = v as u32);
+            rest = after;
+        }
+        let old = self.part(0..self.len());
+        let degrees: Vec<u32> = order.iter().map(|&v| old.neighbours(v).len() as u32).collect();
+        Self::write(
+            &degrees,
+            || (),
+            |(), v, slots| {
+                let renumbered = old.neighbours(order[v]).iter().map(|&u| new[u as usize]);
+                slots.iter_mut().zip(renumbered).for_each(|(slot, u)| *slot = u);
+            },
+        )
+    }
+
+    /// The vertices of a range and their neighbours.
+    pub(super) fn part(&self, vertices: Range<usize>) -> Part<'_> {
+        Part { ptr: &self.ptr[vertices.start..=vertices.end], idx: &self.idx }
+    }
+}
+
+/// A part of a graph whose neighbours are numbered within the part.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    ptr: &'a [u64],
+    idx: &'a [u32],
+}
+
+impl<'a> Part<'a> {
+    pub(super) fn len(self) -> usize {
+        self.ptr.len() - 1
+    }
+
+    /// Number of edge ends.
+    pub(super) fn entries(self) -> usize {
+        (self.ptr[self.len()] - self.ptr[0]) as usize
     }
 
     #[inline]
-    pub(crate) fn neighbours(&self, v: u32) -> &[u32] {
+    pub(super) fn neighbours(self, v: u32) -> &'a [u32] {
         &self.idx[self.ptr[v as usize] as usize..self.ptr[v as usize + 1] as usize]
     }
 }
@@ -163,10 +215,10 @@ mod tests {
         // 0 → 1, 0 → 2, 2 → 1, 1 → 1, 3 → 0
         let a = Csr::try_new(4, 4, vec![0, 2, 3, 4, 5], vec![1, 2, 1, 1, 0], vec![1.0f32; 5]);
         let graph = Adjacency::symmetrized(a.unwrap().pattern());
-        assert_eq!(graph.neighbours(0), [3, 1, 2]);
-        assert_eq!(graph.neighbours(1), [2, 0]);
-        assert_eq!(graph.neighbours(2), [1, 0]);
-        assert_eq!(graph.neighbours(3), [0]);
+        assert_eq!(graph.part(0..graph.len()).neighbours(0), [3, 1, 2]);
+        assert_eq!(graph.part(0..graph.len()).neighbours(1), [2, 0]);
+        assert_eq!(graph.part(0..graph.len()).neighbours(2), [1, 0]);
+        assert_eq!(graph.part(0..graph.len()).neighbours(3), [0]);
     }
 
     #[test]
@@ -174,8 +226,8 @@ mod tests {
         let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 2], vec![1.0f32; 3]).unwrap();
         let graph = Adjacency::bipartite(a.pattern()).unwrap();
         assert_eq!(graph.len(), 5);
-        assert_eq!(graph.neighbours(0), [2, 4]);
-        assert_eq!(graph.neighbours(4), [1, 0]);
-        assert!(graph.neighbours(3).is_empty());
+        assert_eq!(graph.part(0..graph.len()).neighbours(0), [2, 4]);
+        assert_eq!(graph.part(0..graph.len()).neighbours(4), [1, 0]);
+        assert!(graph.part(0..graph.len()).neighbours(3).is_empty());
     }
 }
