@@ -1,6 +1,8 @@
 //! RCM against scipy's `reverse_cuthill_mckee` on real matrices: the folder that `GIRIH_MATRICES`
 //! names, whose INDEX.csv records scipy's bandwidth for every square matrix.
 
+#![expect(clippy::print_stderr, reason = "a skipped test says so, and the ratios are worth seeing")]
+
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,8 +13,8 @@ use girih_reorder::{metrics, rcm};
 /// More than this times scipy's bandwidth fails, for any matrix.
 const WORST_RATIO: f64 = 1.05;
 
-/// More than this in the geometric mean fails. 0.884 was measured over 45 matrices; a tie broken
-/// otherwise moves it by less than a hundredth.
+/// More than this in the geometric mean fails. 0.875 was measured over 45 matrices; ties broken
+/// otherwise move it by a hundredth.
 const MEAN_RATIO: f64 = 0.92;
 
 /// Name and scipy's bandwidth of the square matrices that are not complex.
