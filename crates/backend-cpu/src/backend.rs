@@ -1,0 +1,80 @@
+//! The backend: what it can do, and how a plan is prepared.
+
+use girih_backend::{BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported};
+use girih_formats::{DType, FormatKind, for_any_tiling};
+use girih_planner::{Plan, Schedule};
+
+use crate::Isa;
+use crate::prepared::Prepared;
+
+/// The name of the CPU backend.
+pub const NAME: &str = "cpu";
+
+/// Multiplies on this machine's cores, with one of its instruction sets.
+#[derive(Clone, Copy, Debug)]
+pub struct CpuBackend {
+    isa: Isa,
+}
+
+impl CpuBackend {
+    /// The backend with the best instruction set of this machine.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { isa: Isa::best() }
+    }
+
+    /// The backend with a certain instruction set; `None` if this machine lacks it.
+    #[must_use]
+    pub fn with_isa(isa: Isa) -> Option<Self> {
+        isa.is_available().then_some(Self { isa })
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    fn unsupported(reason: String) -> Unsupported {
+        Unsupported { backend: NAME.to_owned(), reason }
+    }
+}
+
+impl Default for CpuBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SpmmBackend for CpuBackend {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Result<Capabilities, BackendError> {
+        let threads = rayon::current_num_threads();
+        Ok(Capabilities {
+            formats: FormatKind::ALL.to_vec(),
+            dtypes: DType::ALL.to_vec(),
+            device: format!("{}, {threads} threads", self.isa),
+        })
+    }
+
+    /// Every valid plan: all formats and value types are multiplied directly.
+    fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+        // What threads may write rests on the schedule, so it is checked against these very tiles.
+        Schedule::try_new(plan.schedule().tasks().clone(), plan.tiling())
+            .map(|_| ())
+            .map_err(|error| Self::unsupported(error.to_string()))
+    }
+
+    /// Shares the plan's tiles, and allocates the sums of split windows if there are any: O(tasks).
+    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+        self.supports(plan)?;
+        let tasks = plan.schedule().tasks();
+        for_any_tiling!(plan.tiling(), tiling => {
+            let prepared = Prepared::new(self.isa, tiling, tasks).map_err(Self::unsupported)?;
+            Ok(Box::new(prepared))
+        })
+    }
+}

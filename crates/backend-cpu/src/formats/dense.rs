@@ -1,0 +1,131 @@
+//! BCSR, Blocked-ELL and WCSR: dense strips; narrow values are widened a chunk at a time.
+
+use std::ops::Range;
+
+use girih_formats::{Bcsr, BlockedEll, PAD_COL, Scalar, Wcsr};
+
+use super::{CARRIED_ROWS, Multiply, Panel, add_up, clamp, for_each_window};
+use crate::isa::KernelScalar;
+use crate::kernels::strip::Strip;
+use crate::operands::RowMap;
+
+/// Values widened at a time.
+const CHUNK: usize = 4096;
+
+impl<T: KernelScalar> Multiply<T> for Bcsr<T> {
+    fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
+        let (block_rows, block_cols) = (self.block_rows(), self.block_cols());
+        let ptr: &[u64] = self.block_row_ptr();
+        for_each_window(block_rows, slots, |w, slots, before| {
+            let blocks = clamp(ptr[w]..ptr[w + 1], &tiles);
+            let first = (blocks.start * block_rows + slots.start - w * block_rows) * block_cols;
+            let strip = Strip {
+                values: self.values().get(first..).unwrap_or(&[]),
+                row_stride: block_cols,
+                run_stride: block_rows * block_cols,
+                runs: &self.block_col_idx()[blocks],
+                pitch: block_cols,
+                offset: 0,
+                len: block_cols,
+                ncols: self.ncols(),
+            };
+            multiply_strip(&strip, map.part(before, slots.len()), on);
+        });
+    }
+}
+
+impl<T: KernelScalar> Multiply<T> for BlockedEll<T> {
+    fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
+        let (block_size, ell_width) = (self.block_size(), self.ell_width());
+        for_each_window(block_size, slots, |w, slots, before| {
+            let (start, end) = (w * ell_width, (w + 1) * ell_width);
+            let blocks = clamp(start as u64..end as u64, &tiles);
+            let first = slots.start * self.row_stride()
+                + (blocks.start - start.min(blocks.start)) * block_size;
+            let strip = Strip {
+                values: self.values().get(first..).unwrap_or(&[]),
+                row_stride: self.row_stride(),
+                run_stride: block_size,
+                runs: without_padding(&self.ell_col_idx()[blocks]),
+                pitch: block_size,
+                offset: 0,
+                len: block_size,
+                ncols: self.ncols(),
+            };
+            multiply_strip(&strip, map.part(before, slots.len()), on);
+        });
+    }
+}
+
+impl<T: KernelScalar> Multiply<T> for Wcsr<T> {
+    fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
+        let (window_rows, pad) = (self.window_rows(), self.pad_cols() as u64);
+        let ptr: &[u64] = self.window_ptr();
+        // No packed column is beyond the last, so this can't overflow.
+        let packed = tiles.start * pad..tiles.end.min(self.packed_cols() as u64 / pad) * pad;
+        for_each_window(window_rows, slots, |w, slots, before| {
+            let cols = clamp(ptr[w]..ptr[w + 1], &packed);
+            let first = (slots.start - w * window_rows) * self.packed_cols() + cols.start;
+            let strip = Strip {
+                values: self.values().get(first..).unwrap_or(&[]),
+                row_stride: self.packed_cols(),
+                run_stride: 1,
+                runs: without_padding(&self.window_col_idx()[cols]),
+                pitch: 1,
+                offset: 0,
+                len: 1,
+                ncols: self.ncols(),
+            };
+            multiply_strip(&strip, map.part(before, slots.len()), on);
+        });
+    }
+}
+
+/// The list without the padding at its end.
+fn without_padding(list: &[u32]) -> &[u32] {
+    let used = list.iter().rposition(|&c| c != PAD_COL).map_or(0, |last| last + 1);
+    &list[..used]
+}
+
+/// Multiplies a strip, widening its values if need be.
+fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &Panel<'_, T>) {
+    if let Some(values) = T::as_acc(strip.values) {
+        return on.kernels.strip(&strip.with_values(values), on.b, &on.out, map, on.width);
+    }
+    let mut wide = [T::Acc::ZERO; CHUNK];
+    for first in (0..map.len()).step_by(CARRIED_ROWS) {
+        let map = map.part(first, CARRIED_ROWS);
+        let rows = map.len();
+        // Packed columns are counted run by run. A piece is some whole runs or a part of one.
+        let room = CHUNK / rows;
+        let next = |col: usize| match room / strip.len {
+            0 => (col + room).min(col - col % strip.len + strip.len),
+            runs => col + runs * strip.len,
+        };
+        add_up(0..strip.runs.len() * strip.len, next, map, on, |cols, map, on| {
+            let (run, offset) = (cols.start / strip.len, cols.start % strip.len);
+            let runs = &strip.runs[run..cols.end.div_ceil(strip.len)];
+            let len = cols.len() / runs.len().max(1);
+            let row_stride = cols.len();
+            for r in 0..rows {
+                for i in 0..runs.len() {
+                    let from =
+                        (first + r) * strip.row_stride + (run + i) * strip.run_stride + offset;
+                    let to = r * row_stride + i * len;
+                    on.kernels.widen(&strip.values[from..from + len], &mut wide[to..to + len]);
+                }
+            }
+            let piece = Strip {
+                values: &wide[..rows * row_stride],
+                row_stride,
+                run_stride: len,
+                runs,
+                pitch: strip.pitch,
+                offset,
+                len,
+                ncols: strip.ncols,
+            };
+            on.kernels.strip(&piece, on.b, &on.out, map, on.width);
+        });
+    }
+}

@@ -1,0 +1,87 @@
+//! Instruction sets: what they are called, whether they are here, and their kernels.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod line;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+mod table;
+
+use std::fmt::{self, Display};
+
+pub(crate) use line::{Line, LineFor, Widen, lanes};
+pub(crate) use table::{KernelScalar, Kernels};
+
+/// An instruction set that kernels are compiled for.
+///
+/// All but [`Portable`](Self::Portable) on a target without fused multiply-add give the same bits:
+/// they add in the same order and round once per multiply-add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isa {
+    /// AVX-512 F, BW, VL and DQ, with FMA and F16C.
+    Avx512,
+    /// AVX2 with FMA and F16C.
+    Avx2,
+    /// NEON, on 64-bit Arm.
+    Neon,
+    /// Whatever the compilation target has. On x86-64 without fused multiply-add at compile time it
+    /// multiplies and adds separately.
+    Portable,
+}
+
+impl Isa {
+    /// Every instruction set, the best first.
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
+
+    /// Whether this machine has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("f16c")
+            }
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => true,
+            Self::Portable => true,
+            _ => false,
+        }
+    }
+
+    /// The best instruction set of this machine.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::ALL.into_iter().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// The name people know it by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Avx512 => "AVX-512",
+            Self::Avx2 => "AVX2+FMA",
+            Self::Neon => "NEON",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+impl Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

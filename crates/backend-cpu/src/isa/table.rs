@@ -1,0 +1,235 @@
+//! The kernels of one instruction set, behind safe functions.
+
+use girih_formats::Scalar;
+use half::{bf16, f16};
+
+use super::line::{Line, LineFor, Widen, lanes};
+use super::{Isa, portable};
+use crate::kernels::access::{Access, Strided, Unit};
+use crate::kernels::rows::{RowBlock, rows};
+use crate::kernels::store::combine;
+use crate::kernels::strip::{Strip, strip};
+use crate::operands::{Input, Output, RowMap};
+
+type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
+type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
+type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
+type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
+
+/// The kernels for values of type `T`, each for unit column stride of B and for any.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernels<T: Scalar> {
+    rows: [RowsFn<T, T::Acc>; 2],
+    strip: [StripFn<T, T::Acc>; 2],
+    widen: WidenFn<T, T::Acc>,
+    combine: CombineFn<T::Acc>,
+}
+
+impl<T: KernelScalar> Kernels<T> {
+    /// Multiplies a block of sparse rows by `width` columns of B.
+    ///
+    /// The block's columns must be rows of B, as those of any validated tiling are.
+    #[inline]
+    pub(crate) fn rows(
+        &self,
+        block: &RowBlock<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
+        // SAFETY: the table was chosen for this machine; the operands were checked against the
+        // tiling, whose indices are valid; a valid schedule gives these rows to this thread alone.
+        unsafe { self.rows[usize::from(b.col_stride != 1)](block, b, out, map, width) }
+    }
+
+    /// Multiplies a dense strip by `width` columns of B.
+    #[inline]
+    pub(crate) fn strip(
+        &self,
+        strip: &Strip<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        if let (Some(row), Some(run)) = (map.len().checked_sub(1), strip.runs.len().checked_sub(1))
+        {
+            let end = row * strip.row_stride + run * strip.run_stride + strip.len;
+            assert!(end <= strip.values.len());
+        }
+        // SAFETY: as for `rows`; that the values are there was just asserted.
+        unsafe { self.strip[usize::from(b.col_stride != 1)](strip, b, out, map, width) }
+    }
+
+    /// Widens values to the accumulation type.
+    #[inline]
+    pub(crate) fn widen(&self, from: &[T], to: &mut [T::Acc]) {
+        assert_eq!(from.len(), to.len());
+        // SAFETY: the table was chosen for this machine, and the lengths agree.
+        unsafe { (self.widen)(from, to) }
+    }
+
+    /// Adds up `parts` equally long arrays of sums in order and stores them; slot `i`'s sums stand
+    /// at `i · width` of each.
+    #[inline]
+    pub(crate) fn combine(
+        &self,
+        sums: &[T::Acc],
+        parts: usize,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(parts > 0 && map.len() * width <= sums.len() / parts);
+        // SAFETY: as for `rows`; that the sums are there was just asserted.
+        unsafe { (self.combine)(sums, parts, out, map, width) }
+    }
+}
+
+/// A value type that there are kernels for: all four.
+pub(crate) trait KernelScalar: Scalar {
+    /// The values themselves, where they need no widening.
+    fn as_acc(values: &[Self]) -> Option<&[Self::Acc]>;
+
+    /// The kernels of an instruction set.
+    ///
+    /// The caller must have found it available.
+    fn kernels(isa: Isa) -> Kernels<Self>;
+}
+
+/// # Safety
+/// The instruction set of `I`; `to` must not be shorter than `from`.
+#[inline(always)]
+unsafe fn widen<I: LineFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
+    let lanes = const { lanes::<T::Acc>() };
+    let (src, dst) = (from.as_ptr(), to.as_mut_ptr());
+    let mut i = 0;
+    // SAFETY: the caller's contract; all accesses are below `from.len()`.
+    unsafe {
+        while i + lanes <= from.len() {
+            let line: I::Line = Widen::<T>::widen(src.add(i));
+            line.store(dst.add(i));
+            i += lanes;
+        }
+        if i < from.len() {
+            let mask = I::Line::mask(from.len() - i);
+            let line: I::Line = Widen::<T>::widen_masked(src.add(i), mask);
+            line.store_masked(dst.add(i), mask);
+        }
+    }
+}
+
+/// Compiles the kernels for one instruction set.
+macro_rules! entries {
+    ($name:ident: $isa:ty $(, #[$feature:meta])?) => {
+        mod $name {
+            use super::*;
+
+            $(#[$feature])?
+            unsafe fn rows_entry<S: Access, T: Scalar>(
+                block: &RowBlock<'_, T::Acc>,
+                b: Input<T>,
+                out: &Output<T::Acc>,
+                map: RowMap<'_>,
+                width: usize,
+            ) where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe { rows::<$isa, S, T>(block, b, out, map, width) }
+            }
+
+            $(#[$feature])?
+            unsafe fn strip_entry<S: Access, T: Scalar>(
+                block: &Strip<'_, T::Acc>,
+                b: Input<T>,
+                out: &Output<T::Acc>,
+                map: RowMap<'_>,
+                width: usize,
+            ) where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe { strip::<$isa, S, T>(block, b, out, map, width) }
+            }
+
+            $(#[$feature])?
+            unsafe fn widen_entry<T: Scalar>(from: &[T], to: &mut [T::Acc])
+            where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe { widen::<$isa, T>(from, to) }
+            }
+
+            $(#[$feature])?
+            unsafe fn combine_entry<T: Scalar>(
+                sums: &[T::Acc],
+                parts: usize,
+                out: &Output<T::Acc>,
+                map: RowMap<'_>,
+                width: usize,
+            ) where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe {
+                    combine::<<$isa as LineFor<T>>::Line>(sums, parts, out, map, width);
+                }
+            }
+
+            pub(super) fn kernels<T: Scalar>() -> Kernels<T>
+            where
+                $isa: LineFor<T>,
+            {
+                Kernels {
+                    rows: [rows_entry::<Unit, T>, rows_entry::<Strided, T>],
+                    strip: [strip_entry::<Unit, T>, strip_entry::<Strided, T>],
+                    widen: widen_entry::<T>,
+                    combine: combine_entry::<T>,
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+entries!(avx512: crate::isa::avx512::Avx512,
+         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
+#[cfg(target_arch = "x86_64")]
+entries!(avx2: crate::isa::avx2::Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
+#[cfg(target_arch = "aarch64")]
+entries!(neon: crate::isa::neon::Neon, #[target_feature(enable = "neon")]);
+entries!(plain: portable::Portable);
+
+macro_rules! kernel_scalar {
+    ($($t:ty, |$values:ident| $as_acc:expr);*) => {$(
+        impl KernelScalar for $t {
+            #[inline(always)]
+            fn as_acc($values: &[Self]) -> Option<&[Self::Acc]> {
+                $as_acc
+            }
+
+            fn kernels(isa: Isa) -> Kernels<Self> {
+                match isa {
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => avx512::kernels(),
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => avx2::kernels(),
+                    #[cfg(target_arch = "aarch64")]
+                    Isa::Neon => neon::kernels(),
+                    _ => plain::kernels(),
+                }
+            }
+        }
+    )*};
+}
+
+kernel_scalar!(
+    f32, |values| Some(values);
+    f64, |values| Some(values);
+    f16, |_values| None;
+    bf16, |_values| None
+);

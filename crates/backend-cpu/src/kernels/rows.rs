@@ -1,0 +1,247 @@
+//! Sparse rows: every entry with a row of B of its own.
+
+use girih_formats::{Accumulator, DType, Scalar};
+
+use super::access::Access;
+use super::store::{store, store_one};
+use crate::isa::{Line, LineFor, Widen, lanes};
+use crate::operands::{Input, Output, RowMap};
+
+/// Some consecutive sparse rows, values already in the accumulation type.
+#[derive(Debug)]
+pub(crate) struct RowBlock<'a, A> {
+    /// Offsets of the rows, one more than there are rows.
+    pub(crate) row_ptr: &'a [u64],
+    /// The entries that count; the others of these rows are someone else's.
+    pub(crate) entries: (u64, u64),
+    /// The entry that `col_idx[0]` and `values[0]` belong to.
+    pub(crate) first: u64,
+    /// Columns from `first` up to the end of `entries`, below B's number of rows.
+    pub(crate) col_idx: &'a [u32],
+    /// Values, as many as columns.
+    pub(crate) values: &'a [A],
+}
+
+impl<A> RowBlock<'_, A> {
+    /// The positions of row `i`'s entries in `col_idx` and `values`.
+    #[inline(always)]
+    fn range(&self, i: usize) -> (usize, usize) {
+        let (start, end) = self.entries;
+        let lo = self.row_ptr[i].clamp(start, end);
+        let hi = self.row_ptr[i + 1].clamp(start, end);
+        ((lo - self.first) as usize, (hi - self.first) as usize)
+    }
+}
+
+/// Multiplies a block of rows by `width` columns of B.
+///
+/// # Safety
+/// The instruction set of `I`. B must have `width` columns and a row for every column index; the
+/// rows of the output in `map` must be valid for `width` columns and accessed by no other thread;
+/// `map` must not be longer than the block.
+#[inline(always)]
+pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
+    block: &RowBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) {
+    let lanes = const { lanes::<T::Acc>() };
+    debug_assert!(map.len() < block.row_ptr.len());
+    // SAFETY: the caller's contract, for every call below.
+    unsafe {
+        if width == 1 && const { matches!(T::DTYPE, DType::F32 | DType::F64) } {
+            // T is its own accumulator here, so the pointer is of the right type.
+            let x = b.ptr.cast::<T::Acc>();
+            for i in 0..map.len() {
+                let Some(row) = map.row(i) else { continue };
+                let sum = dot::<I::Line, T::Acc>(block, block.range(i), x, b.row_stride);
+                store_one::<I::Line>(sum, out, out.row(row));
+            }
+            return;
+        }
+        let tail = width % (4 * lanes);
+        let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
+        let mask = I::Line::mask(last);
+        for i in 0..map.len() {
+            let Some(row) = map.row(i) else { continue };
+            let range = block.range(i);
+            let dst = out.row(row);
+            let mut j = 0;
+            macro_rules! group {
+                ($k:literal, $chains:literal, $tail:literal) => {{
+                    let b = b.at_col(j);
+                    let dst = dst.offset(j as isize * out.col_stride);
+                    group::<I::Line, S, T, $k, $chains, $tail>(
+                        block, range, b, out, dst, mask, last,
+                    );
+                }};
+            }
+            while j + 4 * lanes <= width {
+                group!(4, 1, false);
+                j += 4 * lanes;
+            }
+            match (tail.div_ceil(lanes), tail % lanes) {
+                (0, _) => {}
+                (1, 0) => group!(1, 4, false),
+                (1, _) => group!(1, 4, true),
+                (2, 0) => group!(2, 2, false),
+                (2, _) => group!(2, 2, true),
+                (3, _) => group!(3, 1, true),
+                _ => group!(4, 1, true),
+            }
+        }
+    }
+}
+
+/// One row by `K` lines of columns.
+///
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+    block: &RowBlock<'_, T::Acc>,
+    range: (usize, usize),
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    dst: *mut T::Acc,
+    mask: V::Mask,
+    len: usize,
+) where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    // SAFETY: the caller's contract.
+    unsafe {
+        if S::WIDE {
+            let sums = sum::<V, S, T, K, CHAINS, TAIL>(block, range, b, mask, len);
+            store::<V, K, TAIL>(sums, out, dst, mask, len);
+            return;
+        }
+        for line in 0..K {
+            let j = line * lanes::<T::Acc>();
+            let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
+            if TAIL && line + 1 == K {
+                let sums = sum::<V, S, T, 1, CHAINS, true>(block, range, b, mask, len);
+                store::<V, 1, true>(sums, out, dst, mask, len);
+            } else {
+                let sums = sum::<V, S, T, 1, CHAINS, false>(block, range, b, mask, len);
+                store::<V, 1, false>(sums, out, dst, mask, len);
+            }
+        }
+    }
+}
+
+/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`.
+///
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn sum<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+    block: &RowBlock<'_, T::Acc>,
+    (lo, hi): (usize, usize),
+    b: Input<T>,
+    mask: V::Mask,
+    len: usize,
+) -> [V; K]
+where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    // SAFETY: the caller's contract: positions lie in the block, columns in B.
+    unsafe {
+        let zero = V::splat(T::Acc::ZERO);
+        let mut sums = [[zero; K]; CHAINS];
+        let col_idx = block.col_idx.as_ptr();
+        let values = block.values.as_ptr();
+        macro_rules! entry {
+            ($p:expr, $chain:expr) => {{
+                let a = V::splat(*values.add($p));
+                let row = b.ptr.offset(*col_idx.add($p) as isize * b.row_stride);
+                for u in 0..K {
+                    let x: V = if TAIL && u + 1 == K {
+                        S::part(row, u, b.col_stride, mask, len)
+                    } else {
+                        S::line(row, u, b.col_stride)
+                    };
+                    sums[$chain][u] = x.mul_add(a, sums[$chain][u]);
+                }
+            }};
+        }
+        let mut p = lo;
+        while p + CHAINS <= hi {
+            for chain in 0..CHAINS {
+                entry!(p + chain, chain);
+            }
+            p += CHAINS;
+        }
+        for chain in 0..CHAINS - 1 {
+            if p + chain < hi {
+                entry!(p + chain, chain);
+            }
+        }
+        add_chains(sums)
+    }
+}
+
+/// The chains of every line, added pairwise.
+///
+/// # Safety
+/// The instruction set of `V`.
+#[inline(always)]
+unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
+    mut sums: [[V; K]; CHAINS],
+) -> [V; K] {
+    let mut half = CHAINS / 2;
+    while half > 0 {
+        for chain in 0..half {
+            for u in 0..K {
+                // SAFETY: the caller's contract.
+                sums[chain][u] = unsafe { sums[chain][u].add(sums[chain + half][u]) };
+            }
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+/// One row by one column, in the order of additions of [`sum`] with four chains.
+///
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
+    block: &RowBlock<'_, A>,
+    (lo, hi): (usize, usize),
+    x: *const A,
+    stride: isize,
+) -> A {
+    let mut sums = [A::ZERO; 4];
+    let col_idx = block.col_idx.as_ptr();
+    let values = block.values.as_ptr();
+    // SAFETY: the caller's contract: positions lie in the block, columns in B.
+    unsafe {
+        macro_rules! entry {
+            ($p:expr, $chain:expr) => {
+                let x = *x.offset(*col_idx.add($p) as isize * stride);
+                sums[$chain] = V::mul_add_one(x, *values.add($p), sums[$chain]);
+            };
+        }
+        let mut p = lo;
+        while p + 4 <= hi {
+            for chain in 0..4 {
+                entry!(p + chain, chain);
+            }
+            p += 4;
+        }
+        for chain in 0..3 {
+            if p + chain < hi {
+                entry!(p + chain, chain);
+            }
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
+}

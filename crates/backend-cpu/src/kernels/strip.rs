@@ -1,0 +1,184 @@
+//! Dense strips: all rows share the rows of B they meet.
+
+use girih_formats::Scalar;
+
+use super::access::Access;
+use super::store::store;
+use crate::isa::{Line, LineFor, Widen, lanes};
+use crate::operands::{Input, Output, RowMap};
+
+/// Rows of a window over some of its packed columns, dense, values in the accumulation type.
+///
+/// The packed columns come in runs of neighbours: run `i` covers the columns
+/// `runs[i]·pitch + offset ..` for `len` columns, or up to `ncols`. The value in row `r` and column
+/// `c` of run `i` is `values[r·row_stride + i·run_stride + c]`.
+#[derive(Debug)]
+pub(crate) struct Strip<'a, A> {
+    pub(crate) values: &'a [A],
+    pub(crate) row_stride: usize,
+    pub(crate) run_stride: usize,
+    pub(crate) runs: &'a [u32],
+    pub(crate) pitch: usize,
+    pub(crate) offset: usize,
+    pub(crate) len: usize,
+    /// Columns of A: rows of B.
+    pub(crate) ncols: usize,
+}
+
+impl<'a, A> Strip<'a, A> {
+    /// The same strip of the same values in another type.
+    pub(crate) fn with_values<B>(&self, values: &'a [B]) -> Strip<'a, B> {
+        let &Self { row_stride, run_stride, runs, pitch, offset, len, ncols, .. } = self;
+        Strip { values, row_stride, run_stride, runs, pitch, offset, len, ncols }
+    }
+
+    /// The first column of a run, and how many of its columns exist.
+    #[inline(always)]
+    pub(crate) fn run(&self, run: u32) -> (usize, usize) {
+        let start = run as usize * self.pitch + self.offset;
+        (start, self.len.min(self.ncols.saturating_sub(start)))
+    }
+}
+
+/// Rows of the register tile.
+const TILE_ROWS: usize = 4;
+
+/// Multiplies a strip by `width` columns of B.
+///
+/// # Safety
+/// The instruction set of `I`. B must have `width` columns and `ncols` rows; `values` must hold
+/// every value the strip's fields speak of for `map.len()` rows; the rows of the output in `map`
+/// must be valid for `width` columns and accessed by no other thread.
+#[inline(always)]
+pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
+    strip: &Strip<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) {
+    let lanes = const { lanes::<T::Acc>() };
+    let wide = S::WIDE && I::STRIP_LINES == 4;
+    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
+    let mut j = 0;
+    // SAFETY: the caller's contract, for every call below.
+    unsafe {
+        let mask = I::Line::mask(last);
+        while j < width {
+            let (b, out) = (b.at_col(j), out.at_col(j));
+            let left = width - j;
+            macro_rules! columns {
+                ($k:literal, $tail:literal) => {
+                    columns::<I::Line, S, T, $k, $tail>(strip, b, &out, map, mask, last)
+                };
+            }
+            j += if wide && left >= 4 * lanes {
+                columns!(4, false);
+                4 * lanes
+            } else if wide {
+                match left.div_ceil(lanes) {
+                    1 => columns!(1, true),
+                    2 => columns!(2, true),
+                    3 => columns!(3, true),
+                    _ => columns!(4, true),
+                }
+                left
+            } else if left >= lanes {
+                columns!(1, false);
+                lanes
+            } else {
+                columns!(1, true);
+                left
+            };
+        }
+    }
+}
+
+/// All rows of a strip by `K` lines of columns.
+///
+/// # Safety
+/// As for [`strip`].
+#[inline(always)]
+unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
+    strip: &Strip<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    mask: V::Mask,
+    len: usize,
+) where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    let mut r = 0;
+    while r < map.len() {
+        macro_rules! tile {
+            ($rows:expr) => {{
+                tile::<V, S, T, { $rows }, K, TAIL>(strip, r, b, out, map, mask, len);
+                $rows
+            }};
+        }
+        // SAFETY: the caller's contract; the tile's rows are in the map.
+        r += unsafe {
+            match map.len() - r {
+                1 => tile!(1),
+                2 => tile!(2),
+                3 => tile!(3),
+                _ => tile!(TILE_ROWS),
+            }
+        };
+    }
+}
+
+/// `ROWS` rows from `r` on by `K` lines of columns, all sums in registers.
+///
+/// # Safety
+/// As for [`strip`].
+#[inline(always)]
+unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
+    strip: &Strip<'_, T::Acc>,
+    r: usize,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    mask: V::Mask,
+    len: usize,
+) where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    // SAFETY: the caller's contract: the values are in the strip, the columns in B.
+    unsafe {
+        let mut sums = [[V::splat(T::Acc::ZERO); K]; ROWS];
+        let values = strip.values.as_ptr().add(r * strip.row_stride);
+        for (i, &run) in strip.runs.iter().enumerate() {
+            let (start, count) = strip.run(run);
+            let a = values.add(i * strip.run_stride);
+            let mut row = b.ptr.offset(start as isize * b.row_stride);
+            for c in 0..count {
+                let mut x = [V::splat(T::Acc::ZERO); K];
+                for u in 0..K {
+                    x[u] = if TAIL && u + 1 == K {
+                        S::part(row, u, b.col_stride, mask, len)
+                    } else {
+                        S::line(row, u, b.col_stride)
+                    };
+                }
+                for q in 0..ROWS {
+                    let a = V::splat(*a.add(q * strip.row_stride + c));
+                    for u in 0..K {
+                        sums[q][u] = x[u].mul_add(a, sums[q][u]);
+                    }
+                }
+                row = row.wrapping_offset(b.row_stride);
+            }
+        }
+        for q in 0..ROWS {
+            if let Some(row) = map.row(r + q) {
+                store::<V, K, TAIL>(sums[q], out, out.row(row), mask, len);
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! B and C as kernels see them: an address and two strides.
+//!
+//! These are the raw halves of views that were checked; what makes their use sound is stated once,
+//! here. Indices into B come from validated tilings and are below its number of rows. Rows of C are
+//! written by whoever holds their window, and a valid schedule puts every window in exactly one
+//! place, so no two threads write the same element.
+
+use girih_formats::{PAD_ROW, RowLayout, Scalar};
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+/// B, or a panel of its columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Input<T> {
+    /// The element in row 0 and the panel's first column.
+    pub(crate) ptr: *const T,
+    pub(crate) row_stride: isize,
+    pub(crate) col_stride: isize,
+}
+
+// SAFETY: it is a shared view of plain values that outlives the threads it is lent to.
+unsafe impl<T: Scalar> Send for Input<T> {}
+// SAFETY: as above.
+unsafe impl<T: Scalar> Sync for Input<T> {}
+
+impl<T: Scalar> Input<T> {
+    pub(crate) fn new(view: &ArrayView2<'_, T>) -> Self {
+        let strides = view.strides();
+        Self { ptr: view.as_ptr(), row_stride: strides[0], col_stride: strides[1] }
+    }
+
+    /// The panel that begins `cols` columns later.
+    pub(crate) fn at_col(self, cols: usize) -> Self {
+        Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+    }
+}
+
+/// Where sums go, and how: `out = α·sum + β·out` on a panel of columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Output<A> {
+    /// The element in row 0 and the panel's first column.
+    pub(crate) ptr: *mut A,
+    pub(crate) row_stride: isize,
+    pub(crate) col_stride: isize,
+    pub(crate) alpha: A,
+    /// Zero means that the element is written without being read.
+    pub(crate) beta: A,
+}
+
+// SAFETY: threads write disjoint rows; see the module's documentation.
+unsafe impl<A: Scalar> Send for Output<A> {}
+// SAFETY: as above.
+unsafe impl<A: Scalar> Sync for Output<A> {}
+
+impl<A: Scalar> Output<A> {
+    pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
+        let (row_stride, col_stride) = (view.strides()[0], view.strides()[1]);
+        Self { ptr: view.as_mut_ptr(), row_stride, col_stride, alpha, beta }
+    }
+
+    /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
+    pub(crate) fn sums(sums: &mut [A], width: usize, add: bool) -> Self {
+        let beta = if add { A::ONE } else { A::ZERO };
+        Self {
+            ptr: sums.as_mut_ptr(),
+            row_stride: width as isize,
+            col_stride: 1,
+            alpha: A::ONE,
+            beta,
+        }
+    }
+
+    /// The panel that begins `cols` columns later.
+    pub(crate) fn at_col(self, cols: usize) -> Self {
+        Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+    }
+
+    /// The address of a row of the panel.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize) -> *mut A {
+        self.ptr.wrapping_offset(row as isize * self.row_stride)
+    }
+}
+
+/// Which row of the output each of some consecutive slots goes to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum RowMap<'a> {
+    /// Slot `i` goes to row `first + i`.
+    Consecutive { first: usize, len: usize },
+    /// Slot `i` goes to row `rows[i]`, or nowhere if that is `PAD_ROW`.
+    Scattered(&'a [u32]),
+}
+
+impl<'a> RowMap<'a> {
+    /// The rows of `len` slots of a layout from `slot` on; trailing slots beyond a natural layout's
+    /// last row are left out.
+    pub(crate) fn of(layout: &'a RowLayout, slot: usize, len: usize) -> Self {
+        match layout.slots() {
+            Some(slots) => Self::Scattered(&slots[slot..slot + len]),
+            None => {
+                let len = len.min(layout.nrows().saturating_sub(slot));
+                Self::Consecutive { first: slot, len }
+            }
+        }
+    }
+
+    /// Number of slots.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Consecutive { len, .. } => *len,
+            Self::Scattered(rows) => rows.len(),
+        }
+    }
+
+    /// The part of it that begins `skip` slots later and has at most `len`.
+    pub(crate) fn part(self, skip: usize, len: usize) -> Self {
+        let len = len.min(self.len().saturating_sub(skip));
+        match self {
+            Self::Consecutive { first, .. } => Self::Consecutive { first: first + skip, len },
+            Self::Scattered(rows) if len > 0 => Self::Scattered(&rows[skip..skip + len]),
+            Self::Scattered(_) => Self::Scattered(&[]),
+        }
+    }
+
+    /// The row slot `i < len()` goes to.
+    #[inline(always)]
+    pub(crate) fn row(&self, i: usize) -> Option<usize> {
+        match *self {
+            Self::Consecutive { first, .. } => Some(first + i),
+            Self::Scattered(rows) => (rows[i] != PAD_ROW).then_some(rows[i] as usize),
+        }
+    }
+}

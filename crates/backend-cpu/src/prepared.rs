@@ -1,0 +1,187 @@
+//! A prepared plan: the driver that runs tasks.
+
+use std::fmt;
+use std::ops::Range;
+
+use girih_backend::{
+    BackendError, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
+};
+use girih_formats::{Buffer, FormatSpec, Scalar, Tiling};
+use girih_planner::Task;
+use rayon::prelude::*;
+
+use crate::Isa;
+use crate::formats::{CARRIED_ROWS, Multiply, Panel, add_up};
+use crate::isa::{KernelScalar, Kernels};
+use crate::operands::{Input, Output, RowMap};
+use crate::split::{Split, SplitWindow};
+
+/// A plan's tiles and tasks, shared, with the kernels that multiply them.
+pub(crate) struct Prepared<T: Scalar> {
+    isa: Isa,
+    kernels: Kernels<T>,
+    tiling: Tiling<T>,
+    tasks: Buffer<Task>,
+    /// Values stored: what work is estimated by.
+    stored: usize,
+    split: Split<T::Acc>,
+}
+
+/// Multiply-adds that are worth handing to another thread: some 10 µs.
+const GRAIN: usize = 1 << 17;
+
+impl<T: KernelScalar> Prepared<T> {
+    /// The schedule must be valid for the tiling.
+    ///
+    /// # Errors
+    /// If the sums of split windows don't fit in memory.
+    pub(crate) fn new(isa: Isa, tiling: &Tiling<T>, tasks: &Buffer<Task>) -> Result<Self, String> {
+        let tile = match tiling.spec() {
+            FormatSpec::Bcsr { block_rows, block_cols } => block_rows * block_cols,
+            FormatSpec::Wcsr { window_rows, pad_cols } => window_rows * pad_cols,
+            FormatSpec::BlockedEll { block_size } => block_size * block_size,
+            FormatSpec::TwoFour => 2,
+            FormatSpec::Csr => 1,
+            FormatSpec::BMat { .. } => 0,
+        };
+        let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
+        Ok(Self {
+            isa,
+            kernels: T::kernels(isa),
+            tiling: tiling.clone(),
+            tasks: tasks.clone(),
+            stored,
+            split: Split::new(tiling, tasks, stored)?,
+        })
+    }
+
+    /// The product on operands that fit, α ≠ 0.
+    fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
+        let whole = Panel { kernels: &self.kernels, b, out, width: n };
+        let room = if self.split.windows().is_empty() { None } else { self.split.room() };
+        let Some(mut sums) = room else {
+            self.tasks_on(&whole, None);
+            let windows = self.split.windows();
+            self.for_each(windows.len(), n, |i| self.add_up_window(&windows[i], &whole));
+            return;
+        };
+        for j in (0..n).step_by(self.split.panel) {
+            let width = self.split.panel.min(n - j);
+            let panel = Panel { b: b.at_col(j), out: out.at_col(j), width, ..whole };
+            let rows = self.tiling.layout().window_rows();
+            self.tasks_on(&panel, Some(Output::sums(&mut sums, width, false)));
+            let windows = self.split.windows();
+            self.for_each(windows.len(), width, |i| {
+                let SplitWindow { window, tasks, first_part } = &windows[i];
+                let first = first_part * rows * width;
+                let sums = &sums[first..first + tasks.len() * rows * width];
+                let map = RowMap::of(self.tiling.layout(), window * rows, rows);
+                self.kernels.combine(sums, tasks.len(), &panel.out, map, width);
+            });
+        }
+    }
+
+    /// Runs the tasks of whole windows, and those of split windows if there is room for their sums.
+    fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
+        let rows = self.tiling.layout().window_rows();
+        self.for_each(self.tasks.len(), panel.width, |i| {
+            let task = &self.tasks[i];
+            let tiles = task.tile_start..task.tile_end;
+            let slots = task.windows().start * rows..task.windows().end * rows;
+            match (self.split.of_task(i), sums) {
+                (None, _) => {
+                    let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
+                    self.multiply(slots, tiles, map, panel);
+                }
+                (Some(window), Some(out)) => {
+                    let part = window.first_part + i - window.tasks.start;
+                    let len = RowMap::of(self.tiling.layout(), slots.start, rows).len();
+                    let map = RowMap::Consecutive { first: part * rows, len };
+                    self.multiply(slots, tiles, map, &Panel { out, ..*panel });
+                }
+                (Some(_), None) => {}
+            }
+        });
+    }
+
+    /// One split window on one thread, its parts in order: the same bits without scratch.
+    fn add_up_window(&self, split: &SplitWindow, panel: &Panel<'_, T>) {
+        let rows = self.tiling.layout().window_rows();
+        let slots = split.window * rows..(split.window + 1) * rows;
+        for start in slots.clone().step_by(CARRIED_ROWS) {
+            let slots = start..slots.end.min(start + CARRIED_ROWS);
+            let map = RowMap::of(self.tiling.layout(), start, slots.len());
+            add_up(
+                split.tasks.clone(),
+                |task| task + 1,
+                map,
+                panel,
+                |tasks, map, panel| {
+                    let tiles =
+                        self.tasks[tasks.start].tile_start..self.tasks[tasks.end - 1].tile_end;
+                    self.multiply(slots.clone(), tiles, map, panel);
+                },
+            );
+        }
+    }
+
+    /// Multiplies the rows of slots that exist.
+    fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
+        // Beyond a natural layout's last row there are slots, but no rows.
+        let slots = slots.start..slots.start + map.len();
+        self.tiling.multiply(slots, tiles, map, on);
+    }
+
+    /// Runs `f` on every index, in parallel if that pays.
+    fn for_each(&self, count: usize, width: usize, f: impl Fn(usize) + Sync + Send) {
+        let work = self.stored.saturating_mul(width);
+        if count < 2 || work < 2 * GRAIN || rayon::current_num_threads() == 1 {
+            (0..count).for_each(f);
+        } else {
+            let grain = GRAIN.div_ceil((work / count).max(1));
+            (0..count).into_par_iter().with_min_len(grain).for_each(f);
+        }
+    }
+}
+
+impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
+    fn execute(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let (m, k, dtype) = (self.tiling.nrows(), self.tiling.ncols(), T::DTYPE);
+        let n = ProductShape { m, k, dtype }.check_operands(&b, &c)?;
+        let (Some(b), Some(mut c)) = (T::view(b), T::acc_view_mut(c)) else {
+            unreachable!("the operands' types were checked");
+        };
+        let (alpha, beta) = (T::Acc::from_f64(alpha), T::Acc::from_f64(beta));
+        if m == 0 || n == 0 {
+            return Ok(());
+        }
+        if alpha.is_zero() {
+            if beta.is_zero() {
+                c.fill(T::Acc::ZERO);
+            } else {
+                c.mapv_inplace(|x| beta * x);
+            }
+            return Ok(());
+        }
+        self.product(Input::new(&b), Output::new(&mut c, alpha, beta), n);
+        Ok(())
+    }
+}
+
+impl<T: Scalar> fmt::Debug for Prepared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("isa", &self.isa)
+            .field("spec", &self.tiling.spec())
+            .field("dtype", &T::DTYPE)
+            .field("tasks", &self.tasks.len())
+            .field("split_windows", &self.split.windows().len())
+            .finish_non_exhaustive()
+    }
+}

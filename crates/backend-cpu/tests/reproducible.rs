@@ -1,0 +1,160 @@
+//! The same bits whatever runs them: instruction set, threads, strides, nesting.
+
+use girih_backend::{DenseScalar, SpmmBackend};
+use girih_backend_cpu::{CpuBackend, Isa};
+use girih_formats::generate::{power_law_rows, two_four};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_planner::{Plan, Schedule};
+use half::{bf16, f16};
+use ndarray::{Array2, ShapeBuilder};
+use rayon::prelude::*;
+
+const SPECS: [FormatSpec; 6] = [
+    FormatSpec::Csr,
+    FormatSpec::Bcsr { block_rows: 5, block_cols: 3 },
+    FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+    FormatSpec::BlockedEll { block_size: 8 },
+    FormatSpec::BMat { pattern_only: false },
+    FormatSpec::TwoFour,
+];
+
+/// Widths on either side of every group of columns.
+const WIDTHS: [usize; 6] = [1, 16, 29, 48, 77, 290];
+
+trait Value: DenseScalar {
+    fn any(tiling: Tiling<Self>) -> AnyTiling;
+}
+
+impl<T: DenseScalar> Value for T
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    fn any(tiling: Tiling<T>) -> AnyTiling {
+        tiling.into()
+    }
+}
+
+/// A plan with windows in several parts, some of them longer than any buffer on the stack.
+fn plan<T: Value>(spec: FormatSpec) -> Plan {
+    let csr: Csr<f64> = match spec {
+        FormatSpec::TwoFour => two_four(5, 5000, 3).unwrap(),
+        _ => power_law_rows(40, 3000, 400, 3).unwrap(),
+    };
+    let layout = RowLayout::natural(csr.nrows(), spec.window_rows()).unwrap();
+    let plan = Plan::from_tiling(T::any(Tiling::from_csr(&csr.cast::<T>(), spec, layout).unwrap()));
+    let schedule = Schedule::by_tiles(plan.tiling(), 900);
+    plan.with_schedule(&schedule).unwrap()
+}
+
+/// B, the same in any layout.
+fn b<T: Value>(k: usize, n: usize, col_major: bool) -> Array2<T> {
+    Array2::from_shape_fn((k, n).set_f(col_major), |(i, j)| {
+        T::from_f64(((i * 37 + j * 101) % 199) as f64 / 64.0 - 1.5)
+    })
+}
+
+fn product<T: Value>(backend: CpuBackend, plan: &Plan, n: usize, col_major: bool) -> Vec<u64> {
+    let prepared = backend.prepare(plan).unwrap();
+    let b = b::<T>(plan.ncols(), n, col_major);
+    let ones = T::Acc::ONE;
+    let mut c = Array2::from_elem((plan.nrows(), n).set_f(col_major), ones);
+    prepared.execute(1.25, T::erase(b.view()), -0.5, T::erase_acc_mut(c.view_mut())).unwrap();
+    bits::<T>(&c)
+}
+
+fn bits<T: Value>(c: &Array2<T::Acc>) -> Vec<u64> {
+    c.iter().map(|&x| x.to_f64().to_bits()).collect()
+}
+
+fn for_every_value_type(f: [fn(FormatSpec); 4]) {
+    for spec in SPECS {
+        f.iter().for_each(|f| f(spec));
+    }
+}
+
+/// All that fuse agree; those that don't are only compared with themselves.
+fn across_isas<T: Value>(spec: FormatSpec) {
+    let plan = plan::<T>(spec);
+    let fused = |isa: &Isa| *isa != Isa::Portable || cfg!(target_arch = "aarch64");
+    for n in WIDTHS {
+        let mut all = Isa::ALL.into_iter().filter(fused).filter_map(CpuBackend::with_isa);
+        let Some(first) = all.next().map(|backend| product::<T>(backend, &plan, n, false)) else {
+            return;
+        };
+        for backend in all {
+            let same = product::<T>(backend, &plan, n, false) == first;
+            assert!(same, "{spec} {} n = {n}: {backend:?}", T::DTYPE);
+        }
+    }
+}
+
+#[test]
+fn instruction_sets_agree() {
+    for_every_value_type([
+        across_isas::<f16>,
+        across_isas::<bf16>,
+        across_isas::<f32>,
+        across_isas::<f64>,
+    ]);
+}
+
+fn across_layouts<T: Value>(spec: FormatSpec) {
+    let plan = plan::<T>(spec);
+    for n in WIDTHS {
+        let row_major = product::<T>(CpuBackend::new(), &plan, n, false);
+        let col_major = product::<T>(CpuBackend::new(), &plan, n, true);
+        assert!(row_major == col_major, "{spec} {} n = {n}", T::DTYPE);
+    }
+}
+
+#[test]
+fn strides_do_not_matter() {
+    for_every_value_type([
+        across_layouts::<f16>,
+        across_layouts::<bf16>,
+        across_layouts::<f32>,
+        across_layouts::<f64>,
+    ]);
+}
+
+fn across_threads<T: Value>(spec: FormatSpec) {
+    let plan = plan::<T>(spec);
+    for n in [1, 77, 290] {
+        let one = product::<T>(CpuBackend::new(), &plan, n, false);
+        for threads in [1, 2, 3, 7] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let c = pool.install(|| product::<T>(CpuBackend::new(), &plan, n, false));
+            assert!(c == one, "{spec} {} n = {n} on {threads} threads", T::DTYPE);
+        }
+    }
+}
+
+#[test]
+fn threads_do_not_matter() {
+    for_every_value_type([
+        across_threads::<f16>,
+        across_threads::<bf16>,
+        across_threads::<f32>,
+        across_threads::<f64>,
+    ]);
+}
+
+/// Products of one preparation inside tasks of the pool that they run on: they find the room for
+/// split sums taken, by others and by frames of their own stack, and must neither wait nor differ.
+#[test]
+fn nested_products_neither_wait_nor_differ() {
+    for spec in SPECS {
+        let plan = plan::<f32>(spec);
+        let prepared = CpuBackend::new().prepare(&plan).unwrap();
+        let b = b::<f32>(plan.ncols(), 77, false);
+        let run = || {
+            let mut c = Array2::zeros((plan.nrows(), 77));
+            prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+            bits::<f32>(&c)
+        };
+        let alone = run();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        let all: Vec<_> = pool.install(|| (0..8).into_par_iter().map(|_| run()).collect());
+        assert!(all.iter().all(|c| *c == alone), "{spec}");
+    }
+}
