@@ -1,0 +1,250 @@
+//! `girih inspect`: what a matrix is, and what every format would make of it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use girih::formats::io::Info;
+use girih::formats::stats::{FormatStats, MatrixStats};
+use girih::formats::{
+    Csr, CsrPattern, DType, FormatError, FormatKind, FormatSpec, RowLayout, Scalar,
+};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::args::{Json, ReadArgs, TileArgs};
+use crate::error::{CliError, shown};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::source::Source;
+use crate::{spy, table, units};
+
+/// Largest size of the picture, in characters.
+const PICTURE: (usize, usize) = (64, 24);
+
+/// Sizes shown besides those asked for.
+const OTHER_SIZES: [FormatSpec; 5] = [
+    FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
+    FormatSpec::Bcsr { block_rows: 16, block_cols: 16 },
+    FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 },
+    FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+    FormatSpec::BlockedEll { block_size: 16 },
+];
+
+/// Show what a matrix is like, and what it would take in every format
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Matrix; - is standard input
+    #[arg(value_name = "A")]
+    source: PathBuf,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    tiles: TileArgs,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Facts {
+    file: FileFacts,
+    #[serde(flatten)]
+    stats: MatrixStats,
+    /// Stored entries that are zero.
+    explicit_zeros: usize,
+    /// Value type the formats' bytes are for.
+    dtype: &'static str,
+    formats: BTreeMap<&'static str, FormatFacts>,
+    /// The same for some other block and window sizes.
+    other_sizes: Vec<FormatFacts>,
+    read_seconds: f64,
+}
+
+/// What the file says of itself.
+#[derive(Debug, Serialize)]
+struct FileFacts {
+    kind: String,
+    field: String,
+    symmetry: String,
+    /// Before symmetric entries are mirrored and duplicates added up.
+    stored_entries: u64,
+    gzip: bool,
+}
+
+/// What a matrix would take in a format, or why the format cannot hold it.
+#[derive(Debug, Serialize)]
+struct FormatFacts {
+    spec: String,
+    #[serde(flatten)]
+    sizes: Option<Sizes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsupported: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Sizes {
+    bytes: u64,
+    fill_ratio: f64,
+    /// Elements of the value array.
+    stored: u64,
+    windows: u64,
+    tiles: u64,
+    max_tiles_per_window: u64,
+    /// Rows of B read if every window is computed once.
+    gathered_cols: u64,
+    padding_cols: u64,
+}
+
+pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
+    let dtype = options.tiles.dtype();
+    // Before the matrix is read: a contradiction in the options should not cost minutes.
+    let specs: Vec<FormatSpec> = FormatKind::ALL
+        .into_iter()
+        .map(|kind| options.tiles.spec(kind))
+        .collect::<Result<_, _>>()?;
+    let source = Source::matrix(&options.source)?;
+    let name = shown(source.path());
+    let start = Instant::now();
+    // Not in `dtype`: rounding could turn small values into explicit zeros.
+    let (a, info) = source.read::<f64>(&options.read, progress)?;
+    let read = start.elapsed();
+
+    progress.stage(format!("measuring {name}"));
+    let stats = MatrixStats::of(a.pattern());
+    let asked: Vec<FormatFacts> =
+        specs.iter().map(|&spec| format_facts(a.pattern(), spec, dtype)).collect();
+    let sizes_given = options.tiles.block.is_some() || options.tiles.window.is_some();
+    let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
+    let other_sizes: Vec<FormatFacts> =
+        others.iter().map(|&spec| format_facts(a.pattern(), spec, dtype)).collect();
+
+    let table = format_table(asked.iter().chain(&other_sizes));
+    let picture = spy::draw(a.pattern(), PICTURE.0, PICTURE.1);
+    let facts = Facts {
+        file: file_facts(&info),
+        explicit_zeros: explicit_zeros(&a),
+        stats,
+        dtype: dtype.name(),
+        formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(asked).collect(),
+        other_sizes,
+        read_seconds: read.as_secs_f64(),
+    };
+    let text = format!(
+        "{}\n\n{picture}\n\nin {dtype}, every format would take\n\n{table}",
+        facts_table(&facts, &name)
+    );
+    Report::new(text, &facts)
+}
+
+/// One line about a matrix, and every format measured: what the demo shows of an inspection.
+pub(crate) fn overview<T: Scalar>(a: &Csr<T>) -> String {
+    let stats = MatrixStats::of(a.pattern());
+    let measured = FormatKind::ALL
+        .into_iter()
+        .filter_map(|kind| TileArgs::default().spec(kind).ok())
+        .map(|spec| format_facts(a.pattern(), spec, T::DTYPE))
+        .filter(|facts| facts.sizes.is_some())
+        .count();
+    let symmetric = if stats.symmetric_pattern { "symmetric" } else { "unsymmetric" };
+    format!(
+        "{:.1} per row, bandwidth {}, {symmetric}; {measured} of {} formats can hold it",
+        stats.mean_row_nnz,
+        units::count(stats.bandwidth as u64),
+        FormatKind::ALL.len()
+    )
+}
+
+fn format_facts(pattern: CsrPattern<'_>, spec: FormatSpec, dtype: DType) -> FormatFacts {
+    let measured = RowLayout::natural(pattern.nrows(), spec.window_rows())
+        .and_then(|layout| FormatStats::of(pattern, spec, &layout, dtype));
+    let (sizes, unsupported) = match measured {
+        Ok(stats) => (Some(sizes(&stats)), None),
+        Err(reason) => (None, Some(unsupported_reason(&reason))),
+    };
+    FormatFacts { spec: spec.to_string(), sizes, unsupported }
+}
+
+fn sizes(stats: &FormatStats) -> Sizes {
+    Sizes {
+        bytes: stats.bytes,
+        fill_ratio: stats.fill_ratio,
+        stored: stats.stored,
+        windows: stats.windows,
+        tiles: stats.tiles,
+        max_tiles_per_window: stats.max_tiles_per_window,
+        gathered_cols: stats.gathered_cols,
+        padding_cols: stats.padding_cols,
+    }
+}
+
+fn unsupported_reason(reason: &FormatError) -> String {
+    match reason {
+        FormatError::NotTwoFour { .. } => format!("{reason} (--prune-two-four)"),
+        _ => reason.to_string(),
+    }
+}
+
+fn file_facts(info: &Info) -> FileFacts {
+    FileFacts {
+        kind: info.kind.to_string(),
+        field: info.field.to_string(),
+        symmetry: info.symmetry.to_string(),
+        stored_entries: info.stored_entries,
+        gzip: info.gzip,
+    }
+}
+
+fn explicit_zeros(a: &Csr<f64>) -> usize {
+    a.values().par_iter().with_min_len(1 << 14).filter(|v| v.is_zero()).count()
+}
+
+fn facts_table(facts: &Facts, name: &str) -> String {
+    let FileFacts { kind, field, symmetry, stored_entries, gzip } = &facts.file;
+    let stats = &facts.stats;
+    let gzip = if *gzip { ", gzipped" } else { "" };
+    let entries = units::count(*stored_entries);
+    let count = |n: usize| units::count(n as u64);
+    table::facts([
+        ("matrix", name.to_owned()),
+        ("file", format!("{kind}, {field}, {symmetry}, {entries} entries{gzip}")),
+        ("size", format!("{} × {}", count(stats.nrows), count(stats.ncols))),
+        ("nonzeros", format!("{}, {:.3e} of all positions", count(stats.nnz), stats.density)),
+        ("explicit zeros", count(facts.explicit_zeros)),
+        (
+            "per row",
+            format!(
+                "{:.1} on average, at most {}, coefficient of variation {:.2}",
+                stats.mean_row_nnz,
+                count(stats.max_row_nnz),
+                stats.row_nnz_cv
+            ),
+        ),
+        ("empty", format!("{} rows, {} columns", count(stats.empty_rows), count(stats.empty_cols))),
+        ("bandwidth", count(stats.bandwidth)),
+        ("pattern", if stats.symmetric_pattern { "symmetric" } else { "unsymmetric" }.to_owned()),
+    ])
+}
+
+fn format_table<'a>(rows: impl Iterator<Item = &'a FormatFacts>) -> String {
+    let rows = rows.map(|FormatFacts { spec, sizes, unsupported }| match sizes {
+        Some(sizes) => vec![
+            spec.clone(),
+            units::bytes(sizes.bytes),
+            format!("{:.1} %", 100.0 * sizes.fill_ratio),
+            units::count(sizes.tiles),
+            units::count(sizes.max_tiles_per_window),
+            units::count(sizes.gathered_cols),
+            String::new(),
+        ],
+        None => {
+            let mut row = vec![String::from("-"); 7];
+            row[0].clone_from(spec);
+            row[6] = unsupported.clone().unwrap_or_default();
+            row
+        }
+    });
+    let header = ["format", ">bytes", ">fill", ">tiles", ">largest window", ">rows of B read", ""];
+    table::with_header(header, rows)
+}

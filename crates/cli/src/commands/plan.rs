@@ -1,0 +1,117 @@
+//! `girih plan`: a matrix laid out once, to be multiplied often.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use girih::planner::Explanation;
+use serde::Serialize;
+
+use crate::args::{Json, PlanArgs};
+use crate::error::CliError;
+use crate::planning::{self, Planned};
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::source::Source;
+use crate::{output, table, units};
+
+/// Columns of B a plan is tuned for unless `--n` says otherwise.
+const DEFAULT_N: usize = 256;
+
+/// Lay a matrix out, schedule the work, and save the plan
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Matrix; - is standard input
+    #[arg(value_name = "A")]
+    source: PathBuf,
+    /// Plan file to write
+    #[arg(short, long, value_name = "OUT.girih")]
+    output: PathBuf,
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Facts {
+    format: &'static str,
+    spec: String,
+    dtype: &'static str,
+    nrows: usize,
+    ncols: usize,
+    nnz: usize,
+    n: usize,
+    tasks: usize,
+    reason: String,
+    output: String,
+    file_bytes: u64,
+    read_seconds: f64,
+    plan_seconds: f64,
+    write_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Explanation>,
+}
+
+pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
+    let source = Source::matrix(&options.source)?;
+    let n = options.plan.planning.n.unwrap_or(DEFAULT_N);
+    let Planned { plan, matrix, read, planning } =
+        planning::plan(source, &options.plan, n, progress)?;
+    // The plan holds all that is written; its source need not stay in memory beside it.
+    drop(matrix);
+
+    progress.stage(format!("writing {}", options.output.display()));
+    let start = Instant::now();
+    let mut file_bytes = 0;
+    output::create(&options.output, |path| {
+        file_bytes = plan.save(path).map_err(|e| {
+            CliError::failed(format!("cannot write {}", options.output.display())).because(e)
+        })?;
+        Ok(())
+    })?;
+    let write = start.elapsed();
+
+    let explanation = plan.explanation();
+    let facts = Facts {
+        format: plan.spec().kind().name(),
+        spec: plan.spec().to_string(),
+        dtype: plan.dtype().name(),
+        nrows: plan.nrows(),
+        ncols: plan.ncols(),
+        nnz: plan.nnz(),
+        n,
+        tasks: plan.schedule().tasks().len(),
+        reason: explanation.reason.clone(),
+        output: options.output.display().to_string(),
+        file_bytes,
+        read_seconds: read.as_secs_f64(),
+        plan_seconds: planning.as_secs_f64(),
+        write_seconds: write.as_secs_f64(),
+        explanation: options.plan.planning.explain.then(|| explanation.clone()),
+    };
+    let table = table::facts([
+        (
+            "matrix",
+            format!(
+                "{} × {}, {} nonzeros",
+                facts.nrows,
+                facts.ncols,
+                units::count(facts.nnz as u64)
+            ),
+        ),
+        ("format", format!("{}, {}", facts.spec, facts.dtype)),
+        ("tuned for", format!("n = {n}")),
+        ("tasks", units::count(facts.tasks as u64)),
+        ("read in", units::time(read)),
+        ("planned in", units::time(planning)),
+        ("written in", units::time(write)),
+        ("file", format!("{}, {}", facts.output, units::bytes(file_bytes))),
+    ]);
+    let why = match &facts.explanation {
+        Some(explanation) => explanation.to_string(),
+        None => explanation.reason.clone(),
+    };
+    Report::new(format!("{table}\n\n{why}"), &facts)
+}

@@ -1,0 +1,102 @@
+//! B, and C before the product.
+
+use girih::formats::DType;
+use girih::planner::Plan;
+
+use super::Options;
+use crate::dense::Dense;
+use crate::error::CliError;
+use crate::npy::NpyFile;
+use crate::progress::Progress;
+
+/// The dense operands, named and found but not read.
+#[derive(Debug)]
+pub(super) struct Given {
+    b: GivenB,
+    c0: Option<NpyFile>,
+}
+
+#[derive(Debug)]
+enum GivenB {
+    File(NpyFile),
+    Random { n: usize, seed: u64 },
+}
+
+/// The dense operands of a product, in the types that the plan asks for.
+pub(super) struct Operands {
+    /// k×n, in the plan's value type.
+    pub(super) b: Dense,
+    /// C before the product, m×n, row-major, in the accumulation type; `None` if none was given.
+    pub(super) c0: Option<Dense>,
+}
+
+impl Given {
+    /// Opens the files and reads their headers.
+    pub(super) fn open(options: &Options) -> Result<Self, CliError> {
+        let b = match (&options.rhs.rhs, options.rhs.random) {
+            (Some(path), _) => GivenB::File(NpyFile::open(path)?),
+            (None, n) => GivenB::Random { n: n.unwrap_or(0), seed: options.seed },
+        };
+        let c0 = options.c.as_deref().map(NpyFile::open).transpose()?;
+        Ok(Self { b, c0 })
+    }
+
+    /// Columns of B.
+    pub(super) fn n(&self) -> usize {
+        match &self.b {
+            GivenB::File(file) => file.shape().1,
+            GivenB::Random { n, .. } => *n,
+        }
+    }
+
+    /// Checks both shapes against the plan, then reads.
+    pub(super) fn read(self, plan: &Plan, progress: &Progress) -> Result<Operands, CliError> {
+        let (m, k, n) = (plan.nrows(), plan.ncols(), self.n());
+        if let GivenB::File(file) = &self.b {
+            check_shape("B", file, (k, n), &format!("A has {k} columns"))?;
+        }
+        if let Some(file) = &self.c0 {
+            check_shape("C", file, (m, n), &format!("A·B is {m}×{n}"))?;
+        }
+        let dtype = plan.dtype();
+        let b = match self.b {
+            GivenB::File(file) => read("B", file, dtype, progress)?,
+            GivenB::Random { n, seed } => Dense::random("B", dtype, (k, n), seed)?,
+        };
+        let c0 = match self.c0 {
+            Some(file) => Some(read("C", file, dtype.accumulator(), progress)?.into_row_major()),
+            None => None,
+        };
+        Ok(Operands { b, c0 })
+    }
+}
+
+fn check_shape(
+    operand: &str,
+    file: &NpyFile,
+    needed: (usize, usize),
+    why: &str,
+) -> Result<(), CliError> {
+    if file.shape() == needed {
+        return Ok(());
+    }
+    let ((rows, cols), (needed_rows, needed_cols)) = (file.shape(), needed);
+    Err(CliError::input(format!(
+        "{}: {operand} is {rows}×{cols} and must be {needed_rows}×{needed_cols}: {why}",
+        file.path().display()
+    )))
+}
+
+fn read(
+    operand: &str,
+    file: NpyFile,
+    dtype: DType,
+    progress: &Progress,
+) -> Result<Dense, CliError> {
+    let name = file.path().display().to_string();
+    let (dense, rounded_from) = Dense::read(file, dtype)?;
+    if let Some(from) = rounded_from {
+        progress.note(&format!("{name}: {operand} was rounded from {from} to {dtype}"));
+    }
+    Ok(dense)
+}

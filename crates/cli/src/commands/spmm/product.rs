@@ -1,0 +1,118 @@
+//! Choosing who multiplies, multiplying, and judging the result.
+
+use std::time::{Duration, Instant};
+
+use girih::backend::{
+    BackendError, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
+    verify as judge,
+};
+use girih::planner::Plan;
+
+use super::operands::Operands;
+use super::{BackendArg, Options};
+use crate::dense::Dense;
+use crate::error::{Class, CliError};
+use crate::matrix::{Matrix, for_matrix};
+
+/// The times of the products, and of what went before them.
+pub(super) struct Timing {
+    pub(super) prepare: Duration,
+    pub(super) median: Duration,
+    pub(super) min: Duration,
+}
+
+/// The backend asked for, or the best one.
+pub(super) fn select<'a>(
+    asked: BackendArg,
+    registry: &'a Registry,
+    plan: &Plan,
+) -> Result<Selection<'a>, CliError> {
+    match asked.name() {
+        None => registry.best_for(plan).map_err(refused),
+        Some(name) => {
+            let backend = registry.get(name).map_err(refused)?;
+            backend.capabilities().map_err(refused)?;
+            backend.supports(plan).map_err(|e| refused(e.into()))?;
+            Ok(Selection { backend, rejected: Vec::new() })
+        }
+    }
+}
+
+/// Prepares once and multiplies as often as asked; C is as after one product.
+pub(super) fn multiply(
+    options: &Options,
+    backend: &dyn SpmmBackend,
+    plan: &Plan,
+    operands: &Operands,
+) -> Result<(Dense, Timing), CliError> {
+    let start = Instant::now();
+    let prepared = backend.prepare(plan).map_err(refused)?;
+    let prepare = start.elapsed();
+
+    let shape = (plan.nrows(), operands.b.dim().1);
+    let mut c = Dense::zeros("C", plan.dtype().accumulator(), shape)?;
+    let timed = options.repeat.get() as usize;
+    // With repetitions the first product warms caches and memory up; a single one is what it is.
+    let untimed = usize::from(timed > 1);
+    let mut times = Vec::with_capacity(timed);
+    for i in 0..untimed + timed {
+        if let Some(c0) = &operands.c0 {
+            c.copy_from(c0);
+        }
+        let time = execute(options, &*prepared, operands, &mut c)?;
+        if i >= untimed {
+            times.push(time);
+        }
+    }
+    times.sort_unstable();
+    let median = (times[(timed - 1) / 2] + times[timed / 2]) / 2;
+    Ok((c, Timing { prepare, median, min: times[0] }))
+}
+
+fn execute(
+    options: &Options,
+    prepared: &dyn PreparedSpmm,
+    operands: &Operands,
+    c: &mut Dense,
+) -> Result<Duration, CliError> {
+    let b = operands.b.view();
+    let c = c.view_mut().ok_or_else(|| CliError::failed("C is not of an accumulation type"))?;
+    let start = Instant::now();
+    prepared.execute(options.alpha, b, options.beta, c).map_err(refused)?;
+    Ok(start.elapsed())
+}
+
+/// Judges C by the matrix that was planned, or by the one a loaded plan gives back.
+pub(super) fn verify(
+    options: &Options,
+    backend: &dyn SpmmBackend,
+    plan: &Plan,
+    matrix: Option<&Matrix>,
+    operands: &Operands,
+    c: &Dense,
+) -> Result<Verification, CliError> {
+    let unpacked = matrix.is_none().then(|| Matrix::of_tiling(plan.tiling()));
+    let Some(matrix) = matrix.or(unpacked.as_ref()) else {
+        return Err(CliError::failed("there is no matrix to verify against"));
+    };
+    let product = Product {
+        alpha: options.alpha,
+        b: operands.b.view(),
+        added: operands.c0.as_ref().map(|c0| (options.beta, c0.view())),
+    };
+    let rounding = backend.rounding(plan);
+    for_matrix!(matrix, csr => judge(csr, plan, &product, &c.view(), rounding)).map_err(refused)
+}
+
+/// Puts a backend's refusal into the class its exit code comes from.
+pub(crate) fn refused(error: BackendError) -> CliError {
+    let class = match &error {
+        BackendError::Unavailable { .. } | BackendError::UnknownBackend { .. } => {
+            Class::Unavailable
+        }
+        BackendError::Unsupported(_) | BackendError::NoBackend { .. } => Class::Unsupported,
+        BackendError::Shape { .. } => Class::Input,
+        _ => Class::Failed,
+    };
+    CliError::new(class, "the product was not computed").because(error)
+}

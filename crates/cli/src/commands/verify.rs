@@ -1,0 +1,201 @@
+//! `girih verify`: whether a plan file is sound, and whether it is of a certain matrix.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use girih::formats::Csr;
+use girih::formats::Scalar;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::args::{Json, ReadArgs};
+use crate::error::{CliError, shown};
+use crate::matrix::Matrix;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::source::Source;
+use crate::{table, units};
+
+/// Check a plan file: every hash, every index, and against its matrix
+///
+/// With --against, the plan must hold exactly the entries of A, rounded to the value type of the plan.
+/// A plan that was pruned is compared with A after the same pruning, and the result says which.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Plan file; - is standard input
+    #[arg(value_name = "PLAN")]
+    source: PathBuf,
+    /// Matrix the plan should have been made from; - is standard input
+    #[arg(long, value_name = "A")]
+    against: Option<PathBuf>,
+    #[command(flatten)]
+    read: ReadArgs,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Facts {
+    /// Whether the plan is sound and, if there was something to compare with, equal to it.
+    ok: bool,
+    format: &'static str,
+    spec: String,
+    dtype: &'static str,
+    nrows: usize,
+    ncols: usize,
+    nnz: usize,
+    tasks: usize,
+    load_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<Against>,
+}
+
+#[derive(Debug, Serialize)]
+struct Against {
+    equal: bool,
+    /// What was done to the matrix before it was equal.
+    pruning: Option<&'static str>,
+    /// The first difference from the matrix as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<String>,
+}
+
+pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
+    if options.against.as_deref() == Some("-".as_ref()) && options.source.as_os_str() == "-" {
+        return Err(CliError::usage("the plan and the matrix cannot both be standard input"));
+    }
+    let source = Source::plan(&options.source)?;
+    let name = shown(source.path());
+    progress.stage(format!("checking {name}"));
+    let start = Instant::now();
+    let plan = source.read()?;
+    let load = start.elapsed();
+
+    let against = match &options.against {
+        None => None,
+        Some(path) => {
+            let source = Source::matrix(path)?;
+            let matrix = Matrix::read(source, plan.dtype(), &options.read, progress)?;
+            progress.stage("comparing");
+            Some(compare(&Matrix::of_tiling(plan.tiling()), &matrix)?)
+        }
+    };
+    let mut rows = vec![
+        ("plan", format!("{name}: sound")),
+        (
+            "matrix",
+            format!(
+                "{} × {}, {} nonzeros",
+                plan.nrows(),
+                plan.ncols(),
+                units::count(plan.nnz() as u64)
+            ),
+        ),
+        ("format", format!("{}, {}", plan.spec(), plan.dtype())),
+        ("tasks", units::count(plan.schedule().tasks().len() as u64)),
+        ("checked in", units::time(load)),
+    ];
+    let mut failure = None;
+    if let (Some(against), Some(path)) = (&against, &options.against) {
+        let verdict = match (&against.difference, against.pruning) {
+            (Some(difference), _) => {
+                let path = shown(path);
+                failure =
+                    Some(CliError::failed(format!("{name} is not a plan of {path}: {difference}")));
+                format!("differs from {path}: {difference}")
+            }
+            (None, Some(pruning)) => format!("equal to {} after {pruning}", shown(path)),
+            (None, None) => format!("equal to {}", shown(path)),
+        };
+        rows.push(("entries", verdict));
+    }
+    let facts = Facts {
+        ok: failure.is_none(),
+        format: plan.spec().kind().name(),
+        spec: plan.spec().to_string(),
+        dtype: plan.dtype().name(),
+        nrows: plan.nrows(),
+        ncols: plan.ncols(),
+        nnz: plan.nnz(),
+        tasks: plan.schedule().tasks().len(),
+        load_seconds: load.as_secs_f64(),
+        against,
+    };
+    Ok(Report::new(table::facts(rows), &facts)?.with_failure(failure))
+}
+
+/// Compares a plan's entries with a matrix, as it is and after what pruning the planner may have
+/// been told to do.
+fn compare(planned: &Matrix, matrix: &Matrix) -> Result<Against, CliError> {
+    let Some(difference) = difference(planned, matrix)? else {
+        return Ok(Against { equal: true, pruning: None, difference: None });
+    };
+    // Pruning drops entries: a plan that holds as many as the matrix was not pruned.
+    if planned.nnz() < matrix.nnz() {
+        let without_zeros = matrix.prune_zeros();
+        for (pruning, pruned) in [
+            ("dropping explicit zeros", &without_zeros),
+            ("pruning to 2:4", &matrix.prune_two_four()),
+            ("dropping explicit zeros and pruning to 2:4", &without_zeros.prune_two_four()),
+        ] {
+            if self::difference(planned, pruned)?.is_none() {
+                return Ok(Against { equal: true, pruning: Some(pruning), difference: None });
+            }
+        }
+    }
+    Ok(Against { equal: false, pruning: None, difference: Some(difference) })
+}
+
+/// The first difference between two matrices of one value type, in words.
+fn difference(planned: &Matrix, matrix: &Matrix) -> Result<Option<String>, CliError> {
+    match (planned, matrix) {
+        (Matrix::F16(p), Matrix::F16(a)) => Ok(first_difference(p, a)),
+        (Matrix::Bf16(p), Matrix::Bf16(a)) => Ok(first_difference(p, a)),
+        (Matrix::F32(p), Matrix::F32(a)) => Ok(first_difference(p, a)),
+        (Matrix::F64(p), Matrix::F64(a)) => Ok(first_difference(p, a)),
+        _ => Err(CliError::failed("the matrix was not read in the plan's value type")),
+    }
+}
+
+fn first_difference<T: Scalar>(planned: &Csr<T>, matrix: &Csr<T>) -> Option<String> {
+    let (p, a) = ((planned.nrows(), planned.ncols()), (matrix.nrows(), matrix.ncols()));
+    if p != a {
+        return Some(format!("the plan is {}×{} and the matrix {}×{}", p.0, p.1, a.0, a.1));
+    }
+    let row = (0..p.0).into_par_iter().find_first(|&row| {
+        let ((pc, pv), (ac, av)) = (planned.row(row), matrix.row(row));
+        // By bits: a NaN is equal to itself, and zeros of both signs differ.
+        pc != ac || bytemuck::cast_slice::<T, u8>(pv) != bytemuck::cast_slice::<T, u8>(av)
+    })?;
+    Some(difference_in_row(row, planned.row(row), matrix.row(row)))
+}
+
+/// The first difference between two rows that differ. Places are one-based, as in Matrix Market.
+fn difference_in_row<T: Scalar>(
+    row: usize,
+    (plan_cols, plan_values): (&[u32], &[T]),
+    (cols, values): (&[u32], &[T]),
+) -> String {
+    let same = |i: &usize| {
+        plan_cols.get(*i) == cols.get(*i)
+            && bytemuck::bytes_of(&plan_values[*i]) == bytemuck::bytes_of(&values[*i])
+    };
+    let shorter = plan_cols.len().min(cols.len());
+    let i = (0..shorter).take_while(same).count();
+    let place = |col: u32| format!("entry ({}, {})", row + 1, u64::from(col) + 1);
+    match (plan_cols.get(i), cols.get(i)) {
+        (Some(&p), Some(&a)) if p == a => format!(
+            "{} is {} in the plan and {} in the matrix",
+            place(a),
+            plan_values[i],
+            values[i]
+        ),
+        (Some(&p), a) if a.is_none_or(|&a| p < a) => {
+            format!("{} is in the plan and not in the matrix", place(p))
+        }
+        (_, Some(&a)) => format!("{} is in the matrix and not in the plan", place(a)),
+        _ => format!("row {} differs", row + 1),
+    }
+}

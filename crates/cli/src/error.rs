@@ -1,0 +1,125 @@
+//! What can go wrong, and the exit code that says so.
+
+use std::error::Error;
+use std::fmt::{self, Display};
+use std::path::Path;
+
+/// The classes of failure that scripts tell apart by exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// Anything without a class of its own: output that can't be written, a product off its bound.
+    Failed,
+    /// Options that don't go together. The argument parser exits with the same code.
+    Usage,
+    /// A file, a matrix, a plan or an operand that can't be used as it is.
+    Input,
+    /// Well-formed input in a combination that is not supported, or above a limit.
+    Unsupported,
+    /// The backend asked for can't run on this machine.
+    Unavailable,
+}
+
+impl Class {
+    /// The process exit code of this class.
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Input => 3,
+            Self::Unsupported => 4,
+            Self::Unavailable => 5,
+        }
+    }
+}
+
+/// A failed command: its class, and one message for the person who ran it.
+#[derive(Debug)]
+pub(crate) struct CliError {
+    class: Class,
+    message: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl CliError {
+    /// An error of class `class` that speaks for itself.
+    pub(crate) fn new(class: Class, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), source: None }
+    }
+
+    /// Options that don't go together.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Class::Usage, message)
+    }
+
+    /// Input that can't be used.
+    pub(crate) fn input(message: impl Into<String>) -> Self {
+        Self::new(Class::Input, message)
+    }
+
+    /// Input from `path` that can't be used, and why.
+    pub(crate) fn input_from(path: &Path, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::input(shown(path)).because(source)
+    }
+
+    /// Anything else.
+    pub(crate) fn failed(message: impl Into<String>) -> Self {
+        Self::new(Class::Failed, message)
+    }
+
+    /// Adds the cause, which the message does not repeat.
+    pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// The process exit code.
+    pub(crate) fn exit_code(&self) -> u8 {
+        self.class.exit_code()
+    }
+}
+
+/// The message with its causes, on one line.
+impl Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let mut said = self.message.clone();
+        let mut cause = self.source.as_deref().map(|e| e as &dyn Error);
+        while let Some(error) = cause {
+            let text = error.to_string();
+            // Some error types print their source as part of themselves.
+            if !said.ends_with(&text) {
+                write!(f, ": {text}")?;
+            }
+            said = text;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl Error for CliError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|e| e as &(dyn Error + 'static))
+    }
+}
+
+/// How a source is named in messages: its path, or what `-` stands for.
+pub(crate) fn shown(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_told_once() {
+        let inner = std::io::Error::other("disk on fire");
+        let error = CliError::input_from(Path::new("a.mtx"), inner);
+        assert_eq!(error.to_string(), "a.mtx: disk on fire");
+        assert_eq!(error.exit_code(), 3);
+
+        let repeated = CliError::failed("x: y").because(CliError::failed("y"));
+        assert_eq!(repeated.to_string(), "x: y");
+    }
+}

@@ -1,0 +1,96 @@
+//! A matrix whose value type is known at run time.
+
+use girih::formats::{AnyTiling, Csr, DType};
+use girih::planner::{Plan, PlanError, Planner};
+use half::{bf16, f16};
+
+use crate::args::ReadArgs;
+use crate::error::CliError;
+use crate::progress::Progress;
+use crate::source::MatrixSource;
+
+/// A matrix of any value type.
+#[derive(Clone, Debug)]
+pub(crate) enum Matrix {
+    F16(Csr<f16>),
+    Bf16(Csr<bf16>),
+    F32(Csr<f32>),
+    F64(Csr<f64>),
+}
+
+/// Evaluates an expression on the CSR inside a [`Matrix`], whatever its value type.
+macro_rules! for_matrix {
+    ($matrix:expr, $csr:ident => $body:expr) => {
+        match $matrix {
+            $crate::matrix::Matrix::F16($csr) => $body,
+            $crate::matrix::Matrix::Bf16($csr) => $body,
+            $crate::matrix::Matrix::F32($csr) => $body,
+            $crate::matrix::Matrix::F64($csr) => $body,
+        }
+    };
+}
+pub(crate) use for_matrix;
+
+impl Matrix {
+    /// Reads a matrix straight into `dtype`.
+    pub(crate) fn read(
+        source: MatrixSource,
+        dtype: DType,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<Self, CliError> {
+        Ok(match dtype {
+            DType::F16 => source.read::<f16>(args, progress)?.0.into(),
+            DType::Bf16 => source.read::<bf16>(args, progress)?.0.into(),
+            DType::F32 => source.read::<f32>(args, progress)?.0.into(),
+            DType::F64 => source.read::<f64>(args, progress)?.0.into(),
+        })
+    }
+
+    /// The matrix that a tiling was filled from: exactly its stored nonzeros.
+    pub(crate) fn of_tiling(tiling: &AnyTiling) -> Self {
+        match tiling {
+            AnyTiling::F16(tiling) => tiling.to_csr().into(),
+            AnyTiling::Bf16(tiling) => tiling.to_csr().into(),
+            AnyTiling::F32(tiling) => tiling.to_csr().into(),
+            AnyTiling::F64(tiling) => tiling.to_csr().into(),
+        }
+    }
+
+    /// The matrix without its explicit zeros.
+    pub(crate) fn prune_zeros(&self) -> Self {
+        for_matrix!(self, csr => csr.prune_zeros().into())
+    }
+
+    /// The matrix pruned to 2:4 by magnitude.
+    pub(crate) fn prune_two_four(&self) -> Self {
+        for_matrix!(self, csr => csr.prune_two_four().into())
+    }
+
+    /// Plans the matrix.
+    pub(crate) fn plan(&self, planner: &Planner) -> Result<Plan, PlanError> {
+        for_matrix!(self, csr => planner.plan(csr))
+    }
+
+    /// Rows and columns.
+    pub(crate) fn dim(&self) -> (usize, usize) {
+        for_matrix!(self, csr => (csr.nrows(), csr.ncols()))
+    }
+
+    /// Stored entries.
+    pub(crate) fn nnz(&self) -> usize {
+        for_matrix!(self, csr => csr.nnz())
+    }
+}
+
+macro_rules! from_csr {
+    ($($variant:ident: $t:ty),*) => {$(
+        impl From<Csr<$t>> for Matrix {
+            fn from(csr: Csr<$t>) -> Self {
+                Self::$variant(csr)
+            }
+        }
+    )*};
+}
+
+from_csr!(F16: f16, Bf16: bf16, F32: f32, F64: f64);

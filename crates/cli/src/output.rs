@@ -1,0 +1,163 @@
+//! Files that appear whole or not at all.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tempfile::TempDir;
+
+use crate::error::CliError;
+
+/// Directories with unfinished output, removed if the process is interrupted.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    // The list is a plain vector: a panic elsewhere cannot have left it half changed.
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes what unfinished commands have written so far.
+pub(crate) fn remove_unfinished() {
+    for directory in unfinished().drain(..) {
+        // The process is on its way out: what can't be removed stays.
+        let _ = fs::remove_dir_all(directory);
+    }
+}
+
+/// Writes `target` through `write`, which is given the path of a file to create.
+///
+/// That path lies in a temporary directory beside `target` and is renamed onto it once `write` has
+/// succeeded, so `target` is whole or untouched however the process ends. A link is followed. A
+/// device or a pipe is written through, since renaming would replace it.
+pub(crate) fn create(
+    target: &Path,
+    write: impl FnOnce(&Path) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let failed =
+        |e: io::Error| CliError::failed(format!("cannot write {}", target.display())).because(e);
+    let (target_file, through) = match fs::metadata(target) {
+        Ok(found) if found.is_dir() => {
+            return Err(CliError::failed(format!(
+                "cannot write {}: it is a directory",
+                target.display()
+            )));
+        }
+        Ok(found) => (fs::canonicalize(target).map_err(failed)?, !found.is_file()),
+        Err(_) => (target.to_owned(), false),
+    };
+    let name = target_file.file_name().ok_or_else(|| {
+        CliError::failed(format!("cannot write {}: it names no file", target.display()))
+    })?;
+    let parent = match target_file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let beside = if through { std::env::temp_dir() } else { parent.to_owned() };
+    let scratch = Scratch::new(&beside).map_err(failed)?;
+    let written = scratch.join(name);
+    write(&written)?;
+    if through {
+        let mut from = File::open(&written).map_err(failed)?;
+        let mut to = fs::OpenOptions::new().write(true).open(&target_file).map_err(failed)?;
+        io::copy(&mut from, &mut to).map_err(failed)?;
+        return Ok(());
+    }
+    fs::rename(&written, &target_file).map_err(failed)?;
+    sync_directory(parent);
+    Ok(())
+}
+
+/// A temporary directory that is removed when dropped and when the process is interrupted.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    directory: TempDir,
+}
+
+impl Scratch {
+    /// A new directory in `parent`, for nobody else to look into.
+    pub(crate) fn new(parent: &Path) -> io::Result<Self> {
+        // Held over the creation, so that an interruption finds the directory listed or absent.
+        let mut list = unfinished();
+        let directory = tempfile::Builder::new().prefix(".girih-").tempdir_in(parent)?;
+        list.push(directory.path().to_owned());
+        Ok(Self { directory })
+    }
+
+    /// The path of `name` in the directory.
+    pub(crate) fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.directory.path().join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        unfinished().retain(|path| path != self.directory.path());
+    }
+}
+
+/// Makes a rename last through a power cut, where the system can.
+fn sync_directory(directory: &Path) {
+    // Not every file system lets a directory be opened; the file is whole either way.
+    if let Ok(handle) = File::open(directory) {
+        let _ = handle.sync_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes `text` as [`create`] asks.
+    fn saying(text: &str) -> impl FnOnce(&Path) -> Result<(), CliError> {
+        move |path| fs::write(path, text).map_err(|e| CliError::failed("test").because(e))
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let target = directory.path().join("c.npy");
+        create(&target, saying("old")).unwrap();
+        let error = create(&target, |path| {
+            fs::write(path, "ne").unwrap();
+            Err(CliError::failed("power cut"))
+        });
+        assert!(error.is_err());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        assert_eq!(names(directory.path()), ["c.npy"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let (real, link) = (directory.path().join("real"), directory.path().join("link"));
+        fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        create(&link, saying("new")).unwrap();
+        assert_eq!(fs::read_to_string(&real).unwrap(), "new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+
+        create(Path::new("/dev/null"), saying("gone")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[test]
+    fn places_that_cannot_be_written_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = create(directory.path(), |_| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("is a directory"), "{error}");
+        let missing = directory.path().join("no/such/c.npy");
+        let error = create(&missing, |_| Ok(())).unwrap_err();
+        assert!(error.to_string().contains("no/such/c.npy"), "{error}");
+    }
+}

@@ -1,0 +1,80 @@
+//! From a matrix and the planning options to a plan.
+
+use std::time::{Duration, Instant};
+
+use girih::formats::FormatError;
+use girih::planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner};
+
+use crate::args::PlanArgs;
+use crate::error::{Class, CliError, shown};
+use crate::matrix::Matrix;
+use crate::progress::Progress;
+use crate::source::MatrixSource;
+
+/// A plan, the matrix it was made from, and how long that took.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    /// The matrix as planned: in the plan's value type, pruned.
+    pub(crate) matrix: Matrix,
+    pub(crate) read: Duration,
+    pub(crate) planning: Duration,
+}
+
+/// Reads a matrix and plans it for `n` columns.
+pub(crate) fn plan(
+    source: MatrixSource,
+    args: &PlanArgs,
+    n: usize,
+    progress: &Progress,
+) -> Result<Planned, CliError> {
+    // Before the matrix is read: a contradiction in the options should not cost minutes.
+    let planner = Planner::new(options(args, n)?);
+    let name = shown(source.path());
+    let start = Instant::now();
+    let mut matrix = Matrix::read(source, args.tiles.dtype(), &args.read, progress)?;
+    let read = start.elapsed();
+
+    progress.stage(format!("planning {name}"));
+    let start = Instant::now();
+    if args.planning.prune_two_four {
+        let before = matrix.nnz();
+        matrix = matrix.prune_two_four();
+        let dropped = before - matrix.nnz();
+        progress.note(&format!("pruning to 2:4 dropped {dropped} of {before} entries"));
+    }
+    let plan = matrix.plan(&planner).map_err(|e| refused(&name, &e))?;
+    Ok(Planned { plan, matrix, read, planning: start.elapsed() })
+}
+
+fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
+    Ok(PlanOptions {
+        n,
+        format: args.format()?.map_or(FormatChoice::Auto, FormatChoice::Fixed),
+        exact_nonfinite: args.planning.exact,
+        memory_limit: args.memory_limit(),
+        ..PlanOptions::default()
+    })
+}
+
+/// Puts a planner's refusal in terms of the command line.
+fn refused(name: &str, error: &PlanError) -> CliError {
+    let (class, hint) = match error {
+        PlanError::Format(FormatError::NotTwoFour { .. }) => {
+            (Class::Unsupported, "; --prune-two-four does that")
+        }
+        PlanError::Format(FormatError::Parameter { .. }) | PlanError::Options { .. } => {
+            (Class::Usage, "")
+        }
+        PlanError::Refused { .. } | PlanError::NothingFits { .. }
+            if error.to_string().contains("the limit is") =>
+        {
+            (Class::Unsupported, "; --memory-limit raises it")
+        }
+        PlanError::Format(_) | PlanError::Refused { .. } | PlanError::NothingFits { .. } => {
+            (Class::Unsupported, "")
+        }
+        _ => (Class::Failed, ""),
+    };
+    CliError::new(class, format!("cannot plan {name}: {error}{hint}"))
+}

@@ -1,0 +1,151 @@
+//! What a command is given: a matrix or a plan, in a file or on standard input.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use girih::formats::Csr;
+use girih::formats::Scalar;
+use girih::formats::io::{self as matrix_io, Info, ReadError};
+use girih::planner::{LoadOptions, Plan};
+
+use crate::args::ReadArgs;
+use crate::error::{CliError, shown};
+use crate::progress::Progress;
+use crate::units;
+
+/// The beginning of a plan file. What follows it tells a sound plan from a damaged one, which is
+/// still a plan and not a matrix.
+const PLAN_MAGIC: &[u8] = &[0xE7, b'G', b'R', b'H'];
+
+/// Something given by path or on standard input, recognised but not read.
+#[derive(Debug)]
+pub(crate) enum Source {
+    Plan(PlanSource),
+    Matrix(MatrixSource),
+}
+
+/// A plan to be loaded.
+#[derive(Debug)]
+pub(crate) struct PlanSource(Place);
+
+/// A matrix to be read.
+#[derive(Debug)]
+pub(crate) struct MatrixSource(Place);
+
+#[derive(Debug)]
+struct Place {
+    /// As the user wrote it.
+    path: PathBuf,
+    /// Standard input with its beginning looked at; `None` for a file.
+    stdin: Option<BufReader<io::Stdin>>,
+}
+
+impl Source {
+    /// Recognises what `path` holds by its first bytes; a file whose name ends in `.girih` is a plan
+    /// whatever it holds, so that a damaged one is reported as that.
+    pub(crate) fn detect(path: &Path) -> Result<Self, CliError> {
+        let failed = |e: io::Error| CliError::input_from(path, e);
+        let (stdin, is_plan) = if path.as_os_str() == "-" {
+            let mut stdin = BufReader::with_capacity(1 << 16, io::stdin());
+            let is_plan = stdin.fill_buf().map_err(failed)?.starts_with(PLAN_MAGIC);
+            (Some(stdin), is_plan)
+        } else {
+            let metadata = std::fs::metadata(path).map_err(failed)?;
+            if metadata.is_dir() {
+                return Err(CliError::input(format!("{}: is a directory", path.display())));
+            }
+            let named = path.extension().is_some_and(|e| e == "girih");
+            // Looking into a pipe would take bytes from it.
+            (None, named || (metadata.is_file() && begins_as_plan(path).map_err(failed)?))
+        };
+        let place = Place { path: path.to_owned(), stdin };
+        Ok(if is_plan { Self::Plan(PlanSource(place)) } else { Self::Matrix(MatrixSource(place)) })
+    }
+
+    /// What `path` holds, for commands that take no plan.
+    pub(crate) fn matrix(path: &Path) -> Result<MatrixSource, CliError> {
+        match Self::detect(path)? {
+            Self::Matrix(matrix) => Ok(matrix),
+            Self::Plan(_) => Err(CliError::input(format!(
+                "{}: this is a plan, and a matrix is needed; `girih verify` tells about plans",
+                shown(path)
+            ))),
+        }
+    }
+
+    /// What `path` holds, for commands that take no matrix.
+    pub(crate) fn plan(path: &Path) -> Result<PlanSource, CliError> {
+        match Self::detect(path)? {
+            Self::Plan(plan) => Ok(plan),
+            Self::Matrix(_) => Err(CliError::input(format!(
+                "{}: not a plan file; `girih plan` makes one from a matrix",
+                shown(path)
+            ))),
+        }
+    }
+}
+
+impl MatrixSource {
+    /// The path, as the user wrote it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Reads the matrix in value type `T`.
+    pub(crate) fn read<T: Scalar>(
+        self,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Csr<T>, Info), CliError> {
+        let Place { path, stdin } = self.0;
+        let mut options = args.options();
+        options.progress = progress.reading(format!("reading {}", shown(&path)));
+        let read = match stdin {
+            Some(stdin) => matrix_io::read_with_info(matrix_io::Source::reader(stdin), &options),
+            None => matrix_io::read_with_info(&path, &options),
+        };
+        read.map_err(|e| match e {
+            ReadError::Hypersparse { nrows, entries } => CliError::input(format!(
+                "{}: {nrows} rows for {entries} entries need {} of row offsets alone; if that is \
+                 meant, give --allow-hypersparse",
+                shown(&path),
+                units::bytes(8 * nrows)
+            )),
+            e => CliError::input_from(&path, e),
+        })
+    }
+}
+
+impl PlanSource {
+    /// The path, as the user wrote it.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0.path
+    }
+
+    /// Loads the plan with full checks.
+    pub(crate) fn read(self) -> Result<Plan, CliError> {
+        let Place { path, stdin } = self.0;
+        let options = LoadOptions::default();
+        let read = match stdin {
+            Some(stdin) => options.read_from(stdin),
+            None => options.read(&path),
+        };
+        read.map_err(|e| CliError::input_from(&path, e))
+    }
+
+    /// Maps the plan with full checks.
+    pub(crate) fn map(self) -> Result<Plan, CliError> {
+        let Place { path, stdin } = self.0;
+        if stdin.is_some() {
+            return Err(CliError::usage("--mmap needs a plan in a file, not on standard input"));
+        }
+        crate::map::map(&path).map_err(|e| CliError::input_from(&path, e))
+    }
+}
+
+fn begins_as_plan(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    File::open(path)?.take(PLAN_MAGIC.len() as u64).read_to_end(&mut start)?;
+    Ok(start == PLAN_MAGIC)
+}

@@ -1,0 +1,60 @@
+//! Tables for people.
+
+use std::fmt::Display;
+
+use comfy_table::presets::NOTHING;
+use comfy_table::{Cell, CellAlignment, Table};
+
+/// Spaces between columns.
+const GAP: u16 = 2;
+
+/// A table with a header; columns whose header begins with `>` are aligned right.
+pub(crate) fn with_header<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let mut table = Table::new();
+    table.set_header(header.map(|name| name.trim_start_matches('>')));
+    table.add_rows(rows);
+    for (i, name) in header.iter().enumerate() {
+        if let (true, Some(column)) = (name.starts_with('>'), table.column_mut(i)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    render(table)
+}
+
+/// A table of facts: name on the left, value beside it.
+pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    let mut table = Table::new();
+    for (name, value) in rows {
+        table.add_row([Cell::new(name), Cell::new(value)]);
+    }
+    render(table)
+}
+
+/// Without lines, nothing before the first column, nothing after the last word of a row.
+fn render(mut table: Table) -> String {
+    table.load_preset(NOTHING);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, GAP));
+    }
+    table.trim_fmt()
+}
+
+/// A value, or a dash in its place.
+pub(crate) fn optional(value: Option<impl Display>) -> String {
+    value.map_or_else(|| "-".to_owned(), |v| v.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_apart_and_lines_end_with_a_word() {
+        let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["bb".to_owned(), "23".to_owned()]];
+        assert_eq!(with_header(["x", ">count"], rows), "x   count\na       1\nbb     23");
+        assert_eq!(facts([("size", "3".to_owned())]), "size  3");
+    }
+}
