@@ -91,8 +91,11 @@ impl PreparedSpmm for PreparedBroken {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
+        let sound = matches!(self.fault, Fault::None | Fault::RefusesLargeBlocks);
         match (b, c) {
-            (DenseView::F32(b), DenseViewMut::F32(c)) => self.break_f32(alpha, &b, beta, c),
+            (DenseView::F32(b), DenseViewMut::F32(c)) if !sound => {
+                self.break_f32(alpha, &b, beta, c)
+            }
             (b, c) => self.inner.execute(alpha, b, beta, c),
         }
     }

@@ -45,27 +45,35 @@ impl Sums {
         }
         let b = problem.b.slice_axis(Axis(1), Slice::from(panel));
         let (cols, values) = problem.a.row(row);
+        let mut x = [0.0; PANEL];
         for (&col, a) in cols.iter().zip(values) {
-            let terms = b.row(col as usize).into_iter().map(|b| (a.to_f64(), b.to_f64()));
-            if T::DTYPE == DType::F64 { sums.add_compensated(terms) } else { sums.add(terms) }
+            let b_row = b.row(col as usize);
+            let x = &mut x[..b_row.len()];
+            x.iter_mut().zip(b_row).for_each(|(x, b)| *x = b.to_f64());
+            if T::DTYPE == DType::F64 {
+                sums.add_compensated(a.to_f64(), x);
+            } else {
+                sums.add(a.to_f64(), x);
+            }
         }
         sums
     }
 
-    fn add(&mut self, terms: impl Iterator<Item = (f64, f64)>) {
-        for (i, (a, b)) in terms.enumerate() {
-            self.high[i] += a * b;
-            self.magnitude[i] += (a * b).abs();
+    fn add(&mut self, a: f64, x: &[f64]) {
+        for ((high, magnitude), x) in self.high.iter_mut().zip(&mut self.magnitude).zip(x) {
+            *high += a * x;
+            *magnitude += (a * x).abs();
         }
     }
 
-    fn add_compensated(&mut self, terms: impl Iterator<Item = (f64, f64)>) {
-        for (i, (a, b)) in terms.enumerate() {
-            let (product, lost) = two_prod(a, b);
-            let (sum, lost_again) = two_sum(self.high[i], product);
-            self.high[i] = sum;
-            self.low[i] += lost + lost_again;
-            self.magnitude[i] += product.abs();
+    fn add_compensated(&mut self, a: f64, x: &[f64]) {
+        let sums = self.high.iter_mut().zip(&mut self.low).zip(&mut self.magnitude);
+        for (((high, low), magnitude), &x) in sums.zip(x) {
+            let (product, lost) = two_prod(a, x);
+            let (sum, lost_again) = two_sum(*high, product);
+            *high = sum;
+            *low += lost + lost_again;
+            *magnitude += product.abs();
         }
     }
 
