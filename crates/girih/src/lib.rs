@@ -15,17 +15,19 @@
 //! use girih::prelude::*;
 //! use ndarray::Array2;
 //!
-//! // −u″ on 2000 points: 2 on the diagonal, −1 beside it.
-//! let m = 2000;
-//! let (mut row_ptr, mut col_idx, mut values) = (vec![0], Vec::new(), Vec::new());
+//! // −u″ on 2000 points: 2 on the diagonal, −1 beside it. Triplets come in any order.
+//! let m = 2000u32;
+//! let (mut rows, mut cols, mut values) = (Vec::new(), Vec::new(), Vec::new());
 //! for i in 0..m {
-//!     for j in usize::max(i, 1) - 1..usize::min(i + 2, m) {
-//!         col_idx.push(j as u32);
-//!         values.push(if i == j { 2.0f32 } else { -1.0 });
+//!     for (j, value) in [(i, 2.0f32), (i.wrapping_sub(1), -1.0), (i + 1, -1.0)] {
+//!         if j < m {
+//!             rows.push(i);
+//!             cols.push(j);
+//!             values.push(value);
+//!         }
 //!     }
-//!     row_ptr.push(values.len() as u64);
 //! }
-//! let a = Csr::try_new(m, m, row_ptr, col_idx, values)?;
+//! let a = Coo::try_new(m as usize, m as usize, rows, cols, values)?.into_csr(Duplicates::Refuse)?;
 //!
 //! // Offline: choose a format for products with 32 columns, and save the plan.
 //! let plan = Planner::new(PlanOptions { n: 32, ..PlanOptions::default() }).plan(&a)?;
@@ -76,6 +78,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Rows in a better order
+//!
+//! Rows that share columns belong into one window. An ordering is a permutation, and a plan takes it
+//! as the order of its rows; B and C stay in the caller's.
+//!
+//! ```
+//! use girih::prelude::*;
+//! use girih::reorder::rcm;
+//!
+//! // A ring of 300 vertices whose labels were dealt out by strides of 7.
+//! let rows: Vec<u32> = (0..600).map(|e| e / 2 * 7 % 300).collect();
+//! let cols: Vec<u32> = (0..600).map(|e| (e / 2 + 1 + e % 2 * 298) * 7 % 300).collect();
+//! let a = Coo::try_new(300, 300, rows, cols, vec![1.0f32; 600])?.into_csr(Duplicates::Sum)?;
+//!
+//! let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+//! let options = PlanOptions { format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+//! let planner = Planner::new(options);
+//! let natural = planner.plan(&a)?;
+//! let ordered = planner.plan_ordered(&a, &rcm(a.pattern())?.to_row_layout(16)?)?;
+//! let tiles = |plan: &Plan| plan.tiling().tile_ptr(plan.tiling().n_windows());
+//! assert!(tiles(&ordered) < tiles(&natural));
+//!
+//! let b = ndarray::Array2::from_shape_fn((300, 4), |(i, j)| (i + j) as f32);
+//! let [mut c, mut d] = [(); 2].map(|()| ndarray::Array2::<f32>::zeros((300, 4)));
+//! for (plan, out) in [(&natural, &mut c), (&ordered, &mut d)] {
+//!     let backends = girih::backends();
+//!     let prepared = backends.best_for(plan)?.backend.prepare(plan)?;
+//!     prepared.execute(1.0, b.view().into(), 0.0, out.view_mut().into())?;
+//! }
+//! assert_eq!(c, d);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Where things are
 //!
 //! | module | what lives there |
@@ -112,13 +147,14 @@ pub use girih_planner::{
     DeviceSpec, FormatChoice, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions, Planner,
     Schedule,
 };
+pub use girih_reorder::{Permutation, ReorderError};
 
 /// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
 pub mod prelude {
     pub use crate::{
         BackendError, Coo, Csr, DType, Duplicates, FormatChoice, FormatKind, FormatSpec,
-        LoadOptions, Plan, PlanOptions, Planner, PreparedSpmm, Product, Registry, RowLayout,
-        Scalar, SpmmBackend, Tiling, verify,
+        LoadOptions, Permutation, Plan, PlanOptions, Planner, PreparedSpmm, Product, Registry,
+        RowLayout, Scalar, SpmmBackend, Tiling, verify,
     };
 }
 

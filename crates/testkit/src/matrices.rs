@@ -1,6 +1,6 @@
 //! Small matrices of every shape that has broken a sparse kernel somewhere.
 
-use girih_formats::{Csr, FormatError, FormatKind, TwoFour, generate};
+use girih_formats::{Coo, Csr, Duplicates, FormatError, FormatKind, TwoFour, generate};
 
 use crate::random::{hash, one_in, signed, unit};
 
@@ -123,10 +123,8 @@ fn explicit_zeros() -> Result<Csr<f64>, FormatError> {
 
 /// 3000 random triplets on 400 positions, those of one position summed.
 fn sums_of_duplicates() -> Result<Csr<f64>, FormatError> {
-    let mut sums = [[None; 20]; 20];
-    for t in 0..3000 {
-        let (i, j) = (hash(1, t, 0) as usize % 20, hash(2, t, 0) as usize % 20);
-        *sums[i][j].get_or_insert(0.0) += signed(3, t, 0);
-    }
-    from_fn(20, 20, |i, j| sums[i][j])
+    let at = |seed| move |t| (hash(seed, t, 0) % 20) as u32;
+    let (rows, cols) = ((0..3000).map(at(1)).collect(), (0..3000).map(at(2)).collect());
+    let values = (0..3000).map(|t| signed(3, t, 0)).collect();
+    Coo::try_new(20, 20, rows, cols, values)?.into_csr(Duplicates::Sum)
 }
