@@ -59,14 +59,14 @@ impl Adjacency {
                 out.len() as u32
             })
             .collect();
-        let scratch = || (Vec::new(), Vec::new());
-        Self::write(&degrees, scratch, |(out, keys), v, slots| {
+        let scratch = || (Vec::new(), Vec::new(), Vec::new());
+        Self::write(&degrees, scratch, |(out, keys, spare), v, slots| {
             out.clear();
             list(v, out);
             let key = |&u: &u32| u64::from(degrees[u as usize]) << 32 | u64::from(u);
             keys.clear();
             keys.extend(out.iter().map(key));
-            keys.sort_unstable();
+            sort(keys, spare);
             slots.iter_mut().zip(keys).for_each(|(slot, key)| *slot = *key as u32);
         })
     }
@@ -164,6 +164,40 @@ impl Transposed {
     }
 }
 
+/// Lists up to this length are sorted by comparisons.
+const SHORT_LIST: usize = 256;
+
+/// Bits of a degree that one pass of the radix sort looks at.
+const DIGIT_BITS: u32 = 11;
+
+/// Sorts `degree << 32 | index` keys that come in order of index, in time linear in their number.
+fn sort(keys: &mut Vec<u64>, spare: &mut Vec<u64>) {
+    if keys.len() <= SHORT_LIST {
+        keys.sort_unstable();
+        return;
+    }
+    let used = keys.iter().fold(0, |bits, &key| bits | key);
+    let mut shift = u32::BITS;
+    while used.checked_shr(shift).is_some_and(|rest| rest != 0) {
+        // Stable passes over the degree's digits keep the order of indices.
+        let digit = |key: u64| (key >> shift) as usize & ((1 << DIGIT_BITS) - 1);
+        let mut next = [0usize; 1 << DIGIT_BITS];
+        keys.iter().for_each(|&key| next[digit(key)] += 1);
+        let mut start = 0;
+        for slot in &mut next {
+            start += std::mem::replace(slot, start);
+        }
+        spare.resize(keys.len(), 0);
+        for &key in &*keys {
+            let slot = &mut next[digit(key)];
+            spare[*slot] = key;
+            *slot += 1;
+        }
+        std::mem::swap(keys, spare);
+        shift += DIGIT_BITS;
+    }
+}
+
 /// Cuts the lists at `ptr` into tasks of neighbouring vertices, each with its part of `idx`.
 fn tasks<'a>(ptr: &[u64], mut idx: &'a mut [u32]) -> Vec<(Range<usize>, &'a mut [u32])> {
     let n = ptr.len() - 1;
@@ -209,6 +243,20 @@ mod tests {
     use girih_formats::Csr;
 
     use super::*;
+
+    #[test]
+    fn long_lists_are_sorted_like_short_ones() {
+        for (len, widest) in
+            [(0u64, 1), (5, 9), (300, 1), (5000, 3000), (4000, u64::from(u32::MAX))]
+        {
+            let mut rng = girih_formats::rng::SplitMix64::new(len, 0);
+            let mut keys: Vec<u64> = (0..len).map(|i| rng.below(widest) << 32 | i).collect();
+            let mut expected = keys.clone();
+            expected.sort_unstable();
+            sort(&mut keys, &mut Vec::new());
+            assert_eq!(keys, expected, "{len} {widest}");
+        }
+    }
 
     #[test]
     fn neighbours_are_symmetric_without_loops_and_by_degree() {

@@ -26,11 +26,13 @@ use walk::Walker;
 /// of least degree, breadth-first searches move to a vertex of least degree in the last level for
 /// as long as there are more levels (George & Liu, *ACM TOMS* 5(3), 1979). Every search on that way
 /// is itself a Cuthill–McKee order whose bandwidth is known when it ends, so the best of them, and
-/// of those from a few more vertices of the last level, is kept. Components follow one another by
-/// their smallest vertex. Deterministic on any number of threads.
+/// of those from a few more vertices of least degree in the component and in its last level, is
+/// kept. Components follow one another by their smallest vertex. Deterministic on any number of
+/// threads.
 ///
-/// O(nrows + nnz · log(longest row)) time: the graph is built in parallel, components are walked
-/// in parallel, one component serially. Memory: 16 bytes per entry while the graph is built.
+/// O(nrows + nnz) time. The graph is built in parallel, and components and further starts are
+/// walked in parallel; one walk is serial. Memory: at most 16 bytes per entry, 8 per vertex for each
+/// walk under way, and 40 per row.
 ///
 /// An order that is already good can become worse; [`metrics::effect`](crate::metrics::effect)
 /// tells.
