@@ -3,7 +3,7 @@
 //!
 //! A backend prepares a [`Plan`](girih_planner::Plan) once and executes it as often as wanted. Which
 //! one is chosen at run time, by a [`Registry`] that gives the reasons for its choice; whether its
-//! results are right is what [`verify`](crate::verify) says, against a rigorous error bound.
+//! results are right is what [`mod@verify`] says, against a rigorous error bound.
 //!
 //! ```
 //! use girih_backend::{ReferenceBackend, Registry};

@@ -119,6 +119,7 @@
 //! | [`reorder`] | permutations, reverse Cuthill–McKee, ordering metrics |
 //! | [`planner`] | format choice, schedules, [`Plan`], plan files |
 //! | [`backend`] | the [`SpmmBackend`] trait, run-time selection, verification, the reference backend |
+//! | [`cpu`] | the CPU backend: rayon tasks and SIMD kernels |
 //!
 //! A backend of one's own implements [`SpmmBackend`] and joins the [`Registry`]:
 //! `girih::backends().prefer(MyBackend)`.
@@ -130,6 +131,8 @@
 #![forbid(unsafe_code)]
 
 pub use girih_backend as backend;
+#[cfg(feature = "cpu")]
+pub use girih_backend_cpu as cpu;
 pub use girih_formats as formats;
 pub use girih_planner as planner;
 pub use girih_reorder as reorder;
@@ -139,6 +142,8 @@ pub use girih_backend::{
     ProductShape, ReferenceBackend, Registry, Rejection, Rounding, Selection, SpmmBackend,
     Unsupported, Verification, verify,
 };
+#[cfg(feature = "cpu")]
+pub use girih_backend_cpu::CpuBackend;
 pub use girih_formats::{
     AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, PAD_COL,
     PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
@@ -162,6 +167,8 @@ pub mod prelude {
 /// reference backend, which runs everything, slowly.
 ///
 /// ```
+/// # #[cfg(feature = "cpu")]
+/// assert_eq!(girih::backends().iter().map(|b| b.name().to_owned()).next().as_deref(), Some("cpu"));
 /// for report in girih::backends().report() {
 ///     match report.capabilities {
 ///         Ok(can) => println!("{}: {} formats on {}", report.backend, can.formats.len(), can.device),
@@ -171,7 +178,10 @@ pub mod prelude {
 /// ```
 #[must_use]
 pub fn backends() -> Registry {
-    Registry::new().with(ReferenceBackend)
+    let registry = Registry::new();
+    #[cfg(feature = "cpu")]
+    let registry = registry.with(CpuBackend::new());
+    registry.with(ReferenceBackend)
 }
 
 /// The README's example, compiled.

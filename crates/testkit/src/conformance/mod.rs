@@ -2,7 +2,7 @@
 //!
 //! [`run`] puts a backend through one format and value type; [`conformance_tests!`](crate::conformance_tests)
 //! stamps a test for each. Every product is compared, element by element, with the rigorous bound of
-//! [`girih_backend::verify`]; see the modules for what is covered.
+//! [`mod@girih_backend::verify`]; see the modules for what is covered.
 
 mod errors;
 mod non_finite;
