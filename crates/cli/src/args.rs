@@ -21,12 +21,12 @@ Exit codes:
   4  unsupported combination: a format that cannot hold the matrix, a size above --memory-limit
   5  the backend is not available on this machine
 
-With --json, standard output gets exactly one JSON object and nothing else. If a command fails
-before it has a result, that object is {\"error\": message, \"exit_code\": code}. Messages and notes go to
-standard error, and so does a spinner if that is a terminal.
+With --json, standard output gets exactly one JSON object and nothing else. If a command fails \
+before it has a result, the object is {\"error\": message, \"exit_code\": code}. Messages and notes \
+go to standard error, and so does a spinner if that is a terminal.
 
-Matrices: Matrix Market (.mtx, .mtx.gz), scipy's .npz, .smtx; - is standard input. The number of
-threads is that of the CPUs, or the environment variable RAYON_NUM_THREADS.";
+Matrices are Matrix Market (.mtx, .mtx.gz), scipy's .npz or .smtx; - is standard input. There are \
+as many threads as CPUs, or as the environment variable RAYON_NUM_THREADS says.";
 
 /// Lays a sparse matrix out in the tiling a machine multiplies fastest, plans the work, and
 /// computes C = α·A·B + β·C.
@@ -195,7 +195,8 @@ pub(crate) struct PlanArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Planning")]
 pub(crate) struct PlanningArgs {
-    /// Columns of B the plan is tuned for; it multiplies any number [default: 256]
+    /// Columns of B the plan is tuned for; it multiplies any number [default: 256, or those of the
+    /// B that is given]
     #[arg(long, value_name = "COLS")]
     pub(crate) n: Option<usize>,
     /// Format of the tiles; auto takes the cheapest by estimate [default: auto]

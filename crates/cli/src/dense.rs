@@ -143,15 +143,15 @@ fn zeros<T: Scalar>(what: &str, (rows, cols): (usize, usize)) -> Result<Array2<T
         let size = bytes.map_or("more memory than there is".to_owned(), |b| units::bytes(b as u64));
         CliError::failed(format!("{what} is {rows}×{cols} and needs {size}; use fewer columns"))
     };
-    let bytes = rows.checked_mul(cols).and_then(|n| n.checked_mul(size_of::<T>()));
-    let elements = match bytes {
-        Some(bytes) if isize::try_from(bytes).is_ok() => bytes / size_of::<T>(),
-        _ => return Err(refused(bytes)),
-    };
+    // A dimension counts even beside one of 0: ndarray's strides must not overflow either.
+    let bytes = rows.max(1).checked_mul(cols.max(1)).and_then(|n| n.checked_mul(size_of::<T>()));
+    if bytes.is_none_or(|bytes| isize::try_from(bytes).is_err()) {
+        return Err(refused(bytes));
+    }
     // Asked for first, so that a request beyond memory is an error and not an abort; zeroed pages
     // then come from the system untouched.
     let mut probe: Vec<T> = Vec::new();
-    probe.try_reserve_exact(elements).map_err(|_| refused(bytes))?;
+    probe.try_reserve_exact(rows * cols).map_err(|_| refused(bytes))?;
     drop(probe);
     Ok(Array2::from_elem((rows, cols), T::ZERO))
 }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn sizes_beyond_memory_are_refused() {
-        for shape in [(usize::MAX, 2), (1 << 40, 1 << 20), (1 << 31, 1 << 28)] {
+        for shape in [(usize::MAX, 2), (0, usize::MAX), (1 << 40, 1 << 20), (1 << 31, 1 << 28)] {
             let error = Dense::zeros("B", DType::F32, shape).unwrap_err();
             assert!(error.to_string().contains("fewer columns"), "{error}");
         }

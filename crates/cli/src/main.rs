@@ -11,6 +11,7 @@ mod dense;
 mod error;
 mod map;
 mod matrix;
+mod memory;
 mod npy;
 mod output;
 mod planning;

@@ -77,6 +77,11 @@ impl Matrix {
         for_matrix!(self, csr => (csr.nrows(), csr.ncols()))
     }
 
+    /// Bytes of the CSR arrays.
+    pub(crate) fn bytes(&self) -> u64 {
+        for_matrix!(self, csr => csr.bytes())
+    }
+
     /// Stored entries.
     pub(crate) fn nnz(&self) -> usize {
         for_matrix!(self, csr => csr.nnz())

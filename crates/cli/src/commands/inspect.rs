@@ -39,11 +39,11 @@ pub(crate) struct Options {
     #[arg(value_name = "A")]
     source: PathBuf,
     #[command(flatten)]
+    pub(crate) json: Json,
+    #[command(flatten)]
     read: ReadArgs,
     #[command(flatten)]
     tiles: TileArgs,
-    #[command(flatten)]
-    pub(crate) json: Json,
 }
 
 /// What `--json` prints.

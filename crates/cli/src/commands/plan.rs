@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
+use girih::formats::for_any_tiling;
 use girih::planner::Explanation;
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::planning::{self, Planned};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::source::Source;
-use crate::{output, table, units};
+use crate::{memory, output, table, units};
 
 /// Columns of B a plan is tuned for unless `--n` says otherwise.
 const DEFAULT_N: usize = 256;
@@ -28,9 +29,9 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "OUT.girih")]
     output: PathBuf,
     #[command(flatten)]
-    plan: PlanArgs,
-    #[command(flatten)]
     pub(crate) json: Json,
+    #[command(flatten)]
+    plan: PlanArgs,
 }
 
 /// What `--json` prints.
@@ -47,6 +48,12 @@ struct Facts {
     reason: String,
     output: String,
     file_bytes: u64,
+    /// The matrix in CSR, and the plan's tiles.
+    source_bytes: u64,
+    tile_bytes: u64,
+    /// The most memory the command had in use, where the system says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    peak_rss_bytes: Option<u64>,
     read_seconds: f64,
     plan_seconds: f64,
     write_seconds: f64,
@@ -60,6 +67,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let Planned { plan, matrix, read, planning } =
         planning::plan(source, &options.plan, n, progress)?;
     // The plan holds all that is written; its source need not stay in memory beside it.
+    let source_bytes = matrix.bytes();
     drop(matrix);
 
     progress.stage(format!("writing {}", options.output.display()));
@@ -86,6 +94,9 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         reason: explanation.reason.clone(),
         output: options.output.display().to_string(),
         file_bytes,
+        source_bytes,
+        tile_bytes: for_any_tiling!(plan.tiling(), tiling => tiling.bytes()),
+        peak_rss_bytes: memory::peak_rss(),
         read_seconds: read.as_secs_f64(),
         plan_seconds: planning.as_secs_f64(),
         write_seconds: write.as_secs_f64(),

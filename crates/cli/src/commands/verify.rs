@@ -30,9 +30,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "A")]
     against: Option<PathBuf>,
     #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
     pub(crate) json: Json,
+    #[command(flatten)]
+    read: ReadArgs,
 }
 
 /// What `--json` prints.

@@ -4,5 +4,9 @@ mod broken_input;
 mod commands;
 mod common;
 mod exit_codes;
+#[cfg(unix)]
+mod interruption;
+#[cfg(target_os = "linux")]
+mod memory;
 mod products;
 mod scipy;

@@ -4,7 +4,7 @@ use girih::backend::{Selection, Verification};
 use girih::planner::Explanation;
 use serde::Serialize;
 
-use super::product::Timing;
+use super::product::{Timing, refused};
 use super::{Loaded, Options};
 use crate::error::CliError;
 use crate::report::Report;
@@ -14,6 +14,8 @@ use crate::{table, units};
 #[derive(Debug, Serialize)]
 struct Facts {
     backend: String,
+    /// What the backend runs on.
+    device: String,
     /// Backends that were preferred and can't run the plan, with their reasons.
     passed_over: Vec<String>,
     format: &'static str,
@@ -67,6 +69,7 @@ pub(super) fn report(
     let explanation = options.plan.planning.explain.then(|| plan.explanation().clone());
     let facts = Facts {
         backend: selected.backend.name().to_owned(),
+        device: selected.backend.capabilities().map_err(refused)?.device,
         passed_over: selected
             .rejected
             .iter()
@@ -106,7 +109,7 @@ fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> S
     let mut rows = vec![
         ("product", format!("{m}×{k} times {k}×{n}, {} nonzeros", units::count(nnz as u64))),
         ("format", format!("{}, {}", facts.spec, facts.dtype)),
-        ("backend", facts.backend.clone()),
+        ("backend", format!("{}, {}", facts.backend, facts.device)),
         ("loaded in", units::time(loaded.load)),
     ];
     rows.extend(loaded.planning.map(|time| ("planned in", units::time(time))));

@@ -64,9 +64,9 @@ pub(crate) struct Options {
     #[arg(long)]
     mmap: bool,
     #[command(flatten)]
-    plan: PlanArgs,
-    #[command(flatten)]
     pub(crate) json: Json,
+    #[command(flatten)]
+    plan: PlanArgs,
 }
 
 /// Where B comes from: exactly one of the two.

@@ -54,7 +54,7 @@ pub(super) fn multiply(
     let timed = options.repeat.get() as usize;
     // With repetitions the first product warms caches and memory up; a single one is what it is.
     let untimed = usize::from(timed > 1);
-    let mut times = Vec::with_capacity(timed);
+    let mut times = Vec::new();
     for i in 0..untimed + timed {
         if let Some(c0) = &operands.c0 {
             c.copy_from(c0);
@@ -115,4 +115,17 @@ pub(crate) fn refused(error: BackendError) -> CliError {
         _ => Class::Failed,
     };
     CliError::new(class, "the product was not computed").because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backend_that_is_not_there_exits_with_5() {
+        let (backend, reason) = ("cuda".to_owned(), "libcuda.so.1 was not found".to_owned());
+        let error = refused(BackendError::Unavailable { backend, reason });
+        assert_eq!(error.exit_code(), 5);
+        assert!(error.to_string().contains("libcuda.so.1"), "{error}");
+    }
 }
