@@ -76,8 +76,8 @@ pub enum PlanFileError {
     /// Bytes are not the ones that were written.
     #[error("{what} is damaged: its hash does not match; transfer the file again or plan again")]
     HashMismatch {
-        /// Which part.
-        what: &'static str,
+        /// Which part: the prologue, the header or a section.
+        what: String,
     },
     /// The prologue or the header contradicts itself or this reader.
     #[error("plan header: {reason}")]

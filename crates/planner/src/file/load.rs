@@ -104,7 +104,7 @@ impl LoadOptions {
         let mut bytes = vec![0; prologue.header_len as usize];
         source.read_at(prologue.header_offset, &mut bytes)?;
         if xxh3_64(&bytes) != prologue.header_hash {
-            return Err(PlanFileError::HashMismatch { what: "the header" });
+            return Err(PlanFileError::HashMismatch { what: "the header".to_owned() });
         }
         let header = Header::decode(&bytes)?;
         let header_end = prologue.header_offset + prologue.header_len;
@@ -160,7 +160,7 @@ impl<S: Source> Arrays<'_, S> {
         }
         let array = self.source.array::<T>(row.offset, row.count)?;
         if self.check_hashes && xxh3_64(cast_slice(&array)) != row.hash {
-            return Err(bad("its hash does not match: the file is damaged".to_owned()));
+            return Err(PlanFileError::HashMismatch { what: format!("section {kind}") });
         }
         Ok(array)
     }

@@ -55,7 +55,7 @@ impl Prologue {
         let file_len = u64_at(bytes, 32);
         // A damaged length is no evidence that the file is short, so the hash speaks first.
         if xxh3_64(&bytes[..Self::HASHED]) != u64_at(bytes, Self::HASHED) {
-            return Err(PlanFileError::HashMismatch { what: "the prologue" });
+            return Err(PlanFileError::HashMismatch { what: "the prologue".to_owned() });
         }
         if actual < file_len {
             return Err(PlanFileError::Truncated { declared: file_len, actual });
