@@ -1,14 +1,15 @@
 //! What a format would cost: bytes and flops, turned into seconds.
 //!
-//! The estimate knows a matrix by counts alone; no candidate is built to be priced. A product is
-//! bound by whichever of memory, cache and arithmetic takes longest, and pays per-window and
-//! per-tile overheads on top:
+//! The estimate knows a matrix by counts alone; no candidate is built to be priced. A product takes
+//! as long as the busiest of memory, cache and arithmetic, and the work per window and tile on top:
 //!
 //! ```text
-//! memory  = (tiles + B once + B missed + C) / memory_bandwidth
-//! cache   = rows of B fetched · n · size    / cache_bandwidth
-//! compute = 2 · multiplied values · n       / flops of the unit that does them
-//! seconds = max(memory, cache, compute) + windows · window_seconds + tiles · tile_seconds
+//! memory   = (tiles + B once + B missed + C) / memory_bandwidth
+//! cache    = rows of B fetched · n · size    / cache_bandwidth
+//! compute  = values · (value_seconds + 2n / sparse_flops)        entry by entry
+//!          = values · max(value_seconds, 2n / tile_flops)        in dense tiles
+//! overhead = windows · window_seconds + BMat tiles · bmat_tile_seconds
+//! seconds  = max(memory, cache, compute) + overhead
 //! ```
 //!
 //! Every window fetches every row of B it holds a column of. A fetch is a miss if the row was
@@ -31,7 +32,7 @@ pub enum Resource {
     Memory,
     /// Rows of B from cache.
     Cache,
-    /// Arithmetic, fill-in included.
+    /// Arithmetic, fill-in included, and finding the entries.
     Compute,
     /// Work per window and tile.
     Overhead,
@@ -69,7 +70,7 @@ pub struct Cost {
     pub memory_seconds: f64,
     /// Seconds that the cache needs.
     pub cache_seconds: f64,
-    /// Seconds that arithmetic needs.
+    /// Seconds that arithmetic needs, finding the entries included.
     pub compute_seconds: f64,
     /// Seconds spent per window and per tile.
     pub overhead_seconds: f64,
@@ -126,20 +127,24 @@ impl Cost {
         let b_fetched_bytes = fetched_rows * row_bytes;
         let b_memory_bytes = (rows_once + missed * (fetched_rows - rows_once)) * row_bytes;
         let c_bytes = pattern.nrows() as f64 * n * dtype.accumulator().size() as f64;
-        let flops = 2.0 * multiplied(pattern, stats) as f64 * n;
-        let (rates, charged_tiles) = match stats.spec.kind() {
-            FormatKind::Csr | FormatKind::TwoFour => (&device.sparse_flops, 0),
-            FormatKind::BMat => (&device.sparse_flops, stats.tiles),
+        let values = multiplied(pattern, stats) as f64;
+        let kind = stats.spec.kind();
+        let value_seconds = device.value_seconds.get(kind);
+        let (per_value, tiles) = match kind {
             FormatKind::Bcsr | FormatKind::Wcsr | FormatKind::BlockedEll => {
-                (&device.tile_flops, stats.tiles)
+                (value_seconds.max(2.0 * n / device.tile_flops.get(dtype)), 0)
+            }
+            FormatKind::Csr | FormatKind::BMat | FormatKind::TwoFour => {
+                let tiles = if kind == FormatKind::BMat { stats.tiles } else { 0 };
+                (value_seconds + 2.0 * n / device.sparse_flops.get(dtype), tiles)
             }
         };
         let memory_seconds =
             (stats.bytes as f64 + b_memory_bytes + c_bytes) / device.memory_bandwidth;
         let cache_seconds = b_fetched_bytes / device.cache_bandwidth;
-        let compute_seconds = flops / rates.get(dtype);
-        let overhead_seconds = stats.windows as f64 * device.window_seconds
-            + charged_tiles as f64 * device.tile_seconds;
+        let compute_seconds = values * per_value;
+        let overhead_seconds =
+            stats.windows as f64 * device.window_seconds + tiles as f64 * device.bmat_tile_seconds;
         let (dominant, _) = [
             (Resource::Memory, memory_seconds),
             (Resource::Cache, cache_seconds),
@@ -154,7 +159,7 @@ impl Cost {
             b_memory_bytes,
             b_fetched_bytes,
             c_bytes,
-            flops,
+            flops: 2.0 * values * n,
             memory_seconds,
             cache_seconds,
             compute_seconds,

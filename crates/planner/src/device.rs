@@ -1,6 +1,6 @@
 //! The machine an estimate is for, as plain data.
 
-use girih_formats::DType;
+use girih_formats::{DType, FormatKind};
 use serde::{Deserialize, Serialize};
 
 /// One number per value type.
@@ -26,11 +26,38 @@ impl PerDType {
     }
 }
 
+/// One number per format.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "each field is named for its format")]
+pub struct PerFormat {
+    pub csr: f64,
+    pub bcsr: f64,
+    pub wcsr: f64,
+    pub blocked_ell: f64,
+    pub bmat: f64,
+    pub two_four: f64,
+}
+
+impl PerFormat {
+    /// The number for `kind`.
+    #[must_use]
+    pub const fn get(&self, kind: FormatKind) -> f64 {
+        match kind {
+            FormatKind::Csr => self.csr,
+            FormatKind::Bcsr => self.bcsr,
+            FormatKind::Wcsr => self.wcsr,
+            FormatKind::BlockedEll => self.blocked_ell,
+            FormatKind::BMat => self.bmat,
+            FormatKind::TwoFour => self.two_four,
+        }
+    }
+}
+
 /// What the cost model knows of a machine. Nothing here is probed: a plan made anywhere for a
 /// given `DeviceSpec` is the same plan.
 ///
-/// The rates are what kernels reach, not what a data sheet promises, because only their ratios
-/// decide a choice.
+/// Rates and times are those of all cores together, and of kernels, not of data sheets. Only their
+/// ratios decide a choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceSpec {
     /// A name for people, at most 128 bytes and without control characters.
@@ -41,43 +68,46 @@ pub struct DeviceSpec {
     pub cache_bandwidth: f64,
     /// Bytes that cache holds.
     pub cache_bytes: u64,
-    /// Flops per second of kernels that work nonzero by nonzero: CSR, BMat on a CPU, 2:4.
+    /// Flops per second of kernels that work entry by entry: CSR, BMat and 2:4.
     pub sparse_flops: PerDType,
     /// Flops per second of kernels that work on dense tiles: BCSR, WCSR, Blocked-ELL. Fill-in
     /// counts as work.
     pub tile_flops: PerDType,
-    /// Seconds spent on a window (a row of CSR) besides its tiles, all cores together.
+    /// Seconds that a multiplied value takes however narrow B is. Kernels that work entry by entry
+    /// pay them besides the flops, for finding the entry; in a dense tile they are the least that
+    /// the flops take, since lanes beyond n idle.
+    pub value_seconds: PerFormat,
+    /// Seconds that a window (a row of CSR) takes besides its tiles.
     pub window_seconds: f64,
-    /// Seconds spent on a tile besides its arithmetic, all cores together. A nonzero of CSR or a
-    /// group of 2:4 is not charged: its cost is in `sparse_flops`.
-    pub tile_seconds: f64,
+    /// Seconds that a BMat tile takes besides its entries.
+    pub bmat_tile_seconds: f64,
 }
 
 impl DeviceSpec {
-    /// A generic CPU: two cores' worth of a server with 512-bit vectors.
+    /// A generic CPU: two cores of a server with 512-bit vectors and their share of its memory.
     ///
-    /// The bandwidths are measured on such a machine. The flop rates are what register-blocked
-    /// kernels reach on it: a quarter of the FMA peak where every nonzero fetches its own row of B,
-    /// 0.7 of it where a dense tile keeps both operands in registers. More cores scale all of them
-    /// alike, which leaves a choice as it is.
+    /// The numbers are measured on two cores of a Zen 5: bandwidths by streaming, the rest by
+    /// timing this project's kernels on one core over twelve matrices of different structure, n
+    /// from 1 to 128, and doubling.
     #[must_use]
     pub fn cpu() -> Self {
-        let f32_peak = 560e9;
-        let rates = |share: f64| PerDType {
-            f16: share * f32_peak,
-            bf16: share * f32_peak,
-            f32: share * f32_peak,
-            f64: share * f32_peak / 2.0,
-        };
         Self {
             name: "generic CPU".to_owned(),
             memory_bandwidth: 49e9,
             cache_bandwidth: 216e9,
             cache_bytes: 16 << 20,
-            sparse_flops: rates(0.25),
-            tile_flops: rates(0.7),
-            window_seconds: 2e-9,
-            tile_seconds: 2e-9,
+            sparse_flops: PerDType { f16: 90e9, bf16: 90e9, f32: 90e9, f64: 45e9 },
+            tile_flops: PerDType { f16: 190e9, bf16: 190e9, f32: 214e9, f64: 112e9 },
+            value_seconds: PerFormat {
+                csr: 0.21e-9,
+                bcsr: 0.16e-9,
+                wcsr: 0.26e-9,
+                blocked_ell: 0.16e-9,
+                bmat: 0.88e-9,
+                two_four: 0.75e-9,
+            },
+            window_seconds: 1e-9,
+            bmat_tile_seconds: 11e-9,
         }
     }
 
@@ -92,7 +122,11 @@ impl DeviceSpec {
         if !positive {
             return Err("bandwidths and flop rates must be positive and finite");
         }
-        if ![self.window_seconds, self.tile_seconds].iter().all(|x| x.is_finite() && *x >= 0.0) {
+        let overheads = FormatKind::ALL
+            .map(|kind| self.value_seconds.get(kind))
+            .into_iter()
+            .chain([self.window_seconds, self.bmat_tile_seconds]);
+        if !overheads.into_iter().all(|x| x.is_finite() && x >= 0.0) {
             return Err("overheads must be finite and not negative");
         }
         if self.name.len() > 128 || self.name.chars().any(char::is_control) {

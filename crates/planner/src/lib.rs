@@ -16,7 +16,7 @@ mod schedule;
 mod task_size;
 
 pub use cost::{Cost, Resource};
-pub use device::{DeviceSpec, PerDType};
+pub use device::{DeviceSpec, PerDType, PerFormat};
 pub use error::{PlanError, ScheduleError};
 pub use explain::{Candidate, Explanation, Outcome};
 pub use file::{LoadOptions, PlanFileError};

@@ -211,7 +211,7 @@ fn a_machine_that_cannot_be_is_refused() {
     for target in [
         DeviceSpec { memory_bandwidth: 0.0, ..cpu() },
         DeviceSpec { cache_bandwidth: f64::NAN, ..cpu() },
-        DeviceSpec { tile_seconds: -1.0, ..cpu() },
+        DeviceSpec { bmat_tile_seconds: -1.0, ..cpu() },
         DeviceSpec { window_seconds: f64::INFINITY, ..cpu() },
         DeviceSpec { name: "\x1b[31m".to_owned(), ..cpu() },
         DeviceSpec { name: "x".repeat(1000), ..cpu() },
