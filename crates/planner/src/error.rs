@@ -43,6 +43,9 @@ pub enum PlanError {
     /// The plan was made without the map that new values need.
     #[error("the plan keeps no slot map; plan again with `keep_slot_map` to refresh its values")]
     NoSlotMap,
+    /// Values of another matrix were offered.
+    #[error("the matrix has another pattern or value type than the one the plan was made from")]
+    OtherMatrix,
 }
 
 /// Tasks that do not cover a tiling exactly once, in order.

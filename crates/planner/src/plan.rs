@@ -3,11 +3,13 @@
 use std::io::{Read, Write};
 use std::path::Path;
 
-use girih_formats::{AnyTiling, DType, FormatSpec};
+use bytemuck::cast_slice;
+use girih_formats::convert::SlotMap;
+use girih_formats::{AnyTiling, Buffer, Csr, DType, FormatSpec, Scalar, for_any_tiling};
 
 use crate::{
-    Explanation, Fingerprint, FormatChoice, LoadOptions, PlanFileError, PlanOptions, Schedule,
-    ScheduleError, TaskSize,
+    Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError, PlanFileError, PlanOptions,
+    Schedule, ScheduleError, TaskSize,
 };
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
@@ -15,13 +17,14 @@ use crate::{
 /// Made by a [`Planner`](crate::Planner), or around a tiling of the caller's by
 /// [`Plan::from_tiling`]; [saved](Plan::save) to a file and [read](Plan::read) or
 /// [mapped](crate::LoadOptions::map) back. Cloning shares the arrays.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Plan {
     pub(crate) tiling: AnyTiling,
     pub(crate) schedule: Schedule,
     pub(crate) options: PlanOptions,
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) explanation: Explanation,
+    pub(crate) slot_map: Option<SlotMap>,
 }
 
 impl Plan {
@@ -38,7 +41,7 @@ impl Plan {
             candidates: Vec::new(),
             schedule: sentence,
         };
-        Self { tiling, schedule, options, fingerprint: None, explanation }
+        Self { tiling, schedule, options, fingerprint: None, explanation, slot_map: None }
     }
 
     /// The same plan with a schedule of the caller's: O(tasks).
@@ -80,6 +83,38 @@ impl Plan {
     #[must_use]
     pub fn fingerprint(&self) -> Option<&Fingerprint> {
         self.fingerprint.as_ref()
+    }
+
+    /// The map from CSR value slots to tile slots, if it was [asked
+    /// for](PlanOptions::keep_slot_map).
+    #[must_use]
+    pub fn slot_map(&self) -> Option<&SlotMap> {
+        self.slot_map.as_ref()
+    }
+
+    /// Puts new values on the old pattern: one parallel scatter, O(nnz). The plan is then the one
+    /// that planning the new matrix would give.
+    ///
+    /// `a` must have the pattern the plan was made from.
+    ///
+    /// # Errors
+    /// [`PlanError::NoSlotMap`] if the plan keeps none, [`PlanError::OtherMatrix`] if `a` has
+    /// another pattern or value type; the plan is then as it was.
+    pub fn refresh_values<T: Scalar>(&mut self, a: &Csr<T>) -> Result<(), PlanError> {
+        let Some(map) = &self.slot_map else { return Err(PlanError::NoSlotMap) };
+        let fingerprint = Fingerprint::of(a);
+        let same =
+            |f: &Fingerprint| f.dtype == fingerprint.dtype && f.pattern == fingerprint.pattern;
+        if !self.fingerprint.as_ref().is_some_and(same) || T::DTYPE != self.dtype() {
+            return Err(PlanError::OtherMatrix);
+        }
+        let values = a.values();
+        for_any_tiling!(&mut self.tiling, t => {
+            // The value types are the same one, which only the compiler does not know.
+            t.refresh_values(map, cast_slice(values))
+        })?;
+        self.fingerprint = Some(fingerprint);
+        Ok(())
     }
 
     /// The format with its sizes.
@@ -149,6 +184,20 @@ impl Plan {
     /// If the stream fails or does not hold a sound plan.
     pub fn read_from(reader: impl Read) -> Result<Self, PlanFileError> {
         LoadOptions::default().read_from(reader)
+    }
+}
+
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        fn arrays(plan: &Plan) -> Option<(&Buffer<u64>, &Buffer<u64>)> {
+            plan.slot_map.as_ref().map(|map| (map.row_ptr(), map.slots()))
+        }
+        self.tiling == other.tiling
+            && self.schedule == other.schedule
+            && self.options == other.options
+            && self.fingerprint == other.fingerprint
+            && self.explanation == other.explanation
+            && arrays(self) == arrays(other)
     }
 }
 

@@ -38,7 +38,8 @@ impl Planner {
     /// # Errors
     /// [`PlanError::Options`] if an option is out of range, [`PlanError::Refused`] if the fixed
     /// format breaks an option, [`PlanError::NothingFits`] if every candidate does, and
-    /// [`PlanError::Format`] if the fixed format cannot hold the matrix.
+    /// [`PlanError::Format`] if the fixed format cannot hold the matrix, or a slot map is asked for
+    /// and it is pattern-only.
     pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError>
     where
         AnyTiling: From<Tiling<T>>,
@@ -65,7 +66,10 @@ impl Planner {
         let layout = layout.with_window_rows(spec.window_rows())?;
         let (tiling, fingerprint) =
             rayon::join(|| Tiling::from_csr(a, spec, layout), || Fingerprint::of(a));
-        let tiling = AnyTiling::from(tiling?);
+        let tiling = tiling?;
+        let slot_map =
+            if self.options.keep_slot_map { Some(tiling.slot_map(a.pattern())?) } else { None };
+        let tiling = AnyTiling::from(tiling);
         let (schedule, sentence) = schedule(&tiling, self.options.n);
         Ok(Plan {
             tiling,
@@ -73,6 +77,7 @@ impl Planner {
             options: self.options.clone(),
             fingerprint: Some(fingerprint),
             explanation: Explanation { reason, candidates, schedule: sentence },
+            slot_map,
         })
     }
 }

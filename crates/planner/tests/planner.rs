@@ -236,3 +236,31 @@ fn sizes_that_cannot_be_are_refused() {
         assert!(plan(&scattered(), fixed(spec)).is_err(), "{spec}");
     }
 }
+
+#[test]
+fn refreshed_values_give_the_plan_of_the_new_matrix() {
+    let a = generate::two_four::<f32>(100, 60, 1).unwrap();
+    let values: Vec<f32> = a.values().iter().map(|v| 3.0 - v).collect();
+    let renewed = a.with_values::<f32>(values).unwrap();
+    for spec in SPECS.into_iter().filter(|&s| s != FormatSpec::BMat { pattern_only: true }) {
+        let options = PlanOptions { keep_slot_map: true, ..fixed(spec) };
+        let mut refreshed = plan(&a, options.clone()).unwrap();
+        // A plan that went through a file is as good.
+        let mut loaded = Plan::read_from(&file_of(&refreshed)[..]).unwrap();
+        assert_eq!(loaded, refreshed);
+        let anew = file_of(&plan(&renewed, options).unwrap());
+        for plan in [&mut refreshed, &mut loaded] {
+            plan.refresh_values(&renewed).unwrap();
+            assert!(file_of(plan) == anew, "{spec}");
+        }
+        let other = generate::two_four::<f32>(100, 60, 2).unwrap();
+        assert!(matches!(loaded.refresh_values(&other), Err(PlanError::OtherMatrix)));
+        assert!(matches!(loaded.refresh_values(&a.cast::<f64>()), Err(PlanError::OtherMatrix)));
+        assert!(file_of(&loaded) == anew, "{spec}");
+    }
+    let mut without = plan(&a, fixed(FormatSpec::Csr)).unwrap();
+    assert!(matches!(without.refresh_values(&a), Err(PlanError::NoSlotMap)));
+    let pattern = FormatSpec::BMat { pattern_only: true };
+    let options = PlanOptions { keep_slot_map: true, ..fixed(pattern) };
+    assert!(matches!(plan(&a, options), Err(PlanError::Format(FormatError::NoValues))));
+}

@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use bytemuck::{Pod, cast_slice};
+use girih_formats::convert::SlotMap;
 use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Buffer, Csr, DType, FormatSpec, MAX_DIM, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr,
@@ -191,6 +192,12 @@ where
         let (found, declared) = (tiling.nnz(), header.nnz);
         return Err(PlanFileError::header(format!("{declared} nonzeros declared, {found} found")));
     }
+    let slot_map = if header.options.keep_slot_map {
+        let row_ptr = arrays.u64s(SectionKind::SlotRowPtr)?;
+        Some(SlotMap::try_new(&tiling, row_ptr, arrays.u64s(SectionKind::Slots)?)?)
+    } else {
+        None
+    };
     let tiling = AnyTiling::from(tiling);
     let tasks: Buffer<Task> = arrays.get(SectionKind::Tasks, Element::Task)?;
     let plan = Plan {
@@ -199,6 +206,7 @@ where
         options: header.options.clone(),
         fingerprint: header.fingerprint,
         explanation: header.explanation.clone(),
+        slot_map,
     };
     // Whatever the plan would not write itself was neither hashed nor validated above.
     let own = super::section::sections(&plan);

@@ -28,7 +28,8 @@ pub(super) enum SectionKind {
     Metadata,
     Values,
     Tasks,
-    SlotMap,
+    SlotRowPtr,
+    Slots,
 }
 
 impl Display for SectionKind {
@@ -48,7 +49,8 @@ impl Display for SectionKind {
             Self::Metadata => "metadata",
             Self::Values => "values",
             Self::Tasks => "tasks",
-            Self::SlotMap => "slot_map",
+            Self::SlotRowPtr => "slot_row_ptr",
+            Self::Slots => "slots",
         })
     }
 }
@@ -138,12 +140,17 @@ pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
     }
     for_any_tiling!(&plan.tiling, t => tiling_sections(t, &mut list));
     list.push(Section::new(SectionKind::Tasks, Element::Task, plan.schedule.tasks().as_slice()));
+    if let Some(map) = &plan.slot_map {
+        list.push(Section::new(SectionKind::SlotRowPtr, Element::U64, map.row_ptr().as_slice()));
+        list.push(Section::new(SectionKind::Slots, Element::U64, map.slots().as_slice()));
+    }
     list
 }
 
 /// Bytes of the arrays that hold the matrix.
 pub(crate) fn tile_bytes(plan: &Plan) -> u64 {
-    let tiles = sections(plan).into_iter().filter(|s| s.kind != SectionKind::Tasks);
+    let others = [SectionKind::Tasks, SectionKind::SlotRowPtr, SectionKind::Slots];
+    let tiles = sections(plan).into_iter().filter(|s| !others.contains(&s.kind));
     tiles.map(|s| s.bytes.len() as u64).sum()
 }
 
@@ -217,7 +224,7 @@ pub(super) fn check_rows(
             Some(end) if end <= file_len => end,
             _ => return bad(format!("{} bytes at {} leave the file", row.bytes, row.offset)),
         };
-        if rows[..i.min(SectionKind::SlotMap as usize + 1)].iter().any(|r| r.kind == row.kind) {
+        if rows[..i].iter().any(|r| r.kind == row.kind) {
             return bad(format!("it stands twice in a {format} plan"));
         }
     }

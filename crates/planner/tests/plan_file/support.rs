@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
-    Scalar, Tiling, TwoFour, Wcsr,
+    Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
 };
-use girih_planner::Plan;
+use girih_planner::{Plan, PlanOptions, Planner};
 
 /// ```text
 /// 1 . . 2 . .
@@ -107,7 +107,13 @@ pub(crate) fn plans<T: Scalar>() -> Vec<Plan>
 where
     AnyTiling: From<Tiling<T>>,
 {
-    tilings::<T>().unwrap().into_iter().map(Plan::from_tiling).collect()
+    let mut plans: Vec<_> = tilings::<T>().unwrap().into_iter().map(Plan::from_tiling).collect();
+    // One with everything a plan can hold: a fingerprint, candidates, a slot map.
+    let csr = plans[0].tiling().clone();
+    let csr = for_any_tiling!(&csr, t => t.to_csr().cast::<T>());
+    let options = PlanOptions { n: 3, keep_slot_map: true, ..PlanOptions::default() };
+    plans.push(Planner::new(options).plan(&csr).unwrap());
+    plans
 }
 
 /// Plans of the matrix in every format and value type.
