@@ -36,6 +36,7 @@ pub mod generate;
 
 pub use buffer::Buffer;
 pub use csr::{Coo, Csr, Duplicates};
+pub use half::{bf16, f16};
 pub use error::FormatError;
 pub use layout::{PAD_ROW, RowLayout};
 pub use pattern::CsrPattern;
