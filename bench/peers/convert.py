@@ -5,7 +5,8 @@
 
 Both sides get the same generated matrices. Every result is checked against scipy's. The times are
 minima over repetitions that alternate between the programs, so that whatever else the machine does
-hits them alike; each includes freeing the result, as the peers' calls do. scipy and sprs have one
+hits them alike; each includes freeing the result, as the peers' calls do. The processor time, mean
+over all repetitions and summed over threads, is what a busy machine distorts least. scipy and sprs have one
 thread to offer; MKL is given the better of one and all. Needs numpy, scipy and mkl.
 """
 
@@ -100,15 +101,26 @@ def load(directory, shape, dtypes=(np.int64, np.int32, np.float32)):
     return [np.fromfile(os.path.join(directory, n), t) for n, t in zip(names, dtypes)], shape
 
 
-def interleave(runners, reps):
-    """Minimum and median seconds of each runner."""
+def processor_seconds(girih):
+    """Processor time that both sides have used so far."""
+    with open(f"/proc/{girih.process.pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    ticks = int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK") + time.process_time()
+
+
+def interleave(girih, runners, reps):
+    """Minimum and median seconds, and mean processor seconds, of each runner."""
     times = {name: [] for name in runners}
+    used = dict.fromkeys(runners, 0.0)
     for rep in range(reps + 1):
         for name, run in runners.items():
+            before = processor_seconds(girih)
             seconds = run()
             if rep > 0:
                 times[name].append(seconds)
-    return {name: (min(t), float(np.median(t))) for name, t in times.items()}
+                used[name] += processor_seconds(girih) - before
+    return {name: (min(t), float(np.median(t)), used[name] / reps) for name, t in times.items()}
 
 
 def check_bcsr(girih, directory, a, size):
@@ -140,24 +152,25 @@ def check_csc(girih, directory, a):
 
 def report(records, matrix, operation, times, ours, peers):
     print(f"\n{matrix}: {operation}")
-    for name, (best, median) in times.items():
+    for name, (best, median, used) in times.items():
         ratios = "" if name != ours else "   " + ", ".join(
             f"{times[peer][0] / best:.2f}x {peer}" for peer in peers
         )
-        print(f"  {name:16} {best * 1e3:8.2f} ms  (median {median * 1e3:8.2f}){ratios}")
+        print(f"  {name:16} {best * 1e3:8.2f} ms  (median {median * 1e3:8.2f}, processor {used * 1e3:8.2f}){ratios}")
         records.append(
-            dict(matrix=matrix, operation=operation, name=name, min_seconds=best, median_seconds=median)
+            dict(matrix=matrix, operation=operation, name=name, min_seconds=best, median_seconds=median, processor_seconds=used)
         )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--reps", type=int, default=15)
+    parser.add_argument("--only", choices=("peers", "rates"), help="half of the benchmark")
     parser.add_argument("--json", help="write the records to this file")
     options = parser.parse_args()
     girih, records = Girih(), []
     with tempfile.TemporaryDirectory() as directory:
-        for matrix in ("block-10", "fem-33"):
+        for matrix in ("block-10", "fem-33") if options.only != "rates" else ():
             shape = girih("matrix", matrix)
             girih("dump", directory)
             (ptr, idx, values), _ = load(directory, None)
@@ -176,7 +189,7 @@ def main():
                     "MKL": mkl.to_bsr(size, CPUS),
                     "scipy": timed(lambda size=size: a.tobsr((size, size))),
                 }
-                times = interleave(runners, options.reps)
+                times = interleave(girih, runners, options.reps)
                 report(
                     records, matrix, f"CSR -> BCSR {size}x{size}", times, "girih",
                     ("MKL, 1 thread", "MKL", "scipy"),
@@ -188,8 +201,16 @@ def main():
                 "scipy": timed(a.tocsc),
                 "sprs": girih.timer(1, "sprs-csc"),
             }
-            times = interleave(runners, options.reps)
+            times = interleave(girih, runners, options.reps)
             report(records, matrix, "CSR -> CSC", times, "girih", ("scipy", "sprs"))
+    if options.only != "peers":
+        rates(girih, records, options.reps)
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump(records, out, indent=1)
+
+
+def rates(girih, records, reps):
     print("\nConstruction rate, million entries per second (linear if the rate holds with size)")
     for matrix in ("fem-4", "fem-8", "fem-16", "fem-33", "uniform-65536", "uniform-262144", "rmat-16"):
         nnz = girih("matrix", matrix)["nnz"]
@@ -199,16 +220,13 @@ def main():
             "BMat": girih.timer(CPUS, "bmat"),
             "CSC": girih.timer(CPUS, "csc"),
         }
-        times = interleave(runners, max(3, options.reps // 3))
-        rates = "  ".join(f"{name} {nnz / best / 1e6:7.1f}" for name, (best, _) in times.items())
+        times = interleave(girih, runners, max(3, reps // 3))
+        rates = "  ".join(f"{name} {nnz / best / 1e6:7.1f}" for name, (best, _, _) in times.items())
         print(f"  {matrix:16} {nnz:9} entries  {rates}", flush=True)
-        for name, (best, median) in times.items():
+        for name, (best, median, used) in times.items():
             records.append(
-                dict(matrix=matrix, operation=name, name="girih", nnz=nnz, min_seconds=best, median_seconds=median)
+                dict(matrix=matrix, operation=name, name="girih", nnz=nnz, min_seconds=best, median_seconds=median, processor_seconds=used)
             )
-    if options.json:
-        with open(options.json, "w") as out:
-            json.dump(records, out, indent=1)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use bytemuck::Pod;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapMut};
 
 use crate::FormatError;
 
@@ -29,10 +29,51 @@ pub struct Buffer<T> {
 
 enum Repr<T> {
     Owned(Arc<Vec<T>>),
-    Mapped { file: Arc<Mmap>, offset: usize, bytes: usize },
+    /// Anonymous memory, which starts as zeros.
+    Pages {
+        pages: Arc<MmapMut>,
+        bytes: usize,
+    },
+    Mapped {
+        file: Arc<Mmap>,
+        offset: usize,
+        bytes: usize,
+    },
 }
 
+/// Bytes from which zeros come as pages of their own: where huge pages start to pay.
+const PAGES_FROM: usize = 4 << 20;
+
 impl<T: Pod> Buffer<T> {
+    /// `len` zeros, to be written through [`make_mut`](Self::make_mut).
+    ///
+    /// Nothing is touched before it is written, so large arrays are paged in by the threads that
+    /// fill them; in huge pages where the system has them, as paging in is most of the cost of
+    /// writing a fresh array once.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the system refuses.
+    pub fn zeroed(len: usize) -> Result<Self, FormatError> {
+        let bytes = len as u128 * size_of::<T>() as u128;
+        let refused = || FormatError::OutOfMemory { bytes };
+        if bytes < PAGES_FROM as u128 {
+            let zeros = bytemuck::allocation::try_zeroed_slice_box(len);
+            return zeros.map(|zeros| Vec::from(zeros).into()).map_err(|()| refused());
+        }
+        let bytes = usize::try_from(bytes).map_err(|_| refused())?;
+        let pages = MmapMut::map_anon(bytes).map_err(|_| refused())?;
+        // Advice that is refused costs speed, nothing else.
+        #[cfg(target_os = "linux")]
+        let _ = pages.advise(memmap2::Advice::HugePage);
+        Ok(Self { repr: Repr::Pages { pages: Arc::new(pages), bytes } })
+    }
+
+    /// As [`zeroed`](Self::zeroed), for results no larger than what they are made from: when memory
+    /// runs out the program ends, as it does for a vector.
+    pub(crate) fn zeroed_or_abort(len: usize) -> Self {
+        Self::zeroed(len).unwrap_or_else(|_| bytemuck::allocation::zeroed_vec(len).into())
+    }
+
     /// Borrows `len` elements at `offset` bytes of a mapped file.
     ///
     /// # Errors
@@ -53,6 +94,7 @@ impl<T: Pod> Buffer<T> {
     pub fn as_slice(&self) -> &[T] {
         match &self.repr {
             Repr::Owned(v) => v,
+            Repr::Pages { pages, bytes } => bytemuck::cast_slice(&pages[..*bytes]),
             Repr::Mapped { bytes: 0, .. } => &[],
             Repr::Mapped { file, offset, bytes } => {
                 bytemuck::cast_slice(&file[*offset..*offset + *bytes])
@@ -65,17 +107,26 @@ impl<T: Pod> Buffer<T> {
     pub fn into_vec(self) -> Vec<T> {
         match self.repr {
             Repr::Owned(v) => Arc::try_unwrap(v).unwrap_or_else(|shared| shared.to_vec()),
-            Repr::Mapped { .. } => self.as_slice().to_vec(),
+            Repr::Pages { .. } | Repr::Mapped { .. } => self.as_slice().to_vec(),
         }
     }
 
     /// The elements, mutable: copied first if they are shared or mapped.
     pub fn make_mut(&mut self) -> &mut [T] {
-        if let Repr::Mapped { .. } = self.repr {
+        let exclusive = match &mut self.repr {
+            Repr::Owned(_) => true,
+            Repr::Pages { pages, .. } => Arc::get_mut(pages).is_some(),
+            Repr::Mapped { .. } => false,
+        };
+        if !exclusive {
             self.repr = Repr::Owned(Arc::new(self.as_slice().to_vec()));
         }
         match &mut self.repr {
             Repr::Owned(v) => Arc::make_mut(v).as_mut_slice(),
+            Repr::Pages { pages, bytes } => match Arc::get_mut(pages) {
+                Some(pages) => bytemuck::cast_slice_mut(&mut pages[..*bytes]),
+                None => unreachable!("shared pages were just copied"),
+            },
             Repr::Mapped { .. } => unreachable!("a mapped buffer was just copied"),
         }
     }
@@ -91,6 +142,7 @@ impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
         let repr = match &self.repr {
             Repr::Owned(v) => Repr::Owned(Arc::clone(v)),
+            Repr::Pages { pages, bytes } => Repr::Pages { pages: Arc::clone(pages), bytes: *bytes },
             Repr::Mapped { file, offset, bytes } => {
                 Repr::Mapped { file: Arc::clone(file), offset: *offset, bytes: *bytes }
             }
@@ -148,6 +200,32 @@ mod tests {
         let mut b = a.clone();
         b.make_mut()[0] = 9;
         assert_eq!((&a[..], &b[..]), (&[1, 2][..], &[9, 2][..]));
+    }
+
+    #[test]
+    fn zeros_of_any_size_are_written_shared_and_copied_alike() {
+        for len in [0, 1, PAGES_FROM / 8, PAGES_FROM / 8 + 1] {
+            let mut a = Buffer::<u64>::zeroed(len).unwrap();
+            assert!(a.len() == len && a.iter().all(|&x| x == 0) && !a.is_mapped());
+            if let Some(last) = a.make_mut().last_mut() {
+                *last = 7;
+            }
+            let address = a.as_ptr();
+            let mut b = a.clone();
+            assert_eq!(b.as_ptr(), address);
+            b.make_mut().fill(9);
+            assert_eq!((a.as_ptr(), a.last().copied().unwrap_or(7)), (address, 7));
+            assert!(b.iter().all(|&x| x == 9) && b.into_vec().len() == len);
+        }
+        assert_eq!(Buffer::<()>::zeroed(3).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn more_zeros_than_an_address_space_are_an_error() {
+        for len in [1 << 59, usize::MAX] {
+            let bytes = 8 * len as u128;
+            assert_eq!(Buffer::<u64>::zeroed(len), Err(FormatError::OutOfMemory { bytes }));
+        }
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub enum FormatError {
     #[error("cannot allocate {bytes} bytes; choose smaller blocks or another format")]
     OutOfMemory {
         /// Its size.
-        bytes: u64,
+        bytes: u128,
     },
     /// A size parameter is out of its range.
     #[error("{what} is {found}; {expected}")]

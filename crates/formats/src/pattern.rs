@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::Buffer;
 use crate::csr::transpose;
 
 /// The pattern of a [`Csr`](crate::Csr), borrowed.
@@ -84,11 +85,11 @@ impl<'a> CsrPattern<'a> {
     /// ```
     /// let a = girih_formats::Csr::try_new(2, 2, vec![0, 1, 3], vec![1, 0, 1], vec![1.0f32; 3])?;
     /// let (col_ptr, row_idx) = a.pattern().transpose();
-    /// assert_eq!((col_ptr, row_idx), (vec![0, 1, 3], vec![1, 0, 1]));
+    /// assert_eq!((&col_ptr[..], &row_idx[..]), (&[0, 1, 3][..], &[1, 0, 1][..]));
     /// # Ok::<(), girih_formats::FormatError>(())
     /// ```
     #[must_use]
-    pub fn transpose(&self) -> (Vec<u64>, Vec<u32>) {
+    pub fn transpose(&self) -> (Buffer<u64>, Buffer<u32>) {
         let (row_ptr, col_idx, _) = transpose(*self, &vec![(); self.nnz()]);
         (row_ptr, col_idx)
     }

@@ -3,7 +3,7 @@
 use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
 use super::union::{ColumnSet, Unions, for_each_block};
-use super::windows::{check_layout, zeroed_values};
+use super::windows::{check_layout, zeroed};
 use crate::tilings::spec;
 use crate::{Bcsr, Csr, FormatError, RowLayout, Scalar};
 
@@ -104,7 +104,7 @@ impl<T: Scalar> Bcsr<T> {
         spec::check_size("block_cols", block_cols)?;
         let width = block_cols as u32;
         let index = Unions { pattern: csr.pattern(), layout: &layout, width }.index(1)?;
-        let mut values = zeroed_values(&[index.idx.len(), layout.window_rows(), block_cols])?;
+        let mut values = zeroed(&[index.idx.len(), layout.window_rows(), block_cols])?;
         let blocks = Blocks {
             layout: &layout,
             ncols: csr.ncols(),
@@ -112,9 +112,10 @@ impl<T: Scalar> Bcsr<T> {
             block_row_ptr: &index.ptr,
             block_col_idx: &index.idx,
         };
-        fill(&blocks, csr, &mut values);
+        fill(&blocks, csr, values.make_mut());
         let (nnz, ncols) = (csr.nnz(), csr.ncols());
-        Ok(Self::from_parts(layout, ncols, nnz, block_cols, index.ptr, index.idx, values))
+        let ptr = index.ptr.into();
+        Ok(Self::from_parts(layout, ncols, nnz, block_cols, ptr, index.idx, values))
     }
 
     /// The stored nonzeros as CSR, rows in their original order. A zero in a block, explicit in the

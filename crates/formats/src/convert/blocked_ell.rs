@@ -6,9 +6,9 @@ use super::bcsr::put_block_row;
 use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
 use super::union::{ColumnSet, Unions, WindowIndex, for_each_block};
-use super::windows::{check_layout, zeroed, zeroed_values};
+use super::windows::{check_layout, zeroed};
 use crate::tilings::spec;
-use crate::{BlockedEll, Csr, FormatError, PAD_COL, RowLayout, Scalar};
+use crate::{BlockedEll, Buffer, Csr, FormatError, PAD_COL, RowLayout, Scalar};
 
 /// The places of a Blocked-ELL's entries.
 pub(crate) struct EllBlocks<'a> {
@@ -88,10 +88,10 @@ impl<T: Scalar> BlockedEll<T> {
         spec::checked_elements(&elements)?;
         let ell_col_idx = padded(&index, layout.n_windows(), ell_width)?;
         drop(index);
-        let mut values = zeroed_values(&elements)?;
+        let mut values = zeroed(&elements)?;
         let (nnz, ncols) = (csr.nnz(), csr.ncols());
         let blocks = EllBlocks { layout: &layout, ncols, ell_width, ell_col_idx: &ell_col_idx };
-        fill(&blocks, csr, &mut values);
+        fill(&blocks, csr, values.make_mut());
         Ok(Self::from_parts(layout, ncols, nnz, ell_width, ell_col_idx, values))
     }
 
@@ -108,17 +108,20 @@ fn padded(
     index: &WindowIndex,
     n_windows: usize,
     ell_width: usize,
-) -> Result<Vec<u32>, FormatError> {
-    let mut ell_col_idx: Vec<u32> = zeroed(spec::checked_elements(&[n_windows, ell_width])?)?;
+) -> Result<Buffer<u32>, FormatError> {
+    let mut ell_col_idx = zeroed(&[n_windows, ell_width])?;
     if ell_width > 0 {
-        ell_col_idx.par_chunks_exact_mut(ell_width).with_min_len(64).enumerate().for_each(
-            |(w, list)| {
+        ell_col_idx
+            .make_mut()
+            .par_chunks_exact_mut(ell_width)
+            .with_min_len(64)
+            .enumerate()
+            .for_each(|(w, list)| {
                 let blocks = &index.idx[index.ptr[w] as usize..index.ptr[w + 1] as usize];
                 let (used, padding) = list.split_at_mut(blocks.len());
                 used.copy_from_slice(blocks);
                 padding.fill(PAD_COL);
-            },
-        );
+            });
     }
     Ok(ell_col_idx)
 }

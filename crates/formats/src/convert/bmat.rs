@@ -6,9 +6,9 @@ use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
 use super::union::{ColumnSet, Unions, WindowIndex};
 use super::windows::{
-    Pool, accumulate, check_layout, occupied, split_at_ends, window_chunks, zeroed, zeroed_values,
+    Pool, accumulate, check_layout, occupied, split_at_ends, window_chunks, zeroed,
 };
-use crate::{BMat, Csr, CsrPattern, FormatError, PAD_COL, RowLayout, Scalar};
+use crate::{BMat, Buffer, Csr, CsrPattern, FormatError, PAD_COL, RowLayout, Scalar};
 
 const TILE_COLS: usize = BMat::<f32>::TILE_COLS;
 const TILE_WORDS: usize = BMat::<f32>::TILE_WORDS;
@@ -34,21 +34,13 @@ impl<'a> Masks<'a> {
             tile_value_ptr: t.tile_value_ptr(),
         }
     }
-
-    /// The mask words of a tile of window `w`, and the word and bit of a column of row `r`.
-    #[inline(always)]
-    fn tile(&self, w: usize, rank: usize, r: usize) -> (usize, &[u32], usize, u32) {
-        let tile = self.window_ptr[w] as usize + rank / TILE_COLS;
-        let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
-        (tile, &self.tile_bits[tile * TILE_WORDS..][..TILE_WORDS], word, bit)
-    }
 }
 
 impl Locate for Masks<'_> {
-    type Scratch = ColumnSet;
+    type Scratch = Tiles;
 
-    fn scratch(&self) -> ColumnSet {
-        ColumnSet::new(self.ncols)
+    fn scratch(&self) -> Tiles {
+        Tiles { set: ColumnSet::new(self.ncols), word_ptr: Vec::new() }
     }
 
     fn layout(&self) -> &RowLayout {
@@ -59,30 +51,54 @@ impl Locate for Masks<'_> {
         self.tile_value_ptr[self.window_ptr[w] as usize] as usize
     }
 
-    fn load(&self, set: &mut ColumnSet, w: usize) {
+    fn load(&self, scratch: &mut Tiles, w: usize) {
         let tiles = self.window_ptr[w] as usize..self.window_ptr[w + 1] as usize;
-        set.clear();
-        set.load(&self.tile_col_idx[tiles.start * TILE_COLS..tiles.end * TILE_COLS]);
+        scratch.set.clear();
+        scratch.set.load(&self.tile_col_idx[tiles.start * TILE_COLS..tiles.end * TILE_COLS]);
+        let mut end = self.tile_value_ptr[tiles.start];
+        scratch.word_ptr.clear();
+        let words = &self.tile_bits[tiles.start * TILE_WORDS..tiles.end * TILE_WORDS];
+        scratch.word_ptr.extend(words.iter().map(|bits| {
+            let start = end;
+            end += u64::from(bits.count_ones());
+            start
+        }));
     }
 
-    fn holds(&self, set: &ColumnSet, w: usize, r: usize, cols: &[u32]) -> bool {
+    fn holds(&self, scratch: &Tiles, w: usize, r: usize, cols: &[u32]) -> bool {
+        let bits = &self.tile_bits[self.window_ptr[w] as usize * TILE_WORDS..];
         cols.iter().all(|&col| {
-            set.contains(col) && {
-                let (_, bits, word, bit) = self.tile(w, set.rank(col), r);
+            scratch.set.contains(col) && {
+                let (word, bit) = word_and_bit(scratch.set.rank(col), r);
                 bits[word] >> bit & 1 == 1
             }
         })
     }
 
     #[inline(always)]
-    fn locate<S: Sink>(&self, set: &ColumnSet, w: usize, r: usize, cols: &[u32], sink: &mut S) {
+    fn locate<S: Sink>(&self, scratch: &Tiles, w: usize, r: usize, cols: &[u32], sink: &mut S) {
+        let tiles = self.window_ptr[w] as usize..self.window_ptr[w + 1] as usize;
+        let bits = &self.tile_bits[tiles.start * TILE_WORDS..tiles.end * TILE_WORDS];
         for (i, &col) in cols.iter().enumerate() {
-            let (tile, bits, word, bit) = self.tile(w, set.rank(col), r);
-            let before: u32 = bits[..word].iter().map(|b| b.count_ones()).sum();
+            let (word, bit) = word_and_bit(scratch.set.rank(col), r);
             let below = (bits[word] & ((1 << bit) - 1)).count_ones();
-            sink.put(i, self.tile_value_ptr[tile] as usize + (before + below) as usize);
+            sink.put(i, scratch.word_ptr[word] as usize + below as usize);
         }
     }
+}
+
+/// What it takes to find an entry's value in one window.
+pub(crate) struct Tiles {
+    set: ColumnSet,
+    /// Where the values of each mask word begin.
+    word_ptr: Vec<u64>,
+}
+
+/// The mask word, counted from the window's first, and the bit of row `r` and packed column `rank`.
+#[inline(always)]
+fn word_and_bit(rank: usize, r: usize) -> (usize, u32) {
+    let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
+    (rank / TILE_COLS * TILE_WORDS + word, bit)
 }
 
 impl<T: Scalar> BMat<T> {
@@ -119,7 +135,7 @@ impl<T: Scalar> BMat<T> {
         accumulate(&mut tile_value_ptr);
         let mut values = None;
         if !pattern_only {
-            let values = values.insert(zeroed_values(&[csr.nnz()])?);
+            let values = values.insert(zeroed(&[csr.nnz()])?);
             let masks = Masks {
                 layout: &layout,
                 ncols,
@@ -128,15 +144,15 @@ impl<T: Scalar> BMat<T> {
                 tile_bits: &tile_bits,
                 tile_value_ptr: &tile_value_ptr,
             };
-            fill(&masks, csr, values);
+            fill(&masks, csr, values.make_mut());
         }
         Ok(Self::from_parts(
             layout,
             ncols,
-            window_ptr,
+            window_ptr.into(),
             tile_col_idx,
             tile_bits,
-            tile_value_ptr,
+            tile_value_ptr.into(),
             values,
         ))
     }
@@ -154,11 +170,11 @@ fn tile_bits(
     layout: &RowLayout,
     window_ptr: &[u64],
     tile_col_idx: &[u32],
-) -> Result<Vec<u32>, FormatError> {
-    let mut tile_bits = zeroed(tile_col_idx.len() / TILE_COLS * TILE_WORDS)?;
+) -> Result<Buffer<u32>, FormatError> {
+    let mut tile_bits = zeroed(&[tile_col_idx.len() / TILE_COLS, TILE_WORDS])?;
     let chunks = window_chunks(layout, pattern.row_ptr(), usize::MAX);
     let ends = chunks.iter().map(|c| window_ptr[c.end] as usize * TILE_WORDS);
-    let pieces = split_at_ends(&mut tile_bits, ends);
+    let pieces = split_at_ends(tile_bits.make_mut(), ends);
     let pool = Pool::new();
     chunks.par_iter().with_max_len(1).zip(pieces).for_each(|(windows, bits)| {
         let chunk_start = window_ptr[windows.start] as usize;
@@ -172,9 +188,8 @@ fn tile_bits(
                     let bits = &mut bits[(tiles.start - chunk_start) * TILE_WORDS..];
                     for (r, row) in occupied(layout, w) {
                         for &col in pattern.row(row) {
-                            let rank = set.rank(col);
-                            let (word, bit) = BMat::<f32>::bit(r, rank % TILE_COLS);
-                            bits[rank / TILE_COLS * TILE_WORDS + word] |= 1 << bit;
+                            let (word, bit) = word_and_bit(set.rank(col), r);
+                            bits[word] |= 1 << bit;
                         }
                     }
                 }

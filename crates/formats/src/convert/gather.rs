@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::windows::{accumulate, row_chunks, slot_of_row, split_at_ends};
+use super::windows::{accumulate, slot_of_row};
+use crate::csr::fill_rows;
 use crate::{Csr, RowLayout, Scalar};
 
 /// A tiling read row by row.
@@ -41,22 +42,13 @@ pub(crate) fn to_csr<T: Scalar, R: Rows<T>>(tiles: &R) -> Csr<T> {
         *count = tiles.count(slot(row)) as u64;
     });
     accumulate(&mut row_ptr);
-    let nnz = row_ptr[nrows] as usize;
-    let mut col_idx = bytemuck::allocation::zeroed_vec(nnz);
-    let mut values = bytemuck::allocation::zeroed_vec(nnz);
-    let chunks = row_chunks(&row_ptr);
-    let ends = || chunks.iter().map(|c| row_ptr[c.end] as usize);
-    let col_pieces = split_at_ends(&mut col_idx, ends());
-    let value_pieces = split_at_ends(&mut values, ends());
-    chunks.par_iter().zip(col_pieces).zip(value_pieces).for_each(|((rows, cols), values)| {
-        let mut at = 0;
-        for row in rows.clone() {
-            tiles.for_each(slot(row), |col, value| {
-                cols[at] = col;
-                values[at] = value;
-                at += 1;
-            });
-        }
+    let (col_idx, values) = fill_rows(&row_ptr, |row, cols, values| {
+        let mut places = cols.iter_mut().zip(values);
+        tiles.for_each(slot(row), |col, value| {
+            if let Some((to_col, to_value)) = places.next() {
+                (*to_col, *to_value) = (col, value);
+            }
+        });
     });
     Csr::from_parts(nrows, tiles.ncols(), row_ptr, col_idx, values)
 }

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::windows::zeroed;
-use crate::tilings::spec;
 use crate::{Buffer, DType, FormatError, Scalar, TwoFour};
 
 /// Rows of the instruction's tile that one warp holds.
@@ -44,16 +43,17 @@ impl<T: Scalar> TwoFour<T> {
         let n_slots = self.layout().n_slots();
         let (tile_rows, tile_cols) =
             (n_slots.div_ceil(TILE_ROWS), self.ncols().div_ceil(TILE_COLS));
-        let mut packed = zeroed(spec::checked_elements(&[tile_rows, tile_cols, TILE_WORDS])?)?;
+        let mut packed = zeroed(&[tile_rows, tile_cols, TILE_WORDS])?;
         if tile_cols == 0 {
-            return Ok(packed.into());
+            return Ok(packed);
         }
         let empty = Self::EMPTY_GROUP * 0x1111;
         let word = |slot: usize, word: usize| {
             let inside = slot < n_slots && word < words;
             if inside { self.metadata()[slot * words + word] } else { empty }
         };
-        packed.par_chunks_exact_mut(tile_cols * TILE_WORDS).enumerate().for_each(|(i, tiles)| {
+        let rows = packed.make_mut().par_chunks_exact_mut(tile_cols * TILE_WORDS).enumerate();
+        rows.for_each(|(i, tiles)| {
             for (j, tile) in tiles.chunks_exact_mut(TILE_WORDS).enumerate() {
                 for (k, packed) in tile.iter_mut().enumerate() {
                     let (slot, column) = (i * TILE_ROWS + k / 2, 2 * j + k % 2);
@@ -62,7 +62,7 @@ impl<T: Scalar> TwoFour<T> {
                 }
             }
         });
-        Ok(packed.into())
+        Ok(packed)
     }
 }
 

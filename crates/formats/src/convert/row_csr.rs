@@ -1,10 +1,11 @@
 //! CSR ↔ CSR in a row order.
 
+use rayon::prelude::*;
+
 use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
-use super::windows::{accumulate, check_layout, split_at_ends, window_chunks, zeroed_values};
-use crate::{Csr, FormatError, RowCsr, RowLayout, Scalar};
-use rayon::prelude::*;
+use super::windows::{accumulate, check_layout, split_at_ends, window_chunks, zeroed};
+use crate::{Buffer, Csr, FormatError, RowCsr, RowLayout, Scalar};
 
 /// The places of a row-ordered CSR's entries.
 pub(crate) struct SlotRows<'a> {
@@ -70,11 +71,11 @@ impl<T: Scalar> RowCsr<T> {
             let csr = Csr::from_parts(n_slots, ncols, row_ptr, col_idx, values);
             return Ok(Self::from_parts(layout, csr));
         }
-        let mut col_idx: Vec<u32> = super::windows::zeroed(csr.nnz())?;
+        let mut col_idx: Buffer<u32> = zeroed(&[csr.nnz()])?;
         let chunks = window_chunks(&layout, csr.row_ptr(), usize::MAX);
         let slots = |w: usize| w * layout.window_rows();
         let ends = chunks.iter().map(|c| row_ptr[slots(c.end)] as usize);
-        let pieces = split_at_ends(&mut col_idx, ends);
+        let pieces = split_at_ends(col_idx.make_mut(), ends);
         chunks.par_iter().zip(pieces).for_each(|(windows, mut rest)| {
             for row in (slots(windows.start)..slots(windows.end)).filter_map(|s| layout.row(s)) {
                 let cols = csr.row(row).0;
@@ -83,8 +84,12 @@ impl<T: Scalar> RowCsr<T> {
                 rest = tail;
             }
         });
-        let mut values = zeroed_values(&[csr.nnz()])?;
-        fill(&SlotRows { layout: &layout, row_ptr: &row_ptr, col_idx: &col_idx }, csr, &mut values);
+        let mut values = zeroed(&[csr.nnz()])?;
+        fill(
+            &SlotRows { layout: &layout, row_ptr: &row_ptr, col_idx: &col_idx },
+            csr,
+            values.make_mut(),
+        );
         let csr = Csr::from_parts(n_slots, ncols, row_ptr, col_idx, values);
         Ok(Self::from_parts(layout, csr))
     }

@@ -167,7 +167,7 @@ impl<T: Scalar> Tiling<T> {
         }
         let slots = with_locator!(self, (locator, t) => map_slots(&locator, pattern, values, t))?;
         let row_ptr = pattern.row_ptr().to_vec().into();
-        Ok(SlotMap { index: Index::of(self), row_ptr, slots: slots.into() })
+        Ok(SlotMap { index: Index::of(self), row_ptr, slots })
     }
 
     /// Replaces the values, given in the order of the CSR matrix that `map` was made for.
@@ -244,11 +244,12 @@ fn map_slots<T: Scalar, L: Locate>(
     pattern: CsrPattern<'_>,
     values: &[T],
     tiles: &impl Rows<T>,
-) -> Result<Vec<u64>, FormatError> {
+) -> Result<Buffer<u64>, FormatError> {
     let layout = locator.layout();
     let strip_len = values.len() / locator.n_strips();
-    let mut slots = zeroed(pattern.nnz())?;
-    let mut rows = split_at_ends(&mut slots, pattern.row_ptr()[1..].iter().map(|&p| p as usize));
+    let mut slots: Buffer<u64> = zeroed(&[pattern.nnz()])?;
+    let mut rows =
+        split_at_ends(slots.make_mut(), pattern.row_ptr()[1..].iter().map(|&p| p as usize));
     let chunks = window_chunks(layout, pattern.row_ptr(), usize::MAX);
     // Rows as the windows hold them: each chunk takes the slices it will write.
     let parts: Vec<Vec<&mut [u64]>> = chunks

@@ -4,10 +4,9 @@ use rayon::prelude::*;
 
 use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
-use super::windows::{check_layout, zeroed, zeroed_values};
+use super::windows::{check_layout, zeroed};
 use crate::csr::first_error;
-use crate::tilings::spec;
-use crate::{Csr, CsrPattern, FormatError, RowLayout, Scalar, TwoFour};
+use crate::{Buffer, Csr, CsrPattern, FormatError, RowLayout, Scalar, TwoFour};
 
 /// The places of a 2:4 matrix's entries.
 pub(crate) struct Pairs<'a> {
@@ -99,8 +98,8 @@ impl<T: Scalar> TwoFour<T> {
         check_two_four(csr.pattern())?;
         let (nnz, ncols) = (csr.nnz(), csr.ncols());
         let metadata = metadata(csr.pattern(), &layout)?;
-        let mut values = zeroed_values(&[layout.n_slots(), Self::groups_of(ncols), 2])?;
-        fill(&Pairs { layout: &layout, ncols, metadata: &metadata }, csr, &mut values);
+        let mut values = zeroed(&[layout.n_slots(), Self::groups_of(ncols), 2])?;
+        fill(&Pairs { layout: &layout, ncols, metadata: &metadata }, csr, values.make_mut());
         Ok(Self::from_parts(layout, ncols, nnz, values, metadata))
     }
 
@@ -112,11 +111,11 @@ impl<T: Scalar> TwoFour<T> {
     }
 }
 
-fn metadata(pattern: CsrPattern<'_>, layout: &RowLayout) -> Result<Vec<u16>, FormatError> {
+fn metadata(pattern: CsrPattern<'_>, layout: &RowLayout) -> Result<Buffer<u16>, FormatError> {
     let words = TwoFour::<f32>::words_of(pattern.ncols());
-    let mut metadata = zeroed(spec::checked_elements(&[layout.n_slots(), words])?)?;
+    let mut metadata = zeroed(&[layout.n_slots(), words])?;
     if words > 0 {
-        let rows = metadata.par_chunks_exact_mut(words).with_min_len(8).enumerate();
+        let rows = metadata.make_mut().par_chunks_exact_mut(words).with_min_len(8).enumerate();
         rows.for_each(|(slot, row_metadata)| {
             row_metadata.fill(TwoFour::<f32>::EMPTY_GROUP * 0x1111);
             let cols = layout.row(slot).map_or(&[][..], |row| pattern.row(row));

@@ -6,7 +6,7 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::windows::{Pool, accumulate, occupied, split_at_ends, window_chunks, zeroed};
-use crate::{CsrPattern, FormatError, PAD_COL, RowLayout};
+use crate::{Buffer, CsrPattern, FormatError, PAD_COL, RowLayout};
 
 /// A set of columns, or of blocks of columns, and the rank of each in it.
 ///
@@ -128,7 +128,7 @@ pub(crate) struct WindowIndex {
     /// Offsets of the windows in `idx`.
     pub(crate) ptr: Vec<u64>,
     /// Sorted columns (or block columns), each window padded with [`PAD_COL`].
-    pub(crate) idx: Vec<u32>,
+    pub(crate) idx: Buffer<u32>,
 }
 
 /// Columns of a window's rows, as a set: what all formats with windows start from.
@@ -217,8 +217,8 @@ impl Unions<'_> {
             })
             .collect();
         accumulate(&mut ptr);
-        let mut idx = zeroed(lists.iter().map(Vec::len).sum())?;
-        let pieces = split_at_ends(&mut idx, chunks.iter().map(|c| ptr[c.end] as usize));
+        let mut idx = zeroed(&[lists.iter().map(Vec::len).sum()])?;
+        let pieces = split_at_ends(idx.make_mut(), chunks.iter().map(|c| ptr[c.end] as usize));
         lists.into_par_iter().zip(pieces).for_each(|(list, piece)| piece.copy_from_slice(&list));
         Ok(WindowIndex { ptr, idx })
     }

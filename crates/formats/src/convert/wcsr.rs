@@ -3,7 +3,7 @@
 use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
 use super::union::{ColumnSet, Unions};
-use super::windows::{check_layout, zeroed_values};
+use super::windows::{check_layout, zeroed};
 use crate::tilings::spec;
 use crate::{Csr, FormatError, PAD_COL, RowLayout, Scalar, Wcsr};
 
@@ -79,11 +79,16 @@ impl<T: Scalar> Wcsr<T> {
         spec::check_size("pad_cols", pad_cols)?;
         let unions = Unions { pattern: csr.pattern(), layout: &layout, width: 1 };
         let index = unions.index(pad_cols)?;
-        let mut values = zeroed_values(&[index.idx.len(), layout.window_rows()])?;
+        let mut values = zeroed(&[index.idx.len(), layout.window_rows()])?;
         let (nnz, ncols) = (csr.nnz(), csr.ncols());
         let (window_ptr, window_col_idx) = (&index.ptr[..], &index.idx[..]);
-        fill(&Packed { layout: &layout, ncols, window_ptr, window_col_idx }, csr, &mut values);
-        Ok(Self::from_parts(layout, ncols, nnz, pad_cols, index.ptr, index.idx, values))
+        fill(
+            &Packed { layout: &layout, ncols, window_ptr, window_col_idx },
+            csr,
+            values.make_mut(),
+        );
+        let ptr = index.ptr.into();
+        Ok(Self::from_parts(layout, ncols, nnz, pad_cols, ptr, index.idx, values))
     }
 
     /// The stored nonzeros as CSR, rows in their original order. A zero in a strip, explicit in the

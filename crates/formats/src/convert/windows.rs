@@ -3,9 +3,10 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
-use crate::{FormatError, RowLayout, Scalar};
+use crate::{Buffer, FormatError, RowLayout};
 
 /// Rows plus entries below which a piece of work is not worth handing to another thread.
 const MIN_CHUNK_WORK: u64 = 1 << 13;
@@ -139,19 +140,12 @@ pub(crate) fn split_at_ends<T>(
     pieces
 }
 
-/// Zeros, of which no page is touched before a thread writes to it.
+/// Zeros for a value array of `factors` multiplied.
 ///
 /// # Errors
-/// [`FormatError::OutOfMemory`] if the allocator refuses.
-pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, FormatError> {
-    bytemuck::allocation::try_zeroed_slice_box(len)
-        .map(Vec::from)
-        .map_err(|()| FormatError::OutOfMemory { bytes: len as u64 * size_of::<T>() as u64 })
-}
-
-/// Zeros of a stored value, as [`zeroed`].
-pub(crate) fn zeroed_values<T: Scalar>(factors: &[usize]) -> Result<Vec<T>, FormatError> {
-    zeroed(crate::tilings::spec::checked_elements(factors)?)
+/// If they are more than memory can address, or holds.
+pub(crate) fn zeroed<T: Pod>(factors: &[usize]) -> Result<Buffer<T>, FormatError> {
+    Buffer::zeroed(crate::tilings::spec::checked_elements(factors)?)
 }
 
 /// Scratch that threads hand to one another: at most as many as there are threads at work.
@@ -201,12 +195,9 @@ mod tests {
 
     #[test]
     fn an_allocation_that_cannot_be_is_an_error() {
+        assert!(matches!(zeroed::<f64>(&[1 << 28, 1 << 31]), Err(FormatError::OutOfMemory { .. })));
         assert!(matches!(
-            zeroed_values::<f64>(&[1 << 28, 1 << 31]),
-            Err(FormatError::OutOfMemory { .. })
-        ));
-        assert!(matches!(
-            zeroed_values::<f64>(&[1 << 32, 1 << 32]),
+            zeroed::<f64>(&[1 << 32, 1 << 32]),
             Err(FormatError::TooManyElements { .. })
         ));
     }

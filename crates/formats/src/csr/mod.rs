@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use crate::{Buffer, CsrPattern, FormatError, MAX_DIM, Scalar};
 
 pub use coo::{Coo, Duplicates};
+pub(crate) use rows::fill_rows;
 pub(crate) use transpose::transpose;
 
 /// A sparse matrix in compressed sparse rows.

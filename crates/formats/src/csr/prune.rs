@@ -5,8 +5,9 @@ use std::cmp::Ordering;
 use rayon::prelude::*;
 
 use super::Csr;
+use super::rows::fill_rows;
 use crate::Scalar;
-use crate::convert::windows::{accumulate, row_chunks, split_at_ends};
+use crate::convert::windows::accumulate;
 
 impl<T: Scalar> Csr<T> {
     /// The matrix without its explicit zeros, of either sign. NaN stays.
@@ -57,25 +58,13 @@ impl<T: Scalar> Csr<T> {
             *count = (0..cols.len()).filter(|&i| keep(cols, values, i)).count() as u64;
         });
         accumulate(&mut row_ptr);
-        let nnz = row_ptr[self.nrows] as usize;
-        let mut col_idx = bytemuck::allocation::zeroed_vec(nnz);
-        let mut values = bytemuck::allocation::zeroed_vec(nnz);
-        let chunks = row_chunks(&self.row_ptr);
-        let ends = || chunks.iter().map(|c| row_ptr[c.end] as usize);
-        let col_pieces = split_at_ends(&mut col_idx, ends());
-        let value_pieces = split_at_ends(&mut values, ends());
-        chunks.par_iter().zip(col_pieces).zip(value_pieces).for_each(
-            |((rows, to_cols), to_values)| {
-                let mut at = 0;
-                for (cols, values) in rows.clone().map(|i| self.row(i)) {
-                    for i in (0..cols.len()).filter(|&i| keep(cols, values, i)) {
-                        to_cols[at] = cols[i];
-                        to_values[at] = values[i];
-                        at += 1;
-                    }
-                }
-            },
-        );
+        let (col_idx, values) = fill_rows(&row_ptr, |i, to_cols, to_values| {
+            let (cols, values) = self.row(i);
+            let kept = (0..cols.len()).filter(|&i| keep(cols, values, i));
+            for ((i, col), value) in kept.zip(to_cols).zip(to_values) {
+                (*col, *value) = (cols[i], values[i]);
+            }
+        });
         Self::from_parts(self.nrows, self.ncols, row_ptr, col_idx, values)
     }
 }

@@ -3,9 +3,10 @@
 use rayon::prelude::*;
 
 use super::{Csr, check_dims};
-use crate::{FormatError, Scalar};
+use crate::convert::windows::{accumulate, row_chunks, split_at_ends};
+use crate::{Buffer, FormatError, Scalar};
 
-/// Rows that one task writes: enough to amortize the task, few enough to balance skewed rows.
+/// Rows that one task counts: enough to amortize the task.
 const CHUNK_ROWS: usize = 256;
 
 impl<T: Scalar> Csr<T> {
@@ -48,35 +49,36 @@ impl<T: Scalar> Csr<T> {
         if nnz > isize::MAX as usize / size_of::<u64>() {
             return Err(too_many);
         }
-        let mut end = 0;
-        for slot in &mut row_ptr {
-            end += *slot;
-            *slot = end;
-        }
+        accumulate(&mut row_ptr);
+        let (col_idx, values) = fill_rows(&row_ptr, fill);
+        Self::try_new(nrows, ncols, row_ptr, col_idx, values)
+    }
+}
 
-        let mut col_idx = vec![0u32; nnz];
-        let mut values = vec![T::ZERO; nnz];
-        let mut chunks = Vec::with_capacity(nrows.div_ceil(CHUNK_ROWS));
-        let (mut cols_left, mut values_left) = (&mut col_idx[..], &mut values[..]);
-        for first in (0..nrows).step_by(CHUNK_ROWS) {
-            let end = (first + CHUNK_ROWS).min(nrows);
-            let n = (row_ptr[end] - row_ptr[first]) as usize;
-            let (cols, vals);
-            (cols, cols_left) = cols_left.split_at_mut(n);
-            (vals, values_left) = values_left.split_at_mut(n);
-            chunks.push((first..end, cols, vals));
-        }
-        chunks.into_par_iter().for_each(|(rows, mut cols, mut vals)| {
-            for i in rows {
+/// Columns and values of rows whose offsets are known; `fill(i, columns, values)` writes row `i`.
+/// In parallel over runs of rows that hold about as many entries each.
+pub(crate) fn fill_rows<T: Scalar>(
+    row_ptr: &[u64],
+    fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
+) -> (Buffer<u32>, Buffer<T>) {
+    let nnz = row_ptr.last().map_or(0, |&end| end as usize);
+    let (mut col_idx, mut values) = (Buffer::zeroed_or_abort(nnz), Buffer::zeroed_or_abort(nnz));
+    let chunks = row_chunks(row_ptr);
+    let ends = || chunks.iter().map(|rows| row_ptr[rows.end] as usize);
+    let cols = split_at_ends(col_idx.make_mut(), ends());
+    let vals = split_at_ends(values.make_mut(), ends());
+    chunks.par_iter().with_max_len(1).zip(cols).zip(vals).for_each(
+        |((rows, mut cols), mut vals)| {
+            for i in rows.clone() {
                 let n = (row_ptr[i + 1] - row_ptr[i]) as usize;
                 let (row_cols, row_vals);
                 (row_cols, cols) = cols.split_at_mut(n);
                 (row_vals, vals) = vals.split_at_mut(n);
                 fill(i, row_cols, row_vals);
             }
-        });
-        Self::try_new(nrows, ncols, row_ptr, col_idx, values)
-    }
+        },
+    );
+    (col_idx, values)
 }
 
 #[cfg(test)]

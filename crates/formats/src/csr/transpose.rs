@@ -2,21 +2,30 @@
 
 use std::ops::Range;
 
-use bytemuck::Zeroable;
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::Csr;
 use crate::convert::windows::{accumulate, row_chunks, split_at_ends};
-use crate::{CsrPattern, Scalar};
+use crate::{Buffer, CsrPattern, Scalar};
 
 /// Blocks of columns per thread: enough to even out what the sample misjudges.
-const BLOCKS_PER_THREAD: usize = 4;
+const BLOCKS_PER_THREAD: usize = 2;
 
 /// Entries looked at to find columns that split the entries evenly.
-const SAMPLE: usize = 1 << 12;
+const SAMPLE: usize = 1 << 13;
 
 /// Entries below which a block of columns of its own does not pay.
 const MIN_BLOCK_ENTRIES: usize = 1 << 13;
+
+/// Columns that can be written to side by side from the first-level cache: two lines each.
+const CACHED_COLS: usize = 256;
+
+/// Rows whose entries are visited strip by strip, so that a strip's lines fill up while cached.
+const PANEL_ROWS: usize = 32;
+
+/// Entries of a row in a strip that make the visit worth it.
+const STRIP_ENTRIES: usize = 8;
 
 impl<T: Scalar> Csr<T> {
     /// The transpose; its arrays are the CSC of this matrix.
@@ -42,10 +51,10 @@ impl<T: Scalar> Csr<T> {
 }
 
 /// Transposes a pattern with something at each entry: offsets, indices and what was carried along.
-pub(crate) fn transpose<V: Zeroable + Copy + Send + Sync>(
+pub(crate) fn transpose<V: Pod + Send + Sync>(
     pattern: CsrPattern<'_>,
     values: &[V],
-) -> (Vec<u64>, Vec<u32>, Vec<V>) {
+) -> (Buffer<u64>, Buffer<u32>, Buffer<V>) {
     let bounds = column_bounds(pattern);
     let runs = runs_by_block(pattern, &bounds);
     // Each block of columns owns one contiguous range of every output array.
@@ -55,49 +64,97 @@ pub(crate) fn transpose<V: Zeroable + Copy + Send + Sync>(
         .collect();
     accumulate(&mut ends);
     let nnz = pattern.nnz();
-    let mut row_ptr = bytemuck::allocation::zeroed_vec(pattern.ncols() + 1);
-    let mut row_idx = bytemuck::allocation::zeroed_vec(nnz);
-    let mut carried = bytemuck::allocation::zeroed_vec(nnz);
-    let offsets = split_at_ends(&mut row_ptr[1..], bounds[1..].iter().map(|&col| col as usize));
-    let idx_pieces = split_at_ends(&mut row_idx, ends.iter().map(|&end| end as usize));
-    let carried_pieces = split_at_ends(&mut carried, ends.iter().map(|&end| end as usize));
+    let mut row_ptr = Buffer::<u64>::zeroed_or_abort(pattern.ncols() + 1);
+    let mut row_idx = Buffer::<u32>::zeroed_or_abort(nnz);
+    let mut carried = Buffer::<V>::zeroed_or_abort(nnz);
+    let offsets =
+        split_at_ends(&mut row_ptr.make_mut()[1..], bounds[1..].iter().map(|&col| col as usize));
+    let idx_pieces = split_at_ends(row_idx.make_mut(), ends.iter().map(|&end| end as usize));
+    let carried_pieces = split_at_ends(carried.make_mut(), ends.iter().map(|&end| end as usize));
     (0..bounds.len() - 1)
         .into_par_iter()
         .with_max_len(1)
         .zip(offsets)
         .zip(idx_pieces.into_par_iter().zip(carried_pieces))
         .for_each(|((b, offsets), (row_idx, carried))| {
-            let runs = || runs.iter().flat_map(|chunk| &chunk[b]);
+            let runs: Vec<&[Run]> = runs.iter().map(|chunk| &chunk[b][..]).collect();
+            let block_start = if b == 0 { 0 } else { ends[b - 1] };
             let first_col = bounds[b];
-            for run in runs() {
-                for &col in &pattern.col_idx()[run.entries()] {
-                    offsets[(col - first_col) as usize] += 1;
-                }
-            }
-            let mut start = 0;
-            for offset in offsets.iter_mut() {
-                start += std::mem::replace(offset, start);
-            }
-            for run in runs() {
-                let entries = run.entries();
-                for (&col, &value) in
-                    pattern.col_idx()[entries.clone()].iter().zip(&values[entries])
-                {
-                    let offset = &mut offsets[(col - first_col) as usize];
-                    let at = *offset as usize;
-                    *offset += 1;
-                    row_idx[at] = run.row;
-                    carried[at] = value;
-                }
-            }
+            count_columns(pattern, &runs, first_col, offsets);
+            let mut columns = Columns { first_col, offsets, row_idx, carried };
+            columns.scatter(pattern, values, &runs);
             // Every offset has moved from the start of its column to its end, where the next
             // column starts: what CSR keeps one place to the right.
-            let block_start = if b == 0 { 0 } else { ends[b - 1] };
-            for offset in offsets {
+            for offset in columns.offsets {
                 *offset += block_start;
             }
         });
     (row_ptr, row_idx, carried)
+}
+
+/// Turns zeros into the offset of each column, counted from the first of the block.
+fn count_columns(pattern: CsrPattern<'_>, runs: &[&[Run]], first_col: u32, offsets: &mut [u64]) {
+    for run in runs.iter().copied().flatten() {
+        for &col in &pattern.col_idx()[run.entries()] {
+            offsets[(col - first_col) as usize] += 1;
+        }
+    }
+    let mut start = 0;
+    for offset in offsets {
+        start += std::mem::replace(offset, start);
+    }
+}
+
+/// A block of columns being written.
+struct Columns<'a, V> {
+    first_col: u32,
+    /// Where the next entry of each column goes.
+    offsets: &'a mut [u64],
+    row_idx: &'a mut [u32],
+    carried: &'a mut [V],
+}
+
+impl<V: Copy> Columns<'_, V> {
+    fn scatter(&mut self, pattern: CsrPattern<'_>, values: &[V], runs: &[&[Run]]) {
+        let n_cols = self.offsets.len();
+        let n_runs: usize = runs.iter().map(|chunk| chunk.len()).sum();
+        let mean_run = self.carried.len() / n_runs.max(1);
+        let n_strips = (n_cols / CACHED_COLS).min(mean_run / STRIP_ENTRIES);
+        if n_strips < 2 {
+            for run in runs.iter().copied().flatten() {
+                let entries = run.entries();
+                self.put(run.row, &pattern.col_idx()[entries.clone()], &values[entries]);
+            }
+            return;
+        }
+        let strip_cols = n_cols.div_ceil(n_strips);
+        for panel in runs.iter().flat_map(|chunk| chunk.chunks(PANEL_ROWS)) {
+            let mut next = [0; PANEL_ROWS];
+            for (next, run) in next.iter_mut().zip(panel) {
+                *next = run.entries().start;
+            }
+            for strip in 1..=n_strips {
+                let end = self.first_col as usize + strip * strip_cols;
+                for (next, run) in next.iter_mut().zip(panel) {
+                    let cols = &pattern.col_idx()[*next..run.entries().end];
+                    let len = cols.iter().take_while(|&&col| (col as usize) < end).count();
+                    self.put(run.row, &cols[..len], &values[*next..]);
+                    *next += len;
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn put(&mut self, row: u32, cols: &[u32], values: &[V]) {
+        for (&col, &value) in cols.iter().zip(values) {
+            let offset = &mut self.offsets[(col - self.first_col) as usize];
+            let at = *offset as usize;
+            *offset += 1;
+            self.row_idx[at] = row;
+            self.carried[at] = value;
+        }
+    }
 }
 
 /// The entries of one row that fall into one block of columns.
@@ -144,16 +201,19 @@ fn runs_by_block(pattern: CsrPattern<'_>, bounds: &[u32]) -> Vec<Vec<Vec<Run>>> 
 /// Columns that cut the entries into blocks of about equal number: 0, …, `ncols`. A sample of the
 /// entries decides; the result of the transposition does not depend on it.
 fn column_bounds(pattern: CsrPattern<'_>) -> Vec<u32> {
-    let nnz = pattern.nnz();
-    let wanted = (rayon::current_num_threads() * BLOCKS_PER_THREAD).min(nnz / MIN_BLOCK_ENTRIES);
-    let step = (nnz / SAMPLE).max(1);
-    let mut sample: Vec<u32> = pattern.col_idx().iter().copied().step_by(step).collect();
-    sample.sort_unstable();
+    let (nnz, threads) = (pattern.nnz(), rayon::current_num_threads());
+    let wanted = if threads == 1 { 1 } else { threads * BLOCKS_PER_THREAD };
+    let blocks = wanted.min(nnz / MIN_BLOCK_ENTRIES);
     let mut bounds = vec![0];
-    for b in 1..wanted {
-        let bound = sample[b * sample.len() / wanted];
-        if bounds.last().is_some_and(|&last| last < bound) {
-            bounds.push(bound);
+    if blocks > 1 {
+        let sample = pattern.col_idx().iter().copied().step_by((nnz / SAMPLE).max(1));
+        let mut sample: Vec<u32> = sample.collect();
+        sample.sort_unstable();
+        for b in 1..blocks {
+            let bound = sample[b * sample.len() / blocks];
+            if bounds.last().is_some_and(|&last| last < bound) {
+                bounds.push(bound);
+            }
         }
     }
     bounds.push(pattern.ncols() as u32);

@@ -134,7 +134,7 @@ fn mark(word: &AtomicU64, bit: u64) {
 
 fn symmetric(pattern: CsrPattern<'_>) -> bool {
     let (row_ptr, row_idx) = pattern.transpose();
-    row_ptr == pattern.row_ptr() && row_idx == pattern.col_idx()
+    row_ptr[..] == *pattern.row_ptr() && row_idx[..] == *pattern.col_idx()
 }
 
 fn ratio(a: f64, b: f64) -> f64 {

@@ -58,12 +58,10 @@ impl<T: Scalar> Bcsr<T> {
         ncols: usize,
         nnz: usize,
         block_cols: usize,
-        block_row_ptr: Vec<u64>,
-        block_col_idx: Vec<u32>,
-        values: Vec<T>,
+        block_row_ptr: Buffer<u64>,
+        block_col_idx: Buffer<u32>,
+        values: Buffer<T>,
     ) -> Self {
-        let (block_row_ptr, block_col_idx) = (block_row_ptr.into(), block_col_idx.into());
-        let values = values.into();
         Self { layout, ncols, nnz, block_cols, block_row_ptr, block_col_idx, values }
     }
 

@@ -60,10 +60,9 @@ impl<T: Scalar> BlockedEll<T> {
         ncols: usize,
         nnz: usize,
         ell_width: usize,
-        ell_col_idx: Vec<u32>,
-        values: Vec<T>,
+        ell_col_idx: Buffer<u32>,
+        values: Buffer<T>,
     ) -> Self {
-        let (ell_col_idx, values) = (ell_col_idx.into(), values.into());
         Self { layout, ncols, nnz, ell_width, ell_col_idx, values }
     }
 

@@ -129,15 +129,12 @@ impl<T: Scalar> BMat<T> {
     pub(crate) fn from_parts(
         layout: RowLayout,
         ncols: usize,
-        window_ptr: Vec<u64>,
-        tile_col_idx: Vec<u32>,
-        tile_bits: Vec<u32>,
-        tile_value_ptr: Vec<u64>,
-        values: Option<Vec<T>>,
+        window_ptr: Buffer<u64>,
+        tile_col_idx: Buffer<u32>,
+        tile_bits: Buffer<u32>,
+        tile_value_ptr: Buffer<u64>,
+        values: Option<Buffer<T>>,
     ) -> Self {
-        let (window_ptr, tile_col_idx) = (window_ptr.into(), tile_col_idx.into());
-        let (tile_bits, tile_value_ptr) = (tile_bits.into(), tile_value_ptr.into());
-        let values = values.map(Buffer::from);
         Self { layout, ncols, window_ptr, tile_col_idx, tile_bits, tile_value_ptr, values }
     }
 

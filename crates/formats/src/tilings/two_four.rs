@@ -106,10 +106,10 @@ impl<T: Scalar> TwoFour<T> {
         layout: RowLayout,
         ncols: usize,
         nnz: usize,
-        values: Vec<T>,
-        metadata: Vec<u16>,
+        values: Buffer<T>,
+        metadata: Buffer<u16>,
     ) -> Self {
-        Self { layout, ncols, nnz, values: values.into(), metadata: metadata.into() }
+        Self { layout, ncols, nnz, values, metadata }
     }
 
     /// Which original row stands in which slot.

@@ -65,12 +65,11 @@ impl<T: Scalar> Wcsr<T> {
         ncols: usize,
         nnz: usize,
         pad_cols: usize,
-        window_ptr: Vec<u64>,
-        window_col_idx: Vec<u32>,
-        values: Vec<T>,
+        window_ptr: Buffer<u64>,
+        window_col_idx: Buffer<u32>,
+        values: Buffer<T>,
     ) -> Self {
-        let (window_ptr, window_col_idx) = (window_ptr.into(), window_col_idx.into());
-        Self { layout, ncols, nnz, pad_cols, window_ptr, window_col_idx, values: values.into() }
+        Self { layout, ncols, nnz, pad_cols, window_ptr, window_col_idx, values }
     }
 
     /// Which original row stands in which slot.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_formats::CsrPattern;
+use girih_formats::{Buffer, CsrPattern};
 use rayon::prelude::*;
 
 use crate::ReorderError;
@@ -149,8 +149,8 @@ impl<'a> Part<'a> {
 
 /// The rows of every column, increasing.
 struct Transposed {
-    ptr: Vec<u64>,
-    idx: Vec<u32>,
+    ptr: Buffer<u64>,
+    idx: Buffer<u32>,
 }
 
 impl Transposed {
