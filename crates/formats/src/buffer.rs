@@ -232,6 +232,7 @@ mod tests {
     fn into_vec_of_a_sole_owner_does_not_copy() {
         let v = vec![1u32, 2, 3];
         let address = v.as_ptr();
-        assert_eq!(Buffer::from(v).into_vec().as_ptr(), address);
+        let same = Buffer::from(v).into_vec();
+        assert_eq!(same.as_ptr(), address);
     }
 }

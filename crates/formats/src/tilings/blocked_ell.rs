@@ -24,7 +24,7 @@ pub struct BlockedEll<T: Scalar> {
 }
 
 impl<T: Scalar> BlockedEll<T> {
-    /// Takes ownership of Blocked-ELL arrays and validates them: O(block rows · ell_width).
+    /// Takes ownership of Blocked-ELL arrays and validates them: O(block rows · `ell_width`).
     ///
     /// # Errors
     /// If an array has the wrong length, or a block row's columns are out of range, not strictly
