@@ -4,8 +4,6 @@
 //! Usage: `read_mtx FILE [f64|f32] [REPEAT]`; with `-` as REPEAT it reads once for every line on
 //! standard input, so that runs can be interleaved with those of another program.
 
-#![expect(clippy::print_stdout, reason = "its output is its purpose")]
-
 use std::error::Error;
 use std::io::{BufRead, Write};
 use std::time::Instant;

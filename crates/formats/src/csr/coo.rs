@@ -73,6 +73,18 @@ impl<T: Scalar> Coo<T> {
         Self { nrows, ncols, row_idx, col_idx, values }
     }
 
+    /// Number of rows and columns.
+    #[must_use]
+    pub fn shape(&self) -> (usize, usize) {
+        (self.nrows, self.ncols)
+    }
+
+    /// The triplets, in the order they were given.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, u32, T)> + '_ {
+        let indices = self.row_idx.iter().zip(&self.col_idx);
+        indices.zip(&self.values).map(|((&i, &j), &v)| (i, j, v))
+    }
+
     /// Number of triplets.
     #[must_use]
     pub fn len(&self) -> usize {

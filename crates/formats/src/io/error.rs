@@ -116,6 +116,18 @@ impl ReadError {
         }
     }
 
+    /// The error for a text that could be read no further.
+    pub(super) fn broken(source: io::Error, line: u64, column: u64) -> Self {
+        let place = Place { line, column };
+        match source.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Gzip { place, truncated: true, source },
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                Self::Gzip { place, truncated: false, source }
+            }
+            _ => Self::Io(source),
+        }
+    }
+
     pub(super) fn text(line: u64, column: u64, fault: TextFault) -> Self {
         Self::Text { place: Place { line, column }, fault }
     }

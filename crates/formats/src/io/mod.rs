@@ -66,7 +66,12 @@ pub fn read_with_info<'a, T: Scalar>(
     options: &ReadOptions,
 ) -> Result<(Csr<T>, Info), ReadError> {
     let opened = Opened::open(source.into(), options.progress.as_ref())?;
-    match detect(&opened.head, &opened.extension)? {
+    let detected = match detect(&opened.head, &opened.extension) {
+        // Too little could be read to tell; why is more to the point.
+        Err(_) if opened.cut => return Err(opened.failure()),
+        detected => detected?,
+    };
+    match detected {
         Detected::MatrixMarket => matrix_market::read(opened, options),
         Detected::Npz => npz::read(opened, options),
         Detected::Smtx => smtx::read(opened, options),

@@ -28,7 +28,7 @@ pub struct ReadOptions {
 impl ReadOptions {
     /// Whether row offsets of `nrows` rows are in proportion to `entries`.
     pub(super) fn allows(&self, nrows: u64, entries: u64) -> bool {
-        self.allow_hypersparse || nrows <= (1 << 24) + entries.saturating_mul(64)
+        self.allow_hypersparse || nrows <= entries.saturating_mul(64).saturating_add(1 << 24)
     }
 }
 

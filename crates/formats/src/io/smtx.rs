@@ -8,7 +8,6 @@ use std::io::{self, Read};
 
 use super::compressed::from_rows;
 use super::error::shown;
-use super::matrix_market::broken;
 use super::source::{Bytes, Opened};
 use super::{Field, FileKind, Info, Place, ReadError, ReadOptions, Symmetry, TextFault};
 use crate::{Csr, MAX_DIM, Scalar};
@@ -134,7 +133,7 @@ impl<R: Read> Numbers<R> {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     self.len = 0;
-                    return Err(broken(e, self.place.line, self.place.column));
+                    return Err(ReadError::broken(e, self.place.line, self.place.column));
                 }
             }
         }

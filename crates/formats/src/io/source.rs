@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
+use super::ReadError;
 use super::options::Progress;
 
 /// Bytes looked at to tell what a file is.
@@ -69,6 +70,10 @@ pub(super) struct Opened<'a> {
     /// The extension of its name without `.gz`, in lower case.
     pub(super) extension: String,
     pub(super) gzip: bool,
+    /// Whether reading failed within the first bytes; reading on meets the failure again.
+    pub(super) cut: bool,
+    /// The regular file it comes from, which can be opened again.
+    pub(super) path: Option<PathBuf>,
 }
 
 /// The bytes of a source, from the first.
@@ -81,8 +86,8 @@ pub(super) enum Bytes<'a> {
 impl<'a> Opened<'a> {
     pub(super) fn open(source: Source<'a>, progress: Option<&Progress>) -> io::Result<Self> {
         let progress = progress.cloned();
-        let (extension, total, reader) = match source.repr {
-            Repr::Reader(reader) => (String::new(), None, reader),
+        let (extension, total, path, reader) = match source.repr {
+            Repr::Reader(reader) => (String::new(), None, None, reader),
             Repr::Path(path) => {
                 let extension = extension_of(&path);
                 let file = File::open(&path)?;
@@ -92,21 +97,43 @@ impl<'a> Opened<'a> {
                     let n = file.read_at(&mut head, 0)?;
                     head.truncate(n);
                     if !is_gzip(&head) {
-                        return Ok(Self { head, bytes: Bytes::File(file), extension, gzip: false });
+                        let (bytes, path) = (Bytes::File(file), Some(path));
+                        return Ok(Self { head, bytes, extension, gzip: false, cut: false, path });
                     }
                 }
                 let total = metadata.is_file().then_some(metadata.len());
-                (extension, total, Box::new(file) as Box<dyn Read + Send>)
+                let path = metadata.is_file().then_some(path);
+                (extension, total, path, Box::new(file) as Box<dyn Read + Send>)
             }
         };
         let reader = Counted { reader, read: 0, total, progress };
-        let (head, stream) = peek(Box::new(reader));
+        let (head, stream, cut) = peek(Box::new(reader));
         if !is_gzip(&head) {
-            return Ok(Self { head, bytes: Bytes::Stream(stream), extension, gzip: false });
+            return Ok(Self {
+                head,
+                bytes: Bytes::Stream(stream),
+                extension,
+                gzip: false,
+                cut,
+                path,
+            });
         }
         let text = MultiGzDecoder::new(BufReader::with_capacity(1 << 16, stream));
-        let (head, stream) = peek(Box::new(text));
-        Ok(Self { head, bytes: Bytes::Stream(stream), extension, gzip: true })
+        let (head, stream, cut) = peek(Box::new(text));
+        Ok(Self { head, bytes: Bytes::Stream(stream), extension, gzip: true, cut, path })
+    }
+}
+
+impl Opened<'_> {
+    /// The failure of a source that was cut within its first bytes.
+    pub(super) fn failure(self) -> ReadError {
+        let line = self.head.iter().filter(|&&b| b == b'\n').count() as u64 + 1;
+        let column = self.head.iter().rev().take_while(|&&b| b != b'\n').count() as u64 + 1;
+        let Bytes::Stream(mut stream) = self.bytes else { return ReadError::UnknownFormat };
+        match io::copy(&mut stream, &mut io::sink()) {
+            Ok(_) => ReadError::UnknownFormat,
+            Err(e) => ReadError::broken(e, line, column),
+        }
     }
 }
 
@@ -120,15 +147,15 @@ fn extension_of(path: &Path) -> String {
     name.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_owned())
 }
 
-/// The first bytes of a stream, and the whole stream again.
-fn peek<'a>(mut stream: Box<dyn Read + Send + 'a>) -> (Vec<u8>, Box<dyn Read + Send + 'a>) {
+/// The first bytes of a stream, the whole stream again, and whether it failed within them.
+fn peek<'a>(mut stream: Box<dyn Read + Send + 'a>) -> (Vec<u8>, Box<dyn Read + Send + 'a>, bool) {
     let mut head = Vec::with_capacity(HEAD);
     // An error is met again, in its place, by whoever reads past the head.
     let failure = stream.by_ref().take(HEAD as u64).read_to_end(&mut head).err();
     let front = Cursor::new(head.clone());
     match failure {
-        None => (head, Box::new(front.chain(stream))),
-        Some(e) => (head, Box::new(front.chain(Failing(Some(e))))),
+        None => (head, Box::new(front.chain(stream)), false),
+        Some(e) => (head, Box::new(front.chain(Failing(Some(e)))), true),
     }
 }
 

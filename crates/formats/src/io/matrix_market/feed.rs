@@ -5,8 +5,8 @@ use std::sync::Mutex;
 
 use rayon::prelude::*;
 
-use super::line::MAX_LINE;
-use super::parse::PADDING;
+use super::line::{MAX_LINE, Shape};
+use super::parse::{PADDING, find_entry};
 use crate::io::source::PlainFile;
 
 /// Bytes of text in a block, but for the line that crosses its end: what is parsed while it is
@@ -85,15 +85,19 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Looks again at block `i` of the last round.
-    pub(super) fn review<R>(&self, i: usize, look: impl FnOnce(&Text) -> R) -> io::Result<R> {
+    /// The line in block `i` of the last round, and the column, of its `n`-th entry; all from 0.
+    pub(super) fn place(&self, i: usize, n: u64, shape: &Shape) -> io::Result<(u64, u64)> {
+        let find = |text: &Text| {
+            let (bytes, end) = text.padded();
+            find_entry(&bytes[..end], n, shape)
+        };
         match self {
             Self::File(feed) => {
                 let mut text = Text::default();
                 feed.load(feed.round + (i * BLOCK) as u64, &mut text)?;
-                Ok(look(&text))
+                Ok(find(&text))
             }
-            Self::Stream(feed) => Ok(look(&feed.current[i])),
+            Self::Stream(feed) => Ok(find(&feed.current[i])),
         }
     }
 }

@@ -109,7 +109,7 @@ impl Lines<'_> {
         let mut limited = io::Read::take(&mut *self.text, MAX_LINE as u64 + 1);
         let n = limited
             .read_until(b'\n', &mut self.line)
-            .map_err(|e| super::broken(e, self.number + 1, self.line.len() as u64 + 1))?;
+            .map_err(|e| ReadError::broken(e, self.number + 1, self.line.len() as u64 + 1))?;
         if n == 0 {
             return Ok(false);
         }

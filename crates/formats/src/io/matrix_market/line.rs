@@ -64,11 +64,15 @@ impl<'l> Cursor<'l> {
         Self { line, at: 0 }
     }
 
-    /// The next word and where it starts; empty at the end of the line.
+    /// The next word and where it starts. At the end of the line the word is empty, and starts
+    /// after the last one.
     pub(super) fn word(&mut self) -> (usize, &'l [u8]) {
         let rest = &self.line[self.at..];
         let blank = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
         let len = rest[blank..].iter().take_while(|b| !b.is_ascii_whitespace()).count();
+        if len == 0 {
+            return (self.at, b"");
+        }
         let start = self.at + blank;
         self.at = start + len;
         (start, &self.line[start..self.at])
@@ -76,10 +80,7 @@ impl<'l> Cursor<'l> {
 
     fn needed(&mut self, what: &'static str) -> Result<(usize, &'l [u8]), Fault> {
         match self.word() {
-            (at, b"") => {
-                let end = self.line.trim_ascii_end().len();
-                Err((end.min(at), TextFault::Missing { what }))
-            }
+            (at, b"") => Err((at, TextFault::Missing { what })),
             found => Ok(found),
         }
     }

@@ -11,6 +11,7 @@
 //! nor a list of triplets is ever whole in memory if the entries come in row-major order. Files in
 //! another order, and symmetric ones, become triplets first.
 
+mod duplicate;
 mod feed;
 mod header;
 mod line;
@@ -19,46 +20,60 @@ mod parse;
 mod sink;
 mod write;
 
-use std::io::{self, BufReader};
+use std::io::BufReader;
 
 use feed::{BLOCK, Feed};
 use header::Header;
 use sink::{Block, Sink};
 
-use super::source::{Bytes, Opened};
-use super::{FileKind, Info, Place, ReadError, ReadOptions};
-use crate::{Csr, Scalar};
+use super::source::{Bytes, Opened, Source};
+use super::{FileKind, Info, ReadError, ReadOptions};
+use crate::{Csr, FormatError, Scalar};
 
 pub(super) use write::write;
-
-/// Blocks parsed between two visits to the result.
-fn blocks_per_round() -> usize {
-    (8 * rayon::current_num_threads()).max(16)
-}
 
 /// Reads a Matrix Market file.
 pub(super) fn read<T: Scalar>(
     opened: Opened<'_>,
     options: &ReadOptions,
 ) -> Result<(Csr<T>, Info), ReadError> {
-    let gzip = opened.gzip;
+    let (gzip, path) = (opened.gzip, opened.path.clone());
+    let progress = options.progress.as_ref();
+    let result = with_entries(opened, |header, feed, total| {
+        let body = header.bytes;
+        read_entries(header, feed, options, gzip, &|blocks| {
+            if let (Some(progress), Some(total)) = (progress, total) {
+                progress((body + (blocks * BLOCK) as u64).min(total), Some(total));
+            }
+        })
+    });
+    match (result, path) {
+        (Err(ReadError::Matrix(FormatError::Duplicate { row, col })), Some(path)) => {
+            let again = Opened::open(Source::from(path), None)?;
+            Err(with_entries(again, |header, feed, _| {
+                Ok(duplicate::find::<T>(&header, feed, options, row, col))
+            })?)
+        }
+        (result, _) => result,
+    }
+}
+
+/// Reads the header, and calls `then` with it, the entries, and the length of the file if they do
+/// not come from a stream.
+fn with_entries<R>(
+    opened: Opened<'_>,
+    then: impl FnOnce(Header, Feed<'_>, Option<u64>) -> Result<R, ReadError>,
+) -> Result<R, ReadError> {
     match opened.bytes {
         Bytes::File(file) => {
             let header = Header::read(&mut BufReader::new(file.reader()))?;
             let body = header.bytes;
-            let total = file.len();
-            let report = |rounds: u64| {
-                if let Some(progress) = &options.progress {
-                    let step = (blocks_per_round() * BLOCK) as u64;
-                    progress((body + rounds * step).min(total), Some(total));
-                }
-            };
-            read_entries(header, Feed::file(&file, body), options, gzip, report)
+            then(header, Feed::file(&file, body), Some(file.len()))
         }
         Bytes::Stream(stream) => {
             let mut text = BufReader::with_capacity(BLOCK, stream);
             let header = Header::read(&mut text)?;
-            read_entries(header, Feed::stream(Box::new(text)), options, gzip, |_| ())
+            then(header, Feed::stream(Box::new(text)), None)
         }
     }
 }
@@ -68,7 +83,7 @@ fn read_entries<T: Scalar>(
     mut feed: Feed<'_>,
     options: &ReadOptions,
     gzip: bool,
-    report: impl Fn(u64),
+    report: &dyn Fn(usize),
 ) -> Result<(Csr<T>, Info), ReadError> {
     let kind = if header.is_array {
         FileKind::MatrixMarketArray
@@ -78,31 +93,26 @@ fn read_entries<T: Scalar>(
     let (field, symmetry) = (header.field, header.symmetry);
     let mut sink = Sink::<T>::new(header, options, feed.bytes_left())?;
     let reading = sink.reading();
-    let mut blocks: Vec<Block<T>> = Vec::new();
-    blocks.resize_with(blocks_per_round(), Block::default);
-    for round in 1.. {
+    let mut blocks = new_blocks();
+    let mut parsed = 0;
+    loop {
         let count = feed
             .round(&mut blocks, |text, block| reading.parse(text, block))
-            .map_err(|(e, bytes)| broken(e, sink.lines + 1, bytes as u64 + 1))?;
+            .map_err(|(e, bytes)| ReadError::broken(e, sink.lines + 1, bytes as u64 + 1))?;
         if count == 0 {
             break;
         }
         sink.commit(&blocks[..count], &feed)?;
-        report(round);
+        parsed += count;
+        report(parsed);
     }
     drop(blocks);
     let info = Info { kind, field, symmetry, stored_entries: sink.stored(), dtype: None, gzip };
     Ok((sink.finish()?, info))
 }
 
-/// The error for a text that could be read no further.
-pub(super) fn broken(e: io::Error, line: u64, column: u64) -> ReadError {
-    let place = Place { line, column };
-    match e.kind() {
-        io::ErrorKind::UnexpectedEof => ReadError::Gzip { place, truncated: true, source: e },
-        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
-            ReadError::Gzip { place, truncated: false, source: e }
-        }
-        _ => ReadError::Io(e),
-    }
+/// Room for the entries of one round: enough blocks to keep all threads busy.
+fn new_blocks<T>() -> Vec<Block<T>> {
+    let count = (8 * rayon::current_num_threads()).max(16);
+    (0..count).map(|_| Block::default()).collect()
 }

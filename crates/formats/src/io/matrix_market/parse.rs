@@ -154,12 +154,12 @@ fn skip_blanks(text: &[u8], mut p: usize) -> usize {
 }
 
 /// The line and column of the `n`-th entry of a text, both from 0.
-pub(super) fn find_entry(text: &[u8], n: u64, shape: &Shape) -> (u64, usize) {
+pub(super) fn find_entry(text: &[u8], n: u64, shape: &Shape) -> (u64, u64) {
     let mut seen = 0;
     for (number, line) in (0..).zip(text.split(|&b| b == b'\n')) {
         if matches!(line::read(line, shape), Ok(Some(_))) {
             if seen == n {
-                return (number, line.len() - line.trim_ascii_start().len());
+                return (number, (line.len() - line.trim_ascii_start().len()) as u64);
             }
             seen += 1;
         }

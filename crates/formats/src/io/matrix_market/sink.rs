@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::feed::{Feed, Text};
 use super::header::Header;
 use super::line::{MAX_LINE, Shape};
-use super::parse::{Entry, Parsed, find_entry, parse};
+use super::parse::{Entry, Parsed, parse};
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
 use crate::{Coo, Csr, Duplicates, Scalar};
@@ -26,6 +26,18 @@ pub(super) struct Block<T> {
 impl<T> Default for Block<T> {
     fn default() -> Self {
         Self { entries: vec![], parsed: Parsed::default(), below: None, above: None, on: None }
+    }
+}
+
+impl<T> Block<T> {
+    /// The row and column of every entry.
+    pub(super) fn indices(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.entries.iter().map(|e| (e.row, e.col))
+    }
+
+    /// Lines parsed.
+    pub(super) fn lines(&self) -> u64 {
+        self.parsed.lines
     }
 }
 
@@ -246,12 +258,8 @@ impl<'o, T: Scalar> Sink<'o, T> {
             note(at as u64, TextFault::BothTriangles { symmetry });
         }
         if let Some((at, fault)) = first {
-            let shape = &self.reading.shape;
-            let (line, column) = feed.review(i, |text| {
-                let (bytes, end) = text.padded();
-                find_entry(&bytes[..end], at, shape)
-            })?;
-            return Err(ReadError::text(self.lines + line + 1, column as u64 + 1, fault));
+            let (line, column) = feed.place(i, at, &self.reading.shape)?;
+            return Err(ReadError::text(self.lines + line + 1, column + 1, fault));
         }
         if let Some((column, fault)) = &block.parsed.fault {
             let line = self.lines + block.parsed.lines;
