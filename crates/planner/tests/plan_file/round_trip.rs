@@ -1,7 +1,9 @@
 //! What is saved is what is loaded.
 
 use crate::support::{all_plans, file_of};
-use girih_formats::{AnyTiling, Buffer, Csr, RowCsr, RowLayout, Tiling, for_any_tiling};
+use girih_formats::{
+    AnyTiling, Buffer, Csr, FormatSpec, RowCsr, RowLayout, Tiling, for_any_tiling, generate,
+};
 use girih_planner::{LoadOptions, Plan, Schedule};
 
 fn values_of(tiling: &AnyTiling) -> Option<(*const u8, bool)> {
@@ -102,4 +104,16 @@ fn a_loaded_schedule_is_the_saved_one() {
         let again = Schedule::try_new(schedule.tasks().clone(), &tiling).unwrap();
         assert_eq!(schedule, again);
     }
+}
+
+/// A file that version 1.0 wrote: every later version reads it, and this one writes the same bytes.
+/// If this fails, the encoding has changed, and the version has to.
+#[test]
+fn the_first_version_is_still_read_and_written() {
+    let bytes = include_bytes!("v1.0.girih");
+    let plan = LoadOptions::default().read_bytes(bytes).unwrap();
+    assert_eq!(plan.spec(), FormatSpec::TwoFour);
+    let AnyTiling::F32(tiling) = plan.tiling() else { panic!("{}", plan.dtype()) };
+    assert_eq!(tiling.to_csr(), generate::two_four::<f32>(9, 11, 1).unwrap());
+    assert!(file_of(&plan) == bytes);
 }
