@@ -5,6 +5,8 @@
 //! matrices of every size and tiles of up to 4 GiB; otherwise both are kept to what a gate has time
 //! for, and a format that would take more must say so.
 
+#![expect(clippy::print_stderr, reason = "a skipped sweep, and what a full one did, must show")]
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,14 +15,26 @@ use serde_json::Value;
 const FORMATS: [&str; 6] = ["csr", "bcsr", "wcsr", "blocked-ell", "bmat", "two-four"];
 const COLUMNS: [&str; 3] = ["1", "7", "64"];
 
+/// Columns of `INDEX.csv`, and the keys `inspect` gives the same facts under.
+const FACTS: [(&str, &str); 8] = [
+    ("rows", "nrows"),
+    ("cols", "ncols"),
+    ("nnz", "nnz"),
+    ("empty_rows", "empty_rows"),
+    ("empty_cols", "empty_cols"),
+    ("max_row_nnz", "max_row_nnz"),
+    ("bandwidth", "bandwidth"),
+    ("explicit_zeros", "explicit_zeros"),
+];
+
 /// A row of `INDEX.csv`.
 struct Entry {
     name: String,
     field: String,
     symmetry: String,
-    nrows: u64,
-    ncols: u64,
     nnz: u64,
+    /// What the index says of it, by the key that `inspect` gives it under.
+    facts: Vec<(&'static str, u64)>,
     file: PathBuf,
 }
 
@@ -36,9 +50,8 @@ fn entries() -> Option<Vec<Entry>> {
             name: get("name").to_owned(),
             field: get("field").to_owned(),
             symmetry: get("symmetry").to_owned(),
-            nrows: get("rows").parse().unwrap(),
-            ncols: get("cols").parse().unwrap(),
             nnz: get("nnz").parse().unwrap(),
+            facts: FACTS.map(|(column, key)| (key, get(column).parse().unwrap_or(0))).to_vec(),
             file: folder.join(get("file")),
         }
     };
@@ -75,7 +88,7 @@ fn all_are_inspected() {
         eprintln!("skipped: GIRIH_MATRICES names no folder of matrices");
         return;
     };
-    for Entry { name, field, symmetry, nrows, ncols, nnz, file } in &entries {
+    for Entry { name, field, symmetry, nnz, facts, file } in &entries {
         let (code, json, stderr) = girih(&["inspect", "--json", file.to_str().unwrap()]);
         if field == "complex" {
             assert_eq!(code, 3, "{name}: {stderr}");
@@ -84,14 +97,15 @@ fn all_are_inspected() {
             continue;
         }
         assert_eq!(code, 0, "{name}: {stderr}");
-        for (key, expected) in [("nrows", nrows), ("ncols", ncols), ("nnz", nnz)] {
-            assert_eq!(json[key].as_u64(), Some(*expected), "{name}: {key}");
+        for (key, expected) in facts {
+            assert_eq!(json[*key].as_u64(), Some(*expected), "{name}: {key}");
         }
         if symmetry == "symmetric" || symmetry == "skew-symmetric" {
             assert_eq!(json["symmetric_pattern"], true, "{name}");
         }
         for format in FORMATS {
-            let fits = json["formats"][format]["bytes"].as_u64().is_some_and(|b| b > 0 || *nnz == 0);
+            let fits =
+                json["formats"][format]["bytes"].as_u64().is_some_and(|b| b > 0 || *nnz == 0);
             let refused = format == "two-four" && json["formats"][format]["bytes"].is_null();
             assert!(fits || refused, "{name}: {format} is {}", json["formats"][format]);
         }
@@ -157,8 +171,19 @@ enum Planned {
 fn make_plan(matrix: &Path, plan: &Path, format: &str, dtype: &str, limit: &str) -> Planned {
     let (matrix, plan) = (matrix.to_str().unwrap(), plan.to_str().unwrap());
     let (code, _, stderr) = girih(&[
-        "plan", matrix, "-o", plan, "--format", format, "--dtype", dtype, "--memory-limit", limit,
-        "--n", "64", "--json",
+        "plan",
+        matrix,
+        "-o",
+        plan,
+        "--format",
+        format,
+        "--dtype",
+        dtype,
+        "--memory-limit",
+        limit,
+        "--n",
+        "64",
+        "--json",
     ]);
     match code {
         0 => Planned::Yes,

@@ -6,7 +6,6 @@ mod common;
 mod exit_codes;
 #[cfg(unix)]
 mod interruption;
-mod matrices;
 #[cfg(target_os = "linux")]
 mod memory;
 mod products;
