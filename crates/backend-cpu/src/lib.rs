@@ -1,8 +1,9 @@
 //! The CPU backend of girih: rayon tasks and SIMD kernels, from every format and value type.
 //!
-//! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR and
-//! nothing is copied when a plan is prepared. Values of f16 and bf16 are widened in registers or in
-//! small buffers on the stack and summed in f32.
+//! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR and no
+//! tile is copied when a plan is prepared. Values of f16 and bf16 are widened in registers or in
+//! small buffers on the stack and summed in f32. Preparing allocates one bit per row of CSR, and
+//! room for the sums of windows that the schedule splits.
 //!
 //! # What runs
 //! The tasks of the plan's schedule, on the rayon pool that `execute` is called in. Small products

@@ -44,6 +44,9 @@ pub(crate) struct Output<A> {
     pub(crate) alpha: A,
     /// Zero means that the element is written without being read.
     pub(crate) beta: A,
+    /// Write whole lines past the caches. Only where β is zero, columns have unit stride, and every
+    /// row of the panel begins at a multiple of 64 bytes.
+    pub(crate) stream: bool,
 }
 
 // SAFETY: threads write disjoint rows; see the module's documentation.
@@ -51,10 +54,18 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 // SAFETY: as above.
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
+/// A C larger than this has left the caches before anyone reads it.
+const STREAM_BYTES: usize = 32 << 20;
+
 impl<A: Scalar> Output<A> {
     pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
         let (row_stride, col_stride) = (view.strides()[0], view.strides()[1]);
-        Self { ptr: view.as_mut_ptr(), row_stride, col_stride, alpha, beta }
+        let ptr = view.as_mut_ptr();
+        let row_bytes = row_stride * size_of::<A>() as isize;
+        let aligned = ptr.addr().is_multiple_of(64) && row_bytes % 64 == 0;
+        let large = view.len() * size_of::<A>() > STREAM_BYTES;
+        let stream = large && aligned && col_stride == 1 && beta.is_zero();
+        Self { ptr, row_stride, col_stride, alpha, beta, stream }
     }
 
     /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
@@ -66,6 +77,7 @@ impl<A: Scalar> Output<A> {
             col_stride: 1,
             alpha: A::ONE,
             beta,
+            stream: false,
         }
     }
 

@@ -11,7 +11,7 @@ use girih_planner::Task;
 use rayon::prelude::*;
 
 use crate::Isa;
-use crate::formats::{CARRIED_ROWS, Multiply, Panel, add_up};
+use crate::formats::{CARRIED_ROWS, Multiply, Panel, Twins, add_up};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::split::{Split, SplitWindow};
@@ -24,6 +24,7 @@ pub(crate) struct Prepared<T: Scalar> {
     tasks: Buffer<Task>,
     /// Values stored: what work is estimated by.
     stored: usize,
+    twins: Option<Twins>,
     split: Split<T::Acc>,
 }
 
@@ -51,13 +52,17 @@ impl<T: KernelScalar> Prepared<T> {
             tiling: tiling.clone(),
             tasks: tasks.clone(),
             stored,
+            twins: match tiling {
+                Tiling::Csr(a) => Twins::find(a.csr()),
+                _ => None,
+            },
             split: Split::new(tiling, tasks, stored)?,
         })
     }
 
     /// The product on operands that fit, α ≠ 0.
     fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
-        let whole = Panel { kernels: &self.kernels, b, out, width: n };
+        let whole = Panel { kernels: &self.kernels, b, out, width: n, twins: self.twins.as_ref() };
         let room = if self.split.windows().is_empty() { None } else { self.split.room() };
         let Some(mut sums) = room else {
             self.tasks_on(&whole, None);

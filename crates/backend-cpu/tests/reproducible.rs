@@ -1,12 +1,12 @@
 //! The same bits whatever runs them: instruction set, threads, strides, nesting.
 
-use girih_backend::{DenseScalar, SpmmBackend};
+use girih_backend::{DenseScalar, Product, Rounding, SpmmBackend, verify};
 use girih_backend_cpu::{CpuBackend, Isa};
-use girih_formats::generate::{power_law_rows, two_four};
-use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, two_four};
+use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_planner::{Plan, Schedule};
 use half::{bf16, f16};
-use ndarray::{Array2, ShapeBuilder};
+use ndarray::{Array2, ArrayViewMut2, ShapeBuilder};
 use rayon::prelude::*;
 
 const SPECS: [FormatSpec; 6] = [
@@ -156,5 +156,54 @@ fn nested_products_neither_wait_nor_differ() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         let all: Vec<_> = pool.install(|| (0..8).into_par_iter().map(|_| run()).collect());
         assert!(all.iter().all(|c| *c == alone), "{spec}");
+    }
+}
+
+/// Neighbouring rows with equal columns are multiplied together; whether they are right, the bound
+/// says, and on which instruction set must not matter.
+#[test]
+fn equal_rows_are_right_on_every_instruction_set() {
+    let a: Csr<f32> = fem_3d(4, 4, 5, 3, 1).unwrap();
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    for n in [8, 17, 32, 77] {
+        let b = b::<f32>(a.ncols(), n, false);
+        let mut first: Option<Vec<u64>> = None;
+        for isa in Isa::ALL {
+            let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+            let mut c = Array2::zeros((a.nrows(), n));
+            let prepared = backend.prepare(&plan).unwrap();
+            prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+            let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+            let rounding = Rounding::exact_inputs(DType::F32);
+            let verdict = verify(&a, &plan, &product, &c.view().into(), rounding).unwrap();
+            assert!(verdict.passed(), "{isa}, n = {n}: {verdict:?}");
+            if isa != Isa::Portable {
+                assert!(*first.get_or_insert_with(|| bits::<f32>(&c)) == bits::<f32>(&c), "{isa}");
+            }
+        }
+    }
+}
+
+/// A large C whose rows are aligned is written past the caches; one that is not aligned is not.
+#[test]
+fn streamed_results_are_the_same() {
+    const N: usize = 128;
+    let a: Csr<f32> = laplacian_5pt(260, 260).unwrap();
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    let b = b::<f32>(a.ncols(), N, false);
+    for isa in Isa::ALL {
+        let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+        let prepared = backend.prepare(&plan).unwrap();
+        let run = |skip: usize| {
+            let mut room = vec![f32::NAN; a.nrows() * N + 32];
+            let start = (64 - room.as_ptr().addr() % 64) % 64 / 4 + skip;
+            let c = &mut room[start..start + a.nrows() * N];
+            let mut c = ArrayViewMut2::from_shape((a.nrows(), N), c).unwrap();
+            prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+            c.to_owned()
+        };
+        assert!(run(0) == run(1), "{isa}");
     }
 }

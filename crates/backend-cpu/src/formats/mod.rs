@@ -3,6 +3,7 @@
 mod bmat;
 mod csr;
 mod dense;
+mod twins;
 mod two_four;
 
 use std::ops::Range;
@@ -11,6 +12,7 @@ use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
+pub(crate) use twins::Twins;
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]
@@ -20,6 +22,8 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) out: Output<T::Acc>,
     /// Columns of the panel.
     pub(crate) width: usize,
+    /// What is known of a CSR matrix's rows.
+    pub(crate) twins: Option<&'a Twins>,
 }
 
 /// A format that can multiply some of its rows.

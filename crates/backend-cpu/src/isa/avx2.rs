@@ -18,7 +18,7 @@ pub(crate) struct Lanes {
 
 macro_rules! line {
     ($name:ident: $reg:ty, $acc:ty, $half:literal, $lane:ident;
-     $set1:ident $loadu:ident $maskload:ident $storeu:ident $maskstore:ident
+     $set1:ident $loadu:ident $maskload:ident $storeu:ident $maskstore:ident $stream:ident
      $fmadd:ident $add:ident $mul:ident) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name([$reg; 2]);
@@ -26,6 +26,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = Lanes;
+            const LANES: usize = 2 * $half;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> Lanes {
@@ -63,6 +64,19 @@ macro_rules! line {
                     $storeu(p, self.0[0]);
                     $storeu(p.add($half), self.0[1]);
                 }
+            }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $acc) {
+                // SAFETY: AVX, and a valid and aligned pointer, as `Line` requires.
+                unsafe {
+                    $stream(p, self.0[0]);
+                    $stream(p.add($half), self.0[1]);
+                }
+            }
+            #[inline(always)]
+            unsafe fn fence() {
+                // SAFETY: part of every x86-64.
+                unsafe { _mm_sfence() }
             }
             #[inline(always)]
             unsafe fn store_masked(self, p: *mut $acc, mask: Lanes) {
@@ -113,9 +127,11 @@ macro_rules! line {
 
 line!(F32x16: __m256, f32, 8, i32;
       _mm256_set1_ps _mm256_loadu_ps _mm256_maskload_ps _mm256_storeu_ps _mm256_maskstore_ps
+      _mm256_stream_ps
       _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps);
 line!(F64x8: __m256d, f64, 4, i64;
       _mm256_set1_pd _mm256_loadu_pd _mm256_maskload_pd _mm256_storeu_pd _mm256_maskstore_pd
+      _mm256_stream_pd
       _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd);
 
 macro_rules! widen_narrow {
@@ -165,6 +181,8 @@ macro_rules! line_for {
     ($($t:ty => $line:ty),*) => {$(
         impl LineFor<$t> for Avx2 {
             type Line = $line;
+            type Half = $line;
+            type Quarter = $line;
             const STRIP_LINES: usize = 1;
         }
     )*};

@@ -1,4 +1,4 @@
-//! AVX-512: a line is one register.
+//! AVX-512: a line is one register, and so are its half and its quarter.
 
 use std::arch::x86_64::*;
 
@@ -10,14 +10,16 @@ use super::line::{Line, LineFor, Widen};
 pub(crate) struct Avx512;
 
 macro_rules! line {
-    ($name:ident: $reg:ty, $mask:ty, $acc:ty; $set1:ident $loadu:ident $maskz_loadu:ident
-     $storeu:ident $mask_storeu:ident $fmadd:ident $add:ident $mul:ident) => {
+    ($name:ident: $reg:ty, $lanes:literal, $mask:ty, $acc:ty;
+     $set1:ident $loadu:ident $maskz_loadu:ident $storeu:ident $mask_storeu:ident $stream:ident
+     $fmadd:ident $add:ident $mul:ident) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($reg);
 
         impl Line for $name {
             type Acc = $acc;
             type Mask = $mask;
+            const LANES: usize = $lanes;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> $mask {
@@ -42,6 +44,16 @@ macro_rules! line {
             unsafe fn store(self, p: *mut $acc) {
                 // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
                 unsafe { $storeu(p, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $acc) {
+                // SAFETY: AVX-512, and a valid and aligned pointer, as `Line` requires.
+                unsafe { $stream(p, self.0) }
+            }
+            #[inline(always)]
+            unsafe fn fence() {
+                // SAFETY: part of every x86-64.
+                unsafe { _mm_sfence() }
             }
             #[inline(always)]
             unsafe fn store_masked(self, p: *mut $acc, mask: $mask) {
@@ -84,12 +96,30 @@ macro_rules! line {
     };
 }
 
-line!(F32x16: __m512, __mmask16, f32;
+line!(F32x16: __m512, 16, __mmask16, f32;
       _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps
-      _mm512_storeu_ps _mm512_mask_storeu_ps _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps);
-line!(F64x8: __m512d, __mmask8, f64;
+      _mm512_storeu_ps _mm512_mask_storeu_ps _mm512_stream_ps
+      _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps);
+line!(F32x8: __m256, 8, __mmask8, f32;
+      _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps
+      _mm256_storeu_ps _mm256_mask_storeu_ps _mm256_stream_ps
+      _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps);
+line!(F32x4: __m128, 4, __mmask8, f32;
+      _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps
+      _mm_storeu_ps _mm_mask_storeu_ps _mm_stream_ps
+      _mm_fmadd_ps _mm_add_ps _mm_mul_ps);
+line!(F64x8: __m512d, 8, __mmask8, f64;
       _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd
-      _mm512_storeu_pd _mm512_mask_storeu_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd);
+      _mm512_storeu_pd _mm512_mask_storeu_pd _mm512_stream_pd
+      _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd);
+line!(F64x4: __m256d, 4, __mmask8, f64;
+      _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd
+      _mm256_storeu_pd _mm256_mask_storeu_pd _mm256_stream_pd
+      _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd);
+line!(F64x2: __m128d, 2, __mmask8, f64;
+      _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd
+      _mm_storeu_pd _mm_mask_storeu_pd _mm_stream_pd
+      _mm_fmadd_pd _mm_add_pd _mm_mul_pd);
 
 impl Widen<f16> for F32x16 {
     #[inline(always)]
@@ -125,12 +155,19 @@ unsafe fn bf16_to_f32(x: __m256i) -> __m512 {
 }
 
 macro_rules! line_for {
-    ($($t:ty => $line:ty),*) => {$(
+    ($($t:ty => $line:ty, $half:ty, $quarter:ty);*) => {$(
         impl LineFor<$t> for Avx512 {
             type Line = $line;
+            type Half = $half;
+            type Quarter = $quarter;
             const STRIP_LINES: usize = 4;
         }
     )*};
 }
 
-line_for!(f16 => F32x16, bf16 => F32x16, f32 => F32x16, f64 => F64x8);
+line_for!(
+    f16 => F32x16, F32x16, F32x16;
+    bf16 => F32x16, F32x16, F32x16;
+    f32 => F32x16, F32x8, F32x4;
+    f64 => F64x8, F64x4, F64x2
+);

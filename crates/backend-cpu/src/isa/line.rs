@@ -2,15 +2,11 @@
 
 use girih_formats::{Accumulator, Scalar};
 
-/// Accumulators in a [`Line`]: 64 bytes' worth on every instruction set.
-pub(crate) const fn lanes<A>() -> usize {
-    64 / size_of::<A>()
-}
-
-/// 64 bytes of accumulators, in as many registers as the instruction set needs.
+/// 64 bytes of accumulators, in as many registers as the instruction set needs; or a half or a
+/// quarter of that, for panels no wider.
 ///
-/// The width is the same everywhere, and so is the order in which kernels add: all instruction sets
-/// that fuse multiply and add give the same bits.
+/// The order in which kernels add does not depend on the width, so all instruction sets that fuse
+/// multiply and add give the same bits.
 ///
 /// # Safety
 /// Every method requires the instruction set of the implementing type; the pointers of the loads
@@ -20,8 +16,10 @@ pub(crate) trait Line: Copy {
     type Acc: Accumulator;
     /// Which lanes a partial line has.
     type Mask: Copy;
+    /// Accumulators in the line.
+    const LANES: usize;
 
-    /// Lanes `0..len`, `len ≤ lanes()`.
+    /// Lanes `0..len`, `len ≤ LANES`.
     unsafe fn mask(len: usize) -> Self::Mask;
     /// `x` in every lane.
     unsafe fn splat(x: Self::Acc) -> Self;
@@ -31,6 +29,11 @@ pub(crate) trait Line: Copy {
     unsafe fn load_masked(p: *const Self::Acc, mask: Self::Mask) -> Self;
     /// All lanes to `p`.
     unsafe fn store(self, p: *mut Self::Acc);
+    /// All lanes to `p`, past the caches where that is possible; `p` must be aligned to 64 bytes.
+    /// Others see it after [`fence`](Self::fence).
+    unsafe fn stream(self, p: *mut Self::Acc);
+    /// Makes what [`stream`](Self::stream) wrote visible like ordinary writes.
+    unsafe fn fence();
     /// The masked lanes to `p`.
     unsafe fn store_masked(self, p: *mut Self::Acc, mask: Self::Mask);
     /// `self · b + c`.
@@ -56,8 +59,12 @@ pub(crate) trait Widen<T>: Line {
 
 /// The [`Line`] an instruction set uses for values of type `T`.
 pub(crate) trait LineFor<T: Scalar> {
-    /// That line.
+    /// A whole line: 64 bytes.
     type Line: Widen<T> + Widen<T::Acc> + Line<Acc = T::Acc>;
+    /// The line for panels of at most 32 bytes.
+    type Half: Widen<T> + Line<Acc = T::Acc>;
+    /// The line for panels of at most 16 bytes.
+    type Quarter: Widen<T> + Line<Acc = T::Acc>;
     /// Lines of the register tile of a dense strip: 4 where 32 wide registers exist, else 1.
     const STRIP_LINES: usize;
 }

@@ -12,7 +12,7 @@ mod table;
 
 use std::fmt::{self, Display};
 
-pub(crate) use line::{Line, LineFor, Widen, lanes};
+pub(crate) use line::{Line, LineFor, Widen};
 pub(crate) use table::{KernelScalar, Kernels};
 
 /// An instruction set that kernels are compiled for.

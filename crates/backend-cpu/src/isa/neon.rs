@@ -19,6 +19,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = usize;
+            const LANES: usize = 4 * $quarter;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> usize {
@@ -57,6 +58,13 @@ macro_rules! line {
                     unsafe { $store(p.add(i * $quarter), register) }
                 }
             }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $acc) {
+                // SAFETY: the caller's contract.
+                unsafe { self.store(p) }
+            }
+            #[inline(always)]
+            unsafe fn fence() {}
             #[inline(always)]
             unsafe fn store_masked(self, p: *mut $acc, mask: usize) {
                 let mut all = [0.0; 4 * $quarter];
@@ -169,6 +177,8 @@ macro_rules! line_for {
     ($($t:ty => $line:ty),*) => {$(
         impl LineFor<$t> for Neon {
             type Line = $line;
+            type Half = $line;
+            type Quarter = $line;
             const STRIP_LINES: usize = 1;
         }
     )*};

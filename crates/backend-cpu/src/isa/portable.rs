@@ -22,6 +22,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = usize;
+            const LANES: usize = $lanes;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> usize {
@@ -48,6 +49,13 @@ macro_rules! line {
                 // SAFETY: the pointer is valid for all lanes, as `Line` requires.
                 unsafe { p.cast::<[$acc; $lanes]>().write_unaligned(self.0) }
             }
+            #[inline(always)]
+            unsafe fn stream(self, p: *mut $acc) {
+                // SAFETY: the caller's contract.
+                unsafe { self.store(p) }
+            }
+            #[inline(always)]
+            unsafe fn fence() {}
             #[inline(always)]
             unsafe fn store_masked(self, p: *mut $acc, mask: usize) {
                 // SAFETY: `mask ≤ lanes` values are valid at `p`.
@@ -153,6 +161,8 @@ macro_rules! line_for {
     ($($t:ty => $line:ty),*) => {$(
         impl LineFor<$t> for Portable {
             type Line = $line;
+            type Half = $line;
+            type Quarter = $line;
             const STRIP_LINES: usize = 1;
         }
     )*};

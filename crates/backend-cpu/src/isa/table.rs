@@ -3,7 +3,7 @@
 use girih_formats::Scalar;
 use half::{bf16, f16};
 
-use super::line::{Line, LineFor, Widen, lanes};
+use super::line::{Line, LineFor, Widen};
 use super::{Isa, portable};
 use crate::kernels::access::{Access, Strided, Unit};
 use crate::kernels::rows::{RowBlock, rows};
@@ -103,7 +103,7 @@ pub(crate) trait KernelScalar: Scalar {
 /// The instruction set of `I`; `to` must not be shorter than `from`.
 #[inline(always)]
 unsafe fn widen<I: LineFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
-    let lanes = const { lanes::<T::Acc>() };
+    let lanes = const { <I::Line as Line>::LANES };
     let (src, dst) = (from.as_ptr(), to.as_mut_ptr());
     let mut i = 0;
     // SAFETY: the caller's contract; all accesses are below `from.len()`.

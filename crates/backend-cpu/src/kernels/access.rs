@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Widen, lanes};
+use crate::isa::Widen;
 
 /// A way to read lines of B.
 pub(crate) trait Access {
@@ -37,7 +37,7 @@ impl Access for Unit {
     #[inline(always)]
     unsafe fn line<T: Scalar, V: Widen<T>>(p: *const T, line: usize, _: isize) -> V {
         // SAFETY: the caller's contract.
-        unsafe { V::widen(p.add(line * lanes::<T::Acc>())) }
+        unsafe { V::widen(p.add(line * V::LANES)) }
     }
 
     #[inline(always)]
@@ -49,7 +49,7 @@ impl Access for Unit {
         _: usize,
     ) -> V {
         // SAFETY: the caller's contract.
-        unsafe { V::widen_masked(p.add(line * lanes::<T::Acc>()), mask) }
+        unsafe { V::widen_masked(p.add(line * V::LANES), mask) }
     }
 }
 
@@ -62,7 +62,7 @@ impl Access for Strided {
     #[inline(always)]
     unsafe fn line<T: Scalar, V: Widen<T>>(p: *const T, line: usize, col_stride: isize) -> V {
         // SAFETY: the caller's contract.
-        unsafe { gather(p, line, col_stride, lanes::<T::Acc>()) }
+        unsafe { gather(p, line, col_stride, V::LANES) }
     }
 
     #[inline(always)]
@@ -87,7 +87,7 @@ unsafe fn gather<T: Scalar, V: Widen<T>>(
     len: usize,
 ) -> V {
     let mut all = [T::ZERO; 16];
-    let first = (line * lanes::<T::Acc>()) as isize;
+    let first = (line * V::LANES) as isize;
     for (i, x) in all.iter_mut().enumerate().take(len) {
         // SAFETY: the lanes lie inside B.
         *x = unsafe { *p.offset((first + i as isize) * col_stride) };

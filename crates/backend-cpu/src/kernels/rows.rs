@@ -4,11 +4,11 @@ use girih_formats::{Accumulator, DType, Scalar};
 
 use super::access::Access;
 use super::store::{store, store_one};
-use crate::isa::{Line, LineFor, Widen, lanes};
+use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output, RowMap};
 
 /// Some consecutive sparse rows, values already in the accumulation type.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RowBlock<'a, A> {
     /// Offsets of the rows, one more than there are rows.
     pub(crate) row_ptr: &'a [u64],
@@ -20,17 +20,6 @@ pub(crate) struct RowBlock<'a, A> {
     pub(crate) col_idx: &'a [u32],
     /// Values, as many as columns.
     pub(crate) values: &'a [A],
-}
-
-impl<A> RowBlock<'_, A> {
-    /// The positions of row `i`'s entries in `col_idx` and `values`.
-    #[inline(always)]
-    fn range(&self, i: usize) -> (usize, usize) {
-        let (start, end) = self.entries;
-        let lo = self.row_ptr[i].clamp(start, end);
-        let hi = self.row_ptr[i + 1].clamp(start, end);
-        ((lo - self.first) as usize, (hi - self.first) as usize)
-    }
 }
 
 /// Multiplies a block of rows by `width` columns of B.
@@ -47,35 +36,137 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     map: RowMap<'_>,
     width: usize,
 ) {
-    let lanes = const { lanes::<T::Acc>() };
     debug_assert!(map.len() < block.row_ptr.len());
+    // Copies, so that stores to C can't be taken to change them.
+    let (block, out) = (&RowBlock { ..*block }, &Output { ..*out });
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         if width == 1 && const { matches!(T::DTYPE, DType::F32 | DType::F64) } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            for i in 0..map.len() {
-                let Some(row) = map.row(i) else { continue };
-                let sum = dot::<I::Line, T::Acc>(block, block.range(i), x, b.row_stride);
+            for (range, row) in BlockRows::new(block, map) {
+                let sum = dot::<I::Line, T::Acc>(block, range, x, b.row_stride);
                 store_one::<I::Line>(sum, out, out.row(row));
             }
-            return;
+        } else if S::WIDE && width <= <I::Quarter as Line>::LANES {
+            narrow::<I::Quarter, S, T>(block, b, out, map, width);
+        } else if S::WIDE && width <= <I::Half as Line>::LANES {
+            narrow::<I::Half, S, T>(block, b, out, map, width);
+        } else {
+            wide::<I::Line, S, T>(block, b, out, map, width);
         }
-        let tail = width % (4 * lanes);
-        let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
-        let mask = I::Line::mask(last);
-        for i in 0..map.len() {
-            let Some(row) = map.row(i) else { continue };
-            let range = block.range(i);
+        if out.stream {
+            I::Line::fence();
+        }
+    }
+}
+
+/// The rows of a block that are stored: the positions of their entries, and where they go.
+struct BlockRows<'a, A> {
+    block: &'a RowBlock<'a, A>,
+    map: RowMap<'a>,
+    next: usize,
+    start: usize,
+}
+
+impl<'a, A> BlockRows<'a, A> {
+    /// `map` must not be longer than the block.
+    #[inline(always)]
+    fn new(block: &'a RowBlock<'a, A>, map: RowMap<'a>) -> Self {
+        assert!(map.len() < block.row_ptr.len());
+        let start = position(block, block.row_ptr[0]);
+        Self { block, map, next: 0, start }
+    }
+}
+
+/// Where an offset lies in the block's arrays.
+#[inline(always)]
+fn position<A>(block: &RowBlock<'_, A>, offset: u64) -> usize {
+    let (start, end) = block.entries;
+    (offset.clamp(start, end) - block.first) as usize
+}
+
+impl<A> Iterator for BlockRows<'_, A> {
+    type Item = ((usize, usize), usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.next < self.map.len() {
+            let i = self.next;
+            self.next += 1;
+            // SAFETY: there are more offsets than rows.
+            let end = position(self.block, unsafe { *self.block.row_ptr.get_unchecked(i + 1) });
+            let range = (self.start, end);
+            self.start = end;
+            if let Some(row) = self.map.row(i) {
+                return Some((range, row));
+            }
+        }
+        None
+    }
+}
+
+/// Rows by a panel no wider than a line.
+///
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn narrow<V, S, T>(
+    block: &RowBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    // SAFETY: the caller's contract, for every call below.
+    unsafe {
+        let mask = V::mask(width);
+        macro_rules! all {
+            ($tail:literal) => {
+                for (range, row) in BlockRows::new(block, map) {
+                    let dst = out.row(row);
+                    group::<V, S, T, 1, 4, $tail>(block, range, b, out, dst, mask, width);
+                }
+            };
+        }
+        if width == V::LANES { all!(false) } else { all!(true) }
+    }
+}
+
+/// Rows by a panel of any width.
+///
+/// # Safety
+/// As for [`rows`].
+#[inline(always)]
+unsafe fn wide<V, S, T>(
+    block: &RowBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    let lanes = V::LANES;
+    let tail = width % (4 * lanes);
+    let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
+    // SAFETY: the caller's contract, for every call below.
+    unsafe {
+        let mask = V::mask(last);
+        for (range, row) in BlockRows::new(block, map) {
             let dst = out.row(row);
             let mut j = 0;
             macro_rules! group {
                 ($k:literal, $chains:literal, $tail:literal) => {{
                     let b = b.at_col(j);
                     let dst = dst.offset(j as isize * out.col_stride);
-                    group::<I::Line, S, T, $k, $chains, $tail>(
-                        block, range, b, out, dst, mask, last,
-                    );
+                    group::<V, S, T, $k, $chains, $tail>(block, range, b, out, dst, mask, last);
                 }};
             }
             while j + 4 * lanes <= width {
@@ -121,7 +212,7 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
             return;
         }
         for line in 0..K {
-            let j = line * lanes::<T::Acc>();
+            let j = line * V::LANES;
             let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
             if TAIL && line + 1 == K {
                 let sums = sum::<V, S, T, 1, CHAINS, true>(block, range, b, mask, len);
@@ -237,9 +328,13 @@ unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
             }
             p += 4;
         }
-        for chain in 0..3 {
-            if p + chain < hi {
-                entry!(p + chain, chain);
+        if p < hi {
+            entry!(p, 0);
+            if p + 1 < hi {
+                entry!(p + 1, 1);
+                if p + 2 < hi {
+                    entry!(p + 2, 2);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Line, lanes};
+use crate::isa::Line;
 use crate::operands::{Output, RowMap};
 
 /// Stores `K` lines of sums at `dst`, the last of them `len` lanes wide.
@@ -18,7 +18,7 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
     mask: V::Mask,
     len: usize,
 ) {
-    let lanes = const { lanes::<V::Acc>() };
+    let lanes = V::LANES;
     // SAFETY: the caller's contract, for every access below.
     unsafe {
         if out.col_stride != 1 {
@@ -44,6 +44,10 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
                 }
                 v.store_masked(p, mask);
             } else {
+                if out.stream {
+                    v.stream(p);
+                    continue;
+                }
                 if !overwrite {
                     v = V::load(p).mul_add(beta, v);
                 }
@@ -78,9 +82,10 @@ pub(crate) unsafe fn combine<V: Line>(
     map: RowMap<'_>,
     width: usize,
 ) {
-    let lanes = const { lanes::<V::Acc>() };
+    let lanes = V::LANES;
     let part_stride = sums.len() / parts;
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
+    let out = &Output { stream: false, ..*out };
     // SAFETY: the caller's contract, for every access below.
     unsafe {
         let mask = V::mask(last);

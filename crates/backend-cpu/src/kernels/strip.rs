@@ -4,7 +4,7 @@ use girih_formats::Scalar;
 
 use super::access::Access;
 use super::store::store;
-use crate::isa::{Line, LineFor, Widen, lanes};
+use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output, RowMap};
 
 /// Rows of a window over some of its packed columns, dense, values in the accumulation type.
@@ -32,6 +32,12 @@ impl<'a, A> Strip<'a, A> {
         Strip { values, row_stride, run_stride, runs, pitch, offset, len, ncols }
     }
 
+    /// Whether every run is one column, next to the one before it.
+    #[inline(always)]
+    fn is_gathered(&self) -> bool {
+        (self.pitch, self.offset, self.len, self.run_stride) == (1, 0, 1, 1)
+    }
+
     /// The first column of a run, and how many of its columns exist.
     #[inline(always)]
     pub(crate) fn run(&self, run: u32) -> (usize, usize) {
@@ -41,7 +47,7 @@ impl<'a, A> Strip<'a, A> {
 }
 
 /// Rows of the register tile.
-const TILE_ROWS: usize = 4;
+pub(crate) const TILE_ROWS: usize = 4;
 
 /// Multiplies a strip by `width` columns of B.
 ///
@@ -57,9 +63,11 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
     map: RowMap<'_>,
     width: usize,
 ) {
-    let lanes = const { lanes::<T::Acc>() };
+    let lanes = const { <I::Line as Line>::LANES };
     let wide = S::WIDE && I::STRIP_LINES == 4;
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
+    // Copies, so that stores to C can't be taken to change them.
+    let (strip, out) = (&Strip { ..*strip }, &Output { ..*out });
     let mut j = 0;
     // SAFETY: the caller's contract, for every call below.
     unsafe {
@@ -90,6 +98,9 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
                 columns!(1, true);
                 left
             };
+        }
+        if out.stream {
+            I::Line::fence();
         }
     }
 }
@@ -153,26 +164,37 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     unsafe {
         let mut sums = [[V::splat(T::Acc::ZERO); K]; ROWS];
         let values = strip.values.as_ptr().add(r * strip.row_stride);
-        for (i, &run) in strip.runs.iter().enumerate() {
-            let (start, count) = strip.run(run);
-            let a = values.add(i * strip.run_stride);
-            let mut row = b.ptr.offset(start as isize * b.row_stride);
-            for c in 0..count {
+        macro_rules! column {
+            ($a:expr, $row:expr) => {
                 let mut x = [V::splat(T::Acc::ZERO); K];
                 for u in 0..K {
                     x[u] = if TAIL && u + 1 == K {
-                        S::part(row, u, b.col_stride, mask, len)
+                        S::part($row, u, b.col_stride, mask, len)
                     } else {
-                        S::line(row, u, b.col_stride)
+                        S::line($row, u, b.col_stride)
                     };
                 }
                 for q in 0..ROWS {
-                    let a = V::splat(*a.add(q * strip.row_stride + c));
+                    let a = V::splat(*$a.add(q * strip.row_stride));
                     for u in 0..K {
                         sums[q][u] = x[u].mul_add(a, sums[q][u]);
                     }
                 }
-                row = row.wrapping_offset(b.row_stride);
+            };
+        }
+        if strip.is_gathered() {
+            for (i, &col) in strip.runs.iter().enumerate() {
+                column!(values.add(i), b.ptr.offset(col as isize * b.row_stride));
+            }
+        } else {
+            for (i, &run) in strip.runs.iter().enumerate() {
+                let (start, count) = strip.run(run);
+                let a = values.add(i * strip.run_stride);
+                let mut row = b.ptr.offset(start as isize * b.row_stride);
+                for c in 0..count {
+                    column!(a.add(c), row);
+                    row = row.wrapping_offset(b.row_stride);
+                }
             }
         }
         for q in 0..ROWS {
