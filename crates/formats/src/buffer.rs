@@ -32,6 +32,7 @@ enum Repr<T> {
     /// Anonymous memory, which starts as zeros.
     Pages {
         pages: Arc<MmapMut>,
+        offset: usize,
         bytes: usize,
     },
     Mapped {
@@ -43,6 +44,9 @@ enum Repr<T> {
 
 /// Bytes from which zeros come as pages of their own: where huge pages start to pay.
 const PAGES_FROM: usize = 4 << 20;
+
+/// Bytes of a huge page, on the systems that are advised to use them.
+const HUGE_PAGE: usize = 2 << 20;
 
 impl<T: Pod> Buffer<T> {
     /// `len` zeros, to be written through [`make_mut`](Self::make_mut).
@@ -61,11 +65,20 @@ impl<T: Pod> Buffer<T> {
             return zeros.map(|zeros| Vec::from(zeros).into()).map_err(|()| refused());
         }
         let bytes = usize::try_from(bytes).map_err(|_| refused())?;
-        let pages = MmapMut::map_anon(bytes).map_err(|_| refused())?;
-        // Advice that is refused costs speed, nothing else.
+        // Room to start on a huge page: addresses cost nothing.
+        let reserved = bytes.checked_add(2 * HUGE_PAGE).ok_or_else(refused)?;
+        let pages = MmapMut::map_anon(reserved).map_err(|_| refused())?;
+        let offset = pages.as_ptr().align_offset(HUGE_PAGE);
+        let offset = if offset > HUGE_PAGE { 0 } else { offset };
+        // A last huge page that would be less than half used is left to small ones. Advice that is
+        // refused costs speed, nothing else.
         #[cfg(target_os = "linux")]
-        let _ = pages.advise(memmap2::Advice::HugePage);
-        Ok(Self { repr: Repr::Pages { pages: Arc::new(pages), bytes } })
+        let _ = pages.advise_range(
+            memmap2::Advice::HugePage,
+            offset,
+            (bytes + HUGE_PAGE / 2) / HUGE_PAGE * HUGE_PAGE,
+        );
+        Ok(Self { repr: Repr::Pages { pages: Arc::new(pages), offset, bytes } })
     }
 
     /// As [`zeroed`](Self::zeroed), for results no larger than what they are made from: when memory
@@ -94,7 +107,9 @@ impl<T: Pod> Buffer<T> {
     pub fn as_slice(&self) -> &[T] {
         match &self.repr {
             Repr::Owned(v) => v,
-            Repr::Pages { pages, bytes } => bytemuck::cast_slice(&pages[..*bytes]),
+            Repr::Pages { pages, offset, bytes } => {
+                bytemuck::cast_slice(&pages[*offset..*offset + *bytes])
+            }
             Repr::Mapped { bytes: 0, .. } => &[],
             Repr::Mapped { file, offset, bytes } => {
                 bytemuck::cast_slice(&file[*offset..*offset + *bytes])
@@ -123,8 +138,8 @@ impl<T: Pod> Buffer<T> {
         }
         match &mut self.repr {
             Repr::Owned(v) => Arc::make_mut(v).as_mut_slice(),
-            Repr::Pages { pages, bytes } => match Arc::get_mut(pages) {
-                Some(pages) => bytemuck::cast_slice_mut(&mut pages[..*bytes]),
+            Repr::Pages { pages, offset, bytes } => match Arc::get_mut(pages) {
+                Some(pages) => bytemuck::cast_slice_mut(&mut pages[*offset..*offset + *bytes]),
                 None => unreachable!("shared pages were just copied"),
             },
             Repr::Mapped { .. } => unreachable!("a mapped buffer was just copied"),
@@ -142,7 +157,9 @@ impl<T> Clone for Buffer<T> {
     fn clone(&self) -> Self {
         let repr = match &self.repr {
             Repr::Owned(v) => Repr::Owned(Arc::clone(v)),
-            Repr::Pages { pages, bytes } => Repr::Pages { pages: Arc::clone(pages), bytes: *bytes },
+            Repr::Pages { pages, offset, bytes } => {
+                Repr::Pages { pages: Arc::clone(pages), offset: *offset, bytes: *bytes }
+            }
             Repr::Mapped { file, offset, bytes } => {
                 Repr::Mapped { file: Arc::clone(file), offset: *offset, bytes: *bytes }
             }

@@ -36,8 +36,8 @@ pub mod generate;
 
 pub use buffer::Buffer;
 pub use csr::{Coo, Csr, Duplicates};
-pub use half::{bf16, f16};
 pub use error::FormatError;
+pub use half::{bf16, f16};
 pub use layout::{PAD_ROW, RowLayout};
 pub use pattern::CsrPattern;
 pub use scalar::{Accumulator, DType, Scalar};

@@ -1,5 +1,6 @@
 //! Aᵀ as CSR, which is A as CSC.
 
+use std::array;
 use std::ops::Range;
 
 use bytemuck::Pod;
@@ -9,23 +10,14 @@ use super::Csr;
 use crate::convert::windows::{accumulate, row_chunks, split_at_ends};
 use crate::{Buffer, CsrPattern, Scalar};
 
-/// Blocks of columns per thread: enough to even out what the sample misjudges.
-const BLOCKS_PER_THREAD: usize = 2;
-
 /// Entries looked at to find columns that split the entries evenly.
-const SAMPLE: usize = 1 << 13;
+const SAMPLE: u64 = 1 << 13;
+
+/// 2⁶⁴ divided by the golden ratio.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Entries below which a block of columns of its own does not pay.
 const MIN_BLOCK_ENTRIES: usize = 1 << 13;
-
-/// Columns that can be written to side by side from the first-level cache: two lines each.
-const CACHED_COLS: usize = 256;
-
-/// Rows whose entries are visited strip by strip, so that a strip's lines fill up while cached.
-const PANEL_ROWS: usize = 32;
-
-/// Entries of a row in a strip that make the visit worth it.
-const STRIP_ENTRIES: usize = 8;
 
 impl<T: Scalar> Csr<T> {
     /// The transpose; its arrays are the CSC of this matrix.
@@ -55,13 +47,23 @@ pub(crate) fn transpose<V: Pod + Send + Sync>(
     pattern: CsrPattern<'_>,
     values: &[V],
 ) -> (Buffer<u64>, Buffer<u32>, Buffer<V>) {
+    // Cursors are the hot, randomly accessed part: half as wide is twice as many in cache.
+    if u32::try_from(pattern.nnz()).is_ok() {
+        transpose_with::<V, u32>(pattern, values)
+    } else {
+        transpose_with::<V, u64>(pattern, values)
+    }
+}
+
+fn transpose_with<V: Pod + Send + Sync, C: Cursor>(
+    pattern: CsrPattern<'_>,
+    values: &[V],
+) -> (Buffer<u64>, Buffer<u32>, Buffer<V>) {
     let bounds = column_bounds(pattern);
-    let runs = runs_by_block(pattern, &bounds);
+    let n_blocks = bounds.len() - 1;
+    let blocks = Blocks { pattern, runs: runs_by_block(pattern, &bounds) };
     // Each block of columns owns one contiguous range of every output array.
-    let mut ends: Vec<u64> = (0..bounds.len() - 1)
-        .into_par_iter()
-        .map(|b| runs.iter().flat_map(|chunk| &chunk[b]).map(|run| u64::from(run.len)).sum())
-        .collect();
+    let mut ends: Vec<u64> = (0..n_blocks).into_par_iter().map(|b| blocks.len(b)).collect();
     accumulate(&mut ends);
     let nnz = pattern.nnz();
     let mut row_ptr = Buffer::<u64>::zeroed_or_abort(pattern.ncols() + 1);
@@ -71,126 +73,243 @@ pub(crate) fn transpose<V: Pod + Send + Sync>(
         split_at_ends(&mut row_ptr.make_mut()[1..], bounds[1..].iter().map(|&col| col as usize));
     let idx_pieces = split_at_ends(row_idx.make_mut(), ends.iter().map(|&end| end as usize));
     let carried_pieces = split_at_ends(carried.make_mut(), ends.iter().map(|&end| end as usize));
-    (0..bounds.len() - 1)
+    (0..n_blocks)
         .into_par_iter()
         .with_max_len(1)
         .zip(offsets)
         .zip(idx_pieces.into_par_iter().zip(carried_pieces))
         .for_each(|((b, offsets), (row_idx, carried))| {
-            let runs: Vec<&[Run]> = runs.iter().map(|chunk| &chunk[b][..]).collect();
-            let block_start = if b == 0 { 0 } else { ends[b - 1] };
             let first_col = bounds[b];
-            count_columns(pattern, &runs, first_col, offsets);
-            let mut columns = Columns { first_col, offsets, row_idx, carried };
-            columns.scatter(pattern, values, &runs);
-            // Every offset has moved from the start of its column to its end, where the next
-            // column starts: what CSR keeps one place to the right.
-            for offset in columns.offsets {
-                *offset += block_start;
+            let mut cursors = vec![C::default(); offsets.len()];
+            for run in blocks.runs(b) {
+                for &col in &pattern.col_idx()[blocks.entries(run)] {
+                    cursors[(col - first_col) as usize].advance(1);
+                }
+            }
+            let block_start = if b == 0 { 0 } else { ends[b - 1] };
+            let mut start = 0;
+            for (offset, cursor) in offsets.iter_mut().zip(&mut cursors) {
+                let len = cursor.position() as u64;
+                *cursor = C::at(start);
+                start += len;
+                *offset = block_start + start;
+            }
+            let mut columns = Columns { first_col, cursors: &mut cursors, row_idx, carried };
+            if pattern.nnz() / pattern.nrows().max(1) < GROUPED_ROW {
+                blocks
+                    .for_each_row(b, |row, entries| columns.put_row(row, entries, pattern, values));
+            } else {
+                blocks.for_each_group(b, |group| columns.put(group, values));
             }
         });
     (row_ptr, row_idx, carried)
 }
 
-/// Turns zeros into the offset of each column, counted from the first of the block.
-fn count_columns(pattern: CsrPattern<'_>, runs: &[&[Run]], first_col: u32, offsets: &mut [u64]) {
-    for run in runs.iter().copied().flatten() {
-        for &col in &pattern.col_idx()[run.entries()] {
-            offsets[(col - first_col) as usize] += 1;
+/// Where the next entry of a column goes, within its block of columns.
+trait Cursor: Copy + Default {
+    fn at(position: u64) -> Self;
+    fn position(self) -> usize;
+    fn advance(&mut self, entries: usize);
+}
+
+macro_rules! cursor {
+    ($t:ty) => {
+        impl Cursor for $t {
+            fn at(position: u64) -> Self {
+                position as $t
+            }
+            #[inline(always)]
+            fn position(self) -> usize {
+                self as usize
+            }
+            #[inline(always)]
+            fn advance(&mut self, entries: usize) {
+                *self += entries as $t;
+            }
         }
-    }
-    let mut start = 0;
-    for offset in offsets {
-        start += std::mem::replace(offset, start);
-    }
+    };
+}
+
+cursor!(u32);
+cursor!(u64);
+
+/// Rows taken together at most.
+const GROUP: usize = 8;
+
+/// Mean entries of a row from which it pays to look whether the next row has the same columns.
+const GROUPED_ROW: usize = 24;
+
+/// Rows with the same columns, as dense blocks and unknowns of one node have them: one look at a
+/// column's cursor serves them all, and what they write lies side by side.
+struct Group<'a> {
+    cols: &'a [u32],
+    len: usize,
+    rows: [u32; GROUP],
+    /// Where each row's entries start.
+    starts: [usize; GROUP],
 }
 
 /// A block of columns being written.
-struct Columns<'a, V> {
+struct Columns<'a, V, C> {
     first_col: u32,
-    /// Where the next entry of each column goes.
-    offsets: &'a mut [u64],
+    cursors: &'a mut [C],
     row_idx: &'a mut [u32],
     carried: &'a mut [V],
 }
 
-impl<V: Copy> Columns<'_, V> {
-    fn scatter(&mut self, pattern: CsrPattern<'_>, values: &[V], runs: &[&[Run]]) {
-        let n_cols = self.offsets.len();
-        let n_runs: usize = runs.iter().map(|chunk| chunk.len()).sum();
-        let mean_run = self.carried.len() / n_runs.max(1);
-        let n_strips = (n_cols / CACHED_COLS).min(mean_run / STRIP_ENTRIES);
-        if n_strips < 2 {
-            for run in runs.iter().copied().flatten() {
-                let entries = run.entries();
-                self.put(run.row, &pattern.col_idx()[entries.clone()], &values[entries]);
-            }
-            return;
-        }
-        let strip_cols = n_cols.div_ceil(n_strips);
-        for panel in runs.iter().flat_map(|chunk| chunk.chunks(PANEL_ROWS)) {
-            let mut next = [0; PANEL_ROWS];
-            for (next, run) in next.iter_mut().zip(panel) {
-                *next = run.entries().start;
-            }
-            for strip in 1..=n_strips {
-                let end = self.first_col as usize + strip * strip_cols;
-                for (next, run) in next.iter_mut().zip(panel) {
-                    let cols = &pattern.col_idx()[*next..run.entries().end];
-                    let len = cols.iter().take_while(|&&col| (col as usize) < end).count();
-                    self.put(run.row, &cols[..len], &values[*next..]);
-                    *next += len;
-                }
-            }
-        }
-    }
-
+impl<V: Copy, C: Cursor> Columns<'_, V, C> {
     #[inline(always)]
-    fn put(&mut self, row: u32, cols: &[u32], values: &[V]) {
-        for (&col, &value) in cols.iter().zip(values) {
-            let offset = &mut self.offsets[(col - self.first_col) as usize];
-            let at = *offset as usize;
-            *offset += 1;
+    fn put_row(&mut self, row: u32, entries: Range<usize>, of: CsrPattern<'_>, values: &[V]) {
+        for (&col, &value) in of.col_idx()[entries.clone()].iter().zip(&values[entries]) {
+            let cursor = &mut self.cursors[(col - self.first_col) as usize];
+            let at = cursor.position();
+            cursor.advance(1);
             self.row_idx[at] = row;
             self.carried[at] = value;
         }
     }
-}
 
-/// The entries of one row that fall into one block of columns.
-struct Run {
-    start: u64,
-    len: u32,
-    row: u32,
-}
+    #[inline(always)]
+    fn put(&mut self, group: &Group<'_>, values: &[V]) {
+        match group.len {
+            1 => self.put_rows::<1>(group, 0, values),
+            3 => self.put_rows::<3>(group, 0, values),
+            4 => self.put_rows::<4>(group, 0, values),
+            6 => self.put_rows::<6>(group, 0, values),
+            8 => self.put_rows::<8>(group, 0, values),
+            _ => (0..group.len).for_each(|r| self.put_rows::<1>(group, r, values)),
+        }
+    }
 
-impl Run {
-    fn entries(&self) -> Range<usize> {
-        self.start as usize..self.start as usize + self.len as usize
+    /// Puts `R` rows of the group, from row `first` on.
+    #[inline(always)]
+    fn put_rows<const R: usize>(&mut self, group: &Group<'_>, first: usize, values: &[V]) {
+        let rows: [u32; R] = array::from_fn(|r| group.rows[first + r]);
+        let values: [&[V]; R] =
+            array::from_fn(|r| &values[group.starts[first + r]..][..group.cols.len()]);
+        for (j, &col) in group.cols.iter().enumerate() {
+            let cursor = &mut self.cursors[(col - self.first_col) as usize];
+            let at = cursor.position();
+            cursor.advance(R);
+            self.row_idx[at..at + R].copy_from_slice(&rows);
+            for (carried, values) in self.carried[at..at + R].iter_mut().zip(values) {
+                *carried = values[j];
+            }
+        }
     }
 }
 
-/// Cuts each row at the bounds: for every chunk of rows and block of columns, the runs in order.
+/// The entries by blocks of columns.
+struct Blocks<'a> {
+    pattern: CsrPattern<'a>,
+    /// For every chunk of rows and block of columns, the runs in order.
+    runs: Vec<Vec<Vec<Run>>>,
+}
+
+impl Blocks<'_> {
+    /// The runs of block `b`, in order.
+    fn runs(&self, b: usize) -> impl Iterator<Item = &Run> {
+        self.runs.iter().flat_map(move |chunk| &chunk[b])
+    }
+
+    /// Where a run's entries are.
+    fn entries(&self, run: &Run) -> Range<usize> {
+        let row_ptr = self.pattern.row_ptr();
+        match *run {
+            Run::Rows { start, end } => {
+                row_ptr[start as usize] as usize..row_ptr[end as usize] as usize
+            }
+            Run::Part { row, first, len } => {
+                let start = row_ptr[row as usize] as usize + first as usize;
+                start..start + len as usize
+            }
+        }
+    }
+
+    /// Entries of block `b`.
+    fn len(&self, b: usize) -> u64 {
+        self.runs(b).map(|run| self.entries(run).len() as u64).sum()
+    }
+
+    /// Hands over the rows' entries in block `b`, neighbours with the same columns together.
+    #[inline(always)]
+    fn for_each_group(&self, b: usize, mut f: impl FnMut(&Group<'_>)) {
+        let mut group = Group { cols: &[], len: 0, rows: [0; GROUP], starts: [0; GROUP] };
+        self.for_each_row(b, |row, entries| {
+            let start = entries.start;
+            let cols = &self.pattern.col_idx()[entries];
+            // Most neighbours that differ do so at once.
+            let same = cols.first() == group.cols.first() && cols == group.cols;
+            if group.len == GROUP || !same {
+                f(&group);
+                group.cols = cols;
+                group.len = 0;
+            }
+            group.rows[group.len] = row;
+            group.starts[group.len] = start;
+            group.len += 1;
+        });
+        f(&group);
+    }
+
+    /// Hands over each row's entries in block `b`, in order of rows.
+    #[inline(always)]
+    fn for_each_row(&self, b: usize, mut f: impl FnMut(u32, Range<usize>)) {
+        for run in self.runs(b) {
+            match *run {
+                Run::Rows { start, end } => {
+                    (start..end).for_each(|row| f(row, self.pattern.row_range(row as usize)));
+                }
+                Run::Part { row, .. } => f(row, self.entries(run)),
+            }
+        }
+    }
+}
+
+/// Entries that fall into one block of columns.
+enum Run {
+    /// All entries of some rows.
+    Rows { start: u32, end: u32 },
+    /// `len` entries of a row, from its entry `first` on.
+    Part { row: u32, first: u32, len: u32 },
+}
+
+/// Cuts each row at the bounds: the runs of [`Blocks`].
 fn runs_by_block(pattern: CsrPattern<'_>, bounds: &[u32]) -> Vec<Vec<Vec<Run>>> {
     let blocks = &bounds[1..];
+    if blocks.len() == 1 {
+        return vec![vec![vec![Run::Rows { start: 0, end: pattern.nrows() as u32 }]]];
+    }
     row_chunks(pattern.row_ptr())
         .into_par_iter()
         .map(|rows| {
             let mut runs: Vec<Vec<Run>> = blocks.iter().map(|_| Vec::new()).collect();
+            // Neighbouring rows tend to lie in the same block.
+            let mut b = 0;
             for row in rows {
-                let mut start = pattern.row_ptr()[row];
-                let mut cols = pattern.row(row);
-                while let Some(&first) = cols.first() {
-                    let b = blocks.partition_point(|&end| end <= first);
+                let cols = pattern.row(row);
+                let row = row as u32;
+                let mut first = 0;
+                while let Some(&col) = cols.get(first) {
+                    if !(bounds[b]..blocks[b]).contains(&col) {
+                        b = blocks.partition_point(|&end| end <= col);
+                    }
                     let inside = |&col: &u32| col < blocks[b];
                     let len = if cols.last().is_some_and(inside) {
-                        cols.len()
+                        cols.len() - first
                     } else {
-                        cols.partition_point(inside)
+                        cols[first..].partition_point(inside)
                     };
-                    runs[b].push(Run { start, len: len as u32, row: row as u32 });
-                    start += len as u64;
-                    cols = &cols[len..];
+                    if len < cols.len() {
+                        runs[b].push(Run::Part { row, first: first as u32, len: len as u32 });
+                    } else if let Some(Run::Rows { end, .. }) = runs[b].last_mut()
+                        && *end == row
+                    {
+                        *end += 1;
+                    } else {
+                        runs[b].push(Run::Rows { start: row, end: row + 1 });
+                    }
+                    first += len;
                 }
             }
             runs
@@ -202,12 +321,12 @@ fn runs_by_block(pattern: CsrPattern<'_>, bounds: &[u32]) -> Vec<Vec<Vec<Run>>> 
 /// entries decides; the result of the transposition does not depend on it.
 fn column_bounds(pattern: CsrPattern<'_>) -> Vec<u32> {
     let (nnz, threads) = (pattern.nnz(), rayon::current_num_threads());
-    let wanted = if threads == 1 { 1 } else { threads * BLOCKS_PER_THREAD };
-    let blocks = wanted.min(nnz / MIN_BLOCK_ENTRIES);
+    let blocks = threads.min(nnz / MIN_BLOCK_ENTRIES);
     let mut bounds = vec![0];
     if blocks > 1 {
-        let sample = pattern.col_idx().iter().copied().step_by((nnz / SAMPLE).max(1));
-        let mut sample: Vec<u32> = sample.collect();
+        // Multiples of the golden ratio, modulo 1: spread evenly and in step with no row length.
+        let position = |i: u64| (u128::from(i.wrapping_mul(GOLDEN)) * nnz as u128 >> 64) as usize;
+        let mut sample: Vec<u32> = (0..SAMPLE).map(|i| pattern.col_idx()[position(i)]).collect();
         sample.sort_unstable();
         for b in 1..blocks {
             let bound = sample[b * sample.len() / blocks];
