@@ -30,9 +30,7 @@ fn verified_product<T: DenseScalar>(a: &Csr<T>, plan: &Plan, n: usize) -> Verifi
     let prepared = backend.prepare(plan).unwrap();
     let b = operand::<T>(a.ncols(), n);
     let mut c = Array2::from_elem((a.nrows(), n), T::Acc::from_f64(f64::NAN));
-    prepared
-        .execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut()))
-        .unwrap();
+    prepared.execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut())).unwrap();
     let product = Product { alpha: 1.0, b: T::erase(b.view()), added: None };
     let found = T::erase_acc(c.view());
     verify(a, plan, &product, &found, backend.rounding(plan)).unwrap()

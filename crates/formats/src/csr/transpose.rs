@@ -325,7 +325,7 @@ fn column_bounds(pattern: CsrPattern<'_>) -> Vec<u32> {
     let mut bounds = vec![0];
     if blocks > 1 {
         // Multiples of the golden ratio, modulo 1: spread evenly and in step with no row length.
-        let position = |i: u64| (u128::from(i.wrapping_mul(GOLDEN)) * nnz as u128 >> 64) as usize;
+        let position = |i: u64| ((u128::from(i.wrapping_mul(GOLDEN)) * nnz as u128) >> 64) as usize;
         let mut sample: Vec<u32> = (0..SAMPLE).map(|i| pattern.col_idx()[position(i)]).collect();
         sample.sort_unstable();
         for b in 1..blocks {
