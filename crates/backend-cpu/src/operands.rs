@@ -45,7 +45,7 @@ pub(crate) struct Output<A> {
     /// Zero means that the element is written without being read.
     pub(crate) beta: A,
     /// Write whole lines past the caches. Only where β is zero, columns have unit stride, and every
-    /// row of the panel begins at a multiple of 64 bytes.
+    /// row begins at a multiple of 64 bytes, or of its own 32 or 16.
     pub(crate) stream: bool,
 }
 
@@ -55,14 +55,17 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
 /// A C larger than this has left the caches before anyone reads it.
-const STREAM_BYTES: usize = 32 << 20;
+const STREAM_BYTES: usize = 16 << 20;
 
 impl<A: Scalar> Output<A> {
     pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
         let (row_stride, col_stride) = (view.strides()[0], view.strides()[1]);
         let ptr = view.as_mut_ptr();
         let row_bytes = row_stride * size_of::<A>() as isize;
-        let aligned = ptr.addr().is_multiple_of(64) && row_bytes % 64 == 0;
+        // Rows of half or a quarter of a line are aligned to that if nothing lies between them.
+        let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
+        let aligned = ptr.addr().is_multiple_of(64)
+            && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
         let large = view.len() * size_of::<A>() > STREAM_BYTES;
         let stream = large && aligned && col_stride == 1 && beta.is_zero();
         Self { ptr, row_stride, col_stride, alpha, beta, stream }

@@ -29,7 +29,8 @@ pub(crate) trait Line: Copy {
     unsafe fn load_masked(p: *const Self::Acc, mask: Self::Mask) -> Self;
     /// All lanes to `p`.
     unsafe fn store(self, p: *mut Self::Acc);
-    /// All lanes to `p`, past the caches where that is possible; `p` must be aligned to 64 bytes.
+    /// All lanes to `p`, past the caches where that is possible; `p` must be aligned to the line's
+    /// size.
     /// Others see it after [`fence`](Self::fence).
     unsafe fn stream(self, p: *mut Self::Acc);
     /// Makes what [`stream`](Self::stream) wrote visible like ordinary writes.

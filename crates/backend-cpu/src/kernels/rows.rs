@@ -44,10 +44,16 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
         if width == 1 && const { matches!(T::DTYPE, DType::F32 | DType::F64) } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            for (range, row) in BlockRows::new(block, map) {
-                let sum = dot::<I::Line, T::Acc>(block, range, x, b.row_stride);
-                store_one::<I::Line>(sum, out, out.row(row));
+            macro_rules! all {
+                ($stride:expr) => {
+                    for (range, row) in BlockRows::new(block, map) {
+                        let sum = dot::<I::Line, T::Acc>(block, range, x, $stride);
+                        store_one::<I::Line>(sum, out, out.row(row));
+                    }
+                };
             }
+            // A constant stride spares a multiplication for every entry.
+            if b.row_stride == 1 { all!(1) } else { all!(b.row_stride) }
         } else if S::WIDE && width <= <I::Quarter as Line>::LANES {
             narrow::<I::Quarter, S, T>(block, b, out, map, width);
         } else if S::WIDE && width <= <I::Half as Line>::LANES {
@@ -321,19 +327,35 @@ unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
                 sums[$chain] = V::mul_add_one(x, *values.add($p), sums[$chain]);
             };
         }
-        let mut p = lo;
-        while p + 4 <= hi {
-            for chain in 0..4 {
-                entry!(p + chain, chain);
-            }
-            p += 4;
+        macro_rules! entries {
+            ($($p:literal)*) => {{ $(entry!(lo + $p, $p % 4);)* }};
         }
-        if p < hi {
-            entry!(p, 0);
-            if p + 1 < hi {
-                entry!(p + 1, 1);
-                if p + 2 < hi {
-                    entry!(p + 2, 2);
+        // Short rows without a loop: where most rows are equally long, one jump is foreseen.
+        match hi - lo {
+            0 => {}
+            1 => entries!(0),
+            2 => entries!(0 1),
+            3 => entries!(0 1 2),
+            4 => entries!(0 1 2 3),
+            5 => entries!(0 1 2 3 4),
+            6 => entries!(0 1 2 3 4 5),
+            7 => entries!(0 1 2 3 4 5 6),
+            _ => {
+                let mut p = lo;
+                while p + 4 <= hi {
+                    for chain in 0..4 {
+                        entry!(p + chain, chain);
+                    }
+                    p += 4;
+                }
+                if p < hi {
+                    entry!(p, 0);
+                    if p + 1 < hi {
+                        entry!(p + 1, 1);
+                        if p + 2 < hi {
+                            entry!(p + 2, 2);
+                        }
+                    }
                 }
             }
         }
