@@ -1,6 +1,7 @@
 //! Dense operands whose value type is known at run time.
 
 use girih::backend::{DenseView, DenseViewMut};
+use girih::formats::io::{WriteError, npy};
 use girih::formats::rng::SplitMix64;
 use girih::formats::{DType, Scalar};
 use half::{bf16, f16};
@@ -8,7 +9,7 @@ use ndarray::Array2;
 use rayon::prelude::*;
 
 use crate::error::CliError;
-use crate::npy::{self, NpyFile};
+use crate::npy::NpyFile;
 use crate::units;
 
 /// A dense matrix of any value type.
@@ -33,17 +34,13 @@ macro_rules! each {
 }
 
 impl Dense {
-    /// Reads a `.npy` file, rounding to `dtype`. Gives the name of the file's type if that lost
-    /// precision.
-    pub(crate) fn read(
-        file: NpyFile,
-        dtype: DType,
-    ) -> Result<(Self, Option<&'static str>), CliError> {
-        fn typed<T: Scalar>(file: NpyFile) -> Result<(Dense, Option<&'static str>), CliError>
+    /// Reads a `.npy` file, rounding to `dtype`. Gives the file's type if that is wider.
+    pub(crate) fn read(file: NpyFile, dtype: DType) -> Result<(Self, Option<DType>), CliError> {
+        fn typed<T: Scalar>(file: NpyFile) -> Result<(Dense, Option<DType>), CliError>
         where
             Dense: From<Array2<T>>,
         {
-            let npy::Contents { array, rounded_from } = file.read::<T>()?;
+            let npy::Dense { array, rounded_from } = file.read::<T>()?;
             Ok((array.into(), rounded_from))
         }
         match dtype {
@@ -116,13 +113,8 @@ impl Dense {
     }
 
     /// Writes the matrix as `.npy`, row-major.
-    pub(crate) fn write(&self, to: impl std::io::Write) -> std::io::Result<()> {
-        match self {
-            Self::F16(array) => npy::write(to, &array.view()),
-            Self::Bf16(_) => Err(std::io::Error::other("numpy has no bf16")),
-            Self::F32(array) => npy::write(to, &array.view()),
-            Self::F64(array) => npy::write(to, &array.view()),
-        }
+    pub(crate) fn write(&self, to: impl std::io::Write) -> Result<(), WriteError> {
+        each!(self, array => npy::write_dense(to, &array.view()))
     }
 }
 

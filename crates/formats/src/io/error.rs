@@ -6,7 +6,7 @@ use std::io;
 use thiserror::Error;
 
 use super::{Field, Symmetry};
-use crate::FormatError;
+use crate::{DType, FormatError};
 
 /// A place in a text: both numbers count from 1, columns in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,6 +61,12 @@ pub enum ReadError {
     /// Something is wrong with the container of a `.npz`.
     #[error("not a readable .npz: {reason}")]
     Zip {
+        /// What.
+        reason: String,
+    },
+    /// Something is wrong with a dense `.npy` array.
+    #[error("{reason}")]
+    Npy {
         /// What.
         reason: String,
     },
@@ -319,6 +325,14 @@ pub enum WriteError {
     /// The operating system refused.
     #[error("{0}")]
     Io(#[from] io::Error),
+    /// A value type that the format does not have.
+    #[error("{format} has no {dtype}; convert to f32, which is exact")]
+    NoSuchType {
+        /// The format.
+        format: &'static str,
+        /// The value type.
+        dtype: DType,
+    },
     /// The file's name does not say which format to write.
     #[error("{name:?} does not say which format to write: use .mtx, .mtx.gz or .npz")]
     UnknownExtension {

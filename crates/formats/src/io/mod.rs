@@ -6,6 +6,8 @@
 //! | scipy's sparse matrices: csr, csc, coo, bsr | `.npz` | csr |
 //! | Deep Learning Matrix Collection | `.smtx`, `.smtx.gz` | |
 //!
+//! Dense matrices are read and written as numpy's `.npy`: see [`npy`].
+//!
 //! [`read`] finds out by content which it is. Everything becomes [`Csr`] in the value type the
 //! caller asks for, each value rounded once from the file's. A broken file is an error that names
 //! the place; none makes a reader panic, hang, or allocate more than its bytes justify.
@@ -14,6 +16,7 @@ mod compressed;
 mod detect;
 mod error;
 mod matrix_market;
+pub mod npy;
 mod npz;
 mod options;
 mod save;

@@ -83,6 +83,20 @@ pub(super) enum Bytes<'a> {
     Stream(Box<dyn Read + Send + 'a>),
 }
 
+impl<'a> Bytes<'a> {
+    /// The bytes from front to back.
+    pub(super) fn into_reader(self) -> io::Result<Box<dyn Read + Send + 'a>> {
+        match self {
+            Self::File(PlainFile { mut file, .. }) => {
+                // Where reading at a place moves the position, the head has moved it.
+                file.rewind()?;
+                Ok(Box::new(file))
+            }
+            Self::Stream(stream) => Ok(stream),
+        }
+    }
+}
+
 impl<'a> Opened<'a> {
     pub(super) fn open(source: Source<'a>, progress: Option<&Progress>) -> io::Result<Self> {
         let progress = progress.cloned();

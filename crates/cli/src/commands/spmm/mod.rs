@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use girih::formats::io::WriteError;
 use girih::planner::Plan;
 
 use crate::args::{Json, PlanArgs};
@@ -138,9 +139,12 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     if let Some(path) = &options.output {
         progress.stage(format!("writing {}", path.display()));
         output::create(path, |temporary| {
-            File::create(temporary).and_then(|file| c.write(file)).map_err(|e| {
-                CliError::failed(format!("cannot write {}", path.display())).because(e)
-            })
+            File::create(temporary)
+                .map_err(WriteError::from)
+                .and_then(|file| c.write(file))
+                .map_err(|e| {
+                    CliError::failed(format!("cannot write {}", path.display())).because(e)
+                })
         })?;
     }
     facts::report(options, &loaded, &selected, c.dim().1, &timing, verification)

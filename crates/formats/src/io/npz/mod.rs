@@ -4,17 +4,16 @@
 //! unsorted and hold duplicates, as scipy's may. Zeros inside the blocks of a bsr matrix are
 //! entries, as they are to scipy. Nothing in the archive is believed before it is checked.
 
-mod npy;
 mod write;
 
 use std::io::{Cursor, Read, Seek};
 
-use npy::{Array, Element};
 use rayon::prelude::*;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::compressed::{assemble, expand, from_rows};
+use super::npy::{Array, Element, Origin};
 use super::source::{Bytes, Opened};
 use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
 use crate::csr::check_offsets;
@@ -57,7 +56,7 @@ impl<R: Read + Seek> Archive<R> {
 
     fn array(&mut self, name: &'static str) -> Result<Array<impl Read>, ReadError> {
         match self.archive.by_name(&format!("{name}.npy")) {
-            Ok(file) => Array::open(name, file),
+            Ok(file) => Array::open(Origin::Archive(name), file),
             Err(ZipError::FileNotFound) => Err(ReadError::Npz {
                 array: name,
                 reason: "it is missing; was this saved by scipy.sparse.save_npz?".into(),
@@ -95,8 +94,7 @@ fn read_archive<T: Scalar, R: Read + Seek, F: Fn() -> R + Sync>(
         Element::Bool => (Field::Pattern, None),
         _ => (Field::Integer, None),
     };
-    let stored_entries = data.header.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
-    let stored_entries = stored_entries.ok_or_else(|| data.fault("its shape overflows"))?;
+    let stored_entries = data.claimed()?;
     drop(data);
     if matches!(&*format, "csc" | "coo") && !options.allows(nrows as u64, stored_entries) {
         return Err(ReadError::Hypersparse { nrows: nrows as u64, entries: stored_entries });

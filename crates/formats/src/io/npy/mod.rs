@@ -1,0 +1,96 @@
+//! numpy's `.npy` files: dense matrices, and the arrays that a `.npz` is made of.
+//!
+//! The format is that of numpy's NEP 1, versions 1.0 to 3.0. Headers are read by hand: they come
+//! from files that may lie, and three keys of a Python dictionary need no expression parser. Memory
+//! is taken as data arrives, so a header that promises more than the file holds costs nothing.
+//!
+//! ```
+//! use girih_formats::io::{Source, npy};
+//! use ndarray::array;
+//!
+//! let b = array![[1.0f64, 2.0, 3.0], [4.0, 5.0, 0.1]];
+//! let mut bytes = Vec::new();
+//! npy::write_dense(&mut bytes, &b.view())?;
+//!
+//! let same = npy::read_dense::<f64>(Source::reader(&bytes[..]))?;
+//! assert_eq!(same.array, b);
+//! let narrow = npy::read_dense::<f32>(Source::reader(&bytes[..]))?;
+//! assert_eq!((narrow.array[[1, 2]], narrow.rounded_from), (0.1f32, Some(girih_formats::DType::F64)));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod dense;
+mod elements;
+mod header;
+mod write;
+
+use std::io;
+
+use super::ReadError;
+
+pub use dense::{Dense, DenseFile, read_dense};
+pub use write::write_dense;
+
+pub(super) use elements::Array;
+pub(super) use header::Element;
+pub(super) use write::{write_header, write_vector};
+
+/// Where an array stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Origin {
+    /// In a file of its own.
+    File,
+    /// In an archive, by this name.
+    Archive(&'static str),
+}
+
+impl Origin {
+    /// The error for something wrong with the array.
+    pub(super) fn error(self, fault: Fault) -> ReadError {
+        match (self, fault) {
+            (Self::File, Fault::Io(e)) => ReadError::Io(e),
+            (Self::File, Fault::Content(reason)) => ReadError::Npy { reason },
+            (Self::File, Fault::Complex) => ReadError::Complex { what: "the array".into() },
+            (Self::Archive(array), Fault::Io(e)) => {
+                ReadError::Npz { array, reason: format!("the array cannot be read: {e}") }
+            }
+            (Self::Archive(array), Fault::Content(reason)) => ReadError::Npz { array, reason },
+            (Self::Archive(array), Fault::Complex) => {
+                ReadError::Complex { what: format!("{array}.npy") }
+            }
+        }
+    }
+}
+
+/// What can be wrong with an array, wherever it stands.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// The system or the decompressor refused.
+    Io(io::Error),
+    /// The elements are complex numbers.
+    Complex,
+    /// Anything else.
+    Content(String),
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self::Content(reason)
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(reason: &str) -> Self {
+        Self::Content(reason.into())
+    }
+}
+
+impl Fault {
+    /// A failed read: `ended` says what it means if the array just ended.
+    fn reading(e: io::Error, ended: impl FnOnce() -> String) -> Self {
+        match e.kind() {
+            io::ErrorKind::UnexpectedEof => Self::Content(ended()),
+            _ => Self::Io(e),
+        }
+    }
+}
