@@ -3,10 +3,10 @@
 //! That there is one is known only when the whole matrix has been assembled, and a place for every
 //! entry would be a heavy load for all the files that have no duplicates; so the file is read again.
 
+use super::block::Reading;
 use super::feed::Feed;
 use super::header::Header;
 use super::new_blocks;
-use super::sink::Reading;
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
 use crate::{FormatError, Scalar};
 

@@ -11,6 +11,8 @@
 //! nor a list of triplets is ever whole in memory if the entries come in row-major order. Files in
 //! another order, and symmetric ones, become triplets first.
 
+mod array;
+mod block;
 mod duplicate;
 mod feed;
 mod header;
@@ -22,9 +24,10 @@ mod write;
 
 use std::io::BufReader;
 
+use block::Block;
 use feed::{BLOCK, Feed};
 use header::Header;
-use sink::{Block, Sink};
+use sink::Sink;
 
 use super::source::{Bytes, Opened, Source};
 use super::{FileKind, Info, ReadError, ReadOptions};

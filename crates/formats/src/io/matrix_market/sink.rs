@@ -4,86 +4,14 @@
 use bytemuck::zeroed_vec;
 use rayon::prelude::*;
 
-use super::feed::{Feed, Text};
+use super::array::place_elements;
+use super::block::{Block, Reading};
+use super::feed::Feed;
 use super::header::Header;
-use super::line::{MAX_LINE, Shape};
-use super::parse::{Entry, Parsed, parse};
+use super::parse::Entry;
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
 use crate::{Coo, Csr, Duplicates, Scalar};
-
-/// The entries of one block of text.
-#[derive(Debug)]
-pub(super) struct Block<T> {
-    entries: Vec<Entry<T>>,
-    parsed: Parsed,
-    /// In a file that stores one triangle: the first entry below, above and on the diagonal.
-    below: Option<usize>,
-    above: Option<usize>,
-    on: Option<usize>,
-}
-
-impl<T> Default for Block<T> {
-    fn default() -> Self {
-        Self { entries: vec![], parsed: Parsed::default(), below: None, above: None, on: None }
-    }
-}
-
-impl<T> Block<T> {
-    /// The row and column of every entry.
-    pub(super) fn indices(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.entries.iter().map(|e| (e.row, e.col))
-    }
-
-    /// Lines parsed.
-    pub(super) fn lines(&self) -> u64 {
-        self.parsed.lines
-    }
-}
-
-/// How the entries of a file are read; the same for all blocks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
-    pub(super) shape: Shape,
-    symmetry: Symmetry,
-    drop_zeros: bool,
-}
-
-impl Reading {
-    pub(super) fn new(header: &Header, options: &ReadOptions) -> Self {
-        let general = header.symmetry == Symmetry::General;
-        Self {
-            shape: Shape {
-                nrows: header.nrows as u64,
-                ncols: header.ncols as u64,
-                field: header.field,
-                is_array: header.is_array,
-            },
-            symmetry: header.symmetry,
-            // A zero may be one of two duplicates that must be refused, and counts where places
-            // of entries must be told; those files are pruned when they are assembled. An array
-            // lists every element, so its zeros are no entries.
-            drop_zeros: header.is_array
-                || options.prune_zeros && general && options.duplicates == Duplicates::Sum,
-        }
-    }
-
-    pub(super) fn parse<T: Scalar>(&self, text: &Text, block: &mut Block<T>) {
-        let (bytes, end) = text.padded();
-        block.entries.clear();
-        block.parsed = parse(bytes, end, &self.shape, self.drop_zeros, &mut block.entries);
-        if text.cut && block.parsed.fault.is_none() {
-            block.parsed.lines += 1;
-            block.parsed.fault = Some((MAX_LINE, TextFault::LineTooLong { limit: MAX_LINE }));
-        }
-        if self.symmetry != Symmetry::General && !self.shape.is_array {
-            let find = |want| block.entries.iter().position(|e| e.row.cmp(&e.col) == want);
-            block.below = find(std::cmp::Ordering::Greater);
-            block.above = find(std::cmp::Ordering::Less);
-            block.on = find(std::cmp::Ordering::Equal);
-        }
-    }
-}
 
 /// The matrix as far as it has been read.
 #[derive(Debug)]
@@ -401,45 +329,4 @@ fn offsets_of<T>(entries: &[Entry<T>], part: &mut [u64], first_row: usize, first
             next += 1;
         }
     }
-}
-
-/// Rows and columns of elements of an array, from their numbers in column order.
-fn place_elements<T>(
-    header: &Header,
-    first: u64,
-    entries: &[Entry<T>],
-    rows: &mut [u32],
-    cols: &mut [u32],
-) {
-    let n = header.nrows as u128;
-    // Elements before column j, and the first row listed of column j.
-    let before = |j: u64| match header.symmetry {
-        Symmetry::General => n * u128::from(j),
-        Symmetry::Symmetric => columns_before(n, j.into()),
-        Symmetry::SkewSymmetric => columns_before(n.saturating_sub(1), j.into()),
-    };
-    let top = |j: u64| match header.symmetry {
-        Symmetry::General => 0,
-        Symmetry::Symmetric => j,
-        Symmetry::SkewSymmetric => j + 1,
-    };
-    let (mut low, mut high) = (0, header.ncols as u64);
-    while high - low > 1 {
-        let middle = u64::midpoint(low, high);
-        if before(middle) <= first.into() { low = middle } else { high = middle }
-    }
-    let mut j = low;
-    for ((e, r), c) in entries.iter().zip(rows).zip(cols) {
-        let element = u128::from(first) + u128::from(e.col);
-        while before(j + 1) <= element {
-            j += 1;
-        }
-        *r = ((element - before(j)) as u64 + top(j)) as u32;
-        *c = j as u32;
-    }
-}
-
-/// Elements in the first `j` columns when the first has `n` and each next one fewer.
-fn columns_before(n: u128, j: u128) -> u128 {
-    j * n - j * j.saturating_sub(1) / 2
 }

@@ -1,0 +1,135 @@
+//! Triplets into CSR: a stable counting sort by row, in two levels.
+//!
+//! The first level deals the triplets into buckets of consecutive rows; every bucket's place in the
+//! result is its final one, so the second level sorts each bucket where it stands, through a copy
+//! that fits a cache. Both levels keep the order in which entries were given, so the result does
+//! not depend on the number of threads or buckets.
+
+mod deal;
+mod sort;
+
+use bytemuck::zeroed_vec;
+use rayon::prelude::*;
+
+use deal::{Buckets, Dealt, deal};
+use sort::sort_buckets;
+
+use super::{Coo, Csr, Duplicates};
+use crate::{FormatError, Scalar};
+
+/// What an off-diagonal triplet stands for besides itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mirror {
+    /// Nothing.
+    None,
+    /// The same value at (column, row).
+    Symmetric,
+    /// The negated value at (column, row).
+    Skew,
+}
+
+/// How triplets become entries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Assembly {
+    pub(crate) mirror: Mirror,
+    pub(crate) duplicates: Duplicates,
+    pub(crate) prune_zeros: bool,
+}
+
+impl<T: Scalar> Coo<T> {
+    /// Sorts the triplets, and the mirror images they stand for, into CSR.
+    ///
+    /// O(nrows + len) for rows whose entries come in order of column, and a sort of the others.
+    /// Besides the triplets and the result it holds two bytes per entry.
+    pub(crate) fn assemble(self, how: Assembly) -> Result<Csr<T>, FormatError> {
+        if how.mirror == Mirror::None && !how.prune_zeros && self.is_sorted() {
+            let Self { nrows, ncols, row_idx, col_idx, values } = self;
+            return Ok(Csr::from_parts(nrows, ncols, row_ptr_of(&row_idx, nrows), col_idx, values));
+        }
+        let (nrows, ncols) = (self.nrows, self.ncols);
+        let buckets = Buckets::new(nrows, self.len());
+        let (starts, mut dealt) = deal(self, how.mirror, &buckets);
+        let total = dealt.col_idx.len();
+
+        let mut row_ptr: Vec<u64> = zeroed_vec(nrows + 1);
+        let kept = sort_buckets(&buckets, &starts, &mut dealt, &mut row_ptr[1..], how)?;
+        let Dealt { col_idx, values, .. } = dealt;
+        let new_starts = offsets(&kept);
+        row_ptr[1..].par_chunks_mut(buckets.rows()).zip(&new_starts).for_each(
+            |(counts, &start)| {
+                let mut sum = start as u64;
+                for c in counts {
+                    sum += *c;
+                    *c = sum;
+                }
+            },
+        );
+        if new_starts[kept.len()] == total {
+            return Ok(Csr::from_parts(nrows, ncols, row_ptr, col_idx, values));
+        }
+        let col_idx = compact(&col_idx, &starts, &kept);
+        let values = compact(&values, &starts, &kept);
+        Ok(Csr::from_parts(nrows, ncols, row_ptr, col_idx, values))
+    }
+
+    /// Whether the triplets are the entries of a CSR in its own order.
+    fn is_sorted(&self) -> bool {
+        const PIECE: usize = 1 << 15;
+        let key = |i: usize| u64::from(self.row_idx[i]) << 32 | u64::from(self.col_idx[i]);
+        self.row_idx.par_chunks(PIECE).zip(self.col_idx.par_chunks(PIECE)).enumerate().all(
+            |(piece, (rows, cols))| {
+                let first = piece == 0 || key(piece * PIECE - 1) < key(piece * PIECE);
+                first
+                    && rows
+                        .windows(2)
+                        .zip(cols.windows(2))
+                        .fold(true, |ok, (r, c)| ok & ((r[0], c[0]) < (r[1], c[1])))
+            },
+        )
+    }
+}
+
+/// Row offsets of entries whose rows never decrease.
+fn row_ptr_of(row_idx: &[u32], nrows: usize) -> Vec<u64> {
+    let mut row_ptr: Vec<u64> = zeroed_vec(nrows + 1);
+    row_ptr.par_chunks_mut(1 << 12).enumerate().for_each(|(piece, ptr)| {
+        let first_row = piece << 12;
+        let mut at = row_idx.partition_point(|&r| (r as usize) < first_row);
+        for (row, p) in (first_row..).zip(ptr) {
+            while row_idx.get(at).is_some_and(|&r| (r as usize) < row) {
+                at += 1;
+            }
+            *p = at as u64;
+        }
+    });
+    row_ptr
+}
+
+/// Running sums of `counts`, from 0 to the total.
+fn offsets(counts: &[usize]) -> Vec<usize> {
+    let mut sum = 0;
+    let mut starts = Vec::with_capacity(counts.len() + 1);
+    starts.push(0);
+    starts.extend(counts.iter().map(|&c| {
+        sum += c;
+        sum
+    }));
+    starts
+}
+
+/// The first `kept[b]` elements of every bucket, together.
+fn compact<U: Copy + Send + Sync + bytemuck::Zeroable>(
+    all: &[U],
+    starts: &[usize],
+    kept: &[usize],
+) -> Vec<U> {
+    let mut packed: Vec<U> = zeroed_vec(kept.iter().sum());
+    let mut left = &mut packed[..];
+    let tasks: Vec<_> = starts
+        .iter()
+        .zip(kept)
+        .map(|(&start, &k)| (left.split_off_mut(..k).unwrap_or_default(), &all[start..start + k]))
+        .collect();
+    tasks.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
+    packed
+}
