@@ -87,6 +87,16 @@ impl<T: Pod> Buffer<T> {
         Self::zeroed(len).unwrap_or_else(|_| bytemuck::allocation::zeroed_vec(len).into())
     }
 
+    /// Forgets all elements but the first `len`.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        match &mut self.repr {
+            Repr::Owned(v) => Arc::make_mut(v).truncate(len),
+            Repr::Pages { bytes, .. } | Repr::Mapped { bytes, .. } => {
+                *bytes = (*bytes).min(len * size_of::<T>());
+            }
+        }
+    }
+
     /// Borrows `len` elements at `offset` bytes of a mapped file.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assemble::{Assembly, Mirror};
 use super::{Csr, check_dims, check_len};
-use crate::{FormatError, Scalar};
+use crate::{Buffer, FormatError, Scalar};
 
 /// What to do with an entry that is given more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,9 +22,9 @@ pub enum Duplicates {
 pub struct Coo<T: Scalar> {
     pub(super) nrows: usize,
     pub(super) ncols: usize,
-    pub(super) row_idx: Vec<u32>,
-    pub(super) col_idx: Vec<u32>,
-    pub(super) values: Vec<T>,
+    pub(super) row_idx: Buffer<u32>,
+    pub(super) col_idx: Buffer<u32>,
+    pub(super) values: Buffer<T>,
 }
 
 impl<T: Scalar> Coo<T> {
@@ -56,17 +56,18 @@ impl<T: Scalar> Coo<T> {
                 });
             }
         }
-        Ok(Self { nrows, ncols, row_idx, col_idx, values })
+        Ok(Self::from_parts(nrows, ncols, row_idx, col_idx, values))
     }
 
     /// Takes ownership of triplets that are in range by construction.
     pub(crate) fn from_parts(
         nrows: usize,
         ncols: usize,
-        row_idx: Vec<u32>,
-        col_idx: Vec<u32>,
-        values: Vec<T>,
+        row_idx: impl Into<Buffer<u32>>,
+        col_idx: impl Into<Buffer<u32>>,
+        values: impl Into<Buffer<T>>,
     ) -> Self {
+        let (row_idx, col_idx, values) = (row_idx.into(), col_idx.into(), values.into());
         debug_assert!(row_idx.iter().all(|&i| (i as usize) < nrows));
         debug_assert!(col_idx.iter().all(|&j| (j as usize) < ncols));
         debug_assert!(row_idx.len() == col_idx.len() && row_idx.len() == values.len());
@@ -81,8 +82,8 @@ impl<T: Scalar> Coo<T> {
 
     /// The triplets, in the order they were given.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, u32, T)> + '_ {
-        let indices = self.row_idx.iter().zip(&self.col_idx);
-        indices.zip(&self.values).map(|((&i, &j), &v)| (i, j, v))
+        let indices = self.row_idx.iter().zip(&self.col_idx[..]);
+        indices.zip(&self.values[..]).map(|((&i, &j), &v)| (i, j, v))
     }
 
     /// Number of triplets.

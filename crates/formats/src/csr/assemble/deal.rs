@@ -1,10 +1,9 @@
 //! First level: triplets into buckets of consecutive rows.
 
-use bytemuck::zeroed_vec;
 use rayon::prelude::*;
 
 use super::{Mirror, offsets};
-use crate::{Coo, Scalar};
+use crate::{Buffer, Coo, Scalar};
 
 /// Entries a bucket should hold: with their values they fit a core's cache.
 const BUCKET_ENTRIES: usize = 1 << 15;
@@ -32,9 +31,9 @@ impl Buckets {
 /// Entries in bucket order; in the order given inside a bucket.
 pub(super) struct Dealt<T> {
     /// Row inside the bucket.
-    pub(super) local_row: Vec<u16>,
-    pub(super) col_idx: Vec<u32>,
-    pub(super) values: Vec<T>,
+    pub(super) local_row: Buffer<u16>,
+    pub(super) col_idx: Buffer<u32>,
+    pub(super) values: Buffer<T>,
 }
 
 /// One chunk's share of one bucket, filled from the front.
@@ -77,14 +76,14 @@ pub(super) fn deal<T: Scalar>(
     let total = starts[buckets.count];
 
     let mut dealt = Dealt {
-        local_row: zeroed_vec(total),
-        col_idx: zeroed_vec(total),
-        values: zeroed_vec(total),
+        local_row: Buffer::zeroed_or_abort(total),
+        col_idx: Buffer::zeroed_or_abort(total),
+        values: Buffer::zeroed_or_abort(total),
     };
     let mut shares: Vec<Vec<Share<'_, T>>> =
         histograms.iter().map(|_| Vec::with_capacity(buckets.count)).collect();
     let (mut rows_left, mut cols_left, mut values_left) =
-        (&mut dealt.local_row[..], &mut dealt.col_idx[..], &mut dealt.values[..]);
+        (dealt.local_row.make_mut(), dealt.col_idx.make_mut(), dealt.values.make_mut());
     for b in 0..buckets.count {
         for (h, share) in histograms.iter().zip(&mut shares) {
             share.push(Share {

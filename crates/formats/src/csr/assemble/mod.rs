@@ -8,14 +8,13 @@
 mod deal;
 mod sort;
 
-use bytemuck::zeroed_vec;
 use rayon::prelude::*;
 
 use deal::{Buckets, Dealt, deal};
 use sort::sort_buckets;
 
 use super::{Coo, Csr, Duplicates};
-use crate::{FormatError, Scalar};
+use crate::{Buffer, FormatError, Scalar};
 
 /// What an off-diagonal triplet stands for besides itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,19 +50,18 @@ impl<T: Scalar> Coo<T> {
         let (starts, mut dealt) = deal(self, how.mirror, &buckets);
         let total = dealt.col_idx.len();
 
-        let mut row_ptr: Vec<u64> = zeroed_vec(nrows + 1);
-        let kept = sort_buckets(&buckets, &starts, &mut dealt, &mut row_ptr[1..], how)?;
+        let mut row_ptr = Buffer::<u64>::zeroed_or_abort(nrows + 1);
+        let row_ends = &mut row_ptr.make_mut()[1..];
+        let kept = sort_buckets(&buckets, &starts, &mut dealt, row_ends, how)?;
         let Dealt { col_idx, values, .. } = dealt;
         let new_starts = offsets(&kept);
-        row_ptr[1..].par_chunks_mut(buckets.rows()).zip(&new_starts).for_each(
-            |(counts, &start)| {
-                let mut sum = start as u64;
-                for c in counts {
-                    sum += *c;
-                    *c = sum;
-                }
-            },
-        );
+        row_ends.par_chunks_mut(buckets.rows()).zip(&new_starts).for_each(|(counts, &start)| {
+            let mut sum = start as u64;
+            for c in counts {
+                sum += *c;
+                *c = sum;
+            }
+        });
         if new_starts[kept.len()] == total {
             return Ok(Csr::from_parts(nrows, ncols, row_ptr, col_idx, values));
         }
@@ -90,9 +88,9 @@ impl<T: Scalar> Coo<T> {
 }
 
 /// Row offsets of entries whose rows never decrease.
-fn row_ptr_of(row_idx: &[u32], nrows: usize) -> Vec<u64> {
-    let mut row_ptr: Vec<u64> = zeroed_vec(nrows + 1);
-    row_ptr.par_chunks_mut(1 << 12).enumerate().for_each(|(piece, ptr)| {
+fn row_ptr_of(row_idx: &[u32], nrows: usize) -> Buffer<u64> {
+    let mut row_ptr = Buffer::<u64>::zeroed_or_abort(nrows + 1);
+    row_ptr.make_mut().par_chunks_mut(1 << 12).enumerate().for_each(|(piece, ptr)| {
         let first_row = piece << 12;
         let mut at = row_idx.partition_point(|&r| (r as usize) < first_row);
         for (row, p) in (first_row..).zip(ptr) {
@@ -118,13 +116,13 @@ fn offsets(counts: &[usize]) -> Vec<usize> {
 }
 
 /// The first `kept[b]` elements of every bucket, together.
-fn compact<U: Copy + Send + Sync + bytemuck::Zeroable>(
+fn compact<U: bytemuck::Pod + Send + Sync>(
     all: &[U],
     starts: &[usize],
     kept: &[usize],
-) -> Vec<U> {
-    let mut packed: Vec<U> = zeroed_vec(kept.iter().sum());
-    let mut left = &mut packed[..];
+) -> Buffer<U> {
+    let mut packed = Buffer::zeroed_or_abort(kept.iter().sum());
+    let mut left = packed.make_mut();
     let tasks: Vec<_> = starts
         .iter()
         .zip(kept)

@@ -18,8 +18,8 @@ pub(super) fn sort_buckets<T: Scalar>(
     row_counts: &mut [u64],
     how: Assembly,
 ) -> Result<Vec<usize>, FormatError> {
-    let mut cols_left = &mut dealt.col_idx[..];
-    let mut values_left = &mut dealt.values[..];
+    let mut cols_left = dealt.col_idx.make_mut();
+    let mut values_left = dealt.values.make_mut();
     let tasks: Vec<_> = starts
         .windows(2)
         .zip(row_counts.chunks_mut(buckets.rows()))

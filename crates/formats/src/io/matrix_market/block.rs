@@ -63,6 +63,11 @@ impl Reading {
         }
     }
 
+    /// Whether zeros are no entries of any block.
+    pub(super) fn drops_zeros(&self) -> bool {
+        self.drop_zeros
+    }
+
     pub(super) fn parse<T: Scalar>(&self, text: &Text, block: &mut Block<T>) {
         let (bytes, end) = text.padded();
         block.entries.clear();

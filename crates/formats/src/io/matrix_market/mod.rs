@@ -8,8 +8,9 @@
 //! file that says pattern are ignored, and zeros of an array file are not entries of the matrix.
 //!
 //! Blocks of text are parsed in parallel and become CSR round by round, so that neither the text
-//! nor a list of triplets is ever whole in memory if the entries come in row-major order. Files in
-//! another order, and symmetric ones, become triplets first.
+//! nor a list of triplets is ever whole in memory if the entries come in row-major order. Entries in
+//! column-major order become CSC the same way and are transposed. Files in another order, and
+//! symmetric ones, become triplets first.
 
 mod array;
 mod block;

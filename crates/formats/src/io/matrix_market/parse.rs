@@ -14,7 +14,7 @@ pub(super) struct Entry<T> {
 }
 
 impl<T> Entry<T> {
-    /// The place in row-major order.
+    /// The place in row-major order; with its halves swapped, in column-major order.
     #[inline(always)]
     pub(super) fn key(&self) -> u64 {
         u64::from(self.row) << 32 | u64::from(self.col)
@@ -29,7 +29,9 @@ pub(super) struct Parsed {
     /// Entries in the text, dropped zeros included.
     pub(super) stored: u64,
     /// Whether the entries strictly increase in row-major order.
-    pub(super) sorted: bool,
+    pub(super) by_row: bool,
+    /// Whether the entries strictly increase in column-major order.
+    pub(super) by_col: bool,
     /// The first fault; nothing after it was read.
     pub(super) fault: Option<Fault>,
 }
@@ -65,7 +67,7 @@ fn parse_as<T: Scalar, const KIND: u8>(
     drop_zeros: bool,
     out: &mut Vec<Entry<T>>,
 ) -> Parsed {
-    let mut parsed = Parsed { sorted: true, ..Parsed::default() };
+    let mut parsed = Parsed { by_row: true, by_col: true, ..Parsed::default() };
     let (mut p, mut last_key) = (0, None);
     while p < end {
         parsed.lines += 1;
@@ -93,9 +95,12 @@ fn parse_as<T: Scalar, const KIND: u8>(
             continue;
         }
         let entry = Entry { row: entry.row, col, value };
-        let key = Some(entry.key());
-        parsed.sorted &= last_key < key;
-        last_key = key;
+        let key = entry.key();
+        if let Some(last) = last_key {
+            parsed.by_row &= last < key;
+            parsed.by_col &= u64::rotate_left(last, 32) < key.rotate_left(32);
+        }
+        last_key = Some(key);
         out.push(entry);
     }
     parsed

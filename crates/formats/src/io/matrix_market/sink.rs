@@ -1,27 +1,28 @@
-//! Where parsed blocks go: straight into CSR as long as entries come in its order, otherwise into
-//! triplets.
+//! Where parsed blocks go: straight into CSR or CSC as long as entries come in the order of either,
+//! otherwise into triplets.
 
-use bytemuck::zeroed_vec;
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::array::place_elements;
 use super::block::{Block, Reading};
 use super::feed::Feed;
 use super::header::Header;
-use super::parse::Entry;
+use super::parse::{Entry, Parsed};
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
-use crate::{Coo, Csr, Duplicates, Scalar};
+use crate::{Buffer, Coo, Csr, Scalar};
 
 /// The matrix as far as it has been read.
 #[derive(Debug)]
-pub(super) struct Sink<'o, T> {
+pub(super) struct Sink<'o, T: Scalar> {
     header: Header,
     options: &'o ReadOptions,
     reading: Reading,
-    rows: Rows,
-    col_idx: Vec<u32>,
-    values: Vec<T>,
+    major: Major,
+    /// The other index of every entry.
+    minor: Buffer<u32>,
+    values: Buffer<T>,
     /// Entries kept; the arrays may be longer.
     len: usize,
     /// Entries in the text so far.
@@ -33,13 +34,52 @@ pub(super) struct Sink<'o, T> {
     below: Option<bool>,
 }
 
-/// The rows of the entries.
+/// The index by which entries come in order.
 #[derive(Debug)]
-enum Rows {
-    /// Entries came in CSR order so far: offsets of the rows below `next`. The vector may be longer.
-    Offsets { row_ptr: Vec<u64>, next: usize },
-    /// The row of every entry.
-    Listed(Vec<u32>),
+enum Major {
+    /// Entries came in the order of `axis` so far: offsets of the rows or columns below `next`. The
+    /// array may be longer.
+    Offsets { axis: Axis, ptr: Buffer<u64>, next: usize },
+    /// In no order: the row of every entry.
+    Listed(Buffer<u32>),
+}
+
+/// An order of entries: that of CSR or that of CSC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Axis {
+    Rows,
+    Cols,
+}
+
+impl Axis {
+    fn major<T>(self, e: &Entry<T>) -> u32 {
+        match self {
+            Self::Rows => e.row,
+            Self::Cols => e.col,
+        }
+    }
+
+    fn minor<T>(self, e: &Entry<T>) -> u32 {
+        match self {
+            Self::Rows => e.col,
+            Self::Cols => e.row,
+        }
+    }
+
+    /// The place in this order.
+    fn key<T>(self, e: &Entry<T>) -> u64 {
+        match self {
+            Self::Rows => e.key(),
+            Self::Cols => e.key().rotate_left(32),
+        }
+    }
+
+    fn holds(self, parsed: &Parsed) -> bool {
+        match self {
+            Self::Rows => parsed.by_row,
+            Self::Cols => parsed.by_col,
+        }
+    }
 }
 
 impl<'o, T: Scalar> Sink<'o, T> {
@@ -64,26 +104,26 @@ impl<'o, T: Scalar> Sink<'o, T> {
         if !options.allows(header.nrows as u64, claimed) {
             return Err(ReadError::Hypersparse { nrows: header.nrows as u64, entries: claimed });
         }
+        let reading = Reading::new(&header, options);
         // What the bytes of a file can hold may be allocated at once, and is not resident before
         // it is written. Of a stream nothing is known.
         // An array's zeros are dropped, so its entries are not known either.
         let known = if header.is_array { 0 } else { most.map_or(0, |m| m.min(claimed)) as usize };
+        // Zeros that are pruned are gone by now only where blocks drop them.
         let in_order = header.symmetry == Symmetry::General
             && !header.is_array
-            && !(options.prune_zeros && options.duplicates == Duplicates::Refuse);
-        let rows = if in_order {
-            let all = known > 0 && options.allows(header.nrows as u64, known as u64);
-            let offsets = if all { header.nrows + 1 } else { 1 };
-            Rows::Offsets { row_ptr: zeroed_vec(offsets), next: 0 }
+            && (!options.prune_zeros || reading.drops_zeros());
+        let major = if in_order {
+            Major::Offsets { axis: Axis::Rows, ptr: Buffer::default(), next: 0 }
         } else {
-            Rows::Listed(zeroed_vec(known))
+            Major::Listed(Buffer::zeroed_or_abort(known))
         };
         Ok(Self {
-            reading: Reading::new(&header, options),
+            reading,
             options,
-            rows,
-            col_idx: zeroed_vec(known),
-            values: zeroed_vec(known),
+            major,
+            minor: Buffer::zeroed_or_abort(known),
+            values: Buffer::zeroed_or_abort(known),
             len: 0,
             stored: 0,
             lines: header.lines,
@@ -112,38 +152,39 @@ impl<'o, T: Scalar> Sink<'o, T> {
         }
         let kept: usize = blocks.iter().map(|b| b.entries.len()).sum();
         let end = self.len + kept;
-        reach(&mut self.col_idx, end);
+        reach(&mut self.minor, end);
         reach(&mut self.values, end);
         self.keep_order(blocks, end);
 
-        let mut left_cols = &mut self.col_idx[self.len..end];
-        let mut left_values = &mut self.values[self.len..end];
-        let mut row_parts = row_parts(&mut self.rows, blocks, self.len);
+        let axis = self.major.axis();
+        let mut left_minor = &mut self.minor.make_mut()[self.len..end];
+        let mut left_values = &mut self.values.make_mut()[self.len..end];
+        let mut parts = major_parts(&mut self.major, blocks, self.len);
         let tasks: Vec<_> = blocks
             .iter()
-            .zip(&mut row_parts)
+            .zip(&mut parts)
             .zip(&first_stored)
-            .map(|((block, rows), &first)| {
+            .map(|((block, part), &first)| {
                 let n = block.entries.len();
-                let cols = left_cols.split_off_mut(..n).unwrap_or_default();
+                let minor = left_minor.split_off_mut(..n).unwrap_or_default();
                 let values = left_values.split_off_mut(..n).unwrap_or_default();
-                (&block.entries[..], cols, values, rows, first)
+                (&block.entries[..], minor, values, part, first)
             })
             .collect();
         let header = &self.header;
-        tasks.into_par_iter().with_max_len(1).for_each(|(entries, cols, values, rows, first)| {
-            for ((e, c), v) in entries.iter().zip(&mut *cols).zip(values) {
-                *c = e.col;
+        tasks.into_par_iter().with_max_len(1).for_each(|(entries, minor, values, part, first)| {
+            for ((e, i), v) in entries.iter().zip(&mut *minor).zip(values) {
+                *i = axis.minor(e);
                 *v = e.value;
             }
-            match rows {
-                RowPart::Offsets { part, first_row, first_entry } => {
-                    offsets_of(entries, part, *first_row, *first_entry);
+            match part {
+                MajorPart::Offsets { part, first, first_entry } => {
+                    offsets_of(entries.iter().map(|e| axis.major(e)), part, *first, *first_entry);
                 }
-                RowPart::Listed(part) if header.is_array => {
-                    place_elements(header, first, entries, part, cols);
+                MajorPart::Listed(part) if header.is_array => {
+                    place_elements(header, first, entries, part, minor);
                 }
-                RowPart::Listed(part) => {
+                MajorPart::Listed(part) => {
                     for (e, r) in entries.iter().zip(&mut **part) {
                         *r = e.row;
                     }
@@ -196,37 +237,52 @@ impl<'o, T: Scalar> Sink<'o, T> {
         Ok(())
     }
 
-    /// Goes over to listing rows if entries no longer come in CSR order, and makes room for `end`
+    /// Goes over to listing rows if entries no longer come in order, and makes room for `end`
     /// entries.
     fn keep_order(&mut self, blocks: &[Block<T>], end: usize) {
-        if let Rows::Offsets { row_ptr, next } = &mut self.rows {
-            let mut in_order = true;
+        if let Major::Offsets { axis, ptr, next } = &mut self.major {
+            if self.last_key.is_none() && blocks.iter().any(|b| !b.parsed.by_row) {
+                *axis = Axis::Cols;
+            }
+            let n_major = match axis {
+                Axis::Rows => self.header.nrows,
+                Axis::Cols => self.header.ncols,
+            };
+            // Offsets of columns are a detour, which must not cost more than the entries.
+            let mut in_order = *axis == Axis::Rows || n_major as u128 <= self.header.entries;
             for block in blocks {
                 if let (Some(first), Some(last)) = (block.entries.first(), block.entries.last()) {
-                    in_order &= block.parsed.sorted && self.last_key < Some(first.key());
-                    self.last_key = Some(last.key());
+                    in_order &= axis.holds(&block.parsed) && self.last_key < Some(axis.key(first));
+                    self.last_key = Some(axis.key(last));
                 }
             }
-            let rows = self.last_key.map_or(0, |key| (key >> 32) + 1);
-            if in_order && self.options.allows(rows, end as u64) {
-                reach(row_ptr, rows as usize + 1);
+            let reached = self.last_key.map_or(0, |key| (key >> 32) + 1);
+            if in_order && self.options.allows(reached, end as u64) {
+                // All at once where the file is known to hold enough entries.
+                let all = self.options.allows(n_major as u64, self.minor.len() as u64);
+                reach(ptr, if all { n_major } else { reached as usize } + 1);
                 return;
             }
-            let mut listed: Vec<u32> = zeroed_vec(self.col_idx.len());
-            let offsets = &row_ptr[..*next];
-            listed[..self.len].par_chunks_mut(1 << 14).enumerate().for_each(|(piece, rows)| {
-                let from = (piece << 14) as u64;
-                let mut row = offsets.partition_point(|&p| p <= from) - 1;
-                for (at, r) in (from..).zip(rows) {
-                    while offsets.get(row + 1).is_some_and(|&p| p <= at) {
-                        row += 1;
+            let mut listed = Buffer::<u32>::zeroed_or_abort(self.minor.len());
+            let offsets = &ptr[..*next];
+            listed.make_mut()[..self.len].par_chunks_mut(1 << 14).enumerate().for_each(
+                |(piece, major)| {
+                    let from = (piece << 14) as u64;
+                    let mut at_list = offsets.partition_point(|&p| p <= from) - 1;
+                    for (at, i) in (from..).zip(major) {
+                        while offsets.get(at_list + 1).is_some_and(|&p| p <= at) {
+                            at_list += 1;
+                        }
+                        *i = at_list as u32;
                     }
-                    *r = row as u32;
-                }
-            });
-            self.rows = Rows::Listed(listed);
+                },
+            );
+            if *axis == Axis::Cols {
+                std::mem::swap(&mut listed, &mut self.minor);
+            }
+            self.major = Major::Listed(listed);
         }
-        if let Rows::Listed(rows) = &mut self.rows {
+        if let Major::Listed(rows) = &mut self.major {
             reach(rows, end);
         }
     }
@@ -241,91 +297,105 @@ impl<'o, T: Scalar> Sink<'o, T> {
         if !self.options.allows(nrows as u64, self.stored) {
             return Err(ReadError::Hypersparse { nrows: nrows as u64, entries: self.stored });
         }
-        fit(&mut self.col_idx, self.len);
-        fit(&mut self.values, self.len);
-        match self.rows {
-            Rows::Offsets { mut row_ptr, next } => {
-                reach(&mut row_ptr, nrows + 1);
-                row_ptr[next..]
+        self.minor.truncate(self.len);
+        self.values.truncate(self.len);
+        match self.major {
+            Major::Offsets { axis, mut ptr, next } => {
+                let (n_major, n_minor) = match axis {
+                    Axis::Rows => (nrows, ncols),
+                    Axis::Cols => (ncols, nrows),
+                };
+                reach(&mut ptr, n_major + 1);
+                ptr.truncate(n_major + 1);
+                ptr.make_mut()[next..]
                     .par_iter_mut()
                     .with_min_len(1 << 16)
                     .for_each(|p| *p = self.len as u64);
-                Ok(Csr::from_parts(nrows, ncols, row_ptr, self.col_idx, self.values))
+                let stored = Csr::from_parts(n_major, n_minor, ptr, self.minor, self.values);
+                Ok(if axis == Axis::Rows { stored } else { stored.transpose() })
             }
-            Rows::Listed(mut rows) => {
-                fit(&mut rows, self.len);
+            Major::Listed(mut rows) => {
+                rows.truncate(self.len);
                 let mirror = match self.header.symmetry {
                     Symmetry::General => Mirror::None,
                     Symmetry::Symmetric => Mirror::Symmetric,
                     Symmetry::SkewSymmetric => Mirror::Skew,
                 };
                 let (duplicates, prune_zeros) = (self.options.duplicates, self.options.prune_zeros);
-                let coo = Coo::from_parts(nrows, ncols, rows, self.col_idx, self.values);
+                let coo = Coo::from_parts(nrows, ncols, rows, self.minor, self.values);
                 Ok(coo.assemble(Assembly { mirror, duplicates, prune_zeros })?)
             }
         }
     }
 }
 
-/// Makes a vector at least `len` long.
-fn reach<U: bytemuck::Zeroable + Clone>(v: &mut Vec<U>, len: usize) {
-    if v.len() < len {
-        v.resize(len, U::zeroed());
+/// Makes an array at least `len` long, and of a length that grows by doubling: what is not written
+/// to is not resident.
+fn reach<U: Pod>(array: &mut Buffer<U>, len: usize) {
+    if array.len() < len {
+        let mut longer = Buffer::zeroed_or_abort(len.max(2 * array.len()));
+        longer.make_mut()[..array.len()].copy_from_slice(array);
+        *array = longer;
     }
 }
 
-/// Cuts a vector to its first `len` elements, giving back memory if that is worth it.
-fn fit<U>(v: &mut Vec<U>, len: usize) {
-    v.truncate(len);
-    if v.capacity() - len > len / 8 {
-        v.shrink_to_fit();
-    }
-}
-
-/// A block's part of the rows.
-enum RowPart<'a> {
-    /// Offsets of the rows from `first_row` on, up to the block's last.
+/// A block's part of the major indices.
+enum MajorPart<'a> {
+    /// Offsets of the rows or columns from `first` on, up to the block's last.
     Offsets {
         part: &'a mut [u64],
-        first_row: usize,
+        first: usize,
         first_entry: usize,
     },
     Listed(&'a mut [u32]),
 }
 
-fn row_parts<'a, T>(rows: &'a mut Rows, blocks: &[Block<T>], len: usize) -> Vec<RowPart<'a>> {
-    let mut at = len;
-    match rows {
-        Rows::Offsets { row_ptr, next } => {
-            let mut left = &mut row_ptr[*next..];
-            blocks
-                .iter()
-                .map(|block| {
-                    let first_row = *next;
-                    *next = block.entries.last().map_or(first_row, |e| e.row as usize + 1);
-                    let part = left.split_off_mut(..*next - first_row).unwrap_or_default();
-                    let first_entry = at;
-                    at += block.entries.len();
-                    RowPart::Offsets { part, first_row, first_entry }
-                })
-                .collect()
-        }
-        Rows::Listed(rows) => {
-            let mut left = &mut rows[at..];
-            blocks
-                .iter()
-                .map(|b| RowPart::Listed(left.split_off_mut(..b.entries.len()).unwrap_or_default()))
-                .collect()
+impl Major {
+    /// How entries are taken apart: triplets have their rows listed.
+    fn axis(&self) -> Axis {
+        match self {
+            Self::Offsets { axis, .. } => *axis,
+            Self::Listed(_) => Axis::Rows,
         }
     }
 }
 
-/// Fills in the offsets of the rows that start in a block.
-fn offsets_of<T>(entries: &[Entry<T>], part: &mut [u64], first_row: usize, first_entry: usize) {
-    let mut next = first_row;
-    for (at, e) in (first_entry as u64..).zip(entries) {
-        while next <= e.row as usize {
-            part[next - first_row] = at;
+fn major_parts<'a, T>(major: &'a mut Major, blocks: &[Block<T>], len: usize) -> Vec<MajorPart<'a>> {
+    let mut at = len;
+    match major {
+        Major::Offsets { axis, ptr, next } => {
+            let mut left = &mut ptr.make_mut()[*next..];
+            blocks
+                .iter()
+                .map(|block| {
+                    let first = *next;
+                    *next = block.entries.last().map_or(first, |e| axis.major(e) as usize + 1);
+                    let part = left.split_off_mut(..*next - first).unwrap_or_default();
+                    let first_entry = at;
+                    at += block.entries.len();
+                    MajorPart::Offsets { part, first, first_entry }
+                })
+                .collect()
+        }
+        Major::Listed(rows) => {
+            let mut left = &mut rows.make_mut()[at..];
+            let parts = blocks.iter().map(|b| left.split_off_mut(..b.entries.len()));
+            parts.map(|part| MajorPart::Listed(part.unwrap_or_default())).collect()
+        }
+    }
+}
+
+/// Fills in the offsets of the rows or columns that start in a block.
+fn offsets_of(
+    majors: impl Iterator<Item = u32>,
+    part: &mut [u64],
+    first: usize,
+    first_entry: usize,
+) {
+    let mut next = first;
+    for (at, major) in (first_entry as u64..).zip(majors) {
+        while next <= major as usize {
+            part[next - first] = at;
             next += 1;
         }
     }
