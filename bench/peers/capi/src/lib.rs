@@ -1,0 +1,20 @@
+//! The CPU backend behind a C ABI, so that a benchmark can call it and other libraries by turns in
+//! one process.
+//!
+//! Functions that return a pointer return null on failure, functions that return an `int` return 0
+//! on success; [`girih_last_error`] then has the reason. No handle is bound to a thread.
+
+#![expect(unsafe_code, reason = "a C ABI")]
+
+mod error;
+mod format;
+mod matrix;
+mod product;
+#[cfg(test)]
+mod tests;
+
+pub use error::girih_last_error;
+pub use matrix::{CsrArrays, Matrix, girih_csr_free, girih_csr_open};
+pub use product::{
+    Product, girih_spmm_execute, girih_spmm_format, girih_spmm_free, girih_spmm_prepare,
+};

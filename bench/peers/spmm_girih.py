@@ -1,0 +1,97 @@
+"""The CPU backend through its C ABI (bench/peers/capi)."""
+
+import ctypes as ct
+import os
+
+import numpy as np
+import scipy.sparse as sp
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LIBRARY = os.path.join(ROOT, "target", "release", "libgirih_peers_capi.so")
+
+
+class CsrArrays(ct.Structure):
+    _fields_ = [
+        ("nrows", ct.c_uint64),
+        ("ncols", ct.c_uint64),
+        ("nnz", ct.c_uint64),
+        ("row_ptr", ct.c_void_p),
+        ("col_idx", ct.c_void_p),
+        ("values", ct.c_void_p),
+        ("row_ptr_bits", ct.c_uint32),
+        ("value_bits", ct.c_uint32),
+    ]
+
+
+def _load():
+    lib = ct.CDLL(LIBRARY)
+    size, pointer, text = ct.c_size_t, ct.c_void_p, ct.c_char_p
+    signatures = {
+        "girih_last_error": (text, []),
+        "girih_csr_open": (pointer, [text, ct.c_uint32, ct.POINTER(CsrArrays)]),
+        "girih_csr_free": (None, [pointer]),
+        "girih_spmm_prepare": (pointer, [ct.POINTER(CsrArrays), text, size, size]),
+        "girih_spmm_format": (text, [pointer]),
+        "girih_spmm_execute": (
+            ct.c_int,
+            [pointer, ct.c_double, pointer, size, ct.c_double, pointer, size, size],
+        ),
+        "girih_spmm_free": (None, [pointer]),
+    }
+    for name, (result, arguments) in signatures.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+_lib = _load()
+
+
+def _failed():
+    raise RuntimeError(f"girih: {_lib.girih_last_error().decode()}")
+
+
+def open_matrix(source, dtype):
+    """A generated class by name or a file by path, as scipy CSR with 32-bit indices."""
+    arrays = CsrArrays()
+    bits = 8 * np.dtype(dtype).itemsize
+    handle = _lib.girih_csr_open(source.encode(), bits, ct.byref(arrays)) or _failed()
+
+    def copy(address, kind, count, to):
+        if count == 0:
+            return np.zeros(0, to)
+        return np.ctypeslib.as_array(ct.cast(address, ct.POINTER(kind)), (count,)).astype(to)
+
+    value = ct.c_float if bits == 32 else ct.c_double
+    parts = (
+        copy(arrays.values, value, arrays.nnz, dtype),
+        copy(arrays.col_idx, ct.c_uint32, arrays.nnz, np.int32),
+        copy(arrays.row_ptr, ct.c_uint64, arrays.nrows + 1, np.int32),
+    )
+    shape = (arrays.nrows, arrays.ncols)
+    _lib.girih_csr_free(handle)
+    a = sp.csr_matrix(parts, shape)
+    a.has_sorted_indices = a.has_canonical_format = True
+    return a
+
+
+class Girih:
+    """A plan in one format, prepared for one number of columns and of threads."""
+
+    def __init__(self, a, format, n, threads):
+        arrays = CsrArrays(
+            *a.shape, a.nnz, a.indptr.ctypes.data, a.indices.ctypes.data, a.data.ctypes.data,
+            32, 8 * a.dtype.itemsize,
+        )  # fmt: skip
+        self.handle = _lib.girih_spmm_prepare(ct.byref(arrays), format.encode(), n, threads)
+        self.handle or _failed()
+        self.format = _lib.girih_spmm_format(self.handle).decode()
+
+    def __call__(self, b, c):
+        n = b.shape[1]
+        if _lib.girih_spmm_execute(self.handle, 1.0, b.ctypes.data, n, 0.0, c.ctypes.data, n, n):
+            _failed()
+
+    def __del__(self):
+        if getattr(self, "handle", None):
+            _lib.girih_spmm_free(self.handle)
