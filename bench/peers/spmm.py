@@ -45,7 +45,7 @@ BLOCKS = {"fem": (3,), "blocks": (16, 64)}
 DTYPES = {"f32": np.float32, "f64": np.float64}
 HUGE_PAGE = 2 << 20
 CHECKED = 1 << 22  # elements of C, beyond which only a sample of rows is checked
-SAMPLE = 0.004  # seconds that a sample lasts at least
+SAMPLE = 0.004  # seconds that a sample takes at most, unless one call takes longer
 
 
 def aligned(shape, dtype):
