@@ -25,6 +25,7 @@ pub const PAD_ROW: u32 = u32::MAX;
 /// let ordered = RowLayout::explicit(3, 2, vec![2, PAD_ROW, 0, 1]).unwrap();
 /// assert_eq!(ordered.row(0), Some(2));
 /// assert_eq!(ordered.row(1), None);
+/// assert_eq!(ordered.slot_of_rows(), Some(vec![2, 3, 0]));
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RowLayout {
@@ -150,6 +151,21 @@ impl RowLayout {
             None => (slot < self.nrows).then_some(slot),
             Some(slots) => (slots[slot] != PAD_ROW).then_some(slots[slot] as usize),
         }
+    }
+
+    /// The slot of every row: O(slots). `None` for the natural layout, where row `i` stands in slot
+    /// `i`.
+    #[must_use]
+    pub fn slot_of_rows(&self) -> Option<Vec<usize>> {
+        let slots = self.slots.as_ref()?;
+        let mut slot_of = vec![0; self.nrows];
+        for (slot, &row) in slots.iter().enumerate() {
+            // An empty slot's mark is no row.
+            if let Some(place) = slot_of.get_mut(row as usize) {
+                *place = slot;
+            }
+        }
+        Some(slot_of)
     }
 
     /// The slots of window `w`.

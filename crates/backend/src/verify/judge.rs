@@ -13,7 +13,7 @@ pub(super) struct Judge<'p, 'a, T: DenseScalar> {
     problem: &'p Problem<'a, T>,
     tiling: &'p AnyTiling,
     /// The slot of every row; `None` where rows stand in their natural order.
-    slot_of: Option<Vec<u32>>,
+    slot_of: Option<Vec<usize>>,
     rounding: Rounding,
     /// Roundings that α and β cost besides those of the row's sum.
     scaling_roundings: u64,
@@ -23,16 +23,7 @@ pub(super) struct Judge<'p, 'a, T: DenseScalar> {
 
 impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
     pub(super) fn new(problem: &'p Problem<'a, T>, plan: &'p Plan, rounding: Rounding) -> Self {
-        let layout = plan.tiling().layout();
-        let slot_of = layout.slots().map(|_| {
-            let mut slot_of = vec![0; layout.nrows()];
-            for slot in 0..layout.n_slots() {
-                if let Some(row) = layout.row(slot) {
-                    slot_of[row] = slot as u32;
-                }
-            }
-            slot_of
-        });
+        let slot_of = plan.tiling().layout().slot_of_rows();
         // A scale factor is rounded to the accumulation type, then multiplied; ±1 does neither.
         let of_factor = |x: f64| match x {
             _ if x.abs() == 1.0 || x == 0.0 => 0,
@@ -156,7 +147,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         if self.problem.alpha == 0.0 {
             return false;
         }
-        let slot = self.slot_of.as_ref().map_or(row, |slot_of| slot_of[row] as usize);
+        let slot = self.slot_of.as_ref().map_or(row, |slot_of| slot_of[row]);
         let b = &self.problem.b;
         let mut leaks = false;
         for_any_tiling!(self.tiling, tiling => visit_stored(tiling, slot, |j, a| {

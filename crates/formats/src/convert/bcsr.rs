@@ -85,6 +85,23 @@ pub(super) fn put_block_row<S: Sink>(
     }
 }
 
+/// Calls `entry(column, value)` for the nonzeros of one row of a block.
+///
+/// What stands past column `ncols` is no entry, whatever it is: the arrays may come from a file.
+#[inline(always)]
+pub(super) fn block_row_entries<T: Scalar>(
+    block: u32,
+    values: &[T],
+    ncols: usize,
+    entry: &mut impl FnMut(u32, T),
+) {
+    for (col, &value) in (block as usize * values.len()..ncols).zip(values) {
+        if !value.is_zero() {
+            entry(col as u32, value);
+        }
+    }
+}
+
 impl<T: Scalar> Bcsr<T> {
     /// Builds blocks of `layout.window_rows() × block_cols` from CSR.
     ///
@@ -140,13 +157,8 @@ impl<T: Scalar> Rows<T> for Bcsr<T> {
         let (rows, width) = (self.block_rows(), self.block_cols());
         let (w, r) = (slot / rows, slot % rows);
         for b in self.block_row_ptr()[w] as usize..self.block_row_ptr()[w + 1] as usize {
-            let first = self.block_col_idx()[b] * width as u32;
             let values = &self.values()[(b * rows + r) * width..][..width];
-            for (c, &value) in values.iter().enumerate() {
-                if !value.is_zero() {
-                    entry(first + c as u32, value);
-                }
-            }
+            block_row_entries(self.block_col_idx()[b], values, self.ncols(), &mut entry);
         }
     }
 }

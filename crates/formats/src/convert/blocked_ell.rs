@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::bcsr::put_block_row;
+use super::bcsr::{block_row_entries, put_block_row};
 use super::fill::{Locate, Sink, fill};
 use super::gather::{self, Rows};
 use super::union::{ColumnSet, Unions, WindowIndex, for_each_block};
@@ -144,11 +144,7 @@ impl<T: Scalar> Rows<T> for BlockedEll<T> {
             if block == PAD_COL {
                 break;
             }
-            for (c, &value) in values.iter().enumerate() {
-                if !value.is_zero() {
-                    entry(block * size as u32 + c as u32, value);
-                }
-            }
+            block_row_entries(block, values, self.ncols(), &mut entry);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::windows::{accumulate, slot_of_row};
+use super::windows::accumulate;
 use crate::csr::fill_rows;
 use crate::{Csr, RowLayout, Scalar};
 
@@ -35,8 +35,8 @@ pub(crate) trait Rows<T: Scalar>: Sync {
 /// the tiles, nothing allocated but the result (and a slot per row of an explicit layout).
 pub(crate) fn to_csr<T: Scalar, R: Rows<T>>(tiles: &R) -> Csr<T> {
     let nrows = tiles.layout().nrows();
-    let slots = slot_of_row(tiles.layout());
-    let slot = |row: usize| slots.as_ref().map_or(row, |slots| slots[row] as usize);
+    let slots = tiles.layout().slot_of_rows();
+    let slot = |row: usize| slots.as_ref().map_or(row, |slots| slots[row]);
     let mut row_ptr = vec![0u64; nrows + 1];
     row_ptr[1..].par_iter_mut().with_min_len(64).enumerate().for_each(|(row, count)| {
         *count = tiles.count(slot(row)) as u64;
@@ -51,4 +51,42 @@ pub(crate) fn to_csr<T: Scalar, R: Rows<T>>(tiles: &R) -> Csr<T> {
         });
     });
     Csr::from_parts(nrows, tiles.ncols(), row_ptr, col_idx, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::SlotMap;
+    use crate::{Bcsr, BlockedEll, Csr, FormatError, FormatSpec, RowLayout, Tiling};
+
+    /// One row of three columns, with a value stored for a fourth.
+    const VALUES: [f32; 8] = [1.0, 0.0, 2.0, 9.0, 0.0, 0.0, 0.0, 0.0];
+
+    #[test]
+    fn values_past_the_last_column_are_no_entries() {
+        let expected = Csr::try_new(1, 3, vec![0, 2], vec![0, 2], vec![1.0, 2.0]).unwrap();
+        let layout = || RowLayout::natural(1, 2).unwrap();
+        let t = Bcsr::try_new(layout(), 3, 2, 4, vec![0, 1], vec![0], VALUES.to_vec()).unwrap();
+        assert_eq!(t.to_csr(), expected);
+        let values = vec![1.0, 0.0, 2.0, 9.0, 0.0, 0.0, 0.0, 0.0];
+        let t = BlockedEll::try_new(layout(), 3, 2, 2, vec![0, 1], values).unwrap();
+        assert_eq!(t.to_csr(), expected);
+    }
+
+    #[test]
+    fn a_slot_past_the_last_column_is_no_entry() {
+        let a = Csr::try_new(1, 5, vec![0, 1], vec![4], vec![1.0f32]).unwrap();
+        let layout = RowLayout::natural(1, 1).unwrap();
+        let mut tiling = Tiling::from_csr(&a, FormatSpec::TwoFour, layout).unwrap();
+        // Slot 2 is column 4, slot 3 the zero that fills its group up at column 5.
+        let map = SlotMap::try_new(&tiling, vec![0, 1], vec![3]).unwrap();
+        tiling.refresh_values(&map, &[7.0]).unwrap();
+        assert_eq!(tiling.to_csr(), Csr::try_new(1, 5, vec![0, 1], vec![4], vec![1.0]).unwrap());
+    }
+
+    #[test]
+    fn slots_without_rows_have_a_stride_all_the_same() {
+        let layout = RowLayout::natural(0, 2).unwrap();
+        let empty = BlockedEll::<f32>::try_new(layout, 3, 0, usize::MAX, vec![], vec![]);
+        assert!(matches!(empty, Err(FormatError::TooManyElements { .. })));
+    }
 }

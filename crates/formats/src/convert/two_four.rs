@@ -162,8 +162,10 @@ impl<T: Scalar> Rows<T> for TwoFour<T> {
                 continue;
             }
             for (&value, position) in pair.iter().zip(self.positions(slot, group)) {
-                if !value.is_zero() {
-                    entry((4 * group + position) as u32, value);
+                let col = 4 * group + position;
+                // A slot map from a file may have put a value past the last column.
+                if !value.is_zero() && col < self.ncols() {
+                    entry(col as u32, value);
                 }
             }
         }

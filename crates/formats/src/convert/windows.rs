@@ -42,18 +42,6 @@ pub(crate) fn occupied(layout: &RowLayout, w: usize) -> impl Iterator<Item = (us
     slots.filter_map(move |slot| layout.row(slot).map(|row| (slot - first, row)))
 }
 
-/// The slot of every row; `None` if each stands in its own.
-pub(crate) fn slot_of_row(layout: &RowLayout) -> Option<Vec<u64>> {
-    let slots = layout.slots()?;
-    let mut slot_of = vec![0; layout.nrows()];
-    for (slot, &row) in slots.iter().enumerate() {
-        if let Some(place) = slot_of.get_mut(row as usize) {
-            *place = slot as u64;
-        }
-    }
-    Some(slot_of)
-}
-
 /// Cuts the windows into at most `limit` runs of about equal work, in order. What a conversion
 /// computes must not depend on where the cuts are.
 pub(crate) fn window_chunks(

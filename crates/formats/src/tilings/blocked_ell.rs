@@ -44,6 +44,8 @@ impl<T: Scalar> BlockedEll<T> {
         check_len("ell_col_idx", ell_col_idx.len(), slots)?;
         let elements = spec::checked_elements(&[slots, block_size, block_size])?;
         check_len("values", values.len(), elements)?;
+        // A row's stride must be a number even where there are no rows.
+        spec::checked_elements(&[ell_width, block_size])?;
         if ell_width > 0 {
             let limit = ncols.div_ceil(block_size);
             first_error(ell_col_idx.par_chunks_exact(ell_width).enumerate(), |(w, list)| {
