@@ -163,7 +163,8 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     // SAFETY: the caller's contract: the values are in the strip, the columns in B.
     unsafe {
         let mut sums = [[V::splat(T::Acc::ZERO); K]; ROWS];
-        let values = strip.values.as_ptr().add(r * strip.row_stride);
+        // A strip without columns has no values to point at.
+        let values = strip.values.as_ptr().wrapping_add(r * strip.row_stride);
         macro_rules! column {
             ($a:expr, $row:expr) => {
                 let mut x = [V::splat(T::Acc::ZERO); K];
@@ -189,8 +190,9 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
         } else {
             for (i, &run) in strip.runs.iter().enumerate() {
                 let (start, count) = strip.run(run);
+                // A part of a run may lie past the last column: then it counts no columns.
                 let a = values.add(i * strip.run_stride);
-                let mut row = b.ptr.offset(start as isize * b.row_stride);
+                let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
                 for c in 0..count {
                     column!(a.add(c), row);
                     row = row.wrapping_offset(b.row_stride);
