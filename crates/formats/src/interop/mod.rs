@@ -6,7 +6,7 @@
 //! | ndarray | [`Csr::from_dense`] | [`Csr::to_dense`] |
 //! | petgraph | [`Csr::from_graph`] | [`Csr::to_graph`], [`Csr::to_undirected_graph`], [`Csr::to_graph_csr`] |
 //!
-//! Arrays are moved, not copied, where the index types are ours (`u32` indices, `u64` offsets).
+//! Vectors are moved, not copied, where the index types are ours (`u32` indices, `u64` offsets).
 //!
 //! [`Csr::to_sprs`]: crate::Csr::to_sprs
 //! [`Csr::as_sprs`]: crate::Csr::as_sprs

@@ -9,8 +9,8 @@ use sprs::{CsMatI, CsMatViewI, SpIndex};
 use crate::csr::check_dims;
 use crate::{Csr, FormatError, Scalar};
 
-/// Moves the arrays, without a copy if no clone of the matrix is alive. sprs then checks the
-/// structure once more, serially: O(nrows + nnz).
+/// Moves the arrays that came as vectors, if no clone of the matrix is alive; others are copied.
+/// sprs then checks the structure once more, serially: O(nrows + nnz).
 ///
 /// ```
 /// use girih_formats::Csr;
@@ -146,16 +146,17 @@ where
     if let Some(same) = (&mut from as &mut dyn Any).downcast_mut::<Vec<To>>() {
         return Ok(mem::take(same));
     }
+    let items = || from.par_iter().with_min_len(1 << 14);
+    if let Some(all) = items().map(&convert).collect() {
+        return Ok(all);
+    }
+    // The first in order, whichever thread met one first.
     let bad = |position: usize| {
         // A negative index has no u64; its bits name it well enough.
         let found = from[position].to_i64().map_or(u64::MAX, |i| i as u64);
         FormatError::IndexOutOfRange { what, row: 0, position, found, limit }
     };
-    from.par_iter()
-        .with_min_len(1 << 14)
-        .enumerate()
-        .map(|(position, i)| convert(i).ok_or_else(|| bad(position)))
-        .collect()
+    Err(bad(items().position_first(|i| convert(i).is_none()).unwrap_or(0)))
 }
 
 /// Offsets that start at 0. sprs lets those of a matrix sliced out of another start anywhere.
