@@ -3,7 +3,7 @@
 mod dense;
 mod sparse;
 
-use girih_formats::{FormatError, MAX_DIM, PAD_ROW, RowLayout};
+use girih_formats::{FormatError, MAX_DIM, RowLayout};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ReorderError;
@@ -132,12 +132,7 @@ impl Permutation {
         if self.is_identity() {
             return RowLayout::natural(self.len(), window_rows);
         }
-        let mut slots = self.order();
-        let windows = slots.len().div_ceil(window_rows.max(1));
-        // A window height beyond any matrix would ask for that many empty slots: refuse it first.
-        RowLayout::natural(self.len(), window_rows)?;
-        slots.resize(windows.saturating_mul(window_rows), PAD_ROW);
-        RowLayout::explicit(self.len(), window_rows, slots)
+        RowLayout::explicit(self.len(), 1, self.order())?.with_window_rows(window_rows)
     }
 
     /// Checks that this permutes as many indices as there are `what`.
@@ -195,6 +190,8 @@ fn invert(map: &[u32]) -> Result<Vec<u32>, ReorderError> {
 
 #[cfg(test)]
 mod tests {
+    use girih_formats::PAD_ROW;
+
     use super::*;
 
     #[test]
