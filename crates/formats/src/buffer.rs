@@ -11,8 +11,8 @@ use crate::FormatError;
 
 /// An immutable array of plain values with O(1) `clone`.
 ///
-/// The elements live either in a vector or in a memory-mapped file; whoever holds a `Buffer` need
-/// not know which. Cloning shares the elements, so a prepared backend can keep a plan's arrays
+/// The elements live in a vector, in pages of their own or in a memory-mapped file; whoever holds a
+/// `Buffer` need not know which. Cloning shares the elements, so a prepared backend can keep a plan's arrays
 /// without copying them.
 ///
 /// ```

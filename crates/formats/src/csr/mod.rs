@@ -149,7 +149,8 @@ impl<T: Scalar> Csr<T> {
 
     /// Takes the matrix apart: `row_ptr`, `col_idx` and `values`.
     ///
-    /// [`Buffer::into_vec`] of each is free of a copy if no clone of the matrix is alive.
+    /// [`Buffer::into_vec`] of each is free of a copy if it came as a vector and no clone of the
+    /// matrix is alive.
     #[must_use]
     pub fn into_arrays(self) -> (Buffer<u64>, Buffer<u32>, Buffer<T>) {
         (self.row_ptr, self.col_idx, self.values)
