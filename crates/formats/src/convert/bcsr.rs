@@ -32,7 +32,8 @@ impl Locate for Blocks<'_> {
     type Scratch = ColumnSet;
 
     fn scratch(&self) -> ColumnSet {
-        ColumnSet::new(self.ncols.div_ceil(self.block_cols as usize))
+        let units = self.ncols.div_ceil(self.block_cols as usize);
+        ColumnSet::new(units, self.block_col_idx.len())
     }
 
     fn layout(&self) -> &RowLayout {

@@ -37,7 +37,8 @@ impl Locate for EllBlocks<'_> {
     type Scratch = ColumnSet;
 
     fn scratch(&self) -> ColumnSet {
-        ColumnSet::new(self.ncols.div_ceil(self.layout.window_rows()))
+        let units = self.ncols.div_ceil(self.layout.window_rows());
+        ColumnSet::new(units, self.ell_col_idx.len())
     }
 
     fn layout(&self) -> &RowLayout {

@@ -40,7 +40,7 @@ impl Locate for Masks<'_> {
     type Scratch = Tiles;
 
     fn scratch(&self) -> Tiles {
-        Tiles { set: ColumnSet::new(self.ncols), word_ptr: Vec::new() }
+        Tiles { set: ColumnSet::new(self.ncols, self.tile_col_idx.len()), word_ptr: Vec::new() }
     }
 
     fn layout(&self) -> &RowLayout {
@@ -179,7 +179,7 @@ fn tile_bits(
     chunks.par_iter().with_max_len(1).zip(pieces).for_each(|(windows, bits)| {
         let chunk_start = window_ptr[windows.start] as usize;
         pool.with(
-            || ColumnSet::new(pattern.ncols()),
+            || ColumnSet::new(pattern.ncols(), pattern.nnz()),
             |set| {
                 for w in windows.clone() {
                     let tiles = window_ptr[w] as usize..window_ptr[w + 1] as usize;

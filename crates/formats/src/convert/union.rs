@@ -1,5 +1,6 @@
 //! The sorted union of the columns (or block columns) of each window.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
@@ -12,9 +13,13 @@ use crate::{Buffer, CsrPattern, FormatError, PAD_COL, RowLayout};
 ///
 /// A bit per member, 64 to a word; next to the bits stands the rank of the word's first, so that a
 /// rank is one load and a popcount. A quarter byte per column, however few are members; everything
-/// but making the set costs O(members).
+/// but making the set costs O(members). Where the entries do not justify a quarter byte per column,
+/// only words with members are stored, and found by hash.
 pub(crate) struct ColumnSet {
+    /// Every word by its number; with `places`, the ones that have members.
     words: Vec<Word>,
+    /// Where in `words` those with members are; `None` if all words are there.
+    places: Option<HashMap<u32, usize>>,
     /// Words that are not empty: in the order they were first touched until `sort`.
     touched: Vec<u32>,
 }
@@ -26,31 +31,60 @@ struct Word {
 }
 
 impl ColumnSet {
-    pub(crate) fn new(limit: usize) -> Self {
-        let words = bytemuck::allocation::zeroed_vec(limit.div_ceil(64));
-        Self { words, touched: Vec::new() }
+    /// An empty set of units below `limit`, for a matrix of `entries`.
+    pub(crate) fn new(limit: usize, entries: usize) -> Self {
+        let sparse = limit > entries.saturating_mul(16).saturating_add(1 << 24);
+        let words = if sparse { 0 } else { limit.div_ceil(64) };
+        Self {
+            words: bytemuck::allocation::zeroed_vec(words),
+            places: sparse.then(HashMap::new),
+            touched: Vec::new(),
+        }
+    }
+
+    /// Where word `w` is, or would be: out of bounds if it has no members and is not stored.
+    #[inline(always)]
+    fn place(&self, w: u32) -> usize {
+        match &self.places {
+            None => w as usize,
+            Some(places) => places.get(&w).copied().unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Word `w`, to be given a member.
+    #[inline(always)]
+    fn word_mut(&mut self, w: u32) -> &mut Word {
+        let place = match &mut self.places {
+            None => w as usize,
+            Some(places) => *places.entry(w).or_insert_with(|| {
+                self.words.push(Word::zeroed());
+                self.words.len() - 1
+            }),
+        };
+        &mut self.words[place]
     }
 
     #[inline(always)]
     pub(crate) fn insert(&mut self, unit: u32) {
-        let word = &mut self.words[unit as usize >> 6];
-        if word.bits == 0 {
+        let word = self.word_mut(unit >> 6);
+        let first = word.bits == 0;
+        word.bits |= 1 << (unit & 63);
+        if first {
             self.touched.push(unit >> 6);
         }
-        word.bits |= 1 << (unit & 63);
     }
 
     /// Number of members.
     pub(crate) fn len(&self) -> usize {
-        self.touched.iter().map(|&w| self.words[w as usize].bits.count_ones() as usize).sum()
+        self.touched.iter().map(|&w| self.words[self.place(w)].bits.count_ones() as usize).sum()
     }
 
     /// Ranks the members; needed before [`rank`](Self::rank) and [`members`](Self::members).
     pub(crate) fn sort(&mut self) {
         self.touched.sort_unstable();
         let mut rank = 0;
-        for &w in &self.touched {
-            let word = &mut self.words[w as usize];
+        for i in 0..self.touched.len() {
+            let word = self.word_mut(self.touched[i]);
             word.rank = rank;
             rank += u64::from(word.bits.count_ones());
         }
@@ -59,24 +93,25 @@ impl ColumnSet {
     /// Fills an empty set with a sorted list that may end in padding.
     pub(crate) fn load(&mut self, list: &[u32]) {
         for (rank, &unit) in list.iter().take_while(|&&unit| unit != PAD_COL).enumerate() {
-            let word = &mut self.words[unit as usize >> 6];
-            if word.bits == 0 {
+            let word = self.word_mut(unit >> 6);
+            let first = word.bits == 0;
+            word.bits |= 1 << (unit & 63);
+            if first {
                 word.rank = rank as u64;
                 self.touched.push(unit >> 6);
             }
-            word.bits |= 1 << (unit & 63);
         }
     }
 
     #[inline(always)]
     pub(crate) fn contains(&self, unit: u32) -> bool {
-        self.words.get(unit as usize >> 6).is_some_and(|word| word.bits >> (unit & 63) & 1 == 1)
+        self.words.get(self.place(unit >> 6)).is_some_and(|word| word.bits >> (unit & 63) & 1 == 1)
     }
 
-    /// How many members are below `unit`.
+    /// How many members are below `unit`, a member.
     #[inline(always)]
     pub(crate) fn rank(&self, unit: u32) -> usize {
-        let word = self.words[unit as usize >> 6];
+        let word = self.words[self.place(unit >> 6)];
         let below = word.bits & ((1 << (unit & 63)) - 1);
         word.rank as usize + below.count_ones() as usize
     }
@@ -84,7 +119,7 @@ impl ColumnSet {
     /// The members in increasing order.
     pub(crate) fn members(&self) -> impl Iterator<Item = u32> + '_ {
         self.touched.iter().flat_map(|&w| {
-            let mut bits = self.words[w as usize].bits;
+            let mut bits = self.words[self.place(w)].bits;
             std::iter::from_fn(move || {
                 let member = (bits != 0).then(|| (w << 6) + bits.trailing_zeros());
                 bits &= bits.wrapping_sub(1);
@@ -94,8 +129,13 @@ impl ColumnSet {
     }
 
     pub(crate) fn clear(&mut self) {
-        for &w in &self.touched {
-            self.words[w as usize].bits = 0;
+        if let Some(places) = &mut self.places {
+            places.clear();
+            self.words.clear();
+        } else {
+            for &w in &self.touched {
+                self.words[w as usize].bits = 0;
+            }
         }
         self.touched.clear();
     }
@@ -144,7 +184,8 @@ pub(crate) struct Unions<'a> {
 
 impl Unions<'_> {
     pub(crate) fn new_set(&self) -> ColumnSet {
-        ColumnSet::new(self.pattern.ncols().div_ceil(self.width as usize))
+        let units = self.pattern.ncols().div_ceil(self.width as usize);
+        ColumnSet::new(units, self.pattern.nnz())
     }
 
     fn collect(&self, set: &mut ColumnSet, w: usize) {
@@ -230,7 +271,21 @@ mod tests {
 
     #[test]
     fn a_set_sorts_and_ranks_its_members() {
-        let mut set = ColumnSet::new(300);
+        sorts_and_ranks(ColumnSet::new(300, 5));
+    }
+
+    #[test]
+    fn a_set_of_few_among_very_many_is_the_same() {
+        let set = ColumnSet::new(u32::MAX as usize, 5);
+        assert_eq!(set.words.len(), 0);
+        sorts_and_ranks(set);
+        let mut set = ColumnSet::new(u32::MAX as usize, 5);
+        set.load(&[7, 64, u32::MAX - 1, PAD_COL]);
+        assert_eq!([7, 64, u32::MAX - 1].map(|u| set.rank(u)), [0, 1, 2]);
+        assert!(set.contains(64) && !set.contains(65) && !set.contains(1 << 20));
+    }
+
+    fn sorts_and_ranks(mut set: ColumnSet) {
         for _ in 0..2 {
             for unit in [299, 3, 64, 65, 3, 0] {
                 set.insert(unit);

@@ -30,7 +30,7 @@ impl Locate for Packed<'_> {
     type Scratch = ColumnSet;
 
     fn scratch(&self) -> ColumnSet {
-        ColumnSet::new(self.ncols)
+        ColumnSet::new(self.ncols, self.window_col_idx.len())
     }
 
     fn layout(&self) -> &RowLayout {

@@ -85,26 +85,33 @@ impl Partial {
 impl MatrixStats {
     /// Measures a matrix: O(nrows + ncols + nnz), in parallel.
     ///
-    /// Allocates a bit per column; and, only if a square matrix has as many entries below its
+    /// Allocates a bit per column, or a copy of the column indices if that is much less; and, only if a square matrix has as many entries below its
     /// diagonal as above, its transposed pattern to compare with.
     #[must_use]
     pub fn of(pattern: CsrPattern<'_>) -> Self {
         let (nrows, ncols, nnz) = (pattern.nrows(), pattern.ncols(), pattern.nnz());
-        let used: Vec<AtomicU64> = (0..ncols.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let few = nnz < ncols.saturating_sub(1 << 24) / 64;
+        let words = if few { 0 } else { ncols.div_ceil(64) };
+        let used: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
         let rows = row_chunks(pattern.row_ptr())
             .into_par_iter()
             .map(|rows| {
                 rows.fold(Partial::default(), |partial, i| {
                     let cols = pattern.row(i);
-                    for &col in cols {
-                        mark(&used[col as usize / 64], 1 << (col % 64));
+                    if !few {
+                        for &col in cols {
+                            mark(&used[col as usize / 64], 1 << (col % 64));
+                        }
                     }
                     partial.row(i, cols)
                 })
             })
             .reduce(Partial::default, Partial::merge);
-        let used_cols: usize =
-            used.iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum();
+        let used_cols: usize = if few {
+            distinct(pattern.col_idx())
+        } else {
+            used.iter().map(|word| word.load(Ordering::Relaxed).count_ones() as usize).sum()
+        };
         let mean = ratio(nnz as f64, nrows as f64);
         let variance = ratio(rows.squares as f64, nrows as f64) - mean * mean;
         Self {
@@ -122,6 +129,14 @@ impl MatrixStats {
             symmetric_pattern: nrows == ncols && rows.below == rows.above && symmetric(pattern),
         }
     }
+}
+
+/// How many different columns there are. O(n log n).
+fn distinct(cols: &[u32]) -> usize {
+    let mut cols = cols.to_vec();
+    cols.par_sort_unstable();
+    cols.dedup();
+    cols.len()
 }
 
 /// Sets a bit. Most are set already, and then the word is only read: no line bounces.
@@ -169,6 +184,12 @@ mod tests {
         assert_eq!((s.bandwidth, s.profile, s.density), (3, 3, 0.25));
         assert_eq!((s.mean_row_nnz, s.row_nnz_cv), (1.0, 0.5f64.sqrt()));
         assert!(s.symmetric_pattern);
+    }
+
+    #[test]
+    fn columns_are_counted_where_there_are_far_more_than_entries() {
+        let s = stats(2, u32::MAX as usize, vec![0, 2, 4], vec![3, u32::MAX - 1, 3, 70]);
+        assert_eq!(s.empty_cols, u32::MAX as usize - 3);
     }
 
     #[test]
