@@ -49,6 +49,12 @@ fn main() -> ExitCode {
         say(&format!("note: an interruption may leave a temporary file behind: {error}"));
     }
     let json = cli.command.json();
+    // Left to itself, the pool starts at the first parallel loop, where a refusal is a panic.
+    if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
+        let hint = "the environment variable RAYON_NUM_THREADS says how many there are to be";
+        let failed = CliError::failed(format!("cannot start the threads ({hint})"));
+        return fail(&failed.because(error), json);
+    }
     let progress = Progress::on_stderr();
     let result = panic::catch_unwind(AssertUnwindSafe(|| commands::run(&cli.command, &progress)))
         .unwrap_or_else(|_| Err(CliError::failed("girih has a bug; the message above says where")));

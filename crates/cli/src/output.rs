@@ -28,44 +28,69 @@ pub(crate) fn remove_unfinished() {
 /// Writes `target` through `write`, which is given the path of a file to create.
 ///
 /// That path lies in a temporary directory beside `target` and is renamed onto it once `write` has
-/// succeeded, so `target` is whole or untouched however the process ends. A link is followed. A
-/// device or a pipe is written through, since renaming would replace it.
+/// succeeded, so `target` is whole or untouched however the process ends. It has `target`'s name,
+/// and a file that is replaced keeps its permissions. A link is followed. A device or a pipe is
+/// written through, since renaming would replace it.
 pub(crate) fn create(
     target: &Path,
     write: impl FnOnce(&Path) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let failed =
         |e: io::Error| CliError::failed(format!("cannot write {}", target.display())).because(e);
-    let (target_file, through) = match fs::metadata(target) {
+    let name = target.file_name().ok_or_else(|| {
+        CliError::failed(format!("cannot write {}: it names no file", target.display()))
+    })?;
+    let (target_file, permissions) = match fs::metadata(target) {
         Ok(found) if found.is_dir() => {
             return Err(CliError::failed(format!(
                 "cannot write {}: it is a directory",
                 target.display()
             )));
         }
-        Ok(found) => (fs::canonicalize(target).map_err(failed)?, !found.is_file()),
-        Err(_) => (target.to_owned(), false),
+        Ok(found) if !found.is_file() => {
+            let scratch = Scratch::new(&std::env::temp_dir()).map_err(failed)?;
+            let written = scratch.join(name);
+            write(&written)?;
+            let mut from = File::open(&written).map_err(failed)?;
+            let mut to = fs::OpenOptions::new().write(true).open(target).map_err(failed)?;
+            io::copy(&mut from, &mut to).map_err(failed)?;
+            return Ok(());
+        }
+        Ok(found) => (fs::canonicalize(target).map_err(failed)?, Some(found.permissions())),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => (end_of_links(target), None),
+        Err(e) => return Err(failed(e)),
     };
-    let name = target_file.file_name().ok_or_else(|| {
-        CliError::failed(format!("cannot write {}: it names no file", target.display()))
-    })?;
     let parent = match target_file.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let beside = if through { std::env::temp_dir() } else { parent.to_owned() };
-    let scratch = Scratch::new(&beside).map_err(failed)?;
+    if !parent.is_dir() {
+        return Err(CliError::failed(format!(
+            "cannot write {}: there is no directory {}",
+            target.display(),
+            parent.display()
+        )));
+    }
+    let scratch = Scratch::new(parent).map_err(failed)?;
     let written = scratch.join(name);
     write(&written)?;
-    if through {
-        let mut from = File::open(&written).map_err(failed)?;
-        let mut to = fs::OpenOptions::new().write(true).open(&target_file).map_err(failed)?;
-        io::copy(&mut from, &mut to).map_err(failed)?;
-        return Ok(());
+    if let Some(permissions) = permissions {
+        fs::set_permissions(&written, permissions).map_err(failed)?;
     }
     fs::rename(&written, &target_file).map_err(failed)?;
     sync_directory(parent);
     Ok(())
+}
+
+/// Where a path leads whose last link has nothing at its end yet.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut end = path.to_owned();
+    // Ends: the system has followed these links and found nothing, rather than too many.
+    while let Ok(link) = fs::read_link(&end) {
+        end.pop();
+        end.push(link);
+    }
+    end
 }
 
 /// A temporary directory that is removed when dropped and when the process is interrupted.
@@ -149,6 +174,24 @@ mod tests {
 
         create(Path::new("/dev/null"), saying("gone")).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_keeps_its_permissions_and_a_link_its_end() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let (link, end) = (directory.path().join("c.npy"), directory.path().join("object"));
+        std::os::unix::fs::symlink("object", &link).unwrap();
+        let named = |path: &Path| {
+            assert_eq!(path.file_name().unwrap(), "c.npy");
+            fs::write(path, "x").map_err(|e| CliError::failed("write").because(e))
+        };
+        create(&link, named).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        fs::set_permissions(&end, fs::Permissions::from_mode(0o600)).unwrap();
+        create(&link, named).unwrap();
+        assert_eq!(fs::metadata(&end).unwrap().permissions().mode() & 0o777, 0o600);
     }
 
     #[test]

@@ -37,8 +37,25 @@ pub(crate) struct MatrixSource(Place);
 struct Place {
     /// As the user wrote it.
     path: PathBuf,
-    /// Standard input with its beginning looked at; `None` for a file.
-    stdin: Option<BufReader<io::Stdin>>,
+    /// What can be read only once, with its beginning looked at; `None` for a file.
+    stream: Option<BufReader<Stream>>,
+}
+
+/// What can be read only once.
+#[derive(Debug)]
+enum Stream {
+    Stdin(io::Stdin),
+    /// A pipe or a device.
+    Pipe(File),
+}
+
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Stdin(stdin) => stdin.read(into),
+            Self::Pipe(pipe) => pipe.read(into),
+        }
+    }
 }
 
 impl Source {
@@ -46,20 +63,26 @@ impl Source {
     /// whatever it holds, so that a damaged one is reported as that.
     pub(crate) fn detect(path: &Path) -> Result<Self, CliError> {
         let failed = |e: io::Error| CliError::input_from(path, e);
-        let (stdin, is_plan) = if path.as_os_str() == "-" {
-            let mut stdin = BufReader::with_capacity(1 << 16, io::stdin());
-            let is_plan = stdin.fill_buf().map_err(failed)?.starts_with(PLAN_MAGIC);
-            (Some(stdin), is_plan)
+        let named = path.extension().is_some_and(|e| e == "girih");
+        let streamed = |stream| {
+            let mut stream = BufReader::with_capacity(1 << 16, stream);
+            let is_plan = named || stream.fill_buf().map_err(failed)?.starts_with(PLAN_MAGIC);
+            Ok((Some(stream), is_plan))
+        };
+        let (stream, is_plan) = if path.as_os_str() == "-" {
+            streamed(Stream::Stdin(io::stdin()))?
         } else {
             let metadata = std::fs::metadata(path).map_err(failed)?;
             if metadata.is_dir() {
                 return Err(CliError::input(format!("{}: is a directory", path.display())));
             }
-            let named = path.extension().is_some_and(|e| e == "girih");
-            // Looking into a pipe would take bytes from it.
-            (None, named || (metadata.is_file() && begins_as_plan(path).map_err(failed)?))
+            if metadata.is_file() {
+                (None, named || begins_as_plan(path).map_err(failed)?)
+            } else {
+                streamed(Stream::Pipe(File::open(path).map_err(failed)?))?
+            }
         };
-        let place = Place { path: path.to_owned(), stdin };
+        let place = Place { path: path.to_owned(), stream };
         Ok(if is_plan { Self::Plan(PlanSource(place)) } else { Self::Matrix(MatrixSource(place)) })
     }
 
@@ -98,11 +121,11 @@ impl MatrixSource {
         args: &ReadArgs,
         progress: &Progress,
     ) -> Result<(Csr<T>, Info), CliError> {
-        let Place { path, stdin } = self.0;
+        let Place { path, stream } = self.0;
         let mut options = args.options();
         options.progress = progress.reading(format!("reading {}", shown(&path)));
-        let read = match stdin {
-            Some(stdin) => matrix_io::read_with_info(matrix_io::Source::reader(stdin), &options),
+        let read = match stream {
+            Some(stream) => matrix_io::read_with_info(matrix_io::Source::reader(stream), &options),
             None => matrix_io::read_with_info(&path, &options),
         };
         read.map_err(|e| match e {
@@ -125,10 +148,10 @@ impl PlanSource {
 
     /// Loads the plan with full checks.
     pub(crate) fn read(self) -> Result<Plan, CliError> {
-        let Place { path, stdin } = self.0;
+        let Place { path, stream } = self.0;
         let options = LoadOptions::default();
-        let read = match stdin {
-            Some(stdin) => options.read_from(stdin),
+        let read = match stream {
+            Some(stream) => options.read_from(stream),
             None => options.read(&path),
         };
         read.map_err(|e| CliError::input_from(&path, e))
@@ -136,9 +159,9 @@ impl PlanSource {
 
     /// Maps the plan with full checks.
     pub(crate) fn map(self) -> Result<Plan, CliError> {
-        let Place { path, stdin } = self.0;
-        if stdin.is_some() {
-            return Err(CliError::usage("--mmap needs a plan in a file, not on standard input"));
+        let Place { path, stream } = self.0;
+        if stream.is_some() {
+            return Err(CliError::usage("--mmap needs a plan in a file, not in a stream"));
         }
         crate::map::map(&path).map_err(|e| CliError::input_from(&path, e))
     }

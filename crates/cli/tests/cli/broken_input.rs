@@ -81,6 +81,27 @@ fn odd_matrix_market_files_are_read() {
 }
 
 #[test]
+fn dimensions_alone_take_no_memory() {
+    let files = Files::new();
+    let wide = files.write("wide.mtx", format!("{BANNER}3 4294967295 1\n1 4294967295 1\n"));
+    let inspected = limited(&["inspect", &wide, "--json"], b"");
+    assert_eq!(inspected.code, Some(0), "{}", inspected.stderr);
+    let plan = files.name("wide.girih");
+    for format in ["csr", "bcsr", "wcsr", "blocked-ell", "bmat"] {
+        for args in [
+            &["plan", &wide, "-o", &plan, "--format", format][..],
+            &["verify", &plan, "--against", &wide],
+        ] {
+            let run = limited(args, b"");
+            assert_eq!(run.code, Some(0), "{args:?}: {}", run.stderr);
+        }
+    }
+    let product = limited(&["spmm", &wide, "--random", "1"], b"");
+    assert_eq!(product.code, Some(1), "{}", product.stderr);
+    assert!(product.stderr.contains("4294967295×1 and needs 16"), "{}", product.stderr);
+}
+
+#[test]
 fn broken_containers_are_refused() {
     let files = Files::new();
     let a = files.write("a.mtx", crate::common::scattered(300, 300));

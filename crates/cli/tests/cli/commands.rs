@@ -193,6 +193,21 @@ fn standard_input_is_a_matrix_or_a_plan() {
     assert_eq!(with_stdin(["inspect", "-", "--json"], &gz).ok().json()["nnz"], 4);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_is_a_matrix_or_a_plan() {
+    let files = Files::new();
+    let matrix = files.write("a.mtx", SMALL);
+    let plan = files.name("a.girih");
+    assert_eq!(girih(["plan", &matrix, "-o", &plan]).code, Some(0));
+    // What the parent wrote to a pipe, named as a shell's process substitution names it.
+    for path in [&matrix, &plan] {
+        let run =
+            with_stdin(["spmm", "/proc/self/fd/0", "--random", "2"], &std::fs::read(path).unwrap());
+        assert_eq!(run.code, Some(0), "{path}: {}", run.stderr);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn paths_need_not_be_utf8() {
