@@ -52,6 +52,7 @@ mod kernels;
 #[expect(unsafe_code, reason = "threads write disjoint rows of one array")]
 mod operands;
 mod prepared;
+pub mod roofline;
 mod split;
 
 pub use backend::{CpuBackend, NAME};

@@ -10,11 +10,13 @@ use crate::kernels::rows::{RowBlock, rows};
 use crate::kernels::store::combine;
 use crate::kernels::strip::{Strip, strip};
 use crate::operands::{Input, Output, RowMap};
+use crate::roofline::probe::{Work, probe};
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
+type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 
 /// The kernels for values of type `T`, each for unit column stride of B and for any.
 #[derive(Clone, Copy)]
@@ -23,6 +25,7 @@ pub(crate) struct Kernels<T: Scalar> {
     strip: [StripFn<T, T::Acc>; 2],
     widen: WidenFn<T, T::Acc>,
     combine: CombineFn<T::Acc>,
+    probe: ProbeFn<T::Acc>,
 }
 
 impl<T: KernelScalar> Kernels<T> {
@@ -85,6 +88,13 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(parts > 0 && map.len() * width <= sums.len() / parts);
         // SAFETY: as for `rows`; that the sums are there was just asserted.
         unsafe { (self.combine)(sums, parts, out, map, width) }
+    }
+
+    /// One of the loops that the machine's limits are measured with.
+    #[inline]
+    pub(crate) fn probe(&self, work: Work<'_, T::Acc>) -> T::Acc {
+        // SAFETY: the table was chosen for this machine.
+        unsafe { (self.probe)(work) }
     }
 }
 
@@ -180,6 +190,15 @@ macro_rules! entries {
                 }
             }
 
+            $(#[$feature])?
+            unsafe fn probe_entry<T: Scalar>(work: Work<'_, T::Acc>) -> T::Acc
+            where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features.
+                unsafe { probe::<<$isa as LineFor<T>>::Line>(work) }
+            }
+
             pub(super) fn kernels<T: Scalar>() -> Kernels<T>
             where
                 $isa: LineFor<T>,
@@ -189,6 +208,7 @@ macro_rules! entries {
                     strip: [strip_entry::<Unit, T>, strip_entry::<Strided, T>],
                     widen: widen_entry::<T>,
                     combine: combine_entry::<T>,
+                    probe: probe_entry::<T>,
                 }
             }
         }
