@@ -16,21 +16,11 @@ use std::time::{Duration, Instant};
 
 use girih_backend::{Product, Rounding, SpmmBackend, verify};
 use girih_backend_cpu::CpuBackend;
-use girih_formats::generate::{block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
-use girih_formats::{Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout, Tiling};
+use girih_formats::generate::Problem;
+use girih_formats::{DType, FormatKind, FormatSpec, RowLayout, Tiling};
 use girih_planner::Plan;
 use ndarray::Array2;
 use rayon::prelude::*;
-
-type Class = (&'static str, fn() -> Result<Csr<f32>, FormatError>);
-
-const CLASSES: [Class; 5] = [
-    ("uniform", || uniform(1 << 16, 1 << 16, 16, 1)),
-    ("rmat", || rmat(16, 16, 1)),
-    ("fem", || fem_3d(32, 32, 33, 3, 1)),
-    ("blocks", || block_sparse(18944, 3584, 64, 0.1, 1)),
-    ("laplacian", || laplacian_5pt(1000, 1000)),
-];
 
 const WIDTHS: [usize; 5] = [1, 8, 32, 128, 512];
 
@@ -50,11 +40,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bandwidth = triad();
     let device = backend.capabilities()?.device;
     println!("{device}; triad {:.1} GB/s; {spec}, f32", bandwidth / 1e9);
-    for (name, make) in CLASSES {
-        if class.as_ref().is_some_and(|class| class != name) {
+    for name in Problem::ALL {
+        if class.as_ref().is_some_and(|class| class != name.name()) {
             continue;
         }
-        let a = make()?;
+        let a = name.generate::<f32>()?;
         let layout = RowLayout::natural(a.nrows(), spec.window_rows())?;
         let plan = Plan::from_tiling(Tiling::from_csr(&a, spec, layout)?);
         let start = Instant::now();

@@ -5,21 +5,22 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use girih::formats::io::ReadOptions;
 use girih::formats::{DType, Duplicates, FormatKind, FormatSpec};
 
-use crate::commands::{convert, demo, inspect, plan, spmm, verify};
+use crate::commands::{bench, convert, demo, inspect, plan, spmm, verify};
 use crate::error::CliError;
 use crate::units;
 
 /// Bytes a plan's tiles may take unless `--memory-limit` says otherwise.
-const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
+pub(crate) const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
 const AFTER_HELP: &str = "\
 Exit codes:
   0  success
-  1  anything that has no code of its own: a result that failed verification, output not written
+  1  anything that has no code of its own: a plan that is not of its matrix, output not written
   2  usage: options that are unknown, missing or do not go together
   3  bad input: a matrix, a plan file or an operand that cannot be used; the message has the place
   4  unsupported combination: a format that cannot hold the matrix, a size above --memory-limit
   5  the backend is not available on this machine
+  6  a product that is wrong: an element outside its error bound
 
 With --json, standard output gets exactly one JSON object and nothing else. If a command fails \
 before it has a result, the object is {\"error\": message, \"exit_code\": code}. Messages and notes \
@@ -45,6 +46,7 @@ pub(crate) enum Command {
     Verify(verify::Options),
     Convert(convert::Options),
     Backends(BackendsOptions),
+    Bench(bench::Options),
     Demo(demo::Options),
 }
 
@@ -58,6 +60,7 @@ impl Command {
             Self::Verify(o) => o.json.json,
             Self::Convert(o) => o.json.json,
             Self::Backends(o) => o.json.json,
+            Self::Bench(o) => o.json.json,
             Self::Demo(o) => o.json.json,
         }
     }
@@ -288,7 +291,7 @@ pub(crate) struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit(pub(crate) Option<u64>);
 
-fn dtype_parser() -> impl TypedValueParser<Value = DType> {
+pub(crate) fn dtype_parser() -> impl TypedValueParser<Value = DType> {
     PossibleValuesParser::new(["f32", "f64", "f16", "bf16"]).try_map(|s| s.parse::<DType>())
 }
 
@@ -300,7 +303,7 @@ fn format_parser() -> impl TypedValueParser<Value = FormatArg> {
     })
 }
 
-fn parse_block(s: &str) -> Result<Block, String> {
+pub(crate) fn parse_block(s: &str) -> Result<Block, String> {
     let expected =
         || format!("{s:?} is not a block; write ROWSxCOLS, for example 64x64, or one number");
     let side = |text: &str| {
@@ -312,7 +315,7 @@ fn parse_block(s: &str) -> Result<Block, String> {
     }
 }
 
-fn parse_limit(s: &str) -> Result<Limit, String> {
+pub(crate) fn parse_limit(s: &str) -> Result<Limit, String> {
     if s == "none" { Ok(Limit(None)) } else { units::parse_bytes(s).map(|n| Limit(Some(n))) }
 }
 

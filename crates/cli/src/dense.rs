@@ -60,7 +60,11 @@ impl Dense {
         seed: u64,
     ) -> Result<Self, CliError> {
         let mut dense = Self::zeros(what, dtype, shape)?;
-        each!(&mut dense, array => fill_random(array, seed));
+        each!(&mut dense, array => {
+            if let Some(values) = array.as_slice_mut() {
+                fill_random(values, shape.1, seed);
+            }
+        });
         Ok(dense)
     }
 
@@ -148,17 +152,13 @@ fn zeros<T: Scalar>(what: &str, (rows, cols): (usize, usize)) -> Result<Array2<T
     Ok(Array2::from_elem((rows, cols), T::ZERO))
 }
 
-fn fill_random<T: Scalar>(array: &mut Array2<T>, seed: u64) {
-    let cols = array.ncols();
-    if cols == 0 {
-        return;
-    }
-    if let Some(values) = array.as_slice_mut() {
-        values.par_chunks_mut(cols).enumerate().for_each(|(row, values)| {
-            let mut random = SplitMix64::new(seed, row as u64);
-            values.fill_with(|| T::from_f64(2.0 * random.unit() - 1.0));
-        });
-    }
+/// Fills rows of `cols` values, each row from a stream of its own.
+pub(crate) fn fill_random<T: Scalar>(values: &mut [T], cols: usize, seed: u64) {
+    // Without columns there are no values either.
+    values.par_chunks_mut(cols.max(1)).enumerate().for_each(|(row, values)| {
+        let mut random = SplitMix64::new(seed, row as u64);
+        values.fill_with(|| T::from_f64(2.0 * random.unit() - 1.0));
+    });
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The classes of failure that scripts tell apart by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// Anything without a class of its own: output that can't be written, a product off its bound.
+    /// Anything without a class of its own: output that can't be written, say.
     Failed,
     /// Options that don't go together. The argument parser exits with the same code.
     Usage,
@@ -17,6 +17,8 @@ pub(crate) enum Class {
     Unsupported,
     /// The backend asked for can't run on this machine.
     Unavailable,
+    /// A product with an element outside its error bound.
+    Wrong,
 }
 
 impl Class {
@@ -28,6 +30,7 @@ impl Class {
             Self::Input => 3,
             Self::Unsupported => 4,
             Self::Unavailable => 5,
+            Self::Wrong => 6,
         }
     }
 }
@@ -70,6 +73,11 @@ impl CliError {
     pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
+    }
+
+    /// Its class.
+    pub(crate) fn class(&self) -> Class {
+        self.class
     }
 
     /// The process exit code.

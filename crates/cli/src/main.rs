@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod dense;
 mod error;
+mod machine;
 mod map;
 mod matrix;
 mod memory;

@@ -1,5 +1,6 @@
 //! Files that appear whole or not at all.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,51 +36,73 @@ pub(crate) fn create(
     target: &Path,
     write: impl FnOnce(&Path) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
-    let failed =
-        |e: io::Error| CliError::failed(format!("cannot write {}", target.display())).because(e);
-    let name = target.file_name().ok_or_else(|| {
-        CliError::failed(format!("cannot write {}: it names no file", target.display()))
-    })?;
-    let (target_file, permissions) = match fs::metadata(target) {
-        Ok(found) if found.is_dir() => {
-            return Err(CliError::failed(format!(
-                "cannot write {}: it is a directory",
-                target.display()
-            )));
-        }
-        Ok(found) if !found.is_file() => {
+    let failed = |e: io::Error| failed(target, e);
+    let place = place(target)?;
+    let (target_file, parent, permissions) = match &place.end {
+        End::Device => {
             let scratch = Scratch::new(&std::env::temp_dir()).map_err(failed)?;
-            let written = scratch.join(name);
+            let written = scratch.join(place.name);
             write(&written)?;
             let mut from = File::open(&written).map_err(failed)?;
             let mut to = fs::OpenOptions::new().write(true).open(target).map_err(failed)?;
             io::copy(&mut from, &mut to).map_err(failed)?;
             return Ok(());
         }
+        End::File { file, parent, permissions } => (file, parent, permissions),
+    };
+    let scratch = Scratch::new(parent).map_err(failed)?;
+    let written = scratch.join(place.name);
+    write(&written)?;
+    if let Some(permissions) = permissions {
+        fs::set_permissions(&written, permissions.clone()).map_err(failed)?;
+    }
+    fs::rename(&written, target_file).map_err(failed)?;
+    sync_directory(parent);
+    Ok(())
+}
+
+/// Whether [`create`] would find a place for `target`: asked before work that takes long.
+pub(crate) fn check(target: &Path) -> Result<(), CliError> {
+    place(target).map(drop)
+}
+
+fn failed(target: &Path, error: io::Error) -> CliError {
+    CliError::failed(format!("cannot write {}", target.display())).because(error)
+}
+
+/// Where a target leads.
+struct Place<'a> {
+    name: &'a OsStr,
+    end: End,
+}
+
+enum End {
+    /// Something to be written through.
+    Device,
+    /// A file in `parent`, with the permissions it has if it is there.
+    File { file: PathBuf, parent: PathBuf, permissions: Option<fs::Permissions> },
+}
+
+fn place(target: &Path) -> Result<Place<'_>, CliError> {
+    let refused =
+        |why: String| CliError::failed(format!("cannot write {}: {why}", target.display()));
+    let failed = |e: io::Error| failed(target, e);
+    let name = target.file_name().ok_or_else(|| refused("it names no file".to_owned()))?;
+    let (file, permissions) = match fs::metadata(target) {
+        Ok(found) if found.is_dir() => return Err(refused("it is a directory".to_owned())),
+        Ok(found) if !found.is_file() => return Ok(Place { name, end: End::Device }),
         Ok(found) => (fs::canonicalize(target).map_err(failed)?, Some(found.permissions())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => (end_of_links(target), None),
         Err(e) => return Err(failed(e)),
     };
-    let parent = match target_file.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
+    let parent = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
     };
     if !parent.is_dir() {
-        return Err(CliError::failed(format!(
-            "cannot write {}: there is no directory {}",
-            target.display(),
-            parent.display()
-        )));
+        return Err(refused(format!("there is no directory {}", parent.display())));
     }
-    let scratch = Scratch::new(parent).map_err(failed)?;
-    let written = scratch.join(name);
-    write(&written)?;
-    if let Some(permissions) = permissions {
-        fs::set_permissions(&written, permissions).map_err(failed)?;
-    }
-    fs::rename(&written, &target_file).map_err(failed)?;
-    sync_directory(parent);
-    Ok(())
+    Ok(Place { name, end: End::File { file, parent, permissions } })
 }
 
 /// Where a path leads whose last link has nothing at its end yet.

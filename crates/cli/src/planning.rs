@@ -58,7 +58,7 @@ fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
 }
 
 /// Puts a planner's refusal in terms of the command line.
-fn refused(name: &str, error: &PlanError) -> CliError {
+pub(crate) fn refused(name: &str, error: &PlanError) -> CliError {
     let (class, hint) = match error {
         PlanError::Format(FormatError::NotTwoFour { .. }) => {
             (Class::Unsupported, "; --prune-two-four does that")

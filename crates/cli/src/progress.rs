@@ -35,6 +35,14 @@ impl Progress {
         }
     }
 
+    /// Names a stage that is timed: the spinner stands still until the next one, since turning it
+    /// takes processor time.
+    pub(crate) fn still(&self, what: impl Into<String>) {
+        self.spinner.disable_steady_tick();
+        self.spinner.reset_elapsed();
+        self.spinner.set_message(what.into());
+    }
+
     /// Names a stage of reading, and gives what is to be called with the bytes read so far and
     /// their total; `None` if nobody watches.
     pub(crate) fn reading(&self, what: String) -> Option<io::Progress> {

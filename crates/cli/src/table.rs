@@ -24,6 +24,22 @@ pub(crate) fn with_header<const N: usize>(
     render(table)
 }
 
+/// The same table in Markdown.
+pub(crate) fn markdown<const N: usize>(
+    header: [&str; N],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |", cells.join(" | "))
+    };
+    let names = header.map(|name| name.trim_start_matches('>').to_owned());
+    let rules = header.map(|name| if name.starts_with('>') { "---:" } else { "---" }.to_owned());
+    let mut lines = vec![line(&names), line(&rules)];
+    lines.extend(rows.into_iter().map(|row| line(&row)));
+    lines.join("\n")
+}
+
 /// A table of facts: name on the left, value beside it.
 pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut table = Table::new();
@@ -55,6 +71,9 @@ mod tests {
     fn columns_stand_apart_and_lines_end_with_a_word() {
         let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["bb".to_owned(), "23".to_owned()]];
         assert_eq!(with_header(["x", ">count"], rows), "x   count\na       1\nbb     23");
+        let rows = [vec!["a|b".to_owned(), "1".to_owned()]];
+        let expected = "| x | count |\n| --- | ---: |\n| a\\|b | 1 |";
+        assert_eq!(markdown(["x", ">count"], rows), expected);
         assert_eq!(facts([("size", "3".to_owned())]), "size  3");
     }
 }

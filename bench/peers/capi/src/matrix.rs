@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::slice;
 
-use girih::formats::generate::{block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
+use girih::formats::generate::Problem;
 use girih::formats::io::{ReadOptions, read};
-use girih::{Csr, FormatError, Scalar};
+use girih::{Csr, Scalar};
 
 use crate::error::{Outcome, guard, text};
 
@@ -41,20 +41,12 @@ pub enum Matrix {
     F64(Csr<f64>),
 }
 
-/// One of the benchmark's classes by name, or the file at a path.
+/// A shared problem by name, or the file at a path.
 fn open<T: Scalar>(source: &str) -> Outcome<Csr<T>> {
-    let generated: Result<Csr<T>, FormatError> = match source {
-        "uniform" => uniform(1 << 16, 1 << 16, 16, 1),
-        "rmat" => rmat(16, 16, 1),
-        "fem" => fem_3d(32, 32, 33, 3, 1),
-        "blocks" => block_sparse(18944, 3584, 64, 0.1, 1),
-        "laplacian" => laplacian_5pt(1000, 1000),
-        path => {
-            let read = read(path, &ReadOptions::default());
-            return read.map_err(|error| format!("{path}: {error}").into());
-        }
-    };
-    Ok(generated?)
+    if let Ok(problem) = source.parse::<Problem>() {
+        return Ok(problem.generate()?);
+    }
+    read(source, &ReadOptions::default()).map_err(|error| format!("{source}: {error}").into())
 }
 
 /// Generates the class `uniform`, `rmat`, `fem`, `blocks` or `laplacian`, or else reads the file at

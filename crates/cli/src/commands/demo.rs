@@ -14,7 +14,7 @@ use crate::args::Json;
 use crate::commands::inspect;
 use crate::commands::spmm::refused;
 use crate::dense::Dense;
-use crate::error::CliError;
+use crate::error::{Class, CliError};
 use crate::output::Scratch;
 use crate::progress::Progress;
 use crate::report::Report;
@@ -236,7 +236,8 @@ fn multiply(stages: &mut Stages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report
         );
         return Report::new(format!("{table}\n\n{verdict}"), &facts);
     }
-    let failure = CliError::failed(format!("NOT verified: an error is {error:.3} times its bound"));
+    let message = format!("NOT verified: an error is {error:.3} times its bound");
+    let failure = CliError::new(Class::Wrong, message);
     Ok(Report::new(table, &facts)?.with_failure(Some(failure)))
 }
 

@@ -1,6 +1,7 @@
-//! The commands, one file each.
+//! The commands, one module each.
 
 pub(crate) mod backends;
+pub(crate) mod bench;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod inspect;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliE
         Command::Verify(options) => verify::run(options, progress),
         Command::Convert(options) => convert::run(options, progress),
         Command::Backends(_) => backends::run(),
+        Command::Bench(options) => bench::run(options, progress),
         Command::Demo(options) => demo::run(options, progress),
     }
 }

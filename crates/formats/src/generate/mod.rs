@@ -16,11 +16,14 @@
 //! | [`dense_row`], [`dense_col`] | linear programs, circuits with a supply net: what breaks balance |
 //! | [`empty_rows`] | isolated vertices, unused tokens: what breaks offsets |
 //!
+//! [`Problem`] names those that benchmarks share.
+//!
 //! The same arguments give the same bytes on every platform and any number of threads. A value
 //! depends on the seed and its position only and is drawn in `f64` before it is rounded to `T`, so
 //! the matrices of two value types are roundings of each other. No value is zero.
 
 mod grid;
+mod problem;
 mod random;
 mod rmat;
 mod rows;
@@ -29,6 +32,7 @@ mod skewed;
 mod weights;
 
 pub use grid::{banded, fem_2d, fem_3d, laplacian_5pt};
+pub use problem::Problem;
 pub use random::uniform;
 pub use rmat::rmat;
 pub use skewed::{dense_col, dense_row, empty_rows, power_law_rows};

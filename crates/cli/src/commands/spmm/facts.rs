@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::product::{Timing, refused};
 use super::{Loaded, Options};
-use crate::error::CliError;
+use crate::error::{Class, CliError};
 use crate::report::Report;
 use crate::{table, units};
 
@@ -101,7 +101,7 @@ pub(super) fn report(
         explanation,
     };
     let report = Report::new(text(options, loaded, timing, &facts), &facts)?;
-    Ok(report.with_failure(verification.and_then(failure)))
+    Ok(report.with_failure(verification.and_then(wrong)))
 }
 
 fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> String {
@@ -144,7 +144,7 @@ fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> S
 }
 
 /// What is wrong with the result, if anything.
-fn failure(verification: Verification) -> Option<CliError> {
+pub(crate) fn wrong(verification: Verification) -> Option<CliError> {
     if verification.max_error_over_bound <= 1.0 {
         return None;
     }
@@ -154,8 +154,7 @@ fn failure(verification: Verification) -> Option<CliError> {
             w.row, w.col, w.found, w.expected, w.bound
         )
     });
-    Some(CliError::failed(format!(
-        "the product is wrong, {:.3} times the error bound{place}",
-        verification.max_error_over_bound
-    )))
+    let error = verification.max_error_over_bound;
+    let message = format!("the product is wrong, {error:.3} times the error bound{place}");
+    Some(CliError::new(Class::Wrong, message))
 }

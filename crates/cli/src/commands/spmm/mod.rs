@@ -24,6 +24,7 @@ use crate::source::{PlanSource, Source};
 
 use operands::Given;
 
+pub(crate) use facts::wrong;
 pub(crate) use product::refused;
 
 /// Compute C = α·A·B + β·C, timed, and verified on request

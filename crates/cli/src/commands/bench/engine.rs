@@ -1,0 +1,204 @@
+//! Who multiplies: backends with their instruction sets and threads, and their rooflines.
+
+use std::time::Instant;
+
+use girih::cpu::roofline::{Roofline, RooflineError, RooflineOptions};
+use girih::cpu::{CpuBackend, Isa};
+use girih::{ReferenceBackend, SpmmBackend};
+
+use super::options::{BackendAsked, Options, RooflineAsked, ThreadsAsked};
+use super::sampling::Team;
+use crate::commands::spmm::refused;
+use crate::error::{Class, CliError};
+use crate::machine::Machine;
+use crate::progress::Progress;
+
+/// A backend on some threads.
+#[derive(Debug)]
+pub(super) struct Engine {
+    pub(super) backend: Box<dyn SpmmBackend>,
+    /// The instruction set it was told to use.
+    pub(super) isa: Option<Isa>,
+    /// The instruction set that its floor is of.
+    pub(super) floor_isa: Isa,
+    /// Which of the teams it runs on.
+    pub(super) team: usize,
+}
+
+/// Every engine, and the teams they share.
+#[derive(Debug)]
+pub(super) struct Engines {
+    pub(super) teams: Vec<Team>,
+    pub(super) engines: Vec<Engine>,
+}
+
+impl Engines {
+    /// Those that were asked for, by number of threads.
+    ///
+    /// # Errors
+    /// If this machine lacks one.
+    pub(super) fn new(options: &Options) -> Result<Self, CliError> {
+        let all = rayon::current_num_threads();
+        let asked =
+            super::or_default(&options.threads, || vec![ThreadsAsked::Count(1), ThreadsAsked::All]);
+        let mut threads: Vec<usize> = asked
+            .iter()
+            .map(|asked| match asked {
+                ThreadsAsked::All => all,
+                ThreadsAsked::Count(count) => *count,
+            })
+            .collect();
+        let backends = super::or_default(&options.backend, || vec![BackendAsked::Cpu]);
+        let isas = super::or_default(&options.isa, || vec![Isa::best()]);
+        // The reference has no use for more than one.
+        if backends == [BackendAsked::Reference] {
+            threads = vec![1];
+        }
+        let mut this = Self { teams: Vec::new(), engines: Vec::new() };
+        for count in super::distinct(threads) {
+            let team = this.team(count)?;
+            for backend in &backends {
+                match backend {
+                    BackendAsked::Cpu => {
+                        for &isa in &isas {
+                            this.engines.push(cpu(isa, team)?);
+                        }
+                    }
+                    BackendAsked::Reference if this.has_reference() => {}
+                    BackendAsked::Reference => {
+                        let team = this.team(1)?;
+                        this.engines.push(Engine {
+                            backend: Box::new(ReferenceBackend),
+                            isa: None,
+                            floor_isa: Isa::best(),
+                            team,
+                        });
+                    }
+                }
+            }
+        }
+        for engine in &this.engines {
+            engine.backend.capabilities().map_err(refused)?;
+        }
+        Ok(this)
+    }
+
+    fn has_reference(&self) -> bool {
+        self.engines.iter().any(|engine| engine.isa.is_none())
+    }
+
+    /// The team of so many threads.
+    fn team(&mut self, threads: usize) -> Result<usize, CliError> {
+        if let Some(at) = self.teams.iter().position(|team| team.threads() == threads) {
+            return Ok(at);
+        }
+        self.teams.push(Team::new(threads)?);
+        Ok(self.teams.len() - 1)
+    }
+
+    /// Measures what every engine could reach.
+    ///
+    /// # Errors
+    /// If there is not enough memory for it.
+    pub(super) fn rooflines(
+        &self,
+        effort: RooflineAsked,
+        machine: &Machine,
+        memory_limit: Option<u64>,
+        progress: &Progress,
+    ) -> Result<Vec<Measured>, CliError> {
+        let Some(options) = roofline_options(effort, machine, memory_limit) else {
+            return Ok(Vec::new());
+        };
+        let mut measured: Vec<Measured> = Vec::new();
+        for engine in &self.engines {
+            let (team, isa) = (&self.teams[engine.team], engine.floor_isa);
+            if measured.iter().any(|m| m.is_of(isa, team.threads())) {
+                continue;
+            }
+            progress.still(format!("measuring what {isa} can reach, {} threads", team.threads()));
+            let start = Instant::now();
+            let roofline = team.run(|| Roofline::measure(isa, &options)).map_err(unmeasured)?;
+            measured.push(Measured { roofline, seconds: start.elapsed().as_secs_f64() });
+        }
+        Ok(measured)
+    }
+}
+
+/// A roofline, and the time that measuring it took.
+#[derive(Debug)]
+pub(super) struct Measured {
+    pub(super) roofline: Roofline,
+    pub(super) seconds: f64,
+}
+
+impl Measured {
+    pub(super) fn is_of(&self, isa: Isa, threads: usize) -> bool {
+        self.roofline.isa() == isa && self.roofline.threads() == threads
+    }
+}
+
+fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
+    let backend = CpuBackend::with_isa(isa).ok_or_else(|| {
+        let here: Vec<&str> = Isa::ALL
+            .into_iter()
+            .filter(|isa| isa.is_available())
+            .map(super::options::isa_name)
+            .collect();
+        CliError::new(
+            Class::Unavailable,
+            format!("this machine has no {isa}; --isa can be {}", here.join(", ")),
+        )
+    })?;
+    Ok(Engine { backend: Box::new(backend), isa: Some(isa), floor_isa: isa, team })
+}
+
+/// The largest working set that is measured, where the machine does not tell its caches.
+const FAR_OUT: u64 = 512 << 20;
+
+fn roofline_options(
+    effort: RooflineAsked,
+    machine: &Machine,
+    memory_limit: Option<u64>,
+) -> Option<RooflineOptions> {
+    // Memory shows only well past the last cache.
+    let (factor, least, seconds) = match effort {
+        RooflineAsked::Off => return None,
+        RooflineAsked::Quick => (2, 32 << 20, 0.2),
+        RooflineAsked::Full => (8, 128 << 20, 2.0),
+    };
+    let beyond = machine.last_level().map_or(FAR_OUT, |bytes| bytes.saturating_mul(factor));
+    let max_bytes = beyond.max(least).min(memory_limit.unwrap_or(u64::MAX));
+    Some(RooflineOptions { max_bytes, seconds })
+}
+
+fn unmeasured(error: RooflineError) -> CliError {
+    let (class, hint) = match error {
+        RooflineError::Option { .. } => {
+            (Class::Unsupported, "; raise --memory-limit or give --roofline off")
+        }
+        RooflineError::Memory(_) => (Class::Failed, "; --roofline quick or off needs less"),
+        _ => (Class::Failed, ""),
+    };
+    CliError::new(class, format!("cannot measure the machine{hint}")).because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_roofline_reaches_past_the_caches_and_not_past_the_limit() {
+        let mut machine = Machine { caches: Vec::new(), ..Machine::this() };
+        let bytes = |effort, machine: &Machine, limit| {
+            roofline_options(effort, machine, limit).map(|options| options.max_bytes)
+        };
+        assert_eq!(bytes(RooflineAsked::Off, &machine, None), None);
+        assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(FAR_OUT));
+        let cache = crate::machine::Cache { level: 3, bytes: 32 << 20, shared_by: None };
+        machine.caches.push(cache);
+        assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(256 << 20));
+        assert_eq!(bytes(RooflineAsked::Quick, &machine, None), Some(64 << 20));
+        assert_eq!(bytes(RooflineAsked::Quick, &machine, Some(1 << 20)), Some(1 << 20));
+    }
+}

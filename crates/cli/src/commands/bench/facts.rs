@@ -1,0 +1,338 @@
+//! What `girih bench` reports to machines.
+
+use girih::DType;
+use girih::cpu::roofline::{Limit, Roofline};
+use serde::Serialize;
+
+use super::engine::{Engine, Engines, Measured};
+use super::group::{Case, Group};
+use super::options::isa_name;
+use super::sampling::Summary;
+use crate::machine::Machine;
+
+/// What bytes, flops and percentages are about.
+const COUNTED: &str = "bytes: A as CSR with 32-bit indices, B and C once each; flops: 2·nnz·n; \
+    gflops and gbytes_per_second: over the median time; roofline: the longer of bytes over the best \
+    bandwidth at a working set of that size and flops over the peak of fused multiply-add, as a \
+    share of the median time";
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+pub(super) struct Facts {
+    pub(super) version: &'static str,
+    pub(super) machine: Machine,
+    pub(super) counted: &'static str,
+    /// Seconds to spend on each case.
+    pub(super) seconds: f64,
+    pub(super) seed: u64,
+    pub(super) rooflines: Vec<RooflineFacts>,
+    pub(super) matrices: Vec<MatrixFacts>,
+    pub(super) cases: Vec<CaseFacts>,
+    pub(super) skipped: Vec<SkippedFacts>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct RooflineFacts {
+    pub(super) isa: &'static str,
+    pub(super) threads: usize,
+    pub(super) f32_gflops: f64,
+    pub(super) f64_gflops: f64,
+    pub(super) bandwidths: Vec<BandwidthFacts>,
+    /// What measuring it took.
+    pub(super) seconds: f64,
+}
+
+/// 10⁹ bytes per second over a working set.
+#[derive(Debug, Serialize)]
+pub(super) struct BandwidthFacts {
+    pub(super) bytes: u64,
+    pub(super) read: f64,
+    pub(super) triad: f64,
+    pub(super) streaming_triad: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct MatrixFacts {
+    pub(super) name: String,
+    /// `generated`, or the path.
+    pub(super) source: String,
+    pub(super) m: usize,
+    pub(super) k: usize,
+    pub(super) nnz: usize,
+}
+
+/// The problem that a case is of.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Problem {
+    pub(super) matrix: String,
+    pub(super) dtype: &'static str,
+    pub(super) n: usize,
+    pub(super) bytes: u64,
+    pub(super) flops: u64,
+}
+
+impl Problem {
+    pub(super) fn new(matrix: &MatrixFacts, dtype: DType, n: usize) -> Self {
+        let MatrixFacts { m, k, nnz, .. } = *matrix;
+        let size = dtype.size() as u64;
+        // A fits in memory, and so do B and C of any case that is run; those of others may not.
+        let [m, k, nnz, cols] = [m, k, nnz, n].map(|x| x as u64);
+        let a = 4 * (m + 1) + nnz * (4 + size);
+        let dense = k.saturating_mul(size) + m.saturating_mul(dtype.accumulator().size() as u64);
+        Self {
+            matrix: matrix.name.clone(),
+            dtype: dtype.name(),
+            n,
+            bytes: a.saturating_add(dense.saturating_mul(cols)),
+            flops: (2 * nnz).saturating_mul(cols),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CaseFacts {
+    #[serde(flatten)]
+    pub(super) problem: Problem,
+    /// As it was asked for.
+    pub(super) format: String,
+    /// What it came to, with its sizes.
+    pub(super) spec: String,
+    #[serde(flatten)]
+    pub(super) engine: EngineFacts,
+    pub(super) tile_bytes: u64,
+    pub(super) plan_seconds: f64,
+    pub(super) prepare_seconds: f64,
+    /// The same two in products of the median time.
+    pub(super) plan_products: f64,
+    pub(super) prepare_products: f64,
+    /// At most 1 if every element is right.
+    pub(super) max_error_over_bound: f64,
+    /// Elements compared, and those of them that overflow on the way and can't be judged.
+    pub(super) elements: u64,
+    pub(super) unjudged: u64,
+    pub(super) samples: usize,
+    /// Products in each sample.
+    pub(super) calls_per_sample: u32,
+    pub(super) min_seconds: f64,
+    pub(super) q1_seconds: f64,
+    pub(super) median_seconds: f64,
+    pub(super) q3_seconds: f64,
+    pub(super) gflops: f64,
+    pub(super) gbytes_per_second: f64,
+    /// `None` with `--roofline off`.
+    #[serde(flatten)]
+    pub(super) floor: Option<FloorFacts>,
+    /// The share of all processors that other programs had meanwhile.
+    pub(super) other_load: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct EngineFacts {
+    pub(super) backend: String,
+    pub(super) isa: Option<&'static str>,
+    pub(super) threads: usize,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct FloorFacts {
+    pub(super) floor_seconds: f64,
+    /// `bandwidth` or `compute`.
+    pub(super) limit: &'static str,
+    pub(super) roofline_percent: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct SkippedFacts {
+    pub(super) matrix: String,
+    pub(super) dtype: &'static str,
+    pub(super) n: usize,
+    pub(super) format: String,
+    /// The one that can't, if it is not the format that can't.
+    #[serde(flatten)]
+    pub(super) engine: Option<EngineFacts>,
+    pub(super) reason: String,
+}
+
+impl Facts {
+    pub(super) fn new(machine: Machine, measured: &[Measured], seconds: f64, seed: u64) -> Self {
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            machine,
+            counted: COUNTED,
+            seconds,
+            seed,
+            rooflines: measured.iter().map(roofline).collect(),
+            matrices: Vec::new(),
+            cases: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+
+    /// Adds what came of a group.
+    pub(super) fn push(
+        &mut self,
+        matrix: &MatrixFacts,
+        (dtype, n): (DType, usize),
+        group: &Group<'_>,
+        engines: &Engines,
+        measured: &[Measured],
+    ) {
+        let problem = Problem::new(matrix, dtype, n);
+        for case in &group.cases {
+            let floor = floor(&problem, dtype, case, engines, measured);
+            self.cases.push(CaseFacts::new(&problem, case, engines, floor, group.other_load));
+        }
+        self.skipped.extend(group.skipped.iter().map(|skipped| SkippedFacts {
+            matrix: problem.matrix.clone(),
+            dtype: problem.dtype,
+            n,
+            format: skipped.format.to_string(),
+            engine: skipped.engine.map(|at| engine_facts(&engines.engines[at], engines)),
+            reason: skipped.reason.clone(),
+        }));
+    }
+}
+
+impl CaseFacts {
+    fn new(
+        problem: &Problem,
+        case: &Case<'_>,
+        engines: &Engines,
+        floor: Option<FloorFacts>,
+        other_load: Option<f64>,
+    ) -> Self {
+        let Summary { samples, min, q1, median, q3 } = case.samples.summary();
+        let (planning, preparing) = (case.planning.as_secs_f64(), case.preparing.as_secs_f64());
+        Self {
+            problem: problem.clone(),
+            format: case.format.to_string(),
+            spec: case.spec.clone(),
+            engine: engine_facts(case.engine, engines),
+            tile_bytes: case.tile_bytes,
+            plan_seconds: planning,
+            prepare_seconds: preparing,
+            plan_products: planning / positive(median),
+            prepare_products: preparing / positive(median),
+            max_error_over_bound: case.verification.max_error_over_bound,
+            elements: case.verification.elements,
+            unjudged: case.verification.unjudged,
+            samples,
+            calls_per_sample: case.samples.calls,
+            min_seconds: min,
+            q1_seconds: q1,
+            median_seconds: median,
+            q3_seconds: q3,
+            gflops: problem.flops as f64 / positive(median) / 1e9,
+            gbytes_per_second: problem.bytes as f64 / positive(median) / 1e9,
+            floor,
+            other_load,
+        }
+    }
+}
+
+/// A time that can be divided by: a clock too coarse for a product must not make it infinitely
+/// fast.
+fn positive(seconds: f64) -> f64 {
+    seconds.max(1e-9)
+}
+
+fn engine_facts(engine: &Engine, engines: &Engines) -> EngineFacts {
+    EngineFacts {
+        backend: engine.backend.name().to_owned(),
+        isa: engine.isa.map(isa_name),
+        threads: engines.teams[engine.team].threads(),
+    }
+}
+
+fn floor(
+    problem: &Problem,
+    dtype: DType,
+    case: &Case<'_>,
+    engines: &Engines,
+    measured: &[Measured],
+) -> Option<FloorFacts> {
+    let threads = engines.teams[case.engine.team].threads();
+    let roofline = &measured.iter().find(|m| m.is_of(case.engine.floor_isa, threads))?.roofline;
+    let floor = roofline.floor(dtype, problem.bytes as f64, problem.flops as f64);
+    Some(FloorFacts {
+        floor_seconds: floor.seconds,
+        limit: match floor.limit {
+            Limit::Bandwidth => "bandwidth",
+            Limit::Compute => "compute",
+        },
+        roofline_percent: 100.0 * floor.seconds / positive(case.samples.summary().median),
+    })
+}
+
+fn roofline(Measured { roofline, seconds }: &Measured) -> RooflineFacts {
+    let peak = |roofline: &Roofline, dtype| roofline.peak(dtype) / 1e9;
+    RooflineFacts {
+        isa: isa_name(roofline.isa()),
+        threads: roofline.threads(),
+        f32_gflops: peak(roofline, DType::F32),
+        f64_gflops: peak(roofline, DType::F64),
+        bandwidths: roofline
+            .bandwidths()
+            .iter()
+            .map(|point| BandwidthFacts {
+                bytes: point.bytes,
+                read: point.read / 1e9,
+                triad: point.triad / 1e9,
+                streaming_triad: point.streaming_triad / 1e9,
+            })
+            .collect(),
+        seconds: *seconds,
+    }
+}
+
+impl BandwidthFacts {
+    /// The highest of the three.
+    pub(super) fn best(&self) -> f64 {
+        self.read.max(self.triad).max(self.streaming_triad)
+    }
+}
+
+impl std::fmt::Display for RooflineFacts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { isa, threads, f32_gflops, f64_gflops, .. } = self;
+        let s = if *threads == 1 { "" } else { "s" };
+        write!(
+            f,
+            "{isa}, {threads} thread{s}: {f32_gflops:.0} GFLOP/s in f32, {f64_gflops:.0} in f64"
+        )?;
+        write!(f, "; GB/s by working set:")?;
+        for (i, point) in self.bandwidths.iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            // To the nearest power of two: whole lines on every thread come to a little less.
+            let mib = point.bytes as f64 / f64::from(1 << 20);
+            let size = if mib < 0.75 {
+                format!("{:.0} KiB", 2f64.powf((1024.0 * mib).log2().round()))
+            } else {
+                format!("{:.0} MiB", 2f64.powf(mib.log2().round()))
+            };
+            write!(f, "{comma} {size} {:.0}", point.best())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_csr_and_both_operands() {
+        let matrix = MatrixFacts {
+            name: "a".to_owned(),
+            source: "generated".to_owned(),
+            m: 10,
+            k: 20,
+            nnz: 30,
+        };
+        let f32 = Problem::new(&matrix, DType::F32, 7);
+        assert_eq!((f32.bytes, f32.flops), (44 + 30 * 8 + 7 * 4 * (10 + 20), 420));
+        // B in two bytes, C in four.
+        let bf16 = Problem::new(&matrix, DType::Bf16, 7);
+        assert_eq!(bf16.bytes, 44 + 30 * 6 + 7 * (2 * 20 + 4 * 10));
+    }
+}

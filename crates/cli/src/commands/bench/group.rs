@@ -1,0 +1,216 @@
+//! The cases of one matrix, value type and number of columns: planned, prepared, verified, timed.
+
+use std::time::{Duration, Instant};
+
+use girih::backend::Verification;
+use girih::{
+    AnyTiling, Csr, DenseScalar, Plan, PlanOptions, Planner, PreparedSpmm, Product, Scalar, Tiling,
+    verify,
+};
+
+use super::engine::{Engine, Engines};
+use super::operands::Operand;
+use super::options::FormatAsked;
+use super::sampling::{Samples, Team, by_turns};
+use crate::commands::spmm::{refused, wrong};
+use crate::error::{Class, CliError};
+use crate::machine::Ticks;
+use crate::planning;
+use crate::progress::Progress;
+use crate::units;
+
+/// What all groups have in common.
+#[derive(Debug)]
+pub(super) struct Terms<'a> {
+    pub(super) formats: &'a [FormatAsked],
+    pub(super) engines: &'a Engines,
+    /// Seconds to spend on each case.
+    pub(super) seconds: f64,
+    pub(super) memory_limit: Option<u64>,
+    pub(super) seed: u64,
+}
+
+/// What was measured of one case.
+#[derive(Debug)]
+pub(super) struct Case<'a> {
+    pub(super) format: FormatAsked,
+    pub(super) spec: String,
+    pub(super) engine: &'a Engine,
+    pub(super) tile_bytes: u64,
+    pub(super) planning: Duration,
+    pub(super) preparing: Duration,
+    pub(super) verification: Verification,
+    pub(super) samples: Samples,
+    prepared: Box<dyn PreparedSpmm>,
+}
+
+/// A case that was not run.
+#[derive(Debug)]
+pub(super) struct Skipped {
+    pub(super) format: FormatAsked,
+    /// The engine, if the format was fine but for it.
+    pub(super) engine: Option<usize>,
+    pub(super) reason: String,
+}
+
+/// What came of a group.
+#[derive(Debug)]
+pub(super) struct Group<'a> {
+    pub(super) cases: Vec<Case<'a>>,
+    pub(super) skipped: Vec<Skipped>,
+    /// The share of all processors that other programs had while products were timed.
+    pub(super) other_load: Option<f64>,
+}
+
+/// Runs the cases of a matrix for `n` columns of B.
+///
+/// # Errors
+/// If a product is wrong, and if an option does not suit the matrix. A case that is not supported or
+/// takes more memory than it may is skipped.
+pub(super) fn run<'a, T: DenseScalar>(
+    name: &str,
+    a: &Csr<T>,
+    n: usize,
+    terms: &Terms<'a>,
+    progress: &Progress,
+) -> Result<Group<'a>, CliError>
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let mut group = Group { cases: Vec::new(), skipped: Vec::new(), other_load: None };
+    let left = match left_for_tiles::<T>(a, n, terms.memory_limit) {
+        Ok(left) => left,
+        Err(reason) => {
+            let skip = |&format| Skipped { format, engine: None, reason: reason.clone() };
+            group.skipped.extend(terms.formats.iter().map(skip));
+            return Ok(group);
+        }
+    };
+    let what = format!("{name}, n = {n}, {}", T::DTYPE);
+    progress.stage(format!("{what}: filling B"));
+    let b = Operand::<T>::random("B", (a.ncols(), n), terms.seed)?;
+    let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
+    for &format in terms.formats {
+        let options = PlanOptions {
+            n,
+            format: format.choice(T::DTYPE)?,
+            memory_limit: left,
+            ..PlanOptions::default()
+        };
+        // Once for each team, whose threads it is timed on; the plans are equal.
+        for (at, team) in terms.engines.teams.iter().enumerate() {
+            progress.stage(format!("{what}: planning {format}"));
+            let start = Instant::now();
+            let plan = match team.run(|| Planner::new(options.clone()).plan(a)) {
+                Ok(plan) => plan,
+                Err(error) => {
+                    let error = planning::refused(name, &error);
+                    if error.class() != Class::Unsupported {
+                        return Err(error);
+                    }
+                    group.skipped.push(Skipped { format, engine: None, reason: error.to_string() });
+                    break;
+                }
+            };
+            let planned = (&plan, start.elapsed());
+            for (index, engine) in terms.engines.engines.iter().enumerate() {
+                if engine.team != at {
+                    continue;
+                }
+                if let Err(error) = engine.backend.supports(&plan) {
+                    let reason = error.reason;
+                    group.skipped.push(Skipped { format, engine: Some(index), reason });
+                    continue;
+                }
+                progress.stage(format!("{what}: verifying {format}"));
+                group.cases.push(case(a, planned, format, (engine, team), &b, &mut c)?);
+            }
+        }
+    }
+    progress.still(format!("{what}: timing {} cases", group.cases.len()));
+    let before = Ticks::now();
+    by_turns(
+        &mut group.cases,
+        |case| case.samples.enough(terms.seconds),
+        |case| {
+            let team = &terms.engines.teams[case.engine.team];
+            let time = execute(team, case.samples.calls, &*case.prepared, &b, &mut c)?;
+            case.samples.push(time);
+            Ok::<(), CliError>(())
+        },
+    )?;
+    group.other_load = before.zip(Ticks::now()).and_then(|(then, now)| now.others_since(then));
+    Ok(group)
+}
+
+/// What the memory limit leaves for tiles beside B and C; or why it leaves nothing.
+fn left_for_tiles<T: Scalar>(
+    a: &Csr<T>,
+    n: usize,
+    limit: Option<u64>,
+) -> Result<Option<u64>, String> {
+    let Some(limit) = limit else { return Ok(None) };
+    let (rows, cols) = (a.nrows() as u128, a.ncols() as u128);
+    let needed = n as u128 * (cols * size_of::<T>() as u128 + rows * size_of::<T::Acc>() as u128);
+    match u64::try_from(needed).ok().and_then(|needed| limit.checked_sub(needed)) {
+        Some(left) => Ok(Some(left)),
+        None => Err(format!(
+            "B and C take {}, the limit is {}; --memory-limit raises it",
+            units::bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
+            units::bytes(limit)
+        )),
+    }
+}
+
+/// Prepares and verifies a case, and finds out how many products make a sample.
+fn case<'a, T: DenseScalar>(
+    a: &Csr<T>,
+    (plan, planning): (&Plan, Duration),
+    format: FormatAsked,
+    (engine, team): (&'a Engine, &Team),
+    b: &Operand<T>,
+    c: &mut Operand<T::Acc>,
+) -> Result<Case<'a>, CliError> {
+    let start = Instant::now();
+    let prepared = team.run(|| engine.backend.prepare(plan)).map_err(refused)?;
+    let preparing = start.elapsed();
+    // An element that is not written is then not what another case has left.
+    c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
+    execute(team, 1, &*prepared, b, c)?;
+    let product = Product { alpha: 1.0, b: T::erase(b.view()), added: None };
+    let rounding = engine.backend.rounding(plan);
+    let found = T::erase_acc(c.view());
+    let verification = verify(a, plan, &product, &found, rounding).map_err(refused)?;
+    if let Some(error) = wrong(verification) {
+        let by = engine.backend.name();
+        return Err(CliError::new(Class::Wrong, format!("{} on {by}", plan.spec())).because(error));
+    }
+    let once = execute(team, 1, &*prepared, b, c)?;
+    Ok(Case {
+        format,
+        spec: plan.spec().to_string(),
+        engine,
+        tile_bytes: plan.tile_bytes(),
+        planning,
+        preparing,
+        verification,
+        samples: Samples::of(once),
+        prepared,
+    })
+}
+
+fn execute<T: DenseScalar>(
+    team: &Team,
+    calls: u32,
+    prepared: &dyn PreparedSpmm,
+    b: &Operand<T>,
+    c: &mut Operand<T::Acc>,
+) -> Result<Duration, CliError> {
+    team.time(calls, || {
+        prepared.execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut()))
+    })
+    .map_err(refused)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,301 @@
+//! What can be asked of `girih bench`.
+
+use std::fmt::{self, Display};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use girih::cpu::Isa;
+use girih::formats::{DType, FormatKind};
+use girih::planner::FormatChoice;
+
+use crate::args::{Block, FormatArg, Json, Limit, ReadArgs, TileArgs};
+use crate::args::{dtype_parser, parse_block, parse_limit};
+use crate::error::CliError;
+
+/// Benchmark products, verified, beside what the machine could reach
+///
+/// Every combination of matrix, value type, number of columns, format, backend and number of
+/// threads is planned, prepared, verified against an oracle and then timed: cases of one matrix,
+/// type and number of columns by turns. C = A·B is computed, B and C row-major and on a 64-byte
+/// boundary.
+///
+/// Times are set beside a floor measured in the same run: the longer of moving A as CSR with 32-bit
+/// indices, B and C once each, at the bandwidth of a working set of that size, and of 2·nnz·n flops
+/// at the peak of fused multiply-add. A format that compresses A can go below it; rows of B that
+/// are gathered many times make it hard to reach.
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Matrix files, - for standard input, and generated problems: uniform, rmat, fem, blocks,
+    /// laplacian [default: all generated ones]
+    #[arg(value_name = "MATRIX")]
+    pub(super) matrices: Vec<PathBuf>,
+    /// Formats, with sizes if wanted: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,
+    /// two-four [default: csr,auto]
+    #[arg(long, value_name = "FORMAT,...", value_delimiter = ',')]
+    pub(super) format: Vec<FormatAsked>,
+    /// Columns of B [default: 1,8,32,128, with --quick 8,128]
+    #[arg(long, value_name = "COLS,...", value_delimiter = ',', value_parser = positive)]
+    pub(super) n: Vec<usize>,
+    /// Value types: f32, f64, f16, bf16 [default: f32]
+    #[arg(
+        long, value_name = "DTYPE,...", value_delimiter = ',', value_parser = dtype_parser(),
+        hide_possible_values = true
+    )]
+    pub(super) dtype: Vec<DType>,
+    /// Backends: cpu, reference [default: cpu]
+    #[arg(
+        long,
+        value_name = "BACKEND,...",
+        value_delimiter = ',',
+        value_enum,
+        hide_possible_values = true
+    )]
+    pub(super) backend: Vec<BackendAsked>,
+    /// Numbers of threads; all is as many as there are [default: 1,all]
+    #[arg(long, value_name = "THREADS,...", value_delimiter = ',')]
+    pub(super) threads: Vec<ThreadsAsked>,
+    /// Instruction sets of the CPU backend: best, avx512, avx2, neon, portable [default: best]
+    #[arg(
+        long, value_name = "ISA,...", value_delimiter = ',', value_parser = isa_parser(),
+        hide_possible_values = true
+    )]
+    pub(super) isa: Vec<Isa>,
+    /// Time to spend on each case; each is timed at least three times [default: 0.5, with --quick
+    /// 0.05]
+    #[arg(long, value_parser = parse_seconds)]
+    pub(super) seconds: Option<f64>,
+    /// How the machine's limits are measured: full takes seconds and up to 768 MiB for each number
+    /// of threads, quick a tenth of that [default: full, with --quick quick]
+    #[arg(long, value_enum)]
+    pub(super) roofline: Option<RooflineAsked>,
+    /// Fewer columns and less time, for a first look
+    #[arg(long)]
+    pub(super) quick: bool,
+    /// Most bytes that the tiles of a case, its B and its C may take, as 512MiB, 4GiB or none; cases
+    /// above are skipped [default: 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
+    pub(super) memory_limit: Option<Limit>,
+    /// Seed of B
+    #[arg(long, default_value_t = 0)]
+    pub(super) seed: u64,
+    /// Write the results too, as JSON (.json) or as tables in Markdown (.md)
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+    #[command(flatten)]
+    pub(super) read: ReadArgs,
+}
+
+/// The backends that can be asked for by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum BackendAsked {
+    Cpu,
+    Reference,
+}
+
+/// How much effort goes into the roofline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum RooflineAsked {
+    Off,
+    Quick,
+    Full,
+}
+
+/// A number of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ThreadsAsked {
+    All,
+    Count(usize),
+}
+
+/// More threads than any machine has processors; each takes a stack.
+const MAX_THREADS: usize = 4096;
+
+impl FromStr for ThreadsAsked {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s.parse() {
+            _ if s == "all" => Ok(Self::All),
+            Ok(count @ 1..=MAX_THREADS) => Ok(Self::Count(count)),
+            _ => Err(format!("{s:?} is not all or a number from 1 to {MAX_THREADS}")),
+        }
+    }
+}
+
+/// A format, and the sizes of its tiles if they were given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct FormatAsked {
+    format: FormatArg,
+    block: Option<Block>,
+    window: Option<u32>,
+}
+
+impl FromStr for FormatAsked {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (name, size) = s.split_once(':').map_or((s, None), |(name, size)| (name, Some(size)));
+        let (mut block, mut window) = (None, None);
+        let format = match name {
+            "auto" => FormatArg::Auto,
+            name => FormatArg::Kind(name.parse::<FormatKind>().map_err(|e| {
+                // Its own list does not have what only commands know.
+                format!("{e}; or auto")
+            })?),
+        };
+        match (format, size) {
+            (_, None) => {}
+            (FormatArg::Kind(FormatKind::Bcsr | FormatKind::BlockedEll), Some(size)) => {
+                block = Some(parse_block(size)?);
+            }
+            (FormatArg::Kind(FormatKind::Wcsr), Some(size)) => {
+                let rows = size.parse().ok().filter(|&rows: &u32| rows > 0);
+                window = Some(rows.ok_or_else(|| {
+                    format!("{size:?} is not a number of rows; write for example wcsr:16")
+                })?);
+            }
+            (_, Some(size)) => return Err(format!("{name} takes no size, and {size:?} was given")),
+        }
+        Ok(Self { format, block, window })
+    }
+}
+
+impl FormatAsked {
+    pub(super) const CSR: Self = Self::plain(FormatArg::Kind(FormatKind::Csr));
+    pub(super) const AUTO: Self = Self::plain(FormatArg::Auto);
+
+    const fn plain(format: FormatArg) -> Self {
+        Self { format, block: None, window: None }
+    }
+
+    /// What the planner is asked for.
+    ///
+    /// # Errors
+    /// If a size does not suit the format.
+    pub(super) fn choice(self, dtype: DType) -> Result<FormatChoice, CliError> {
+        let Self { format, block, window } = self;
+        match format {
+            FormatArg::Auto => Ok(FormatChoice::Auto),
+            FormatArg::Kind(kind) => {
+                TileArgs { dtype: Some(dtype), block, window }.spec(kind).map(FormatChoice::Fixed)
+            }
+        }
+    }
+}
+
+/// As it is written on the command line.
+impl Display for FormatAsked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.format {
+            FormatArg::Auto => f.write_str("auto")?,
+            FormatArg::Kind(kind) => f.write_str(kind.name())?,
+        }
+        match (self.block, self.window) {
+            (Some(Block { rows, cols }), _) => write!(f, ":{rows}x{cols}"),
+            (None, Some(rows)) => write!(f, ":{rows}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn positive(s: &str) -> Result<usize, String> {
+    s.parse::<u32>()
+        .ok()
+        .filter(|&n| n > 0)
+        .map(|n| n as usize)
+        .ok_or_else(|| format!("{s:?} is not a number of columns; write for example 1,8,32"))
+}
+
+fn parse_seconds(s: &str) -> Result<f64, String> {
+    s.parse()
+        .ok()
+        .filter(|seconds| (0.0..=3600.0).contains(seconds))
+        .ok_or_else(|| format!("{s:?} is not a number of seconds from 0 to 3600"))
+}
+
+fn isa_parser() -> impl TypedValueParser<Value = Isa> {
+    let names = std::iter::once("best").chain(Isa::ALL.map(isa_name));
+    PossibleValuesParser::new(names)
+        .map(|s| Isa::ALL.into_iter().find(|&isa| isa_name(isa) == s).unwrap_or_else(Isa::best))
+}
+
+/// What an instruction set is called in options and in JSON.
+pub(super) fn isa_name(isa: Isa) -> &'static str {
+    match isa {
+        Isa::Avx512 => "avx512",
+        Isa::Avx2 => "avx2",
+        Isa::Neon => "neon",
+        Isa::Portable => "portable",
+        // What else there may be one day has a name for people.
+        other => other.name(),
+    }
+}
+
+/// How the results are written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FileType {
+    Json,
+    Markdown,
+}
+
+impl FileType {
+    /// By the name of the file.
+    ///
+    /// # Errors
+    /// If it has no ending that says so.
+    pub(super) fn of(path: &Path) -> Result<Self, CliError> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("json") => Ok(Self::Json),
+            Some("md") => Ok(Self::Markdown),
+            _ => Err(CliError::usage(format!(
+                "{}: the name must end in .json or .md, which says what to write",
+                path.display()
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih::formats::FormatSpec;
+
+    #[test]
+    fn formats_are_read_with_their_sizes() {
+        let spec = |s: &str, dtype| s.parse::<FormatAsked>().unwrap().choice(dtype).unwrap();
+        let fixed = FormatChoice::Fixed;
+        for (text, expected) in [
+            ("auto", FormatChoice::Auto),
+            ("csr", fixed(FormatSpec::Csr)),
+            ("bcsr", fixed(FormatSpec::Bcsr { block_rows: 64, block_cols: 64 })),
+            ("bcsr:16x8", fixed(FormatSpec::Bcsr { block_rows: 16, block_cols: 8 })),
+            ("wcsr:8", fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 })),
+            ("blocked-ell:32", fixed(FormatSpec::BlockedEll { block_size: 32 })),
+        ] {
+            assert_eq!(spec(text, DType::F32), expected, "{text}");
+        }
+        let half = fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 16 });
+        assert_eq!(spec("wcsr:8", DType::F16), half);
+        for text in ["auto", "csr", "bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four"] {
+            assert_eq!(text.parse::<FormatAsked>().unwrap().to_string(), text);
+        }
+        for text in ["", "coo", "csr:8", "auto:8", "wcsr:0", "wcsr:8x8", "bcsr:x", "bcsr:"] {
+            assert!(text.parse::<FormatAsked>().is_err(), "{text}");
+        }
+        let ell = "blocked-ell:8x4".parse::<FormatAsked>().unwrap();
+        assert!(ell.choice(DType::F32).is_err());
+    }
+
+    #[test]
+    fn threads_are_all_or_a_number() {
+        assert_eq!("all".parse(), Ok(ThreadsAsked::All));
+        assert_eq!("3".parse(), Ok(ThreadsAsked::Count(3)));
+        for text in ["", "0", "-1", "5000", "many"] {
+            assert!(text.parse::<ThreadsAsked>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What `girih bench` reports to people: a table for each matrix, plain or in Markdown.
+
+use std::time::Duration;
+
+use super::facts::{CaseFacts, EngineFacts, Facts, MatrixFacts, SkippedFacts};
+use crate::{table, units};
+
+const HEADER: [&str; 14] = [
+    ">n",
+    "dtype",
+    "format",
+    "backend",
+    ">threads",
+    ">median",
+    ">min",
+    ">q1–q3",
+    ">GFLOP/s",
+    ">GB/s",
+    ">roofline",
+    "limit",
+    ">plan (products)",
+    ">prepare (products)",
+];
+
+const LEGEND: &str = "\
+GB/s count A as CSR with 32-bit indices, B and C once each. The roofline is the least time for \
+that at the bandwidth of a working set of that size, or for 2·nnz·n flops at the peak, whichever is \
+longer: what of it the median is. Every product was verified.";
+
+/// How the report is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Markdown,
+}
+
+pub(super) fn text(facts: &Facts, style: Style) -> String {
+    let mut parts = vec![machine(facts, style)];
+    for matrix in &facts.matrices {
+        let rows: Vec<Vec<String>> =
+            facts.cases.iter().filter(|case| case.problem.matrix == matrix.name).map(row).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let title = title(matrix);
+        parts.push(match style {
+            Style::Plain => format!("{title}\n{}", table::with_header(HEADER, rows)),
+            Style::Markdown => format!("**{title}**\n\n{}", table::markdown(HEADER, rows)),
+        });
+    }
+    if !facts.skipped.is_empty() {
+        let lines: Vec<String> = facts.skipped.iter().map(skipped).collect();
+        parts.push(match style {
+            Style::Plain => format!("skipped:\n  {}", lines.join("\n  ")),
+            Style::Markdown => format!("Skipped:\n\n- {}", lines.join("\n- ")),
+        });
+    }
+    parts.push(LEGEND.to_owned());
+    parts.join("\n\n")
+}
+
+fn machine(facts: &Facts, style: Style) -> String {
+    let loads: Vec<f64> = facts.cases.iter().filter_map(|case| case.other_load).collect();
+    let mut lines = vec![format!("girih {} on {}", facts.version, facts.machine)];
+    if !loads.is_empty() {
+        let mean = loads.iter().sum::<f64>() / loads.len() as f64;
+        let most = loads.iter().copied().fold(0.0, f64::max);
+        lines.push(format!(
+            "other programs had {:.0} % of the processors while products were timed, at most {:.0} %",
+            100.0 * mean,
+            100.0 * most
+        ));
+    }
+    lines.extend(facts.rooflines.iter().map(ToString::to_string));
+    match style {
+        Style::Plain => lines.join("\n"),
+        Style::Markdown => format!("- {}", lines.join("\n- ")),
+    }
+}
+
+fn title(matrix: &MatrixFacts) -> String {
+    let MatrixFacts { name, m, k, nnz, .. } = matrix;
+    format!("{name}: {m}×{k}, {} nonzeros", units::count(*nnz as u64))
+}
+
+fn row(case: &CaseFacts) -> Vec<String> {
+    let time = |seconds: f64| units::time(Duration::from_secs_f64(seconds.max(0.0)));
+    let with_products = |seconds, products| format!("{} ({products:.1})", time(seconds));
+    vec![
+        case.problem.n.to_string(),
+        case.problem.dtype.to_owned(),
+        if case.format == "auto" { format!("auto: {}", case.spec) } else { case.spec.clone() },
+        backend(&case.engine),
+        case.engine.threads.to_string(),
+        time(case.median_seconds),
+        time(case.min_seconds),
+        format!("{}–{}", time(case.q1_seconds), time(case.q3_seconds)),
+        format!("{:.1}", case.gflops),
+        format!("{:.1}", case.gbytes_per_second),
+        table::optional(case.floor.map(|floor| format!("{:.0} %", floor.roofline_percent))),
+        table::optional(case.floor.map(|floor| floor.limit)),
+        with_products(case.plan_seconds, case.plan_products),
+        with_products(case.prepare_seconds, case.prepare_products),
+    ]
+}
+
+fn backend(engine: &EngineFacts) -> String {
+    match engine.isa {
+        Some(isa) => format!("{} {isa}", engine.backend),
+        None => engine.backend.clone(),
+    }
+}
+
+fn skipped(case: &SkippedFacts) -> String {
+    let SkippedFacts { matrix, dtype, n, format, engine, reason } = case;
+    let on = match engine {
+        Some(engine) => format!(" on {}, {} threads", backend(engine), engine.threads),
+        None => String::new(),
+    };
+    format!("{matrix}, n = {n}, {dtype}, {format}{on}: {reason}")
+}
