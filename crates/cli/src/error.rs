@@ -75,11 +75,6 @@ impl CliError {
         self
     }
 
-    /// Its class.
-    pub(crate) fn class(&self) -> Class {
-        self.class
-    }
-
     /// The process exit code.
     pub(crate) fn exit_code(&self) -> u8 {
         self.class.exit_code()

@@ -164,9 +164,13 @@ impl Ticks {
         Some(Self { all, busy: all - idle - waiting, own })
     }
 
-    /// The share of all processors that other programs had between `earlier` and this; `None` if
-    /// too little time has passed to tell.
-    pub(crate) fn others_since(self, earlier: Self) -> Option<f64> {
+    /// The share of all processors that other programs had between two moments; `None` if the system
+    /// does not say, or too little time has passed to tell.
+    pub(crate) fn others_between(before: Option<Self>, after: Option<Self>) -> Option<f64> {
+        after?.others_since(before?)
+    }
+
+    fn others_since(self, earlier: Self) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&all| all > 0)?;
         let others = (self.busy.saturating_sub(earlier.busy))
             .saturating_sub(self.own.saturating_sub(earlier.own));

@@ -58,23 +58,30 @@ fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
 }
 
 /// Puts a planner's refusal in terms of the command line.
-pub(crate) fn refused(name: &str, error: &PlanError) -> CliError {
-    let (class, hint) = match error {
-        PlanError::Format(FormatError::NotTwoFour { .. }) => {
-            (Class::Unsupported, "; --prune-two-four does that")
-        }
+fn refused(name: &str, error: &PlanError) -> CliError {
+    let hint = match error {
+        PlanError::Format(FormatError::NotTwoFour { .. }) => "; --prune-two-four does that",
+        error if is_above_limit(error) => "; --memory-limit raises it",
+        _ => "",
+    };
+    CliError::new(class_of(error), format!("cannot plan {name}: {error}{hint}"))
+}
+
+/// The class that a planner's refusal belongs to.
+pub(crate) fn class_of(error: &PlanError) -> Class {
+    match error {
         PlanError::Format(FormatError::Parameter { .. }) | PlanError::Options { .. } => {
-            (Class::Usage, "")
-        }
-        PlanError::Refused { .. } | PlanError::NothingFits { .. }
-            if error.to_string().contains("the limit is") =>
-        {
-            (Class::Unsupported, "; --memory-limit raises it")
+            Class::Usage
         }
         PlanError::Format(_) | PlanError::Refused { .. } | PlanError::NothingFits { .. } => {
-            (Class::Unsupported, "")
+            Class::Unsupported
         }
-        _ => (Class::Failed, ""),
-    };
-    CliError::new(class, format!("cannot plan {name}: {error}{hint}"))
+        _ => Class::Failed,
+    }
+}
+
+/// Whether more memory was needed than may be taken.
+pub(crate) fn is_above_limit(error: &PlanError) -> bool {
+    matches!(error, PlanError::Refused { .. } | PlanError::NothingFits { .. })
+        && error.to_string().contains("the limit is")
 }

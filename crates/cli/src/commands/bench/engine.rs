@@ -2,15 +2,16 @@
 
 use std::time::Instant;
 
-use girih::cpu::roofline::{Roofline, RooflineError, RooflineOptions};
+use girih::cpu::roofline::Roofline;
 use girih::cpu::{CpuBackend, Isa};
 use girih::{ReferenceBackend, SpmmBackend};
 
 use super::options::{BackendAsked, Options, RooflineAsked, ThreadsAsked};
+use super::roofline::{self, Measured};
 use super::sampling::Team;
 use crate::commands::spmm::refused;
 use crate::error::{Class, CliError};
-use crate::machine::Machine;
+use crate::machine::{Machine, Ticks};
 use crate::progress::Progress;
 
 /// A backend on some threads.
@@ -107,7 +108,7 @@ impl Engines {
         memory_limit: Option<u64>,
         progress: &Progress,
     ) -> Result<Vec<Measured>, CliError> {
-        let Some(options) = roofline_options(effort, machine, memory_limit) else {
+        let Some(options) = roofline::options(effort, machine, memory_limit) else {
             return Ok(Vec::new());
         };
         let mut measured: Vec<Measured> = Vec::new();
@@ -117,24 +118,16 @@ impl Engines {
                 continue;
             }
             progress.still(format!("measuring what {isa} can reach, {} threads", team.threads()));
-            let start = Instant::now();
-            let roofline = team.run(|| Roofline::measure(isa, &options)).map_err(unmeasured)?;
-            measured.push(Measured { roofline, seconds: start.elapsed().as_secs_f64() });
+            let (start, before) = (Instant::now(), Ticks::now());
+            let roofline =
+                team.run(|| Roofline::measure(isa, &options)).map_err(roofline::unmeasured)?;
+            measured.push(Measured {
+                roofline,
+                seconds: start.elapsed().as_secs_f64(),
+                other_load: Ticks::others_between(before, Ticks::now()),
+            });
         }
         Ok(measured)
-    }
-}
-
-/// A roofline, and the time that measuring it took.
-#[derive(Debug)]
-pub(super) struct Measured {
-    pub(super) roofline: Roofline,
-    pub(super) seconds: f64,
-}
-
-impl Measured {
-    pub(super) fn is_of(&self, isa: Isa, threads: usize) -> bool {
-        self.roofline.isa() == isa && self.roofline.threads() == threads
     }
 }
 
@@ -151,54 +144,4 @@ fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
         )
     })?;
     Ok(Engine { backend: Box::new(backend), isa: Some(isa), floor_isa: isa, team })
-}
-
-/// The largest working set that is measured, where the machine does not tell its caches.
-const FAR_OUT: u64 = 512 << 20;
-
-fn roofline_options(
-    effort: RooflineAsked,
-    machine: &Machine,
-    memory_limit: Option<u64>,
-) -> Option<RooflineOptions> {
-    // Memory shows only well past the last cache.
-    let (factor, least, seconds) = match effort {
-        RooflineAsked::Off => return None,
-        RooflineAsked::Quick => (2, 32 << 20, 0.2),
-        RooflineAsked::Full => (8, 128 << 20, 2.0),
-    };
-    let beyond = machine.last_level().map_or(FAR_OUT, |bytes| bytes.saturating_mul(factor));
-    let max_bytes = beyond.max(least).min(memory_limit.unwrap_or(u64::MAX));
-    Some(RooflineOptions { max_bytes, seconds })
-}
-
-fn unmeasured(error: RooflineError) -> CliError {
-    let (class, hint) = match error {
-        RooflineError::Option { .. } => {
-            (Class::Unsupported, "; raise --memory-limit or give --roofline off")
-        }
-        RooflineError::Memory(_) => (Class::Failed, "; --roofline quick or off needs less"),
-        _ => (Class::Failed, ""),
-    };
-    CliError::new(class, format!("cannot measure the machine{hint}")).because(error)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_roofline_reaches_past_the_caches_and_not_past_the_limit() {
-        let mut machine = Machine { caches: Vec::new(), ..Machine::this() };
-        let bytes = |effort, machine: &Machine, limit| {
-            roofline_options(effort, machine, limit).map(|options| options.max_bytes)
-        };
-        assert_eq!(bytes(RooflineAsked::Off, &machine, None), None);
-        assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(FAR_OUT));
-        let cache = crate::machine::Cache { level: 3, bytes: 32 << 20, shared_by: None };
-        machine.caches.push(cache);
-        assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(256 << 20));
-        assert_eq!(bytes(RooflineAsked::Quick, &machine, None), Some(64 << 20));
-        assert_eq!(bytes(RooflineAsked::Quick, &machine, Some(1 << 20)), Some(1 << 20));
-    }
 }

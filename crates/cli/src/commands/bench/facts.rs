@@ -1,12 +1,13 @@
 //! What `girih bench` reports to machines.
 
 use girih::DType;
-use girih::cpu::roofline::{Limit, Roofline};
+use girih::cpu::roofline::Limit;
 use serde::Serialize;
 
-use super::engine::{Engine, Engines, Measured};
+use super::engine::{Engine, Engines};
 use super::group::{Case, Group};
 use super::options::isa_name;
+use super::roofline::{self, Measured, RooflineFacts};
 use super::sampling::Summary;
 use crate::machine::Machine;
 
@@ -29,26 +30,6 @@ pub(super) struct Facts {
     pub(super) matrices: Vec<MatrixFacts>,
     pub(super) cases: Vec<CaseFacts>,
     pub(super) skipped: Vec<SkippedFacts>,
-}
-
-#[derive(Debug, Serialize)]
-pub(super) struct RooflineFacts {
-    pub(super) isa: &'static str,
-    pub(super) threads: usize,
-    pub(super) f32_gflops: f64,
-    pub(super) f64_gflops: f64,
-    pub(super) bandwidths: Vec<BandwidthFacts>,
-    /// What measuring it took.
-    pub(super) seconds: f64,
-}
-
-/// 10⁹ bytes per second over a working set.
-#[derive(Debug, Serialize)]
-pub(super) struct BandwidthFacts {
-    pub(super) bytes: u64,
-    pub(super) read: f64,
-    pub(super) triad: f64,
-    pub(super) streaming_triad: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -161,7 +142,7 @@ impl Facts {
             counted: COUNTED,
             seconds,
             seed,
-            rooflines: measured.iter().map(roofline).collect(),
+            rooflines: measured.iter().map(roofline::facts).collect(),
             matrices: Vec::new(),
             cases: Vec::new(),
             skipped: Vec::new(),
@@ -262,58 +243,6 @@ fn floor(
         },
         roofline_percent: 100.0 * floor.seconds / positive(case.samples.summary().median),
     })
-}
-
-fn roofline(Measured { roofline, seconds }: &Measured) -> RooflineFacts {
-    let peak = |roofline: &Roofline, dtype| roofline.peak(dtype) / 1e9;
-    RooflineFacts {
-        isa: isa_name(roofline.isa()),
-        threads: roofline.threads(),
-        f32_gflops: peak(roofline, DType::F32),
-        f64_gflops: peak(roofline, DType::F64),
-        bandwidths: roofline
-            .bandwidths()
-            .iter()
-            .map(|point| BandwidthFacts {
-                bytes: point.bytes,
-                read: point.read / 1e9,
-                triad: point.triad / 1e9,
-                streaming_triad: point.streaming_triad / 1e9,
-            })
-            .collect(),
-        seconds: *seconds,
-    }
-}
-
-impl BandwidthFacts {
-    /// The highest of the three.
-    pub(super) fn best(&self) -> f64 {
-        self.read.max(self.triad).max(self.streaming_triad)
-    }
-}
-
-impl std::fmt::Display for RooflineFacts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { isa, threads, f32_gflops, f64_gflops, .. } = self;
-        let s = if *threads == 1 { "" } else { "s" };
-        write!(
-            f,
-            "{isa}, {threads} thread{s}: {f32_gflops:.0} GFLOP/s in f32, {f64_gflops:.0} in f64"
-        )?;
-        write!(f, "; GB/s by working set:")?;
-        for (i, point) in self.bandwidths.iter().enumerate() {
-            let comma = if i > 0 { "," } else { "" };
-            // To the nearest power of two: whole lines on every thread come to a little less.
-            let mib = point.bytes as f64 / f64::from(1 << 20);
-            let size = if mib < 0.75 {
-                format!("{:.0} KiB", 2f64.powf((1024.0 * mib).log2().round()))
-            } else {
-                format!("{:.0} MiB", 2f64.powf(mib.log2().round()))
-            };
-            write!(f, "{comma} {size} {:.0}", point.best())?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

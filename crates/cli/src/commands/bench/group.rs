@@ -104,11 +104,17 @@ where
             let plan = match team.run(|| Planner::new(options.clone()).plan(a)) {
                 Ok(plan) => plan,
                 Err(error) => {
-                    let error = planning::refused(name, &error);
-                    if error.class() != Class::Unsupported {
-                        return Err(error);
+                    let class = planning::class_of(&error);
+                    if class != Class::Unsupported {
+                        let what = format!("cannot plan {name} as {format}");
+                        return Err(CliError::new(class, what).because(error));
                     }
-                    group.skipped.push(Skipped { format, engine: None, reason: error.to_string() });
+                    let hint = match planning::is_above_limit(&error) {
+                        true => " for tiles beside B and C; --memory-limit raises it",
+                        false => "",
+                    };
+                    let reason = format!("{error}{hint}");
+                    group.skipped.push(Skipped { format, engine: None, reason });
                     break;
                 }
             };
@@ -139,7 +145,7 @@ where
             Ok::<(), CliError>(())
         },
     )?;
-    group.other_load = before.zip(Ticks::now()).and_then(|(then, now)| now.others_since(then));
+    group.other_load = Ticks::others_between(before, Ticks::now());
     Ok(group)
 }
 

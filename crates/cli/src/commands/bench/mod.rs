@@ -6,6 +6,7 @@ mod group;
 mod input;
 mod operands;
 mod options;
+mod roofline;
 mod sampling;
 mod text;
 
@@ -23,11 +24,12 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
 
-use engine::{Engines, Measured};
+use engine::Engines;
 use facts::{Facts, MatrixFacts};
 use group::Terms;
 use input::Input;
 use options::{FileType, FormatAsked, RooflineAsked};
+use roofline::Measured;
 use text::Style;
 
 pub(crate) use options::Options;

@@ -67,7 +67,7 @@ pub(crate) struct Options {
     #[arg(long, value_parser = parse_seconds)]
     pub(super) seconds: Option<f64>,
     /// How the machine's limits are measured: full takes seconds and up to 768 MiB for each number
-    /// of threads, quick a tenth of that [default: full, with --quick quick]
+    /// of threads and instruction set, quick less of both [default: full, with --quick quick]
     #[arg(long, value_enum)]
     pub(super) roofline: Option<RooflineAsked>,
     /// Fewer columns and less time, for a first look

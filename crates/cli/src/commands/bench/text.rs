@@ -25,7 +25,8 @@ const HEADER: [&str; 14] = [
 const LEGEND: &str = "\
 GB/s count A as CSR with 32-bit indices, B and C once each. The roofline is the least time for \
 that at the bandwidth of a working set of that size, or for 2·nnz·n flops at the peak, whichever is \
-longer: what of it the median is. Every product was verified.";
+longer, as a share of the median. Plan and prepare times are of one run each. Every product was \
+verified.";
 
 /// How the report is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +61,16 @@ pub(super) fn text(facts: &Facts, style: Style) -> String {
 }
 
 fn machine(facts: &Facts, style: Style) -> String {
-    let loads: Vec<f64> = facts.cases.iter().filter_map(|case| case.other_load).collect();
+    // Of the rooflines too: a machine that is measured while it is busy seems slower than it is.
+    let timed = facts.cases.iter().filter_map(|case| case.other_load);
+    let loads: Vec<f64> =
+        timed.chain(facts.rooflines.iter().filter_map(|roofline| roofline.other_load)).collect();
     let mut lines = vec![format!("girih {} on {}", facts.version, facts.machine)];
     if !loads.is_empty() {
         let mean = loads.iter().sum::<f64>() / loads.len() as f64;
         let most = loads.iter().copied().fold(0.0, f64::max);
         lines.push(format!(
-            "other programs had {:.0} % of the processors while products were timed, at most {:.0} %",
+            "other programs had {:.0} % of the processors meanwhile, at most {:.0} %",
             100.0 * mean,
             100.0 * most
         ));
@@ -85,7 +89,14 @@ fn title(matrix: &MatrixFacts) -> String {
 
 fn row(case: &CaseFacts) -> Vec<String> {
     let time = |seconds: f64| units::time(Duration::from_secs_f64(seconds.max(0.0)));
-    let with_products = |seconds, products| format!("{} ({products:.1})", time(seconds));
+    let with_products = |seconds, products| match products {
+        0.0..0.1 => format!("{} (<0.1)", time(seconds)),
+        _ => format!("{} ({products:.1})", time(seconds)),
+    };
+    let percent = |percent: f64| match percent {
+        0.0..9.95 => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    };
     vec![
         case.problem.n.to_string(),
         case.problem.dtype.to_owned(),
@@ -97,7 +108,7 @@ fn row(case: &CaseFacts) -> Vec<String> {
         format!("{}–{}", time(case.q1_seconds), time(case.q3_seconds)),
         format!("{:.1}", case.gflops),
         format!("{:.1}", case.gbytes_per_second),
-        table::optional(case.floor.map(|floor| format!("{:.0} %", floor.roofline_percent))),
+        table::optional(case.floor.map(|floor| percent(floor.roofline_percent))),
         table::optional(case.floor.map(|floor| floor.limit)),
         with_products(case.plan_seconds, case.plan_products),
         with_products(case.prepare_seconds, case.prepare_products),

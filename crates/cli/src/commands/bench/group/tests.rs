@@ -109,7 +109,7 @@ fn a_wrong_product_ends_the_run_before_it_is_timed() {
     for (fault, place) in [(Fault::OffByALittle, "C[0, 0]"), (Fault::LeavesLastRow, "C[39, 4]")] {
         check(fault, &["csr"], None, |group| {
             let error = group.unwrap_err();
-            assert_eq!(error.class(), Class::Wrong);
+            assert_eq!(error.exit_code(), Class::Wrong.exit_code());
             let message = error.to_string();
             assert!(message.contains("csr on faulty") && message.contains(place), "{message}");
         });
