@@ -1,24 +1,28 @@
-"""SpMM on the CPU against MKL, torch, SuiteSparse:GraphBLAS and scipy, in one process, by turns.
+"""SpMM on the CPU against MKL, torch, SuiteSparse:GraphBLAS, scipy, Eigen, sprs and faer, in one
+process, by turns.
 
     cargo build --release -p girih-peers-capi
-    python bench/peers/spmm.py [MATRIX ...] [--n 1 8 32 128 512] [--dtype f32] [--threads 1 2]
-                               [--formats csr auto] [--reps 9] [--json OUT]
+    python bench/peers/spmm.py [MATRIX ...] [--folder DIR --min-nnz 100000] [--n 1 8 32 128 512]
+                               [--dtype f32 f64] [--threads 1 2] [--formats csr auto] [--json OUT]
     python bench/peers/spmm.py --report RESULTS.json ...
 
 MATRIX is a generated class (uniform, rmat, fem, blocks, laplacian; by default all five) or a path.
 Every side gets the same CSR matrix, B and C (row-major, on a 2 MiB boundary, C written with beta =
-0). Each result is checked against a product in f64, element by element, within the rounding error
-bound of a sum of that row's length. In every round each runner is called once unmeasured, then timed
-over at least one call; runners alternate, so that other load hits all alike.
+0; faer column-major copies of B and C, in which it is faster). Each result is checked against a
+product in f64, element by element, within the rounding error bound of a sum of that row's length.
+Runners alternate, so that other load hits all alike. In a round, each is called once unmeasured,
+then timed over at least one call; a call longer than 20 ms is its own sample. A peer that takes
+three times as long as another, after two rounds, is not called again.
 
 Ratios are of minima: the least time of the best peer over girih's, per case. A peer that is faster
-on one thread than on two counts with one. GB/s counts A as CSR with 32-bit indices, B and C once.
+on one thread than on two counts with one. GB/s counts A as CSR with 32-bit indices, B and C once;
+the floor is what the machine needs for those bytes or for the flops, measured in the same run.
 """
 
 import argparse
+import gzip
 import json
 import os
-import resource
 import sys
 import time
 
@@ -40,12 +44,16 @@ if __name__ == "__main__" and any(os.environ.get(k) != v for k, v in SETTINGS.it
 
 import numpy as np
 
+import spmm_native
+import spmm_report
+import spmm_run
+
 CLASSES = ("uniform", "rmat", "fem", "blocks", "laplacian")
 BLOCKS = {"fem": (3,), "blocks": (16, 64)}
 DTYPES = {"f32": np.float32, "f64": np.float64}
 HUGE_PAGE = 2 << 20
-CHECKED = 1 << 22  # elements of C, beyond which only a sample of rows is checked
-SAMPLE = 0.004  # seconds that a sample takes at most, unless one call takes longer
+CHECKED = 1 << 21  # elements of C, beyond which only a sample of rows is checked
+DRAWN = 1 << 14  # rows of B that are drawn; further ones are multiples of them
 
 
 def aligned(shape, dtype):
@@ -77,54 +85,32 @@ class Check:
         return float((error / np.where(self.bound > 0, self.bound, 1)).max(initial=0))
 
 
-def busy():
-    """Processor seconds that the machine has used, by /proc/stat."""
-    with open("/proc/stat") as stat:
-        user, nice, system, _, _, irq, softirq, *_ = map(int, stat.readline().split()[1:])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
+def fill(b):
+    """Normal values; no two rows are the same."""
+    rng = np.random.default_rng(1)
+    drawn = rng.standard_normal((min(DRAWN, len(b)), b.shape[1]), b.dtype)
+    for start in range(0, len(b), DRAWN):
+        part = b[start : start + DRAWN]
+        scale = rng.uniform(0.5, 2.0, (len(part), 1)).astype(b.dtype)
+        np.multiply(drawn[: len(part)], scale, out=part)
 
 
-def own():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def measure(runners, reps, seconds):
-    """Times of each runner, at least 3 rounds, at most `reps` or as many as fit in `seconds`."""
-    times = {key: [] for key in runners}
-    start = time.perf_counter()
-    for rep in range(reps):
-        if rep >= 3 and time.perf_counter() - start > seconds:
-            break
-        for key, call in runners.items():
-            begin = time.perf_counter()
-            call()
-            once = min([time.perf_counter() - begin, *times[key]])
-            count = max(1, min(50, int(SAMPLE / once)))
-            begin = time.perf_counter()
-            for _ in range(count):
-                call()
-            times[key].append((time.perf_counter() - begin) / count)
-    return times
-
-
-def case(name, a, n, options):
+def case(name, a, n, options, rooflines):
     from spmm_girih import Girih
     from spmm_peers import add_all
 
     dtype, (m, k) = a.dtype, a.shape
     b, c = aligned((k, n), dtype), aligned((m, n), dtype)
-    rng = np.random.default_rng(1)
-    for rows in range(0, k, 1 << 16):
-        part = b[rows : rows + (1 << 16)]
-        part[:] = rng.standard_normal(part.shape, dtype)
+    fill(b)
     check, runners, facts = Check(a, b, c), {}, {}
+    pins = spmm_run.Pins(not options.no_pin)
 
     def add(label, threads, call, result=None, **more):
         c.fill(np.nan)
         if result is not None:
             result.clear()
         call()
+        pins.new_workers(not label.startswith("girih"))
         worst = check.worst(c if result is None else result.result())
         if not worst <= 1:
             sys.exit(f"{name}, n = {n}: {label} is {worst:.3g} times its error bound off")
@@ -144,11 +130,9 @@ def case(name, a, n, options):
             call = lambda girih=girih: girih(b, c)
             more = dict(format=girih.format, prepare_seconds=prepare, also=[])
             add(f"girih {format}", threads, call, **more)
-    notes = add_all(a, b, c, options.threads, BLOCKS.get(name, ()), add)
-    wall, machine, process = time.perf_counter(), busy(), own()
-    times = measure(runners, options.reps, options.seconds)
-    wall = time.perf_counter() - wall
-    other = (busy() - machine - (own() - process)) / (wall * os.cpu_count())
+    notes = add_all(a, b, c, options.threads, BLOCKS.get(name, ()), add, aligned)
+    with spmm_run.Load() as load:
+        times = spmm_run.measure(runners, options.reps, options.seconds, pins)
     results = []
     for (label, threads), t in times.items():
         low, median, high = (float(x) for x in np.quantile(t, (0.25, 0.5, 0.75)))
@@ -158,49 +142,116 @@ def case(name, a, n, options):
                 quartiles=[low, high], max_seconds=max(t), samples=len(t), **facts[label, threads],
             )
         )  # fmt: skip
-    size = dtype.itemsize
-    bytes_moved = a.nnz * (size + 4) + 4 * (m + 1) + size * n * (k + m)
+    bytes_moved, flops = operands(a, n), 2 * a.nnz * n
+    floors = {str(t): r.floor(dtype, bytes_moved, flops) for t, r in rooflines.items()}
     return dict(
-        matrix=name, dtype=options.dtype, n=n, m=m, k=k, nnz=a.nnz, bytes=bytes_moved,
-        flops=2 * a.nnz * n, other_load=max(other, 0.0), notes=notes, results=results,
+        matrix=name, dtype=spmm_native.suffix(dtype), n=n, m=m, k=k, nnz=a.nnz, bytes=bytes_moved,
+        flops=flops, floors=floors, other_load=load.other, notes=notes, results=results,
     )  # fmt: skip
 
 
+def operands(a, n):
+    """Bytes of A as CSR with 32-bit indices, B and C."""
+    (m, k), size = a.shape, a.dtype.itemsize
+    return a.nnz * (size + 4) + 4 * (m + 1) + size * n * (k + m)
+
+
+def stem(path):
+    return os.path.basename(path).removesuffix(".gz").removesuffix(".mtx")
+
+
+def in_folder(folder, min_nnz, skipped):
+    """Paths of its Matrix Market files whose headers allow for that many entries."""
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        if not name.endswith((".mtx", ".mtx.gz")):
+            continue
+        with (gzip.open if name.endswith(".gz") else open)(path, "rt") as file:
+            banner = file.readline().lower().split()
+            line = next((line for line in file if line.strip() and line[0] != "%"), "")
+        if "complex" in banner:
+            skipped.append(dict(matrix=stem(name), reason="complex values"))
+            print(f"{stem(name)} left out: complex values")
+            continue
+        # Symmetric files hold a half; an array holds rows times columns.
+        sizes = [int(word) for word in line.split()]
+        entries = sizes[2] if "coordinate" in banner else sizes[0] * sizes[1]
+        if 2 * entries >= min_nnz:
+            yield path
+
+
+def sources(options, skipped):
+    if options.matrices or not options.folder:
+        yield from options.matrices or CLASSES
+    if options.folder:
+        yield from in_folder(options.folder, options.min_nnz, skipped)
+
+
+def run(options):
+    from spmm_girih import Roofline, open_matrix
+    from spmm_peers import versions
+
+    rooflines, machine = {}, {}
+    for threads in options.threads:
+        with spmm_run.Load() as load:
+            rooflines[threads] = Roofline(threads)
+        machine[str(threads)] = dict(**rooflines[threads].record(), other_load=load.other)
+    when = time.strftime("%Y-%m-%d %H:%M")
+    record = dict(when=when, versions=versions(), machine=machine, skipped=[], cases=[])
+
+    def keep():
+        if options.json:
+            with open(options.json + ".part", "w") as out:
+                json.dump(record, out, indent=1)
+            os.replace(options.json + ".part", options.json)
+
+    spmm_report.machine(record)
+    for source in sources(options, record["skipped"]):
+        name = stem(source)
+        for dtype in options.dtype:
+            a = open_matrix(source, DTYPES[dtype])
+            of_folder = source not in (*options.matrices, *CLASSES)
+            if of_folder and a.nnz < options.min_nnz:
+                break
+            for n in options.n:
+                size = operands(a, n)
+                if size > options.memory * 1e9:
+                    reason = f"operands of {size / 1e9:.1f} GB"
+                    record["skipped"].append(dict(matrix=name, dtype=dtype, n=n, reason=reason))
+                    print(f"\n{name} {dtype} n = {n} left out: {reason}")
+                    continue
+                record["cases"].append(case(name, a, n, options, rooflines))
+                spmm_report.show(record["cases"][-1])
+                keep()
+    keep()
+    spmm_report.tables(record["cases"])
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("matrices", nargs="*", metavar="MATRIX")
+    parser.add_argument("--folder", help="every Matrix Market file here as well")
+    parser.add_argument("--min-nnz", type=int, default=100_000, help="of those in the folder")
     parser.add_argument("--n", type=int, nargs="+", default=[1, 8, 32, 128, 512])
-    parser.add_argument("--dtype", choices=DTYPES, default="f32")
+    parser.add_argument("--dtype", choices=DTYPES, nargs="+", default=["f32"])
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--formats", nargs="+", default=["csr", "auto"])
     parser.add_argument("--reps", type=int, default=9)
-    parser.add_argument("--seconds", type=float, default=20, help="for each case, beyond 3 rounds")
-    parser.add_argument("--json", help="write the records to this file")
+    parser.add_argument("--seconds", type=float, default=3, help="for each case, beyond 3 rounds")
+    parser.add_argument("--memory", type=float, default=6, help="GB of operands, at most")
+    parser.add_argument("--no-pin", action="store_true", help="let threads wander")
+    parser.add_argument("--json", help="write the records to this file, after each case")
     parser.add_argument("--report", nargs="+", metavar="RESULTS", help="tables of earlier runs")
     options = parser.parse_args()
-    import spmm_report
-
-    if options.report:
-        records = []
-        for path in options.report:
-            with open(path) as file:
-                records.append(json.load(file))
-        spmm_report.tables([case for record in records for case in record["cases"]])
-        return
-    from spmm_girih import open_matrix
-    from spmm_peers import versions
-
-    record = dict(when=time.strftime("%Y-%m-%d %H:%M"), versions=versions(), cases=[])
-    for source in options.matrices or CLASSES:
-        a = open_matrix(source, DTYPES[options.dtype])
-        name = os.path.basename(source).removesuffix(".gz").removesuffix(".mtx")
-        for n in options.n:
-            record["cases"].append(case(name, a, n, options))
-            spmm_report.show(record["cases"][-1])
-            if options.json:
-                with open(options.json, "w") as out:
-                    json.dump(record, out, indent=1)
-    spmm_report.tables(record["cases"])
+    if not options.report:
+        return run(options)
+    cases = []
+    for path in options.report:
+        with open(path) as file:
+            record = json.load(file)
+        spmm_report.machine(record)
+        cases += record["cases"]
+    spmm_report.tables(cases)
 
 
 if __name__ == "__main__":

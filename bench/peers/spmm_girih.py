@@ -7,7 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-LIBRARY = os.path.join(ROOT, "target", "release", "libgirih_peers_capi.so")
+DEFAULT = os.path.join(ROOT, "target", "release", "libgirih_peers_capi.so")
+LIBRARY = os.environ.get("GIRIH_LIB", DEFAULT)  # another build, to compare it with
 
 
 class CsrArrays(ct.Structure):
@@ -73,6 +74,54 @@ def open_matrix(source, dtype):
     a = sp.csr_matrix(parts, shape)
     a.has_sorted_indices = a.has_canonical_format = True
     return a
+
+
+class BandwidthPoint(ct.Structure):
+    _fields_ = [
+        ("bytes", ct.c_uint64),
+        ("read", ct.c_double),
+        ("triad", ct.c_double),
+        ("streaming_triad", ct.c_double),
+    ]
+
+
+class Roofline:
+    """Bandwidth by working set and peaks of so many threads, measured for some seconds."""
+
+    def __init__(self, threads, seconds=2.0, max_bytes=512 << 20):
+        size, pointer, real = ct.c_size_t, ct.c_void_p, ct.c_double
+        signatures = {
+            "measure": (pointer, [size, ct.c_uint64, real]),
+            "peak": (real, [pointer, ct.c_uint32]),
+            "bandwidth": (ct.c_int, [pointer, size, ct.POINTER(BandwidthPoint)]),
+            "floor": (real, [pointer, ct.c_uint32, real, real, ct.POINTER(ct.c_int)]),
+            "free": (None, [pointer]),
+        }
+        for name, (result, arguments) in signatures.items():
+            function = getattr(_lib, f"girih_roofline_{name}")
+            function.restype, function.argtypes = result, arguments
+        self.handle = _lib.girih_roofline_measure(threads, max_bytes, seconds) or _failed()
+
+    def record(self):
+        """What was measured, in flops and bytes per second."""
+        peaks = {f"f{bits}_peak": _lib.girih_roofline_peak(self.handle, bits) for bits in (32, 64)}
+        points, point = [], BandwidthPoint()
+        while _lib.girih_roofline_bandwidth(self.handle, len(points), ct.byref(point)) == 0:
+            points.append({name: getattr(point, name) for name, _ in BandwidthPoint._fields_})
+        return dict(**peaks, bandwidths=points)
+
+    def floor(self, dtype, bytes_moved, flops):
+        """The longer of moving the bytes once and doing the flops, in seconds, and which it is."""
+        computing, bits = ct.c_int(), 8 * np.dtype(dtype).itemsize
+        arguments = self.handle, bits, bytes_moved, flops, ct.byref(computing)
+        seconds = _lib.girih_roofline_floor(*arguments)
+        if seconds < 0:
+            _failed()
+        return dict(seconds=seconds, limit="compute" if computing.value else "bandwidth")
+
+    def __del__(self):
+        if getattr(self, "handle", None):
+            _lib.girih_roofline_free(self.handle)
 
 
 class Girih:

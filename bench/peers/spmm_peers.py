@@ -12,6 +12,8 @@ import warnings
 import numpy as np
 from scipy.sparse import _sparsetools as kernels
 
+import spmm_native
+
 warnings.filterwarnings("ignore", message="Sparse (CSR|BSR|invariant)")
 try:
     import torch
@@ -162,9 +164,13 @@ class GraphBlas:
         return self.c.to_dense(dtype=self.dtype)
 
 
-def add_all(a, b, c, threads, blocks, add):
+def add_all(a, b, c, threads, blocks, add, aligned):
     """Adds every peer at hand on each number of threads; `blocks` are sizes for block formats."""
     n, notes = b.shape[1], []
+    libraries = {"MKL": mkl, "torch": torch, "GraphBLAS": graphblas}
+    missing = [name for name, found in libraries.items() if not found]
+    if missing:
+        notes.append(f"{', '.join(missing)} left out: not installed")
     for t in threads:
         for block in (None, *(blocks if n > 1 else ())) if mkl else ():
             peer = Mkl(a, n, t, block)
@@ -182,7 +188,7 @@ def add_all(a, b, c, threads, blocks, add):
         peer = GraphBlas(a, b, c)
         for t in threads:
             add("graphblas", t, peer.call(t), peer)
-    return notes
+    return notes + spmm_native.add_all(a, b, c, threads, add, aligned)
 
 
 def versions():
@@ -195,4 +201,4 @@ def versions():
         found["torch"] = torch.__version__
     if graphblas:
         found["SuiteSparse:GraphBLAS"] = suitesparse_graphblas.__version__
-    return found
+    return found | spmm_native.versions()

@@ -2,6 +2,10 @@
 
 import math
 
+STENCILS = ("laplacian",)  # near bandwidth in every library: means without them are given too
+BEHIND = 0.95  # ratios below this are listed
+SHARE = 0.6  # shares of the roofline below this are listed
+
 
 def is_girih(result):
     return result["name"].startswith("girih")
@@ -21,6 +25,36 @@ def girih(case, threads, format):
     return None
 
 
+def share(case, threads, result):
+    """The floor of the case over the time, and what the floor is spent on."""
+    floor = case.get("floors", {}).get(str(threads))
+    if floor is None:
+        return None, ""
+    return floor["seconds"] / result["min_seconds"], floor["limit"]
+
+
+def machine(record):
+    """The roofline that was measured with the products."""
+    for threads, found in record.get("machine", {}).items():
+        peaks = [found[f"f{bits}_peak"] / 1e9 for bits in (32, 64)]
+        print(f"\n{threads} thr: peak {peaks[0]:.0f} GF/s in f32, {peaks[1]:.0f} in f64; ", end="")
+        print("GB/s read, triad, streaming triad: ", end="")
+        points = [
+            f"{size(p['bytes'])} {p['read'] / 1e9:.0f} {p['triad'] / 1e9:.0f} "
+            f"{p['streaming_triad'] / 1e9:.0f}"
+            for p in found["bandwidths"]
+        ]
+        print("; ".join(points), end="; ")
+        print(f"other programs used {100 * found['other_load']:.0f} % of the processors")
+    for skipped in record.get("skipped", []):
+        where = "".join(f" {key} {skipped[key]}" for key in ("dtype", "n") if key in skipped)
+        print(f"{skipped['matrix']}{where} left out: {skipped['reason']}")
+
+
+def size(count):
+    return f"{count / 2**20:.0f} MiB" if count > 1 << 20 else f"{count / 2**10:.0f} KiB"
+
+
 def show(case):
     """Every runner of one case, fastest first."""
     load = 100 * case["other_load"]
@@ -33,10 +67,13 @@ def show(case):
     for r in sorted(case["results"], key=lambda r: (r["threads"], r["min_seconds"])):
         best, low, high = r["min_seconds"], *r["quartiles"]
         format = f"  {r['format']}" if "format" in r else ""
+        part, limit = share(case, r["threads"], r)
+        floor = "" if part is None else f"  {100 * part:3.0f} % of {limit}"
         print(
             f"  {r['threads']} thr  {r['name']:14} {best * 1e3:10.3f} ms  "
             f"(median {r['median_seconds'] * 1e3:10.3f}, quartiles {low * 1e3:.3f}-{high * 1e3:.3f})"
-            f" {case['flops'] / best / 1e9:7.1f} GF/s {case['bytes'] / best / 1e9:6.1f} GB/s{format}",
+            f" {case['flops'] / best / 1e9:7.1f} GF/s {case['bytes'] / best / 1e9:6.1f} GB/s"
+            f"{floor}{format}",
             flush=True,
         )
 
@@ -50,44 +87,79 @@ def tables(cases):
     ours = [r for case in cases for r in case["results"] if is_girih(r)]
     formats = sorted({f for r in ours for f in (r["name"].removeprefix("girih "), *r["also"])})
     formats.sort(key=lambda format: format != "csr")
-    counts = sorted({r["threads"] for r in ours})
-    for threads in counts:
-        plural = "" if threads == 1 else "s"
-        print(f"\n### {threads} thread{plural}\n")
-        columns = "".join(f" {f} ms (median) | ratio |" for f in formats)
+    for threads in sorted({r["threads"] for r in ours}):
+        print(f"\n### {threads} thread{'' if threads == 1 else 's'}\n")
+        columns = "".join(f" {f} ms (median) | ratio | roofline |" for f in formats)
         print(f"| matrix | dtype | n | best peer | ms (median) |{columns} GF/s | GB/s | other load |")
-        print("|---|---|---|---|---|" + "---|---|" * len(formats) + "---|---|---|")
-        ratios = {format: [] for format in formats}
+        print("|---|---|---|---|---|" + "---|---|---|" * len(formats) + "---|---|---|")
+        found = {format: [] for format in formats}
         for case in cases:
             peer = best_peer(case, threads)
-            cells, best = "", math.inf
-            for format in formats:
-                found = girih(case, threads, format)
-                if found is None or peer is None:
-                    cells += " - | - |"
-                    continue
-                ratio = peer["min_seconds"] / found["min_seconds"]
-                ratios[format].append((case["matrix"], case["n"], ratio))
-                picked = f" {found['format']}" if format == "auto" else ""
-                cells += f" {milliseconds(found)}{picked} | {ratio:.2f} |"
-                best = min(best, found["min_seconds"])
-            if peer is None:
-                continue
-            on = "" if peer["threads"] == threads else f", {peer['threads']} thr"
-            print(
-                f"| {case['matrix']} | {case['dtype']} | {case['n']} | {peer['name']}{on} | "
-                f"{milliseconds(peer)} |{cells} {case['flops'] / best / 1e9:.1f} | "
-                f"{case['bytes'] / best / 1e9:.1f} | {100 * case['other_load']:.0f} % |"
-            )
-        for format, of_format in ratios.items():
-            if not of_format:
-                continue
-            print(f"\n{format}, {threads} thread{plural}: ", end="")
-            parts = [f"geomean {geomean([r for *_, r in of_format]):.2f} over {len(of_format)} cases"]
-            for n in sorted({n for _, n, _ in of_format}):
-                parts.append(f"n = {n}: {geomean([r for _, k, r in of_format if k == n]):.2f}")
-            low = [f"{matrix} n = {n} ({r:.2f})" for matrix, n, r in of_format if r < 1]
-            print("; ".join(parts) + ". Below 1: " + (", ".join(low) or "none") + ".")
+            if peer is not None:
+                print(line(case, threads, peer, formats, found))
+        for format in formats:
+            if found[format]:
+                means(format, threads, found[format])
+
+
+def line(case, threads, peer, formats, found):
+    """A case's line of the table; what it means is added to `found`, by format."""
+    cells, best = "", math.inf
+    for format in formats:
+        ours = girih(case, threads, format)
+        if ours is None:
+            cells += " - | - | - |"
+            continue
+        ratio = peer["min_seconds"] / ours["min_seconds"]
+        part, limit = share(case, threads, ours)
+        found[format].append(
+            dict(matrix=case["matrix"], dtype=case["dtype"], n=case["n"], ratio=ratio, share=part)
+        )
+        picked = f" {ours['format']}" if format == "auto" else ""
+        floor = "-" if part is None else f"{100 * part:.0f} % {limit}"
+        cells += f" {milliseconds(ours)}{picked} | {ratio:.2f} | {floor} |"
+        best = min(best, ours["min_seconds"])
+    on = "" if peer["threads"] == threads else f", {peer['threads']} thr"
+    return (
+        f"| {case['matrix']} | {case['dtype']} | {case['n']} | {peer['name']}{on} | "
+        f"{milliseconds(peer)} |{cells} {case['flops'] / best / 1e9:.1f} | "
+        f"{case['bytes'] / best / 1e9:.1f} | {100 * case['other_load']:.0f} % |"
+    )
+
+
+def means(format, threads, found):
+    """Geometric means of a format's ratios, and the cases that are behind."""
+    for dtype in sorted({x["dtype"] for x in found}):
+        part = [x for x in found if x["dtype"] == dtype]
+        print(f"\n**{format}, {dtype}, {threads} thread{'' if threads == 1 else 's'}**")
+        print(f"- ratio, geomean: {mean(part)}")
+        for n in sorted({x["n"] for x in part}):
+            print(f"- n = {n}: {mean([x for x in part if x['n'] == n])}")
+        wide = [x for x in part if x["n"] >= 128]
+        stencils = [x for x in wide if x["matrix"] in STENCILS]
+        others = [x for x in wide if x["matrix"] not in STENCILS]
+        for label, group in (("without stencils", others), ("stencils", stencils)):
+            if group:
+                print(f"- n >= 128, {label}: {mean(group)}")
+        behind = [x for x in part if x["ratio"] < BEHIND]
+        ratio = lambda x: f"{x['ratio']:.2f}"
+        print(f"- below {BEHIND}: {listed(behind, ratio)}")
+        low = [x for x in part if x["share"] is not None and x["share"] < SHARE]
+        percent = lambda x: f"{100 * x['share']:.0f} %"
+        print(f"- below {100 * SHARE:.0f} % of the roofline: {listed(low, percent)}")
+
+
+def mean(group):
+    text = f"{geomean([x['ratio'] for x in group]):.2f} over {len(group)} cases"
+    shares = [x["share"] for x in group if x["share"] is not None]
+    if shares:
+        mean_share = geomean(shares)
+        text += f", {100 * mean_share:.0f} % of the roofline ({1 / mean_share:.1f} x the floor)"
+    return text
+
+
+def listed(group, value):
+    return ", ".join(f"{x['matrix']} n = {x['n']} ({value(x)})" for x in group) or "none"
 
 
 def milliseconds(result):

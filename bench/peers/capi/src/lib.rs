@@ -10,6 +10,7 @@ mod error;
 mod format;
 mod matrix;
 mod product;
+mod roofline;
 #[cfg(test)]
 mod tests;
 
@@ -17,4 +18,8 @@ pub use error::girih_last_error;
 pub use matrix::{CsrArrays, Matrix, girih_csr_free, girih_csr_open};
 pub use product::{
     Product, girih_spmm_execute, girih_spmm_format, girih_spmm_free, girih_spmm_prepare,
+};
+pub use roofline::{
+    BandwidthPoint, girih_roofline_bandwidth, girih_roofline_floor, girih_roofline_free,
+    girih_roofline_measure, girih_roofline_peak,
 };

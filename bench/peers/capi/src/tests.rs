@@ -4,8 +4,10 @@ use std::ffi::{CStr, CString};
 use std::ptr;
 
 use crate::{
-    CsrArrays, girih_csr_free, girih_csr_open, girih_last_error, girih_spmm_execute,
-    girih_spmm_format, girih_spmm_free, girih_spmm_prepare,
+    BandwidthPoint, CsrArrays, girih_csr_free, girih_csr_open, girih_last_error,
+    girih_roofline_bandwidth, girih_roofline_floor, girih_roofline_free, girih_roofline_measure,
+    girih_roofline_peak, girih_spmm_execute, girih_spmm_format, girih_spmm_free,
+    girih_spmm_prepare,
 };
 
 // [ 1 0 2 ]
@@ -86,4 +88,31 @@ fn a_missing_file_is_an_error_and_a_class_is_a_matrix() {
         assert_eq!((arrays.nrows, arrays.ncols, arrays.nnz), (1_000_000, 1_000_000, 4_996_000));
         girih_csr_free(matrix);
     }
+}
+
+#[test]
+fn a_roofline_has_points_and_a_floor() {
+    for threads in [1, 2] {
+        let roofline = girih_roofline_measure(threads, 512 << 10, 0.01);
+        assert!(!roofline.is_null(), "{}", last_error());
+        // SAFETY: alive until it is freed, and places to write to.
+        unsafe {
+            let mut point = BandwidthPoint::default();
+            assert_eq!(girih_roofline_bandwidth(roofline, 0, &mut point), 0);
+            assert!(point.read > 0.0 && point.triad > 0.0 && point.streaming_triad > 0.0);
+            assert_eq!(girih_roofline_bandwidth(roofline, 2, &mut point), -1);
+            let peak = girih_roofline_peak(roofline, 64);
+            let mut computing = -1;
+            let seconds = girih_roofline_floor(roofline, 64, 1.0, 1e9, &mut computing);
+            assert_eq!((seconds, computing), (1e9 / peak, 1));
+            let seconds = girih_roofline_floor(roofline, 64, 1e9, 1.0, &mut computing);
+            assert!(seconds > 0.0 && computing == 0);
+            assert!(girih_roofline_floor(roofline, 16, 1.0, 1.0, &mut computing) < 0.0);
+            girih_roofline_free(roofline);
+        }
+    }
+    assert!(girih_roofline_measure(0, 512 << 10, 0.01).is_null());
+    assert!(last_error().contains("threads is 0"), "{}", last_error());
+    assert!(girih_roofline_measure(1, 1, 0.01).is_null());
+    assert!(last_error().contains("max_bytes"), "{}", last_error());
 }
