@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
 use girih::{
-    AnyTiling, Csr, DenseScalar, Plan, PlanOptions, Planner, PreparedSpmm, Product, Scalar, Tiling,
-    verify,
+    AnyTiling, Csr, DenseScalar, Plan, PlanOptions, Planner, PreparedSpmm, Scalar, Tiling,
 };
 
 use super::engine::{Engine, Engines};
 use super::operands::Operand;
 use super::options::FormatAsked;
 use super::sampling::{Samples, Team, by_turns};
-use crate::commands::spmm::{refused, wrong};
+use super::verdict::Verdicts;
+use crate::commands::spmm::refused;
 use crate::error::{Class, CliError};
 use crate::machine::Ticks;
 use crate::planning;
@@ -90,6 +90,7 @@ where
     progress.stage(format!("{what}: filling B"));
     let b = Operand::<T>::random("B", (a.ncols(), n), terms.seed)?;
     let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
+    let mut verdicts = Verdicts::default();
     for &format in terms.formats {
         let options = PlanOptions {
             n,
@@ -129,7 +130,15 @@ where
                     continue;
                 }
                 progress.stage(format!("{what}: verifying {format}"));
-                group.cases.push(case(a, planned, format, (engine, team), &b, &mut c)?);
+                group.cases.push(case(
+                    a,
+                    planned,
+                    format,
+                    (engine, team),
+                    &b,
+                    &mut c,
+                    &mut verdicts,
+                )?);
             }
         }
     }
@@ -176,6 +185,7 @@ fn case<'a, T: DenseScalar>(
     (engine, team): (&'a Engine, &Team),
     b: &Operand<T>,
     c: &mut Operand<T::Acc>,
+    verdicts: &mut Verdicts,
 ) -> Result<Case<'a>, CliError> {
     let start = Instant::now();
     let prepared = team.run(|| engine.backend.prepare(plan)).map_err(refused)?;
@@ -183,14 +193,7 @@ fn case<'a, T: DenseScalar>(
     // An element that is not written is then not what another case has left.
     c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
     execute(team, 1, &*prepared, b, c)?;
-    let product = Product { alpha: 1.0, b: T::erase(b.view()), added: None };
-    let rounding = engine.backend.rounding(plan);
-    let found = T::erase_acc(c.view());
-    let verification = verify(a, plan, &product, &found, rounding).map_err(refused)?;
-    if let Some(error) = wrong(verification) {
-        let by = engine.backend.name();
-        return Err(CliError::new(Class::Wrong, format!("{} on {by}", plan.spec())).because(error));
-    }
+    let verification = verdicts.judge(a, plan, &*engine.backend, b, c)?;
     let once = execute(team, 1, &*prepared, b, c)?;
     Ok(Case {
         format,

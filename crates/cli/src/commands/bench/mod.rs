@@ -9,6 +9,7 @@ mod options;
 mod roofline;
 mod sampling;
 mod text;
+mod verdict;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -63,6 +63,11 @@ impl<T: Scalar> Operand<T> {
         self.dim.0 * self.dim.1
     }
 
+    /// The elements, row by row.
+    pub(super) fn as_slice(&self) -> &[T] {
+        &self.values[self.skip..self.skip + self.len()]
+    }
+
     fn as_mut_slice(&mut self) -> &mut [T] {
         let (skip, len) = (self.skip, self.len());
         // The only owner, so nothing is copied and the address stays.
@@ -70,8 +75,7 @@ impl<T: Scalar> Operand<T> {
     }
 
     pub(super) fn view(&self) -> ArrayView2<'_, T> {
-        let values = &self.values[self.skip..self.skip + self.len()];
-        ArrayView2::from_shape(self.dim, values)
+        ArrayView2::from_shape(self.dim, self.as_slice())
             .unwrap_or_else(|_| unreachable!("the slice was cut to this shape"))
     }
 

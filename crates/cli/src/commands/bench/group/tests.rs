@@ -73,26 +73,29 @@ fn formats(names: &[&str]) -> Vec<FormatAsked> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-fn engines(fault: Fault) -> Engines {
-    let backend = Box::new(Faulty(fault));
-    let engine = Engine { backend, isa: None, floor_isa: Isa::Portable, team: 0 };
-    Engines { teams: vec![Team::new(1).unwrap()], engines: vec![engine] }
+fn engines(faults: &[Fault]) -> Engines {
+    let engine = |&fault: &Fault| {
+        let backend = Box::new(Faulty(fault));
+        Engine { backend, isa: None, floor_isa: Isa::Portable, team: 0 }
+    };
+    let engines = faults.iter().map(engine).collect();
+    Engines { teams: vec![Team::new(1).unwrap()], engines }
 }
 
-fn check<R>(
-    fault: Fault,
+fn check(
+    faults: &[Fault],
     names: &[&str],
     memory_limit: Option<u64>,
-    judge: impl FnOnce(Result<Group<'_>, CliError>) -> R,
-) -> R {
-    let (formats, engines) = (formats(names), engines(fault));
+    judge: impl FnOnce(Result<Group<'_>, CliError>),
+) {
+    let (formats, engines) = (formats(names), engines(faults));
     let terms = Terms { formats: &formats, engines: &engines, seconds: 0.0, memory_limit, seed: 1 };
-    judge(run("test", &matrix(), 5, &terms, &Progress::on_stderr()))
+    judge(run("test", &matrix(), 5, &terms, &Progress::on_stderr()));
 }
 
 #[test]
 fn right_products_are_timed() {
-    check(Fault::None, &["csr", "auto", "bcsr:8"], None, |group| {
+    check(&[Fault::None], &["csr", "auto", "bcsr:8"], None, |group| {
         let group = group.unwrap();
         assert_eq!((group.cases.len(), group.skipped.len()), (3, 0));
         for case in &group.cases {
@@ -107,7 +110,7 @@ fn right_products_are_timed() {
 #[test]
 fn a_wrong_product_ends_the_run_before_it_is_timed() {
     for (fault, place) in [(Fault::OffByALittle, "C[0, 0]"), (Fault::LeavesLastRow, "C[39, 4]")] {
-        check(fault, &["csr"], None, |group| {
+        check(&[fault], &["csr"], None, |group| {
             let error = group.unwrap_err();
             assert_eq!(error.exit_code(), Class::Wrong.exit_code());
             let message = error.to_string();
@@ -117,8 +120,23 @@ fn a_wrong_product_ends_the_run_before_it_is_timed() {
 }
 
 #[test]
+fn a_right_product_does_not_vouch_for_a_wrong_one() {
+    let csr = &["csr"];
+    check(&[Fault::None, Fault::None], csr, None, |group| {
+        let group = group.unwrap();
+        let [one, other] = &group.cases[..] else { panic!("{:?}", group.cases) };
+        assert_eq!(one.verification, other.verification);
+    });
+    for fault in [Fault::OffByALittle, Fault::LeavesLastRow] {
+        check(&[Fault::None, fault], csr, None, |group| {
+            assert_eq!(group.unwrap_err().exit_code(), Class::Wrong.exit_code());
+        });
+    }
+}
+
+#[test]
 fn what_is_not_supported_is_skipped_with_its_reason() {
-    check(Fault::LacksWcsr, &["wcsr:8", "csr", "two-four"], None, |group| {
+    check(&[Fault::LacksWcsr], &["wcsr:8", "csr", "two-four"], None, |group| {
         let group = group.unwrap();
         assert_eq!(group.cases.len(), 1);
         let [wcsr, two_four] = &group.skipped[..] else { panic!("{:?}", group.skipped) };
@@ -131,15 +149,15 @@ fn what_is_not_supported_is_skipped_with_its_reason() {
 fn the_memory_limit_counts_operands_and_tiles() {
     // B is 31×5 and C 40×5, in f32.
     let operands = 4 * 5 * (31 + 40);
-    check(Fault::None, &["csr"], Some(operands - 1), |group| {
+    check(&[Fault::None], &["csr"], Some(operands - 1), |group| {
         let group = group.unwrap();
         assert!(group.cases.is_empty() && group.skipped[0].reason.contains("B and C take"));
     });
-    check(Fault::None, &["csr"], Some(operands + 10), |group| {
+    check(&[Fault::None], &["csr"], Some(operands + 10), |group| {
         let group = group.unwrap();
         assert!(group.cases.is_empty() && group.skipped[0].reason.contains("limit"));
     });
-    check(Fault::None, &["csr"], Some(operands + 10_000), |group| {
+    check(&[Fault::None], &["csr"], Some(operands + 10_000), |group| {
         assert_eq!(group.unwrap().cases.len(), 1);
     });
 }
