@@ -74,7 +74,7 @@ impl SpmmBackend for CpuBackend {
         self.supports(plan)?;
         let tasks = plan.schedule().tasks();
         for_any_tiling!(plan.tiling(), tiling => {
-            let prepared = Prepared::new(self.isa, tiling, tasks).map_err(Self::unsupported)?;
+            let prepared = Prepared::new(self.isa, tiling, tasks, plan.options().n).map_err(Self::unsupported)?;
             Ok(Box::new(prepared))
         })
     }

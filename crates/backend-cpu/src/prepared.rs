@@ -11,7 +11,7 @@ use girih_planner::Task;
 use rayon::prelude::*;
 
 use crate::Isa;
-use crate::formats::{CARRIED_ROWS, Multiply, Panel, Twins, add_up};
+use crate::formats::{CARRIED_ROWS, Multiply, NARROW_BYTES, Panel, Sorted, Twins, add_up};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::split::{Split, SplitWindow};
@@ -25,6 +25,7 @@ pub(crate) struct Prepared<T: Scalar> {
     /// Values stored: what work is estimated by.
     stored: usize,
     twins: Option<Twins>,
+    sorted: Option<Sorted<T>>,
     split: Split<T::Acc>,
 }
 
@@ -36,7 +37,12 @@ impl<T: KernelScalar> Prepared<T> {
     ///
     /// # Errors
     /// If the sums of split windows don't fit in memory.
-    pub(crate) fn new(isa: Isa, tiling: &Tiling<T>, tasks: &Buffer<Task>) -> Result<Self, String> {
+    pub(crate) fn new(
+        isa: Isa,
+        tiling: &Tiling<T>,
+        tasks: &Buffer<Task>,
+        n: usize,
+    ) -> Result<Self, String> {
         let tile = match tiling.spec() {
             FormatSpec::Bcsr { block_rows, block_cols } => block_rows * block_cols,
             FormatSpec::Wcsr { window_rows, pad_cols } => window_rows * pad_cols,
@@ -46,6 +52,18 @@ impl<T: KernelScalar> Prepared<T> {
             FormatSpec::BMat { .. } => 0,
         };
         let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
+        let split = Split::new(tiling, tasks, stored)?;
+        let sorted = match tiling {
+            Tiling::Csr(a) if n * size_of::<T>() <= NARROW_BYTES => {
+                let whole = |(i, task): (usize, &Task)| match split.of_task(i) {
+                    Some(_) => 0..0,
+                    None => task.windows(),
+                };
+                let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
+                Sorted::new(a, &tasks, n == 1)
+            }
+            _ => None,
+        };
         Ok(Self {
             isa,
             kernels: T::kernels(isa),
@@ -56,7 +74,8 @@ impl<T: KernelScalar> Prepared<T> {
                 Tiling::Csr(a) => Twins::find(a.csr()),
                 _ => None,
             },
-            split: Split::new(tiling, tasks, stored)?,
+            sorted,
+            split,
         })
     }
 
@@ -89,11 +108,13 @@ impl<T: KernelScalar> Prepared<T> {
     /// Runs the tasks of whole windows, and those of split windows if there is room for their sums.
     fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
         let rows = self.tiling.layout().window_rows();
+        let sorted = self.sorted.as_ref().filter(|sorted| sorted.suits(panel.width));
         self.for_each(self.tasks.len(), panel.width, |i| {
             let task = &self.tasks[i];
             let tiles = task.tile_start..task.tile_end;
             let slots = task.windows().start * rows..task.windows().end * rows;
             match (self.split.of_task(i), sums) {
+                (None, _) if let Some(sorted) = sorted => sorted.multiply(i, panel),
                 (None, _) => {
                     let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
                     self.multiply(slots, tiles, map, panel);

@@ -12,6 +12,7 @@ use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
+pub(crate) use csr::{NARROW_BYTES, Sorted};
 pub(crate) use twins::Twins;
 
 /// A panel of a product: what all windows have in common.

@@ -7,12 +7,14 @@ use super::line::{Line, LineFor, Widen};
 use super::{Isa, portable};
 use crate::kernels::access::{Access, Strided, Unit};
 use crate::kernels::rows::{RowBlock, rows};
+use crate::kernels::sorted::{SortedBlock, sorted};
 use crate::kernels::store::combine;
 use crate::kernels::strip::{Strip, strip};
 use crate::operands::{Input, Output, RowMap};
 use crate::roofline::probe::{Work, probe};
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
+type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
@@ -22,6 +24,7 @@ type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels<T: Scalar> {
     rows: [RowsFn<T, T::Acc>; 2],
+    sorted: [SortedFn<T, T::Acc>; 2],
     strip: [StripFn<T, T::Acc>; 2],
     widen: WidenFn<T, T::Acc>,
     combine: CombineFn<T::Acc>,
@@ -45,6 +48,23 @@ impl<T: KernelScalar> Kernels<T> {
         // SAFETY: the table was chosen for this machine; the operands were checked against the
         // tiling, whose indices are valid; a valid schedule gives these rows to this thread alone.
         unsafe { self.rows[usize::from(b.col_stride != 1)](block, b, out, map, width) }
+    }
+
+    /// Multiplies sorted rows by `width` columns of B.
+    ///
+    /// The block's columns must be rows of B; its rows, columns and values must be as many as its
+    /// runs say.
+    #[inline]
+    pub(crate) fn sorted(
+        &self,
+        block: &SortedBlock<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        width: usize,
+    ) {
+        assert!(T::as_acc(&[]).is_some() && (width == 1 || block.slices.is_empty()));
+        // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
+        unsafe { self.sorted[usize::from(b.col_stride != 1)](block, b, out, width) }
     }
 
     /// Multiplies a dense strip by `width` columns of B.
@@ -152,6 +172,19 @@ macro_rules! entries {
             }
 
             $(#[$feature])?
+            unsafe fn sorted_entry<S: Access, T: Scalar>(
+                block: &SortedBlock<'_, T::Acc>,
+                b: Input<T>,
+                out: &Output<T::Acc>,
+                width: usize,
+            ) where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe { sorted::<$isa, S, T>(block, b, out, width) }
+            }
+
+            $(#[$feature])?
             unsafe fn strip_entry<S: Access, T: Scalar>(
                 block: &Strip<'_, T::Acc>,
                 b: Input<T>,
@@ -205,6 +238,7 @@ macro_rules! entries {
             {
                 Kernels {
                     rows: [rows_entry::<Unit, T>, rows_entry::<Strided, T>],
+                    sorted: [sorted_entry::<Unit, T>, sorted_entry::<Strided, T>],
                     strip: [strip_entry::<Unit, T>, strip_entry::<Strided, T>],
                     widen: widen_entry::<T>,
                     combine: combine_entry::<T>,

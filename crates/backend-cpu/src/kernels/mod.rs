@@ -12,5 +12,6 @@
 
 pub(crate) mod access;
 pub(crate) mod rows;
+pub(crate) mod sorted;
 pub(crate) mod store;
 pub(crate) mod strip;

@@ -22,6 +22,13 @@ pub(crate) struct RowBlock<'a, A> {
     pub(crate) values: &'a [A],
 }
 
+/// Columns and values of entries, equally many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entries<'a, A> {
+    pub(crate) col_idx: &'a [u32],
+    pub(crate) values: &'a [A],
+}
+
 /// Multiplies a block of rows by `width` columns of B.
 ///
 /// # Safety
@@ -39,27 +46,58 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     debug_assert!(map.len() < block.row_ptr.len());
     // Copies, so that stores to C can't be taken to change them.
     let (block, out) = (&RowBlock { ..*block }, &Output { ..*out });
+    let entries = Entries { col_idx: block.col_idx, values: block.values };
+    let rows = BlockRows::new(block, map);
     // SAFETY: the caller's contract, for every call below.
     unsafe {
-        if width == 1 && const { matches!(T::DTYPE, DType::F32 | DType::F64) } {
+        if width == 1 && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
             macro_rules! all {
                 ($stride:expr) => {
-                    for (range, row) in BlockRows::new(block, map) {
-                        let sum = dot::<I::Line, T::Acc>(block, range, x, $stride);
+                    for (range, row) in rows {
+                        let sum = dot::<I::Line, T::Acc>(entries, range, x, $stride);
                         store_one::<I::Line>(sum, out, out.row(row));
                     }
                 };
             }
             // A constant stride spares a multiplication for every entry.
-            if b.row_stride == 1 { all!(1) } else { all!(b.row_stride) }
-        } else if S::WIDE && width <= <I::Quarter as Line>::LANES {
-            narrow::<I::Quarter, S, T>(block, b, out, map, width);
+            if b.row_stride == 1 {
+                all!(1)
+            } else {
+                all!(b.row_stride)
+            }
+            return;
+        }
+        each_row::<I, S, T>(entries, rows, b, out, width);
+    }
+}
+
+/// Whether values of type `T` are summed as they are.
+pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
+    matches!(T::DTYPE, DType::F32 | DType::F64)
+}
+
+/// Multiplies rows, each the positions of its entries and where it goes, by `width` columns of B.
+///
+/// # Safety
+/// As for [`rows`]; positions must lie in `entries`.
+#[inline(always)]
+pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
+    entries: Entries<'_, T::Acc>,
+    rows: impl Iterator<Item = ((usize, usize), usize)>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    width: usize,
+) {
+    // SAFETY: the caller's contract, for every call below.
+    unsafe {
+        if S::WIDE && width <= <I::Quarter as Line>::LANES {
+            narrow::<I::Quarter, S, T>(entries, rows, b, out, width);
         } else if S::WIDE && width <= <I::Half as Line>::LANES {
-            narrow::<I::Half, S, T>(block, b, out, map, width);
+            narrow::<I::Half, S, T>(entries, rows, b, out, width);
         } else {
-            wide::<I::Line, S, T>(block, b, out, map, width);
+            wide::<I::Line, S, T>(entries, rows, b, out, width);
         }
         if out.stream {
             I::Line::fence();
@@ -118,10 +156,10 @@ impl<A> Iterator for BlockRows<'_, A> {
 /// As for [`rows`].
 #[inline(always)]
 unsafe fn narrow<V, S, T>(
-    block: &RowBlock<'_, T::Acc>,
+    entries: Entries<'_, T::Acc>,
+    rows: impl Iterator<Item = ((usize, usize), usize)>,
     b: Input<T>,
     out: &Output<T::Acc>,
-    map: RowMap<'_>,
     width: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
@@ -133,9 +171,9 @@ unsafe fn narrow<V, S, T>(
         let mask = V::mask(width);
         macro_rules! all {
             ($tail:literal) => {
-                for (range, row) in BlockRows::new(block, map) {
+                for (range, row) in rows {
                     let dst = out.row(row);
-                    group::<V, S, T, 1, 4, $tail>(block, range, b, out, dst, mask, width);
+                    group::<V, S, T, 1, 4, $tail>(entries, range, b, out, dst, mask, width);
                 }
             };
         }
@@ -149,10 +187,10 @@ unsafe fn narrow<V, S, T>(
 /// As for [`rows`].
 #[inline(always)]
 unsafe fn wide<V, S, T>(
-    block: &RowBlock<'_, T::Acc>,
+    entries: Entries<'_, T::Acc>,
+    rows: impl Iterator<Item = ((usize, usize), usize)>,
     b: Input<T>,
     out: &Output<T::Acc>,
-    map: RowMap<'_>,
     width: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
@@ -165,14 +203,14 @@ unsafe fn wide<V, S, T>(
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         let mask = V::mask(last);
-        for (range, row) in BlockRows::new(block, map) {
+        for (range, row) in rows {
             let dst = out.row(row);
             let mut j = 0;
             macro_rules! group {
                 ($k:literal, $chains:literal, $tail:literal) => {{
                     let b = b.at_col(j);
                     let dst = dst.offset(j as isize * out.col_stride);
-                    group::<V, S, T, $k, $chains, $tail>(block, range, b, out, dst, mask, last);
+                    group::<V, S, T, $k, $chains, $tail>(entries, range, b, out, dst, mask, last);
                 }};
             }
             while j + 4 * lanes <= width {
@@ -198,7 +236,7 @@ unsafe fn wide<V, S, T>(
 /// As for [`rows`].
 #[inline(always)]
 unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    block: &RowBlock<'_, T::Acc>,
+    entries: Entries<'_, T::Acc>,
     range: (usize, usize),
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -213,7 +251,7 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     // SAFETY: the caller's contract.
     unsafe {
         if S::WIDE {
-            let sums = sum::<V, S, T, K, CHAINS, TAIL>(block, range, b, mask, len);
+            let sums = sum::<V, S, T, K, CHAINS, TAIL>(entries, range, b, mask, len);
             store::<V, K, TAIL>(sums, out, dst, mask, len);
             return;
         }
@@ -221,10 +259,10 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
             let j = line * V::LANES;
             let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
             if TAIL && line + 1 == K {
-                let sums = sum::<V, S, T, 1, CHAINS, true>(block, range, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, true>(entries, range, b, mask, len);
                 store::<V, 1, true>(sums, out, dst, mask, len);
             } else {
-                let sums = sum::<V, S, T, 1, CHAINS, false>(block, range, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, false>(entries, range, b, mask, len);
                 store::<V, 1, false>(sums, out, dst, mask, len);
             }
         }
@@ -237,7 +275,7 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
 /// As for [`rows`].
 #[inline(always)]
 unsafe fn sum<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    block: &RowBlock<'_, T::Acc>,
+    entries: Entries<'_, T::Acc>,
     (lo, hi): (usize, usize),
     b: Input<T>,
     mask: V::Mask,
@@ -252,8 +290,8 @@ where
     unsafe {
         let zero = V::splat(T::Acc::ZERO);
         let mut sums = [[zero; K]; CHAINS];
-        let col_idx = block.col_idx.as_ptr();
-        let values = block.values.as_ptr();
+        let col_idx = entries.col_idx.as_ptr();
+        let values = entries.values.as_ptr();
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
                 let a = V::splat(*values.add($p));
@@ -310,15 +348,15 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
 /// # Safety
 /// As for [`rows`].
 #[inline(always)]
-unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
-    block: &RowBlock<'_, A>,
+pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
+    entries: Entries<'_, A>,
     (lo, hi): (usize, usize),
     x: *const A,
     stride: isize,
 ) -> A {
     let mut sums = [A::ZERO; 4];
-    let col_idx = block.col_idx.as_ptr();
-    let values = block.values.as_ptr();
+    let col_idx = entries.col_idx.as_ptr();
+    let values = entries.values.as_ptr();
     // SAFETY: the caller's contract: positions lie in the block, columns in B.
     unsafe {
         macro_rules! entry {

@@ -1,8 +1,14 @@
-//! CSR: rows as they are; narrow values are widened a chunk at a time.
+//! CSR: rows as they are, narrow values widened a chunk at a time; or in an order that suits the
+//! number of columns.
+
+mod order;
+mod sorted;
 
 use std::ops::Range;
 
 use girih_formats::{RowCsr, Scalar};
+
+pub(crate) use sorted::{NARROW_BYTES, Sorted};
 
 use super::{Multiply, Panel, add_up};
 use crate::isa::KernelScalar;

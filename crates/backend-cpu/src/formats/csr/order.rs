@@ -1,0 +1,167 @@
+//! In which order a task's rows are multiplied.
+
+use std::ops::Range;
+
+use girih_formats::{Csr, RowCsr, Scalar};
+
+use crate::kernels::sorted::Run;
+
+/// Rows longer than this keep their order: a wrong guess of their end costs little to them.
+pub(crate) const SHORT: usize = 32;
+
+/// A task's rows in the order of their lengths, those that repeat the row before them a column later
+/// in slices before them.
+#[derive(Debug, Default)]
+pub(crate) struct Order {
+    pub(crate) slices: Vec<Run>,
+    pub(crate) runs: Vec<Run>,
+    /// The first slot of each slice, then the slots of single rows.
+    pub(crate) slots: Vec<usize>,
+    /// Column indices of all, one for each entry of a slice's first row.
+    pub(crate) cols: usize,
+    /// Values of all.
+    pub(crate) values: usize,
+}
+
+impl Order {
+    /// The order of the rows in `slots`, with slices or without.
+    pub(crate) fn of<T: Scalar>(a: &RowCsr<T>, slots: Range<usize>, slices: bool) -> Self {
+        let csr = a.csr();
+        let mut order = Self::default();
+        let mut single = Vec::with_capacity(slots.len());
+        let mut slot = slots.start;
+        while slot < slots.end {
+            let end = slot + lanes::<T>();
+            let len = csr.row_range(slot).len();
+            let slice = slices && a.layout().is_natural() && end <= slots.end && len > 0;
+            if slice && (slot + 1..end).all(|next| is_shifted(csr, next)) {
+                order.slots.push(slot);
+                push(&mut order.slices, len);
+                order.cols += len;
+                order.values += len * lanes::<T>();
+                slot = end;
+            } else {
+                single.push(slot);
+                slot += 1;
+            }
+        }
+        // A counting sort keeps it linear, and rows of one length in their order.
+        let key = |slot: usize| csr.row_range(slot).len().min(SHORT + 1);
+        let mut next = [0; SHORT + 3];
+        single.iter().for_each(|&slot| next[key(slot) + 1] += 1);
+        for i in 1..next.len() {
+            next[i] += next[i - 1];
+        }
+        let first = order.slots.len();
+        order.slots.resize(first + single.len(), 0);
+        for &slot in &single {
+            order.slots[first + next[key(slot)]] = slot;
+            next[key(slot)] += 1;
+        }
+        for &slot in &order.slots[first..] {
+            let len = csr.row_range(slot).len();
+            push(&mut order.runs, len);
+            order.cols += len;
+            order.values += len;
+        }
+        order
+    }
+
+    /// Writes columns and values in this order.
+    pub(crate) fn fill<T: Scalar>(&self, csr: &Csr<T>, cols: &mut [u32], values: &mut [T]) {
+        let lanes = lanes::<T>();
+        let slices: usize = self.slices.iter().map(|run| run.count as usize).sum();
+        let (mut cols, mut values) = (cols, values);
+        for (i, &slot) in self.slots.iter().enumerate() {
+            let (row_cols, row_values) = csr.row(slot);
+            let len = row_cols.len();
+            let (to, rest) = cols.split_at_mut(len);
+            to.copy_from_slice(row_cols);
+            cols = rest;
+            let rows = if i < slices { lanes } else { 1 };
+            let (to, rest) = values.split_at_mut(len * rows);
+            if rows == 1 {
+                to.copy_from_slice(row_values);
+            } else {
+                for (lane, slot) in (slot..slot + lanes).enumerate() {
+                    for (t, &value) in csr.row(slot).1.iter().enumerate() {
+                        to[t * lanes + lane] = value;
+                    }
+                }
+            }
+            values = rest;
+        }
+    }
+}
+
+/// Rows of a slice: accumulators in 64 bytes.
+const fn lanes<T>() -> usize {
+    64 / size_of::<T>()
+}
+
+/// Adds a row, or a slice, to runs.
+fn push(runs: &mut Vec<Run>, len: usize) {
+    let len = len as u32;
+    match runs.last_mut() {
+        Some(run) if run.len == len => run.count += 1,
+        _ => runs.push(Run { len, count: 1 }),
+    }
+}
+
+/// Whether a row has the columns of the row before it plus one.
+fn is_shifted<T: Scalar>(csr: &Csr<T>, row: usize) -> bool {
+    let (before, own) = (csr.row(row - 1).0, csr.row(row).0);
+    before.len() == own.len() && before.iter().zip(own).all(|(&before, &own)| before + 1 == own)
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::generate::laplacian_5pt;
+    use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+
+    use super::*;
+
+    fn natural(a: &Csr<f32>) -> RowCsr<f32> {
+        let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+        match Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap() {
+            Tiling::Csr(rows) => rows,
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn rows_of_one_length_become_neighbours_in_their_order() {
+        let row_ptr = vec![0, 2, 3, 3, 5, 6];
+        let a = Csr::try_new(5, 4, row_ptr, vec![0, 3, 1, 1, 2, 0], vec![1., 2., 3., 4., 5., 6.]);
+        let a = natural(&a.unwrap());
+        let order = Order::of(&a, 0..5, true);
+        assert_eq!(order.slots, [2, 1, 4, 0, 3]);
+        let run = |len, count| Run { len, count };
+        assert_eq!(
+            (order.slices.len(), &order.runs[..]),
+            (0, &[run(0, 1), run(1, 2), run(2, 2)][..])
+        );
+        let (mut cols, mut values) = ([0; 6], [0.0; 6]);
+        order.fill(a.csr(), &mut cols, &mut values);
+        assert_eq!((cols, values), ([1, 0, 0, 3, 1, 2], [3., 6., 1., 2., 4., 5.]));
+    }
+
+    #[test]
+    fn the_rows_of_a_stencil_are_laid_across_lanes() {
+        let a = natural(&laplacian_5pt(40, 3).unwrap());
+        let order = Order::of(&a, 0..120, true);
+        // Within each of the three lines of the grid all but the ends repeat.
+        assert_eq!(order.slices.iter().map(|run| run.count).sum::<u32>(), 6);
+        assert!(Order::of(&a, 0..120, false).slices.is_empty());
+        let (mut cols, mut values) = (vec![0; order.cols], vec![0.0; order.values]);
+        order.fill(a.csr(), &mut cols, &mut values);
+        let first = order.slots[0];
+        let (row_cols, _) = a.csr().row(first);
+        assert_eq!(&cols[..row_cols.len()], row_cols);
+        for lane in 0..16 {
+            for (t, value) in a.csr().row(first + lane).1.iter().enumerate() {
+                assert_eq!(values[t * 16 + lane], *value);
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! CSR for narrow products: the rows of every task sorted by length.
+
+use std::ops::Range;
+
+use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
+use rayon::prelude::*;
+
+use super::order::{Order, SHORT};
+use crate::formats::Panel;
+use crate::isa::KernelScalar;
+use crate::kernels::sorted::{Run, SortedBlock};
+
+/// Panels up to this many bytes wide are narrow: an entry's work is as short as a wrong guess's.
+pub(crate) const NARROW_BYTES: usize = 64;
+
+/// A copy of a matrix, the rows of each task sorted by length.
+///
+/// Where rows are short, most of the time of a product with few columns goes into guessing wrong
+/// where each ends; neighbours of equal length spare that. For a single column, rows that repeat the
+/// one before them a column later — those of a stencil — are laid across vector lanes, as in sliced
+/// ELLPACK, with one column index for all.
+#[derive(Debug)]
+pub(crate) struct Sorted<T: Scalar> {
+    /// Whether some rows are in slices, which is for one column only.
+    sliced: bool,
+    tasks: Vec<Ranges>,
+    slices: Vec<Run>,
+    runs: Vec<Run>,
+    rows: Vec<u32>,
+    col_idx: Buffer<u32>,
+    values: Buffer<T>,
+}
+
+/// What belongs to a task.
+#[derive(Clone, Debug, Default)]
+struct Ranges {
+    slices: Range<usize>,
+    runs: Range<usize>,
+    rows: Range<usize>,
+    cols: Range<usize>,
+    values: Range<usize>,
+}
+
+impl<T: KernelScalar> Sorted<T> {
+    /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
+    /// With `slices`, for products with one column only.
+    ///
+    /// `None` where it does not pay, since rows are long, or where there is no memory for it.
+    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], slices: bool) -> Option<Self> {
+        let (nnz, nrows) = (a.csr().nnz(), a.csr().nrows());
+        let numbered = a.layout().nrows() < PAD_ROW as usize;
+        if nnz == 0 || nnz / nrows > SHORT || !numbered || T::as_acc(&[]).is_none() {
+            return None;
+        }
+        let orders: Vec<Order> =
+            tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
+        let mut sorted = Self {
+            sliced: orders.iter().any(|order| !order.slices.is_empty()),
+            tasks: Vec::with_capacity(tasks.len()),
+            slices: Vec::new(),
+            runs: Vec::new(),
+            rows: Vec::new(),
+            col_idx: Buffer::zeroed(orders.iter().map(|o| o.cols).sum()).ok()?,
+            values: Buffer::zeroed(orders.iter().map(|o| o.values).sum()).ok()?,
+        };
+        let (mut cols, mut values) = (sorted.col_idx.make_mut(), sorted.values.make_mut());
+        let mut parts = Vec::with_capacity(tasks.len());
+        let mut end = Ranges::default();
+        for order in &orders {
+            parts.push((
+                order,
+                cols.split_off_mut(..order.cols)?,
+                values.split_off_mut(..order.values)?,
+            ));
+            sorted.slices.extend(&order.slices);
+            sorted.runs.extend(&order.runs);
+            sorted.rows.extend(order.slots.iter().map(|&slot| row_of(a, slot)));
+            end = Ranges {
+                slices: end.slices.end..sorted.slices.len(),
+                runs: end.runs.end..sorted.runs.len(),
+                rows: end.rows.end..sorted.rows.len(),
+                cols: end.cols.end..end.cols.end + order.cols,
+                values: end.values.end..end.values.end + order.values,
+            };
+            sorted.tasks.push(end.clone());
+        }
+        parts.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
+        Some(sorted)
+    }
+
+    /// Whether products with `n` columns gain from it.
+    pub(crate) fn suits(&self, n: usize) -> bool {
+        n == 1 || !self.sliced && n * size_of::<T>() <= NARROW_BYTES
+    }
+
+    /// Multiplies the rows of a task.
+    pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
+        let of = &self.tasks[task];
+        let Some(values) = T::as_acc(&self.values[of.values.clone()]) else {
+            unreachable!("only values that are their own accumulators are sorted");
+        };
+        let block = SortedBlock {
+            slices: &self.slices[of.slices.clone()],
+            runs: &self.runs[of.runs.clone()],
+            rows: &self.rows[of.rows.clone()],
+            col_idx: &self.col_idx[of.cols.clone()],
+            values,
+        };
+        on.kernels.sorted(&block, on.b, &on.out, on.width);
+    }
+}
+
+/// The row of C that a slot goes to.
+fn row_of<T: KernelScalar>(a: &RowCsr<T>, slot: usize) -> u32 {
+    // Rows are numbered in 32 bits wherever a layout names them; a natural one names none.
+    a.layout().row(slot).map_or(PAD_ROW, |row| row as u32)
+}

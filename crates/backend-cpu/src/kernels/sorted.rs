@@ -1,0 +1,203 @@
+//! Sparse rows sorted by length, so that the processor foresees where each ends.
+
+use girih_formats::{Accumulator, PAD_ROW, Scalar};
+
+use super::access::{Access, Strided};
+use super::rows::{Entries, dot, each_row};
+use super::store::{store, store_one};
+use crate::isa::{Line, LineFor, Widen};
+use crate::operands::{Input, Output};
+
+/// Consecutive rows of one length, or slices of such rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Entries of each row.
+    pub(crate) len: u32,
+    /// How many rows, or slices.
+    pub(crate) count: u32,
+}
+
+/// Rows of a task: first those in slices, then single ones, both in runs.
+///
+/// A slice has as many rows as a [`Line`] has lanes. They go to consecutive rows of C, and the
+/// columns of each are those of the row before it plus one, so only the first row's are kept. Its
+/// values stand column by column: entry `t` of row `r` at `t · lanes + r`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SortedBlock<'a, A> {
+    pub(crate) slices: &'a [Run],
+    pub(crate) runs: &'a [Run],
+    /// Where rows go: the first row of each slice, then every single row, which may be `PAD_ROW`.
+    pub(crate) rows: &'a [u32],
+    /// Columns of slices and of rows, in order.
+    pub(crate) col_idx: &'a [u32],
+    /// Values of slices and of rows, in order.
+    pub(crate) values: &'a [A],
+}
+
+/// Multiplies sorted rows by `width` columns of B, adding in the order of
+/// [`rows`](super::rows::rows).
+///
+/// # Safety
+/// The instruction set of `I`. B must have `width` columns and a row for every column index; the
+/// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
+/// runs, rows, columns and values must be as many as the runs say. Slices must have as many rows as
+/// `I::Line` has lanes, and are only for a width of 1.
+#[inline(always)]
+pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
+    block: &SortedBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    width: usize,
+) {
+    // Copies, so that stores to C can't be taken to change them.
+    let (block, out) = (&SortedBlock { ..*block }, &Output { ..*out });
+    // SAFETY: the caller's contract, for every call below. Sorted rows hold their accumulation type,
+    // which is T.
+    unsafe {
+        if width == 1 {
+            let x = b.ptr.cast::<T::Acc>();
+            if b.row_stride == 1 {
+                one_column::<I::Line, T::Acc>(block, x, 1, out);
+            } else {
+                one_column::<I::Line, T::Acc>(block, x, b.row_stride, out);
+            }
+        } else {
+            let entries = Entries { col_idx: block.col_idx, values: block.values };
+            each_row::<I, S, T>(entries, SortedRows::new(block), b, out, width);
+        }
+    }
+}
+
+/// The single rows of a block: the positions of their entries, and where they go.
+struct SortedRows<'a> {
+    runs: std::slice::Iter<'a, Run>,
+    rows: std::slice::Iter<'a, u32>,
+    run: Run,
+    start: usize,
+}
+
+impl<'a> SortedRows<'a> {
+    fn new<A>(block: &SortedBlock<'a, A>) -> Self {
+        let run = Run { len: 0, count: 0 };
+        Self { runs: block.runs.iter(), rows: block.rows.iter(), run, start: 0 }
+    }
+}
+
+impl Iterator for SortedRows<'_> {
+    type Item = ((usize, usize), usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            while self.run.count == 0 {
+                self.run = *self.runs.next()?;
+            }
+            self.run.count -= 1;
+            let range = (self.start, self.start + self.run.len as usize);
+            self.start = range.1;
+            let row = *self.rows.next()?;
+            if row != PAD_ROW {
+                return Some((range, row as usize));
+            }
+        }
+    }
+}
+
+/// Sorted rows by one column.
+///
+/// # Safety
+/// As for [`sorted`].
+#[inline(always)]
+unsafe fn one_column<V, A>(block: &SortedBlock<'_, A>, x: *const A, stride: isize, out: &Output<A>)
+where
+    V: Line<Acc = A> + Widen<A>,
+    A: Accumulator,
+{
+    let (mut col, mut value, mut row) = (0, 0, 0);
+    // SAFETY: the caller's contract, for every access below.
+    unsafe {
+        // Rows of C next to each other, seen as a line of columns.
+        let across = Output { col_stride: out.row_stride, stream: false, ..*out };
+        let mask = V::mask(V::LANES);
+        for run in block.slices {
+            let len = run.len as usize;
+            for _ in 0..run.count {
+                let cols = block.col_idx.as_ptr().add(col);
+                let sum = slice::<V, A>(cols, block.values.as_ptr().add(value), len, x, stride);
+                let first = *block.rows.get_unchecked(row) as usize;
+                store::<V, 1, false>([sum], &across, out.row(first), mask, V::LANES);
+                col += len;
+                value += len * V::LANES;
+                row += 1;
+            }
+        }
+        let entries = Entries { col_idx: &block.col_idx[col..], values: &block.values[value..] };
+        let mut start = 0;
+        for run in block.runs {
+            macro_rules! all {
+                ($len:expr) => {
+                    for _ in 0..run.count {
+                        let sum = dot::<V, A>(entries, (start, start + $len), x, stride);
+                        start += $len;
+                        let to = *block.rows.get_unchecked(row);
+                        row += 1;
+                        if to != PAD_ROW {
+                            store_one::<V>(sum, out, out.row(to as usize));
+                        }
+                    }
+                };
+            }
+            // Lengths known to the compiler need neither loop nor jump within a row.
+            match run.len as usize {
+                0 => all!(0),
+                1 => all!(1),
+                2 => all!(2),
+                3 => all!(3),
+                4 => all!(4),
+                5 => all!(5),
+                6 => all!(6),
+                7 => all!(7),
+                8 => all!(8),
+                len => all!(len),
+            }
+        }
+    }
+}
+
+/// The sums of a slice's rows, each in the order of additions of [`dot`].
+///
+/// # Safety
+/// As for [`sorted`].
+#[inline(always)]
+unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
+    cols: *const u32,
+    values: *const A,
+    len: usize,
+    x: *const A,
+    stride: isize,
+) -> V {
+    // SAFETY: the caller's contract: the columns lie in B, and so do those of the rows below.
+    unsafe {
+        let mut sums = [V::splat(A::ZERO); 4];
+        macro_rules! entry {
+            ($t:expr, $chain:expr) => {
+                let p = x.offset(*cols.add($t) as isize * stride);
+                let x: V = if stride == 1 { V::load(p) } else { Strided::line(p, 0, stride) };
+                sums[$chain] = x.mul_add(V::load(values.add($t * V::LANES)), sums[$chain]);
+            };
+        }
+        let mut t = 0;
+        while t + 4 <= len {
+            for chain in 0..4 {
+                entry!(t + chain, chain);
+            }
+            t += 4;
+        }
+        for chain in 0..3 {
+            if t + chain < len {
+                entry!(t + chain, chain);
+            }
+        }
+        sums[0].add(sums[2]).add(sums[1].add(sums[3]))
+    }
+}
