@@ -11,7 +11,7 @@ use girih_planner::Task;
 use rayon::prelude::*;
 
 use crate::Isa;
-use crate::formats::{CARRIED_ROWS, Multiply, NARROW_BYTES, Panel, Sorted, Twins, add_up};
+use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::split::{Split, SplitWindow};
@@ -24,8 +24,7 @@ pub(crate) struct Prepared<T: Scalar> {
     tasks: Buffer<Task>,
     /// Values stored: what work is estimated by.
     stored: usize,
-    twins: Option<Twins>,
-    sorted: Option<Sorted<T>>,
+    relaid: Option<Relaid<T>>,
     split: Split<T::Acc>,
 }
 
@@ -53,14 +52,14 @@ impl<T: KernelScalar> Prepared<T> {
         };
         let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
         let split = Split::new(tiling, tasks, stored)?;
-        let sorted = match tiling {
-            Tiling::Csr(a) if n * size_of::<T>() <= NARROW_BYTES => {
+        let relaid = match tiling {
+            Tiling::Csr(a) => {
                 let whole = |(i, task): (usize, &Task)| match split.of_task(i) {
                     Some(_) => 0..0,
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                Sorted::new(a, &tasks, n == 1)
+                Relaid::new(a, &tasks, n)
             }
             _ => None,
         };
@@ -70,18 +69,15 @@ impl<T: KernelScalar> Prepared<T> {
             tiling: tiling.clone(),
             tasks: tasks.clone(),
             stored,
-            twins: match tiling {
-                Tiling::Csr(a) => Twins::find(a.csr()),
-                _ => None,
-            },
-            sorted,
+            relaid,
             split,
         })
     }
 
     /// The product on operands that fit, α ≠ 0.
     fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
-        let whole = Panel { kernels: &self.kernels, b, out, width: n, twins: self.twins.as_ref() };
+        let relaid = self.relaid.as_ref().filter(|relaid| relaid.suits(n));
+        let whole = Panel { kernels: &self.kernels, b, out, width: n, relaid };
         let room = if self.split.windows().is_empty() { None } else { self.split.room() };
         let Some(mut sums) = room else {
             self.tasks_on(&whole, None);
@@ -108,13 +104,12 @@ impl<T: KernelScalar> Prepared<T> {
     /// Runs the tasks of whole windows, and those of split windows if there is room for their sums.
     fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
         let rows = self.tiling.layout().window_rows();
-        let sorted = self.sorted.as_ref().filter(|sorted| sorted.suits(panel.width));
         self.for_each(self.tasks.len(), panel.width, |i| {
             let task = &self.tasks[i];
             let tiles = task.tile_start..task.tile_end;
             let slots = task.windows().start * rows..task.windows().end * rows;
             match (self.split.of_task(i), sums) {
-                (None, _) if let Some(sorted) = sorted => sorted.multiply(i, panel),
+                (None, _) if let Some(relaid) = panel.relaid => relaid.multiply(i, panel),
                 (None, _) => {
                     let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
                     self.multiply(slots, tiles, map, panel);

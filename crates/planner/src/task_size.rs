@@ -23,6 +23,9 @@ const MAX_WORK: u64 = 1 << 20;
 /// The fewest columns of A that a part of a split window covers: every part costs one more pass
 /// over the window's rows of C, which this many multiply-adds per element of C outweigh.
 const MIN_PART_COLS: u64 = 512;
+/// The fewest rows of CSR, of average length, in a task: neighbours that share columns are multiplied
+/// together, which tasks of a row or two would rule out.
+const MIN_ROWS: u64 = 8;
 
 impl TaskSize {
     /// A size that balances a product with `n` columns of B on many cores. It depends on the tiling
@@ -30,7 +33,8 @@ impl TaskSize {
     ///
     /// The work, in multiply-adds, is a tile's stored values times `n`, and one pass over C for
     /// every row of a window. A task gets a 1024th of it, within 2¹⁵ to 2²⁰ multiply-adds, and at
-    /// least so many tiles that a part of a split window covers 512 columns of A.
+    /// least so many tiles that a part of a split window covers 512 columns of A; of CSR at least 8
+    /// rows of average length.
     #[must_use]
     pub fn balanced(tiling: &AnyTiling, n: usize) -> Self {
         let n = (n as u64).max(1);
@@ -41,8 +45,12 @@ impl TaskSize {
         let work = n_tiles.saturating_mul(values).saturating_add(rows).saturating_mul(n);
         let target = (work / TASKS).clamp(MIN_WORK, MAX_WORK);
         let per_task = |unit: u64| target / unit.saturating_mul(n).max(1);
+        let neighbours = match tiling.spec() {
+            FormatSpec::Csr => MIN_ROWS.saturating_mul(n_tiles / rows.max(1)),
+            _ => 0,
+        };
         Self {
-            tiles: per_task(values).max(MIN_PART_COLS.div_ceil(cols)),
+            tiles: per_task(values).max(MIN_PART_COLS.div_ceil(cols)).max(neighbours),
             windows: per_task(window_rows).max(1),
         }
     }

@@ -3,7 +3,6 @@
 mod bmat;
 mod csr;
 mod dense;
-mod twins;
 mod two_four;
 
 use std::ops::Range;
@@ -12,8 +11,7 @@ use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
-pub(crate) use csr::{NARROW_BYTES, Sorted};
-pub(crate) use twins::Twins;
+pub(crate) use csr::Relaid;
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]
@@ -23,8 +21,8 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) out: Output<T::Acc>,
     /// Columns of the panel.
     pub(crate) width: usize,
-    /// What is known of a CSR matrix's rows.
-    pub(crate) twins: Option<&'a Twins>,
+    /// A CSR matrix as it suits this product.
+    pub(crate) relaid: Option<&'a Relaid<T>>,
 }
 
 /// A format that can multiply some of its rows.

@@ -6,6 +6,7 @@ use half::{bf16, f16};
 use super::line::{Line, LineFor, Widen};
 use super::{Isa, portable};
 use crate::kernels::access::{Access, Strided, Unit};
+use crate::kernels::patterns::{PatternBlock, patterns};
 use crate::kernels::rows::{RowBlock, rows};
 use crate::kernels::sorted::{SortedBlock, sorted};
 use crate::kernels::store::combine;
@@ -15,6 +16,7 @@ use crate::roofline::probe::{Work, probe};
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);
+type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, usize);
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
@@ -25,6 +27,7 @@ type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 pub(crate) struct Kernels<T: Scalar> {
     rows: [RowsFn<T, T::Acc>; 2],
     sorted: [SortedFn<T, T::Acc>; 2],
+    patterns: [PatternsFn<T, T::Acc>; 2],
     strip: [StripFn<T, T::Acc>; 2],
     widen: WidenFn<T, T::Acc>,
     combine: CombineFn<T::Acc>,
@@ -65,6 +68,22 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(T::as_acc(&[]).is_some() && (width == 1 || block.slices.is_empty()));
         // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
         unsafe { self.sorted[usize::from(b.col_stride != 1)](block, b, out, width) }
+    }
+
+    /// Multiplies tiles of rows by `width` columns of B.
+    ///
+    /// The block's columns must be rows of B; its columns and values must be as many as its tiles
+    /// say.
+    #[inline]
+    pub(crate) fn patterns(
+        &self,
+        block: &PatternBlock<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        width: usize,
+    ) {
+        // SAFETY: as for `rows`; a layout made from a valid matrix is as its tiles say.
+        unsafe { self.patterns[usize::from(b.col_stride != 1)](block, b, out, width) }
     }
 
     /// Multiplies a dense strip by `width` columns of B.
@@ -185,6 +204,19 @@ macro_rules! entries {
             }
 
             $(#[$feature])?
+            unsafe fn patterns_entry<S: Access, T: Scalar>(
+                block: &PatternBlock<'_, T::Acc>,
+                b: Input<T>,
+                out: &Output<T::Acc>,
+                width: usize,
+            ) where
+                $isa: LineFor<T>,
+            {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe { patterns::<$isa, S, T>(block, b, out, width) }
+            }
+
+            $(#[$feature])?
             unsafe fn strip_entry<S: Access, T: Scalar>(
                 block: &Strip<'_, T::Acc>,
                 b: Input<T>,
@@ -239,6 +271,7 @@ macro_rules! entries {
                 Kernels {
                     rows: [rows_entry::<Unit, T>, rows_entry::<Strided, T>],
                     sorted: [sorted_entry::<Unit, T>, sorted_entry::<Strided, T>],
+                    patterns: [patterns_entry::<Unit, T>, patterns_entry::<Strided, T>],
                     strip: [strip_entry::<Unit, T>, strip_entry::<Strided, T>],
                     widen: widen_entry::<T>,
                     combine: combine_entry::<T>,

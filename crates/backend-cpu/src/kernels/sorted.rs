@@ -3,7 +3,7 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided};
-use super::rows::{Entries, dot, each_row};
+use super::rows::{Entries, dot, each_row, is_own_accumulator};
 use super::store::{store, store_one};
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
@@ -49,6 +49,9 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     out: &Output<T::Acc>,
     width: usize,
 ) {
+    if const { !is_own_accumulator::<T>() } {
+        unreachable!("only values that are their own accumulators are sorted");
+    }
     // Copies, so that stores to C can't be taken to change them.
     let (block, out) = (&SortedBlock { ..*block }, &Output { ..*out });
     // SAFETY: the caller's contract, for every call below. Sorted rows hold their accumulation type,

@@ -2,72 +2,75 @@
 //! number of columns.
 
 mod order;
+mod patterns;
 mod sorted;
 
 use std::ops::Range;
 
-use girih_formats::{RowCsr, Scalar};
+use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
-pub(crate) use sorted::{NARROW_BYTES, Sorted};
+use patterns::Patterns;
+use sorted::Sorted;
 
 use super::{Multiply, Panel, add_up};
 use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
-use crate::kernels::strip::{Strip, TILE_ROWS};
 use crate::operands::RowMap;
 
 /// Entries widened at a time.
 const CHUNK: usize = 2048;
 
-/// Panels wider than this many bytes of sums pay for a strip that fills the register tile, and
-/// twice as wide ones for any: narrower ones leave its lines idle.
-const STRIP_BYTES: usize = 64;
+/// A matrix laid out once more, in an order that suits the number of columns.
+#[derive(Debug)]
+pub(crate) enum Relaid<T: Scalar> {
+    Sorted(Sorted<T>),
+    Patterns(Patterns<T>),
+}
+
+/// Panels up to this many bytes wide are narrow: where rows end then costs more than their entries.
+const NARROW_BYTES: usize = 64;
+
+impl<T: KernelScalar> Relaid<T> {
+    /// What pays for products with `n` columns, if anything does; `tasks` are ranges of slots.
+    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
+        if n * size_of::<T>() <= NARROW_BYTES {
+            Sorted::new(a, tasks, n == 1).map(Self::Sorted)
+        } else {
+            Patterns::new(a, tasks).map(Self::Patterns)
+        }
+    }
+
+    /// Whether it is for products with `n` columns.
+    pub(crate) fn suits(&self, n: usize) -> bool {
+        let narrow = n * size_of::<T>() <= NARROW_BYTES;
+        match self {
+            Self::Sorted(sorted) => n == 1 || narrow && !sorted.is_sliced(),
+            Self::Patterns(_) => !narrow,
+        }
+    }
+
+    /// Multiplies the rows of a task.
+    pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
+        match self {
+            Self::Sorted(sorted) => sorted.multiply(task, on),
+            Self::Patterns(patterns) => patterns.multiply(task, on),
+        }
+    }
+}
 
 impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let csr = self.csr();
         let row_ptr: &[u64] = csr.row_ptr();
         if let Some(values) = T::as_acc(csr.values()) {
-            let rows = |slots: Range<usize>, map: RowMap<'_>| {
-                let block = RowBlock {
-                    row_ptr: &row_ptr[slots.start..=slots.end],
-                    entries: (tiles.start, tiles.end),
-                    first: 0,
-                    col_idx: csr.col_idx(),
-                    values,
-                };
-                on.kernels.rows(&block, on.b, &on.out, map, on.width);
+            let block = RowBlock {
+                row_ptr: &row_ptr[slots.start..=slots.end],
+                entries: (tiles.start, tiles.end),
+                first: 0,
+                col_idx: csr.col_idx(),
+                values,
             };
-            let whole = tiles.start <= row_ptr[slots.start] && row_ptr[slots.end] <= tiles.end;
-            let bytes = on.width * size_of::<T>();
-            let wide = bytes > 2 * STRIP_BYTES;
-            let Some(twins) = on.twins.filter(|_| whole && bytes > STRIP_BYTES) else {
-                return rows(slots, map);
-            };
-            let mut slot = slots.start;
-            while slot < slots.end {
-                let (end, same) = twins.run(slot, slots.end);
-                let same = same && (end - slot >= TILE_ROWS || wide);
-                let map = map.part(slot - slots.start, end - slot);
-                if same {
-                    let (first, len) = (csr.row_range(slot).start, csr.row_range(slot).len());
-                    let strip = Strip {
-                        values: &values[first..csr.row_range(end - 1).end],
-                        row_stride: len,
-                        run_stride: 1,
-                        runs: csr.row(slot).0,
-                        pitch: 1,
-                        offset: 0,
-                        len: 1,
-                        ncols: csr.ncols(),
-                    };
-                    on.kernels.strip(&strip, on.b, &on.out, map, on.width);
-                } else {
-                    rows(slot..end, map);
-                }
-                slot = end;
-            }
-            return;
+            return on.kernels.rows(&block, on.b, &on.out, map, on.width);
         }
         let entry = |slot: usize| row_ptr[slot].clamp(tiles.start, tiles.end) as usize;
         let mut wide = [T::Acc::ZERO; CHUNK];
@@ -105,4 +108,22 @@ impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
             slot = rows.end;
         }
     }
+}
+
+/// The row of C that a slot goes to. Only where rows are numbered in 32 bits.
+fn row_of<T: Scalar>(a: &RowCsr<T>, slot: usize) -> u32 {
+    a.layout().row(slot).map_or(PAD_ROW, |row| row as u32)
+}
+
+/// Cuts an array into the given ranges, which ascend without overlap.
+fn to_parts<T>(mut all: &mut [T], ranges: impl Iterator<Item = Range<usize>>) -> Vec<&mut [T]> {
+    let mut begin = 0;
+    ranges
+        .map(|range| {
+            let (_, rest) = std::mem::take(&mut all).split_at_mut(range.start.max(begin) - begin);
+            let (part, rest) = rest.split_at_mut(range.len());
+            (all, begin) = (rest, range.end.max(begin));
+            part
+        })
+        .collect()
 }

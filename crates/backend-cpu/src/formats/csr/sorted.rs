@@ -6,12 +6,10 @@ use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use rayon::prelude::*;
 
 use super::order::{Order, SHORT};
+use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::sorted::{Run, SortedBlock};
-
-/// Panels up to this many bytes wide are narrow: an entry's work is as short as a wrong guess's.
-pub(crate) const NARROW_BYTES: usize = 64;
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
@@ -21,7 +19,6 @@ pub(crate) const NARROW_BYTES: usize = 64;
 /// ELLPACK, with one column index for all.
 #[derive(Debug)]
 pub(crate) struct Sorted<T: Scalar> {
-    /// Whether some rows are in slices, which is for one column only.
     sliced: bool,
     tasks: Vec<Ranges>,
     slices: Vec<Run>,
@@ -88,9 +85,9 @@ impl<T: KernelScalar> Sorted<T> {
         Some(sorted)
     }
 
-    /// Whether products with `n` columns gain from it.
-    pub(crate) fn suits(&self, n: usize) -> bool {
-        n == 1 || !self.sliced && n * size_of::<T>() <= NARROW_BYTES
+    /// Whether some rows are in slices, which is for one column only.
+    pub(crate) fn is_sliced(&self) -> bool {
+        self.sliced
     }
 
     /// Multiplies the rows of a task.
@@ -108,10 +105,4 @@ impl<T: KernelScalar> Sorted<T> {
         };
         on.kernels.sorted(&block, on.b, &on.out, on.width);
     }
-}
-
-/// The row of C that a slot goes to.
-fn row_of<T: KernelScalar>(a: &RowCsr<T>, slot: usize) -> u32 {
-    // Rows are numbered in 32 bits wherever a layout names them; a natural one names none.
-    a.layout().row(slot).map_or(PAD_ROW, |row| row as u32)
 }

@@ -1,0 +1,161 @@
+//! Tiles of four sparse rows whose columns are grouped by which of the rows hold them.
+
+use girih_formats::{PAD_ROW, Scalar};
+
+use super::access::Access;
+use super::rows::is_own_accumulator;
+use super::store::store;
+use crate::isa::{Line, LineFor, Widen};
+use crate::operands::{Input, Output};
+
+/// Rows of a tile.
+pub(crate) const TILE_ROWS: usize = 4;
+
+/// Patterns: every choice of rows but none.
+pub(crate) const PATTERNS: usize = (1 << TILE_ROWS) - 1;
+
+/// A tile: its rows, and how many of its columns are held by which of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tile {
+    /// Rows of C, `PAD_ROW` for one that does not exist.
+    pub(crate) rows: [u32; TILE_ROWS],
+    /// Columns of pattern `p + 1`: bit `r` says that row `r` holds them.
+    pub(crate) counts: [u32; PATTERNS],
+}
+
+/// Tiles of a task.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PatternBlock<'a, A> {
+    pub(crate) tiles: &'a [Tile],
+    /// Columns of every tile, those of a pattern ascending, patterns ascending.
+    pub(crate) col_idx: &'a [u32],
+    /// The values of every column, as many as rows hold it, in the order of rows.
+    pub(crate) values: &'a [A],
+}
+
+/// Multiplies tiles by `width` columns of B.
+///
+/// A row of B is loaded once for all rows of a tile that meet it, and their sums stay in registers
+/// across patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network
+/// Inference", PLDI 2023, section 4). An element of C is summed in one chain in the order of the
+/// tile's columns, for any width.
+///
+/// # Safety
+/// The instruction set of `I`. B must have `width` columns and a row for every column index; the
+/// output's rows in the tiles must be valid for `width` columns and accessed by no other thread;
+/// columns and values must be as many as the tiles say.
+#[inline(always)]
+pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
+    block: &PatternBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    width: usize,
+) {
+    if const { !is_own_accumulator::<T>() } {
+        unreachable!("only values that are their own accumulators are tiled");
+    }
+    let lanes = const { <I::Line as Line>::LANES };
+    let wide = const { S::WIDE && I::STRIP_LINES == 4 };
+    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
+    // Copies, so that stores to C can't be taken to change them.
+    let (block, out) = (&PatternBlock { ..*block }, &Output { ..*out });
+    let mut j = 0;
+    // SAFETY: the caller's contract, for every call below.
+    unsafe {
+        let mask = I::Line::mask(last);
+        while j < width {
+            let (b, out) = (b.at_col(j), out.at_col(j));
+            let left = width - j;
+            macro_rules! columns {
+                ($k:literal, $tail:literal) => {
+                    columns::<I::Line, S, T, $k, $tail>(block, b, &out, mask, last)
+                };
+            }
+            j += if wide && left >= 4 * lanes {
+                columns!(4, false);
+                4 * lanes
+            } else if wide {
+                match left.div_ceil(lanes) {
+                    1 => columns!(1, true),
+                    2 => columns!(2, true),
+                    3 => columns!(3, true),
+                    _ => columns!(4, true),
+                }
+                left
+            } else if left >= lanes {
+                columns!(1, false);
+                lanes
+            } else {
+                columns!(1, true);
+                left
+            };
+        }
+        if out.stream {
+            I::Line::fence();
+        }
+    }
+}
+
+/// All tiles by `K` lines of columns.
+///
+/// # Safety
+/// As for [`patterns`].
+#[inline(always)]
+unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
+    block: &PatternBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    mask: V::Mask,
+    len: usize,
+) where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    let mut cols = block.col_idx.as_ptr();
+    let mut values = block.values.as_ptr();
+    for tile in block.tiles {
+        // SAFETY: the caller's contract: columns and values are there, and columns lie in B.
+        unsafe {
+            let mut sums = [[V::splat(T::Acc::ZERO); K]; TILE_ROWS];
+            // Rows by name: at indices known only once loops are unrolled, sums would live in memory
+            // from one pattern to the next.
+            macro_rules! pattern {
+                ($($p:literal: $($r:literal)*;)*) => {$(
+                    for _ in 0..tile.counts[$p - 1] {
+                        let row = b.ptr.offset(*cols as isize * b.row_stride);
+                        cols = cols.add(1);
+                        let mut x = [V::splat(T::Acc::ZERO); K];
+                        for u in 0..K {
+                            x[u] = if TAIL && u + 1 == K {
+                                S::part(row, u, b.col_stride, mask, len)
+                            } else {
+                                S::line(row, u, b.col_stride)
+                            };
+                        }
+                        $(
+                            let a = V::splat(*values);
+                            values = values.add(1);
+                            for u in 0..K {
+                                sums[$r][u] = x[u].mul_add(a, sums[$r][u]);
+                            }
+                        )*
+                    }
+                )*};
+            }
+            pattern! {
+                1: 0; 2: 1; 3: 0 1; 4: 2; 5: 0 2; 6: 1 2; 7: 0 1 2; 8: 3; 9: 0 3; 10: 1 3;
+                11: 0 1 3; 12: 2 3; 13: 0 2 3; 14: 1 2 3; 15: 0 1 2 3;
+            }
+            macro_rules! rows {
+                ($($r:literal)*) => {$(
+                    if tile.rows[$r] != PAD_ROW {
+                        let dst = out.row(tile.rows[$r] as usize);
+                        store::<V, K, TAIL>(sums[$r], out, dst, mask, len);
+                    }
+                )*};
+            }
+            rows!(0 1 2 3);
+        }
+    }
+}
