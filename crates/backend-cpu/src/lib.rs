@@ -51,6 +51,7 @@ mod isa;
 mod kernels;
 #[expect(unsafe_code, reason = "threads write disjoint rows of one array")]
 mod operands;
+mod packing;
 mod prepared;
 pub mod roofline;
 mod split;

@@ -15,6 +15,9 @@ pub(crate) struct Input<T> {
     pub(crate) ptr: *const T,
     pub(crate) row_stride: isize,
     pub(crate) col_stride: isize,
+    /// Whether a panel of up to two lines is a part of a group of four: then rows are summed in one
+    /// chain, as there.
+    pub(crate) of_group: bool,
 }
 
 // SAFETY: it is a shared view of plain values that outlives the threads it is lent to.
@@ -25,7 +28,7 @@ unsafe impl<T: Scalar> Sync for Input<T> {}
 impl<T: Scalar> Input<T> {
     pub(crate) fn new(view: &ArrayView2<'_, T>) -> Self {
         let strides = view.strides();
-        Self { ptr: view.as_ptr(), row_stride: strides[0], col_stride: strides[1] }
+        Self { ptr: view.as_ptr(), row_stride: strides[0], col_stride: strides[1], of_group: false }
     }
 
     /// The panel that begins `cols` columns later.

@@ -14,6 +14,7 @@ use crate::Isa;
 use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
+use crate::packing::{PACKED_ROWS, Packing, Piece};
 use crate::split::{Split, SplitWindow};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
@@ -25,6 +26,7 @@ pub(crate) struct Prepared<T: Scalar> {
     /// Values stored: what work is estimated by.
     stored: usize,
     relaid: Option<Relaid<T>>,
+    packing: Option<Packing<T>>,
     split: Split<T::Acc>,
 }
 
@@ -52,16 +54,16 @@ impl<T: KernelScalar> Prepared<T> {
         };
         let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
         let split = Split::new(tiling, tasks, stored)?;
-        let relaid = match tiling {
+        let (relaid, packing) = match tiling {
             Tiling::Csr(a) => {
                 let whole = |(i, task): (usize, &Task)| match split.of_task(i) {
                     Some(_) => 0..0,
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                Relaid::new(a, &tasks, n)
+                (Relaid::new(a, &tasks, n), Packing::new(a.csr(), &tasks, n))
             }
-            _ => None,
+            _ => (None, None),
         };
         Ok(Self {
             isa,
@@ -70,6 +72,7 @@ impl<T: KernelScalar> Prepared<T> {
             tasks: tasks.clone(),
             stored,
             relaid,
+            packing,
             split,
         })
     }
@@ -78,16 +81,49 @@ impl<T: KernelScalar> Prepared<T> {
     fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
         let relaid = self.relaid.as_ref().filter(|relaid| relaid.suits(n));
         let whole = Panel { kernels: &self.kernels, b, out, width: n, relaid };
+        let packing = self.packing.as_ref().filter(|packing| packing.suits(n));
+        let Some((packing, mut room)) =
+            packing.and_then(|packing| Some((packing, packing.room()?)))
+        else {
+            return self.panel(&whole);
+        };
+        let stride = packing.row_stride();
+        for Piece { cols, of_group } in packing.pieces(n) {
+            let width = cols.len();
+            let b = b.at_col(cols.start);
+            self.pack(b, width, room.make_mut(), stride);
+            let packed =
+                Input { ptr: room.as_ptr(), row_stride: stride as isize, col_stride: 1, of_group };
+            self.panel(&Panel { b: packed, out: out.at_col(cols.start), width, ..whole });
+        }
+    }
+
+    /// Packs `width` columns of B.
+    fn pack(&self, b: Input<T>, width: usize, room: &mut [T], stride: usize) {
+        let rows = PACKED_ROWS * stride;
+        if rayon::current_num_threads() == 1 {
+            let chunks = room.chunks_mut(rows).enumerate();
+            chunks.for_each(|(i, to)| self.kernels.pack(b, i * PACKED_ROWS, width, to, stride));
+        } else {
+            let chunks = room.par_chunks_mut(rows).enumerate();
+            chunks.for_each(|(i, to)| self.kernels.pack(b, i * PACKED_ROWS, width, to, stride));
+        }
+    }
+
+    /// The product on a panel of columns.
+    fn panel(&self, whole: &Panel<'_, T>) {
+        let n = whole.width;
         let room = if self.split.windows().is_empty() { None } else { self.split.room() };
         let Some(mut sums) = room else {
-            self.tasks_on(&whole, None);
+            self.tasks_on(whole, None);
             let windows = self.split.windows();
-            self.for_each(windows.len(), n, |i| self.add_up_window(&windows[i], &whole));
+            self.for_each(windows.len(), n, |i| self.add_up_window(&windows[i], whole));
             return;
         };
         for j in (0..n).step_by(self.split.panel) {
             let width = self.split.panel.min(n - j);
-            let panel = Panel { b: b.at_col(j), out: out.at_col(j), width, ..whole };
+            let (b, out) = (whole.b.at_col(j), whole.out.at_col(j));
+            let panel = Panel { b, out, width, ..*whole };
             let rows = self.tiling.layout().window_rows();
             self.tasks_on(&panel, Some(Output::sums(&mut sums, width, false)));
             let windows = self.split.windows();

@@ -6,6 +6,7 @@ use half::{bf16, f16};
 use super::line::{Line, LineFor, Widen};
 use super::{Isa, portable};
 use crate::kernels::access::{Access, Strided, Unit};
+use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
 use crate::kernels::rows::{RowBlock, rows};
 use crate::kernels::sorted::{SortedBlock, sorted};
@@ -16,6 +17,7 @@ use crate::roofline::probe::{Work, probe};
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);
+type PackFn<T> = unsafe fn(Input<T>, usize, usize, usize, *mut T, usize);
 type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, usize);
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
@@ -27,6 +29,7 @@ type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 pub(crate) struct Kernels<T: Scalar> {
     rows: [RowsFn<T, T::Acc>; 2],
     sorted: [SortedFn<T, T::Acc>; 2],
+    pack: PackFn<T>,
     patterns: [PatternsFn<T, T::Acc>; 2],
     strip: [StripFn<T, T::Acc>; 2],
     widen: WidenFn<T, T::Acc>,
@@ -68,6 +71,24 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(T::as_acc(&[]).is_some() && (width == 1 || block.slices.is_empty()));
         // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
         unsafe { self.sorted[usize::from(b.col_stride != 1)](block, b, out, width) }
+    }
+
+    /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
+    /// `stride` elements long.
+    ///
+    /// B must have those rows and columns.
+    #[inline]
+    pub(crate) fn pack(
+        &self,
+        b: Input<T>,
+        first: usize,
+        width: usize,
+        to: &mut [T],
+        stride: usize,
+    ) {
+        assert!(width <= stride && to.len().is_multiple_of(stride));
+        // SAFETY: the table was chosen for this machine; `to` has whole rows and is exclusive.
+        unsafe { (self.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
     /// Multiplies tiles of rows by `width` columns of B.
@@ -204,6 +225,19 @@ macro_rules! entries {
             }
 
             $(#[$feature])?
+            unsafe fn pack_entry<T: Scalar>(
+                b: Input<T>,
+                first: usize,
+                rows: usize,
+                width: usize,
+                to: *mut T,
+                stride: usize,
+            ) {
+                // SAFETY: the caller has this function's features and keeps the contract.
+                unsafe { pack(b, first, rows, width, to, stride) }
+            }
+
+            $(#[$feature])?
             unsafe fn patterns_entry<S: Access, T: Scalar>(
                 block: &PatternBlock<'_, T::Acc>,
                 b: Input<T>,
@@ -271,6 +305,7 @@ macro_rules! entries {
                 Kernels {
                     rows: [rows_entry::<Unit, T>, rows_entry::<Strided, T>],
                     sorted: [sorted_entry::<Unit, T>, sorted_entry::<Strided, T>],
+                    pack: pack_entry::<T>,
                     patterns: [patterns_entry::<Unit, T>, patterns_entry::<Strided, T>],
                     strip: [strip_entry::<Unit, T>, strip_entry::<Strided, T>],
                     widen: widen_entry::<T>,

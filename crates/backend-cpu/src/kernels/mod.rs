@@ -11,6 +11,7 @@
 //! chain an entry joins depends on the plan and on n alone.
 
 pub(crate) mod access;
+pub(crate) mod pack;
 pub(crate) mod patterns;
 pub(crate) mod rows;
 pub(crate) mod sorted;

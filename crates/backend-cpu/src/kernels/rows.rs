@@ -92,9 +92,9 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
 ) {
     // SAFETY: the caller's contract, for every call below.
     unsafe {
-        if S::WIDE && width <= <I::Quarter as Line>::LANES {
+        if S::WIDE && !b.of_group && width <= <I::Quarter as Line>::LANES {
             narrow::<I::Quarter, S, T>(entries, rows, b, out, width);
-        } else if S::WIDE && width <= <I::Half as Line>::LANES {
+        } else if S::WIDE && !b.of_group && width <= <I::Half as Line>::LANES {
             narrow::<I::Half, S, T>(entries, rows, b, out, width);
         } else {
             wide::<I::Line, S, T>(entries, rows, b, out, width);
@@ -219,6 +219,10 @@ unsafe fn wide<V, S, T>(
             }
             match (tail.div_ceil(lanes), tail % lanes) {
                 (0, _) => {}
+                (1, 0) if b.of_group => group!(1, 1, false),
+                (1, _) if b.of_group => group!(1, 1, true),
+                (2, 0) if b.of_group => group!(2, 1, false),
+                (2, _) if b.of_group => group!(2, 1, true),
                 (1, 0) => group!(1, 4, false),
                 (1, _) => group!(1, 4, true),
                 (2, 0) => group!(2, 2, false),

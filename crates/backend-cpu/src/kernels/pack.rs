@@ -1,0 +1,39 @@
+//! Packing panels of B.
+
+use crate::operands::Input;
+
+/// Copies `rows` rows of `width` columns from row `first` of B on to rows of `stride` elements.
+///
+/// # Safety
+/// B must have those rows and columns; `to` must be valid for `rows` rows of `stride ≥ width`
+/// elements, and accessed by no other thread.
+#[inline(always)]
+pub(crate) unsafe fn pack<T: Copy>(
+    b: Input<T>,
+    first: usize,
+    rows: usize,
+    width: usize,
+    to: *mut T,
+    stride: usize,
+) {
+    for i in 0..rows {
+        let from = b.ptr.wrapping_offset((first + i) as isize * b.row_stride);
+        // SAFETY: the caller's contract, for every access below.
+        unsafe {
+            let to = to.add(i * stride);
+            if b.col_stride != 1 {
+                for j in 0..width {
+                    *to.add(j) = *from.offset(j as isize * b.col_stride);
+                }
+            } else if width == stride {
+                // Whole lines, so that the copy takes vectors instead of a call.
+                for j in (0..width).step_by(64 / size_of::<T>()) {
+                    let line = from.add(j).cast::<[u8; 64]>().read_unaligned();
+                    to.add(j).cast::<[u8; 64]>().write_unaligned(line);
+                }
+            } else {
+                std::ptr::copy_nonoverlapping(from, to, width);
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Panels of B, packed: when that pays, and room for one.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use girih_formats::{Buffer, Csr, Scalar};
+use rayon::prelude::*;
+
+/// Rows of B that are packed at a time.
+pub(crate) const PACKED_ROWS: usize = 256;
+
+/// Room for one packed panel of B: its rows next to each other, a few lines wide.
+///
+/// Where rows of A meet rows of B far apart, more of B passes through the caches than they hold. A
+/// panel of a few columns is small enough to stay there; packed, its rows fill cache lines and pages
+/// that in B itself hold other columns too.
+#[derive(Debug)]
+pub(crate) struct Packing<T: Scalar> {
+    /// Lines of 64 bytes in a row of a panel: 2 or 4.
+    lines: usize,
+    room: Mutex<Buffer<T>>,
+}
+
+/// A panel of columns of B.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Its columns.
+    pub(crate) cols: Range<usize>,
+    /// Whether it is a part of a group of four lines, whose sums are single chains.
+    pub(crate) of_group: bool,
+}
+
+/// Lines of a group of columns that kernels keep in registers.
+const GROUP_LINES: usize = 4;
+
+/// Packing is for rows of B from this many bytes on.
+const ROW_BYTES: usize = 512;
+
+/// Rows of B from this many bytes on lie so far apart that their panels meet in few sets of the
+/// caches.
+const FAR_BYTES: usize = 1024;
+
+/// B smaller than this stays in the last-level cache as it is.
+const B_BYTES: usize = 16 << 20;
+
+/// What a panel of four lines may take of the last-level cache, or it is cut to two. No instruction
+/// tells that cache's size: this is what servers have for one core to a few.
+const PANEL_BYTES: usize = 12 << 20;
+
+/// What a panel of two lines may take, or packing is given up.
+const NARROW_PANEL_BYTES: usize = 24 << 20;
+
+/// How often, at the least, each row of B is fetched on average where packing pays.
+const FETCHES: usize = 6;
+
+/// As [`FETCHES`], for rows from [`FAR_BYTES`] on.
+const FAR_FETCHES: usize = 4;
+
+/// Tasks looked at to see how often rows of B are fetched.
+const SAMPLE: usize = 16;
+
+impl<T: Scalar> Packing<T> {
+    /// Room for a panel if packing pays for products with `n` columns; `tasks` are ranges of rows.
+    /// O(entries of 16 tasks).
+    pub(crate) fn new(csr: &Csr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
+        let row_bytes = n.checked_mul(size_of::<T>())?;
+        if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < B_BYTES {
+            return None;
+        }
+        let line_bytes = csr.ncols().checked_mul(64)?;
+        let lines = match line_bytes {
+            bytes if 4 * bytes <= PANEL_BYTES => 4,
+            bytes if 2 * bytes <= NARROW_PANEL_BYTES => 2,
+            _ => return None,
+        };
+        let least = if row_bytes < FAR_BYTES { FETCHES } else { FAR_FETCHES };
+        if fetches(csr, tasks) < least {
+            return None;
+        }
+        let room = Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok()?;
+        Some(Self { lines, room: Mutex::new(room) })
+    }
+
+    /// Elements from a packed row to the next.
+    pub(crate) fn row_stride(&self) -> usize {
+        self.lines * lanes::<T>()
+    }
+
+    /// Whether it is for products with `n` columns.
+    pub(crate) fn suits(&self, n: usize) -> bool {
+        n * size_of::<T>() >= ROW_BYTES
+    }
+
+    /// The panels of `n` columns of B. They cut no line, and sums are added up in them as they are
+    /// in one panel of all columns.
+    pub(crate) fn pieces(&self, n: usize) -> impl Iterator<Item = Piece> {
+        let (group, lines) = (GROUP_LINES * lanes::<T>(), self.lines);
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let start = next;
+            let in_group = (group - start % group).min(n.checked_sub(start).filter(|&n| n > 0)?);
+            // What is left of a group at the end counts as one: up to two lines have chains of
+            // their own, and are not cut.
+            let left = (n - start / group * group).min(group).div_ceil(lanes::<T>());
+            let width = if left > 2 { in_group.min(lines * lanes::<T>()) } else { in_group };
+            next += width;
+            Some(Piece { cols: start..next, of_group: left > 2 })
+        })
+    }
+
+    /// The room; `None` while another product uses it, which may be further up on this very thread's
+    /// stack.
+    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Buffer<T>>> {
+        match self.room.try_lock() {
+            Ok(room) => Some(room),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+}
+
+/// Elements in 64 bytes.
+const fn lanes<T>() -> usize {
+    64 / size_of::<T>()
+}
+
+/// How often a row of B is fetched on average if each task fetches those it meets once.
+fn fetches<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> usize {
+    let met = |rows: &Range<usize>| {
+        let entries = csr.row_range(rows.start).start..csr.row_range(rows.end - 1).end;
+        let mut cols = csr.col_idx()[entries.clone()].to_vec();
+        cols.sort_unstable();
+        cols.dedup();
+        (cols.len(), entries.len())
+    };
+    let step = tasks.len().div_ceil(SAMPLE).max(1);
+    let sample = tasks.par_iter().step_by(step).filter(|rows| !rows.is_empty()).map(met);
+    let (met, entries) = sample.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    // In 128 bits no product overflows.
+    let times = met as u128 * csr.nnz() as u128 / (entries as u128 * csr.ncols() as u128).max(1);
+    times as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::generate::{laplacian_5pt, uniform};
+
+    use super::*;
+
+    fn task_ranges(nrows: usize) -> Vec<Range<usize>> {
+        (0..nrows).step_by(64).map(|row| row..nrows.min(row + 64)).collect()
+    }
+
+    #[test]
+    fn only_scattered_rows_of_a_large_b_are_packed() {
+        let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
+        let tasks = task_ranges(40_000);
+        assert_eq!(Packing::new(&scattered, &tasks, 128).unwrap().lines, 4);
+        assert!(Packing::new(&scattered, &tasks, 64).is_none());
+        let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
+        assert!(Packing::new(&stencil, &tasks, 512).is_none());
+    }
+
+    #[test]
+    fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {
+        let piece = |cols, of_group| Piece { cols, of_group };
+        let pieces = |lines, n| {
+            let packing = Packing { lines, room: Mutex::new(Buffer::<f32>::from(Vec::new())) };
+            packing.pieces(n).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            pieces(4, 130),
+            [piece(0..64, true), piece(64..128, true), piece(128..130, false)]
+        );
+        assert_eq!(
+            pieces(2, 100),
+            [piece(0..32, true), piece(32..64, true), piece(64..96, true), piece(96..100, true),]
+        );
+        assert_eq!(pieces(2, 96)[2..], [piece(64..96, false)]);
+    }
+}
