@@ -216,7 +216,7 @@ where
     AnyTiling: From<Tiling<T>>,
 {
     let stencil: Csr<f64> = laplacian_5pt(90, 70).unwrap();
-    let uneven: Csr<f64> = power_law_rows(900, 800, 60, 3).unwrap();
+    let uneven: Csr<f64> = power_law_rows(900, 800, 3, 3).unwrap();
     for a in [stencil.cast::<T>(), uneven.cast::<T>()] {
         let reversed: Vec<u32> = (0..a.nrows() as u32).rev().collect();
         let layouts = [

@@ -37,8 +37,8 @@ pub(crate) struct PatternBlock<'a, A> {
 ///
 /// A row of B is loaded once for all rows of a tile that meet it, and their sums stay in registers
 /// across patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network
-/// Inference", PLDI 2023, section 4). An element of C is summed in one chain in the order of the
-/// tile's columns, for any width.
+/// Inference", PLDI 2023, section 4). An element of C is summed in the order of the tile's columns,
+/// where a group of columns is a single line in two interleaved chains for each pattern.
 ///
 /// # Safety
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
@@ -56,37 +56,57 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     }
     let lanes = const { <I::Line as Line>::LANES };
     let wide = const { S::WIDE && I::STRIP_LINES == 4 };
-    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
     // Copies, so that stores to C can't be taken to change them.
     let (block, out) = (&PatternBlock { ..*block }, &Output { ..*out });
-    let mut j = 0;
     // SAFETY: the caller's contract, for every call below.
     unsafe {
+        macro_rules! narrow {
+            ($line:ty) => {{
+                let mask = <$line>::mask(width);
+                columns::<$line, S, T, 1, 2, true>(block, b, out, mask, width);
+            }};
+        }
+        let quarter = const { <I::Quarter as Line>::LANES };
+        let half = const { <I::Half as Line>::LANES };
+        let mut j = 0;
+        if S::WIDE && !b.of_group && width <= quarter {
+            narrow!(I::Quarter);
+            j = width;
+        } else if S::WIDE && !b.of_group && width <= half {
+            narrow!(I::Half);
+            j = width;
+        }
+        let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
         let mask = I::Line::mask(last);
         while j < width {
-            let (b, out) = (b.at_col(j), out.at_col(j));
             let left = width - j;
+            // The only line of a group of four.
+            let alone = !b.of_group && j.is_multiple_of(4 * lanes) && left <= lanes;
+            let (b, out) = (b.at_col(j), out.at_col(j));
             macro_rules! columns {
-                ($k:literal, $tail:literal) => {
-                    columns::<I::Line, S, T, $k, $tail>(block, b, &out, mask, last)
+                ($k:literal, $chains:literal, $tail:literal) => {
+                    columns::<I::Line, S, T, $k, $chains, $tail>(block, b, &out, mask, last)
                 };
             }
             j += if wide && left >= 4 * lanes {
-                columns!(4, false);
+                columns!(4, 1, false);
                 4 * lanes
+            } else if alone {
+                columns!(1, 2, true);
+                left
             } else if wide {
                 match left.div_ceil(lanes) {
-                    1 => columns!(1, true),
-                    2 => columns!(2, true),
-                    3 => columns!(3, true),
-                    _ => columns!(4, true),
+                    1 => columns!(1, 1, true),
+                    2 => columns!(2, 1, true),
+                    3 => columns!(3, 1, true),
+                    _ => columns!(4, 1, true),
                 }
                 left
             } else if left >= lanes {
-                columns!(1, false);
+                columns!(1, 1, false);
                 lanes
             } else {
-                columns!(1, true);
+                columns!(1, 1, true);
                 left
             };
         }
@@ -96,12 +116,12 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     }
 }
 
-/// All tiles by `K` lines of columns.
+/// All tiles by `K` lines of columns, sums in `CHAINS` chains: 1 or 2.
 ///
 /// # Safety
 /// As for [`patterns`].
 #[inline(always)]
-unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
+unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     block: &PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -117,29 +137,42 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
     for tile in block.tiles {
         // SAFETY: the caller's contract: columns and values are there, and columns lie in B.
         unsafe {
-            let mut sums = [[V::splat(T::Acc::ZERO); K]; TILE_ROWS];
+            let mut sums = [[[V::splat(T::Acc::ZERO); K]; TILE_ROWS]; CHAINS];
             // Rows by name: at indices known only once loops are unrolled, sums would live in memory
             // from one pattern to the next.
+            macro_rules! column {
+                ($chain:literal: $($r:literal)*) => {{
+                    let row = b.ptr.offset(*cols as isize * b.row_stride);
+                    cols = cols.add(1);
+                    let mut x = [V::splat(T::Acc::ZERO); K];
+                    for u in 0..K {
+                        x[u] = if TAIL && u + 1 == K {
+                            S::part(row, u, b.col_stride, mask, len)
+                        } else {
+                            S::line(row, u, b.col_stride)
+                        };
+                    }
+                    $(
+                        let a = V::splat(*values);
+                        values = values.add(1);
+                        for u in 0..K {
+                            let sum = &mut sums[$chain % CHAINS][$r][u];
+                            *sum = x[u].mul_add(a, *sum);
+                        }
+                    )*
+                }};
+            }
             macro_rules! pattern {
                 ($($p:literal: $($r:literal)*;)*) => {$(
-                    for _ in 0..tile.counts[$p - 1] {
-                        let row = b.ptr.offset(*cols as isize * b.row_stride);
-                        cols = cols.add(1);
-                        let mut x = [V::splat(T::Acc::ZERO); K];
-                        for u in 0..K {
-                            x[u] = if TAIL && u + 1 == K {
-                                S::part(row, u, b.col_stride, mask, len)
-                            } else {
-                                S::line(row, u, b.col_stride)
-                            };
+                    let count = tile.counts[$p - 1];
+                    for _ in 0..count / CHAINS as u32 {
+                        column!(0: $($r)*);
+                        if CHAINS == 2 {
+                            column!(1: $($r)*);
                         }
-                        $(
-                            let a = V::splat(*values);
-                            values = values.add(1);
-                            for u in 0..K {
-                                sums[$r][u] = x[u].mul_add(a, sums[$r][u]);
-                            }
-                        )*
+                    }
+                    if CHAINS == 2 && count % 2 == 1 {
+                        column!(0: $($r)*);
                     }
                 )*};
             }
@@ -151,7 +184,13 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
                 ($($r:literal)*) => {$(
                     if tile.rows[$r] != PAD_ROW {
                         let dst = out.row(tile.rows[$r] as usize);
-                        store::<V, K, TAIL>(sums[$r], out, dst, mask, len);
+                        let mut sum = sums[0][$r];
+                        if CHAINS == 2 {
+                            for u in 0..K {
+                                sum[u] = sum[u].add(sums[1 % CHAINS][$r][u]);
+                            }
+                        }
+                        store::<V, K, TAIL>(sum, out, dst, mask, len);
                     }
                 )*};
             }

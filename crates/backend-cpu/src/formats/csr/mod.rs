@@ -27,25 +27,30 @@ pub(crate) enum Relaid<T: Scalar> {
     Patterns(Patterns<T>),
 }
 
-/// Panels up to this many bytes wide are narrow: where rows end then costs more than their entries.
-const NARROW_BYTES: usize = 64;
+/// Whether `n` columns are a line at most: then to guess wrong where a row ends costs as much as some
+/// of its entries.
+fn is_narrow<T>(n: usize) -> bool {
+    n <= 64 / size_of::<T>()
+}
 
 impl<T: KernelScalar> Relaid<T> {
     /// What pays for products with `n` columns, if anything does; `tasks` are ranges of slots.
     pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
-        if n * size_of::<T>() <= NARROW_BYTES {
-            Sorted::new(a, tasks, n == 1).map(Self::Sorted)
-        } else {
-            Patterns::new(a, tasks).map(Self::Patterns)
+        if n == 1 {
+            return Sorted::new(a, tasks, true).map(Self::Sorted);
+        }
+        match Patterns::new(a, tasks) {
+            Some(patterns) => Some(Self::Patterns(patterns)),
+            None if is_narrow::<T>(n) => Sorted::new(a, tasks, false).map(Self::Sorted),
+            None => None,
         }
     }
 
     /// Whether it is for products with `n` columns.
     pub(crate) fn suits(&self, n: usize) -> bool {
-        let narrow = n * size_of::<T>() <= NARROW_BYTES;
         match self {
-            Self::Sorted(sorted) => n == 1 || narrow && !sorted.is_sliced(),
-            Self::Patterns(_) => !narrow,
+            Self::Sorted(sorted) => n == 1 || is_narrow::<T>(n) && !sorted.is_sliced(),
+            Self::Patterns(_) => n > 1,
         }
     }
 
