@@ -40,20 +40,21 @@ const ROW_BYTES: usize = 512;
 /// caches.
 const FAR_BYTES: usize = 1024;
 
-/// B smaller than this stays in the last-level cache as it is.
-const B_BYTES: usize = 16 << 20;
+/// B, or the part of it that neighbouring rows of A meet, stays in the last-level cache as it is up to
+/// this size. No instruction tells that cache's: this is what servers have for one core to a few.
+const CACHE_BYTES: usize = 16 << 20;
 
-/// What a panel of four lines may take of the last-level cache, or it is cut to two. No instruction
-/// tells that cache's size: this is what servers have for one core to a few.
+/// What a panel of four lines may take of that cache, or it is cut to two.
 const PANEL_BYTES: usize = 12 << 20;
 
 /// What a panel of two lines may take, or packing is given up.
 const NARROW_PANEL_BYTES: usize = 24 << 20;
 
-/// How often, at the least, each row of B is fetched on average where packing pays.
-const FETCHES: usize = 6;
+/// How often, at the least, each row of B is fetched on average where packing pays because B passes
+/// through the cache.
+const FETCHES: usize = 8;
 
-/// As [`FETCHES`], for rows from [`FAR_BYTES`] on.
+/// As [`FETCHES`], where it only pays because rows of B lie far apart.
 const FAR_FETCHES: usize = 4;
 
 /// Tasks looked at to see how often rows of B are fetched.
@@ -64,19 +65,22 @@ impl<T: Scalar> Packing<T> {
     /// O(entries of 16 tasks).
     pub(crate) fn new(csr: &Csr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
         let row_bytes = n.checked_mul(size_of::<T>())?;
-        if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < B_BYTES {
+        if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < CACHE_BYTES {
             return None;
         }
         let line_bytes = csr.ncols().checked_mul(64)?;
+        let reuse = Reuse::of(csr, tasks);
+        let local = reuse.span.saturating_mul(row_bytes) <= CACHE_BYTES;
+        let least = if local { FAR_FETCHES } else { FETCHES };
+        if reuse.fetches < least || local && row_bytes < FAR_BYTES {
+            return None;
+        }
         let lines = match line_bytes {
+            _ if local => 4,
             bytes if 4 * bytes <= PANEL_BYTES => 4,
             bytes if 2 * bytes <= NARROW_PANEL_BYTES => 2,
             _ => return None,
         };
-        let least = if row_bytes < FAR_BYTES { FETCHES } else { FAR_FETCHES };
-        if fetches(csr, tasks) < least {
-            return None;
-        }
         let room = Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok()?;
         Some(Self { lines, room: Mutex::new(room) })
     }
@@ -124,21 +128,35 @@ const fn lanes<T>() -> usize {
     64 / size_of::<T>()
 }
 
-/// How often a row of B is fetched on average if each task fetches those it meets once.
-fn fetches<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> usize {
-    let met = |rows: &Range<usize>| {
-        let entries = csr.row_range(rows.start).start..csr.row_range(rows.end - 1).end;
-        let mut cols = csr.col_idx()[entries.clone()].to_vec();
-        cols.sort_unstable();
-        cols.dedup();
-        (cols.len(), entries.len())
-    };
-    let step = tasks.len().div_ceil(SAMPLE).max(1);
-    let sample = tasks.par_iter().step_by(step).filter(|rows| !rows.is_empty()).map(met);
-    let (met, entries) = sample.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    // In 128 bits no product overflows.
-    let times = met as u128 * csr.nnz() as u128 / (entries as u128 * csr.ncols() as u128).max(1);
-    times as usize
+/// How a matrix uses the rows of B, judged by some of its tasks.
+struct Reuse {
+    /// How often each is fetched on average if every task fetches those it meets once.
+    fetches: usize,
+    /// Rows of B between the first and the last that a row of A meets, on average over the entries.
+    span: usize,
+}
+
+impl Reuse {
+    fn of<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
+        // In 128 bits no sum or product overflows.
+        let met = |rows: &Range<usize>| {
+            let entries = csr.row_range(rows.start).start..csr.row_range(rows.end - 1).end;
+            let mut cols = csr.col_idx()[entries.clone()].to_vec();
+            cols.sort_unstable();
+            cols.dedup();
+            let spans = rows.clone().map(|row| match csr.row(row).0 {
+                [] => 0,
+                cols => u128::from(cols[cols.len() - 1] - cols[0] + 1) * cols.len() as u128,
+            });
+            [cols.len() as u128, entries.len() as u128, spans.sum()]
+        };
+        let step = tasks.len().div_ceil(SAMPLE).max(1);
+        let sample = tasks.par_iter().step_by(step).filter(|rows| !rows.is_empty()).map(met);
+        let add = |a: [u128; 3], b: [u128; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        let [met, entries, spans] = sample.reduce(|| [0; 3], add);
+        let fetches = met * csr.nnz() as u128 / (entries * csr.ncols() as u128).max(1);
+        Self { fetches: fetches as usize, span: (spans / entries.max(1)) as usize }
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use girih_formats::stats::FormatStats;
 use girih_formats::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 
-use crate::cost::{Cost, Problem, mean_span, multiplied};
+use crate::cost::{Cost, NEAR_ROWS, Problem, mean_span, multiplied};
 use crate::explain::{Bytes, Seconds};
 use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions};
 
@@ -36,8 +36,11 @@ impl Choice {
         dtype: DType,
         layout: &RowLayout,
     ) -> Result<Self, PlanError> {
-        let span = mean_span(pattern);
-        let problem = Problem { pattern, span, n: options.n, dtype, device: &options.target };
+        let near = FormatSpec::Wcsr { window_rows: NEAR_ROWS, pad_cols: 1 };
+        let near_layout = layout.with_window_rows(NEAR_ROWS)?;
+        let near_cols = FormatStats::of(pattern, near, &near_layout, dtype)?.gathered_cols;
+        let (span, device) = (mean_span(pattern), &options.target);
+        let problem = Problem { pattern, span, near_cols, n: options.n, dtype, device };
         match options.format {
             FormatChoice::Fixed(spec) => admit(options, &problem, layout, spec),
             FormatChoice::Auto => choose(options, &problem, layout),

@@ -12,8 +12,9 @@
 //! seconds  = max(memory, cache, compute) + overhead
 //! ```
 //!
-//! Every window fetches every row of B it holds a column of. A fetch is a miss if the row was
-//! evicted since it was last used: with a live set of `L` bytes and a cache of `S`, a share
+//! Every window fetches every row of B it holds a column of; windows of fewer than 16 rows, CSR's
+//! included, fetch as windows of 16 would, since the nearest cache keeps what so close neighbours
+//! share. A fetch is a miss if the row was evicted since it was last used: with a live set of `L` bytes and a cache of `S`, a share
 //! `1 − S/L` of the repeated fetches goes to memory. The live set is as many rows of B as the rows
 //! of A span, from first column to last, on average over the entries: all of B for scattered
 //! entries, a strip of it for a band.
@@ -86,10 +87,15 @@ pub(crate) struct Problem<'a> {
     pub(crate) pattern: CsrPattern<'a>,
     /// [`mean_span`] of the pattern.
     pub(crate) span: f64,
+    /// Rows of B that windows of [`NEAR_ROWS`] rows fetch.
+    pub(crate) near_cols: u64,
     pub(crate) n: usize,
     pub(crate) dtype: DType,
     pub(crate) device: &'a DeviceSpec,
 }
+
+/// Rows of A whose rows of B the nearest cache keeps.
+pub(crate) const NEAR_ROWS: usize = 16;
 
 /// Columns between the first and the last of a row, both included, averaged over the entries.
 /// O(nrows).
@@ -117,10 +123,10 @@ pub(crate) fn multiplied(pattern: CsrPattern<'_>, stats: &FormatStats) -> u64 {
 impl Cost {
     /// Estimates a product.
     pub(crate) fn estimate(problem: &Problem<'_>, stats: &FormatStats) -> Self {
-        let Problem { pattern, span, n, dtype, device } = *problem;
+        let Problem { pattern, span, near_cols, n, dtype, device } = *problem;
         let (n, ncols) = (n as f64, pattern.ncols() as f64);
         let row_bytes = n * dtype.size() as f64;
-        let fetched_rows = stats.gathered_cols as f64;
+        let fetched_rows = stats.gathered_cols.min(near_cols) as f64;
         let rows_once = fetched_rows.min(ncols);
         let live_bytes = span * row_bytes;
         let missed = (1.0 - device.cache_bytes as f64 / live_bytes.max(1.0)).max(0.0);

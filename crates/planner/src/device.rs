@@ -86,9 +86,10 @@ pub struct DeviceSpec {
 impl DeviceSpec {
     /// A generic CPU: two cores of a server with 512-bit vectors and their share of its memory.
     ///
-    /// The numbers are measured on two cores of a Zen 5: bandwidths by streaming, the rest by
-    /// timing this project's kernels on one core over twelve matrices of different structure, n
-    /// from 1 to 128, and doubling.
+    /// Bandwidths are measured by streaming on two cores of a Zen 5. So are the times of WCSR, BMat,
+    /// 2:4 and narrow values, by this project's kernels on one core over twelve matrices of different
+    /// structure, n from 1 to 128, doubled. Those of CSR and BCSR in f32 are from a Zen 4, 64×64
+    /// blocks, n from 1 to 512; f64 is taken as half as fast.
     #[must_use]
     pub fn cpu() -> Self {
         Self {
@@ -96,13 +97,13 @@ impl DeviceSpec {
             memory_bandwidth: 49e9,
             cache_bandwidth: 216e9,
             cache_bytes: 16 << 20,
-            sparse_flops: PerDType { f16: 90e9, bf16: 90e9, f32: 90e9, f64: 45e9 },
-            tile_flops: PerDType { f16: 190e9, bf16: 190e9, f32: 214e9, f64: 112e9 },
+            sparse_flops: PerDType { f16: 90e9, bf16: 90e9, f32: 200e9, f64: 100e9 },
+            tile_flops: PerDType { f16: 190e9, bf16: 190e9, f32: 200e9, f64: 100e9 },
             value_seconds: PerFormat {
-                csr: 0.21e-9,
-                bcsr: 0.16e-9,
+                csr: 0.06e-9,
+                bcsr: 0.26e-9,
                 wcsr: 0.26e-9,
-                blocked_ell: 0.16e-9,
+                blocked_ell: 0.26e-9,
                 bmat: 0.88e-9,
                 two_four: 0.75e-9,
             },

@@ -74,6 +74,11 @@ macro_rules! line {
                 }
             }
             #[inline(always)]
+            fn prefetch<T>(p: *const T) {
+                // SAFETY: part of every x86-64; no address is too bad to hint at.
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+            }
+            #[inline(always)]
             unsafe fn fence() {
                 // SAFETY: part of every x86-64.
                 unsafe { _mm_sfence() }

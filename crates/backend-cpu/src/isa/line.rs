@@ -33,6 +33,9 @@ pub(crate) trait Line: Copy {
     /// size.
     /// Others see it after [`fence`](Self::fence).
     unsafe fn stream(self, p: *mut Self::Acc);
+    /// Asks for the cache line at `p`, which need not be valid.
+    #[inline(always)]
+    fn prefetch<T>(_p: *const T) {}
     /// Makes what [`stream`](Self::stream) wrote visible like ordinary writes.
     unsafe fn fence();
     /// The masked lanes to `p`.

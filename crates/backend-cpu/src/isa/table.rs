@@ -232,9 +232,11 @@ macro_rules! entries {
                 width: usize,
                 to: *mut T,
                 stride: usize,
-            ) {
+            ) where
+                $isa: LineFor<T>,
+            {
                 // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { pack(b, first, rows, width, to, stride) }
+                unsafe { pack::<<$isa as LineFor<T>>::Line, T>(b, first, rows, width, to, stride) }
             }
 
             $(#[$feature])?

@@ -1,14 +1,19 @@
 //! Packing panels of B.
 
+use crate::isa::Line;
 use crate::operands::Input;
+
+/// Rows ahead of the one that is copied: rows of B are too far apart for the processor to see a
+/// stream in them.
+const AHEAD: usize = 16;
 
 /// Copies `rows` rows of `width` columns from row `first` of B on to rows of `stride` elements.
 ///
 /// # Safety
-/// B must have those rows and columns; `to` must be valid for `rows` rows of `stride ≥ width`
+/// The instruction set of `V`. B must have those rows and columns; `to` must be valid for `rows` rows of `stride ≥ width`
 /// elements, and accessed by no other thread.
 #[inline(always)]
-pub(crate) unsafe fn pack<T: Copy>(
+pub(crate) unsafe fn pack<V: Line, T: Copy>(
     b: Input<T>,
     first: usize,
     rows: usize,
@@ -27,7 +32,9 @@ pub(crate) unsafe fn pack<T: Copy>(
                 }
             } else if width == stride {
                 // Whole lines, so that the copy takes vectors instead of a call.
+                let ahead = from.wrapping_offset(AHEAD as isize * b.row_stride);
                 for j in (0..width).step_by(64 / size_of::<T>()) {
+                    V::prefetch(ahead.wrapping_add(j));
                     let line = from.add(j).cast::<[u8; 64]>().read_unaligned();
                     to.add(j).cast::<[u8; 64]>().write_unaligned(line);
                 }

@@ -14,7 +14,7 @@ use crate::kernels::patterns::{PATTERNS, PatternBlock, TILE_ROWS, Tile};
 const WORTH: usize = 24;
 
 /// Tasks looked at to see whether tiles pay.
-const SAMPLE: usize = 64;
+const SAMPLE: usize = 8;
 
 /// A copy of a matrix in tiles of up to four rows, columns grouped by which of the rows hold them.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ mod tests {
         let row_ptr = vec![0, 3, 5, 6];
         let a = Csr::try_new(3, 9, row_ptr, vec![1, 4, 8, 4, 6, 4], vec![1., 2., 3., 4., 5., 6.]);
         let a = natural(&a.unwrap());
-        assert_eq!(tiles(a.csr(), 0..3).collect::<Vec<_>>(), [0..3]);
+        assert!(tiles(a.csr(), 0..3).eq(std::iter::once(0..3)));
         let mut merged = Vec::new();
         merge(a.csr(), 0..3, &mut merged);
         assert_eq!(merged, [(1, 0b001), (4, 0b111), (6, 0b010), (8, 0b001)]);
