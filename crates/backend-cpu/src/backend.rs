@@ -68,8 +68,8 @@ impl SpmmBackend for CpuBackend {
             .map_err(|error| Self::unsupported(error.to_string()))
     }
 
-    /// Shares the plan's tiles, allocates the sums of split windows if there are any, and looks for
-    /// equal neighbours among the rows of CSR: O(tasks), for CSR O(nnz) in parallel.
+    /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For
+    /// CSR also what the [crate](crate#what-preparing-does) says: O(nnz) in parallel.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
         let tasks = plan.schedule().tasks();

@@ -1,20 +1,43 @@
 //! The CPU backend of girih: rayon tasks and SIMD kernels, from every format and value type.
 //!
-//! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR and no
-//! tile is copied when a plan is prepared. Values of f16 and bf16 are widened in registers or in
-//! small buffers on the stack and summed in f32. Preparing allocates one bit per row of CSR, and
-//! room for the sums of windows that the schedule splits.
+//! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR. Values
+//! of f16 and bf16 are widened in registers or in small buffers on the stack and summed in f32.
+//!
+//! # What preparing does
+//! No tiling but CSR is copied. CSR of f32 and f64 is laid out once more where that pays for the n of
+//! the plan, in O(nnz) and in parallel, for at most another copy of its columns and values:
+//!
+//! - **Patterns**, from n = 2 on: tiles of four neighbouring rows, their columns grouped by which of
+//!   the rows hold them. A row of B is loaded once for all of them and every sum stays in a register
+//!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
+//!   weights.
+//! - **Sorted rows**, for n up to 128 bytes: the rows of a task by their lengths, since most of the
+//!   time of short rows goes into guessing wrong where each ends. For n = 1, rows that repeat the one
+//!   before them a column later, those of a stencil, lie across vector lanes with one column index
+//!   for all.
+//!
+//! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
+//! Where rows of a large B are met far apart, room is kept for one **packed panel** of it, 2 or 4
+//! lines of 64 bytes wide and at most 24 MiB, or 256 bytes for each row of B where those met lie in a
+//! band. Besides that `prepare` allocates room for the sums of windows that the schedule splits, and
+//! `execute` allocates nothing.
 //!
 //! # What runs
 //! The tasks of the plan's schedule, on the rayon pool that `execute` is called in. Small products
 //! run on the calling thread alone. A window that the schedule splits has its parts' sums written to
-//! scratch, which `prepare` allocates, and added up in task order.
+//! scratch and added up in task order. Tasks share nothing that is written: each stores its own rows
+//! of C, whole cache lines where those are aligned, past the caches where C is large and β is zero.
+//! Where B is packed all threads pack a panel together and then multiply by it.
 //!
 //! # Reproducibility
 //! An element of C is the same, bit for bit, on any number of threads, for any strides of B and C,
-//! and on every instruction set that fuses multiply and add ([`Isa`]): all kernels add in an order
-//! that depends on the plan and on n alone. [`Isa::Portable`] on x86-64 does not fuse, and is
-//! reproducible only within itself.
+//! whether B is packed or not, and on every instruction set that fuses multiply and add ([`Isa`]): all
+//! kernels add in an order that depends on the plan and on n alone. That is always so; there is no
+//! faster mode without it.
+//!
+//! [`Isa::Portable`] on x86-64 does not fuse. It is reproducible within itself, and exists on every
+//! x86-64 machine: [`CpuBackend::with_isa`] with it is the option for the same bits on machines with
+//! fused multiply-add and without.
 //!
 //! # Operands
 //! B with unit column stride (row-major) is read in whole vectors; with any other strides its

@@ -57,8 +57,8 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 // SAFETY: as above.
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
-/// A C larger than this has left the caches before anyone reads it.
-const STREAM_BYTES: usize = 16 << 20;
+/// A C larger than this leaves no room for B in the caches, or has left them before anyone reads it.
+const STREAM_BYTES: usize = 8 << 20;
 
 impl<A: Scalar> Output<A> {
     pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {

@@ -230,7 +230,7 @@ where
                 girih_planner::Planner::new(options).plan_ordered(&a, &layout).unwrap()
             };
             let wide = plan(256);
-            for n in [1, 2, 8, 16] {
+            for n in [1, 2, 8, 16, 24, 32] {
                 let narrow = plan(n);
                 for isa in Isa::ALL {
                     let Some(backend) = CpuBackend::with_isa(isa) else { continue };

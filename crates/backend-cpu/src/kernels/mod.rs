@@ -1,14 +1,21 @@
 //! Kernel bodies, generic over the instruction set and compiled once for each.
 //!
-//! Two suffice for all formats. [`rows`] multiplies sparse rows, each entry with its own row of B:
-//! CSR directly, BMat, 2:4 and narrow values after a chunk of them is decoded on the stack.
-//! [`strip`] multiplies dense strips, where all rows of a window share the rows of B they meet.
+//! [`rows`] multiplies sparse rows, each entry with its own row of B: CSR as it stands, BMat, 2:4
+//! and narrow values after a chunk of them is decoded on the stack. [`sorted`] multiplies rows sorted
+//! by length, [`patterns`] tiles of rows that share columns, [`strip`] dense strips, where all rows of
+//! a window share the rows of B they meet. [`pack`] copies a panel of B.
 //!
 //! # Order of additions
-//! An element of C is summed over its row's stored values in their order; where the panel is at
-//! most 64 bytes wide, in four interleaved chains, up to 128 bytes in two, so that narrow products
-//! are not bound by the latency of one addition. Panels are cut at multiples of 256 bytes, so which
-//! chain an entry joins depends on the plan and on n alone.
+//! In rows, sorted or not, an element of C is summed over its row's stored values in their order; where
+//! the panel is at most 64 bytes wide, in four interleaved chains, up to 128 bytes in two, so that
+//! narrow products are not bound by the latency of one addition. In tiles the order is that of the
+//! tile's columns, up to 64 bytes in two chains. Panels are cut at multiples of 256 bytes, or say that
+//! they are a part of such a group, so which chain an entry joins depends on the plan and on n alone.
+//!
+//! # What was tried and left out
+//! Prefetching the rows of B that the next entries name. On a Zen 4 it made uniform matrices 1.4 and
+//! finite-element ones 1.1 times slower at n = 32, and power-law ones 1.3 times faster at n = 128,
+//! where packing gains as much. Only packing prefetches.
 
 pub(crate) mod access;
 pub(crate) mod pack;

@@ -96,8 +96,10 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
             narrow::<I::Quarter, S, T>(entries, rows, b, out, width);
         } else if S::WIDE && !b.of_group && width <= <I::Half as Line>::LANES {
             narrow::<I::Half, S, T>(entries, rows, b, out, width);
+        } else if const { I::STRIP_LINES == 4 } {
+            wide::<I::Line, S, T, 8>(entries, rows, b, out, width);
         } else {
-            wide::<I::Line, S, T>(entries, rows, b, out, width);
+            wide::<I::Line, S, T, 4>(entries, rows, b, out, width);
         }
         if out.stream {
             I::Line::fence();
@@ -181,12 +183,13 @@ unsafe fn narrow<V, S, T>(
     }
 }
 
-/// Rows by a panel of any width.
+/// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
+/// row of B is read at once, the sooner the processor sees a stream in it.
 ///
 /// # Safety
 /// As for [`rows`].
 #[inline(always)]
-unsafe fn wide<V, S, T>(
+unsafe fn wide<V, S, T, const AT_ONCE: usize>(
     entries: Entries<'_, T::Acc>,
     rows: impl Iterator<Item = ((usize, usize), usize)>,
     b: Input<T>,
@@ -212,6 +215,10 @@ unsafe fn wide<V, S, T>(
                     let dst = dst.offset(j as isize * out.col_stride);
                     group::<V, S, T, $k, $chains, $tail>(entries, range, b, out, dst, mask, last);
                 }};
+            }
+            while AT_ONCE == 8 && j + 8 * lanes <= width {
+                group!(8, 1, false);
+                j += 8 * lanes;
             }
             while j + 4 * lanes <= width {
                 group!(4, 1, false);

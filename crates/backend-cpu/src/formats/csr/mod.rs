@@ -27,10 +27,10 @@ pub(crate) enum Relaid<T: Scalar> {
     Patterns(Patterns<T>),
 }
 
-/// Whether `n` columns are a line at most: then to guess wrong where a row ends costs as much as some
-/// of its entries.
+/// Whether `n` columns are two lines at most: then to guess wrong where a row ends costs as much as
+/// some of its entries.
 fn is_narrow<T>(n: usize) -> bool {
-    n <= 64 / size_of::<T>()
+    n <= 2 * 64 / size_of::<T>()
 }
 
 impl<T: KernelScalar> Relaid<T> {

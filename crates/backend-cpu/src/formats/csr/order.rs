@@ -7,7 +7,11 @@ use girih_formats::{Csr, RowCsr, Scalar};
 use crate::kernels::sorted::Run;
 
 /// Rows longer than this keep their order: a wrong guess of their end costs little to them.
-pub(crate) const SHORT: usize = 32;
+pub(crate) const SHORT: usize = 128;
+
+/// Rows that are sorted together. More would share more lengths, but be further apart in C and less
+/// likely to meet the same rows of B.
+const WINDOW: usize = 256;
 
 /// A task's rows in the order of their lengths, those that repeat the row before them a column later
 /// in slices before them.
@@ -47,16 +51,19 @@ impl Order {
         }
         // A counting sort keeps it linear, and rows of one length in their order.
         let key = |slot: usize| csr.row_range(slot).len().min(SHORT + 1);
-        let mut next = [0; SHORT + 3];
-        single.iter().for_each(|&slot| next[key(slot) + 1] += 1);
-        for i in 1..next.len() {
-            next[i] += next[i - 1];
-        }
         let first = order.slots.len();
-        order.slots.resize(first + single.len(), 0);
-        for &slot in &single {
-            order.slots[first + next[key(slot)]] = slot;
-            next[key(slot)] += 1;
+        for window in single.chunks(WINDOW) {
+            let mut next = [0; SHORT + 3];
+            window.iter().for_each(|&slot| next[key(slot) + 1] += 1);
+            for i in 1..next.len() {
+                next[i] += next[i - 1];
+            }
+            let begin = order.slots.len();
+            order.slots.resize(begin + window.len(), 0);
+            for &slot in window {
+                order.slots[begin + next[key(slot)]] = slot;
+                next[key(slot)] += 1;
+            }
         }
         for &slot in &order.slots[first..] {
             let len = csr.row_range(slot).len();

@@ -10,6 +10,7 @@ use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::sorted::{Run, SortedBlock};
+use crate::operands::Output;
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
@@ -20,6 +21,8 @@ use crate::kernels::sorted::{Run, SortedBlock};
 #[derive(Debug)]
 pub(crate) struct Sorted<T: Scalar> {
     sliced: bool,
+    /// Whether nearly all rows follow the one before them.
+    consecutive: bool,
     tasks: Vec<Ranges>,
     slices: Vec<Run>,
     runs: Vec<Run>,
@@ -52,6 +55,7 @@ impl<T: KernelScalar> Sorted<T> {
         let orders: Vec<Order> =
             tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
         let mut sorted = Self {
+            consecutive: false,
             sliced: orders.iter().any(|order| !order.slices.is_empty()),
             tasks: Vec::with_capacity(tasks.len()),
             slices: Vec::new(),
@@ -82,6 +86,9 @@ impl<T: KernelScalar> Sorted<T> {
             sorted.tasks.push(end.clone());
         }
         parts.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
+        let follow =
+            sorted.rows.windows(2).filter(|rows| rows[0].wrapping_add(1) == rows[1]).count();
+        sorted.consecutive = follow >= sorted.rows.len() / 16 * 15;
         Some(sorted)
     }
 
@@ -103,6 +110,9 @@ impl<T: KernelScalar> Sorted<T> {
             col_idx: &self.col_idx[of.cols.clone()],
             values,
         };
-        on.kernels.sorted(&block, on.b, &on.out, on.width);
+        // Parts of a line written past the caches only make a whole one if they are neighbours.
+        let whole_lines = (on.width * size_of::<T>()).is_multiple_of(64);
+        let stream = on.out.stream && (whole_lines || self.consecutive);
+        on.kernels.sorted(&block, on.b, &Output { stream, ..on.out }, on.width);
     }
 }
