@@ -2,9 +2,9 @@
 
 use girih_backend::{DenseScalar, Product, Rounding, SpmmBackend, verify};
 use girih_backend_cpu::{CpuBackend, Isa};
-use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, two_four};
-use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Scalar, Tiling};
-use girih_planner::{Plan, Schedule};
+use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
+use girih_formats::{AnyTiling, Csr, DType, FormatSpec, PAD_ROW, RowLayout, Scalar, Tiling};
+use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Schedule};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayViewMut2, ShapeBuilder};
 use rayon::prelude::*;
@@ -224,14 +224,9 @@ where
             RowLayout::explicit(a.nrows(), 1, reversed).unwrap(),
         ];
         for layout in layouts {
-            let plan = |n: usize| {
-                let format = girih_planner::FormatChoice::Fixed(FormatSpec::Csr);
-                let options = girih_planner::PlanOptions { n, format, ..Default::default() };
-                girih_planner::Planner::new(options).plan_ordered(&a, &layout).unwrap()
-            };
-            let wide = plan(256);
+            let wide = csr_plan(&a, &layout, 256);
             for n in [1, 2, 8, 16, 24, 32] {
-                let narrow = plan(n);
+                let narrow = csr_plan(&a, &layout, n);
                 for isa in Isa::ALL {
                     let Some(backend) = CpuBackend::with_isa(isa) else { continue };
                     for col_major in [false, true] {
@@ -250,4 +245,58 @@ fn sorting_rows_changes_no_bit() {
     sorted_rows_agree::<f32>();
     sorted_rows_agree::<f64>();
     sorted_rows_agree::<bf16>();
+}
+
+fn csr_plan<T: Value>(a: &Csr<T>, layout: &RowLayout, n: usize) -> Plan
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let options =
+        PlanOptions { n, format: FormatChoice::Fixed(FormatSpec::Csr), ..PlanOptions::default() };
+    Planner::new(options).plan_ordered(a, layout).unwrap()
+}
+
+/// Rows that share columns are tiled, for any number of columns and any order of the rows, slots
+/// without a row among them.
+#[test]
+fn tiled_rows_are_right_in_any_layout() {
+    let a: Csr<f32> = fem_3d(5, 4, 4, 3, 1).unwrap();
+    let mut slots: Vec<u32> = (0..a.nrows() as u32).rev().collect();
+    slots.insert(7, PAD_ROW);
+    slots.extend([PAD_ROW; 3]);
+    let layouts = [
+        RowLayout::natural(a.nrows(), 1).unwrap(),
+        RowLayout::explicit(a.nrows(), 1, slots).unwrap(),
+    ];
+    for (layout, n) in layouts.iter().flat_map(|layout| [2, 8, 20, 77].map(|n| (layout, n))) {
+        let plan = csr_plan(&a, layout, n);
+        let b = b::<f32>(a.ncols(), n, false);
+        let mut c = Array2::from_elem((a.nrows(), n), f32::NAN);
+        let prepared = CpuBackend::new().prepare(&plan).unwrap();
+        prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+        let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+        let rounding = Rounding::exact_inputs(DType::F32);
+        let verdict = verify(&a, &plan, &product, &c.view().into(), rounding).unwrap();
+        assert!(verdict.passed(), "n = {n}: {verdict:?}");
+    }
+}
+
+/// A plan for a wide product with a large B packs it; the same product by a plan for a narrower one
+/// does not. The bits are the same, also where the last columns fill no group.
+#[test]
+fn packing_changes_no_bit() {
+    let a: Csr<f32> = uniform(3_000, 60_000, 200, 1).unwrap();
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let unpacked = csr_plan(&a, &layout, 64);
+    for n in [140, 160, 180] {
+        let packed = csr_plan(&a, &layout, n);
+        for isa in [Isa::Avx512, Isa::Avx2, Isa::Neon] {
+            let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+            for col_major in [false, true] {
+                let same = product::<f32>(backend, &packed, n, col_major)
+                    == product::<f32>(backend, &unpacked, n, false);
+                assert!(same, "{isa}, n = {n}");
+            }
+        }
+    }
 }
