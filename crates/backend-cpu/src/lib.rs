@@ -4,17 +4,17 @@
 //! of f16 and bf16 are widened in registers or in small buffers on the stack and summed in f32.
 //!
 //! # What preparing does
-//! No tiling but CSR is copied. CSR of f32 and f64 is laid out once more where that pays for the n of
-//! the plan, in O(nnz) and in parallel, for at most another copy of its columns and values:
+//! No tiling but CSR is copied. CSR is laid out once more where that pays for the n of the plan, in
+//! O(nnz) and in parallel, for at most another copy of its columns and values, these widened:
 //!
 //! - **Patterns**, from n = 2 on: tiles of four neighbouring rows, their columns grouped by which of
 //!   the rows hold them. A row of B is loaded once for all of them and every sum stays in a register
 //!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
 //!   weights.
-//! - **Sorted rows**, for n up to 128 bytes: the rows of a task by their lengths, since most of the
-//!   time of short rows goes into guessing wrong where each ends. For n = 1, rows that repeat the one
-//!   before them a column later, those of a stencil, lie across vector lanes with one column index
-//!   for all.
+//! - **Sorted rows**, for n up to 128 bytes and where B is packed: the rows of a task by their
+//!   lengths, since most of the time of short rows goes into guessing wrong where each ends. For
+//!   n = 1, rows that repeat the one before them a column later, those of a stencil, lie across vector
+//!   lanes with one column index for all.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
 //! Where rows of a large B are met far apart, room is kept for one **packed panel** of it, 2 or 4

@@ -30,8 +30,11 @@ pub(crate) struct Prepared<T: Scalar> {
     split: Split<T::Acc>,
 }
 
-/// Multiply-adds that are worth handing to another thread: some 10 µs.
-const GRAIN: usize = 1 << 17;
+/// Work that is worth handing to another thread: some 5 µs.
+const GRAIN: usize = 1 << 18;
+
+/// The work of finding a stored value, in multiply-adds.
+const FIND: usize = 15;
 
 impl<T: KernelScalar> Prepared<T> {
     /// The schedule must be valid for the tiling.
@@ -61,7 +64,8 @@ impl<T: KernelScalar> Prepared<T> {
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                (Relaid::new(a, &tasks, n), Packing::new(a.csr(), &tasks, n))
+                let packing = Packing::new(a.csr(), &tasks, n);
+                (Relaid::new(a, &tasks, n, packing.is_some()), packing)
             }
             _ => (None, None),
         };
@@ -191,7 +195,7 @@ impl<T: KernelScalar> Prepared<T> {
 
     /// Runs `f` on every index, in parallel if that pays.
     fn for_each(&self, count: usize, width: usize, f: impl Fn(usize) + Sync + Send) {
-        let work = self.stored.saturating_mul(width);
+        let work = self.stored.saturating_mul(width + FIND);
         if count < 2 || work < 2 * GRAIN || rayon::current_num_threads() == 1 {
             (0..count).for_each(f);
         } else {

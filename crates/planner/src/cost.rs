@@ -8,7 +8,7 @@
 //! cache    = rows of B fetched · n · size    / cache_bandwidth
 //! compute  = values · (value_seconds + 2n / sparse_flops)        entry by entry
 //!          = values · max(value_seconds, 2n / tile_flops)        in dense tiles
-//! overhead = windows · window_seconds + BMat tiles · bmat_tile_seconds
+//! overhead = (rows + windows of several) · window_seconds + BMat tiles · bmat_tile_seconds
 //! seconds  = max(memory, cache, compute) + overhead
 //! ```
 //!
@@ -149,8 +149,9 @@ impl Cost {
             (stats.bytes as f64 + b_memory_bytes + c_bytes) / device.memory_bandwidth;
         let cache_seconds = b_fetched_bytes / device.cache_bandwidth;
         let compute_seconds = values * per_value;
-        let overhead_seconds =
-            stats.windows as f64 * device.window_seconds + tiles as f64 * device.bmat_tile_seconds;
+        let windows = if kind == FormatKind::Csr { 0 } else { stats.windows };
+        let overhead_seconds = (pattern.nrows() as f64 + windows as f64) * device.window_seconds
+            + tiles as f64 * device.bmat_tile_seconds;
         let (dominant, _) = [
             (Resource::Memory, memory_seconds),
             (Resource::Cache, cache_seconds),

@@ -77,7 +77,7 @@ pub struct DeviceSpec {
     /// pay them besides the flops, for finding the entry; in a dense tile they are the least that
     /// the flops take, since lanes beyond n idle.
     pub value_seconds: PerFormat,
-    /// Seconds that a window (a row of CSR) takes besides its tiles.
+    /// Seconds that a row of C, and a window of several, takes besides the tiles.
     pub window_seconds: f64,
     /// Seconds that a BMat tile takes besides its entries.
     pub bmat_tile_seconds: f64,

@@ -68,7 +68,8 @@ impl<T: KernelScalar> Kernels<T> {
         out: &Output<T::Acc>,
         width: usize,
     ) {
-        assert!(T::as_acc(&[]).is_some() && (width == 1 || block.slices.is_empty()));
+        let sliceable = width == 1 && T::as_acc(&[]).is_some();
+        assert!(sliceable || block.slices.is_empty());
         // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
         unsafe { self.sorted[usize::from(b.col_stride != 1)](block, b, out, width) }
     }

@@ -3,7 +3,6 @@
 use girih_formats::{PAD_ROW, Scalar};
 
 use super::access::Access;
-use super::rows::is_own_accumulator;
 use super::store::store;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
@@ -51,9 +50,6 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     out: &Output<T::Acc>,
     width: usize,
 ) {
-    if const { !is_own_accumulator::<T>() } {
-        unreachable!("only values that are their own accumulators are tiled");
-    }
     let lanes = const { <I::Line as Line>::LANES };
     let wide = const { S::WIDE && I::STRIP_LINES == 4 };
     // Copies, so that stores to C can't be taken to change them.

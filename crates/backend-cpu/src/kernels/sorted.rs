@@ -41,7 +41,7 @@ pub(crate) struct SortedBlock<'a, A> {
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
 /// runs, rows, columns and values must be as many as the runs say. Slices must have as many rows as
-/// `I::Line` has lanes, and are only for a width of 1.
+/// `I::Line` has lanes, and are only for a width of 1 and values that are summed as they are.
 #[inline(always)]
 pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
@@ -49,15 +49,12 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     out: &Output<T::Acc>,
     width: usize,
 ) {
-    if const { !is_own_accumulator::<T>() } {
-        unreachable!("only values that are their own accumulators are sorted");
-    }
     // Copies, so that stores to C can't be taken to change them.
     let (block, out) = (&SortedBlock { ..*block }, &Output { ..*out });
-    // SAFETY: the caller's contract, for every call below. Sorted rows hold their accumulation type,
-    // which is T.
+    // SAFETY: the caller's contract, for every call below.
     unsafe {
-        if width == 1 {
+        if width == 1 && const { is_own_accumulator::<T>() } {
+            // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
             if b.row_stride == 1 {
                 one_column::<I::Line, T::Acc>(block, x, 1, out);

@@ -29,19 +29,28 @@ pub(crate) enum Relaid<T: Scalar> {
 
 /// Whether `n` columns are two lines at most: then to guess wrong where a row ends costs as much as
 /// some of its entries.
-fn is_narrow<T>(n: usize) -> bool {
-    n <= 2 * 64 / size_of::<T>()
+fn is_narrow<A>(n: usize) -> bool {
+    n <= 2 * 64 / size_of::<A>()
 }
 
 impl<T: KernelScalar> Relaid<T> {
-    /// What pays for products with `n` columns, if anything does; `tasks` are ranges of slots.
-    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
+    /// What pays for products with `n` columns, B packed or not, if anything does; `tasks` are ranges
+    /// of slots.
+    pub(crate) fn new(
+        a: &RowCsr<T>,
+        tasks: &[Range<usize>],
+        n: usize,
+        packed: bool,
+    ) -> Option<Self> {
         if n == 1 {
-            return Sorted::new(a, tasks, true).map(Self::Sorted);
+            let slices = T::as_acc(&[]).is_some();
+            return Sorted::new(a, tasks, slices).map(Self::Sorted);
         }
         match Patterns::new(a, tasks) {
             Some(patterns) => Some(Self::Patterns(patterns)),
-            None if is_narrow::<T>(n) => Sorted::new(a, tasks, false).map(Self::Sorted),
+            None if packed || is_narrow::<T::Acc>(n) => {
+                Sorted::new(a, tasks, false).map(Self::Sorted)
+            }
             None => None,
         }
     }
@@ -49,7 +58,7 @@ impl<T: KernelScalar> Relaid<T> {
     /// Whether it is for products with `n` columns.
     pub(crate) fn suits(&self, n: usize) -> bool {
         match self {
-            Self::Sorted(sorted) => n == 1 || is_narrow::<T>(n) && !sorted.is_sliced(),
+            Self::Sorted(sorted) => n == 1 || !sorted.is_sliced(),
             Self::Patterns(_) => n > 1,
         }
     }

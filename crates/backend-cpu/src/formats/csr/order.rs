@@ -74,8 +74,8 @@ impl Order {
         order
     }
 
-    /// Writes columns and values in this order.
-    pub(crate) fn fill<T: Scalar>(&self, csr: &Csr<T>, cols: &mut [u32], values: &mut [T]) {
+    /// Writes columns, and values widened, in this order.
+    pub(crate) fn fill<T: Scalar>(&self, csr: &Csr<T>, cols: &mut [u32], values: &mut [T::Acc]) {
         let lanes = lanes::<T>();
         let slices: usize = self.slices.iter().map(|run| run.count as usize).sum();
         let (mut cols, mut values) = (cols, values);
@@ -88,11 +88,11 @@ impl Order {
             let rows = if i < slices { lanes } else { 1 };
             let (to, rest) = values.split_at_mut(len * rows);
             if rows == 1 {
-                to.copy_from_slice(row_values);
+                to.iter_mut().zip(row_values).for_each(|(to, &value)| *to = value.to_acc());
             } else {
                 for (lane, slot) in (slot..slot + lanes).enumerate() {
                     for (t, &value) in csr.row(slot).1.iter().enumerate() {
-                        to[t * lanes + lane] = value;
+                        to[t * lanes + lane] = value.to_acc();
                     }
                 }
             }

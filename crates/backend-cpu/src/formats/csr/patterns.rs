@@ -22,7 +22,8 @@ pub(crate) struct Patterns<T: Scalar> {
     tasks: Vec<TaskTiles>,
     /// A task's columns begin where its entries begin in the matrix, and are fewer.
     col_idx: Buffer<u32>,
-    values: Buffer<T>,
+    /// Widened, so that one kernel multiplies them all.
+    values: Buffer<T::Acc>,
 }
 
 /// A task's tiles, and its positions among columns and values.
@@ -41,7 +42,7 @@ impl<T: KernelScalar> Patterns<T> {
     /// no memory for it.
     pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>]) -> Option<Self> {
         let csr = a.csr();
-        if T::as_acc(&[]).is_none() || a.layout().nrows() >= PAD_ROW as usize || !pays(csr, tasks) {
+        if a.layout().nrows() >= PAD_ROW as usize || !pays(csr, tasks) {
             return None;
         }
         let entries = |slots: &Range<usize>| {
@@ -73,10 +74,7 @@ impl<T: KernelScalar> Patterns<T> {
     /// Multiplies the rows of a task.
     pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
         let of = &self.tasks[task];
-        let Some(values) = T::as_acc(&self.values[of.values.clone()]) else {
-            unreachable!("only values that are their own accumulators are tiled");
-        };
-        let col_idx = &self.col_idx[of.cols.clone()];
+        let (col_idx, values) = (&self.col_idx[of.cols.clone()], &self.values[of.values.clone()]);
         let block = PatternBlock { tiles: &of.tiles, col_idx, values };
         on.kernels.patterns(&block, on.b, &on.out, on.width);
     }
@@ -162,15 +160,20 @@ fn merge<T: Scalar>(csr: &Csr<T>, slots: Range<usize>, merged: &mut Vec<(u32, u8
 }
 
 /// A task's columns and values, and how many of each are written.
-struct Fill<'a, T> {
+struct Fill<'a, A> {
     cols: &'a mut [u32],
-    values: &'a mut [T],
+    values: &'a mut [A],
     used: [usize; 2],
 }
 
-impl<T: KernelScalar> Fill<'_, T> {
+impl<A: Scalar> Fill<'_, A> {
     /// Writes a tile's columns and values, pattern by pattern.
-    fn tile(&mut self, a: &RowCsr<T>, slots: Range<usize>, merged: &[(u32, u8)]) -> Tile {
+    fn tile<T: Scalar<Acc = A>>(
+        &mut self,
+        a: &RowCsr<T>,
+        slots: Range<usize>,
+        merged: &[(u32, u8)],
+    ) -> Tile {
         let mut counts = [0; PATTERNS];
         merged.iter().for_each(|&(_, pattern)| counts[pattern as usize - 1] += 1);
         let mut next = [[0; 2]; PATTERNS + 1];
@@ -190,7 +193,7 @@ impl<T: KernelScalar> Fill<'_, T> {
             self.cols[*col_at] = col;
             *col_at += 1;
             for r in (0..TILE_ROWS).filter(|r| pattern >> r & 1 == 1) {
-                self.values[*value_at] = left[r][0];
+                self.values[*value_at] = left[r][0].to_acc();
                 left[r] = &left[r][1..];
                 *value_at += 1;
             }

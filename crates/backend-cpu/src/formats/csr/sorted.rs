@@ -28,7 +28,8 @@ pub(crate) struct Sorted<T: Scalar> {
     runs: Vec<Run>,
     rows: Vec<u32>,
     col_idx: Buffer<u32>,
-    values: Buffer<T>,
+    /// Widened, so that one kernel multiplies them all.
+    values: Buffer<T::Acc>,
 }
 
 /// What belongs to a task.
@@ -43,13 +44,13 @@ struct Ranges {
 
 impl<T: KernelScalar> Sorted<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
-    /// With `slices`, for products with one column only.
+    /// With `slices`, for products with one column only, of values that are summed as they are.
     ///
     /// `None` where it does not pay, since rows are long, or where there is no memory for it.
     pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], slices: bool) -> Option<Self> {
         let (nnz, nrows) = (a.csr().nnz(), a.csr().nrows());
         let numbered = a.layout().nrows() < PAD_ROW as usize;
-        if nnz == 0 || nnz / nrows > SHORT || !numbered || T::as_acc(&[]).is_none() {
+        if nnz == 0 || nnz / nrows > SHORT || !numbered {
             return None;
         }
         let orders: Vec<Order> =
@@ -100,18 +101,15 @@ impl<T: KernelScalar> Sorted<T> {
     /// Multiplies the rows of a task.
     pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
         let of = &self.tasks[task];
-        let Some(values) = T::as_acc(&self.values[of.values.clone()]) else {
-            unreachable!("only values that are their own accumulators are sorted");
-        };
         let block = SortedBlock {
             slices: &self.slices[of.slices.clone()],
             runs: &self.runs[of.runs.clone()],
             rows: &self.rows[of.rows.clone()],
             col_idx: &self.col_idx[of.cols.clone()],
-            values,
+            values: &self.values[of.values.clone()],
         };
         // Parts of a line written past the caches only make a whole one if they are neighbours.
-        let whole_lines = (on.width * size_of::<T>()).is_multiple_of(64);
+        let whole_lines = (on.width * size_of::<T::Acc>()).is_multiple_of(64);
         let stream = on.out.stream && (whole_lines || self.consecutive);
         on.kernels.sorted(&block, on.b, &Output { stream, ..on.out }, on.width);
     }
