@@ -148,18 +148,15 @@ where
                 };
             }
             // Lengths known to the compiler need neither loop nor jump within a row.
-            match run.len as usize {
-                0 => all!(0),
-                1 => all!(1),
-                2 => all!(2),
-                3 => all!(3),
-                4 => all!(4),
-                5 => all!(5),
-                6 => all!(6),
-                7 => all!(7),
-                8 => all!(8),
-                len => all!(len),
+            macro_rules! lengths {
+                ($($len:literal)*) => {
+                    match run.len as usize {
+                        $($len => all!($len),)*
+                        len => all!(len),
+                    }
+                };
             }
+            lengths!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
         }
     }
 }
