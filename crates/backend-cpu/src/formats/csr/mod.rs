@@ -141,3 +141,10 @@ fn to_parts<T>(mut all: &mut [T], ranges: impl Iterator<Item = Range<usize>>) ->
         })
         .collect()
 }
+
+/// A matrix with its rows in their own order.
+#[cfg(test)]
+fn natural(a: &girih_formats::Csr<f32>) -> RowCsr<f32> {
+    let layout = girih_formats::RowLayout::natural(a.nrows(), 1).unwrap();
+    RowCsr::try_new(layout, a.clone()).unwrap()
+}

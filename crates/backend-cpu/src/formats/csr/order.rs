@@ -124,17 +124,9 @@ fn is_shifted<T: Scalar>(csr: &Csr<T>, row: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use girih_formats::generate::laplacian_5pt;
-    use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
 
+    use super::super::natural;
     use super::*;
-
-    fn natural(a: &Csr<f32>) -> RowCsr<f32> {
-        let layout = RowLayout::natural(a.nrows(), 1).unwrap();
-        match Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap() {
-            Tiling::Csr(rows) => rows,
-            other => unreachable!("{other:?}"),
-        }
-    }
 
     #[test]
     fn rows_of_one_length_become_neighbours_in_their_order() {

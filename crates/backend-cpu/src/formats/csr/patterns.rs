@@ -205,17 +205,9 @@ impl<A: Scalar> Fill<'_, A> {
 #[cfg(test)]
 mod tests {
     use girih_formats::generate::fem_3d;
-    use girih_formats::{FormatSpec, RowLayout, Tiling};
 
+    use super::super::natural;
     use super::*;
-
-    fn natural(a: &Csr<f32>) -> RowCsr<f32> {
-        let layout = RowLayout::natural(a.nrows(), 1).unwrap();
-        match Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap() {
-            Tiling::Csr(rows) => rows,
-            other => unreachable!("{other:?}"),
-        }
-    }
 
     #[test]
     fn columns_are_grouped_by_the_rows_that_hold_them() {
