@@ -16,7 +16,7 @@ pub(crate) const PACKED_ROWS: usize = 256;
 /// that in B itself hold other columns too.
 #[derive(Debug)]
 pub(crate) struct Packing<T: Scalar> {
-    /// Lines of 64 bytes in a row of a panel: 2 or 4.
+    /// Lines, of 64 bytes of sums each, in a row of a panel: 2 or 4.
     lines: usize,
     room: Mutex<Buffer<T>>,
 }
@@ -68,7 +68,7 @@ impl<T: Scalar> Packing<T> {
         if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < CACHE_BYTES {
             return None;
         }
-        let line_bytes = csr.ncols().checked_mul(64)?;
+        let line_bytes = csr.ncols().checked_mul(lanes::<T>() * size_of::<T>())?;
         let reuse = Reuse::of(csr, tasks);
         let local = reuse.span.saturating_mul(row_bytes) <= CACHE_BYTES;
         let least = if local { FAR_FETCHES } else { FETCHES };
@@ -123,9 +123,9 @@ impl<T: Scalar> Packing<T> {
     }
 }
 
-/// Elements in 64 bytes.
-const fn lanes<T>() -> usize {
-    64 / size_of::<T>()
+/// Columns of a line: sums in 64 bytes, as kernels count them, also where B is narrower.
+const fn lanes<T: Scalar>() -> usize {
+    64 / size_of::<T::Acc>()
 }
 
 /// How a matrix uses the rows of B, judged by some of its tasks.
