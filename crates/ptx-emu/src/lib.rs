@@ -1,0 +1,5 @@
+//! Runs the PTX of Hopper kernels on the CPU, unchanged, with the card's asynchronous machinery
+//! modelled: mbarriers, the tensor memory accelerator, `wgmma`. What a kernel does wrong with it —
+//! a missing wait, a missing proxy fence, a race — comes back as a typed report.
+
+#![forbid(unsafe_code)]
