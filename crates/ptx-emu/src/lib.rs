@@ -3,3 +3,5 @@
 //! a missing wait, a missing proxy fence, a race — comes back as a typed report.
 
 #![forbid(unsafe_code)]
+
+pub mod ast;
