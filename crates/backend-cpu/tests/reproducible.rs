@@ -283,20 +283,29 @@ fn tiled_rows_are_right_in_any_layout() {
 
 /// A plan for a wide product with a large B packs it; the same product by a plan for a narrower one
 /// does not. The bits are the same, also where the last columns fill no group.
-#[test]
-fn packing_changes_no_bit() {
-    let a: Csr<f32> = uniform(3_000, 60_000, 200, 1).unwrap();
+fn packing_agrees<T: Value>(widths: [usize; 3])
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let a: Csr<T> = uniform(1_500, 60_000, 400, 1).unwrap();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let unpacked = csr_plan(&a, &layout, 64);
-    for n in [140, 160, 180] {
+    for n in widths {
         let packed = csr_plan(&a, &layout, n);
         for isa in [Isa::Avx512, Isa::Avx2, Isa::Neon] {
             let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+            let expected = product::<T>(backend, &unpacked, n, false);
             for col_major in [false, true] {
-                let same = product::<f32>(backend, &packed, n, col_major)
-                    == product::<f32>(backend, &unpacked, n, false);
+                let same = product::<T>(backend, &packed, n, col_major) == expected;
                 assert!(same, "{isa}, n = {n}");
             }
         }
     }
+}
+
+#[test]
+fn packing_changes_no_bit() {
+    packing_agrees::<f32>([140, 160, 180]);
+    packing_agrees::<f64>([68, 80, 90]);
+    packing_agrees::<bf16>([290, 336, 352]);
 }
