@@ -3,5 +3,12 @@
 //! a missing wait, a missing proxy fence, a race — comes back as a typed report.
 
 #![forbid(unsafe_code)]
+#![expect(dead_code, unused_imports, reason = "parts land before what uses them")]
 
 pub mod ast;
+mod error;
+mod isa;
+mod machine;
+mod program;
+
+pub use error::{ParseError, Problem};

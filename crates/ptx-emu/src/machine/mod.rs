@@ -1,0 +1,3 @@
+//! The machine that executes programs.
+
+pub(crate) mod warp;
