@@ -12,3 +12,5 @@ mod machine;
 mod program;
 
 pub use error::{ParseError, Problem};
+
+pub mod num;
