@@ -9,6 +9,7 @@ pub mod ast;
 mod error;
 mod isa;
 mod machine;
+mod parse;
 mod program;
 
 pub use error::{ParseError, Problem};
