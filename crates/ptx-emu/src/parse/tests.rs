@@ -76,8 +76,8 @@ fn reads_what_compilers_write() {
     assert!(matches!(shuffle.operands[0], Operand::Pair(..)));
     assert_eq!(shuffle.operands[4], Operand::Integer(u64::MAX));
     let copy = instructions[2];
-    assert_eq!(copy.modifiers[3], "shared::cluster");
-    assert_eq!(copy.modifiers[5], "mbarrier::complete_tx::bytes");
+    assert_eq!(copy.modifiers[4], "shared::cluster");
+    assert_eq!(copy.modifiers[6], "mbarrier::complete_tx::bytes");
     assert!(
         matches!(&copy.operands[1], Operand::Tensor { coordinates, .. } if coordinates.len() == 2)
     );
