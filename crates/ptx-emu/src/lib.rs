@@ -6,11 +6,14 @@
 #![expect(dead_code, unused_imports, reason = "parts land before what uses them")]
 
 pub mod ast;
+pub mod asynch;
 mod error;
 mod isa;
-mod machine;
+pub mod machine;
+mod memory;
 mod parse;
 mod program;
+pub mod report;
 
 pub use error::{ParseError, Problem};
 

@@ -2,18 +2,56 @@
 //!
 //! A family's `decode` reads the modifiers through a [`Decoder`](crate::program::Decoder), whose
 //! `finish` refuses what nobody took, so that no modifier is ever ignored.
+//!
+//! Families that compute registers from registers decode to [`Op::Data`]. Others give a type for
+//! their decoded instructions, with
+//! `fn execute(&self, warp: &mut Warp, cluster: &mut Cluster, mask: u32) -> Result<Flow, Stop>`; [`Op`]
+//! gets a variant for it, [`Op::execute`] an arm, and [`decode`] sends its opcodes there.
+//!
+//! An instruction executes for all lanes of `mask` at once; registers of lanes outside of it must
+//! not change. It returns a [`Flow`], or a [`Stop`] where it finds something wrong
+//! ([`Problem::at`](crate::report::Problem::at)). An instruction that cannot go on yet returns
+//! [`Flow::Wait`] and is executed again, by the same lanes, once the condition holds, with
+//! [`Warp::resumed`] set: its first execution may have had effects (an arrival at a barrier) that
+//! must not happen twice.
 
 use std::fmt;
 
 use crate::ast;
 use crate::error::{ParseError, Problem};
-use crate::machine::warp::Registers;
+use crate::machine::registers::Registers;
+use crate::machine::{Cluster, WaitFor, Warp};
 use crate::program::Scope;
+use crate::report::Stop;
+
+pub(crate) mod control;
+
+/// What became of the lanes that executed an instruction.
+#[derive(Debug)]
+pub(crate) enum Flow {
+    /// They go on with the next instruction.
+    Next,
+    /// As [`Flow::Next`], and other warps get their turn now.
+    Yield,
+    /// They go to an instruction, by index.
+    Jump(u32),
+    /// Each goes to an instruction of its own (the entries of lanes outside of the mask mean
+    /// nothing).
+    Scatter(Box<[u32; 32]>),
+    /// They stay, and execute the instruction again when the condition holds.
+    Wait(WaitFor),
+    /// Nothing was done: these lanes must execute the instruction together, and some are missing.
+    Gather(u32),
+    /// They are finished.
+    Exit,
+}
 
 /// What a decoded instruction does.
 pub(crate) enum Op {
     /// Computes registers from registers, in the lanes of the mask.
     Data(Data),
+    /// Branches, calls, exits.
+    Control(control::Control),
 }
 
 /// A computation on the registers of the lanes in a mask.
@@ -23,15 +61,47 @@ impl fmt::Debug for Op {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Data(_) => f.write_str("Data"),
+            Self::Control(op) => op.fmt(f),
+        }
+    }
+}
+
+impl Op {
+    /// Executes the instruction for the lanes in `mask`.
+    #[inline]
+    pub(crate) fn execute(
+        &self,
+        warp: &mut Warp,
+        cluster: &mut Cluster,
+        mask: u32,
+    ) -> Result<Flow, Stop> {
+        match self {
+            Self::Data(compute) => {
+                compute(&mut warp.registers, mask);
+                Ok(Flow::Next)
+            }
+            Self::Control(op) => op.execute(warp, cluster, mask),
+        }
+    }
+
+    /// Whether all lanes of the warp that have not exited must execute it together (`.aligned`).
+    pub(crate) fn is_aligned(&self) -> bool {
+        match self {
+            Self::Data(_) | Self::Control(_) => false,
         }
     }
 }
 
 /// Decodes an instruction by its family.
-pub(crate) fn decode(instruction: &ast::Instruction, _scope: &Scope<'_>) -> Result<Op, ParseError> {
-    Err(ParseError::new(
-        instruction.line,
-        &instruction.text,
-        Problem::UnknownOpcode(instruction.opcode.clone()),
-    ))
+pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
+    match instruction.opcode.as_str() {
+        "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
+            control::decode(instruction, scope).map(Op::Control)
+        }
+        opcode => Err(ParseError::new(
+            instruction.line,
+            &instruction.text,
+            Problem::UnknownOpcode(opcode.to_owned()),
+        )),
+    }
 }

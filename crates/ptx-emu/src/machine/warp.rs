@@ -1,116 +1,119 @@
-//! The registers of a warp.
-//!
-//! A register is a row of 32 lanes, so an instruction is decoded once and its inner loop runs over
-//! the lanes. Predicates are masks with a bit per lane.
+//! A warp: registers, lanes and where they stand.
 
-/// A register's index among a warp's rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Slot(pub(crate) u32);
+pub(crate) use super::registers::{Condition, Predicate, Registers, Row, Slot, Source};
 
-/// A predicate's index among a warp's masks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Predicate(pub(crate) u32);
+use super::preset::{self, Seat};
+use super::{Context, WaitFor};
+use crate::isa::Flow;
 
-/// One value per lane; values narrower than 64 bits are zero-extended, whatever their type.
-pub(crate) type Row = [u64; 32];
-
-/// Where an operand's value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// A register, or a value that the launch writes into a row: see [`crate::program::Preset`].
-    Slot(Slot),
-    /// The same bits in every lane.
-    Constant(u64),
+/// The lanes of a mask, in order.
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let lane = left.trailing_zeros();
+        left &= left.wrapping_sub(1);
+        (lane < 32).then_some(lane as usize)
+    })
 }
 
-/// Where a predicate operand's value comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Condition {
-    /// A predicate register, possibly negated.
-    Predicate(Predicate, bool),
-    /// The same in every lane.
-    Constant(bool),
+/// 32 threads.
+#[derive(Debug)]
+pub(crate) struct Warp {
+    /// Registers and predicates.
+    pub(crate) registers: Registers,
+    local: Vec<u8>,
+    local_bytes: u32,
+    seat: Seat,
+    live: u32,
+    pc: u32,
+    steps: u64,
+    returns: [Vec<u32>; 32],
+    resumed: Option<WaitFor>,
 }
 
-/// A warp's registers.
-#[derive(Debug, Clone)]
-pub(crate) struct Registers {
-    rows: Vec<Row>,
-    predicates: Vec<u32>,
-}
-
-impl Registers {
-    /// All zero.
-    pub(crate) fn new(n_rows: usize, n_predicates: usize) -> Self {
-        Self { rows: vec![[0; 32]; n_rows], predicates: vec![0; n_predicates] }
-    }
-
-    /// All lanes of a register.
-    pub(crate) fn row(&self, slot: Slot) -> &Row {
-        &self.rows[slot.0 as usize]
-    }
-
-    /// All lanes of a register.
-    pub(crate) fn row_mut(&mut self, slot: Slot) -> &mut Row {
-        &mut self.rows[slot.0 as usize]
-    }
-
-    /// All lanes of an operand.
-    pub(crate) fn load(&self, source: Source) -> Row {
-        match source {
-            Source::Slot(slot) => *self.row(slot),
-            Source::Constant(bits) => [bits; 32],
+impl Warp {
+    /// A warp before its first instruction.
+    pub(super) fn new(context: &Context, seat: Seat) -> Self {
+        let kernel = &context.kernel;
+        let threads: u32 = context.block.iter().product();
+        let lanes_here = (threads - seat.warp * 32).min(32);
+        let mut registers = Registers::new(kernel.n_rows as usize, kernel.n_predicates as usize);
+        for &(slot, preset) in &kernel.presets {
+            *registers.row_mut(slot) = preset::row(preset, context, seat);
+        }
+        Self {
+            registers,
+            local: vec![0; kernel.local_bytes as usize * 32],
+            local_bytes: kernel.local_bytes,
+            seat,
+            live: u32::MAX >> (32 - lanes_here),
+            pc: 0,
+            steps: 0,
+            returns: std::array::from_fn(|_| Vec::new()),
+            resumed: None,
         }
     }
 
-    /// One lane of an operand.
-    pub(crate) fn value(&self, source: Source, lane: usize) -> u64 {
-        match source {
-            Source::Slot(slot) => self.row(slot)[lane],
-            Source::Constant(bits) => bits,
+    /// Rank of its CTA in the cluster.
+    pub(crate) fn rank(&self) -> u32 {
+        self.seat.rank
+    }
+
+    /// Its number in its CTA.
+    pub(crate) fn index(&self) -> u32 {
+        self.seat.warp
+    }
+
+    /// Lanes that have not exited.
+    pub(crate) fn live(&self) -> u32 {
+        self.live
+    }
+
+    /// Index of the instruction that it is executing.
+    pub(crate) fn pc(&self) -> u32 {
+        self.pc
+    }
+
+    /// Instructions that it has executed.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The condition that the executing lanes waited for, if this instruction returned
+    /// [`Flow::Wait`] before.
+    pub(crate) fn resumed(&self) -> Option<&WaitFor> {
+        self.resumed.as_ref()
+    }
+
+    /// The lanes in `mask` will come back to the next instruction.
+    pub(crate) fn push_return(&mut self, mask: u32) {
+        for lane in lanes(mask) {
+            self.returns[lane].push(self.pc + 1);
         }
     }
 
-    /// Writes one lane.
-    pub(crate) fn set(&mut self, slot: Slot, lane: usize, bits: u64) {
-        self.row_mut(slot)[lane] = bits;
-    }
-
-    /// Writes the lanes of `mask`.
-    pub(crate) fn store(&mut self, slot: Slot, values: &Row, mask: u32) {
-        let row = self.row_mut(slot);
-        if mask == u32::MAX {
-            *row = *values;
-        } else {
-            for (lane, (to, from)) in row.iter_mut().zip(values).enumerate() {
-                *to = if mask >> lane & 1 == 1 { *from } else { *to };
+    /// Sends the lanes in `mask` back to where they were called from. A kernel's own `ret` is an
+    /// exit; lanes never mix both, since a kernel's instructions are not a function's.
+    pub(crate) fn pop_return(&mut self, mask: u32) -> Flow {
+        let mut to = Box::new([0; 32]);
+        for lane in lanes(mask) {
+            match self.returns[lane].pop() {
+                Some(back) => to[lane] = back,
+                None => return Flow::Exit,
             }
         }
+        Flow::Scatter(to)
     }
 
-    /// The lanes in which a predicate holds.
-    pub(crate) fn predicate(&self, predicate: Predicate) -> u32 {
-        self.predicates[predicate.0 as usize]
+    /// A lane's local memory.
+    pub(crate) fn local(&self, lane: usize) -> &[u8] {
+        let bytes = self.local_bytes as usize;
+        &self.local[lane * bytes..][..bytes]
     }
 
-    /// The lanes in which a condition holds.
-    pub(crate) fn condition(&self, condition: Condition) -> u32 {
-        match condition {
-            Condition::Predicate(predicate, false) => self.predicate(predicate),
-            Condition::Predicate(predicate, true) => !self.predicate(predicate),
-            Condition::Constant(value) => {
-                if value {
-                    u32::MAX
-                } else {
-                    0
-                }
-            }
-        }
-    }
-
-    /// Writes a predicate in the lanes of `mask`.
-    pub(crate) fn set_predicate(&mut self, predicate: Predicate, lanes: u32, mask: u32) {
-        let bits = &mut self.predicates[predicate.0 as usize];
-        *bits = *bits & !mask | lanes & mask;
+    /// A lane's local memory.
+    pub(crate) fn local_mut(&mut self, lane: usize) -> &mut [u8] {
+        let bytes = self.local_bytes as usize;
+        &mut self.local[lane * bytes..][..bytes]
     }
 }

@@ -1,0 +1,4 @@
+//! Asynchronous operations: what is pending, on which bytes, and the objects that tell of it.
+
+pub mod footprint;
+pub mod pending;

@@ -1,0 +1,69 @@
+//! What lanes can wait for.
+//!
+//! A new kind of waiting is a variant, an arm of [`WaitFor::is_over`], and words for the deadlock
+//! report. Whatever makes a condition true must call [`Cluster::wake`]: waiting warps are looked at
+//! again only after it.
+
+use super::Cluster;
+use crate::asynch::pending::OperationId;
+
+/// A condition that lanes wait for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WaitFor {
+    /// A phase of one of a CTA's 16 barriers to be over.
+    Barrier {
+        /// Rank of the CTA in its cluster.
+        cta: u32,
+        /// Its number.
+        barrier: u32,
+        /// The phase that must be over.
+        phase: u64,
+    },
+    /// A phase of the cluster's barrier to be over.
+    ClusterBarrier {
+        /// The phase that must be over.
+        phase: u64,
+    },
+    /// Lanes of the same warp to arrive at a `bar.warp.sync`.
+    Warp {
+        /// The lanes that must arrive.
+        needed: u32,
+    },
+    /// Asynchronous operations to complete.
+    Operations(Vec<OperationId>),
+}
+
+impl WaitFor {
+    /// Whether the condition holds. [`WaitFor::Warp`] is the warp's own affair and never over here.
+    pub(crate) fn is_over(&self, cluster: &Cluster) -> bool {
+        match self {
+            Self::Barrier { cta, barrier, phase } => {
+                cluster.ctas[*cta as usize].barriers[*barrier as usize].phase > *phase
+            }
+            Self::ClusterBarrier { phase } => cluster.barrier.phase > *phase,
+            Self::Warp { .. } => false,
+            Self::Operations(ids) => ids.iter().all(|&id| cluster.operations.is_complete(id)),
+        }
+    }
+
+    /// What a deadlock report says of it.
+    pub(crate) fn describe(&self, cluster: &Cluster) -> String {
+        match self {
+            Self::Barrier { cta, barrier, .. } => {
+                let state = &cluster.ctas[*cta as usize].barriers[*barrier as usize];
+                format!(
+                    "barrier {barrier}, where {} of {} threads have arrived",
+                    state.arrived, state.expected
+                )
+            }
+            Self::ClusterBarrier { .. } => format!(
+                "the cluster's barrier, where {} threads have arrived",
+                cluster.barrier.arrived
+            ),
+            Self::Warp { needed } => format!("lanes {needed:08x} of its warp at bar.warp.sync"),
+            Self::Operations(ids) => {
+                format!("{} asynchronous operations", ids.len())
+            }
+        }
+    }
+}

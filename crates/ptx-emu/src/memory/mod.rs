@@ -1,0 +1,12 @@
+//! Memory: address spaces, allocations, shared memory.
+
+mod address;
+mod global;
+mod shared;
+
+pub(crate) use address::{
+    GLOBAL_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_START, SHARED_WINDOW, Space, from_generic,
+    shared_of, space_of, to_generic,
+};
+pub(crate) use global::{Allocation, Global};
+pub(crate) use shared::Shared;

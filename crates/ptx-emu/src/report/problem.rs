@@ -1,0 +1,199 @@
+//! The problems.
+
+use std::fmt;
+
+use thiserror::Error;
+
+use super::{Place, ThreadName};
+
+/// What is done to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An atomic operation or a reduction: ordered against its like.
+    Atomic,
+}
+
+impl fmt::Display for AccessKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Atomic => "atomic operation",
+        })
+    }
+}
+
+/// A warp that cannot go on, in a deadlock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Where its lanes stand.
+    pub place: Place,
+    /// Which lanes, by bit.
+    pub lanes: u32,
+    /// What they wait for.
+    pub what: String,
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (lanes {:08x}) waits for {}", self.place, self.lanes, self.what)
+    }
+}
+
+struct Lines<'a>(&'a [Waiting]);
+
+impl fmt::Display for Lines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for waiting in self.0 {
+            write!(f, "\n    {waiting}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a kernel's execution.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum Problem {
+    /// Every warp waits, and nothing is pending that could wake one.
+    #[error("deadlock: every warp waits{}", Lines(.waiting))]
+    Deadlock {
+        /// What each waits for.
+        waiting: Vec<Waiting>,
+    },
+    /// Two accesses, at least one of them a write, that nothing orders.
+    #[error(
+        "race: this {access} of {memory} and an earlier {other} by {by} (line {other_line}) are \
+         not ordered by any synchronization"
+    )]
+    Race {
+        /// The access that found it.
+        access: AccessKind,
+        /// The bytes.
+        memory: String,
+        /// The earlier access.
+        other: AccessKind,
+        /// Who made it.
+        by: String,
+        /// PTX line of the earlier access.
+        other_line: u32,
+    },
+    /// An access to bytes that an asynchronous operation in flight reads or writes.
+    #[error(
+        "race: this {access} of {memory} while an asynchronous operation that may {other} it is \
+         pending: {operation}"
+    )]
+    Pending {
+        /// The access that found it.
+        access: AccessKind,
+        /// The bytes.
+        memory: String,
+        /// What the operation does to them.
+        other: AccessKind,
+        /// The operation and where it was issued.
+        operation: String,
+    },
+    /// The async proxy reads what the generic proxy wrote, without a proxy fence between.
+    #[error(
+        "the async proxy accesses {memory}, written by an ordinary store of {by} (line \
+         {other_line}) without fence.proxy.async after it"
+    )]
+    ProxyFence {
+        /// The bytes.
+        memory: String,
+        /// Who wrote them.
+        by: String,
+        /// PTX line of the write.
+        other_line: u32,
+    },
+    /// A register that a `wgmma` in flight owns.
+    #[error(
+        "register {register} belongs to the wgmma issued at line {issued} until its wait_group: \
+         it may not be {access} before"
+    )]
+    InFlightRegister {
+        /// Its name, or its row where the name is not known.
+        register: String,
+        /// PTX line of the `wgmma`.
+        issued: u32,
+        /// `read` or `written`.
+        access: &'static str,
+    },
+    /// A read of bytes that nobody wrote.
+    #[error("read of uninitialized {memory}")]
+    Poison {
+        /// The bytes.
+        memory: String,
+    },
+    /// An address outside of every allocation.
+    #[error("{access} out of bounds: {memory}")]
+    OutOfBounds {
+        /// The access.
+        access: AccessKind,
+        /// Where, and what is near.
+        memory: String,
+    },
+    /// An address that is not a multiple of what it must be.
+    #[error("{access} of {memory} must be aligned to {align} bytes")]
+    Misaligned {
+        /// The access.
+        access: AccessKind,
+        /// Where.
+        memory: String,
+        /// In bytes.
+        align: u32,
+    },
+    /// Lanes of a warp that should execute an instruction together, and cannot.
+    #[error(
+        "divergence: lanes {here:08x} execute an instruction that lanes {needed:08x} must execute \
+         together; {others}"
+    )]
+    Divergence {
+        /// Lanes that are here.
+        here: u32,
+        /// Lanes that must be.
+        needed: u32,
+        /// What keeps the others.
+        others: String,
+    },
+    /// A barrier used against its rules.
+    #[error("barrier {barrier}: {what}")]
+    Barrier {
+        /// Its number.
+        barrier: u32,
+        /// The rule.
+        what: String,
+    },
+    /// An operand outside of what the instruction takes.
+    #[error("{what}")]
+    Operand {
+        /// The rule and the value.
+        what: String,
+    },
+    /// `trap`.
+    #[error("the kernel executed trap")]
+    Trap,
+    /// More instructions than the launch allows.
+    #[error("step limit: {limit} instructions of a warp, and the cluster has not finished")]
+    StepLimit {
+        /// The limit.
+        limit: u64,
+    },
+    /// Something left behind at exit.
+    #[error("left behind at exit: {what}")]
+    Leak {
+        /// What.
+        what: String,
+    },
+    /// A thread exited while others of its kind wait for it.
+    #[error("{what}, and {who} has exited")]
+    Exited {
+        /// What waits.
+        what: String,
+        /// Who exited.
+        who: ThreadName,
+    },
+}
