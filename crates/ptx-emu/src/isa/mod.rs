@@ -17,14 +17,22 @@
 
 use std::fmt;
 
-use crate::ast;
+use crate::ast::{self, Operand};
 use crate::error::{ParseError, Problem};
 use crate::machine::registers::Registers;
 use crate::machine::{Cluster, WaitFor, Warp};
-use crate::program::Scope;
+use crate::program::{Decoder, Scope};
 use crate::report::Stop;
 
+pub(crate) mod bulk;
+pub(crate) mod cluster;
 pub(crate) mod control;
+pub(crate) mod cp_async;
+pub(crate) mod matrix;
+pub(crate) mod mbarrier;
+pub(crate) mod setmaxnreg;
+pub(crate) mod tensor;
+mod window;
 
 /// What became of the lanes that executed an instruction.
 #[derive(Debug)]
@@ -103,5 +111,15 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
             &instruction.text,
             Problem::UnknownOpcode(opcode.to_owned()),
         )),
+    }
+}
+
+/// An operand that must be a small number written out.
+fn immediate(d: &Decoder<'_>, position: usize) -> Result<u32, ParseError> {
+    match d.operand(position)? {
+        Operand::Integer(value) => {
+            u32::try_from(*value).or_else(|_| d.wrong(position, "an integer of 32 bits"))
+        }
+        _ => d.wrong(position, "an integer"),
     }
 }
