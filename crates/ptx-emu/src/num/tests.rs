@@ -142,7 +142,9 @@ proptest! {
     fn double_agrees_with_apfloat(
         a in double_bits(), b in double_bits(), c in double_bits(), (ours, theirs) in rounding()
     ) {
-        prop_assume!(ours != Rounding::NearestAway);
+        if ours == Rounding::NearestAway {
+            return Ok(());
+        }
         let [x, y, z] = [a, b, c].map(|bits| ieee::Double::from_bits(u128::from(bits)));
         let any_nan = x.is_nan() || y.is_nan() || z.is_nan();
         prop_assume!(!any_nan);
@@ -182,7 +184,9 @@ proptest! {
     fn square_roots_bracket_their_argument(
         a in double_bits(), b in single_bits(), (ours, _) in rounding()
     ) {
-        prop_assume!(ours != Rounding::NearestAway);
+        if ours == Rounding::NearestAway {
+            return Ok(());
+        }
         let quad = |bits: u64| {
             let mut loses = false;
             let value: ieee::Quad = ieee::Double::from_bits(u128::from(bits)).convert(&mut loses).value;
