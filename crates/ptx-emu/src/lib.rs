@@ -16,5 +16,6 @@ mod program;
 pub mod report;
 
 pub use error::{ParseError, Problem};
+pub use program::{Module, Parameter, Program};
 
 pub mod num;

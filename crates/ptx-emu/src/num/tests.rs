@@ -83,7 +83,11 @@ fn encoded_by_reference(value: f64, to: Format, round: Round) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+    #![proptest_config(ProptestConfig {
+        cases: 4096,
+        max_global_rejects: 1 << 20,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn encode_agrees_with_apfloat(

@@ -14,7 +14,7 @@ use crate::ast;
 use crate::error::{ParseError, Problem};
 
 /// Blocks in blocks, vectors in operands and lists in initializers that are followed.
-const MAX_DEPTH: u32 = 64;
+pub(crate) const MAX_DEPTH: u32 = 64;
 
 /// Characters of a line that an error quotes.
 const MAX_QUOTE: usize = 200;

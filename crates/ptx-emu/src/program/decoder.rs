@@ -273,6 +273,7 @@ impl<'a> Decoder<'a> {
                     {
                         Ok(Source::Slot(slot))
                     }
+                    Binding::Function(address) if bits == 64 => Ok(Source::Constant(address)),
                     Binding::Variable(location) if bits >= 32 => {
                         let address = self.scope.address_of(location);
                         Ok(address.map_err(|problem| self.error(problem))?.0)

@@ -24,8 +24,8 @@ pub(crate) enum Binding {
     Label(u32),
     /// `.branchtargets`: the steps they mark.
     Targets(Vec<u32>),
-    /// A function.
-    Function,
+    /// A function, by its address.
+    Function(u64),
 }
 
 /// Where a variable lies.
@@ -169,7 +169,7 @@ impl Names {
         self.n_predicates.get()
     }
 
-    fn find(&self, scope: usize, name: &str) -> Result<Binding, Problem> {
+    pub(super) fn find(&self, scope: usize, name: &str) -> Result<Binding, Problem> {
         let stem_of_range = split_index(name);
         let mut at = Some(scope);
         while let Some(id) = at {
