@@ -16,6 +16,10 @@
 //! Prefetching the rows of B that the next entries name. On a Zen 4 it made uniform matrices 1.4 and
 //! finite-element ones 1.1 times slower at n = 32, and power-law ones 1.3 times faster at n = 128,
 //! where packing gains as much. Only packing prefetches.
+//!
+//! The dot products of bf16 pairs that AVX-512 has, twice as fast as multiply-adds in f32 where tiles
+//! are dense. They take subnormal values as zero and flush subnormal sums, which the error bound of a
+//! product does not allow for, and round otherwise than the other instruction sets.
 
 pub(crate) mod access;
 pub(crate) mod pack;
@@ -24,3 +28,4 @@ pub(crate) mod rows;
 pub(crate) mod sorted;
 pub(crate) mod store;
 pub(crate) mod strip;
+mod sum;

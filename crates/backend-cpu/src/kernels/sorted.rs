@@ -3,8 +3,9 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided};
-use super::rows::{Entries, dot, each_row, is_own_accumulator};
+use super::rows::each_row;
 use super::store::{store, store_one};
+use super::sum::{Entries, dot, is_own_accumulator};
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
 
