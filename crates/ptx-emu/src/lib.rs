@@ -16,6 +16,6 @@ mod program;
 pub mod report;
 
 pub use error::{ParseError, Problem};
-pub use program::{Module, Parameter, Program};
+pub use program::{Entry, Module};
 
 pub mod num;

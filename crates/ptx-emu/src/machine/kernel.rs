@@ -47,12 +47,33 @@ pub(crate) struct Parameter {
 pub(crate) struct ModuleVariable {
     /// Its name.
     pub(crate) name: String,
-    /// Its value at start: as many bytes as it has.
+    /// In bytes.
+    pub(crate) size: u64,
+    /// Its value at start; zeros follow up to its size.
     pub(crate) bytes: Vec<u8>,
+    /// Addresses that the launch writes into it once they are known.
+    pub(crate) relocations: Vec<Relocation>,
     /// Alignment in bytes.
     pub(crate) align: u32,
     /// Whether kernels may write it (`.global`, not `.const`).
     pub(crate) writable: bool,
+    /// Declared `.extern` and defined nowhere: there is nothing to read.
+    pub(crate) external: bool,
+}
+
+/// The address of a variable within the value of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Relocation {
+    /// Where it is written, in bytes from the start of the value.
+    pub(crate) at: u64,
+    /// How many bytes are written.
+    pub(crate) bytes: u32,
+    /// Whose address it is, by the index of [`Preset::Variable`].
+    pub(crate) variable: u32,
+    /// Added to the address.
+    pub(crate) addend: i64,
+    /// The sum is shifted right by this many bits: `mask()` writes single bytes.
+    pub(crate) shift: u32,
 }
 
 /// A kernel, decoded and laid out: all functions that it calls are part of its code, and every

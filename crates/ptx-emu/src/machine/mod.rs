@@ -19,6 +19,6 @@ pub(crate) use cluster::{Cluster, Cta};
 pub(crate) use context::Context;
 pub use context::{Schedule, Timing};
 pub use device::Device;
-pub(crate) use kernel::{Code, Kernel, Location, ModuleVariable, Parameter};
+pub(crate) use kernel::{Code, Kernel, Location, ModuleVariable, Parameter, Relocation};
 pub(crate) use wait::WaitFor;
 pub(crate) use warp::{Warp, lanes};

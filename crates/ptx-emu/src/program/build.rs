@@ -1,19 +1,19 @@
 //! Kernels made ready to run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
+use super::Module;
 use super::flatten::{Flattener, Placed, Surroundings};
-use super::layout::{
-    FUNCTION_START, ModuleVariable, Named, Region, SHARED_START, align_of, module_variable, size_of,
-};
-use super::preset::Preset;
+use super::layout::{Named, Region, align_of, module_variable, size_of};
 use super::scope::{Binding, Location, Names, Scope};
-use super::{Guard, Module, Parameter, Program, Step};
 use crate::ast::{
     self, Function, FunctionKind, Initializer, Instruction, Operand, Space, Variable,
 };
 use crate::error::{ParseError, Problem};
 use crate::isa;
+use crate::machine::{self, Code, Kernel, Parameter};
+use crate::memory::SHARED_START;
 
 /// Bytes of parameters that a kernel may have.
 const MAX_PARAMS: u64 = 32_764;
@@ -35,12 +35,15 @@ pub(super) fn module(file: &ast::Module) -> Result<Module, Vec<ParseError>> {
         .filter(|variable| matches!(variable.space, Space::Global | Space::Const))
         .collect();
 
+    let files: HashMap<u32, Arc<str>> =
+        file.files.iter().map(|(number, path)| (*number, path.as_str().into())).collect();
     let mut kernels = Vec::new();
     let mut called = HashSet::new();
     let (entries, functions): (Vec<_>, Vec<_>) =
         file.functions.iter().partition(|function| function.kind == FunctionKind::Entry);
     for function in entries {
-        let mut build = Build { file, surroundings: &surroundings, statics: &mut statics };
+        let mut build =
+            Build { file, surroundings: &surroundings, statics: &mut statics, files: &files };
         if let Some(kernel) = build.program(function, &mut called, &mut errors) {
             kernels.push(kernel);
         }
@@ -48,7 +51,8 @@ pub(super) fn module(file: &ast::Module) -> Result<Module, Vec<ParseError>> {
     // What no kernel calls is never run, but is read all the same: nothing unknown goes unnoticed.
     for function in functions {
         if function.body.is_some() && !called.contains(function.name.as_str()) {
-            let mut build = Build { file, surroundings: &surroundings, statics: &mut statics };
+            let mut build =
+                Build { file, surroundings: &surroundings, statics: &mut statics, files: &files };
             build.program(function, &mut HashSet::new(), &mut errors);
         }
     }
@@ -67,13 +71,15 @@ pub(super) fn module(file: &ast::Module) -> Result<Module, Vec<ParseError>> {
         errors.truncate(MAX_ERRORS);
         return Err(errors);
     }
-    let names = file.files.iter().cloned().collect();
+    let variables: Arc<[_]> = variables.into();
+    let kernels = kernels
+        .into_iter()
+        .map(|kernel| Arc::new(Kernel { variables: Arc::clone(&variables), ..kernel }));
     Ok(Module {
         version: file.version,
         target: file.target.clone(),
-        kernels,
-        variables,
-        files: names,
+        kernels: kernels.collect(),
+        files: file.files.iter().cloned().collect(),
     })
 }
 
@@ -110,6 +116,7 @@ struct Build<'a, 'b> {
     surroundings: &'b Surroundings<'a>,
     /// `.global` and `.const` variables; those declared in functions are added at the end.
     statics: &'b mut Vec<&'a Variable>,
+    files: &'b HashMap<u32, Arc<str>>,
 }
 
 impl<'a> Build<'a, '_> {
@@ -118,10 +125,10 @@ impl<'a> Build<'a, '_> {
         function: &'a Function,
         called: &mut HashSet<&'a str>,
         errors: &mut Vec<ParseError>,
-    ) -> Option<Program> {
+    ) -> Option<Kernel> {
         let error = |problem| ParseError::new(function.line, &function.name, problem);
         let names = Names::new();
-        let shared = Region::new(SHARED_START, MAX_SHARED, "shared memory");
+        let shared = Region::new(u64::from(SHARED_START), MAX_SHARED, "shared memory");
         let n_statics = self.statics.len() as u32;
         let mut flat = Flattener::new(self.surroundings, names, shared, n_statics);
         let laid_out = self
@@ -132,9 +139,11 @@ impl<'a> Build<'a, '_> {
             .and_then(|(scope, params)| {
                 flat.root(function, scope)?;
                 self.place_shared(&mut flat).map_err(error)?;
-                Ok((params, flat.finish_shared().map_err(error)?))
+                let shared_end = flat.shared.end as u32;
+                flat.finish_shared().map_err(error)?;
+                Ok((params, shared_end))
             });
-        let ((params, param_bytes), dynamic_shared) = match laid_out {
+        let ((params, param_bytes), shared_end) = match laid_out {
             Ok(done) => done,
             Err(error) => {
                 errors.push(error);
@@ -147,8 +156,8 @@ impl<'a> Build<'a, '_> {
         let before = errors.len();
         let mut steps = Vec::with_capacity(flat.steps.len());
         for placed in &flat.steps {
-            match step(placed, &flat.names) {
-                Ok(step) => steps.push(step),
+            match self.code(placed, &flat.names) {
+                Ok(code) => steps.push(code),
                 Err(error) => errors.push(error),
             }
             if errors.len() > MAX_ERRORS {
@@ -158,18 +167,43 @@ impl<'a> Build<'a, '_> {
         if errors.len() > before {
             return None;
         }
-        Some(Program {
+        Some(Kernel {
             name: function.name.clone(),
-            attributes: function.attributes.clone(),
-            params,
-            param_bytes,
-            steps,
+            code: steps,
             n_rows: flat.names.n_rows(),
             n_predicates: flat.names.n_predicates(),
             presets: flat.names.presets(),
-            static_shared: dynamic_shared - SHARED_START,
-            local_bytes: flat.local.end,
+            register_names: flat.names.row_names(),
+            params,
+            param_bytes: param_bytes as u32,
+            local_bytes: flat.local.end as u32,
+            shared_end,
+            dynamic_shared_align: flat.dynamic_align as u32,
+            variables: Arc::new([]),
+            attributes: function.attributes.clone(),
         })
+    }
+
+    fn code(&self, placed: &Placed<'_>, names: &Names) -> Result<Code, ParseError> {
+        let instruction: &Instruction = &placed.instruction;
+        let scope = Scope::new(names, placed.scope);
+        let error = |problem| ParseError::new(instruction.line, &instruction.text, problem);
+        let guard = match &instruction.guard {
+            None => None,
+            Some(guard) => match scope.find(&guard.register).map_err(error)? {
+                Binding::Predicate(predicate) => Some((predicate, guard.negated)),
+                _ => {
+                    let what = format!("{} is no predicate", guard.register);
+                    return Err(error(Problem::Invalid(what)));
+                }
+            },
+        };
+        let source = placed.location.and_then(|place| {
+            Some((Arc::clone(self.files.get(&place.file)?), place.line, place.column))
+        });
+        let location =
+            machine::Location { line: instruction.line, text: instruction.text.clone(), source };
+        Ok(Code { guard, op: isa::decode(instruction, &scope)?, location })
     }
 
     /// Names of module scope, all but shared variables.
@@ -229,10 +263,15 @@ fn bind_params(
     for param in function.params.iter().chain(&function.returns) {
         let (bytes, align) = (size_of(param)?, align_of(param));
         let binding = if param.space == Space::Register {
-            flat.names.fresh(param.ty)?
+            flat.names.fresh(param.ty, &param.name)?
         } else if entry {
             let offset = region.place(bytes, align)?;
-            params.push(Parameter { name: param.name.clone(), offset, bytes, align });
+            params.push(Parameter {
+                name: param.name.clone(),
+                offset: offset as u32,
+                bytes: bytes as u32,
+                align: align as u32,
+            });
             Binding::Variable(Location::Param(offset))
         } else {
             Binding::Variable(Location::Local(flat.local.place(bytes, align)?))
@@ -240,31 +279,6 @@ fn bind_params(
         flat.names.bind(scope, &param.name, binding)?;
     }
     Ok((params, region.end))
-}
-
-fn step(placed: &Placed<'_>, names: &Names) -> Result<Step, ParseError> {
-    let instruction: &Instruction = &placed.instruction;
-    let scope = Scope::new(names, placed.scope);
-    let guard = match &instruction.guard {
-        None => None,
-        Some(guard) => {
-            let error = |problem| ParseError::new(instruction.line, &instruction.text, problem);
-            match scope.find(&guard.register).map_err(error)? {
-                Binding::Predicate(predicate) => Some(Guard { predicate, negated: guard.negated }),
-                _ => {
-                    let what = format!("{} is no predicate", guard.register);
-                    return Err(error(Problem::Invalid(what)));
-                }
-            }
-        }
-    };
-    Ok(Step {
-        guard,
-        op: isa::decode(instruction, &scope)?,
-        line: instruction.line,
-        location: placed.location,
-        text: instruction.text.clone(),
-    })
 }
 
 fn names_in(operand: &Operand, each: &mut dyn FnMut(&str)) {

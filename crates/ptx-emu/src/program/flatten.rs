@@ -66,7 +66,7 @@ pub(super) struct Flattener<'a, 'b> {
     statics: HashMap<(&'a str, u32, &'a str), Location>,
     /// `.extern .shared` arrays: they lie where the shared memory of the launch begins.
     dynamic: Vec<(usize, &'a str)>,
-    dynamic_align: u64,
+    pub(super) dynamic_align: u64,
     tables: Vec<(usize, &'a ast::Targets)>,
     /// `.global` and `.const` variables declared within functions.
     pub(super) inner: Vec<&'a Variable>,
@@ -387,7 +387,7 @@ impl<'a, 'b> Flattener<'a, 'b> {
         let local = format!("parameter {}", formal.name);
         let name = Operand::Name(local.clone());
         let (binding, in_memory) = if formal.space == Space::Register {
-            (self.names.fresh(formal.ty)?, false)
+            (self.names.fresh(formal.ty, &formal.name)?, false)
         } else {
             let place = self.local.place(u64::from(formal.ty.bytes()), align_of(formal))?;
             (Binding::Variable(Location::Local(place)), true)

@@ -2,9 +2,7 @@
 
 use crate::ast::{Initializer, Linkage, Operand, Space, Type, Variable};
 use crate::error::{ParseError, Problem};
-
-/// The first address of the shared window that a kernel may use; the system keeps what lies before.
-pub(crate) const SHARED_START: u64 = 1024;
+use crate::machine::{ModuleVariable, Relocation};
 
 /// Addresses of functions: what their names are worth in an instruction or an initializer.
 pub(crate) const FUNCTION_START: u64 = 0xF000_0000_0000;
@@ -65,40 +63,6 @@ pub(crate) fn align_of(variable: &Variable) -> u64 {
     u64::from(variable.align.unwrap_or(natural).max(1))
 }
 
-/// A `.global` or `.const` variable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ModuleVariable {
-    /// Its name.
-    pub(crate) name: String,
-    /// [`Space::Global`] or [`Space::Const`].
-    pub(crate) space: Space,
-    /// Its size.
-    pub(crate) bytes: u64,
-    /// Alignment in bytes.
-    pub(crate) align: u64,
-    /// Its first bytes; zeros follow.
-    pub(crate) image: Vec<u8>,
-    /// Addresses that go into the image once they are known.
-    pub(crate) relocations: Vec<Relocation>,
-    /// Declared `.extern` without being defined: nothing can be read there.
-    pub(crate) external: bool,
-}
-
-/// An address within an image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Relocation {
-    /// Where in the image.
-    pub(crate) at: u64,
-    /// Bytes written there.
-    pub(crate) bytes: u32,
-    /// The variable whose address it is, by its index in the module.
-    pub(crate) variable: u32,
-    /// Added to the address.
-    pub(crate) addend: i64,
-    /// The address is shifted right by this many bits first: `mask()` writes single bytes.
-    pub(crate) shift: u32,
-}
-
 /// What a name in an initializer is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
@@ -122,10 +86,10 @@ pub(crate) fn module_variable(
     }
     Ok(ModuleVariable {
         name: variable.name.clone(),
-        space: variable.space,
-        bytes,
-        align: align_of(variable),
-        image: image.bytes,
+        size: bytes,
+        bytes: image.bytes,
+        align: align_of(variable) as u32,
+        writable: variable.space == Space::Global,
         relocations: image.relocations,
         external: variable.linkage == Linkage::Extern,
     })

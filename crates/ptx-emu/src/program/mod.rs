@@ -9,16 +9,16 @@ mod preset;
 mod scope;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 pub(crate) use decoder::Decoder;
-pub(crate) use layout::{FUNCTION_START, ModuleVariable, Relocation, SHARED_START};
 pub(crate) use preset::{Axis, Clock, Preset};
 pub(crate) use scope::{Address, Binding, Location, Names, Scope};
 
 use crate::ast;
 use crate::error::ParseError;
-use crate::isa::Op;
-use crate::machine::warp::{Predicate, Slot};
+use crate::machine::Kernel;
+use crate::memory::SHARED_START;
 use crate::parse;
 
 /// A PTX file, read and decoded: every instruction in it is one that can be executed.
@@ -26,8 +26,7 @@ use crate::parse;
 pub struct Module {
     version: (u32, u32),
     target: Vec<String>,
-    kernels: Vec<Program>,
-    variables: Vec<ModuleVariable>,
+    kernels: Vec<Arc<Kernel>>,
     files: HashMap<u32, String>,
 }
 
@@ -64,14 +63,12 @@ impl Module {
     }
 
     /// Its kernels, in the order of the file.
-    #[must_use]
-    pub fn kernels(&self) -> &[Program] {
-        &self.kernels
+    pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
+        self.kernels.iter().map(|kernel| Entry { kernel })
     }
 
     /// The kernel of this name.
-    #[must_use]
-    pub fn kernel(&self, name: &str) -> Option<&Program> {
+    pub(crate) fn kernel(&self, name: &str) -> Option<&Arc<Kernel>> {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
@@ -80,135 +77,52 @@ impl Module {
     pub fn file(&self, number: u32) -> Option<&str> {
         self.files.get(&number).map(String::as_str)
     }
-
-    /// `.global` and `.const` variables; [`Preset::Variable`] counts them.
-    pub(crate) fn variables(&self) -> &[ModuleVariable] {
-        &self.variables
-    }
 }
 
-/// A kernel, ready to run.
-#[derive(Debug)]
-pub struct Program {
-    name: String,
-    attributes: ast::Attributes,
-    params: Vec<Parameter>,
-    param_bytes: u64,
-    steps: Vec<Step>,
-    n_rows: u32,
-    n_predicates: u32,
-    presets: Vec<(Slot, Preset)>,
-    static_shared: u64,
-    local_bytes: u64,
+/// A kernel of a module.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    kernel: &'a Kernel,
 }
 
-/// A kernel's parameter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parameter {
-    /// Its name.
-    pub name: String,
-    /// Where it starts among the parameters, in bytes.
-    pub offset: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// Its alignment in bytes.
-    pub align: u64,
-}
-
-/// An instruction, ready to run.
-#[derive(Debug)]
-pub(crate) struct Step {
-    /// Only lanes where it holds execute.
-    pub(crate) guard: Option<Guard>,
-    /// What it does.
-    pub(crate) op: Op,
-    /// Line in the PTX, from 1.
-    pub(crate) line: u32,
-    /// Where it was compiled from.
-    pub(crate) location: Option<ast::Location>,
-    /// As written.
-    pub(crate) text: String,
-}
-
-/// `@p` or `@!p`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Guard {
-    pub(crate) predicate: Predicate,
-    pub(crate) negated: bool,
-}
-
-impl Program {
+impl<'a> Entry<'a> {
     /// Its name.
     #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
+    pub fn name(&self) -> &'a str {
+        &self.kernel.name
     }
 
     /// Launch bounds and the like.
     #[must_use]
-    pub fn attributes(&self) -> &ast::Attributes {
-        &self.attributes
+    pub fn attributes(&self) -> &'a ast::Attributes {
+        &self.kernel.attributes
     }
 
-    /// Its parameters in order.
-    #[must_use]
-    pub fn params(&self) -> &[Parameter] {
-        &self.params
+    /// Names and sizes in bytes of its parameters, in order.
+    pub fn params(&self) -> impl Iterator<Item = (&'a str, u32)> {
+        self.kernel.params.iter().map(|param| (param.name.as_str(), param.bytes))
     }
 
-    /// Bytes of its parameter space.
-    #[must_use]
-    pub fn param_bytes(&self) -> u64 {
-        self.param_bytes
+    /// Lines and texts of its instructions, those of called functions where they are called.
+    pub fn instructions(&self) -> impl Iterator<Item = (u32, &'a str)> {
+        self.kernel.code.iter().map(|code| (code.location.line, code.location.text.as_str()))
     }
 
-    /// Instructions, with those of called functions where they are called.
-    #[must_use]
-    pub fn n_steps(&self) -> usize {
-        self.steps.len()
-    }
-
-    /// Lines and texts of its instructions, in order.
-    pub fn instructions(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.steps.iter().map(|step| (step.line, step.text.as_str()))
-    }
-
-    /// Registers of a thread, predicates aside, as the file uses them: a compiler's allocation
-    /// needs fewer.
+    /// Registers of a thread that the file uses, predicates aside, before any allocation.
     #[must_use]
     pub fn n_registers(&self) -> u32 {
-        self.n_rows - self.presets.len() as u32
+        self.kernel.n_rows - self.kernel.presets.len() as u32
     }
 
-    /// Bytes of shared memory before those of the launch.
+    /// Bytes of shared memory besides those of the launch.
     #[must_use]
-    pub fn static_shared(&self) -> u64 {
-        self.static_shared
+    pub fn static_shared(&self) -> u32 {
+        self.kernel.shared_end - SHARED_START
     }
 
     /// Bytes of local memory of a thread.
     #[must_use]
-    pub fn local_bytes(&self) -> u64 {
-        self.local_bytes
-    }
-
-    /// What is executed.
-    pub(crate) fn steps(&self) -> &[Step] {
-        &self.steps
-    }
-
-    /// Rows that a warp needs.
-    pub(crate) fn n_rows(&self) -> u32 {
-        self.n_rows
-    }
-
-    /// Predicates that a warp needs.
-    pub(crate) fn n_predicates(&self) -> u32 {
-        self.n_predicates
-    }
-
-    /// Rows that the launch fills.
-    pub(crate) fn presets(&self) -> &[(Slot, Preset)] {
-        &self.presets
+    pub fn local_bytes(&self) -> u32 {
+        self.kernel.local_bytes
     }
 }

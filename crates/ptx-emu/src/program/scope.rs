@@ -67,7 +67,7 @@ struct Frame {
 pub(crate) struct Names {
     frames: RefCell<Vec<Frame>>,
     presets: RefCell<Vec<(Slot, Preset)>>,
-    n_rows: Cell<u32>,
+    row_names: RefCell<Vec<String>>,
     n_predicates: Cell<u32>,
 }
 
@@ -78,7 +78,7 @@ impl Names {
         Self {
             frames: RefCell::new(vec![module]),
             presets: RefCell::default(),
-            n_rows: Cell::new(0),
+            row_names: RefCell::default(),
             n_predicates: Cell::new(0),
         }
     }
@@ -107,7 +107,7 @@ impl Names {
 
     /// Declares a register.
     pub(crate) fn register(&self, scope: usize, name: &str, ty: Type) -> Result<(), Problem> {
-        let binding = self.fresh(ty)?;
+        let binding = self.fresh(ty, name)?;
         self.bind(scope, name, binding)
     }
 
@@ -128,19 +128,31 @@ impl Names {
     }
 
     /// A row or a mask that no other name has.
-    pub(crate) fn fresh(&self, ty: Type) -> Result<Binding, Problem> {
-        let counter = if ty == Type::Pred { &self.n_predicates } else { &self.n_rows };
-        let index = counter.get();
-        if index >= MAX_REGISTERS {
-            let limit = u64::from(MAX_REGISTERS);
-            return Err(Problem::TooLarge { what: "the number of registers", limit });
+    pub(crate) fn fresh(&self, ty: Type, name: &str) -> Result<Binding, Problem> {
+        let limit = u64::from(MAX_REGISTERS);
+        let full = Problem::TooLarge { what: "the number of registers", limit };
+        if ty == Type::Pred {
+            let index = self.n_predicates.get();
+            if index == MAX_REGISTERS {
+                return Err(full);
+            }
+            self.n_predicates.set(index + 1);
+            return Ok(Binding::Predicate(Predicate(index)));
         }
-        counter.set(index + 1);
-        Ok(if ty == Type::Pred {
-            Binding::Predicate(Predicate(index))
-        } else {
-            Binding::Register(Slot(index), ty)
-        })
+        let mut rows = self.row_names.borrow_mut();
+        let index = rows.len() as u32;
+        if index == MAX_REGISTERS {
+            return Err(full);
+        }
+        rows.push(name.to_owned());
+        Ok(Binding::Register(Slot(index), ty))
+    }
+
+    fn row(&self, name: &str) -> Result<Slot, Problem> {
+        match self.fresh(Type::B64, name)? {
+            Binding::Register(slot, _) => Ok(slot),
+            _ => unreachable!("not a predicate"),
+        }
     }
 
     /// The row that holds a preset.
@@ -149,7 +161,7 @@ impl Names {
         if let Some((slot, _)) = known {
             return Ok(slot);
         }
-        let Binding::Register(slot, _) = self.fresh(Type::B64)? else { unreachable!() };
+        let slot = self.row(&format!("{preset:?}"))?;
         self.presets.borrow_mut().push((slot, preset));
         Ok(slot)
     }
@@ -161,7 +173,12 @@ impl Names {
 
     /// Rows in use.
     pub(crate) fn n_rows(&self) -> u32 {
-        self.n_rows.get()
+        self.row_names.borrow().len() as u32
+    }
+
+    /// What each row holds, for messages.
+    pub(crate) fn row_names(&self) -> Vec<String> {
+        self.row_names.borrow().clone()
     }
 
     /// Predicates in use.
@@ -184,7 +201,7 @@ impl Names {
                 (ty, frame.parent)
             };
             if let Some(ty) = ty {
-                let binding = self.fresh(ty)?;
+                let binding = self.fresh(ty, name)?;
                 self.rebind(id, name, binding.clone());
                 return Ok(binding);
             }
@@ -229,10 +246,7 @@ impl<'a> Scope<'a> {
 
     /// A row for an instruction's own use.
     pub(crate) fn temporary(&self) -> Result<Slot, Problem> {
-        match self.names.fresh(Type::B64)? {
-            Binding::Register(slot, _) => Ok(slot),
-            _ => unreachable!(),
-        }
+        self.names.row("a temporary")
     }
 
     /// A variable's address in its space, and that space.
