@@ -1,19 +1,46 @@
 //! Global memory: allocations, each on its own, with guard gaps between.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::GLOBAL_BASE;
+use super::clock::Clock;
+use super::shadow::{Access, Actor, FOREIGN_READERS, PAGE, Page, Unordered};
+use super::shared::pieces;
 
-/// One allocation.
+/// Pages of shadow under one lock.
+const LOCKED: usize = 4;
+
+type Pages = [Option<Box<Page>>; LOCKED];
+
+/// One allocation. Bounds are the caller's affair.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     name: String,
     base: u64,
     bytes: u64,
+    writable: bool,
     words: Vec<AtomicU32>,
+    /// A bit a byte.
+    initialized: Vec<AtomicU64>,
+    shadow: Vec<Mutex<Pages>>,
 }
 
 impl Allocation {
+    fn new(name: String, base: u64, bytes: u64) -> Self {
+        let zeroes = |n: u64| (0..n).map(|_| AtomicU64::new(0)).collect();
+        let locks = (bytes as usize).div_ceil(PAGE * LOCKED);
+        Self {
+            name,
+            base,
+            bytes,
+            writable: true,
+            words: (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect(),
+            initialized: zeroes(bytes.div_ceil(64)),
+            shadow: (0..locks).map(|_| Mutex::default()).collect(),
+        }
+    }
+
     /// What it is called in reports.
     pub(crate) fn name(&self) -> &str {
         &self.name
@@ -29,7 +56,13 @@ impl Allocation {
         self.bytes
     }
 
+    /// Whether kernels may write it.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.writable
+    }
+
     /// Up to 8 bytes at an offset that is a multiple of their number, a power of two.
+    #[inline]
     pub(crate) fn load(&self, offset: u64, bytes: u32) -> u64 {
         let word = |at: u64| u64::from(self.words[at as usize].load(Ordering::Relaxed));
         let at = offset / 4;
@@ -40,7 +73,9 @@ impl Allocation {
         }
     }
 
-    /// Stores up to 8 bytes at an offset that is a multiple of their number, a power of two.
+    /// Stores up to 8 bytes at an offset that is a multiple of their number, a power of two. They
+    /// become initialized.
+    #[inline]
     pub(crate) fn store(&self, offset: u64, bytes: u32, value: u64) {
         let word = |at: u64| &self.words[at as usize];
         let at = offset / 4;
@@ -52,30 +87,160 @@ impl Allocation {
             4 => word(at).store(value as u32, Ordering::Relaxed),
             _ => {
                 let shift = offset % 4 * 8;
-                let keep = !((((1u64 << (8 * bytes)) - 1) << shift) as u32);
-                let new = (value << shift) as u32 & !keep;
-                let _ = word(at).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| {
-                    Some(old & keep | new)
-                });
+                let mask = (((1u64 << (8 * bytes)) - 1) << shift) as u32;
+                let new = (value << shift) as u32 & mask;
+                self.update(offset, |old| old & !mask | new);
+            }
+        }
+        self.initialize(offset, u64::from(bytes));
+    }
+
+    /// Replaces a word by a function of it, atomically; returns the old one.
+    pub(crate) fn update(&self, offset: u64, mut change: impl FnMut(u32) -> u32) -> u32 {
+        let word = &self.words[(offset / 4) as usize];
+        let mut old = word.load(Ordering::Relaxed);
+        loop {
+            let new = change(old);
+            match word.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => return old,
+                Err(found) => old = found,
             }
         }
     }
 
-    /// Replaces a word by a function of it, atomically; returns the old one.
-    pub(crate) fn update(&self, offset: u64, change: impl FnMut(u32) -> u32) -> u32 {
-        let word = &self.words[(offset / 4) as usize];
-        let mut change = change;
-        match word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |old| Some(change(old))) {
-            Ok(old) | Err(old) => old,
+    /// Reads bytes, whether initialized or not.
+    pub(crate) fn read(&self, offset: u64, into: &mut [u8]) {
+        for (i, byte) in into.iter_mut().enumerate() {
+            let at = offset + i as u64;
+            let word = self.words[(at / 4) as usize].load(Ordering::Relaxed);
+            *byte = word.to_le_bytes()[(at % 4) as usize];
+        }
+    }
+
+    /// Stores bytes, which become initialized.
+    pub(crate) fn write(&self, offset: u64, from: &[u8]) {
+        let mut at = offset;
+        let mut left = from;
+        while !left.is_empty() {
+            let bytes = if at.is_multiple_of(4) && left.len() >= 4 { 4 } else { 1 };
+            let mut value = [0; 8];
+            value[..bytes].copy_from_slice(&left[..bytes]);
+            let value = u64::from_le_bytes(value);
+            if bytes == 4 {
+                self.words[(at / 4) as usize].store(value as u32, Ordering::Relaxed);
+            } else {
+                self.store(at, 1, value);
+            }
+            left = &left[bytes..];
+            at += bytes as u64;
+        }
+        self.initialize(offset, from.len() as u64);
+    }
+
+    /// Marks bytes as initialized.
+    #[inline]
+    pub(crate) fn initialize(&self, offset: u64, bytes: u64) {
+        for (word, bits) in words(offset, bytes) {
+            let word = &self.initialized[word];
+            if word.load(Ordering::Relaxed) & bits != bits {
+                word.fetch_or(bits, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Whether all of the bytes were written.
+    #[inline]
+    pub(crate) fn is_initialized(&self, offset: u64, bytes: u64) -> bool {
+        words(offset, bytes)
+            .all(|(word, bits)| self.initialized[word].load(Ordering::Relaxed) & bits == bits)
+    }
+
+    fn with_page<T>(&self, page: usize, act: impl FnOnce(&mut Option<Box<Page>>) -> T) -> T {
+        let mut pages =
+            self.shadow[page / LOCKED].lock().unwrap_or_else(PoisonError::into_inner);
+        act(&mut pages[page % LOCKED])
+    }
+
+    /// Records an access, unless it races.
+    #[inline]
+    pub(crate) fn access(
+        &self,
+        offset: u64,
+        bytes: u64,
+        access: Access,
+        actor: &Actor<'_>,
+    ) -> Result<(), Unordered> {
+        for (page, start, bytes) in pieces(offset, bytes) {
+            self.with_page(page, |page| {
+                let page = page.get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
+                page.access(start, bytes, access, actor)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Whether an access would race, without recording it.
+    pub(crate) fn check(
+        &self,
+        offset: u64,
+        bytes: u64,
+        access: Access,
+        actor: &Actor<'_>,
+    ) -> Result<(), Unordered> {
+        for (page, start, bytes) in pieces(offset, bytes) {
+            self.with_page(page, |page| match page {
+                Some(page) => page.check(start, bytes, access, actor),
+                None => Ok(()),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Records an access without looking for races.
+    pub(crate) fn record(&self, offset: u64, bytes: u64, access: Access, actor: &Actor<'_>) {
+        for (page, start, bytes) in pieces(offset, bytes) {
+            self.with_page(page, |page| {
+                let page = page.get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
+                page.record(start, bytes, access, actor);
+            });
+        }
+    }
+
+    /// A write among the bytes that the async proxy does not see.
+    pub(crate) fn unfenced(&self, offset: u64, bytes: u64, proxied: &Clock) -> Option<Unordered> {
+        pieces(offset, bytes).find_map(|(page, start, bytes)| {
+            self.with_page(page, |page| page.as_mut()?.unfenced(start, bytes, proxied))
+        })
+    }
+
+    /// Forgets who accessed it: the end of a kernel is before everything that follows.
+    pub(crate) fn forget_accesses(&self) {
+        for pages in &self.shadow {
+            *pages.lock().unwrap_or_else(PoisonError::into_inner) = Pages::default();
         }
     }
 }
 
-/// All allocations.
-#[derive(Debug, Default)]
+/// The words of a bitmap that has a bit for each byte, and the bits in them.
+#[inline]
+fn words(offset: u64, bytes: u64) -> impl Iterator<Item = (usize, u64)> {
+    let (mut at, end) = (offset, offset + bytes);
+    std::iter::from_fn(move || {
+        (at < end).then(|| {
+            let next = end.min((at | 63) + 1);
+            let bits = (u64::MAX >> (64 - (next - at))) << (at % 64);
+            let word = (at / 64) as usize;
+            at = next;
+            (word, bits)
+        })
+    })
+}
+
+/// All allocations. Copies share them.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Global {
     /// By address.
-    allocations: Vec<Allocation>,
+    allocations: Vec<Arc<Allocation>>,
     next: u64,
 }
 
@@ -83,25 +248,39 @@ pub(crate) struct Global {
 const GUARD: u64 = 1 << 20;
 
 impl Global {
-    /// Adds an allocation of uninitialized bytes; its index.
-    pub(crate) fn allocate(&mut self, name: String, bytes: u64) -> usize {
+    /// Adds an allocation of uninitialized bytes.
+    pub(crate) fn allocate(&mut self, name: String, bytes: u64) -> Arc<Allocation> {
+        let allocation = Arc::new(Allocation::new(name, self.take(bytes), bytes));
+        self.allocations.push(Arc::clone(&allocation));
+        allocation
+    }
+
+    /// Adds an allocation that kernels may only read.
+    pub(crate) fn allocate_constant(&mut self, name: String, from: &[u8]) -> Arc<Allocation> {
+        let bytes = from.len() as u64;
+        let mut allocation = Allocation::new(name, self.take(bytes), bytes);
+        allocation.writable = false;
+        allocation.write(0, from);
+        let allocation = Arc::new(allocation);
+        self.allocations.push(Arc::clone(&allocation));
+        allocation
+    }
+
+    fn take(&mut self, bytes: u64) -> u64 {
         let base = GLOBAL_BASE + self.next;
         self.next = (self.next + bytes + GUARD).next_multiple_of(GUARD);
-        let words = (0..bytes.div_ceil(4)).map(|_| AtomicU32::new(u32::MAX)).collect();
-        self.allocations.push(Allocation { name, base, bytes, words });
-        self.allocations.len() - 1
+        base
     }
 
-    /// An allocation by index.
-    pub(crate) fn allocation(&self, index: usize) -> &Allocation {
-        &self.allocations[index]
+    /// The allocations by address.
+    pub(crate) fn allocations(&self) -> &[Arc<Allocation>] {
+        &self.allocations
     }
 
-    /// The allocation that an address is in.
-    pub(crate) fn find(&self, address: u64) -> Option<usize> {
+    /// The allocation that an address is in, or else the last one before it.
+    #[inline]
+    pub(crate) fn nearest(&self, address: u64) -> Option<&Arc<Allocation>> {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
-        let index = after.checked_sub(1)?;
-        let allocation = &self.allocations[index];
-        (address - allocation.base < allocation.bytes).then_some(index)
+        self.allocations.get(after.checked_sub(1)?)
     }
 }

@@ -2,6 +2,8 @@
 
 mod address;
 mod global;
+pub(crate) mod clock;
+pub(crate) mod shadow;
 mod shared;
 
 pub(crate) use address::{

@@ -1,0 +1,296 @@
+//! Who accessed memory last: the shadow in which races are seen.
+//!
+//! For every piece of memory a cell keeps the epoch of its last write and of the reads since. An
+//! access races with one of these if it is not ordered after it, at least one of the two writes, and
+//! not both are strong. A page's pieces are words until something narrower is accessed there; then
+//! the page is refined to half-words or bytes.
+
+use super::clock::{Clock, Epoch};
+
+/// What an access is to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Access {
+    /// It stores, alone or together with a load.
+    pub(crate) write: bool,
+    /// Atomic, volatile, or with a memory scope: does not race with its like.
+    pub(crate) strong: bool,
+}
+
+/// Who makes an access, and what happened before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Actor<'a> {
+    /// The thread and its count.
+    pub(crate) epoch: Epoch,
+    /// What it knows.
+    pub(crate) seen: &'a Clock,
+    /// The instruction, by index.
+    pub(crate) pc: u32,
+}
+
+/// An earlier access that the present one is not ordered after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unordered {
+    /// Its thread.
+    pub(crate) epoch: Epoch,
+    /// Whether it wrote.
+    pub(crate) wrote: bool,
+    /// Its instruction, by index.
+    pub(crate) pc: u32,
+}
+
+/// Bytes of a page.
+pub(crate) const PAGE: usize = 256;
+
+/// Readers of a piece kept beside the last, where clusters share it: enough to see a write race
+/// with one of them.
+pub(crate) const FOREIGN_READERS: usize = 4;
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    write: Epoch,
+    /// Of any lane of the warp that read last.
+    read: Epoch,
+    write_pc: u32,
+    read_pc: u32,
+    /// Which of its lanes did.
+    read_lanes: u32,
+    /// One more than the index among the page's lists of further readers.
+    more: u32,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Reader {
+    read: Epoch,
+    lanes: u32,
+    pc: u32,
+}
+
+/// The shadow of [`PAGE`] bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    /// log₂ of the bytes of a piece.
+    shift: u32,
+    cells: Vec<Cell>,
+    more: Vec<Vec<Reader>>,
+    /// The most readers that a list keeps.
+    readers: usize,
+}
+
+impl Page {
+    /// Nobody has accessed it. Of unordered readers of one piece it remembers `readers`.
+    pub(crate) fn new(readers: usize) -> Self {
+        Self { shift: 2, cells: vec![Cell::default(); PAGE / 4], more: Vec::new(), readers }
+    }
+
+    fn refine(&mut self, shift: u32) {
+        let times = 1 << (self.shift - shift);
+        let mut cells = Vec::with_capacity(self.cells.len() * times);
+        for cell in &self.cells {
+            for i in 0..times {
+                let mut copy = *cell;
+                if cell.more != 0 && i > 0 {
+                    self.more.push(self.more[cell.more as usize - 1].clone());
+                    copy.more = self.more.len() as u32;
+                }
+                cells.push(copy);
+            }
+        }
+        self.cells = cells;
+        self.shift = shift;
+    }
+
+    fn pieces(&mut self, start: usize, bytes: usize) -> std::ops::Range<usize> {
+        let aligned = ((start | bytes).trailing_zeros()).min(2);
+        if aligned < self.shift {
+            self.refine(aligned);
+        }
+        start >> self.shift..(start + bytes) >> self.shift
+    }
+
+    /// Records an access of bytes within the page, unless it races.
+    #[inline]
+    pub(crate) fn access(
+        &mut self,
+        start: usize,
+        bytes: usize,
+        access: Access,
+        actor: &Actor<'_>,
+    ) -> Result<(), Unordered> {
+        for at in self.pieces(start, bytes) {
+            let cell = &mut self.cells[at];
+            if let Some(unordered) = cell.unordered(&self.more, access, actor) {
+                return Err(unordered);
+            }
+            if access.write {
+                cell.wrote(&mut self.more, access, actor);
+            } else {
+                cell.was_read(&mut self.more, access, actor, self.readers);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an access would race, without recording it.
+    pub(crate) fn check(
+        &mut self,
+        start: usize,
+        bytes: usize,
+        access: Access,
+        actor: &Actor<'_>,
+    ) -> Result<(), Unordered> {
+        for at in self.pieces(start, bytes) {
+            match self.cells[at].unordered(&self.more, access, actor) {
+                Some(unordered) => return Err(unordered),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Records an access without looking for races.
+    pub(crate) fn record(&mut self, start: usize, bytes: usize, access: Access, actor: &Actor<'_>) {
+        for at in self.pieces(start, bytes) {
+            if access.write {
+                self.cells[at].wrote(&mut self.more, access, actor);
+            } else {
+                self.cells[at].was_read(&mut self.more, access, actor, self.readers);
+            }
+        }
+    }
+
+    /// A write by a thread that a clock of what is [proxied](super::clock::WarpClock::proxied) does
+    /// not cover.
+    pub(crate) fn unfenced(
+        &mut self,
+        start: usize,
+        bytes: usize,
+        proxied: &Clock,
+    ) -> Option<Unordered> {
+        let pieces = self.pieces(start, bytes);
+        self.cells[pieces].iter().find_map(|cell| {
+            let fenced =
+                cell.write.0 == 0 || cell.write.is_agent() || proxied.covers(cell.write);
+            (!fenced).then(|| Unordered { epoch: cell.write, wrote: true, pc: cell.write_pc })
+        })
+    }
+}
+
+impl Cell {
+    #[inline]
+    fn unordered(
+        &self,
+        more: &[Vec<Reader>],
+        access: Access,
+        actor: &Actor<'_>,
+    ) -> Option<Unordered> {
+        let write = self.write;
+        if write.0 != 0
+            && !write.same_thread(actor.epoch)
+            && !(access.strong && write.is_strong())
+            && !actor.seen.covers(write)
+        {
+            return Some(Unordered { epoch: write, wrote: true, pc: self.write_pc });
+        }
+        if !access.write || self.read.0 == 0 {
+            return None;
+        }
+        let last = Reader { read: self.read, lanes: self.read_lanes, pc: self.read_pc };
+        if let Some(found) = last.unordered(access, actor) {
+            return Some(found);
+        }
+        if self.more == 0 {
+            return None;
+        }
+        more[self.more as usize - 1].iter().find_map(|reader| reader.unordered(access, actor))
+    }
+
+    #[inline]
+    fn wrote(&mut self, more: &mut [Vec<Reader>], access: Access, actor: &Actor<'_>) {
+        self.write = actor.epoch.strong(access.strong);
+        self.write_pc = actor.pc;
+        // What happened before this write is covered by whatever is ordered after it.
+        self.read = Epoch::default();
+        self.read_lanes = 0;
+        if self.more != 0 {
+            more[self.more as usize - 1].clear();
+        }
+    }
+
+    #[inline]
+    fn was_read(
+        &mut self,
+        more: &mut Vec<Vec<Reader>>,
+        access: Access,
+        actor: &Actor<'_>,
+        most: usize,
+    ) {
+        let lane = 1 << actor.epoch.lane();
+        let read = actor.epoch.of_lanes().strong(access.strong);
+        if self.read == read {
+            self.read_lanes |= lane;
+            return;
+        }
+        let forgets = self.read.0 == 0
+            || (self.read.of_lanes().same_thread(read)
+                && self.read_lanes & !lane == 0
+                && (access.strong <= self.read.is_strong()))
+            || actor.seen.covers_lanes(self.read, self.read_lanes);
+        if !forgets {
+            self.keep(more, actor.seen, read, most);
+        }
+        // This warp's lanes at this count may be among those kept.
+        let mut lanes = lane;
+        if self.more != 0 {
+            let list = &mut more[self.more as usize - 1];
+            if let Some(at) = list.iter().position(|reader| reader.read == read) {
+                lanes |= list.swap_remove(at).lanes;
+            }
+        }
+        self.read = read;
+        self.read_lanes = lanes;
+        self.read_pc = actor.pc;
+    }
+
+    /// Moves the last reader to the list of further ones, from which those that happened before the
+    /// present one go.
+    fn keep(&mut self, more: &mut Vec<Vec<Reader>>, seen: &Clock, read: Epoch, most: usize) {
+        if self.more == 0 {
+            more.push(Vec::new());
+            self.more = more.len() as u32;
+        }
+        let list = &mut more[self.more as usize - 1];
+        // A lane's older reads happened before its newer ones.
+        let last = self.read;
+        list.retain_mut(|kept| {
+            if kept.read.same_thread(last) && kept.read.is_strong() == last.is_strong() {
+                kept.lanes &= !self.read_lanes;
+            }
+            kept.lanes != 0
+        });
+        if list.len() >= 8 {
+            list.retain(|kept| kept.read == read || !seen.covers_lanes(kept.read, kept.lanes));
+        }
+        if list.len() >= most {
+            list.remove(0);
+        }
+        list.push(Reader { read: last, lanes: self.read_lanes, pc: self.read_pc });
+    }
+}
+
+impl Reader {
+    #[inline]
+    fn unordered(&self, access: Access, actor: &Actor<'_>) -> Option<Unordered> {
+        if access.strong && self.read.is_strong() {
+            return None;
+        }
+        let own = self.read.with_lane(actor.epoch.lane()).same_thread(actor.epoch);
+        let others = if own { self.lanes & !(1 << actor.epoch.lane()) } else { self.lanes };
+        if actor.seen.covers_lanes(self.read, others) {
+            return None;
+        }
+        let lane = crate::machine::lanes(others)
+            .map(|lane| lane as u32)
+            .find(|&lane| !actor.seen.covers(self.read.with_lane(lane)))?;
+        Some(Unordered { epoch: self.read.with_lane(lane), wrote: false, pc: self.pc })
+    }
+}
