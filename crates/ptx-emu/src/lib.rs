@@ -9,13 +9,17 @@ pub mod ast;
 pub mod asynch;
 mod error;
 mod isa;
-pub mod machine;
+mod machine;
 mod memory;
 mod parse;
 mod program;
 pub mod report;
 
 pub use error::{ParseError, Problem};
+pub use machine::{
+    Arg, Buffer, DEFAULT_STEP_LIMIT, Device, Executions, Gpu, Launch, LaunchError, Launched,
+    Schedule, Statistics, Timing,
+};
 pub use program::{Entry, Module};
 
 pub mod num;

@@ -25,14 +25,7 @@ pub(crate) enum Control {
         /// Indices of instructions.
         targets: Vec<u32>,
     },
-    /// A call of a device function whose arguments are in place.
-    Call {
-        /// Index of its first instruction.
-        target: u32,
-    },
-    /// `ret`: back to the caller; out of a kernel, an exit.
-    Return,
-    /// `exit`.
+    /// `exit`, and the `ret` of a kernel; those of functions are gone where these are called.
     Exit,
     /// `trap`, and `brkpt`, which without a debugger is one.
     Trap,
@@ -40,7 +33,7 @@ pub(crate) enum Control {
     Sleep,
 }
 
-/// Decodes an instruction of this family. Calls come from the program, which knows functions.
+/// Decodes an instruction of this family.
 pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Control, ParseError> {
     let mut d = Decoder::new(instruction, scope);
     match instruction.opcode.as_str() {
@@ -61,7 +54,7 @@ pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Con
         "ret" => {
             d.take("uni");
             d.finish(0..=0)?;
-            Ok(Control::Return)
+            Ok(Control::Exit)
         }
         "exit" => {
             d.finish(0..=0)?;
@@ -108,11 +101,6 @@ impl Control {
                 }
                 Ok(Flow::Scatter(to))
             }
-            Self::Call { target } => {
-                warp.push_return(mask);
-                Ok(Flow::Jump(*target))
-            }
-            Self::Return => Ok(warp.pop_return(mask)),
             Self::Exit => Ok(Flow::Exit),
             Self::Trap => Err(Problem::Trap.at(mask.trailing_zeros())),
             Self::Sleep => Ok(Flow::Yield),

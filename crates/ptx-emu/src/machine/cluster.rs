@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::operation::Operations;
 use super::preset::{self, Seat};
-use super::{Context, Warp};
+use super::random::Random;
+use super::{Context, Timing, Warp};
 use crate::memory::Shared;
-use crate::report::{Place, SourceLine, ThreadName};
+use crate::memory::published::Messages;
+use crate::report::{Place, Problem, Report, SourceLine, ThreadName};
 
 /// One of the 16 barriers of a CTA, or the barrier of a cluster.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +49,11 @@ pub(crate) struct Cluster {
     pub(crate) operations: Operations,
     /// Instructions that its warps have executed.
     pub(crate) steps: u64,
+    /// What its threads printed.
+    pub(crate) output: Vec<u8>,
+    /// What strong stores to its shared memory tell, by generic address of the cluster's window.
+    pub(crate) published: Messages,
+    completion: Option<Random>,
     changed: bool,
 }
 
@@ -54,6 +61,57 @@ impl Cluster {
     /// Waiting warps are to be looked at again.
     pub(crate) fn wake(&mut self) {
         self.changed = true;
+    }
+
+    /// Whether [`Cluster::wake`] was called since this was last asked.
+    pub(super) fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Completes the oldest operation that can be; whether there is one.
+    pub(super) fn complete_oldest(&mut self) -> Result<bool, Box<Report>> {
+        self.complete(0)
+    }
+
+    /// Completes all operations, oldest first.
+    pub(super) fn complete_all(&mut self) -> Result<(), Box<Report>> {
+        while self.operations.n_unfinished() > 0 && self.complete(0)? {}
+        Ok(())
+    }
+
+    /// Completes an operation now and then, where timing is random.
+    pub(super) fn complete_some(&mut self) -> Result<(), Box<Report>> {
+        if let Some(random) = &mut self.completion
+            && random.below(32) == 0
+        {
+            let index = random.below(self.operations.n_unfinished() as u32);
+            self.complete(index as usize)?;
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, index: usize) -> Result<bool, Box<Report>> {
+        let Some((_, work, place)) = self.operations.take(index) else {
+            return Ok(false);
+        };
+        let done = work.complete(self);
+        self.wake();
+        match done {
+            Ok(()) => Ok(true),
+            Err(stop) => Err(Box::new(Report { problem: stop.problem, place })),
+        }
+    }
+
+    /// All warps have exited: nothing may be left behind.
+    pub(super) fn at_exit(&mut self) -> Result<(), Box<Report>> {
+        match self.operations.pending().iter().next() {
+            None => Ok(()),
+            Some((_, operation)) => {
+                let what = "an asynchronous operation that nobody waited for".to_owned();
+                let place = operation.place.clone();
+                Err(Box::new(Report { problem: Problem::Leak { what }, place }))
+            }
+        }
     }
 
     /// The CTA that a warp belongs to.
@@ -105,8 +163,9 @@ impl Cluster {
         let warps = ctas
             .iter()
             .flat_map(|cta| {
-                (0..context.warps_per_cta())
-                    .map(|warp| Warp::new(context, Seat { cta: cta.index, rank: cta.rank, warp }))
+                (0..context.warps_per_cta()).map(|warp| {
+                    Warp::new(context, id, Seat { cta: cta.index, rank: cta.rank, warp })
+                })
             })
             .collect();
         let cluster = Self {
@@ -116,6 +175,12 @@ impl Cluster {
             barrier: Barrier::default(),
             operations: Operations::default(),
             steps: 0,
+            output: Vec::new(),
+            published: Messages::default(),
+            completion: match context.timing {
+                Timing::Random(seed) => Some(Random::new(seed, u64::from(id))),
+                Timing::Late | Timing::Eager => None,
+            },
             changed: false,
         };
         (cluster, warps)

@@ -1,9 +1,10 @@
 //! What all warps of a launch share and none changes.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::{Device, Kernel};
 use crate::memory::Global;
+use crate::memory::published::Messages;
 
 /// When asynchronous operations complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,7 +48,7 @@ pub(crate) struct Context {
     /// Bytes of dynamic shared memory.
     pub(crate) dynamic_shared: u32,
     /// Global memory.
-    pub(crate) global: Arc<Global>,
+    pub(crate) global: Global,
     /// Addresses of the variables of the kernel's module, by index.
     pub(crate) variables: Vec<u64>,
     /// When asynchronous operations complete.
@@ -60,12 +61,19 @@ pub(crate) struct Context {
     pub(crate) races: bool,
     /// Whether reads of uninitialized memory are reported.
     pub(crate) poison: bool,
+    /// What strong stores to global memory tell.
+    pub(crate) published: Mutex<Messages>,
 }
 
 impl Context {
     /// Warps of a CTA.
     pub(crate) fn warps_per_cta(&self) -> u32 {
         self.block.iter().product::<u32>().div_ceil(32)
+    }
+
+    /// Clusters of the grid.
+    pub(crate) fn n_clusters(&self) -> u32 {
+        self.grid.iter().product::<u32>() / self.cluster_size()
     }
 
     /// CTAs of a cluster.

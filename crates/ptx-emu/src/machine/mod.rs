@@ -8,10 +8,17 @@
 mod cluster;
 mod context;
 mod device;
+mod gpu;
+mod grid;
 mod kernel;
+mod launch;
 pub(crate) mod operation;
 mod preset;
+mod random;
 pub(crate) mod registers;
+mod run;
+mod statistics;
+mod turn;
 mod wait;
 pub(crate) mod warp;
 
@@ -19,6 +26,9 @@ pub(crate) use cluster::{Cluster, Cta};
 pub(crate) use context::Context;
 pub use context::{Schedule, Timing};
 pub use device::Device;
+pub use gpu::{Buffer, Gpu};
 pub(crate) use kernel::{Code, Kernel, Location, ModuleVariable, Parameter, Relocation};
+pub use launch::{Arg, DEFAULT_STEP_LIMIT, Launch, LaunchError, Launched};
+pub use statistics::{Executions, Statistics};
 pub(crate) use wait::WaitFor;
 pub(crate) use warp::{Warp, lanes};

@@ -46,6 +46,11 @@ impl WaitFor {
         }
     }
 
+    /// Whether only other lanes of the same warp can make it true.
+    pub(crate) fn is_of_warp(&self) -> bool {
+        matches!(self, Self::Warp { .. })
+    }
+
     /// What a deadlock report says of it.
     pub(crate) fn describe(&self, cluster: &Cluster) -> String {
         match self {

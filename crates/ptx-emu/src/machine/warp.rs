@@ -1,12 +1,18 @@
 //! A warp: registers, lanes and where they stand.
+//!
+//! Every lane has its own place in the code. Lanes at the same place form a [`Group`], and a warp
+//! executes one group at a time: the one furthest behind, so that lanes that took different ways
+//! meet again where the ways do. PTX ISA, "SIMT Architecture", promises that every thread makes
+//! progress; so a group that has run for long while others could is set aside for a while.
 
 pub(crate) use super::registers::{Condition, Predicate, Registers, Row, Slot, Source};
 
 use super::preset::{self, Seat};
 use super::{Context, WaitFor};
-use crate::isa::Flow;
+use crate::memory::clock::WarpClock;
 
 /// The lanes of a mask, in order.
+#[inline]
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut left = mask;
     std::iter::from_fn(move || {
@@ -16,40 +22,80 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Whether a group can execute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum State {
+    /// It can.
+    Ready,
+    /// Only together with these lanes.
+    Gathering(u32),
+    /// When a condition holds.
+    Waiting(WaitFor),
+    /// It can: a condition that it waited for holds.
+    Resumed(WaitFor),
+}
+
+/// Lanes at one place.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    /// Index of their next instruction.
+    pub(super) pc: u32,
+    /// Which.
+    pub(super) lanes: u32,
+    /// Whether they can execute it.
+    pub(super) state: State,
+    /// When they last did, in the warp's instructions.
+    pub(super) last: u64,
+}
+
 /// 32 threads.
 #[derive(Debug)]
 pub(crate) struct Warp {
     /// Registers and predicates.
     pub(crate) registers: Registers,
+    /// What its threads know of others.
+    pub(crate) clock: WarpClock,
     local: Vec<u8>,
     local_bytes: u32,
     seat: Seat,
-    live: u32,
-    pc: u32,
-    steps: u64,
-    returns: [Vec<u32>; 32],
-    resumed: Option<WaitFor>,
+    id: u32,
+    /// Lanes that have not exited.
+    pub(super) live: u32,
+    pub(super) groups: Vec<Group>,
+    /// Index of the instruction being executed.
+    pub(super) pc: u32,
+    pub(super) steps: u64,
+    /// Instructions since groups last met or parted.
+    pub(super) patience: u32,
+    pub(super) resumed: Option<WaitFor>,
 }
+
+/// Instructions after which a group lets others of its warp go first.
+const PATIENCE: u32 = 4096;
 
 impl Warp {
     /// A warp before its first instruction.
-    pub(super) fn new(context: &Context, seat: Seat) -> Self {
+    pub(super) fn new(context: &Context, cluster: u32, seat: Seat) -> Self {
         let kernel = &context.kernel;
         let threads: u32 = context.block.iter().product();
-        let lanes_here = (threads - seat.warp * 32).min(32);
+        let live = u32::MAX >> (32 - (threads - seat.warp * 32).min(32));
         let mut registers = Registers::new(kernel.n_rows as usize, kernel.n_predicates as usize);
         for &(slot, preset) in &kernel.presets {
             *registers.row_mut(slot) = preset::row(preset, context, seat);
         }
+        let id = seat.rank * context.warps_per_cta() + seat.warp;
         Self {
             registers,
+            clock: WarpClock::new(cluster, id, live),
             local: vec![0; kernel.local_bytes as usize * 32],
             local_bytes: kernel.local_bytes,
             seat,
-            live: u32::MAX >> (32 - lanes_here),
+            id,
+            live,
+            groups: vec![Group { pc: 0, lanes: live, state: State::Ready, last: 0 }],
             pc: 0,
             steps: 0,
-            returns: std::array::from_fn(|_| Vec::new()),
+            patience: PATIENCE,
             resumed: None,
         }
     }
@@ -62,6 +108,11 @@ impl Warp {
     /// Its number in its CTA.
     pub(crate) fn index(&self) -> u32 {
         self.seat.warp
+    }
+
+    /// Its number in its cluster.
+    pub(crate) fn id(&self) -> u32 {
+        self.id
     }
 
     /// Lanes that have not exited.
@@ -80,29 +131,9 @@ impl Warp {
     }
 
     /// The condition that the executing lanes waited for, if this instruction returned
-    /// [`Flow::Wait`] before.
+    /// [`Flow::Wait`](crate::isa::Flow::Wait) before.
     pub(crate) fn resumed(&self) -> Option<&WaitFor> {
         self.resumed.as_ref()
-    }
-
-    /// The lanes in `mask` will come back to the next instruction.
-    pub(crate) fn push_return(&mut self, mask: u32) {
-        for lane in lanes(mask) {
-            self.returns[lane].push(self.pc + 1);
-        }
-    }
-
-    /// Sends the lanes in `mask` back to where they were called from. A kernel's own `ret` is an
-    /// exit; lanes never mix both, since a kernel's instructions are not a function's.
-    pub(crate) fn pop_return(&mut self, mask: u32) -> Flow {
-        let mut to = Box::new([0; 32]);
-        for lane in lanes(mask) {
-            match self.returns[lane].pop() {
-                Some(back) => to[lane] = back,
-                None => return Flow::Exit,
-            }
-        }
-        Flow::Scatter(to)
     }
 
     /// A lane's local memory.
@@ -115,5 +146,75 @@ impl Warp {
     pub(crate) fn local_mut(&mut self, lane: usize) -> &mut [u8] {
         let bytes = self.local_bytes as usize;
         &mut self.local[lane * bytes..][..bytes]
+    }
+
+    /// Merges groups that met, and lets those go on that gathered the lanes they need. Groups that
+    /// wait, or have waited, stay apart: their lanes are in the middle of an instruction.
+    pub(super) fn merge(&mut self) {
+        let mergeable = |state: &State| matches!(state, State::Ready | State::Gathering(_));
+        let mut at = 0;
+        while at < self.groups.len() {
+            let mut other = at + 1;
+            while other < self.groups.len() {
+                let [a, b] = [&self.groups[at], &self.groups[other]];
+                if a.pc == b.pc && mergeable(&a.state) && mergeable(&b.state) {
+                    let met = self.groups.swap_remove(other);
+                    let group = &mut self.groups[at];
+                    group.lanes |= met.lanes;
+                    group.state = State::Ready;
+                    group.last = group.last.min(met.last);
+                    self.patience = PATIENCE;
+                } else {
+                    other += 1;
+                }
+            }
+            at += 1;
+        }
+        let live = self.live;
+        for group in &mut self.groups {
+            if let State::Gathering(needed) = group.state
+                && needed & live & !group.lanes == 0
+            {
+                group.state = State::Ready;
+            }
+        }
+    }
+
+    /// Lets lanes go on that wait for each other at `bar.warp.sync`.
+    pub(super) fn meet(&mut self) {
+        let waits = |group: &Group| match &group.state {
+            State::Waiting(WaitFor::Warp { needed }) => Some(*needed),
+            _ => None,
+        };
+        let live = self.live;
+        for at in 0..self.groups.len() {
+            let Some(needed) = waits(&self.groups[at]) else { continue };
+            let there = self
+                .groups
+                .iter()
+                .filter(|group| waits(group) == Some(needed))
+                .fold(0, |there, group| there | group.lanes);
+            if needed & live & !there == 0 {
+                for group in &mut self.groups {
+                    if waits(group) == Some(needed) {
+                        group.state = State::Resumed(WaitFor::Warp { needed });
+                    }
+                }
+            }
+        }
+    }
+
+    /// The group to execute next, by index.
+    pub(super) fn choose(&mut self) -> Option<usize> {
+        let ready = |group: &&Group| matches!(group.state, State::Ready | State::Resumed(_));
+        let least = self.groups.iter().filter(ready).min_by_key(|group| group.pc)?;
+        let (pc, lanes) = (least.pc, least.lanes);
+        let at = self.groups.iter().position(|group| group.lanes == lanes && group.pc == pc);
+        if self.groups.len() == 1 || self.patience > 0 {
+            return at;
+        }
+        self.patience = PATIENCE;
+        let oldest = self.groups.iter().filter(ready).min_by_key(|group| group.last)?.lanes;
+        self.groups.iter().position(|group| group.lanes == oldest)
     }
 }

@@ -4,7 +4,7 @@
 //! arrival at a barrier, a store that others acquire). An [`Epoch`] is a thread and its warp's count
 //! at an access. A [`Clock`] says of every thread up to which count its accesses happened before; a
 //! thread's accesses happened before another's if the other's clock covers their epoch (vector
-//! clocks; Flanagan and Freund, "FastTrack", PLDI 2009, keep epochs as is done here). The order is
+//! clocks; Flanagan and Freund, "`FastTrack`", PLDI 2009, keep epochs as is done here). The order is
 //! that of the PTX ISA, "Memory Consistency Model: Causality order".
 //!
 //! Threads that learned the same share a clock, and a clock says of a warp whose lanes are all known
@@ -33,7 +33,7 @@ impl Epoch {
     /// `warp` counts the warps of the cluster.
     pub(crate) fn new(cluster: u32, warp: u32, lane: u32, count: u32) -> Self {
         let thread = u64::from(warp << 5 | lane);
-        Self(u64::from(cluster) << 40 | thread << 24 | u64::from(count.min(LAST)))
+        Self(u64::from(cluster & 0x7F_FFFF) << 40 | thread << 24 | u64::from(count.min(LAST)))
     }
 
     /// The epoch of what completes as the `count`-th of agent number `agent` (below 49152) of a

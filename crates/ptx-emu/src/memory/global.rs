@@ -156,8 +156,7 @@ impl Allocation {
     }
 
     fn with_page<T>(&self, page: usize, act: impl FnOnce(&mut Option<Box<Page>>) -> T) -> T {
-        let mut pages =
-            self.shadow[page / LOCKED].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.shadow[page / LOCKED].lock().unwrap_or_else(PoisonError::into_inner);
         act(&mut pages[page % LOCKED])
     }
 
@@ -256,11 +255,9 @@ impl Global {
     }
 
     /// Adds an allocation that kernels may only read.
-    pub(crate) fn allocate_constant(&mut self, name: String, from: &[u8]) -> Arc<Allocation> {
-        let bytes = from.len() as u64;
+    pub(crate) fn allocate_constant(&mut self, name: String, bytes: u64) -> Arc<Allocation> {
         let mut allocation = Allocation::new(name, self.take(bytes), bytes);
         allocation.writable = false;
-        allocation.write(0, from);
         let allocation = Arc::new(allocation);
         self.allocations.push(Arc::clone(&allocation));
         allocation

@@ -1,8 +1,9 @@
 //! Memory: address spaces, allocations, shared memory.
 
 mod address;
-mod global;
 pub(crate) mod clock;
+mod global;
+pub(crate) mod published;
 pub(crate) mod shadow;
 mod shared;
 

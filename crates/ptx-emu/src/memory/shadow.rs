@@ -139,9 +139,8 @@ impl Page {
         actor: &Actor<'_>,
     ) -> Result<(), Unordered> {
         for at in self.pieces(start, bytes) {
-            match self.cells[at].unordered(&self.more, access, actor) {
-                Some(unordered) => return Err(unordered),
-                None => {}
+            if let Some(unordered) = self.cells[at].unordered(&self.more, access, actor) {
+                return Err(unordered);
             }
         }
         Ok(())
@@ -168,9 +167,8 @@ impl Page {
     ) -> Option<Unordered> {
         let pieces = self.pieces(start, bytes);
         self.cells[pieces].iter().find_map(|cell| {
-            let fenced =
-                cell.write.0 == 0 || cell.write.is_agent() || proxied.covers(cell.write);
-            (!fenced).then(|| Unordered { epoch: cell.write, wrote: true, pc: cell.write_pc })
+            let fenced = cell.write.0 == 0 || cell.write.is_agent() || proxied.covers(cell.write);
+            (!fenced).then_some(Unordered { epoch: cell.write, wrote: true, pc: cell.write_pc })
         })
     }
 }
@@ -184,11 +182,11 @@ impl Cell {
         actor: &Actor<'_>,
     ) -> Option<Unordered> {
         let write = self.write;
-        if write.0 != 0
-            && !write.same_thread(actor.epoch)
-            && !(access.strong && write.is_strong())
-            && !actor.seen.covers(write)
-        {
+        let ordered = write.0 == 0
+            || write.same_thread(actor.epoch)
+            || (access.strong && write.is_strong())
+            || actor.seen.covers(write);
+        if !ordered {
             return Some(Unordered { epoch: write, wrote: true, pc: self.write_pc });
         }
         if !access.write || self.read.0 == 0 {

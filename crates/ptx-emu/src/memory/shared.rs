@@ -129,7 +129,12 @@ impl Shared {
     }
 
     /// A write among the bytes that the async proxy does not see.
-    pub(crate) fn unfenced(&mut self, offset: u32, bytes: u32, proxied: &Clock) -> Option<Unordered> {
+    pub(crate) fn unfenced(
+        &mut self,
+        offset: u32,
+        bytes: u32,
+        proxied: &Clock,
+    ) -> Option<Unordered> {
         pieces(u64::from(offset), u64::from(bytes)).find_map(|(page, start, bytes)| {
             self.shadow[page].as_mut()?.unfenced(start, bytes, proxied)
         })

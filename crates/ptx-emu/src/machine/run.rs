@@ -1,0 +1,131 @@
+//! Running a cluster: whose turn it is, and what happens when nobody can go on.
+
+use std::sync::Arc;
+
+use super::random::Random;
+use super::statistics::Counts;
+use super::turn::Turn;
+use super::warp::State;
+use super::{Cluster, Context, Schedule, Warp};
+use crate::report::{Problem, Report, Waiting};
+
+/// Instructions of a turn in a fixed schedule.
+const FIXED_TURN: u32 = 2000;
+/// The most instructions of a turn in a random schedule.
+const RANDOM_TURN: u32 = 48;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Able {
+    Ready,
+    Blocked,
+    Finished,
+}
+
+/// A cluster and its warps while they run.
+#[derive(Debug)]
+pub(super) struct Run {
+    pub(super) cluster: Cluster,
+    pub(super) counts: Counts,
+    warps: Vec<Warp>,
+    able: Vec<Able>,
+    random: Option<Random>,
+    next: usize,
+}
+
+impl Run {
+    pub(super) fn new(context: &Arc<Context>, id: u32) -> Self {
+        let (cluster, warps) = Cluster::new(context, id);
+        let random = match context.schedule {
+            Schedule::Fixed => None,
+            Schedule::Random(seed) => Some(Random::new(seed, u64::from(id))),
+        };
+        let counts = Counts::new(&context.kernel);
+        Self { cluster, counts, able: vec![Able::Ready; warps.len()], warps, random, next: 0 }
+    }
+
+    /// Runs until the cluster is finished or has executed `slice` more instructions; whether it is
+    /// finished.
+    pub(super) fn slice(&mut self, slice: u64) -> Result<bool, Box<Report>> {
+        let limit = self.cluster.context.step_limit;
+        let end = self.cluster.steps.saturating_add(slice).min(limit);
+        loop {
+            if self.cluster.take_changed() {
+                self.look_again();
+            }
+            let Some(at) = self.next_warp() else {
+                if self.able.iter().all(|&able| able == Able::Finished) {
+                    self.cluster.at_exit()?;
+                    return Ok(true);
+                }
+                if self.cluster.complete_oldest()? {
+                    continue;
+                }
+                return Err(self.deadlock());
+            };
+            if self.cluster.steps >= end {
+                if end < limit {
+                    return Ok(false);
+                }
+                let place = self.cluster.place(&self.warps[at], None);
+                return Err(Box::new(Report { problem: Problem::StepLimit { limit }, place }));
+            }
+            let left = u32::try_from(end - self.cluster.steps).unwrap_or(u32::MAX);
+            let budget = match &mut self.random {
+                None => FIXED_TURN,
+                Some(random) => 1 + random.below(RANDOM_TURN),
+            };
+            let warp = &mut self.warps[at];
+            let turn = self.cluster.turn(warp, &mut self.counts, budget.min(left))?;
+            self.able[at] = match turn {
+                Turn::Interrupted => Able::Ready,
+                Turn::Blocked => Able::Blocked,
+                Turn::Finished => Able::Finished,
+            };
+        }
+    }
+
+    /// The warp whose turn it is.
+    fn next_warp(&mut self) -> Option<usize> {
+        let n = self.warps.len();
+        let first = match &mut self.random {
+            None => self.next,
+            Some(random) => random.below(n as u32) as usize,
+        };
+        let at = (first..n).chain(0..first).find(|&at| self.able[at] == Able::Ready)?;
+        self.next = (at + 1) % n;
+        Some(at)
+    }
+
+    fn look_again(&mut self) {
+        for (warp, able) in self.warps.iter_mut().zip(&mut self.able) {
+            if *able == Able::Blocked {
+                self.cluster.look_again(warp);
+                if warp.groups.iter().any(|group| matches!(group.state, State::Resumed(_))) {
+                    *able = Able::Ready;
+                }
+            }
+        }
+    }
+
+    fn deadlock(&self) -> Box<Report> {
+        let mut waiting = Vec::new();
+        for warp in &self.warps {
+            for group in &warp.groups {
+                let what = match &group.state {
+                    State::Waiting(condition) => condition.describe(&self.cluster),
+                    State::Gathering(needed) => {
+                        format!("lanes {:08x} to come here", needed & warp.live & !group.lanes)
+                    }
+                    State::Ready | State::Resumed(_) => continue,
+                };
+                let place = self.cluster.place_of(group.pc, warp.rank(), warp.index(), None);
+                waiting.push(Waiting { place, lanes: group.lanes, what });
+            }
+        }
+        let place = match waiting.first() {
+            Some(first) => first.place.clone(),
+            None => self.cluster.place(&self.warps[0], None),
+        };
+        Box::new(Report { problem: Problem::Deadlock { waiting }, place })
+    }
+}
