@@ -23,3 +23,4 @@ pub use machine::{
 pub use program::{Entry, Module};
 
 pub mod num;
+pub mod tensor_core;

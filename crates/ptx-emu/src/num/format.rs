@@ -205,6 +205,20 @@ impl Format {
         f64::from_bits(value | sign)
     }
 
+    /// A finite value's significand with its sign, exponent, and number of bits behind the point:
+    /// the value is `significand × 2^(exponent − bits)`. Subnormal values and zeros keep the smallest
+    /// normal exponent.
+    pub(crate) fn parts(self, bits: u64) -> (i64, i32, u32) {
+        let layout = Layout::of(self);
+        let magnitude = (bits & (self.sign() - 1)) >> layout.padding;
+        let field = magnitude >> layout.mantissa;
+        let implicit = u64::from(field != 0) << layout.mantissa;
+        let significand = (magnitude & ((1 << layout.mantissa) - 1) | implicit) as i64;
+        let exponent = field.max(1) as i32 - 1 + layout.min_exponent;
+        let negative = bits & self.sign() != 0;
+        (if negative { -significand } else { significand }, exponent, layout.mantissa)
+    }
+
     /// The value rounded into this format. Magnitudes past the largest finite one become infinity
     /// or that one as IEEE 754 has it for the direction; in [`Format::E4m3`] NaN stands for
     /// infinity. NaN becomes the canonical NaN; `f64` is returned as it is.
