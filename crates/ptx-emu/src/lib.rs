@@ -11,9 +11,11 @@ mod error;
 mod isa;
 mod machine;
 mod memory;
+pub mod num;
 mod parse;
 mod program;
 pub mod report;
+pub mod tensor_core;
 
 pub use error::{ParseError, Problem};
 pub use machine::{
@@ -21,6 +23,3 @@ pub use machine::{
     Schedule, Statistics, Timing,
 };
 pub use program::{Entry, Module};
-
-pub mod num;
-pub mod tensor_core;
