@@ -30,8 +30,10 @@ pub(crate) mod control;
 pub(crate) mod cp_async;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod proxy;
 pub(crate) mod setmaxnreg;
 pub(crate) mod tensor;
+pub(crate) mod wgmma;
 mod window;
 
 /// What became of the lanes that executed an instruction.
