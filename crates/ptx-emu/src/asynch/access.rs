@@ -7,7 +7,7 @@ use super::footprint::{Footprint, Space, Touch};
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::Epoch;
 use crate::memory::shadow::{Access, Actor, Unordered};
-use crate::report::{AccessKind, Problem};
+use crate::report::{AccessKind, Problem, ThreadName};
 
 /// The kind of access that a touch is, for reports.
 pub(crate) fn kind(touch: Touch) -> AccessKind {
@@ -25,8 +25,28 @@ fn access(touch: Touch) -> Access {
 /// Names bytes for reports.
 pub(crate) fn name(cluster: &Cluster, space: Space, start: u64, bytes: u64) -> String {
     match space {
-        Space::Global => cluster.context.global.name(start, bytes),
-        Space::Shared(rank) => cluster.name_shared(rank, start as u32, bytes as u32),
+        Space::Global => match cluster.context.global.nearest(start) {
+            Some(near) if start - near.base() < near.bytes() => {
+                let (offset, size) = (start - near.base(), near.bytes());
+                format!("{bytes} bytes at byte {offset} of {} ({size} bytes)", near.name())
+            }
+            Some(near) => {
+                let past = start - near.base() - near.bytes();
+                format!(
+                    "{bytes} bytes at {start:#x}, {past} bytes after the end of {} ({} bytes)",
+                    near.name(),
+                    near.bytes()
+                )
+            }
+            None => format!("{bytes} bytes at {start:#x}, which is in no allocation"),
+        },
+        Space::Shared(rank) => {
+            let whose = match cluster.ctas.len() {
+                1 => String::new(),
+                _ => format!(" of CTA {rank} of the cluster"),
+            };
+            format!("{bytes} bytes at shared address {start:#x}{whose}")
+        }
     }
 }
 
@@ -67,13 +87,14 @@ pub(crate) fn check(
                 (unordered, unfenced, initialized)
             }
             Space::Global => {
-                let global = &cluster.context.global;
+                let Some(allocation) = cluster.context.global.nearest(start) else { continue };
+                let start = start - allocation.base();
                 let unfenced = match touch {
-                    Touch::Read => global.unfenced(start, bytes, proxied),
+                    Touch::Read => allocation.unfenced(start, bytes, proxied),
                     _ => None,
                 };
-                let initialized = touch == Touch::Write || global.is_initialized(start, bytes);
-                let unordered = global.check(start, bytes, access(touch), &actor);
+                let initialized = touch == Touch::Write || allocation.is_initialized(start, bytes);
+                let unordered = allocation.check(start, bytes, access(touch), &actor);
                 (unordered, unfenced, initialized)
             }
         };
@@ -136,7 +157,11 @@ pub(crate) fn record(
                 let shared = &mut cluster.ctas[rank as usize].shared;
                 shared.record(start as u32, (end - start) as u32, access, &actor);
             }
-            Space::Global => cluster.context.global.record(start, end - start, access, &actor),
+            Space::Global => {
+                if let Some(allocation) = cluster.context.global.nearest(start) {
+                    allocation.record(start - allocation.base(), end - start, access, &actor);
+                }
+            }
         }
     }
 }
@@ -161,8 +186,15 @@ fn who(cluster: &Cluster, epoch: Epoch) -> String {
     if epoch.is_agent() {
         "an asynchronous operation".to_owned()
     } else {
-        cluster.thread_at(epoch).to_string()
+        thread(cluster, epoch).to_string()
     }
+}
+
+/// The thread that an epoch is of.
+pub(crate) fn thread(cluster: &Cluster, epoch: Epoch) -> ThreadName {
+    let warps = cluster.context.warps_per_cta();
+    let cta = cluster.context.cta_index(epoch.cluster(), epoch.warp() / warps);
+    ThreadName { cta, warp: epoch.warp() % warps, lane: Some(epoch.lane()) }
 }
 
 fn line(cluster: &Cluster, pc: u32) -> u32 {

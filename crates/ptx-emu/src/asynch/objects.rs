@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::mbarrier::{Mbarrier, MbarrierError};
-use crate::memory::{Epoch, Message};
+use crate::memory::clock::{Epoch, Message};
 
 /// Bytes of an mbarrier, and its alignment.
 pub(crate) const BYTES: u32 = 8;

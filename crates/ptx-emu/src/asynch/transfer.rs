@@ -88,11 +88,13 @@ impl Work for Move {
         let Signal { rank, offset, bytes, phase } = self.signal;
         let barriers = &cluster.ctas[rank as usize].asynch.mbarriers;
         let found = barriers.get(offset).map(|object| (object.epoch(cluster.id), object.state));
-        let (epoch, state) = found.map_err(|error| error.at(cluster, rank, offset).of_warp())?;
+        let (epoch, state) =
+            found.map_err(|error| cluster.mbarrier_problem(rank, offset, error).of_warp())?;
         if state.phase() != phase {
             let memory = access::name(cluster, Space::Shared(rank), u64::from(offset), 8);
-            return Err(Problem::LateTransaction { memory, bytes, issued: phase, completed: state.phase() }
-                .of_warp());
+            let completed = state.phase();
+            let problem = Problem::LateTransaction { memory, bytes, issued: phase, completed };
+            return Err(problem.of_warp());
         }
         for footprint in &self.footprints {
             access::record(cluster, None, footprint, epoch, self.pc);

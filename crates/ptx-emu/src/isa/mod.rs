@@ -25,6 +25,7 @@ use crate::program::{Decoder, Scope};
 use crate::report::Stop;
 
 pub(crate) mod bulk;
+mod bulk_run;
 pub(crate) mod cluster;
 pub(crate) mod control;
 pub(crate) mod cp_async;
@@ -62,6 +63,10 @@ pub(crate) enum Op {
     Data(Data),
     /// Branches, calls, exits.
     Control(control::Control),
+    /// `mbarrier`.
+    Mbarrier(mbarrier::Mbarrier),
+    /// `cp.async.bulk` and its groups.
+    Bulk(bulk::Bulk),
 }
 
 /// A computation on the registers of the lanes in a mask.
@@ -72,6 +77,8 @@ impl fmt::Debug for Op {
         match self {
             Self::Data(_) => f.write_str("Data"),
             Self::Control(op) => op.fmt(f),
+            Self::Mbarrier(op) => op.fmt(f),
+            Self::Bulk(op) => op.fmt(f),
         }
     }
 }
@@ -91,13 +98,15 @@ impl Op {
                 Ok(Flow::Next)
             }
             Self::Control(op) => op.execute(warp, cluster, mask),
+            Self::Mbarrier(op) => op.execute(warp, cluster, mask),
+            Self::Bulk(op) => op.execute(warp, cluster, mask),
         }
     }
 
     /// Whether all lanes of the warp that have not exited must execute it together (`.aligned`).
     pub(crate) fn is_aligned(&self) -> bool {
         match self {
-            Self::Data(_) | Self::Control(_) => false,
+            Self::Data(_) | Self::Control(_) | Self::Mbarrier(_) | Self::Bulk(_) => false,
         }
     }
 }
@@ -108,6 +117,8 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
             control::decode(instruction, scope).map(Op::Control)
         }
+        "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
+        "cp" => asynchronous(instruction, scope),
         opcode => Err(ParseError::new(
             instruction.line,
             &instruction.text,
@@ -124,4 +135,9 @@ fn immediate(d: &Decoder<'_>, position: usize) -> Result<u32, ParseError> {
         }
         _ => d.wrong(position, "an integer"),
     }
+}
+
+/// Decodes `cp.…`.
+fn asynchronous(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
+    bulk::decode(instruction, scope).map(Op::Bulk)
 }

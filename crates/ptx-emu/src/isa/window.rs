@@ -1,5 +1,6 @@
 //! The state space that an address operand is in, and what lies at the address.
 
+use crate::asynch::access::name;
 use crate::asynch::footprint::Space;
 use crate::ast;
 use crate::machine::registers::Source;
@@ -90,7 +91,7 @@ impl Window {
             return Err(Problem::OutOfBounds { access, memory });
         }
         if offset % align != 0 {
-            let memory = cluster.name_shared(rank, offset, bytes);
+            let memory = name(cluster, Space::Shared(rank), u64::from(offset), u64::from(bytes));
             return Err(Problem::Misaligned { access, memory, align });
         }
         Ok((rank, offset))
@@ -107,7 +108,7 @@ impl Window {
     ) -> Result<u64, Problem> {
         let at = Self::Global.bits(warp, address, lane);
         if !at.is_multiple_of(u64::from(align)) {
-            let memory = cluster.context.global.name(at, bytes);
+            let memory = name(cluster, Space::Global, at, bytes);
             return Err(Problem::Misaligned { access, memory, align });
         }
         check_global(cluster, at, bytes, access)?;
@@ -132,7 +133,7 @@ pub(crate) fn check_global(
     if inside {
         Ok(())
     } else {
-        Err(Problem::OutOfBounds { access, memory: cluster.context.global.name(at, bytes) })
+        Err(Problem::OutOfBounds { access, memory: name(cluster, Space::Global, at, bytes) })
     }
 }
 
