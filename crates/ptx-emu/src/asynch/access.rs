@@ -60,11 +60,7 @@ pub(crate) fn check(
     footprint: &Footprint,
 ) -> Result<(), Problem> {
     check_pending(cluster, footprint)?;
-    let actor = Actor {
-        epoch: warp.clock.epoch(lane),
-        seen: warp.clock.seen(lane),
-        pc: warp.pc(),
-    };
+    let actor = Actor { epoch: warp.clock.epoch(lane), seen: warp.clock.seen(lane), pc: warp.pc() };
     let proxied = warp.clock.proxied(lane);
     let (space, touch) = (footprint.space(), footprint.touch());
     for &(start, end) in footprint.ranges() {
@@ -81,8 +77,7 @@ pub(crate) fn check(
                     Touch::Read => cta.shared.unfenced(start, bytes, proxied),
                     _ => None,
                 };
-                let initialized =
-                    touch == Touch::Write || cta.shared.is_initialized(start, bytes);
+                let initialized = touch == Touch::Write || cta.shared.is_initialized(start, bytes);
                 let unordered = cta.shared.check(start, bytes, access(touch), &actor);
                 (unordered, unfenced, initialized)
             }

@@ -70,8 +70,7 @@ impl Mbarriers {
             return Err(MbarrierError::Alive);
         }
         let state = Mbarrier::new(count)?;
-        let &mut (agent, earlier) =
-            self.agents.entry(offset).or_insert_with(|| (new_agent(), 0));
+        let &mut (agent, earlier) = self.agents.entry(offset).or_insert_with(|| (new_agent(), 0));
         let arriving = Message::new(cluster);
         let arrived = Message::new(cluster);
         self.live.insert(offset, Object { state, agent, earlier, arriving, arrived });

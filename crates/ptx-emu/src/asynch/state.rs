@@ -89,11 +89,8 @@ impl Cluster {
         if !self.context.races {
             return Ok(());
         }
-        let actor = Actor {
-            epoch: warp.clock.epoch(lane),
-            seen: warp.clock.seen(lane),
-            pc: warp.pc(),
-        };
+        let actor =
+            Actor { epoch: warp.clock.epoch(lane), seen: warp.clock.seen(lane), pc: warp.pc() };
         let shared = &mut self.ctas[rank as usize].shared;
         shared.access(offset, bytes, access, &actor).map_err(|unordered| {
             let memory = name(self, Space::Shared(rank), run.0, run.1);

@@ -93,9 +93,14 @@ impl BulkCopy {
         match self.completion {
             Completion::Group => {
                 let kind = crate::asynch::access::kind(effect.touch());
-                let (_, from) = self
-                    .from_window
-                    .shared(warp, cluster, &self.from, lane, shared, AccessKind::Read)?;
+                let (_, from) = self.from_window.shared(
+                    warp,
+                    cluster,
+                    &self.from,
+                    lane,
+                    shared,
+                    AccessKind::Read,
+                )?;
                 let to = Window::global(warp, cluster, &self.to, lane, global, kind)?;
                 let from = Run { at: u64::from(from), bytes };
                 let runs = vec![Run { at: to, bytes }];

@@ -315,12 +315,7 @@ impl Arrive {
 }
 
 impl Wait {
-    fn execute(
-        &self,
-        warp: &mut Warp,
-        cluster: &mut Cluster,
-        mask: u32,
-    ) -> Result<Flow, Stop> {
+    fn execute(&self, warp: &mut Warp, cluster: &mut Cluster, mask: u32) -> Result<Flow, Stop> {
         let mut passed = 0;
         let mut waits: Vec<(u32, u32, u64)> = Vec::new();
         for lane in lanes(mask) {
@@ -342,8 +337,8 @@ impl Wait {
                 };
                 Ok((over, object.state.phase(), object.arrived().clone()))
             });
-            let (over, phase, message) = tested
-                .map_err(|error| at(cluster.mbarrier_problem(rank, offset, error)))?;
+            let (over, phase, message) =
+                tested.map_err(|error| at(cluster.mbarrier_problem(rank, offset, error)))?;
             if over {
                 passed |= 1 << lane;
                 if self.acquires {

@@ -1,8 +1,8 @@
 //! The state space that an address operand is in, and what lies at the address.
 
+use crate::ast;
 use crate::asynch::access::name;
 use crate::asynch::footprint::Space;
-use crate::ast;
 use crate::machine::registers::Source;
 use crate::machine::{Cluster, Warp};
 use crate::memory::{self, from_generic, shared_of, space_of};

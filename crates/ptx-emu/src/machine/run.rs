@@ -44,7 +44,15 @@ impl Run {
             Schedule::Random(seed) => Some(Random::new(seed, u64::from(id))),
         };
         let counts = Counts::new(&context.kernel);
-        Self { cluster, counts, able: vec![Able::Ready; warps.len()], warps, random, next: 0, stalls: 0 }
+        Self {
+            cluster,
+            counts,
+            able: vec![Able::Ready; warps.len()],
+            warps,
+            random,
+            next: 0,
+            stalls: 0,
+        }
     }
 
     /// Runs until the cluster is finished or has executed `slice` more instructions; whether it is
