@@ -31,6 +31,7 @@ pub(crate) mod control;
 pub(crate) mod cp_async;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod memory;
 pub(crate) mod proxy;
 pub(crate) mod setmaxnreg;
 pub(crate) mod tensor;
@@ -63,6 +64,8 @@ pub(crate) enum Op {
     Data(Data),
     /// Branches, calls, exits.
     Control(control::Control),
+    /// Loads, stores, advice to caches.
+    Memory(memory::Memory),
     /// `mbarrier`.
     Mbarrier(mbarrier::Mbarrier),
     /// `cp.async.bulk` and its groups.
@@ -77,6 +80,7 @@ impl fmt::Debug for Op {
         match self {
             Self::Data(_) => f.write_str("Data"),
             Self::Control(op) => op.fmt(f),
+            Self::Memory(op) => op.fmt(f),
             Self::Mbarrier(op) => op.fmt(f),
             Self::Bulk(op) => op.fmt(f),
         }
@@ -98,6 +102,7 @@ impl Op {
                 Ok(Flow::Next)
             }
             Self::Control(op) => op.execute(warp, cluster, mask),
+            Self::Memory(op) => op.execute(warp, cluster, mask),
             Self::Mbarrier(op) => op.execute(warp, cluster, mask),
             Self::Bulk(op) => op.execute(warp, cluster, mask),
         }
@@ -106,7 +111,11 @@ impl Op {
     /// Whether all lanes of the warp that have not exited must execute it together (`.aligned`).
     pub(crate) fn is_aligned(&self) -> bool {
         match self {
-            Self::Data(_) | Self::Control(_) | Self::Mbarrier(_) | Self::Bulk(_) => false,
+            Self::Data(_)
+            | Self::Control(_)
+            | Self::Memory(_)
+            | Self::Mbarrier(_)
+            | Self::Bulk(_) => false,
         }
     }
 }
@@ -117,6 +126,8 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
             control::decode(instruction, scope).map(Op::Control)
         }
+        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard"
+        | "createpolicy" => memory::decode(instruction, scope).map(Op::Memory),
         "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
         "cp" => asynchronous(instruction, scope),
         opcode => Err(ParseError::new(
