@@ -24,18 +24,26 @@ use crate::machine::{Cluster, WaitFor, Warp};
 use crate::program::{Decoder, Scope};
 use crate::report::Stop;
 
+mod bits;
 pub(crate) mod bulk;
-mod bulk_run;
 pub(crate) mod cluster;
+mod compare;
 pub(crate) mod control;
+mod convert;
 pub(crate) mod cp_async;
+mod data;
+mod float;
+mod half;
+mod integer;
+mod logic;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
-pub(crate) mod memory;
-pub(crate) mod proxy;
+mod rows;
+mod select;
 pub(crate) mod setmaxnreg;
 pub(crate) mod tensor;
-pub(crate) mod wgmma;
+#[cfg(test)]
+mod tests;
 mod window;
 
 /// What became of the lanes that executed an instruction.
@@ -64,12 +72,6 @@ pub(crate) enum Op {
     Data(Data),
     /// Branches, calls, exits.
     Control(control::Control),
-    /// Loads, stores, advice to caches.
-    Memory(memory::Memory),
-    /// `mbarrier`.
-    Mbarrier(mbarrier::Mbarrier),
-    /// `cp.async.bulk` and its groups.
-    Bulk(bulk::Bulk),
 }
 
 /// A computation on the registers of the lanes in a mask.
@@ -80,9 +82,6 @@ impl fmt::Debug for Op {
         match self {
             Self::Data(_) => f.write_str("Data"),
             Self::Control(op) => op.fmt(f),
-            Self::Memory(op) => op.fmt(f),
-            Self::Mbarrier(op) => op.fmt(f),
-            Self::Bulk(op) => op.fmt(f),
         }
     }
 }
@@ -102,20 +101,13 @@ impl Op {
                 Ok(Flow::Next)
             }
             Self::Control(op) => op.execute(warp, cluster, mask),
-            Self::Memory(op) => op.execute(warp, cluster, mask),
-            Self::Mbarrier(op) => op.execute(warp, cluster, mask),
-            Self::Bulk(op) => op.execute(warp, cluster, mask),
         }
     }
 
     /// Whether all lanes of the warp that have not exited must execute it together (`.aligned`).
     pub(crate) fn is_aligned(&self) -> bool {
         match self {
-            Self::Data(_)
-            | Self::Control(_)
-            | Self::Memory(_)
-            | Self::Mbarrier(_)
-            | Self::Bulk(_) => false,
+            Self::Data(_) | Self::Control(_) => false,
         }
     }
 }
@@ -126,15 +118,7 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
             control::decode(instruction, scope).map(Op::Control)
         }
-        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard"
-        | "createpolicy" => memory::decode(instruction, scope).map(Op::Memory),
-        "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
-        "cp" => asynchronous(instruction, scope),
-        opcode => Err(ParseError::new(
-            instruction.line,
-            &instruction.text,
-            Problem::UnknownOpcode(opcode.to_owned()),
-        )),
+        _ => data::decode(instruction, scope),
     }
 }
 
@@ -146,9 +130,4 @@ fn immediate(d: &Decoder<'_>, position: usize) -> Result<u32, ParseError> {
         }
         _ => d.wrong(position, "an integer"),
     }
-}
-
-/// Decodes `cp.…`.
-fn asynchronous(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
-    bulk::decode(instruction, scope).map(Op::Bulk)
 }

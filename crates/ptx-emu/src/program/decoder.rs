@@ -24,6 +24,22 @@ impl<'a> Decoder<'a> {
         self.scope
     }
 
+    /// The flag that `.cc` instructions hand on.
+    pub(crate) fn carry(&self) -> Result<Predicate, ParseError> {
+        self.scope.carry().map_err(|problem| self.error(problem))
+    }
+
+    /// The declared type of the register at a position.
+    pub(crate) fn declared(&self, position: usize) -> Result<Type, ParseError> {
+        if let Operand::Name(name) = self.operand(position)?
+            && let Binding::Register(_, ty) =
+                self.scope.find(name).map_err(|problem| self.error(problem))?
+        {
+            return Ok(ty);
+        }
+        self.wrong(position, "a register")
+    }
+
     /// An error about this instruction.
     pub(crate) fn error(&self, problem: Problem) -> ParseError {
         ParseError::new(self.instruction.line, &self.instruction.text, problem)

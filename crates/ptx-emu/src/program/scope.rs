@@ -69,6 +69,7 @@ pub(crate) struct Names {
     presets: RefCell<Vec<(Slot, Preset)>>,
     row_names: RefCell<Vec<String>>,
     n_predicates: Cell<u32>,
+    carry: Cell<Option<Predicate>>,
 }
 
 impl Names {
@@ -80,6 +81,7 @@ impl Names {
             presets: RefCell::default(),
             row_names: RefCell::default(),
             n_predicates: Cell::new(0),
+            carry: Cell::new(None),
         }
     }
 
@@ -186,7 +188,8 @@ impl Names {
         self.n_predicates.get()
     }
 
-    pub(super) fn find(&self, scope: usize, name: &str) -> Result<Binding, Problem> {
+    /// What a name means in a scope.
+    pub(crate) fn find(&self, scope: usize, name: &str) -> Result<Binding, Problem> {
         let stem_of_range = split_index(name);
         let mut at = Some(scope);
         while let Some(id) = at {
@@ -242,6 +245,20 @@ impl<'a> Scope<'a> {
     /// The row that holds a preset.
     pub(crate) fn preset(&self, preset: Preset) -> Result<Slot, Problem> {
         self.names.preset(preset)
+    }
+
+    /// The carry flag of a thread.
+    pub(crate) fn carry(&self) -> Result<Predicate, Problem> {
+        if let Some(carry) = self.names.carry.get() {
+            return Ok(carry);
+        }
+        match self.names.fresh(Type::Pred, "carry")? {
+            Binding::Predicate(carry) => {
+                self.names.carry.set(Some(carry));
+                Ok(carry)
+            }
+            _ => unreachable!("a predicate"),
+        }
     }
 
     /// A row for an instruction's own use.
