@@ -16,6 +16,7 @@ mod parse;
 mod program;
 pub mod report;
 pub mod tensor_core;
+pub mod tensor_map;
 
 pub use error::{ParseError, Problem};
 pub use machine::{

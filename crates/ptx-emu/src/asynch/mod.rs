@@ -1,6 +1,13 @@
 //! Asynchronous operations: what is pending, on which bytes, and the objects that tell of it.
 
+pub(crate) mod access;
 pub mod footprint;
+pub(crate) mod groups;
+pub(crate) mod issue;
 pub mod mbarrier;
+pub(crate) mod objects;
 pub mod pending;
+pub(crate) mod pool;
 pub(crate) mod reduce;
+pub(crate) mod state;
+pub(crate) mod transfer;

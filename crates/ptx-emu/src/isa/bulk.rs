@@ -1,15 +1,15 @@
 //! `cp.async.bulk`, `cp.reduce.async.bulk`: copies of byte ranges, and the groups that they and
-//! tensor copies form: decoding.
+//! tensor copies form.
 //!
 //! PTX ISA, "Data Movement and Conversion Instructions: Bulk copy".
 
 use crate::ast::{Instruction, Type};
+use crate::asynch::reduce::{Reduce, Reduction};
 use crate::error::{ParseError, Problem};
 use crate::machine::registers::Source;
 use crate::program::{Address, Decoder, Scope};
 
 use super::window::Window;
-use crate::asynch::reduce::{Reduce, Reduction};
 
 /// An instruction of the family.
 #[derive(Debug, Clone)]

@@ -26,6 +26,7 @@ use crate::report::Stop;
 
 mod bits;
 pub(crate) mod bulk;
+mod bulk_run;
 pub(crate) mod cluster;
 mod compare;
 pub(crate) mod control;
@@ -38,12 +39,15 @@ mod integer;
 mod logic;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+pub(crate) mod memory;
+pub(crate) mod proxy;
 mod rows;
 mod select;
 pub(crate) mod setmaxnreg;
 pub(crate) mod tensor;
 #[cfg(test)]
 mod tests;
+pub(crate) mod wgmma;
 mod window;
 
 /// What became of the lanes that executed an instruction.
@@ -72,6 +76,12 @@ pub(crate) enum Op {
     Data(Data),
     /// Branches, calls, exits.
     Control(control::Control),
+    /// Loads, stores, advice to caches.
+    Memory(memory::Memory),
+    /// `mbarrier`.
+    Mbarrier(mbarrier::Mbarrier),
+    /// `cp.async.bulk` and its groups.
+    Bulk(bulk::Bulk),
 }
 
 /// A computation on the registers of the lanes in a mask.
@@ -82,6 +92,9 @@ impl fmt::Debug for Op {
         match self {
             Self::Data(_) => f.write_str("Data"),
             Self::Control(op) => op.fmt(f),
+            Self::Memory(op) => op.fmt(f),
+            Self::Mbarrier(op) => op.fmt(f),
+            Self::Bulk(op) => op.fmt(f),
         }
     }
 }
@@ -101,13 +114,20 @@ impl Op {
                 Ok(Flow::Next)
             }
             Self::Control(op) => op.execute(warp, cluster, mask),
+            Self::Memory(op) => op.execute(warp, cluster, mask),
+            Self::Mbarrier(op) => op.execute(warp, cluster, mask),
+            Self::Bulk(op) => op.execute(warp, cluster, mask),
         }
     }
 
     /// Whether all lanes of the warp that have not exited must execute it together (`.aligned`).
     pub(crate) fn is_aligned(&self) -> bool {
         match self {
-            Self::Data(_) | Self::Control(_) => false,
+            Self::Data(_)
+            | Self::Control(_)
+            | Self::Memory(_)
+            | Self::Mbarrier(_)
+            | Self::Bulk(_) => false,
         }
     }
 }
@@ -118,6 +138,10 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
             control::decode(instruction, scope).map(Op::Control)
         }
+        "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard"
+        | "createpolicy" => memory::decode(instruction, scope).map(Op::Memory),
+        "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
+        "cp" => asynchronous(instruction, scope),
         _ => data::decode(instruction, scope),
     }
 }
@@ -130,4 +154,9 @@ fn immediate(d: &Decoder<'_>, position: usize) -> Result<u32, ParseError> {
         }
         _ => d.wrong(position, "an integer"),
     }
+}
+
+/// Decodes `cp.…`.
+fn asynchronous(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
+    bulk::decode(instruction, scope).map(Op::Bulk)
 }

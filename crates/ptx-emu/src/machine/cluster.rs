@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::operation::Operations;
-use super::preset::{self, Seat};
+use super::preset::Seat;
 use super::random::Random;
 use super::{Context, Timing, Warp};
+use crate::asynch::state::{Agents, CtaState};
 use crate::memory::Shared;
 use crate::memory::published::Messages;
 use crate::report::{Place, Problem, Report, SourceLine, ThreadName};
@@ -32,6 +33,8 @@ pub(crate) struct Cta {
     pub(crate) shared: Shared,
     /// Its barriers.
     pub(crate) barriers: [Barrier; 16],
+    /// Mbarriers, groups of asynchronous operations, registers.
+    pub(crate) asynch: CtaState,
 }
 
 /// A cluster, without its warps.
@@ -47,6 +50,8 @@ pub(crate) struct Cluster {
     pub(crate) barrier: Barrier,
     /// Asynchronous operations in flight.
     pub(crate) operations: Operations,
+    /// Who completes them, for clocks.
+    pub(crate) agents: Agents,
     /// Instructions that its warps have executed.
     pub(crate) steps: u64,
     /// What its threads printed.
@@ -147,17 +152,13 @@ impl Cluster {
 impl Cluster {
     /// Cluster number `id` of a launch, and its warps in the order of their CTAs.
     pub(crate) fn new(context: &Arc<Context>, id: u32) -> (Self, Vec<Warp>) {
-        let clusters = std::array::from_fn(|i| context.grid[i] / context.cluster[i]);
-        let first = preset::coordinates(id, clusters);
         let ctas: Vec<Cta> = (0..context.cluster_size())
-            .map(|rank| {
-                let within = preset::coordinates(rank, context.cluster);
-                Cta {
-                    index: std::array::from_fn(|i| first[i] * context.cluster[i] + within[i]),
-                    rank,
-                    shared: Shared::new(context.shared_end()),
-                    barriers: std::array::from_fn(|_| Barrier::default()),
-                }
+            .map(|rank| Cta {
+                index: context.cta_index(id, rank),
+                rank,
+                shared: Shared::new(context.shared_end()),
+                barriers: std::array::from_fn(|_| Barrier::default()),
+                asynch: CtaState::default(),
             })
             .collect();
         let warps = ctas
@@ -174,6 +175,7 @@ impl Cluster {
             ctas,
             barrier: Barrier::default(),
             operations: Operations::default(),
+            agents: Agents::default(),
             steps: 0,
             output: Vec::new(),
             published: Messages::default(),

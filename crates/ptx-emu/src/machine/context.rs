@@ -81,6 +81,14 @@ impl Context {
         self.cluster.iter().product()
     }
 
+    /// `%ctaid` of a CTA, by its cluster's number and its rank.
+    pub(crate) fn cta_index(&self, cluster: u32, rank: u32) -> [u32; 3] {
+        let clusters = std::array::from_fn(|i| self.grid[i] / self.cluster[i]);
+        let first = super::preset::coordinates(cluster, clusters);
+        let within = super::preset::coordinates(rank, self.cluster);
+        std::array::from_fn(|i| first[i] * self.cluster[i] + within[i])
+    }
+
     /// Where dynamic shared memory starts.
     pub(crate) fn dynamic_shared_start(&self) -> u32 {
         self.kernel.shared_end.next_multiple_of(self.kernel.dynamic_shared_align.max(16))

@@ -13,6 +13,8 @@ use crate::report::{Problem, Report, Waiting};
 const FIXED_TURN: u32 = 2000;
 /// The most instructions of a turn in a random schedule.
 const RANDOM_TURN: u32 = 48;
+/// How often everybody may wait, and some only for a time, before that is a deadlock.
+const STALLS: u32 = 16;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Able {
@@ -30,6 +32,8 @@ pub(super) struct Run {
     able: Vec<Able>,
     random: Option<Random>,
     next: usize,
+    /// Times that everybody waited, since something last changed.
+    stalls: u32,
 }
 
 impl Run {
@@ -40,7 +44,15 @@ impl Run {
             Schedule::Random(seed) => Some(Random::new(seed, u64::from(id))),
         };
         let counts = Counts::new(&context.kernel);
-        Self { cluster, counts, able: vec![Able::Ready; warps.len()], warps, random, next: 0 }
+        Self {
+            cluster,
+            counts,
+            able: vec![Able::Ready; warps.len()],
+            warps,
+            random,
+            next: 0,
+            stalls: 0,
+        }
     }
 
     /// Runs until the cluster is finished or has executed `slice` more instructions; whether it is
@@ -51,13 +63,14 @@ impl Run {
         loop {
             if self.cluster.take_changed() {
                 self.look_again();
+                self.stalls = 0;
             }
             let Some(at) = self.next_warp() else {
                 if self.able.iter().all(|&able| able == Able::Finished) {
                     self.cluster.at_exit()?;
                     return Ok(true);
                 }
-                if self.cluster.complete_oldest()? {
+                if self.cluster.complete_oldest()? || self.time_out() {
                     continue;
                 }
                 return Err(self.deadlock());
@@ -105,6 +118,28 @@ impl Run {
                 }
             }
         }
+    }
+
+    /// Ends what waits only for a time, unless that has changed nothing many times over; whether
+    /// somebody can go on.
+    fn time_out(&mut self) -> bool {
+        self.stalls += 1;
+        if self.stalls > STALLS {
+            return false;
+        }
+        let mut any = false;
+        for (warp, able) in self.warps.iter_mut().zip(&mut self.able) {
+            for group in &mut warp.groups {
+                if let State::Waiting(condition) = &group.state
+                    && condition.times_out()
+                {
+                    group.state = State::Resumed(condition.clone());
+                    *able = Able::Ready;
+                    any = true;
+                }
+            }
+        }
+        any
     }
 
     fn deadlock(&self) -> Box<Report> {

@@ -31,6 +31,9 @@ pub(crate) enum WaitFor {
     },
     /// Asynchronous operations to complete.
     Operations(Vec<OperationId>),
+    /// The phase of one of these mbarriers to be over: rank of the CTA, offset, phase. Waiting may
+    /// end before, for `mbarrier.try_wait` suspends a thread only for a time.
+    Mbarriers(Vec<(u32, u32, u64)>),
 }
 
 impl WaitFor {
@@ -43,7 +46,16 @@ impl WaitFor {
             Self::ClusterBarrier { phase } => cluster.barrier.phase > *phase,
             Self::Warp { .. } => false,
             Self::Operations(ids) => ids.iter().all(|&id| cluster.operations.is_complete(id)),
+            Self::Mbarriers(phases) => phases.iter().any(|&(cta, offset, phase)| {
+                let object = cluster.ctas[cta as usize].asynch.mbarriers.get(offset);
+                object.map_or(true, |object| object.state.phase() != phase)
+            }),
         }
+    }
+
+    /// Whether waiting may end before the condition holds.
+    pub(crate) fn times_out(&self) -> bool {
+        matches!(self, Self::Mbarriers(_))
     }
 
     /// Whether only other lanes of the same warp can make it true.
@@ -68,6 +80,24 @@ impl WaitFor {
             Self::Warp { needed } => format!("lanes {needed:08x} of its warp at bar.warp.sync"),
             Self::Operations(ids) => {
                 format!("{} asynchronous operations", ids.len())
+            }
+            Self::Mbarriers(phases) => {
+                let each = phases.iter().map(|&(cta, offset, phase)| {
+                    let object = cluster.ctas[cta as usize].asynch.mbarriers.get(offset);
+                    let state = object.map_or_else(
+                        |error| error.to_string(),
+                        |object| {
+                            format!(
+                                "{} of {} arrivals and {} bytes missing",
+                                object.state.pending(),
+                                object.state.expected(),
+                                object.state.transactions()
+                            )
+                        },
+                    );
+                    format!("phase {phase} of the mbarrier at shared address {offset:#x}: {state}")
+                });
+                each.collect::<Vec<_>>().join(", or ")
             }
         }
     }

@@ -87,7 +87,7 @@ impl Warp {
         Self {
             registers,
             clock: WarpClock::new(cluster, id, live),
-            local: vec![0; kernel.local_bytes as usize * 32],
+            local: vec![0xFF; kernel.local_bytes as usize * 32],
             local_bytes: kernel.local_bytes,
             seat,
             id,

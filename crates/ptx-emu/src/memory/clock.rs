@@ -304,6 +304,10 @@ pub(crate) struct WarpClock {
     count: u32,
     /// Every lane is in one.
     views: Vec<View>,
+    /// What lanes knew, and their count, at their last memory fence.
+    fenced: Vec<(View, u32)>,
+    /// What lanes read with relaxed strong loads, which a fence makes known.
+    observed: Vec<View>,
     /// Lanes that do not exist: told of with any other, so that a warp that is not full is still
     /// known as a whole.
     missing: u32,
@@ -313,7 +317,8 @@ impl WarpClock {
     /// The clock at the start of warp number `warp` of a cluster, of which `existing` lanes exist.
     pub(crate) fn new(cluster: u32, warp: u32, existing: u32) -> Self {
         let views = vec![View { lanes: u32::MAX, message: Message::new(cluster) }];
-        Self { cluster, warp, count: 1, views, missing: !existing }
+        let (fenced, observed) = (Vec::new(), Vec::new());
+        Self { cluster, warp, count: 1, views, fenced, observed, missing: !existing }
     }
 
     /// The epoch of an access that a lane makes now.
@@ -367,6 +372,45 @@ impl WarpClock {
             known.proxied = Arc::new(proxied);
         });
         self.advance();
+    }
+
+    /// A memory fence: these lanes learn what they observed, and what they know now is what their
+    /// later relaxed strong stores tell.
+    pub(crate) fn fence(&mut self, lanes: u32) {
+        for view in std::mem::take(&mut self.observed) {
+            let [now, later] = [view.lanes & lanes, view.lanes & !lanes];
+            if now != 0 {
+                self.acquire(now, &view.message);
+            }
+            if later != 0 {
+                self.observed.push(View { lanes: later, ..view });
+            }
+        }
+        self.fenced.retain_mut(|(view, _)| {
+            view.lanes &= !lanes;
+            view.lanes != 0
+        });
+        for view in self.views.iter().filter(|view| view.lanes & lanes != 0) {
+            let view = View { lanes: view.lanes & lanes, message: view.message.clone() };
+            self.fenced.push((view, self.count));
+        }
+        self.advance();
+    }
+
+    /// What a relaxed strong store of a lane tells: what the lane did and knew before its last
+    /// fence.
+    pub(crate) fn told(&self, lane: u32) -> Option<Message> {
+        let fenced = self.fenced.iter().find(|(view, _)| view.lanes >> lane & 1 == 1);
+        fenced.map(|(view, count)| {
+            let mut message = view.message.clone();
+            Arc::make_mut(&mut message.seen).raise(self.cluster, self.warp, 1 << lane, *count);
+            message
+        })
+    }
+
+    /// A relaxed strong load of a lane found a message: the next fence makes it known.
+    pub(crate) fn observe(&mut self, lane: u32, message: Message) {
+        self.observed.push(View { lanes: 1 << lane, message });
     }
 
     /// Changes what these lanes know, once for all that know the same.

@@ -108,6 +108,29 @@ impl Allocation {
         }
     }
 
+    /// Replaces an element of 2, 4 or 8 bytes by a function of it; returns the old one. All changes
+    /// made this way are atomic among themselves.
+    pub(crate) fn modify(&self, offset: u64, bytes: u32, change: impl Fn(u64) -> u64) -> u64 {
+        self.initialize(offset, u64::from(bytes));
+        match bytes {
+            8 => self.with_page(offset as usize / PAGE, |_| {
+                let old = self.load(offset, 8);
+                self.store(offset, 8, change(old));
+                old
+            }),
+            4 => u64::from(self.update(offset, |old| change(u64::from(old)) as u32)),
+            _ => {
+                let shift = offset % 4 * 8;
+                let part = |word: u32| u64::from(word) >> shift & 0xFFFF;
+                let word = self.update(offset, |old| {
+                    let new = (change(part(old)) & 0xFFFF) << shift;
+                    old & !(0xFFFF << shift) | new as u32
+                });
+                part(word)
+            }
+        }
+    }
+
     /// Reads bytes, whether initialized or not.
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) {
         for (i, byte) in into.iter_mut().enumerate() {

@@ -1,5 +1,6 @@
 //! Memory: address spaces, allocations, shared memory.
 
+mod access;
 mod address;
 pub(crate) mod clock;
 mod global;
@@ -7,6 +8,7 @@ pub(crate) mod published;
 pub(crate) mod shadow;
 mod shared;
 
+pub(crate) use access::{Order, Request, Strength, Target};
 pub(crate) use address::{
     GLOBAL_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_START, SHARED_WINDOW, Space, from_generic,
     shared_of, space_of, to_generic,

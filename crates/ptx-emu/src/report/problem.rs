@@ -5,6 +5,7 @@ use std::fmt;
 use thiserror::Error;
 
 use super::{Place, ThreadName};
+use crate::asynch::mbarrier::MbarrierError;
 
 /// What is done to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -166,6 +167,38 @@ pub enum Problem {
         barrier: u32,
         /// The rule.
         what: String,
+    },
+    /// An mbarrier used against its rules.
+    #[error("mbarrier, {memory}: {error}")]
+    Mbarrier {
+        /// Where it is.
+        memory: String,
+        /// The rule.
+        error: MbarrierError,
+    },
+    /// An asynchronous operation that ends in a later phase of its mbarrier than it began in: the
+    /// phase was over before all its bytes had come.
+    #[error(
+        "mbarrier, {memory}: {bytes} bytes of a copy issued in phase {issued} arrive in phase \
+         {completed}: the phase expected too few bytes"
+    )]
+    LateTransaction {
+        /// Where it is.
+        memory: String,
+        /// The bytes of the operation.
+        bytes: u32,
+        /// The phase in which it was issued.
+        issued: u64,
+        /// The phase in which it completed.
+        completed: u64,
+    },
+    /// An access of an mbarrier by an instruction that is not about mbarriers.
+    #[error("{access} of a live mbarrier, {memory}")]
+    MbarrierTouched {
+        /// The access.
+        access: AccessKind,
+        /// Where it is.
+        memory: String,
     },
     /// An operand outside of what the instruction takes.
     #[error("{what}")]

@@ -1,0 +1,166 @@
+//! The bytes that a box moves.
+
+use super::{Fill, Interleave, TensorMap};
+use crate::tensor_core::Swizzle;
+
+/// The alignment of a box in shared memory.
+const SHARED_ALIGNMENT: u32 = 128;
+
+/// No shared memory is larger; boxes that are could not be moved.
+const LARGEST_BOX: u64 = 1 << 18;
+
+/// Consecutive bytes of a box.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Address in shared memory.
+    pub shared: u32,
+    /// Address in global memory; none where the elements are out of bounds.
+    pub global: Option<u64>,
+    /// Number of bytes.
+    pub bytes: u32,
+}
+
+/// Why a box cannot be moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoxError {
+    /// As many coordinates as dimensions are needed.
+    #[error("{coordinates} coordinates for a tensor map with {rank} dimensions")]
+    Coordinates {
+        /// The number of coordinates.
+        coordinates: usize,
+        /// The map's dimensions.
+        rank: usize,
+    },
+    /// The box begins at a bad shared address.
+    #[error("the box's shared address {address:#x} is not a multiple of {SHARED_ALIGNMENT}")]
+    Misaligned {
+        /// The address.
+        address: u32,
+    },
+    /// The box is larger than any shared memory.
+    #[error("the box has {bytes} bytes, more than any shared memory")]
+    TooLarge {
+        /// Its bytes.
+        bytes: u64,
+    },
+    /// Boxes of interleaved tensors are not modelled.
+    #[error("moving boxes of interleaved tensors is not modelled")]
+    Interleaved,
+}
+
+impl TensorMap {
+    /// Elements that a box takes along each dimension: one for every element stride begun.
+    fn taken(&self) -> [u32; 5] {
+        std::array::from_fn(|at| self.box_dims[at].div_ceil(self.element_strides[at]))
+    }
+
+    /// Bytes of a box in shared memory, which is what it adds to a barrier's transaction count
+    /// whether it is in bounds or not.
+    #[must_use]
+    pub fn box_bytes(&self) -> u64 {
+        let elements: u64 = self.taken().iter().map(|&taken| u64::from(taken)).product();
+        elements * u64::from(self.data_type.bytes())
+    }
+
+    /// An element's bits where the box is out of bounds.
+    #[must_use]
+    pub fn fill_bits(&self) -> u64 {
+        match (self.fill, self.data_type.format()) {
+            (Fill::Nan, Some(format)) => format.nan(),
+            _ => 0,
+        }
+    }
+
+    /// The bytes of the box at the given coordinates (innermost first, of the box's first element)
+    /// and shared address. Runs are in the order of elements, split where either side is not
+    /// consecutive; each is a whole number of elements.
+    ///
+    /// # Errors
+    /// If the box cannot be moved.
+    pub fn runs(&self, coordinates: &[i32], shared: u32) -> Result<Vec<Run>, BoxError> {
+        let rank = self.rank();
+        if coordinates.len() != rank {
+            return Err(BoxError::Coordinates { coordinates: coordinates.len(), rank });
+        }
+        if self.interleave != Interleave::None {
+            return Err(BoxError::Interleaved);
+        }
+        if !shared.is_multiple_of(SHARED_ALIGNMENT) {
+            return Err(BoxError::Misaligned { address: shared });
+        }
+        let bytes = self.box_bytes();
+        if bytes > LARGEST_BOX {
+            return Err(BoxError::TooLarge { bytes });
+        }
+        let taken = self.taken();
+        let row_bytes = taken[0] * self.data_type.bytes();
+        let mut runs = Vec::new();
+        let mut index = [0u32; 5];
+        let mut address = shared;
+        loop {
+            self.push_row(coordinates, index, address, &mut runs);
+            address = address.wrapping_add(row_bytes);
+            // Counts through the outer dimensions, the innermost of them fastest.
+            let mut dimension = 1;
+            while dimension < rank {
+                index[dimension] += 1;
+                if index[dimension] < taken[dimension] {
+                    break;
+                }
+                index[dimension] = 0;
+                dimension += 1;
+            }
+            if dimension >= rank {
+                return Ok(runs);
+            }
+        }
+    }
+
+    /// One row: elements before the tensor's first, within it, and past its last.
+    fn push_row(&self, coordinates: &[i32], index: [u32; 5], shared: u32, runs: &mut Vec<Run>) {
+        let size = self.data_type.bytes();
+        let taken = i64::from(self.taken()[0]);
+        let first = i64::from(coordinates[0]);
+        let mut row = Some(self.address);
+        for dimension in 1..self.rank() {
+            let step = i64::from(index[dimension] * self.element_strides[dimension]);
+            let at = i64::from(coordinates[dimension]) + step;
+            let inside = u64::try_from(at).ok().filter(|&at| at < self.dims[dimension]);
+            row = row
+                .zip(inside)
+                .map(|(row, at)| row.wrapping_add(at.wrapping_mul(self.strides[dimension - 1])));
+        }
+        let (begin, end) = match row {
+            None => (taken, taken),
+            Some(_) => {
+                let begin = (-first).clamp(0, taken);
+                (begin, (self.dims[0] as i64 - first).clamp(begin, taken))
+            }
+        };
+        let global = row.map(|row| row.wrapping_add_signed((first + begin) * i64::from(size)));
+        for (from, to, global) in [(0, begin, None), (begin, end, global), (end, taken, None)] {
+            let (from, to) = (from as u32 * size, to as u32 * size);
+            self.push_swizzled(shared.wrapping_add(from), to - from, global, runs);
+        }
+    }
+
+    /// Splits consecutive bytes where the swizzle does.
+    fn push_swizzled(&self, shared: u32, bytes: u32, global: Option<u64>, runs: &mut Vec<Run>) {
+        let mut done = 0;
+        while done < bytes {
+            let linear = shared.wrapping_add(done);
+            let step = if self.swizzle == Swizzle::None {
+                bytes
+            } else {
+                (16 - linear % 16).min(bytes - done)
+            };
+            runs.push(Run {
+                shared: self.swizzle.apply(linear),
+                global: global.map(|global| global.wrapping_add(u64::from(done))),
+                bytes: step,
+            });
+            done += step;
+        }
+    }
+}

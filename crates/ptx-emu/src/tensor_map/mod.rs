@@ -1,0 +1,85 @@
+//! Tensor maps: what the host encodes for the tensor memory accelerator, and which bytes a box of
+//! one moves.
+//!
+//! [`TensorMap::tiled`] takes the arguments of `cuTensorMapEncodeTiled` and checks them as its
+//! documentation lists them. The 128 bytes it makes are this crate's own encoding, not NVIDIA's,
+//! which is not public; they carry a mark and a checksum, so that other bytes are recognized.
+//!
+//! [`TensorMap::runs`] lists a box's bytes by the rules of the PTX ISA, sections "Tiled Mode",
+//! "Swizzling Modes" and "Out of Boundary Access". Choices where those are silent:
+//!
+//! - A box's rows lie back to back in shared memory also where they are shorter than the swizzle's
+//!   rows; the swizzle acts on the bits of the absolute shared address.
+//! - Loading as [`DataType::Tfloat32`] rounds to nearest even; loading as an `Ftz` type turns
+//!   subnormals into zeros of the same sign. Stores move bits unchanged.
+//! - The NaN that fills what lies out of bounds is the canonical NaN.
+//!
+//! Not modelled: im2col modes (there is no way to encode such a map here); boxes of interleaved
+//! tensors ([`BoxError::Interleaved`]), since no public text says how their channels are laid out.
+
+mod boxes;
+mod encode;
+#[cfg(test)]
+mod tests;
+mod tiled;
+
+pub use boxes::{BoxError, Run};
+pub use encode::NotATensorMap;
+pub use tiled::{DataType, Fill, Interleave, L2Promotion, TensorMapError, Tiled};
+
+use crate::tensor_core::Swizzle;
+
+/// A tensor's place and shape in global memory, and the boxes it is moved in.
+///
+/// ```
+/// use ptx_emu::tensor_core::Swizzle;
+/// use ptx_emu::tensor_map::{DataType, TensorMap, Tiled};
+///
+/// // 1000 rows of 512 bf16 values, moved 64 rows by 64 columns at a time.
+/// let map = TensorMap::tiled(&Tiled {
+///     swizzle: Swizzle::Bytes128,
+///     ..Tiled::new(DataType::Bfloat16, 0x1000, &[512, 1000], &[1024], &[64, 64])
+/// })?;
+/// assert_eq!(map.box_bytes(), 8192);
+/// # Ok::<(), ptx_emu::tensor_map::TensorMapError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TensorMap {
+    data_type: DataType,
+    rank: u8,
+    address: u64,
+    dims: [u64; 5],
+    strides: [u64; 4],
+    box_dims: [u32; 5],
+    element_strides: [u32; 5],
+    interleave: Interleave,
+    swizzle: Swizzle,
+    l2_promotion: L2Promotion,
+    fill: Fill,
+}
+
+impl TensorMap {
+    /// Number of dimensions, 1 to 5.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        usize::from(self.rank)
+    }
+
+    /// The elements' type.
+    #[must_use]
+    pub fn data_type(&self) -> DataType {
+        self.data_type
+    }
+
+    /// The tensor's first byte in global memory.
+    #[must_use]
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// How chunks are permuted in shared memory.
+    #[must_use]
+    pub fn swizzle(&self) -> Swizzle {
+        self.swizzle
+    }
+}
