@@ -7,6 +7,8 @@ mod flatten;
 mod layout;
 mod preset;
 mod scope;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
