@@ -19,10 +19,15 @@
 //! and ∞ − ∞ give the canonical NaN. An exact zero is +0. Integers are summed exactly, then wrapped
 //! or clamped to 32 bits.
 //!
+//! Hopper's `mma.sync` has no unit for 8-bit floats and multiplies them as `f16`
+//! ([`Path::Converted`]): of every four products along k, the first two go to one step and the last
+//! two to the next; the first step starts from zero, and the accumulator is added to the last one's
+//! result, rounded to nearest even.
+//!
 //! [`Rule::of`] is the one place that holds the constants.
 
 use super::{Accumulator, Element};
-use crate::num::{Format, Rounding};
+use crate::num::{Format, Mode, Rounding, single};
 
 /// Which tensor-core instruction sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +36,28 @@ pub enum Unit {
     Warpgroup,
     /// `mma.sync`
     Warp,
+}
+
+/// Which products make up a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Path {
+    /// Consecutive ones; the first step starts from the accumulator.
+    Direct,
+    /// Pairs out of fours; the accumulator is added last.
+    Converted,
+}
+
+impl Path {
+    /// The k of `stored` elements in the order in which steps take them.
+    pub(crate) fn order(self, stored: usize) -> Vec<usize> {
+        match self {
+            Path::Direct => (0..stored).collect(),
+            Path::Converted => {
+                let (first, last): (Vec<_>, Vec<_>) = (0..stored).partition(|k| k % 4 < 2);
+                [first, last].concat()
+            }
+        }
+    }
 }
 
 /// The constants of the rule.
@@ -44,18 +71,26 @@ pub struct Rule {
     pub result_bits: u32,
     /// Whether a product with a zero operand takes part in finding the largest exponent.
     pub zeros_align: bool,
+    /// Which products make up a step.
+    pub path: Path,
 }
 
 impl Rule {
-    /// The rule of Hopper's units. On `mma.sync` 8-bit floating-point types run through the 16-bit
-    /// path, sixteen products at a time.
+    /// The rule of Hopper's units.
     #[must_use]
     pub const fn of(unit: Unit, element: Element) -> Rule {
-        let wide = Rule { fraction_bits: 25, block: 16, result_bits: 23, zeros_align: false };
+        let wide = Rule {
+            fraction_bits: 25,
+            block: 16,
+            result_bits: 23,
+            zeros_align: false,
+            path: Path::Direct,
+        };
         match (unit, element) {
             (Unit::Warpgroup, Element::E4m3 | Element::E5m2) => {
                 Rule { fraction_bits: 13, block: 32, result_bits: 13, ..wide }
             }
+            (Unit::Warp, Element::E4m3 | Element::E5m2) => Rule { path: Path::Converted, ..wide },
             (_, Element::Tf32) => Rule { block: 8, ..wide },
             _ => wide,
         }
@@ -138,6 +173,18 @@ pub fn step(
 /// The rule where every product is zero.
 pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: Term) -> u32 {
     finish(rule, accumulator, aligned(rule, start, start.exponent), start.exponent)
+}
+
+/// The end of [`Path::Converted`]: the last step's `f32` result added to the accumulator.
+pub(crate) fn add_last(accumulator: Accumulator, sum: u32, start: u32) -> u32 {
+    match accumulator {
+        Accumulator::F16 => {
+            // The sum's 24 bits and the accumulator's 11 lie within 53 wherever both count.
+            let exact = f64::from(f32::from_bits(sum)) + Format::F16.decode(u64::from(start));
+            Format::F16.encode(exact, Rounding::NearestEven) as u32
+        }
+        _ => single::add(sum, start, Mode::NEAREST),
+    }
 }
 
 /// A term in units of `2^(largest − fraction_bits)`, cut toward zero.

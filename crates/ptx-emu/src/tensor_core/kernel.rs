@@ -5,7 +5,7 @@
 //! row of D at a time. Operands with infinities or NaNs go through [`accumulate::step`], one result
 //! at a time.
 
-use super::accumulate::{self, Rule, Term};
+use super::accumulate::{self, Path, Rule, Term};
 use super::sparse::Selection;
 use super::{Accumulator, Element, Tile};
 use crate::num::Format;
@@ -42,9 +42,18 @@ pub(crate) struct Product<'a> {
 impl Product<'_> {
     /// Adds the product to `d`, row-major bits with `b.rows()` columns.
     pub(crate) fn add_to(self, d: &mut [u32]) {
-        match (self.types.0.format(), self.types.1.format()) {
-            (Some(a), Some(b)) => self.add_floats(a, b, d),
-            _ => self.add_integers(d),
+        let (Some(a), Some(b)) = (self.types.0.format(), self.types.1.format()) else {
+            return self.add_integers(d);
+        };
+        match self.rule.path {
+            Path::Direct => self.add_floats(a, b, d),
+            Path::Converted => {
+                let mut sums = vec![0; d.len()];
+                Product { accumulator: Accumulator::F32, ..self }.add_floats(a, b, &mut sums);
+                for (d, sum) in d.iter_mut().zip(sums) {
+                    *d = accumulate::add_last(self.accumulator, sum, *d);
+                }
+            }
         }
     }
 
@@ -65,12 +74,14 @@ impl Product<'_> {
         let mut scratch = Scratch::default();
         let mut terms = Vec::with_capacity(self.rule.block as usize);
         let stored = self.a.k();
+        let order = self.rule.path.order(stored);
         for (row, d) in d.chunks_exact_mut(columns).enumerate() {
-            for first in (0..stored).step_by(self.rule.block as usize) {
-                let block = first..stored.min(first + self.rule.block as usize);
+            for block in order.chunks(self.rule.block as usize) {
                 terms.clear();
                 terms.extend(
                     block
+                        .iter()
+                        .copied()
                         .filter(|&at| a.value[row * stored + at] != 0.0)
                         .map(|at| (row * stored + at, self.k_of(row, at)))
                         .map(|(at, k)| (a.value[at], a.exponent[at], k * columns)),
@@ -81,14 +92,13 @@ impl Product<'_> {
     }
 
     fn add_one_by_one(self, sign: u32, d: &mut [u32]) {
-        let block = self.rule.block as usize;
+        let order = self.rule.path.order(self.a.k());
         for (row, d) in d.chunks_exact_mut(self.b.rows()).enumerate() {
             let a = self.a.row(row);
             for (column, d) in d.iter_mut().enumerate() {
                 let b = self.b.row(column);
-                for first in (0..a.len()).step_by(block) {
-                    let products = (first..a.len().min(first + block))
-                        .map(|at| (a[at] ^ sign, b[self.k_of(row, at)]));
+                for block in order.chunks(self.rule.block as usize) {
+                    let products = block.iter().map(|&at| (a[at] ^ sign, b[self.k_of(row, at)]));
                     *d = accumulate::step(self.rule, self.types, self.accumulator, &products, *d);
                 }
             }

@@ -2,7 +2,8 @@
 
 use super::f32s;
 use crate::num::{Format, Rounding};
-use crate::tensor_core::accumulate::{self, Rule, Unit};
+use crate::tensor_core::accumulate::{self, Path, Rule, Unit};
+use crate::tensor_core::mma::Mma;
 use crate::tensor_core::{Accumulator, Element};
 use proptest::prelude::*;
 
@@ -175,4 +176,38 @@ proptest! {
         let got = step(Unit::Warpgroup, Element::F16, &products, start);
         prop_assert_eq!(got, slow(rule, (Format::F16, Format::F16), &products, start));
     }
+}
+
+#[test]
+fn warps_multiply_eight_bit_floats_as_sixteen_bit_ones() {
+    assert_eq!(Path::Converted.order(8), [0, 1, 4, 5, 2, 3, 6, 7]);
+    // k 0 to 1 come first and leave 2^26; what k 2 and 3 add is then cut, and rounded with the
+    // accumulator.
+    let mma = Mma::try_new(32, false, Accumulator::F32, Element::E5m2, Element::E5m2).unwrap();
+    let power = |e: i32| Format::E5m2.encode(2f64.powi(e), Rounding::NearestEven) as u32;
+    let run = |k: [i32; 4], start: f32| {
+        let mut first = None;
+        mma.run(
+            |lane, register| {
+                if (lane, register) != (0, 0) {
+                    return 0;
+                }
+                (0..4).fold(0, |word, at| word | power(k[at]) << (8 * at))
+            },
+            |lane, register| if (lane, register) == (0, 0) { 0x3c3c_3c3c } else { 0 },
+            |_, _| f32s(start),
+            None,
+            false,
+            |lane, register, bits| {
+                if (lane, register) == (0, 0) {
+                    first = Some(f32::from_bits(bits));
+                }
+            },
+        );
+        first.unwrap()
+    };
+    assert_eq!(run([13, 12, -13, -14], 0.0), 12288.0);
+    assert_eq!(run([13, 12, -10, -13], 0.0), 12288.0 + 2f32.powi(-10));
+    assert_eq!(run([0, 0, 0, 0], 2f32.powi(26)), 2f32.powi(26));
+    assert_eq!(run([0, 0, 1, 1], 2f32.powi(26)), 2f32.powi(26) + 8.0);
 }
