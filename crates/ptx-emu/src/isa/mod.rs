@@ -24,6 +24,8 @@ use crate::machine::{Cluster, WaitFor, Warp};
 use crate::program::{Decoder, Scope};
 use crate::report::Stop;
 
+mod atomic;
+mod barrier;
 mod bits;
 pub(crate) mod bulk;
 mod bulk_run;
@@ -33,6 +35,7 @@ pub(crate) mod control;
 mod convert;
 pub(crate) mod cp_async;
 mod data;
+mod fence;
 mod float;
 mod half;
 mod integer;
@@ -44,9 +47,11 @@ pub(crate) mod proxy;
 mod rows;
 mod select;
 pub(crate) mod setmaxnreg;
+mod special;
 pub(crate) mod tensor;
 #[cfg(test)]
 mod tests;
+mod warp;
 pub(crate) mod wgmma;
 mod window;
 
@@ -78,6 +83,16 @@ pub(crate) enum Op {
     Control(control::Control),
     /// Loads, stores, advice to caches.
     Memory(memory::Memory),
+    /// Atomic operations and reductions.
+    Atomic(atomic::Atomic),
+    /// Barriers of CTAs, clusters and warps.
+    Barrier(barrier::Barrier),
+    /// Shuffles, votes and the like.
+    Together(warp::Together),
+    /// Memory fences.
+    Fence(fence::Fence),
+    /// Reads of clocks.
+    Clock(special::ReadClock),
     /// `mbarrier`.
     Mbarrier(mbarrier::Mbarrier),
     /// `cp.async.bulk` and its groups.
@@ -93,6 +108,11 @@ impl fmt::Debug for Op {
             Self::Data(_) => f.write_str("Data"),
             Self::Control(op) => op.fmt(f),
             Self::Memory(op) => op.fmt(f),
+            Self::Atomic(op) => op.fmt(f),
+            Self::Barrier(op) => op.fmt(f),
+            Self::Together(op) => op.fmt(f),
+            Self::Fence(op) => op.fmt(f),
+            Self::Clock(op) => op.fmt(f),
             Self::Mbarrier(op) => op.fmt(f),
             Self::Bulk(op) => op.fmt(f),
         }
@@ -115,6 +135,11 @@ impl Op {
             }
             Self::Control(op) => op.execute(warp, cluster, mask),
             Self::Memory(op) => op.execute(warp, cluster, mask),
+            Self::Atomic(op) => op.execute(warp, cluster, mask),
+            Self::Barrier(op) => op.execute(warp, cluster, mask),
+            Self::Together(op) => op.execute(warp, mask),
+            Self::Fence(op) => Ok(op.execute(warp, mask)),
+            Self::Clock(op) => Ok(op.execute(warp, cluster, mask)),
             Self::Mbarrier(op) => op.execute(warp, cluster, mask),
             Self::Bulk(op) => op.execute(warp, cluster, mask),
         }
@@ -123,9 +148,14 @@ impl Op {
     /// Whether all lanes of the warp that have not exited must execute it together (`.aligned`).
     pub(crate) fn is_aligned(&self) -> bool {
         match self {
+            Self::Barrier(op) => op.is_aligned(),
             Self::Data(_)
             | Self::Control(_)
             | Self::Memory(_)
+            | Self::Atomic(_)
+            | Self::Together(_)
+            | Self::Fence(_)
+            | Self::Clock(_)
             | Self::Mbarrier(_)
             | Self::Bulk(_) => false,
         }
@@ -134,12 +164,27 @@ impl Op {
 
 /// Decodes an instruction by its family.
 pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
+    if let Some(clock) = special::clock(instruction) {
+        return special::decode(instruction, scope, clock).map(Op::Clock);
+    }
+    let between_proxies = matches!(
+        instruction.modifiers.first().map(String::as_str),
+        Some("proxy" | "mbarrier_init")
+    );
     match instruction.opcode.as_str() {
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
             control::decode(instruction, scope).map(Op::Control)
         }
         "ld" | "ldu" | "st" | "prefetch" | "prefetchu" | "applypriority" | "discard"
         | "createpolicy" => memory::decode(instruction, scope).map(Op::Memory),
+        "atom" | "red" if instruction.modifiers.first().is_none_or(|first| first != "async") => {
+            atomic::decode(instruction, scope).map(Op::Atomic)
+        }
+        "bar" | "barrier" => barrier::decode(instruction, scope).map(Op::Barrier),
+        "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => {
+            warp::decode(instruction, scope).map(Op::Together)
+        }
+        "membar" | "fence" if !between_proxies => fence::decode(instruction, scope).map(Op::Fence),
         "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
         "cp" => asynchronous(instruction, scope),
         _ => data::decode(instruction, scope),

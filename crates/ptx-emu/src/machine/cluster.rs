@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::barrier::{Barrier, ClusterBarrier};
 use super::operation::Operations;
 use super::preset::Seat;
 use super::random::Random;
@@ -10,17 +11,6 @@ use crate::asynch::state::{Agents, CtaState};
 use crate::memory::Shared;
 use crate::memory::published::Messages;
 use crate::report::{Place, Problem, Report, SourceLine, ThreadName};
-
-/// One of the 16 barriers of a CTA, or the barrier of a cluster.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Barrier {
-    /// Phases that are over.
-    pub(crate) phase: u64,
-    /// Threads that have arrived in this phase.
-    pub(crate) arrived: u32,
-    /// Threads that this phase expects; 0 until the first arrives.
-    pub(crate) expected: u32,
-}
 
 /// One CTA.
 #[derive(Debug)]
@@ -47,7 +37,9 @@ pub(crate) struct Cluster {
     /// Its CTAs by rank.
     pub(crate) ctas: Vec<Cta>,
     /// `barrier.cluster`.
-    pub(crate) barrier: Barrier,
+    pub(crate) barrier: ClusterBarrier,
+    /// Lanes that have not exited, by warp.
+    pub(super) live: Vec<u32>,
     /// Asynchronous operations in flight.
     pub(crate) operations: Operations,
     /// Who completes them, for clocks.
@@ -161,7 +153,7 @@ impl Cluster {
                 asynch: CtaState::default(),
             })
             .collect();
-        let warps = ctas
+        let warps: Vec<Warp> = ctas
             .iter()
             .flat_map(|cta| {
                 (0..context.warps_per_cta()).map(|warp| {
@@ -173,7 +165,8 @@ impl Cluster {
             context: Arc::clone(context),
             id,
             ctas,
-            barrier: Barrier::default(),
+            barrier: ClusterBarrier::new(warps.len()),
+            live: warps.iter().map(Warp::live).collect(),
             operations: Operations::default(),
             agents: Agents::default(),
             steps: 0,

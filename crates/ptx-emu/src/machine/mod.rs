@@ -5,6 +5,7 @@
 //! operations); its [`Warp`]s are kept apart from it, so that an instruction gets both its warp and
 //! the cluster to change.
 
+mod barrier;
 mod cluster;
 mod context;
 mod device;
@@ -22,6 +23,7 @@ mod turn;
 mod wait;
 pub(crate) mod warp;
 
+pub(crate) use barrier::Reduced;
 pub(crate) use cluster::{Cluster, Cta};
 pub(crate) use context::Context;
 pub use context::{Schedule, Timing};

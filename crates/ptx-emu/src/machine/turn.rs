@@ -189,6 +189,7 @@ impl Cluster {
                 if group.lanes == 0 {
                     warp.groups.swap_remove(at);
                 }
+                self.exited(warp);
                 if warp.groups.is_empty() { Next::Finished } else { Next::Choose }
             }
         })

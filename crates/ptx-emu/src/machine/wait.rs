@@ -68,14 +68,13 @@ impl WaitFor {
         match self {
             Self::Barrier { cta, barrier, .. } => {
                 let state = &cluster.ctas[*cta as usize].barriers[*barrier as usize];
-                format!(
-                    "barrier {barrier}, where {} of {} threads have arrived",
-                    state.arrived, state.expected
-                )
+                let expected = state.expects(cluster.threads_alive(*cta));
+                let arrived = state.arrived;
+                format!("barrier {barrier}, where {arrived} of {expected} threads have arrived")
             }
             Self::ClusterBarrier { .. } => format!(
                 "the cluster's barrier, where {} threads have arrived",
-                cluster.barrier.arrived
+                cluster.barrier.n_arrived()
             ),
             Self::Warp { needed } => format!("lanes {needed:08x} of its warp at bar.warp.sync"),
             Self::Operations(ids) => {

@@ -5,11 +5,13 @@
 //! meet again where the ways do. PTX ISA, "SIMT Architecture", promises that every thread makes
 //! progress; so a group that has run for long while others could is set aside for a while.
 
+use std::collections::BTreeMap;
+
 pub(crate) use super::registers::{Condition, Predicate, Registers, Row, Slot, Source};
 
 use super::preset::{self, Seat};
 use super::{Context, WaitFor};
-use crate::memory::clock::WarpClock;
+use crate::memory::clock::{Message, WarpClock};
 
 /// The lanes of a mask, in order.
 #[inline]
@@ -55,6 +57,8 @@ pub(crate) struct Warp {
     pub(crate) registers: Registers,
     /// What its threads know of others.
     pub(crate) clock: WarpClock,
+    /// What lanes told at `bar.warp.sync`, by member mask.
+    meetings: BTreeMap<u32, Message>,
     local: Vec<u8>,
     local_bytes: u32,
     seat: Seat,
@@ -87,6 +91,7 @@ impl Warp {
         Self {
             registers,
             clock: WarpClock::new(cluster, id, live),
+            meetings: BTreeMap::new(),
             local: vec![0xFF; kernel.local_bytes as usize * 32],
             local_bytes: kernel.local_bytes,
             seat,
@@ -134,6 +139,21 @@ impl Warp {
     /// [`Flow::Wait`](crate::isa::Flow::Wait) before.
     pub(crate) fn resumed(&self) -> Option<&WaitFor> {
         self.resumed.as_ref()
+    }
+
+    /// Lanes tell the members of a `bar.warp.sync` what they did and know.
+    pub(crate) fn tell_members(&mut self, members: u32, lanes: u32) {
+        let cluster = self.clock.cluster();
+        let message = self.meetings.entry(members).or_insert_with(|| Message::new(cluster));
+        self.clock.release(lanes, message);
+    }
+
+    /// Lanes learn what the members of a `bar.warp.sync` told. What they told at earlier ones they
+    /// learned there.
+    pub(crate) fn learn_from_members(&mut self, members: u32, lanes: u32) {
+        if let Some(message) = self.meetings.get(&members) {
+            self.clock.acquire(lanes, message);
+        }
     }
 
     /// A lane's local memory.

@@ -359,6 +359,25 @@ impl Cluster {
         }
     }
 
+    /// Replaces 2, 4 or 8 bytes by a function of them, atomically; the old ones.
+    pub(crate) fn update(
+        &mut self,
+        target: &Target<'_>,
+        bytes: u32,
+        change: impl Fn(u64) -> u64,
+    ) -> u64 {
+        match *target {
+            Target::Shared { cta, offset } => {
+                let shared = &mut self.ctas[cta as usize].shared;
+                let old = shared.load(offset, bytes);
+                shared.store(offset, bytes, change(old));
+                old
+            }
+            Target::Global { allocation, offset } => allocation.change(offset, bytes, change),
+            Target::Local(_) | Target::Param(_) => 0,
+        }
+    }
+
     /// A strong load found what strong stores left there: a lane learns it, at once or with its next
     /// fence.
     pub(crate) fn learn(
@@ -401,9 +420,9 @@ impl Cluster {
         let message = if order.releases() {
             let mut message = Message::new(self.id);
             warp.clock.release(1 << lane, &mut message);
-            Some(message)
+            Some((message, reach))
         } else {
-            warp.clock.told(lane as u32)
+            warp.clock.told(lane as u32).map(|(message, fenced)| (message, fenced.min(reach)))
         };
         let home = self.home(warp);
         let (mut lock, address);
@@ -422,7 +441,7 @@ impl Cluster {
         if replaces {
             messages.overwrite(address);
         }
-        if let Some(message) = message {
+        if let Some((message, reach)) = message {
             messages.publish(address, reach, home, &message);
         }
     }

@@ -17,6 +17,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::published::Reach;
+
 /// The largest count; accesses at it are taken to be ordered before everything, so that a count
 /// that ran over never makes up a race.
 const LAST: u32 = (1 << 24) - 1;
@@ -296,6 +298,14 @@ struct View {
     message: Message,
 }
 
+/// What lanes knew, and their count, at their last memory fence, and whom it was meant for.
+#[derive(Debug, Clone)]
+struct Fenced {
+    view: View,
+    count: u32,
+    reach: Reach,
+}
+
 /// The clocks of a warp's threads.
 #[derive(Debug, Clone)]
 pub(crate) struct WarpClock {
@@ -304,8 +314,7 @@ pub(crate) struct WarpClock {
     count: u32,
     /// Every lane is in one.
     views: Vec<View>,
-    /// What lanes knew, and their count, at their last memory fence.
-    fenced: Vec<(View, u32)>,
+    fenced: Vec<Fenced>,
     /// What lanes read with relaxed strong loads, which a fence makes known.
     observed: Vec<View>,
     /// Lanes that do not exist: told of with any other, so that a warp that is not full is still
@@ -319,6 +328,11 @@ impl WarpClock {
         let views = vec![View { lanes: u32::MAX, message: Message::new(cluster) }];
         let (fenced, observed) = (Vec::new(), Vec::new());
         Self { cluster, warp, count: 1, views, fenced, observed, missing: !existing }
+    }
+
+    /// Its cluster.
+    pub(crate) fn cluster(&self) -> u32 {
+        self.cluster
     }
 
     /// The epoch of an access that a lane makes now.
@@ -376,7 +390,7 @@ impl WarpClock {
 
     /// A memory fence: these lanes learn what they observed, and what they know now is what their
     /// later relaxed strong stores tell.
-    pub(crate) fn fence(&mut self, lanes: u32) {
+    pub(crate) fn fence(&mut self, lanes: u32, reach: Reach) {
         for view in std::mem::take(&mut self.observed) {
             let [now, later] = [view.lanes & lanes, view.lanes & !lanes];
             if now != 0 {
@@ -386,26 +400,37 @@ impl WarpClock {
                 self.observed.push(View { lanes: later, ..view });
             }
         }
-        self.fenced.retain_mut(|(view, _)| {
-            view.lanes &= !lanes;
-            view.lanes != 0
+        self.fenced.retain_mut(|fenced| {
+            fenced.view.lanes &= !lanes;
+            fenced.view.lanes != 0
         });
         for view in self.views.iter().filter(|view| view.lanes & lanes != 0) {
             let view = View { lanes: view.lanes & lanes, message: view.message.clone() };
-            self.fenced.push((view, self.count));
+            self.fenced.push(Fenced { view, count: self.count, reach });
         }
         self.advance();
     }
 
     /// What a relaxed strong store of a lane tells: what the lane did and knew before its last
-    /// fence.
-    pub(crate) fn told(&self, lane: u32) -> Option<Message> {
-        let fenced = self.fenced.iter().find(|(view, _)| view.lanes >> lane & 1 == 1);
-        fenced.map(|(view, count)| {
+    /// fence, and whom that was meant for.
+    pub(crate) fn told(&self, lane: u32) -> Option<(Message, Reach)> {
+        let fenced = self.fenced.iter().find(|fenced| fenced.view.lanes >> lane & 1 == 1);
+        fenced.map(|Fenced { view, count, reach }| {
             let mut message = view.message.clone();
             Arc::make_mut(&mut message.seen).raise(self.cluster, self.warp, 1 << lane, *count);
-            message
+            (message, *reach)
         })
+    }
+
+    /// Adds to a message what these lanes did and knew before their last fence.
+    pub(crate) fn tell(&self, lanes: u32, message: &mut Message) {
+        for Fenced { view, count, .. } in &self.fenced {
+            if view.lanes & lanes != 0 {
+                message.join(&view.message);
+                let told = view.lanes & lanes;
+                Arc::make_mut(&mut message.seen).raise(self.cluster, self.warp, told, *count);
+            }
+        }
     }
 
     /// A relaxed strong load of a lane found a message: the next fence makes it known.

@@ -131,6 +131,26 @@ impl Allocation {
         }
     }
 
+    /// Replaces 2, 4 or 8 bytes by a function of them, atomically; the old ones.
+    pub(crate) fn change(&self, offset: u64, bytes: u32, change: impl Fn(u64) -> u64) -> u64 {
+        if bytes == 8 {
+            // Two words: whoever changes both holds the lock of their shadow.
+            let page = offset as usize / PAGE;
+            return self.with_page(page, |_| {
+                let old = self.load(offset, 8);
+                self.store(offset, 8, change(old));
+                old
+            });
+        }
+        let shift = offset % 4 * 8;
+        let mask = ((1u64 << (8 * bytes)) - 1) as u32;
+        let old = self.update(offset, |old| {
+            let new = change(u64::from(old >> shift & mask)) as u32 & mask;
+            old & !(mask << shift) | new << shift
+        });
+        u64::from(old >> shift & mask)
+    }
+
     /// Reads bytes, whether initialized or not.
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) {
         for (i, byte) in into.iter_mut().enumerate() {

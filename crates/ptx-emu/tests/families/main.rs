@@ -1,6 +1,9 @@
 //! Small kernels by instruction family, against results worked out by hand.
 
+mod atomic;
+mod barrier;
 mod memory;
+mod warp;
 
 use ptx_emu::{Arg, Device, Gpu, Launch, LaunchError, Launched, Module};
 

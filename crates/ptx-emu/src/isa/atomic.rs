@@ -1,0 +1,201 @@
+//! `atom` and `red`.
+//!
+//! PTX ISA, "Parallel Synchronization and Communication Instructions: atom, red". Lanes of one
+//! instruction are served in their order.
+
+use std::sync::Arc;
+
+use super::Flow;
+use super::memory::{SCOPES, addresses, cache, may_be_pending, space};
+use crate::ast::{Instruction, Operand, Type};
+use crate::asynch::reduce::{Reduce, Reduction};
+use crate::error::ParseError;
+use crate::machine::registers::{Slot, Source};
+use crate::machine::{Cluster, Warp, lanes};
+use crate::memory::published::Reach;
+use crate::memory::{Order, Request, Space, Target};
+use crate::program::{Address, Decoder, Scope};
+use crate::report::{AccessKind, Stop};
+
+/// An atomic operation on one element, or on each of several.
+#[derive(Debug, Clone)]
+pub(crate) struct Atomic {
+    space: Space,
+    address: Address,
+    strength: (Order, Reach),
+    /// Bytes of an element: 2, 4 or 8.
+    bytes: u32,
+    change: Change,
+    /// For each element: where the old value goes, and the operand.
+    elements: Vec<(Option<Slot>, Source)>,
+    /// `cas`: what is stored if the old value equals the operand.
+    swap: Option<Source>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    Exchange,
+    Compare,
+    Reduce(Reduce),
+    /// `.f16x2`, `.bf16x2`: each half by itself.
+    Halves(Reduce),
+    /// `.add.f32`, which flushes subnormal numbers in global memory and not in shared.
+    AddSingle(Reduce),
+}
+
+/// Decodes an instruction of this family.
+pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Atomic, ParseError> {
+    let mut d = Decoder::new(instruction, scope);
+    let returns = instruction.opcode == "atom";
+    let order = d
+        .choice(&[
+            ("relaxed", Order::Relaxed),
+            ("acquire", Order::Acquire),
+            ("release", Order::Release),
+            ("acq_rel", Order::AcquireRelease),
+        ])
+        .unwrap_or(Order::Relaxed);
+    let reach = d.choice(&SCOPES).unwrap_or(Reach::Gpu);
+    let space = space(&mut d);
+    if !matches!(space, Space::Generic | Space::Global | Space::Shared | Space::SharedCluster) {
+        return d.unsupported("an atomic operation outside of global and shared memory");
+    }
+    let operation = d.next();
+    let keeps_subnormals = d.take("noftz");
+    let policy = cache(&mut d, false);
+    let n = d.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
+    let ty = d.ty()?;
+    let change = change(&d, operation, ty, keeps_subnormals)?;
+    if n > 1 && !matches!(change, Change::AddSingle(_) | Change::Halves(_)) && ty.bits() != 16 {
+        return d.unsupported("a vector of this type");
+    }
+    let swaps = matches!(change, Change::Compare);
+    let first = usize::from(returns);
+    let operands = first + 2 + usize::from(swaps) + usize::from(policy);
+    d.finish(operands..=operands)?;
+    let values = d.elements(first + 1)?;
+    if values.len() != n {
+        return d.wrong(first + 1, format!("{n} values"));
+    }
+    let olds = if returns { Some(d.elements(0)?) } else { None };
+    if olds.is_some_and(|olds| olds.len() != n) {
+        return d.wrong(0, format!("{n} registers"));
+    }
+    let mut elements = Vec::with_capacity(n);
+    for (i, value) in values.iter().enumerate() {
+        let to = match olds.map(|olds| &olds[i]) {
+            None | Some(Operand::Sink) => None,
+            Some(to) => Some(d.register(to, 0, ty.bits()..=ty.bits())?),
+        };
+        elements.push((to, d.value(value, first + 1, ty, ty.bits())?));
+    }
+    let swap = if swaps { Some(d.source(first + 2, ty)?) } else { None };
+    if policy {
+        d.source(operands - 1, Type::B64)?;
+    }
+    let address = d.address(first)?;
+    let strength = (order, reach);
+    Ok(Atomic { space, address, strength, bytes: ty.bytes(), change, elements, swap })
+}
+
+fn change(
+    d: &Decoder<'_>,
+    operation: Option<&str>,
+    ty: Type,
+    keeps_subnormals: bool,
+) -> Result<Change, ParseError> {
+    let refuse = || d.unsupported(format!("this operation on {ty}"));
+    let bits = matches!(ty, Type::B16 | Type::B32 | Type::B64 | Type::U32 | Type::U64)
+        || matches!(ty, Type::S32 | Type::S64 | Type::F32 | Type::F64);
+    let reduction = match operation {
+        Some("exch") if bits && ty.bits() >= 32 => return Ok(Change::Exchange),
+        Some("cas") if bits => return Ok(Change::Compare),
+        Some("add") => Reduction::Add,
+        Some("min") => Reduction::Min,
+        Some("max") => Reduction::Max,
+        Some("inc") => Reduction::Increment,
+        Some("dec") => Reduction::Decrement,
+        Some("and") => Reduction::And,
+        Some("or") => Reduction::Or,
+        Some("xor") => Reduction::Xor,
+        _ => return refuse(),
+    };
+    let half = match ty {
+        Type::F16x2 => Some(Type::F16),
+        Type::Bf16x2 => Some(Type::Bf16),
+        _ => None,
+    };
+    let small = half.unwrap_or(ty);
+    if keeps_subnormals != matches!(small, Type::F16 | Type::Bf16) {
+        return refuse();
+    }
+    match (Reduce::new(reduction, small), half, ty) {
+        (Some(reduce), Some(_), _) => Ok(Change::Halves(reduce)),
+        (Some(reduce), None, Type::F32) => Ok(Change::AddSingle(reduce)),
+        (Some(reduce), None, _) => Ok(Change::Reduce(reduce)),
+        (None, ..) => refuse(),
+    }
+}
+
+/// Subnormal numbers become zeros of their sign.
+fn flush(bits: u64) -> u64 {
+    if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
+impl Atomic {
+    /// Executes it for the lanes in `mask`.
+    pub(super) fn execute(
+        &self,
+        warp: &mut Warp,
+        cluster: &mut Cluster,
+        mask: u32,
+    ) -> Result<Flow, Stop> {
+        let at = addresses(warp, &self.address);
+        let total = u64::from(self.bytes) * self.elements.len() as u64;
+        let kind = AccessKind::Atomic;
+        let context = Arc::clone(&cluster.context);
+        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
+        let request = Request { bytes: total, kind, strong: true, pending };
+        for lane in lanes(mask) {
+            let target = context
+                .resolve(warp.rank(), self.space, at[lane], total, total as u32, kind)
+                .map_err(|problem| problem.at(lane as u32))?;
+            cluster.admit(warp, lane, &target, request)?;
+            cluster.check_initialized(&target, total).map_err(|problem| problem.at(lane as u32))?;
+            cluster.learn(warp, lane, &target, self.strength);
+            cluster.tell(warp, lane, &target, self.strength, false);
+            for (i, &(to, operand)) in self.elements.iter().enumerate() {
+                let element = target.plus(i as u32 * self.bytes);
+                let operand = warp.registers.value(operand, lane);
+                let swap = self.swap.map_or(0, |swap| warp.registers.value(swap, lane));
+                let global = matches!(element, Target::Global { .. });
+                let old = cluster
+                    .update(&element, self.bytes, |old| self.new_value(old, operand, swap, global));
+                if let Some(to) = to {
+                    warp.registers.set(to, lane, old);
+                }
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn new_value(&self, old: u64, operand: u64, swap: u64, global: bool) -> u64 {
+        match self.change {
+            Change::Exchange => operand,
+            Change::Compare => {
+                if old == operand {
+                    swap
+                } else {
+                    old
+                }
+            }
+            Change::Reduce(reduce) => reduce.apply(old, operand),
+            Change::Halves(reduce) => {
+                let low = reduce.apply(old & 0xFFFF, operand & 0xFFFF);
+                low | reduce.apply(old >> 16, operand >> 16) << 16
+            }
+            Change::AddSingle(reduce) if global => flush(reduce.apply(flush(old), flush(operand))),
+            Change::AddSingle(reduce) => reduce.apply(old, operand),
+        }
+    }
+}
