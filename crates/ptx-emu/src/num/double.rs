@@ -1,6 +1,7 @@
 //! Arithmetic on `f64` (PTX ISA, "Floating-Point Instructions"): native to nearest, by
-//! `rustc_apfloat` in other directions. A NaN operand's payload is passed on, made quiet, the
-//! first operand's before the second's; an invalid operation gives `0xfff8000000000000`.
+//! `rustc_apfloat` in other directions. A NaN operand is passed on, made quiet; an invalid operation
+//! gives `0xfff8000000000000`. Of several NaNs the card prefers the second factor or term, then the
+//! addend, then the first, but the dividend to the divisor.
 
 use super::{Format, Rounding};
 use rustc_apfloat::{Float as _, Round, StatusAnd, ieee};
@@ -26,13 +27,16 @@ pub fn mul(a: u64, b: u64, rounding: Rounding) -> u64 {
 /// `a ÷ b`, also `rcp` with a dividend of one.
 #[must_use]
 pub fn div(a: u64, b: u64, rounding: Rounding) -> u64 {
+    if f64::from_bits(a).is_nan() {
+        return quiet(a);
+    }
     binary(a, b, rounding, |a, b| a / b, ieee::Double::div_r)
 }
 
 /// `a × b + c`, rounded once.
 #[must_use]
 pub fn fma(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
-    if let Some(nan) = first_nan(&[a, b, c]) {
+    if let Some(nan) = first_nan(&[b, c, a]) {
         return nan;
     }
     match direction(rounding) {
@@ -75,7 +79,7 @@ fn binary(
     native: impl Fn(f64, f64) -> f64,
     directed: impl Fn(ieee::Double, ieee::Double, Round) -> StatusAnd<ieee::Double>,
 ) -> u64 {
-    if let Some(nan) = first_nan(&[a, b]) {
+    if let Some(nan) = first_nan(&[b, a]) {
         return nan;
     }
     match direction(rounding) {
@@ -86,7 +90,12 @@ fn binary(
 
 fn first_nan(operands: &[u64]) -> Option<u64> {
     let nan = operands.iter().find(|&&bits| f64::from_bits(bits).is_nan())?;
-    Some(nan | 1 << 51)
+    Some(quiet(*nan))
+}
+
+/// A NaN with the bit set that makes it quiet.
+pub(crate) fn quiet(nan: u64) -> u64 {
+    nan | 1 << 51
 }
 
 fn finish(bits: u64) -> u64 {
