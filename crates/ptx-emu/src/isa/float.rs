@@ -101,13 +101,19 @@ fn fma(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
 }
 
 fn div(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
-    if d.take("approx") || d.take("full") {
+    let full = d.take("full");
+    if full || d.take("approx") {
         let ftz = d.take("ftz");
         d.expect("f32")?;
         d.finish(3..=3)?;
         let ty = Type::F32;
         let (to, a, b) = (d.destination(0, ty)?, d.source(1, ty)?, d.source(2, ty)?);
-        return Ok(binary(to, a, b, move |a, b| approx::div(a, b, ftz)));
+        let mode = Mode { ftz, ..Mode::default() };
+        return Ok(if full {
+            binary(to, a, b, move |a, b| single::div(a, b, mode))
+        } else {
+            binary(to, a, b, move |a, b| approx::div(a, b, ftz))
+        });
     }
     let (mode, ty) = mode(d, true)?;
     if mode.saturate {
@@ -194,9 +200,21 @@ fn sign(
     let (to, a) = (d.destination(0, ty)?, d.source(1, ty)?);
     let sign = format(ty).sign();
     Ok(match (ftz, ty) {
-        (false, _) => unary(to, a, move |a| change(a, sign)),
-        (true, Type::F32) => unary(to, a, move |a| change(Format::F32.flush(a), sign)),
-        (true, _) => return d.unsupported(".ftz of type .f64"),
+        (true, Type::F64) => return d.unsupported(".ftz of type .f64"),
+        // The sign of a NaN stays.
+        (_, Type::F64) => {
+            unary(
+                to,
+                a,
+                move |a: u64| {
+                    if Format::F64.is_nan(a) { a | 1 << 51 } else { change(a, sign) }
+                },
+            )
+        }
+        _ => unary(to, a, move |a: u64| {
+            let a = if ftz { Format::F32.flush(a) } else { a };
+            if Format::F32.is_nan(a) { Format::F32.nan() } else { change(a, sign) }
+        }),
     })
 }
 
@@ -262,7 +280,8 @@ fn testp(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
             Property::Infinite => value.is_infinite(),
             Property::Number => !value.is_nan(),
             Property::NotANumber => value.is_nan(),
-            Property::Normal => value.is_finite() && value != 0.0 && !subnormal,
+            // Zeros count as normal.
+            Property::Normal => value.is_finite() && !subnormal,
             Property::Subnormal => subnormal,
         }
     };

@@ -101,7 +101,10 @@ fn sign(
     let (to, a) = (d.destination(0, ty)?, d.source(1, ty)?);
     let (format, pair) = format(ty);
     Ok(unary(to, a, move |a| {
-        map1(pair, a, |a| change(if ftz { format.flush(a) } else { a }, format.sign()))
+        map1(pair, a, |a| {
+            let a = if ftz { format.flush(a) } else { a };
+            if format.is_nan(a) { format.nan() } else { change(a, format.sign()) }
+        })
     }))
 }
 

@@ -5,7 +5,7 @@
 //! integers are rounded to odd on the way, so the second rounding is the only one that counts.
 
 use super::rounding::to_odd;
-use super::{Format, Rounding, double};
+use super::{Format, Rounding};
 
 /// What happens to results outside a range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -97,48 +97,48 @@ fn operand(bits: u64, from: Format, ftz: bool) -> f64 {
     from.decode(if ftz && from == Format::F32 { from.flush(bits) } else { bits })
 }
 
+/// The NaN that a NaN becomes where it is not the canonical one: what an H200 gives.
+fn passed_on(bits: u64, from: Format, to: Format, ftz: bool) -> Option<u64> {
+    let widened = match from {
+        // The upper half of an `f32`, unchanged.
+        Format::Bf16 if to == Format::F32 => return Some(bits << 16),
+        _ if to == Format::Tf32 => return Some(bits & !0x1fff),
+        Format::F32 if ftz => Format::F32.nan() << 29,
+        Format::F32 => (bits & 0x7f_ffff) << 29,
+        Format::F16 => (bits & 0x3ff) << 42,
+        Format::F64 => bits & ((1 << 52) - 1),
+        _ => return None,
+    };
+    // Sign and payload, made quiet, from and to `f64`.
+    let sign = bits & from.sign() != 0 && !(ftz && from == Format::F32);
+    let (mantissa, quiet) = match to {
+        Format::F64 => (52, 0x7ff8 << 48),
+        Format::F32 if from == Format::F64 => (23, 0x7fc0_0000),
+        Format::F16 if from == Format::F64 => (10, 0x7e00),
+        _ => return None,
+    };
+    let payload = (widened & ((1 << 52) - 1)) >> (52 - mantissa);
+    Some(if sign { to.sign() } else { 0 } | quiet | payload)
+}
+
 /// A value of one format in another. Also `.f32.f32` and the like without rounding.
 #[must_use]
 pub fn float_to_float(bits: u64, from: Format, to: Format, how: Conversion) -> u64 {
-    if from.is_nan(bits) && how.saturation == Saturation::None && !how.relu {
-        return nan(bits, from, to, how);
+    if from.is_nan(bits)
+        && how.saturation != Saturation::Unit
+        && let Some(nan) = passed_on(bits, from, to, how.ftz)
+    {
+        return nan;
     }
     finish(operand(bits, from, how.ftz), to, how)
-}
-
-/// A NaN in another format, as the card has it: most conversions make the canonical NaN, those to
-/// and from `f64` and from `bf16` pass on sign and payload, and `.rna.tf32` cuts bits off.
-fn nan(bits: u64, from: Format, to: Format, how: Conversion) -> u64 {
-    match (from, to) {
-        (Format::F64, Format::F64) => double::quiet(bits),
-        (Format::F32, Format::F64) if how.ftz => double::quiet(widen(Format::F32.nan(), from)),
-        (_, Format::F64) => double::quiet(widen(bits, from)),
-        (Format::F64, Format::F32 | Format::F16) => narrow(double::quiet(bits), to),
-        (Format::Bf16, Format::F32) if !how.ftz => bits << 16,
-        (Format::F32, Format::Tf32) if how.rounding == Rounding::NearestAway => bits & 0xffff_e000,
-        _ => to.nan(),
-    }
-}
-
-/// A NaN's sign and payload in `f64`.
-fn widen(bits: u64, from: Format) -> u64 {
-    let (sign, payload) = (bits & from.sign(), bits & ((1 << from.mantissa()) - 1));
-    sign << (64 - from.bits()) | 0x7ff << 52 | payload << (52 - from.mantissa())
-}
-
-/// What is left of an `f64` NaN's sign and payload in a narrower format.
-fn narrow(bits: u64, to: Format) -> u64 {
-    let exponent = to.sign() - (1 << to.mantissa());
-    let payload = (bits & ((1 << 52) - 1)) >> (52 - to.mantissa());
-    bits >> (64 - to.bits()) & to.sign() | exponent | payload
 }
 
 /// A value rounded to an integer, in its own format (`.rni`, `.rzi`, `.rmi`, `.rpi` between equal
 /// formats). Zero results keep the operand's sign.
 #[must_use]
 pub fn round_to_integral(bits: u64, format: Format, how: Conversion) -> u64 {
-    if format == Format::F64 && format.is_nan(bits) && how.saturation == Saturation::None {
-        return double::quiet(bits);
+    if format == Format::F64 && format.is_nan(bits) {
+        return bits | 1 << 51;
     }
     finish(integral(operand(bits, format, how.ftz), how.rounding), format, how)
 }

@@ -1,7 +1,7 @@
 //! Arithmetic on `f64` (PTX ISA, "Floating-Point Instructions"): native to nearest, by
-//! `rustc_apfloat` in other directions. A NaN operand is passed on, made quiet; an invalid operation
-//! gives `0xfff8000000000000`. Of several NaNs the card prefers the second factor or term, then the
-//! addend, then the first, but the dividend to the divisor.
+//! `rustc_apfloat` in other directions. A NaN operand's payload is passed on, made quiet; of
+//! several that of a factor or summand from the right — in `fma` the second factor's, then the
+//! summand's — and in a quotient the dividend's, as on an H200. An invalid operation gives `0xfff8000000000000`.
 
 use super::{Format, Rounding};
 use rustc_apfloat::{Float as _, Round, StatusAnd, ieee};
@@ -27,8 +27,8 @@ pub fn mul(a: u64, b: u64, rounding: Rounding) -> u64 {
 /// `a ÷ b`, also `rcp` with a dividend of one.
 #[must_use]
 pub fn div(a: u64, b: u64, rounding: Rounding) -> u64 {
-    if f64::from_bits(a).is_nan() {
-        return quiet(a);
+    if let Some(nan) = last_nan(&[b, a]) {
+        return nan;
     }
     binary(a, b, rounding, |a, b| a / b, ieee::Double::div_r)
 }
@@ -36,7 +36,7 @@ pub fn div(a: u64, b: u64, rounding: Rounding) -> u64 {
 /// `a × b + c`, rounded once.
 #[must_use]
 pub fn fma(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
-    if let Some(nan) = first_nan(&[b, c, a]) {
+    if let Some(nan) = last_nan(&[a, c, b]) {
         return nan;
     }
     match direction(rounding) {
@@ -48,7 +48,7 @@ pub fn fma(a: u64, b: u64, c: u64, rounding: Rounding) -> u64 {
 /// The square root.
 #[must_use]
 pub fn sqrt(a: u64, rounding: Rounding) -> u64 {
-    if let Some(nan) = first_nan(&[a]) {
+    if let Some(nan) = last_nan(&[a]) {
         return nan;
     }
     let value = f64::from_bits(a);
@@ -79,7 +79,7 @@ fn binary(
     native: impl Fn(f64, f64) -> f64,
     directed: impl Fn(ieee::Double, ieee::Double, Round) -> StatusAnd<ieee::Double>,
 ) -> u64 {
-    if let Some(nan) = first_nan(&[b, a]) {
+    if let Some(nan) = last_nan(&[a, b]) {
         return nan;
     }
     match direction(rounding) {
@@ -88,14 +88,9 @@ fn binary(
     }
 }
 
-fn first_nan(operands: &[u64]) -> Option<u64> {
-    let nan = operands.iter().find(|&&bits| f64::from_bits(bits).is_nan())?;
-    Some(quiet(*nan))
-}
-
-/// A NaN with the bit set that makes it quiet.
-pub(crate) fn quiet(nan: u64) -> u64 {
-    nan | 1 << 51
+fn last_nan(operands: &[u64]) -> Option<u64> {
+    let nan = operands.iter().rfind(|&&bits| f64::from_bits(bits).is_nan())?;
+    Some(nan | 1 << 51)
 }
 
 fn finish(bits: u64) -> u64 {

@@ -114,11 +114,6 @@ impl Format {
         }
     }
 
-    /// Stored bits of the mantissa.
-    pub(crate) const fn mantissa(self) -> u32 {
-        Layout::of(self).mantissa
-    }
-
     /// The sign bit's place.
     #[must_use]
     pub const fn sign(self) -> u64 {

@@ -1,12 +1,12 @@
 //! `min` and `max` (PTX ISA, "Floating-Point Instructions: min, max").
 
-use super::{Format, double};
+use super::Format;
 
 /// What `min` and `max` do with NaNs and signs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Choice {
     /// `.NaN`: any NaN operand makes the result the canonical NaN. Without it, the other operand is
-    /// the result, and only two NaNs make the canonical NaN (in `f64`, the second one, made quiet).
+    /// the result, and only two NaNs make the canonical NaN.
     pub propagate_nan: bool,
     /// `.xorsign.abs`: magnitudes are compared, the result's sign is the exclusive or of the
     /// operands' signs.
@@ -36,7 +36,8 @@ fn choose(format: Format, a: u64, b: u64, choice: Choice, first: impl Fn(i64, i6
     let (a_nan, b_nan) = (format.is_nan(a), format.is_nan(b));
     let (a, b) = (magnitude(a), magnitude(b));
     let chosen = if (a_nan && b_nan) || ((a_nan || b_nan) && choice.propagate_nan) {
-        return if format == Format::F64 && b_nan { double::quiet(b) } else { format.nan() };
+        // Two NaNs of `f64` give the second one.
+        return if format == Format::F64 { b | 1 << 51 } else { format.nan() };
     } else if a_nan {
         b
     } else if b_nan || first(key(a, sign), key(b, sign)) {

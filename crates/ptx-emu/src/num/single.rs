@@ -2,7 +2,8 @@
 //!
 //! Round-to-nearest runs natively. Other directions go through `f64`: the sum, product or quotient
 //! is rounded to odd there — 53 bits are more than 24 and two — and then once to `f32`. NaN
-//! results are the canonical NaN.
+//! results are the canonical NaN. `.ftz` flushes what is below the normal numbers when
+//! rounded to 24 bits, as an H200 does: not all that rounds to a subnormal or up from one.
 
 use super::rounding::{add_to_odd, to_odd};
 use super::{Format, Mode, Rounding};
@@ -32,11 +33,12 @@ pub fn sub(a: u32, b: u32, mode: Mode) -> u32 {
 #[inline]
 pub fn mul(a: u32, b: u32, mode: Mode) -> u32 {
     let (a, b) = (operand(a, mode), operand(b, mode));
-    if mode.rounding == Rounding::NearestEven {
-        return finish(a * b, mode);
-    }
     // Exact: 48 bits of mantissa, exponents within ±298.
-    narrow(f64::from(a) * f64::from(b), mode)
+    let exact = || f64::from(a) * f64::from(b);
+    if mode.rounding == Rounding::NearestEven {
+        return nearest(a * b, exact, mode);
+    }
+    narrow(exact(), mode)
 }
 
 /// `a × b + c`, rounded once.
@@ -45,7 +47,8 @@ pub fn mul(a: u32, b: u32, mode: Mode) -> u32 {
 pub fn fma(a: u32, b: u32, c: u32, mode: Mode) -> u32 {
     let (a, b, c) = (operand(a, mode), operand(b, mode), operand(c, mode));
     if mode.rounding == Rounding::NearestEven {
-        return finish(a.mul_add(b, c), mode);
+        let odd = || add_to_odd(f64::from(a) * f64::from(b), f64::from(c), mode.rounding);
+        return nearest(a.mul_add(b, c), odd, mode);
     }
     directed(f64::from(a) * f64::from(b), f64::from(c), mode)
 }
@@ -55,7 +58,7 @@ pub fn fma(a: u32, b: u32, c: u32, mode: Mode) -> u32 {
 pub fn div(a: u32, b: u32, mode: Mode) -> u32 {
     let (a, b) = (operand(a, mode), operand(b, mode));
     if mode.rounding == Rounding::NearestEven {
-        return finish(a / b, mode);
+        return nearest(a / b, || f64::from(a) / f64::from(b), mode);
     }
     let (a, b) = (f64::from(a), f64::from(b));
     let quotient = a / b;
@@ -87,6 +90,15 @@ fn operand(bits: u32, mode: Mode) -> f32 {
     if mode.ftz && value.is_subnormal() { 0f32.copysign(value) } else { value }
 }
 
+/// A result rounded to nearest, which may have been rounded up to the smallest normal number.
+#[inline]
+fn nearest(value: f32, exact: impl Fn() -> f64, mode: Mode) -> u32 {
+    if mode.ftz && value.abs() == f32::MIN_POSITIVE && is_tiny(exact(), mode.rounding) {
+        return finish(0f32.copysign(value), mode);
+    }
+    finish(value, mode)
+}
+
 /// Flushing, clamping and the canonical NaN.
 #[inline]
 fn finish(value: f32, mode: Mode) -> u32 {
@@ -110,6 +122,16 @@ fn directed(a: f64, b: f64, mode: Mode) -> u32 {
     if sum.is_finite() { narrow(add_to_odd(a, b, mode.rounding), mode) } else { narrow(sum, mode) }
 }
 
+/// Whether a value, exact or rounded to odd, is below the normal numbers when rounded as if there
+/// were no smallest exponent.
+fn is_tiny(value: f64, rounding: Rounding) -> bool {
+    let scale = f64::from_bits((1023 + 64) << 52);
+    let rounded = f32::from_bits(Format::F32.encode(value * scale, rounding) as u32);
+    f64::from(rounded.abs()) < f64::from(f32::MIN_POSITIVE) * scale
+}
+
 fn narrow(value: f64, mode: Mode) -> u32 {
+    let flushed = mode.ftz && is_tiny(value, mode.rounding);
+    let value = if flushed { 0f64.copysign(value) } else { value };
     finish(f32::from_bits(Format::F32.encode(value, mode.rounding) as u32), mode)
 }

@@ -59,7 +59,7 @@ fn signs_bounds_and_properties() {
         ("number", NAN, 0),
         ("notanumber", NAN, 1),
         ("normal", 1, 0),
-        ("normal", 0, 0),
+        ("normal", 0, 1),
         ("normal", ONE, 1),
         ("subnormal", 1, 1),
     ] {
