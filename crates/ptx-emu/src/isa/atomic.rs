@@ -47,20 +47,10 @@ enum Change {
 pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Atomic, ParseError> {
     let mut d = Decoder::new(instruction, scope);
     let returns = instruction.opcode == "atom";
-    let order = d
-        .choice(&[
-            ("relaxed", Order::Relaxed),
-            ("acquire", Order::Acquire),
-            ("release", Order::Release),
-            ("acq_rel", Order::AcquireRelease),
-        ])
-        .unwrap_or(Order::Relaxed);
-    let reach = d.choice(&SCOPES).unwrap_or(Reach::Gpu);
-    let space = space(&mut d);
+    let Modifiers { order, reach, space, operation } = modifiers(&mut d);
     if !matches!(space, Space::Generic | Space::Global | Space::Shared | Space::SharedCluster) {
         return d.unsupported("an atomic operation outside of global and shared memory");
     }
-    let operation = d.next();
     let keeps_subnormals = d.take("noftz");
     let policy = cache(&mut d, false);
     let n = d.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
@@ -96,6 +86,52 @@ pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Ato
     let address = d.address(first)?;
     let strength = (order, reach);
     Ok(Atomic { space, address, strength, bytes: ty.bytes(), change, elements, swap })
+}
+
+struct Modifiers<'a> {
+    order: Order,
+    reach: Reach,
+    space: Space,
+    operation: Option<&'a str>,
+}
+
+const ORDERS: [(&str, Order); 4] = [
+    ("relaxed", Order::Relaxed),
+    ("acquire", Order::Acquire),
+    ("release", Order::Release),
+    ("acq_rel", Order::AcquireRelease),
+];
+
+const OPERATIONS: [&str; 10] =
+    ["exch", "cas", "add", "min", "max", "inc", "dec", "and", "or", "xor"];
+
+/// Order, scope, space and operation, each at most once. The ISA's syntax has them in this order,
+/// but compilers also write `atom.global.cta.add` and `atom.add.acquire.cta`, and assemblers take
+/// them.
+fn modifiers<'a>(d: &mut Decoder<'a>) -> Modifiers<'a> {
+    let (mut order, mut reach, mut place, mut operation) = (None, None, None, None);
+    while let Some(next) = d.peek() {
+        if order.is_none() && ORDERS.iter().any(|(name, _)| *name == next) {
+            order = d.choice(&ORDERS);
+        } else if reach.is_none() && SCOPES.iter().any(|(name, _)| *name == next) {
+            reach = d.choice(&SCOPES);
+        } else if operation.is_none() && OPERATIONS.contains(&next) {
+            operation = d.next();
+        } else if place.is_none() {
+            match space(d) {
+                Space::Generic => break,
+                found => place = Some(found),
+            }
+        } else {
+            break;
+        }
+    }
+    Modifiers {
+        order: order.unwrap_or(Order::Relaxed),
+        reach: reach.unwrap_or(Reach::Gpu),
+        space: place.unwrap_or(Space::Generic),
+        operation,
+    }
 }
 
 fn change(

@@ -20,6 +20,18 @@ fn operations_return_what_was_there() {
 }
 
 #[test]
+fn modifiers_come_in_the_orders_that_compilers_use() {
+    let words = run(
+        "",
+        "atom.global.cta.add.u32 %r0, [%out], 5; atom.add.acquire.cta.u32 %r1, [%out], 2;
+         atom.relaxed.gpu.global.add.u32 %r2, [%out], 1; red.release.sys.global.add.u32 [%out], 1;
+         st.global.v4.u32 [%out+16], {%r0, %r1, %r2, %r0};",
+        8,
+    );
+    assert_eq!(words, [9, 0, 0, 0, 0, 5, 7, 0]);
+}
+
+#[test]
 fn compare_and_swap_and_counters() {
     let words = run(
         "",
