@@ -59,7 +59,21 @@ pub(crate) fn check(
     lane: u32,
     footprint: &Footprint,
 ) -> Result<(), Problem> {
+    check_of(cluster, warp, lane, footprint, true)
+}
+
+/// As [`check`], of an operation that is of the async proxy or, like `cp.async`, of the generic one.
+pub(crate) fn check_of(
+    cluster: &mut Cluster,
+    warp: &Warp,
+    lane: u32,
+    footprint: &Footprint,
+    async_proxy: bool,
+) -> Result<(), Problem> {
     check_pending(cluster, footprint)?;
+    if let Space::Shared(rank) = footprint.space() {
+        cluster.check_alive(rank)?;
+    }
     let actor = Actor { epoch: warp.clock.epoch(lane), seen: warp.clock.seen(lane), pc: warp.pc() };
     let proxied = warp.clock.proxied(lane);
     let (space, touch) = (footprint.space(), footprint.touch());
@@ -74,7 +88,7 @@ pub(crate) fn check(
                     return Err(Problem::MbarrierTouched { access: kind(touch), memory });
                 }
                 let unfenced = match touch {
-                    Touch::Read => cta.shared.unfenced(start, bytes, proxied),
+                    Touch::Read if async_proxy => cta.shared.unfenced(start, bytes, proxied),
                     _ => None,
                 };
                 let initialized = touch == Touch::Write || cta.shared.is_initialized(start, bytes);
@@ -85,7 +99,7 @@ pub(crate) fn check(
                 let Some(allocation) = cluster.context.global.nearest(start) else { continue };
                 let start = start - allocation.base();
                 let unfenced = match touch {
-                    Touch::Read => allocation.unfenced(start, bytes, proxied),
+                    Touch::Read if async_proxy => allocation.unfenced(start, bytes, proxied),
                     _ => None,
                 };
                 let initialized = touch == Touch::Write || allocation.is_initialized(start, bytes);

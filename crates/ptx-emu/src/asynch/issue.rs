@@ -3,7 +3,7 @@
 use super::access;
 use super::footprint::{Footprint, Space, Touch};
 use super::groups::Halves;
-use super::transfer::{Buffer, Deliver, Effect, Fetch, Location, Move, Run, Signal};
+use super::transfer::{Buffer, Conversion, Deliver, Effect, Fetch, Location, Move, Run, Signal};
 use crate::machine::operation::{Operation, Release};
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::{Epoch, Message};
@@ -12,7 +12,7 @@ use crate::report::Problem;
 /// Bytes that go to shared memory, and whose arrival an mbarrier counts.
 #[derive(Debug)]
 pub(crate) struct Incoming {
-    /// Where they come from; a run without a place is zeros.
+    /// Where they come from; a run without a place is filled.
     pub(crate) from: Vec<(Option<Location>, u32)>,
     /// The bytes among them that exist.
     pub(crate) reads: Footprint,
@@ -21,6 +21,7 @@ pub(crate) struct Incoming {
     /// Where; as many bytes as come.
     pub(crate) runs: Vec<Run>,
     pub(crate) effect: Effect,
+    pub(crate) conversion: Option<Conversion>,
     /// Offset of the mbarrier in that CTA.
     pub(crate) mbarrier: u32,
     /// Transactions that complete.
@@ -75,6 +76,7 @@ pub(crate) fn incoming(
         to,
         runs: it.runs,
         effect: it.effect,
+        conversion: it.conversion,
         signal: Signal { rank, offset, bytes: it.bytes, phase },
         footprints: footprints.clone(),
         pc: warp.pc(),
@@ -117,6 +119,7 @@ pub(crate) fn outgoing(
     let agents = &mut cluster.agents;
     let bulk = cluster.ctas[warp.rank() as usize].asynch.bulk_of(thread, agents);
     bulk.issued += 1;
+    bulk.pc = warp.pc();
     let count = bulk.issued;
     let (reader, writer) = bulk.agents;
     let buffer = Buffer::default();

@@ -21,6 +21,8 @@ pub(crate) struct Object {
     arriving: Message,
     /// The same of the previous phase.
     arrived: Message,
+    /// The last asynchronous operation that completed on it, and its instruction.
+    last: Option<(Epoch, u32)>,
 }
 
 impl Object {
@@ -32,6 +34,17 @@ impl Object {
     /// What arrivals of the current phase tell so far.
     pub(crate) fn arriving(&mut self) -> &mut Message {
         &mut self.arriving
+    }
+
+    /// An asynchronous operation of the instruction at `pc` has completed.
+    pub(crate) fn completed(&mut self, epoch: Epoch, pc: u32) {
+        self.arriving.completed(epoch);
+        self.last = Some((epoch, pc));
+    }
+
+    /// The last asynchronous operation that completed, and its instruction.
+    pub(crate) fn last(&self) -> Option<(Epoch, u32)> {
+        self.last
     }
 
     /// What a thread learns that finds the previous phase complete.
@@ -53,6 +66,8 @@ impl Object {
 #[derive(Debug, Default)]
 pub(crate) struct Mbarriers {
     live: BTreeMap<u32, Object>,
+    /// Where all that ever lived lie: most accesses are elsewhere.
+    hull: (u32, u32),
     /// Agents of places where mbarriers have lived, and their counts in use.
     agents: BTreeMap<u32, (u32, u32)>,
 }
@@ -71,9 +86,13 @@ impl Mbarriers {
         }
         let state = Mbarrier::new(count)?;
         let &mut (agent, earlier) = self.agents.entry(offset).or_insert_with(|| (new_agent(), 0));
+        self.hull = match self.hull {
+            (0, 0) => (offset, offset + BYTES),
+            (start, end) => (start.min(offset), end.max(offset + BYTES)),
+        };
         let arriving = Message::new(cluster);
         let arrived = Message::new(cluster);
-        self.live.insert(offset, Object { state, agent, earlier, arriving, arrived });
+        self.live.insert(offset, Object { state, agent, earlier, arriving, arrived, last: None });
         Ok(())
     }
 
@@ -98,6 +117,9 @@ impl Mbarriers {
 
     /// The first live mbarrier that shares a byte with a range.
     pub(crate) fn overlapping(&self, start: u32, bytes: u32) -> Option<u32> {
+        if start >= self.hull.1 || start.saturating_add(bytes) <= self.hull.0 {
+            return None;
+        }
         let first = start.saturating_sub(BYTES - 1);
         self.live.range(first..start.saturating_add(bytes)).next().map(|(&offset, _)| offset)
     }

@@ -77,6 +77,18 @@ impl<T> Pending<T> {
         self.operations.iter().map(|(&id, entry)| (id, &entry.operation))
     }
 
+    /// All pending operations and their bytes, oldest first.
+    pub fn iter_with_bytes(&self) -> impl Iterator<Item = (&T, &[Footprint])> {
+        self.operations.values().map(|entry| (&entry.operation, &entry.footprints[..]))
+    }
+
+    /// Changes the bytes that an operation holds.
+    pub fn reshape(&mut self, id: OperationId, footprints: Vec<Footprint>) {
+        if let Some(entry) = self.operations.get_mut(&id) {
+            entry.footprints = footprints;
+        }
+    }
+
     /// The oldest operation that holds a byte of `start..end` of `space` in a way that does not
     /// agree with `touch`. Linear in the pending operations, logarithmic in their ranges.
     pub fn conflict(&self, space: Space, touch: Touch, start: u64, end: u64) -> Option<Conflict> {

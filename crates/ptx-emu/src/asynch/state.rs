@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::access::{self, name};
+use super::copy::Copied;
 use super::footprint::{Footprint, Space, Touch};
+use super::fragments::{Touched, Trespass};
 use super::groups::{Groups, Halves};
 use super::mbarrier::MbarrierError;
 use super::objects::{BYTES, Mbarriers};
 use super::pending::OperationId;
 use super::pool::RegisterPool;
+use super::warpgroup::Warpgroup;
 use crate::machine::{Cluster, Warp};
-use crate::memory::clock::Epoch;
+use crate::memory::clock::{Epoch, Message};
 use crate::memory::shadow::{Access, Actor};
 use crate::report::{AccessKind, Problem};
 
@@ -37,6 +40,8 @@ pub(crate) struct Bulk {
     pub(crate) agents: (u32, u32),
     /// How many there were.
     pub(crate) issued: u32,
+    /// The instruction of the last.
+    pub(crate) pc: u32,
 }
 
 /// What the asynchronous machinery keeps of a CTA.
@@ -48,22 +53,64 @@ pub(crate) struct CtaState {
     pub(crate) bulk: BTreeMap<u32, Bulk>,
     /// `cp.async` operations by thread of the CTA.
     pub(crate) copies: BTreeMap<u32, Groups<OperationId>>,
+    /// The bytes of each of them that no wait has covered.
+    pub(crate) unwaited: BTreeMap<OperationId, Vec<Copied>>,
+    /// Its warpgroups, as far as they have executed `wgmma`.
+    pub(crate) warpgroups: Vec<Warpgroup>,
+    /// What its warps did and knew when they exited, and how many have.
+    pub(crate) exit: Option<Message>,
+    pub(crate) exited_warps: u32,
+    /// The last accesses of its shared memory by threads of other CTAs: epoch and instruction, by
+    /// warp of the cluster and lane.
+    pub(crate) visitors: BTreeMap<(u32, u32), (Epoch, u32)>,
     /// Its registers, where their number is known.
     pub(crate) registers: Option<RegisterPool>,
 }
 
 impl CtaState {
+    /// A warpgroup by number.
+    pub(crate) fn warpgroup(&mut self, number: usize, agents: &mut Agents) -> &mut Warpgroup {
+        while self.warpgroups.len() <= number {
+            self.warpgroups.push(Warpgroup::new(agents.one()));
+        }
+        &mut self.warpgroups[number]
+    }
+
     /// The bulk operations of a thread.
     pub(crate) fn bulk_of(&mut self, thread: u32, agents: &mut Agents) -> &mut Bulk {
         self.bulk.entry(thread).or_insert_with(|| Bulk {
             groups: Groups::default(),
             agents: (agents.one(), agents.one()),
             issued: 0,
+            pc: 0,
         })
     }
 }
 
 impl Cluster {
+    /// An access of a register that a `wgmma` owns as a report.
+    pub(crate) fn trespass(&self, trespass: Trespass) -> Problem {
+        let kernel = &self.context.kernel;
+        Problem::InFlightRegister {
+            register: kernel.register_names[trespass.slot.0 as usize].clone(),
+            issued: kernel.code[trespass.issued as usize].location.line,
+            access: if trespass.writes { "written" } else { "read" },
+        }
+    }
+
+    /// An instruction is about to execute that touches registers of some `wgmma`.
+    pub(crate) fn touch_fragments(
+        &mut self,
+        warp: &Warp,
+        touched: &Touched,
+    ) -> Result<(), Problem> {
+        let (group, side) = (warp.index() as usize / 4, warp.index() as usize % 4);
+        let agents = &mut self.agents;
+        let warpgroup = self.ctas[warp.rank() as usize].asynch.warpgroup(group, agents);
+        let touch = warpgroup.sides[side].fragments.touch(touched, warp.pc());
+        touch.map_err(|trespass| self.trespass(trespass))
+    }
+
     /// An error of an mbarrier as a report.
     pub(crate) fn mbarrier_problem(&self, rank: u32, offset: u32, error: MbarrierError) -> Problem {
         let memory = name(self, Space::Shared(rank), u64::from(offset), u64::from(BYTES));
@@ -107,25 +154,27 @@ impl Cluster {
         rank: u32,
         offset: u32,
     ) -> Result<(), Problem> {
+        self.check_alive(rank)?;
         let live = self.ctas[rank as usize].asynch.mbarriers.get(offset).map(drop);
         live.map_err(|error| self.mbarrier_problem(rank, offset, error))?;
         let access = Access { write: true, strong: true };
         self.touch_shared(warp, lane, (rank, offset, BYTES), access)
     }
 
-    /// `bytes` transactions complete on an mbarrier, by an operation with this epoch if it is one.
+    /// `bytes` transactions complete on an mbarrier, by an operation with this epoch and instruction
+    /// if it is one.
     pub(crate) fn complete_tx(
         &mut self,
         rank: u32,
         offset: u32,
         bytes: u32,
-        epoch: Option<Epoch>,
+        by: Option<(Epoch, u32)>,
     ) -> Result<(), Problem> {
         let id = self.id;
         let barriers = &mut self.ctas[rank as usize].asynch.mbarriers;
         let done = barriers.get_mut(offset).and_then(|object| {
-            if let Some(epoch) = epoch {
-                object.arriving().completed(epoch);
+            if let Some((epoch, pc)) = by {
+                object.completed(epoch, pc);
             }
             let complete = object.state.complete_tx(bytes)?;
             if complete {

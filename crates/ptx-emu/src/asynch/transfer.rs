@@ -9,6 +9,7 @@ use crate::machine::Cluster;
 use crate::machine::operation::Work;
 use crate::memory::clock::Epoch;
 use crate::report::{Problem, Stop};
+use crate::tensor_map::DataType;
 
 /// A first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +46,15 @@ impl Effect {
     }
 }
 
+/// What happens to elements of a tensor on their way.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Conversion {
+    /// Their type, which may say that they are rounded or flushed.
+    pub(crate) data_type: DataType,
+    /// The bits of those that are out of bounds.
+    pub(crate) fill: u64,
+}
+
 /// Who is told of a completion on an mbarrier.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signal {
@@ -61,13 +71,14 @@ pub(crate) struct Signal {
 /// An operation that reads bytes, writes them elsewhere and signals an mbarrier.
 #[derive(Debug)]
 pub(crate) struct Move {
-    /// Where bytes come from; a run without a place is zeros.
+    /// Where bytes come from; a run without a place is filled.
     pub(crate) from: Vec<(Option<Location>, u32)>,
     /// The space that they go to.
     pub(crate) to: Space,
     /// Where; as many bytes as come.
     pub(crate) runs: Vec<Run>,
     pub(crate) effect: Effect,
+    pub(crate) conversion: Option<Conversion>,
     pub(crate) signal: Signal,
     /// Bytes that are recorded as touched.
     pub(crate) footprints: Vec<Footprint>,
@@ -80,8 +91,19 @@ impl Work for Move {
         let mut data = Vec::new();
         for &(from, bytes) in &self.from {
             match from {
-                Some(from) => read(cluster, from, bytes, &mut data),
-                None => data.resize(data.len() + bytes as usize, 0),
+                Some(from) => {
+                    let start = data.len();
+                    read(cluster, from, bytes, &mut data);
+                    if let Some(conversion) = self.conversion {
+                        conversion.data_type.convert_loaded(&mut data[start..]);
+                    }
+                }
+                None => {
+                    let size = self.conversion.map_or(1, |it| it.data_type.bytes());
+                    let fill = self.conversion.map_or(0, |it| it.fill).to_le_bytes();
+                    let element = &fill[..size as usize];
+                    data.extend(element.iter().copied().cycle().take(bytes as usize));
+                }
             }
         }
         write(cluster, self.to, &self.runs, self.effect, &data);
@@ -99,7 +121,8 @@ impl Work for Move {
         for footprint in &self.footprints {
             access::record(cluster, None, footprint, epoch, self.pc);
         }
-        cluster.complete_tx(rank, offset, bytes, Some(epoch)).map_err(Problem::of_warp)
+        let by = Some((epoch, self.pc));
+        cluster.complete_tx(rank, offset, bytes, by).map_err(Problem::of_warp)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Flow;
 use super::bulk::{Bulk, BulkCopy, Completion};
-use super::window::{Window, check_global, value};
+use super::window::{Window, value};
 use crate::asynch::footprint::{Footprint, Space, Touch};
 use crate::asynch::issue::{self, Incoming, Outgoing};
 use crate::asynch::transfer::{Effect, Location, Run};
@@ -148,6 +148,7 @@ impl BulkCopy {
                         rank,
                         runs: vec![Run { at: u64::from(to), bytes }],
                         effect,
+                        conversion: None,
                         mbarrier: offset,
                         bytes,
                     };
@@ -157,13 +158,4 @@ impl BulkCopy {
             }
         }
     }
-}
-
-/// Checks runs of global bytes.
-pub(super) fn check_runs(
-    cluster: &Cluster,
-    runs: &[Run],
-    access: AccessKind,
-) -> Result<(), Problem> {
-    runs.iter().try_for_each(|run| check_global(cluster, run.at, u64::from(run.bytes), access))
 }

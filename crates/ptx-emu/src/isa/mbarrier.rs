@@ -199,6 +199,7 @@ impl Place {
         lane: usize,
     ) -> Result<(u32, u32), Problem> {
         let (rank, offset) = self.locate(warp, cluster, lane)?;
+        cluster.visit(warp, lane as u32, rank)?;
         cluster.use_mbarrier(warp, lane as u32, rank, offset)?;
         Ok((rank, offset))
     }

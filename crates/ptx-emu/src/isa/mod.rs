@@ -34,6 +34,7 @@ mod compare;
 pub(crate) mod control;
 mod convert;
 pub(crate) mod cp_async;
+mod cp_async_run;
 mod data;
 mod fence;
 mod float;
@@ -49,10 +50,12 @@ mod select;
 pub(crate) mod setmaxnreg;
 mod special;
 pub(crate) mod tensor;
+mod tensor_run;
 #[cfg(test)]
 mod tests;
 mod warp;
 pub(crate) mod wgmma;
+mod wgmma_run;
 mod window;
 
 /// What became of the lanes that executed an instruction.
@@ -97,6 +100,20 @@ pub(crate) enum Op {
     Mbarrier(mbarrier::Mbarrier),
     /// `cp.async.bulk` and its groups.
     Bulk(bulk::Bulk),
+    /// `cp.async.bulk.tensor`.
+    Tensor(tensor::Tensor),
+    /// `cp.async`.
+    CpAsync(cp_async::CpAsync),
+    /// `ldmatrix`, `stmatrix`, `movmatrix`.
+    Matrix(matrix::Matrix),
+    /// `mapa`, `getctarank`, `griddepcontrol`.
+    Cluster(cluster::ClusterOp),
+    /// `fence.proxy`.
+    Proxy(proxy::Proxy),
+    /// `setmaxnreg`.
+    SetMaxRegisters(setmaxnreg::SetMaxRegisters),
+    /// `wgmma`.
+    Wgmma(wgmma::Wgmma),
 }
 
 /// A computation on the registers of the lanes in a mask.
@@ -115,6 +132,13 @@ impl fmt::Debug for Op {
             Self::Clock(op) => op.fmt(f),
             Self::Mbarrier(op) => op.fmt(f),
             Self::Bulk(op) => op.fmt(f),
+            Self::Tensor(op) => op.fmt(f),
+            Self::CpAsync(op) => op.fmt(f),
+            Self::Matrix(op) => op.fmt(f),
+            Self::Cluster(op) => op.fmt(f),
+            Self::Proxy(op) => op.fmt(f),
+            Self::SetMaxRegisters(op) => op.fmt(f),
+            Self::Wgmma(op) => op.fmt(f),
         }
     }
 }
@@ -142,6 +166,13 @@ impl Op {
             Self::Clock(op) => Ok(op.execute(warp, cluster, mask)),
             Self::Mbarrier(op) => op.execute(warp, cluster, mask),
             Self::Bulk(op) => op.execute(warp, cluster, mask),
+            Self::Tensor(op) => op.execute(warp, cluster, mask),
+            Self::CpAsync(op) => op.execute(warp, cluster, mask),
+            Self::Matrix(op) => op.execute(warp, cluster),
+            Self::Cluster(op) => op.execute(warp, cluster, mask),
+            Self::Proxy(op) => Ok(op.execute(warp, mask)),
+            Self::SetMaxRegisters(op) => op.execute(warp, cluster),
+            Self::Wgmma(op) => op.execute(warp, cluster, mask),
         }
     }
 
@@ -157,7 +188,12 @@ impl Op {
             | Self::Fence(_)
             | Self::Clock(_)
             | Self::Mbarrier(_)
-            | Self::Bulk(_) => false,
+            | Self::Bulk(_)
+            | Self::Tensor(_)
+            | Self::CpAsync(_)
+            | Self::Cluster(_)
+            | Self::Proxy(_) => false,
+            Self::Matrix(_) | Self::SetMaxRegisters(_) | Self::Wgmma(_) => true,
         }
     }
 }
@@ -186,7 +222,14 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         }
         "membar" | "fence" if !between_proxies => fence::decode(instruction, scope).map(Op::Fence),
         "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
-        "cp" => asynchronous(instruction, scope),
+        "ldmatrix" | "stmatrix" | "movmatrix" => matrix::decode(instruction, scope).map(Op::Matrix),
+        "mapa" | "getctarank" | "griddepcontrol" => {
+            cluster::decode(instruction, scope).map(Op::Cluster)
+        }
+        "fence" => proxy::decode(instruction, scope).map(Op::Proxy),
+        "setmaxnreg" => setmaxnreg::decode(instruction, scope).map(Op::SetMaxRegisters),
+        "wgmma" => wgmma::decode(instruction, scope).map(Op::Wgmma),
+        "cp" => copy(instruction, scope),
         _ => data::decode(instruction, scope),
     }
 }
@@ -202,6 +245,13 @@ fn immediate(d: &Decoder<'_>, position: usize) -> Result<u32, ParseError> {
 }
 
 /// Decodes `cp.…`.
-fn asynchronous(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
-    bulk::decode(instruction, scope).map(Op::Bulk)
+fn copy(instruction: &ast::Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
+    let has = |name: &str| instruction.modifiers.iter().any(|modifier| modifier == name);
+    if has("bulk") && has("tensor") {
+        tensor::decode(instruction, scope).map(Op::Tensor)
+    } else if has("bulk") {
+        bulk::decode(instruction, scope).map(Op::Bulk)
+    } else {
+        cp_async::decode(instruction, scope).map(Op::CpAsync)
+    }
 }

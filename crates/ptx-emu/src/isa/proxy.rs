@@ -1,30 +1,24 @@
-//! `fence.proxy.*` and `fence.mbarrier_init`: decoding.
+//! `fence.proxy.*` and `fence.mbarrier_init`.
 //!
 //! PTX ISA, "Parallel Synchronization and Communication Instructions: membar, fence", and
 //! "Memory Consistency Model: Proxies".
 
+use super::Flow;
 use crate::ast::{Instruction, Type};
 use crate::error::ParseError;
+use crate::machine::Warp;
 use crate::machine::registers::Source;
 use crate::program::{Decoder, Scope};
 
 /// A fence between proxies.
-#[derive(Debug, Clone)]
-pub(crate) enum Proxy {
-    /// `fence.proxy.async`: what ordinary accesses did is seen by asynchronous operations.
-    Async(AsyncSpace),
-    /// `fence.proxy.alias`, and `fence.proxy.tensormap`, whose objects only the host writes.
-    Other,
-    /// `fence.mbarrier_init`: an init is seen by the cluster.
-    MbarrierInit,
-}
-
-/// The memory that a `fence.proxy.async` is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum AsyncSpace {
-    All,
-    Global,
-    Shared,
+pub(crate) enum Proxy {
+    /// `fence.proxy.async`: what ordinary accesses did is seen by asynchronous operations. The forms
+    /// for one memory are taken for those for all.
+    Async,
+    /// `fence.proxy.alias`, for there are no aliases; `fence.proxy.tensormap`, for only the host
+    /// writes tensor maps; `fence.mbarrier_init`, for what orders an init is the barrier after it.
+    Other,
 }
 
 /// Decodes a fence; the opcode is `fence` and the next modifier `proxy` or `mbarrier_init`.
@@ -34,7 +28,7 @@ pub(crate) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Pro
         d.expect("release")?;
         d.expect("cluster")?;
         d.finish(0..=0)?;
-        return Ok(Proxy::MbarrierInit);
+        return Ok(Proxy::Other);
     }
     d.expect("proxy")?;
     if d.take("alias") {
@@ -52,13 +46,17 @@ pub(crate) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Pro
         return Ok(Proxy::Other);
     }
     d.expect("async")?;
-    let space = d
-        .choice(&[
-            ("global", AsyncSpace::Global),
-            ("shared::cta", AsyncSpace::Shared),
-            ("shared::cluster", AsyncSpace::Shared),
-        ])
-        .unwrap_or(AsyncSpace::All);
+    d.choice(&[("global", ()), ("shared::cta", ()), ("shared::cluster", ())]);
     d.finish(0..=0)?;
-    Ok(Proxy::Async(space))
+    Ok(Proxy::Async)
+}
+
+impl Proxy {
+    /// Executes the instruction for the lanes in `mask`.
+    pub(crate) fn execute(self, warp: &mut Warp, mask: u32) -> Flow {
+        if self == Self::Async {
+            warp.clock.fence_proxy_async(mask);
+        }
+        Flow::Next
+    }
 }

@@ -1,10 +1,14 @@
-//! `setmaxnreg`: registers taken from and given back to the pool of the CTA: decoding.
+//! `setmaxnreg`: registers taken from and given back to the pool of the CTA.
 //!
 //! PTX ISA, "Miscellaneous Instructions: setmaxnreg".
 
+use super::Flow;
 use crate::ast::Instruction;
+use crate::asynch::pool::{RegisterPool, registers_at_start};
 use crate::error::ParseError;
+use crate::machine::{Cluster, Context, WaitFor, Warp};
 use crate::program::{Decoder, Scope};
+use crate::report::{Problem, Stop};
 
 /// `setmaxnreg`.
 #[derive(Debug, Clone, Copy)]
@@ -31,4 +35,47 @@ pub(crate) fn decode(
         return d.wrong(0, "a multiple of 8 from 24 to 256");
     }
     Ok(SetMaxRegisters { increases, count })
+}
+
+/// Registers of each thread at the start of a launch, where something determines them.
+fn at_start(context: &Context) -> Option<u32> {
+    let attributes = &context.kernel.attributes;
+    let threads = attributes.required_threads.or(attributes.max_threads);
+    let ctas = attributes.min_ctas_per_sm.filter(|_| threads.is_some());
+    let threads = threads.unwrap_or(context.block).iter().product();
+    context.registers.or_else(|| registers_at_start(threads, attributes.max_registers, ctas))
+}
+
+impl SetMaxRegisters {
+    /// Executes the instruction for a warp.
+    pub(crate) fn execute(self, warp: &mut Warp, cluster: &mut Cluster) -> Result<Flow, Stop> {
+        let Some(start) = at_start(&cluster.context) else {
+            let what = "the assembler ignores setmaxnreg where the kernel's registers are not \
+                        determined by .maxnreg, or by .maxntid and .minnctapersm together; a launch \
+                        can say how many there are"
+                .to_owned();
+            return Err(Problem::Operand { what }.of_warp());
+        };
+        let warps = cluster.context.warps_per_cta();
+        let state = &mut cluster.ctas[warp.rank() as usize].asynch;
+        let pool = state.registers.get_or_insert_with(|| RegisterPool::new(warps, start));
+        let held = pool.of(warp.index());
+        let wrong = if self.increases { self.count < held } else { self.count > held };
+        if wrong {
+            let what = format!(
+                "setmaxnreg.{} to {} registers, where the warp has {held}",
+                if self.increases { "inc" } else { "dec" },
+                self.count
+            );
+            return Err(Problem::Registers { what }.of_warp());
+        }
+        if !self.increases {
+            pool.shrink(warp.index(), self.count);
+            cluster.wake();
+        } else if !pool.grow(warp.index(), self.count) {
+            let more = self.count - held;
+            return Ok(Flow::Wait(WaitFor::Registers { cta: warp.rank(), more }));
+        }
+        Ok(Flow::Next)
+    }
 }

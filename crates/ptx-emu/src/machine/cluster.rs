@@ -99,16 +99,9 @@ impl Cluster {
         }
     }
 
-    /// All warps have exited: nothing may be left behind.
+    /// All warps have exited: what is on its way to global memory arrives.
     pub(super) fn at_exit(&mut self) -> Result<(), Box<Report>> {
-        match self.operations.pending().iter().next() {
-            None => Ok(()),
-            Some((_, operation)) => {
-                let what = "an asynchronous operation that nobody waited for".to_owned();
-                let place = operation.place.clone();
-                Err(Box::new(Report { problem: Problem::Leak { what }, place }))
-            }
-        }
+        self.complete_all()
     }
 
     /// The CTA that a warp belongs to.

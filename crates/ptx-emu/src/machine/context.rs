@@ -57,6 +57,8 @@ pub(crate) struct Context {
     pub(crate) schedule: Schedule,
     /// Instructions that the warps of a cluster may execute together.
     pub(crate) step_limit: u64,
+    /// Registers of each thread at its start, where the launch says.
+    pub(crate) registers: Option<u32>,
     /// Whether races between ordinary accesses are looked for.
     pub(crate) races: bool,
     /// Whether reads of uninitialized memory are reported.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::registers::{Predicate, Slot};
 use crate::ast::Attributes;
+use crate::asynch::fragments::Touched;
 use crate::isa::Op;
 use crate::program::Preset;
 
@@ -27,6 +28,8 @@ pub(crate) struct Code {
     pub(crate) op: Op,
     /// Where it comes from.
     pub(crate) location: Location,
+    /// What it does to registers that a `wgmma` of the kernel uses, if anything.
+    pub(crate) fragments: Option<Box<Touched>>,
 }
 
 /// A parameter of a kernel, laid out.

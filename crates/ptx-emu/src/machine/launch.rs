@@ -47,6 +47,7 @@ pub struct Launch {
     schedule: Schedule,
     step_limit: u64,
     workers: Option<usize>,
+    registers: Option<u32>,
     races: bool,
     poison: bool,
 }
@@ -69,6 +70,7 @@ impl Launch {
             schedule: Schedule::default(),
             step_limit: DEFAULT_STEP_LIMIT,
             workers: None,
+            registers: None,
             races: true,
             poison: true,
         }
@@ -130,6 +132,13 @@ impl Launch {
     #[must_use]
     pub fn workers(self, workers: usize) -> Self {
         Self { workers: Some(workers), ..self }
+    }
+
+    /// Registers that each thread starts with, as the assembler would report them: what `setmaxnreg`
+    /// counts from where no directive of the kernel determines it.
+    #[must_use]
+    pub fn registers(self, registers: u32) -> Self {
+        Self { registers: Some(registers), ..self }
     }
 
     /// Whether races between ordinary accesses are looked for; they are unless told.
@@ -273,6 +282,7 @@ impl Gpu {
             timing: launch.timing,
             schedule: launch.schedule,
             step_limit: launch.step_limit,
+            registers: launch.registers,
             races: launch.races,
             poison: launch.poison,
             published: Default::default(),

@@ -64,6 +64,16 @@ impl Operations {
         id
     }
 
+    /// As [`Operations::issue`], of an operation that cannot complete before [`Operations::start`].
+    pub(crate) fn hold(&mut self, bytes: Vec<Footprint>, operation: Operation) -> OperationId {
+        self.pending.begin(bytes, operation)
+    }
+
+    /// Lets an operation complete that was held.
+    pub(crate) fn start(&mut self, id: OperationId) {
+        self.queue.push_back(id);
+    }
+
     /// Whether an operation's work is done.
     pub(crate) fn is_complete(&self, id: OperationId) -> bool {
         self.pending.get(id).is_none_or(|operation| operation.work.is_none())
@@ -77,6 +87,11 @@ impl Operations {
     /// Ends the time in which the bytes of a completed operation may not be touched, and gives them.
     pub(crate) fn release(&mut self, id: OperationId) -> Option<Vec<Footprint>> {
         if self.is_complete(id) { self.pending.end(id).map(|(bytes, _)| bytes) } else { None }
+    }
+
+    /// Changes the bytes that an operation holds.
+    pub(crate) fn reshape(&mut self, id: OperationId, bytes: Vec<Footprint>) {
+        self.pending.reshape(id, bytes);
     }
 
     /// The operations that hold bytes, and those among them that do.

@@ -92,7 +92,10 @@ impl Run {
             self.able[at] = match turn {
                 Turn::Interrupted => Able::Ready,
                 Turn::Blocked => Able::Blocked,
-                Turn::Finished => Able::Finished,
+                Turn::Finished => {
+                    self.cluster.warp_exited(warp)?;
+                    Able::Finished
+                }
             };
         }
     }

@@ -142,6 +142,11 @@ impl Cluster {
             let place = self.place(warp, Some(mask.trailing_zeros()));
             return Err(Box::new(Report { problem, place }));
         }
+        if let Some(touched) = &instruction.fragments
+            && let Err(problem) = self.touch_fragments(warp, touched)
+        {
+            return Err(self.report(warp, *problem.of_warp()));
+        }
         let flow = instruction.op.execute(warp, self, mask);
         warp.resumed = None;
         self.count(warp, counts, at, mask);

@@ -6,6 +6,7 @@
 
 use super::Cluster;
 use crate::asynch::pending::OperationId;
+use crate::asynch::pool::RegisterPool;
 
 /// A condition that lanes wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,22 @@ pub(crate) enum WaitFor {
     /// The phase of one of these mbarriers to be over: rank of the CTA, offset, phase. Waiting may
     /// end before, for `mbarrier.try_wait` suspends a thread only for a time.
     Mbarriers(Vec<(u32, u32, u64)>),
+    /// The first `wgmma` of a warpgroup to be carried out.
+    Warpgroup {
+        /// Rank of the CTA in its cluster.
+        cta: u32,
+        /// Its number in the CTA.
+        group: u32,
+        /// How many `wgmma`.
+        steps: u64,
+    },
+    /// Registers to be free in the pool of a CTA.
+    Registers {
+        /// Rank of the CTA in its cluster.
+        cta: u32,
+        /// How many for each thread of a warp.
+        more: u32,
+    },
 }
 
 impl WaitFor {
@@ -50,6 +67,13 @@ impl WaitFor {
                 let object = cluster.ctas[cta as usize].asynch.mbarriers.get(offset);
                 object.map_or(true, |object| object.state.phase() != phase)
             }),
+            Self::Warpgroup { cta, group, steps } => {
+                cluster.ctas[*cta as usize].asynch.warpgroups[*group as usize].done >= *steps
+            }
+            Self::Registers { cta, more } => {
+                let pool = &cluster.ctas[*cta as usize].asynch.registers;
+                pool.as_ref().is_some_and(|pool| pool.free() >= *more)
+            }
         }
     }
 
@@ -79,6 +103,19 @@ impl WaitFor {
             Self::Warp { needed } => format!("lanes {needed:08x} of its warp at bar.warp.sync"),
             Self::Operations(ids) => {
                 format!("{} asynchronous operations", ids.len())
+            }
+            Self::Registers { cta, more } => {
+                let pool = &cluster.ctas[*cta as usize].asynch.registers;
+                let free = pool.as_ref().map_or(0, RegisterPool::free);
+                format!("{more} more registers a thread, of which the CTA's pool has {free}")
+            }
+            Self::Warpgroup { cta, group, .. } => {
+                let warpgroup = &cluster.ctas[*cta as usize].asynch.warpgroups[*group as usize];
+                let missing: Vec<_> = (0..4)
+                    .filter(|&side| warpgroup.sides[side].issued == warpgroup.done)
+                    .map(|side| (*group as usize * 4 + side).to_string())
+                    .collect();
+                format!("a wgmma that warps {} have not executed", missing.join(", "))
             }
             Self::Mbarriers(phases) => {
                 let each = phases.iter().map(|&(cta, offset, phase)| {

@@ -270,6 +270,14 @@ impl Cluster {
     ) -> Result<(), Stop> {
         let Request { bytes, kind, strong, pending } = request;
         let lane = lane as u32;
+        if let Target::Shared { cta, offset } = *target {
+            self.visit(warp, lane, cta).map_err(|problem| problem.at(lane))?;
+            let barriers = &self.ctas[cta as usize].asynch.mbarriers;
+            if barriers.overlapping(offset, bytes as u32).is_some() {
+                let memory = self.describe(target, bytes);
+                return Err(Problem::MbarrierTouched { access: kind, memory }.at(lane));
+            }
+        }
         if pending && let Some((space, start)) = target.place() {
             self.check_pending(space, kind, start, start + bytes).map_err(|p| p.at(lane))?;
         }

@@ -286,6 +286,11 @@ impl Message {
         self.proxied = joined(&self.proxied, &other.proxied);
     }
 
+    /// What its threads did and knew.
+    pub(crate) fn seen(&self) -> &Clock {
+        &self.seen
+    }
+
     /// Adds that an asynchronous operation has completed.
     pub(crate) fn completed(&mut self, epoch: Epoch) {
         Arc::make_mut(&mut self.seen).raise_agent(epoch);

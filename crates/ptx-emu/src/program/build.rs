@@ -167,6 +167,7 @@ impl<'a> Build<'a, '_> {
         if errors.len() > before {
             return None;
         }
+        super::fragments::mark(&mut steps, &flat);
         Some(Kernel {
             name: function.name.clone(),
             code: steps,
@@ -203,7 +204,8 @@ impl<'a> Build<'a, '_> {
         });
         let location =
             machine::Location { line: instruction.line, text: instruction.text.clone(), source };
-        Ok(Code { guard, op: isa::decode(instruction, &scope)?, location })
+        let op = isa::decode(instruction, &scope)?;
+        Ok(Code { guard, op, location, fragments: None })
     }
 
     /// Names of module scope, all but shared variables.

@@ -4,6 +4,7 @@
 mod build;
 mod decoder;
 mod flatten;
+mod fragments;
 mod layout;
 mod preset;
 mod scope;

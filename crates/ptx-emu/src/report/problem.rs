@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::{Place, ThreadName};
 use crate::asynch::mbarrier::MbarrierError;
+use crate::tensor_core::descriptor::DescriptorError;
 
 /// What is done to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -123,6 +124,34 @@ pub enum Problem {
         /// `read` or `written`.
         access: &'static str,
     },
+    /// A register that was written, and used by a `wgmma` with no `wgmma.fence` between.
+    #[error(
+        "register {register} was written at line {other_line}: a wgmma.fence must stand between \
+         that and its use by wgmma"
+    )]
+    WgmmaFence {
+        /// Its name.
+        register: String,
+        /// PTX line of the write.
+        other_line: u32,
+    },
+    /// Warps of a warpgroup that execute different `wgmma`.
+    #[error(
+        "the warps of a warpgroup must execute the same wgmma with the same operands; another warp \
+         executes that at line {line} here"
+    )]
+    Warpgroup {
+        /// PTX line of the other warp's.
+        line: u32,
+    },
+    /// A matrix descriptor that describes no operand.
+    #[error("descriptor of {operand}: {error}")]
+    Descriptor {
+        /// `A` or `B`.
+        operand: &'static str,
+        /// Why.
+        error: DescriptorError,
+    },
     /// A read of bytes that nobody wrote.
     #[error("read of uninitialized {memory}")]
     Poison {
@@ -199,6 +228,12 @@ pub enum Problem {
         access: AccessKind,
         /// Where it is.
         memory: String,
+    },
+    /// A `setmaxnreg` against its rules.
+    #[error("{what}")]
+    Registers {
+        /// The rule.
+        what: String,
     },
     /// An operand outside of what the instruction takes.
     #[error("{what}")]
