@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use super::Flow;
-use super::memory::{SCOPES, addresses, cache, may_be_pending, space};
+use super::memory::{SCOPES, cache, space};
+use super::memory_run::{addresses, may_be_pending};
 use crate::ast::{Instruction, Operand, Type};
 use crate::asynch::reduce::{Reduce, Reduction};
 use crate::error::ParseError;

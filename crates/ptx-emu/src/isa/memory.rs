@@ -4,33 +4,27 @@
 //! PTX ISA, "Data Movement and Conversion Instructions: ld, ld.global.nc, ldu, st, prefetch,
 //! applypriority, discard, createpolicy", and "Memory Consistency Model" for what each orders.
 
-use std::sync::Arc;
-
-use super::Flow;
 use crate::ast::{self, Instruction, Operand, Type};
-use crate::asynch::footprint::Space as Bytes;
 use crate::error::{ParseError, Problem as ParseProblem};
-use crate::machine::registers::{Row, Slot, Source};
-use crate::machine::{Cluster, Warp, lanes};
+use crate::machine::registers::{Slot, Source};
 use crate::memory::published::Reach;
-use crate::memory::{Order, Request, Space, Strength, shared_of};
+use crate::memory::{Order, Space, Strength};
 use crate::program::{Address, Binding, Decoder, Scope};
-use crate::report::{AccessKind, Stop};
 
 /// A load or a store.
 #[derive(Debug, Clone)]
 pub(crate) struct Move {
     /// The space that the instruction names.
-    space: Space,
-    address: Address,
+    pub(super) space: Space,
+    pub(super) address: Address,
     /// Bytes of an element, a power of two up to 8.
-    bytes: u32,
-    strength: Strength,
-    what: What,
+    pub(super) bytes: u32,
+    pub(super) strength: Strength,
+    pub(super) what: What,
 }
 
 #[derive(Debug, Clone)]
-enum What {
+pub(super) enum What {
     /// To registers: each, and to how many bits it is sign-extended from the element's (0: it is
     /// not). `None` is `_`.
     Load(Vec<Option<(Slot, u32)>>),
@@ -275,195 +269,4 @@ fn advice(mut d: Decoder<'_>) -> Result<Memory, ParseError> {
     d.finish(1..=2)?;
     d.address(0)?;
     Ok(Memory::Advice)
-}
-
-/// The addresses of a warp's lanes.
-#[inline]
-pub(super) fn addresses(warp: &Warp, address: &Address) -> Row {
-    let mut row = warp.registers.load(address.base);
-    if address.offset != 0 {
-        for lane in &mut row {
-            *lane = lane.wrapping_add_signed(address.offset);
-        }
-    }
-    row
-}
-
-/// Whether any lane's access can meet an operation in flight: a first look at all of them together.
-#[inline]
-pub(super) fn may_be_pending(
-    warp: &Warp,
-    cluster: &Cluster,
-    space: Space,
-    addresses: &Row,
-    mask: u32,
-    bytes: u64,
-    kind: AccessKind,
-) -> bool {
-    if cluster.operations.pending().is_empty() {
-        return false;
-    }
-    let touched = lanes(mask).map(|lane| addresses[lane]);
-    let (least, most) = touched.fold((u64::MAX, 0), |(a, b), at| (a.min(at), b.max(at)));
-    let ((cta, start), (last_cta, end)) = match space {
-        Space::Local | Space::Param | Space::Const => return false,
-        Space::Generic => return true,
-        Space::Global => {
-            return cluster
-                .check_pending(Bytes::Global, kind, least, most.saturating_add(bytes))
-                .is_err();
-        }
-        Space::Shared | Space::SharedCluster => {
-            (shared_of(least, warp.rank()), shared_of(most, warp.rank()))
-        }
-    };
-    let end = u64::from(end) + bytes;
-    cta != last_cta
-        || cluster.check_pending(Bytes::Shared(cta), kind, u64::from(start), end).is_err()
-}
-
-impl Memory {
-    /// Executes it for the lanes in `mask`.
-    pub(super) fn execute(
-        &self,
-        warp: &mut Warp,
-        cluster: &mut Cluster,
-        mask: u32,
-    ) -> Result<Flow, Stop> {
-        match self {
-            Self::Move(access) => match &access.what {
-                What::Load(to) => access.load(to, warp, cluster, mask)?,
-                What::Store(from) => access.store(from, warp, cluster, mask)?,
-            },
-            Self::Policy(to) => warp.registers.store(*to, &[0; 32], mask),
-            Self::Advice => {}
-        }
-        Ok(Flow::Next)
-    }
-}
-
-impl Move {
-    fn load(
-        &self,
-        to: &[Option<(Slot, u32)>],
-        warp: &mut Warp,
-        cluster: &mut Cluster,
-        mask: u32,
-    ) -> Result<(), Stop> {
-        let at = addresses(warp, &self.address);
-        let total = u64::from(self.bytes) * to.len() as u64;
-        if self.space == Space::Param && matches!(self.address.base, Source::Constant(_)) {
-            return self.load_param(to, warp, cluster, at[0], mask);
-        }
-        let kind = AccessKind::Read;
-        let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
-        let strong = self.strength.is_some();
-        let request = Request { bytes: total, kind, strong, pending };
-        let mut rows = [[0; 32]; 8];
-        for lane in lanes(mask) {
-            let align = total as u32;
-            let target = context
-                .resolve(warp.rank(), self.space, at[lane], total, align, kind)
-                .map_err(|problem| problem.at(lane as u32))?;
-            cluster.admit(warp, lane, &target, request)?;
-            cluster.check_initialized(&target, total).map_err(|problem| problem.at(lane as u32))?;
-            for (i, row) in rows.iter_mut().take(to.len()).enumerate() {
-                let element = target.plus(i as u32 * self.bytes);
-                row[lane] = cluster.load(warp, lane, &element, self.bytes);
-            }
-            if let Some(strength) = self.strength {
-                cluster.learn(warp, lane, &target, strength);
-            }
-        }
-        self.set(to, &mut rows, warp, mask);
-        Ok(())
-    }
-
-    /// A parameter is the same for all lanes, and nobody writes it.
-    fn load_param(
-        &self,
-        to: &[Option<(Slot, u32)>],
-        warp: &mut Warp,
-        cluster: &Cluster,
-        at: u64,
-        mask: u32,
-    ) -> Result<(), Stop> {
-        let lane = mask.trailing_zeros();
-        let total = u64::from(self.bytes) * to.len() as u64;
-        let target = cluster
-            .context
-            .resolve(warp.rank(), self.space, at, total, self.bytes, AccessKind::Read)
-            .map_err(|problem| problem.at(lane))?;
-        let mut rows = [[0; 32]; 8];
-        for (i, row) in rows.iter_mut().take(to.len()).enumerate() {
-            let element = target.plus(i as u32 * self.bytes);
-            *row = [cluster.load(warp, 0, &element, self.bytes); 32];
-        }
-        self.set(to, &mut rows, warp, mask);
-        Ok(())
-    }
-
-    fn set(&self, to: &[Option<(Slot, u32)>], rows: &mut [Row; 8], warp: &mut Warp, mask: u32) {
-        for (to, row) in to.iter().zip(rows) {
-            if let Some((slot, extended)) = *to {
-                if extended > self.bytes * 8 {
-                    for value in row.iter_mut() {
-                        *value = sign_extend(*value, self.bytes * 8, extended);
-                    }
-                }
-                warp.registers.store(slot, row, mask);
-            }
-        }
-    }
-
-    fn store(
-        &self,
-        from: &[Source],
-        warp: &mut Warp,
-        cluster: &mut Cluster,
-        mask: u32,
-    ) -> Result<(), Stop> {
-        let at = addresses(warp, &self.address);
-        let total = u64::from(self.bytes) * from.len() as u64;
-        let kind = AccessKind::Write;
-        let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
-        let strong = self.strength.is_some();
-        let request = Request { bytes: total, kind, strong, pending };
-        for lane in lanes(mask) {
-            let align = total as u32;
-            let target = context
-                .resolve(warp.rank(), self.space, at[lane], total, align, kind)
-                .map_err(|problem| problem.at(lane as u32))?;
-            if let Err(stop) = cluster.admit(warp, lane, &target, request) {
-                // Lanes of one instruction may store the same value to the same place.
-                let same = |other: usize| {
-                    at[other] == at[lane]
-                        && from.iter().all(|&value| {
-                            warp.registers.value(value, other) == warp.registers.value(value, lane)
-                        })
-                };
-                if lanes(mask & ((1 << lane) - 1)).any(same) {
-                    continue;
-                }
-                return Err(stop);
-            }
-            if let Some(strength) = self.strength {
-                cluster.tell(warp, lane, &target, strength, true);
-            }
-            for (i, source) in from.iter().enumerate() {
-                let value = warp.registers.value(*source, lane);
-                let element = target.plus(i as u32 * self.bytes);
-                cluster.store(warp, lane, &element, self.bytes, value);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The low `bits` bits as a signed number of `to` bits.
-fn sign_extend(value: u64, bits: u32, to: u32) -> u64 {
-    let wide = (value << (64 - bits)) as i64 >> (64 - bits);
-    wide as u64 & u64::MAX >> (64 - to)
 }

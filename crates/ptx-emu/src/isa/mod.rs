@@ -44,6 +44,7 @@ mod logic;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
+mod memory_run;
 pub(crate) mod proxy;
 mod rows;
 mod select;

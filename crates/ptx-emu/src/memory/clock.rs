@@ -202,6 +202,15 @@ impl Clock {
         }
     }
 
+    /// Whether accesses of all lanes of an epoch's warp at its count happened before.
+    #[inline]
+    pub(super) fn covers_warp(&self, epoch: Epoch) -> bool {
+        match self.of(epoch.cluster()).get(epoch.warp() as usize) {
+            Some(Known::All(known)) => epoch.count() <= *known,
+            _ => false,
+        }
+    }
+
     fn includes(&self, other: &Self) -> bool {
         covers_all(self.of(other.home), &other.local)
             && other.foreign.iter().all(|(&cluster, known)| covers_all(self.of(cluster), known))
@@ -297,10 +306,25 @@ impl Message {
     }
 }
 
+/// Lanes that know the same.
 #[derive(Debug, Clone)]
-struct View {
+pub(super) struct View {
     lanes: u32,
     message: Message,
+}
+
+impl View {
+    /// Which.
+    #[inline]
+    pub(super) fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// What happened before their next access.
+    #[inline]
+    pub(super) fn seen(&self) -> &Clock {
+        &self.message.seen
+    }
 }
 
 /// What lanes knew, and their count, at their last memory fence, and whom it was meant for.
@@ -343,6 +367,11 @@ impl WarpClock {
     /// The epoch of an access that a lane makes now.
     pub(crate) fn epoch(&self, lane: u32) -> Epoch {
         Epoch::new(self.cluster, self.warp, lane, self.count)
+    }
+
+    /// What lanes know, by those that know the same.
+    pub(super) fn views(&self) -> &[View] {
+        &self.views
     }
 
     fn view(&self, lane: u32) -> &Message {

@@ -1,12 +1,14 @@
 //! Global memory: allocations, each on its own, with guard gaps between.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::GLOBAL_BASE;
-use super::clock::Clock;
-use super::shadow::{Access, Actor, FOREIGN_READERS, PAGE, Page, Unordered};
+use super::clock::{Clock, WarpClock};
+use super::shadow::{Access, Actor, FOREIGN_READERS, Known, PAGE, Page, Unordered};
 use super::shared::pieces;
+use crate::machine::lanes;
+use crate::machine::registers::Row;
 
 /// Pages of shadow under one lock.
 const LOCKED: usize = 4;
@@ -221,6 +223,42 @@ impl Allocation {
         Ok(())
     }
 
+    /// Records accesses of a warp's lanes, each within a page; whether none races.
+    #[inline]
+    pub(crate) fn access_row(
+        &self,
+        at: &Row,
+        mask: u32,
+        bytes: u32,
+        access: Access,
+        clock: &WarpClock,
+        pc: u32,
+    ) -> bool {
+        let mut held: Option<(usize, MutexGuard<'_, Pages>)> = None;
+        for view in clock.views() {
+            let mut known = Known::default();
+            for lane in lanes(mask & view.lanes()) {
+                let offset = at[lane] as usize;
+                let page = offset / PAGE;
+                if held.as_ref().is_none_or(|&(lock, _)| lock != page / LOCKED) {
+                    // Never two locks at a time.
+                    drop(held.take());
+                    let lock = &self.shadow[page / LOCKED];
+                    held =
+                        Some((page / LOCKED, lock.lock().unwrap_or_else(PoisonError::into_inner)));
+                }
+                let Some((_, pages)) = &mut held else { return false };
+                let page = pages[page % LOCKED]
+                    .get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
+                let actor = Actor { epoch: clock.epoch(lane as u32), seen: view.seen(), pc };
+                if !page.quick(offset % PAGE, bytes as usize, access, &actor, &mut known) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
     /// Whether an access would race, without recording it.
     pub(crate) fn check(
         &self,
@@ -315,6 +353,15 @@ impl Global {
     /// The allocations by address.
     pub(crate) fn allocations(&self) -> &[Arc<Allocation>] {
         &self.allocations
+    }
+
+    /// The index of the allocation that an address is in.
+    #[inline]
+    pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
+        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let index = after.checked_sub(1)?;
+        let allocation = &self.allocations[index];
+        (address - allocation.base < allocation.bytes).then_some(index)
     }
 
     /// The allocation that an address is in, or else the last one before it.

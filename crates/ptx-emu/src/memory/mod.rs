@@ -5,6 +5,7 @@ mod address;
 pub(crate) mod clock;
 mod global;
 pub(crate) mod published;
+mod rows;
 pub(crate) mod shadow;
 mod shared;
 

@@ -38,6 +38,27 @@ pub(crate) struct Unordered {
     pub(crate) pc: u32,
 }
 
+/// The warp and count whose accesses were last found to have happened before.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    warp: Epoch,
+}
+
+impl Known {
+    /// Whether an earlier access at an epoch happened before.
+    #[inline]
+    fn is_ordered(&mut self, epoch: Epoch, actor: &Actor<'_>) -> bool {
+        if epoch.0 == 0 || epoch.of_lanes() == self.warp || epoch.same_thread(actor.epoch) {
+            return true;
+        }
+        if actor.seen.covers_warp(epoch) {
+            self.warp = epoch.of_lanes();
+            return true;
+        }
+        actor.seen.covers(epoch)
+    }
+}
+
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 256;
 
@@ -128,6 +149,42 @@ impl Page {
             }
         }
         Ok(())
+    }
+
+    /// Records an access unless it might race; whether it did.
+    #[inline]
+    pub(crate) fn quick(
+        &mut self,
+        start: usize,
+        bytes: usize,
+        access: Access,
+        actor: &Actor<'_>,
+        known: &mut Known,
+    ) -> bool {
+        for at in self.pieces(start, bytes) {
+            let cell = &mut self.cells[at];
+            if !known.is_ordered(cell.write, actor) {
+                return false;
+            }
+            if !access.write {
+                let read = actor.epoch.of_lanes();
+                if cell.read == read {
+                    cell.read_lanes |= 1 << actor.epoch.lane();
+                } else {
+                    cell.was_read(&mut self.more, access, actor, self.readers);
+                }
+                continue;
+            }
+            let quick = cell.read.0 == 0
+                || (cell.more == 0
+                    && known.is_ordered(cell.read, actor)
+                    && known.warp == cell.read.of_lanes());
+            if !quick && cell.unordered(&self.more, access, actor).is_some() {
+                return false;
+            }
+            cell.wrote(&mut self.more, access, actor);
+        }
+        true
     }
 
     /// Whether an access would race, without recording it.

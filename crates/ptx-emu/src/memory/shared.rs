@@ -1,7 +1,9 @@
 //! Shared memory of a CTA.
 
-use super::shadow::{Access, Actor, PAGE, Page, Unordered};
-use crate::memory::clock::Clock;
+use super::clock::{Clock, WarpClock};
+use super::shadow::{Access, Actor, Known, PAGE, Page, Unordered};
+use crate::machine::lanes;
+use crate::machine::registers::Row;
 
 /// Shared memory of a CTA, by offset: [`SHARED_START`](super::SHARED_START) is the first byte in
 /// use. Bounds are the caller's affair.
@@ -103,6 +105,31 @@ impl Shared {
             self.page(page).access(start, bytes, access, actor)?;
         }
         Ok(())
+    }
+
+    /// Records accesses of a warp's lanes, each within a page; whether none races.
+    #[inline]
+    pub(crate) fn access_row(
+        &mut self,
+        at: &Row,
+        mask: u32,
+        bytes: u32,
+        access: Access,
+        clock: &WarpClock,
+        pc: u32,
+    ) -> bool {
+        for view in clock.views() {
+            let mut known = Known::default();
+            for lane in lanes(mask & view.lanes()) {
+                let offset = at[lane] as usize;
+                let actor = Actor { epoch: clock.epoch(lane as u32), seen: view.seen(), pc };
+                let page = self.page(offset / PAGE);
+                if !page.quick(offset % PAGE, bytes as usize, access, &actor, &mut known) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Whether an access would race, without recording it.
