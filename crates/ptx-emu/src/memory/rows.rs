@@ -82,6 +82,15 @@ impl Cluster {
             }
             Space::Local | Space::Param => return None,
         };
+        if let One::Shared(rank) = memory {
+            // Other CTAs may have exited, and mbarriers are nobody's bytes.
+            let barriers = &self.ctas[rank as usize].asynch.mbarriers;
+            let span = (most - least) as u32 + bytes;
+            let start = (least - base) as u32;
+            if rank != warp.rank() || barriers.overlapping(start, span).is_some() {
+                return None;
+            }
+        }
         if !self.operations.pending().is_empty() {
             let (space, start) = match memory {
                 One::Shared(rank) => (Bytes::Shared(rank), least - base),
