@@ -419,3 +419,37 @@ pub enum Operand {
     /// `_`: a result nobody wants.
     Sink,
 }
+
+impl Operand {
+    /// Calls `each` with every name in it.
+    pub fn for_each_name<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Name(name) | Self::Moved(name, _) => each(name),
+            Self::Address { base, .. } | Self::Not(base) => base.for_each_name(each),
+            Self::Tensor { map, coordinates } => {
+                map.for_each_name(each);
+                coordinates.iter().for_each(|operand| operand.for_each_name(each));
+            }
+            Self::Vector(operands) | Self::List(operands) => {
+                operands.iter().for_each(|operand| operand.for_each_name(each));
+            }
+            Self::Pair(one, other) => {
+                one.for_each_name(each);
+                other.for_each_name(each);
+            }
+            Self::Integer(_) | Self::Single(_) | Self::Double(_) | Self::Sink => {}
+        }
+    }
+}
+
+impl Initializer {
+    /// Calls `each` with every name in it.
+    pub fn for_each_name<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+        match self {
+            Self::Value(value) => value.for_each_name(each),
+            Self::Generic(name, _) => each(name),
+            Self::Mask(_, inner) => inner.for_each_name(each),
+            Self::List(values) => values.iter().for_each(|value| value.for_each_name(each)),
+        }
+    }
+}

@@ -45,11 +45,13 @@ pub(crate) mod matrix;
 pub(crate) mod mbarrier;
 pub(crate) mod memory;
 mod memory_run;
+mod printf;
 pub(crate) mod proxy;
 mod rows;
 mod select;
 pub(crate) mod setmaxnreg;
 mod special;
+mod system;
 pub(crate) mod tensor;
 mod tensor_run;
 #[cfg(test)]
@@ -97,6 +99,8 @@ pub(crate) enum Op {
     Fence(fence::Fence),
     /// Reads of clocks.
     Clock(special::ReadClock),
+    /// Calls of what the driver brings along.
+    System(system::System),
     /// `mbarrier`.
     Mbarrier(mbarrier::Mbarrier),
     /// `cp.async.bulk` and its groups.
@@ -131,6 +135,7 @@ impl fmt::Debug for Op {
             Self::Together(op) => op.fmt(f),
             Self::Fence(op) => op.fmt(f),
             Self::Clock(op) => op.fmt(f),
+            Self::System(op) => op.fmt(f),
             Self::Mbarrier(op) => op.fmt(f),
             Self::Bulk(op) => op.fmt(f),
             Self::Tensor(op) => op.fmt(f),
@@ -165,6 +170,7 @@ impl Op {
             Self::Together(op) => op.execute(warp, mask),
             Self::Fence(op) => Ok(op.execute(warp, mask)),
             Self::Clock(op) => Ok(op.execute(warp, cluster, mask)),
+            Self::System(op) => op.execute(warp, cluster, mask),
             Self::Mbarrier(op) => op.execute(warp, cluster, mask),
             Self::Bulk(op) => op.execute(warp, cluster, mask),
             Self::Tensor(op) => op.execute(warp, cluster, mask),
@@ -188,6 +194,7 @@ impl Op {
             | Self::Together(_)
             | Self::Fence(_)
             | Self::Clock(_)
+            | Self::System(_)
             | Self::Mbarrier(_)
             | Self::Bulk(_)
             | Self::Tensor(_)
@@ -209,6 +216,7 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         Some("proxy" | "mbarrier_init")
     );
     match instruction.opcode.as_str() {
+        "call" => system::decode(instruction, scope).map(Op::System),
         "bra" | "brx" | "ret" | "exit" | "trap" | "brkpt" | "nanosleep" => {
             control::decode(instruction, scope).map(Op::Control)
         }

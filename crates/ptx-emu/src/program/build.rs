@@ -229,7 +229,7 @@ impl<'a> Build<'a, '_> {
         let mut used = HashSet::new();
         for placed in &flat.steps {
             for operand in &placed.instruction.operands {
-                names_in(operand, &mut |name| {
+                operand.for_each_name(&mut |name| {
                     used.insert(name.to_owned());
                 });
             }
@@ -281,23 +281,4 @@ fn bind_params(
         flat.names.bind(scope, &param.name, binding)?;
     }
     Ok((params, region.end))
-}
-
-fn names_in(operand: &Operand, each: &mut dyn FnMut(&str)) {
-    match operand {
-        Operand::Name(name) | Operand::Moved(name, _) => each(name),
-        Operand::Address { base, .. } | Operand::Not(base) => names_in(base, each),
-        Operand::Tensor { map, coordinates } => {
-            names_in(map, each);
-            coordinates.iter().for_each(|operand| names_in(operand, each));
-        }
-        Operand::Vector(operands) | Operand::List(operands) => {
-            operands.iter().for_each(|operand| names_in(operand, each));
-        }
-        Operand::Pair(one, other) => {
-            names_in(one, each);
-            names_in(other, each);
-        }
-        Operand::Integer(_) | Operand::Single(_) | Operand::Double(_) | Operand::Sink => {}
-    }
 }

@@ -1,7 +1,7 @@
 //! Bodies laid end to end: blocks become scopes, calls become the bodies they call.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::layout::{FUNCTION_START, FUNCTION_STEP, Region, align_of, size_of};
 use super::scope::{Binding, Location, Names};
@@ -18,7 +18,7 @@ const MAX_SCOPES: usize = 1 << 16;
 const MAX_LOCAL: u64 = 512 << 10;
 
 /// Where control goes when a function that was called returns.
-const RETURN: &str = "return";
+pub(super) const RETURN: &str = "return";
 
 /// An instruction and the scope it stands in.
 #[derive(Debug)]
@@ -31,12 +31,15 @@ pub(super) struct Placed<'a> {
 /// What is known of the module while its functions are laid out.
 #[derive(Debug)]
 pub(super) struct Surroundings<'a> {
-    pub(super) functions: HashMap<&'a str, (u64, &'a Function)>,
+    /// Functions and their addresses.
+    pub(super) functions: BTreeMap<&'a str, (u64, &'a Function)>,
+    /// Functions that may be called through an address.
+    pub(super) address_taken: HashSet<&'a str>,
 }
 
 impl<'a> Surroundings<'a> {
     pub(super) fn new(module: &'a ast::Module) -> Self {
-        let mut functions: HashMap<&str, (u64, &Function)> = HashMap::new();
+        let mut functions: BTreeMap<&str, (u64, &Function)> = BTreeMap::new();
         for (index, function) in module.functions.iter().enumerate() {
             let address = FUNCTION_START + FUNCTION_STEP * index as u64;
             // A declaration may stand before the definition, under the same address.
@@ -45,21 +48,50 @@ impl<'a> Surroundings<'a> {
                 known.1 = function;
             }
         }
-        Self { functions }
+        let mut address_taken = HashSet::new();
+        let mut take = |name: &'a str| {
+            if functions.contains_key(name) {
+                address_taken.insert(name);
+            }
+        };
+        let values = module.variables.iter().filter_map(|variable| variable.initializer.as_ref());
+        values.for_each(|value| value.for_each_name(&mut take));
+        for function in &module.functions {
+            taken_in(function.body.as_deref().unwrap_or_default(), &mut take);
+        }
+        Self { functions, address_taken }
+    }
+}
+
+/// Names in statements, but for those that are called. Blocks nest as deep as the parser allows.
+fn taken_in<'a>(statements: &'a [Statement], take: &mut dyn FnMut(&'a str)) {
+    for statement in statements {
+        match statement {
+            Statement::Block(inner) => taken_in(inner, take),
+            Statement::Instruction(instruction) if instruction.opcode != "call" => {
+                instruction.operands.iter().for_each(|operand| operand.for_each_name(take));
+            }
+            Statement::Variable(variable) => {
+                if let Some(value) = &variable.initializer {
+                    value.for_each_name(take);
+                }
+            }
+            _ => {}
+        }
     }
 }
 
 /// A body being laid out.
 pub(super) struct Flattener<'a, 'b> {
-    surroundings: &'b Surroundings<'a>,
+    pub(super) surroundings: &'b Surroundings<'a>,
     pub(super) names: Names,
     pub(super) steps: Vec<Placed<'a>>,
     /// Functions being called, outermost first.
-    calls: Vec<&'a str>,
+    pub(super) calls: Vec<&'a str>,
     /// Whose bodies are in here.
     pub(super) called: Vec<&'a str>,
     n_scopes: usize,
-    location: Option<ast::Location>,
+    pub(super) location: Option<ast::Location>,
     pub(super) shared: Region,
     pub(super) local: Region,
     /// Variables that keep their place however often their function is called.
@@ -134,7 +166,7 @@ impl<'a, 'b> Flattener<'a, 'b> {
         Ok(self.names.open(parent))
     }
 
-    fn body(
+    pub(super) fn body(
         &mut self,
         statements: &'a [Statement],
         scope: usize,
@@ -252,7 +284,11 @@ impl<'a, 'b> Flattener<'a, 'b> {
         }
     }
 
-    fn push(&mut self, instruction: Cow<'a, Instruction>, scope: usize) -> Result<(), ParseError> {
+    pub(super) fn push(
+        &mut self,
+        instruction: Cow<'a, Instruction>,
+        scope: usize,
+    ) -> Result<(), ParseError> {
         if self.steps.len() == MAX_STEPS {
             let problem = Problem::TooLarge {
                 what: "the number of instructions with all calls in place",
@@ -265,7 +301,7 @@ impl<'a, 'b> Flattener<'a, 'b> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "an instruction has that many parts")]
-    fn synthetic(
+    pub(super) fn synthetic(
         &mut self,
         opcode: &str,
         modifiers: &[&str],
@@ -279,136 +315,6 @@ impl<'a, 'b> Flattener<'a, 'b> {
         let (opcode, text) = (opcode.to_owned(), text.to_owned());
         let instruction = Instruction { guard, opcode, modifiers, operands, line, text };
         self.push(Cow::Owned(instruction), scope)
-    }
-
-    /// Puts a function's body where it is called. Its parameters of `.param` space are the
-    /// variables of the caller; those in registers are copied.
-    fn call(&mut self, instruction: &'a Instruction, scope: usize) -> Result<(), ParseError> {
-        let error = |problem| ParseError::new(instruction.line, &instruction.text, problem);
-        let Call { returns, name, arguments } = Call::read(instruction).map_err(error)?;
-        let Some(&(_, function)) = self.surroundings.functions.get(name) else {
-            let what = format!("a call to {name}, which is no function of this file");
-            return Err(error(Problem::Unsupported(what)));
-        };
-        let Some(body) = &function.body else {
-            return self.push(Cow::Borrowed(instruction), scope);
-        };
-        if self.calls.contains(&name) {
-            return Err(error(Problem::Unsupported(format!("recursion through {name}"))));
-        }
-        if self.calls.len() > crate::parse::MAX_DEPTH as usize {
-            return Err(error(Problem::TooDeep(crate::parse::MAX_DEPTH)));
-        }
-        if returns.len() != function.returns.len() || arguments.len() != function.params.len() {
-            let expected = format!(
-                "{} results and {} arguments",
-                function.returns.len(),
-                function.params.len()
-            );
-            let found = returns.len() + arguments.len();
-            return Err(error(Problem::OperandCount { expected, found }));
-        }
-        if let Some(guard) = &instruction.guard {
-            let skip = Guard { register: guard.register.clone(), negated: !guard.negated };
-            let outside = self.open(scope).map_err(error)?;
-            let jump = self.steps.len();
-            let target = vec![Operand::Name(RETURN.to_owned())];
-            let (line, text) = (instruction.line, &instruction.text);
-            self.synthetic("bra", &[], target, Some(skip), outside, line, text)?;
-            self.inline(instruction, function, body, returns, arguments, scope)?;
-            let step = Binding::Label(self.steps.len() as u32);
-            let outside = self.steps[jump].scope;
-            return self.names.bind(outside, RETURN, step).map_err(error);
-        }
-        self.inline(instruction, function, body, returns, arguments, scope)
-    }
-
-    fn inline(
-        &mut self,
-        instruction: &Instruction,
-        function: &'a Function,
-        body: &'a [Statement],
-        returns: &[Operand],
-        arguments: &[Operand],
-        scope: usize,
-    ) -> Result<(), ParseError> {
-        let error = |problem| ParseError::new(instruction.line, &instruction.text, problem);
-        // Names of both sides, for copies between them.
-        let between = self.open(scope).map_err(error)?;
-        let inside = self.open(0).map_err(error)?;
-        let mut results = Vec::new();
-        let formals = function.params.iter().zip(arguments).map(|pair| (pair, false));
-        let formals = formals.chain(function.returns.iter().zip(returns).map(|pair| (pair, true)));
-        for ((formal, actual), is_result) in formals {
-            let alias = match actual {
-                Operand::Name(name) => match self.names.find(scope, name).map_err(error)? {
-                    binding @ Binding::Variable(_) if formal.space == Space::Param => Some(binding),
-                    _ => None,
-                },
-                _ => None,
-            };
-            if let Some(binding) = alias {
-                self.names.bind(inside, &formal.name, binding).map_err(error)?;
-                continue;
-            }
-            let (binding, copy) = self.copied(formal, actual, is_result).map_err(error)?;
-            self.names.bind(inside, &formal.name, binding.clone()).map_err(error)?;
-            self.names.bind(between, &copy.local, binding).map_err(error)?;
-            if is_result {
-                results.push(copy);
-            } else {
-                self.copy(&copy, between, instruction)?;
-            }
-        }
-        let here = self.location;
-        self.calls.push(&function.name);
-        self.called.push(&function.name);
-        self.body(body, inside, true)?;
-        self.calls.pop();
-        self.location = here;
-        let step = Binding::Label(self.steps.len() as u32);
-        self.names.bind(inside, RETURN, step).map_err(error)?;
-        for copy in &results {
-            self.copy(copy, between, instruction)?;
-        }
-        Ok(())
-    }
-
-    /// A place of its own for a parameter whose argument is not a variable.
-    fn copied(
-        &mut self,
-        formal: &Variable,
-        actual: &Operand,
-        is_result: bool,
-    ) -> Result<(Binding, Copy), Problem> {
-        if !formal.dims.is_empty() || formal.vector != 1 {
-            return Err(Problem::Invalid(format!("{} needs a variable", formal.name)));
-        }
-        let local = format!("parameter {}", formal.name);
-        let name = Operand::Name(local.clone());
-        let (binding, in_memory) = if formal.space == Space::Register {
-            (self.names.fresh(formal.ty, &formal.name)?, false)
-        } else {
-            let place = self.local.place(u64::from(formal.ty.bytes()), align_of(formal))?;
-            (Binding::Variable(Location::Local(place)), true)
-        };
-        let address = Operand::Address { base: Box::new(name.clone()), offset: 0 };
-        let (opcode, to, from) = match (in_memory, is_result) {
-            (false, false) => ("mov", name, actual.clone()),
-            (false, true) => ("mov", actual.clone(), name),
-            (true, false) => ("st", address, actual.clone()),
-            (true, true) => ("ld", actual.clone(), address),
-        };
-        let modifiers = if in_memory { vec!["param"] } else { Vec::new() };
-        Ok((binding, Copy { local, opcode, modifiers, ty: formal.ty, operands: vec![to, from] }))
-    }
-
-    fn copy(&mut self, copy: &Copy, scope: usize, call: &Instruction) -> Result<(), ParseError> {
-        let bits = format!("b{}", copy.ty.bits());
-        let mut modifiers = copy.modifiers.clone();
-        modifiers.push(if copy.ty == Type::Pred { "pred" } else { &bits });
-        let operands = copy.operands.clone();
-        self.synthetic(copy.opcode, &modifiers, operands, None, scope, call.line, &call.text)
     }
 
     fn finish_tables(&mut self) -> Result<(), ParseError> {
@@ -425,43 +331,5 @@ impl<'a, 'b> Flattener<'a, 'b> {
             self.names.bind(scope, &table.name, Binding::Targets(steps)).map_err(error)?;
         }
         Ok(())
-    }
-}
-
-/// A value that goes into a called function or comes out of it.
-struct Copy {
-    local: String,
-    opcode: &'static str,
-    modifiers: Vec<&'static str>,
-    ty: Type,
-    operands: Vec<Operand>,
-}
-
-/// The parts of a `call`.
-struct Call<'a> {
-    returns: &'a [Operand],
-    name: &'a str,
-    arguments: &'a [Operand],
-}
-
-impl<'a> Call<'a> {
-    fn read(instruction: &'a Instruction) -> Result<Self, Problem> {
-        if let Some(other) = instruction.modifiers.iter().find(|name| *name != "uni") {
-            return Err(Problem::UnknownModifier(other.clone()));
-        }
-        let (returns, rest) = match &instruction.operands[..] {
-            [Operand::List(returns), rest @ ..] => (&returns[..], rest),
-            rest => (&[][..], rest),
-        };
-        match rest {
-            [Operand::Name(name)] => Ok(Self { returns, name, arguments: &[] }),
-            [Operand::Name(name), Operand::List(arguments)] => {
-                Ok(Self { returns, name, arguments })
-            }
-            [Operand::Name(name), Operand::List(_), Operand::Name(_)] => {
-                Err(Problem::Unsupported(format!("a call through the address in {name}")))
-            }
-            _ => Err(Problem::Invalid("not a call".into())),
-        }
     }
 }

@@ -2,6 +2,7 @@
 //! calls put in place, instructions decoded.
 
 mod build;
+mod call;
 mod decoder;
 mod flatten;
 mod fragments;

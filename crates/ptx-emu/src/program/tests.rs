@@ -91,6 +91,20 @@ fn functions_run_where_they_are_called() {
 }
 
 #[test]
+fn functions_are_called_through_their_addresses() {
+    let module = module(
+        ".func (.reg .b32 out) inc(.reg .b32 in) { add.s32 out, in, 1; }
+         .func (.reg .b32 out) dec(.reg .b32 in) { sub.s32 out, in, 1; }
+         .global .u64 table[2] = {inc, dec};
+         .entry k() { .reg .b64 f, g; .reg .b32 a, b;
+           mov.u64 f, dec; mov.u64 g, inc;
+           P: .callprototype (.reg .b32 _) _ (.reg .b32 _);
+           call (a), f, (10), P; call (b), g, (a), P; }",
+    );
+    assert_eq!((result(&module, "a"), result(&module, "b")), (9, 10));
+}
+
+#[test]
 fn presets_are_shared_by_all_who_read_them() {
     let module = kernel(
         ".reg .b32 a, b, c; mov.u32 a, %tid.x; mov.u32 b, %tid.x; add.s32 c, %ctaid.y, %laneid;",

@@ -241,6 +241,18 @@ pub enum Problem {
         /// The rule and the value.
         what: String,
     },
+    /// An `assert()` that does not hold.
+    #[error("assertion `{message}` failed in {function}, {file}:{line}")]
+    Assertion {
+        /// What was asserted.
+        message: String,
+        /// The source.
+        file: String,
+        /// Its line.
+        line: u32,
+        /// The function.
+        function: String,
+    },
     /// `trap`.
     #[error("the kernel executed trap")]
     Trap,
