@@ -1,6 +1,6 @@
 //! The bytes that a box moves.
 
-use super::{Fill, Interleave, TensorMap};
+use super::{Fill, TensorMap};
 use crate::tensor_core::Swizzle;
 
 /// The alignment of a box in shared memory.
@@ -44,12 +44,24 @@ pub enum BoxError {
         /// Its bytes.
         bytes: u64,
     },
-    /// Boxes of interleaved tensors are not modelled.
-    #[error("moving boxes of interleaved tensors is not modelled")]
-    Interleaved,
+    /// The box does not begin at a 16-byte chunk of a row.
+    #[error(
+        "coordinate {coordinate} of dimension 0 is {bytes} bytes into a row, which is not a multiple of 16"
+    )]
+    Coordinate {
+        /// The coordinate.
+        coordinate: i32,
+        /// The bytes it stands for.
+        bytes: i64,
+    },
 }
 
 impl TensorMap {
+    /// Bytes of what dimension 0 counts.
+    fn unit(&self) -> u32 {
+        self.interleave.slice().unwrap_or(self.data_type.bytes())
+    }
+
     /// Elements that a box takes along each dimension: one for every element stride begun.
     fn taken(&self) -> [u32; 5] {
         std::array::from_fn(|at| self.box_dims[at].div_ceil(self.element_strides[at]))
@@ -60,15 +72,15 @@ impl TensorMap {
     #[must_use]
     pub fn box_bytes(&self) -> u64 {
         let elements: u64 = self.taken().iter().map(|&taken| u64::from(taken)).product();
-        elements * u64::from(self.data_type.bytes())
+        elements * u64::from(self.unit())
     }
 
     /// An element's bits where the box is out of bounds.
     #[must_use]
     pub fn fill_bits(&self) -> u64 {
-        match (self.fill, self.data_type.format()) {
-            (Fill::Nan, Some(format)) => format.nan(),
-            _ => 0,
+        match self.fill {
+            Fill::Zero => 0,
+            Fill::Nan => 0x7ff7_7ff7_7ff7_7ff7 >> (64 - 8 * self.data_type.bytes()),
         }
     }
 
@@ -83,8 +95,9 @@ impl TensorMap {
         if coordinates.len() != rank {
             return Err(BoxError::Coordinates { coordinates: coordinates.len(), rank });
         }
-        if self.interleave != Interleave::None {
-            return Err(BoxError::Interleaved);
+        let into = i64::from(coordinates[0]) * i64::from(self.unit());
+        if into % 16 != 0 {
+            return Err(BoxError::Coordinate { coordinate: coordinates[0], bytes: into });
         }
         if !shared.is_multiple_of(SHARED_ALIGNMENT) {
             return Err(BoxError::Misaligned { address: shared });
@@ -94,7 +107,7 @@ impl TensorMap {
             return Err(BoxError::TooLarge { bytes });
         }
         let taken = self.taken();
-        let row_bytes = taken[0] * self.data_type.bytes();
+        let row_bytes = taken[0] * self.unit();
         let mut runs = Vec::new();
         let mut index = [0u32; 5];
         let mut address = shared;
@@ -119,7 +132,7 @@ impl TensorMap {
 
     /// One row: elements before the tensor's first, within it, and past its last.
     fn push_row(&self, coordinates: &[i32], index: [u32; 5], shared: u32, runs: &mut Vec<Run>) {
-        let size = self.data_type.bytes();
+        let size = self.unit();
         let taken = i64::from(self.taken()[0]);
         let first = i64::from(coordinates[0]);
         let mut row = Some(self.address);
@@ -131,15 +144,29 @@ impl TensorMap {
                 .zip(inside)
                 .map(|(row, at)| row.wrapping_add(at.wrapping_mul(self.strides[dimension - 1])));
         }
-        let (begin, end) = match row {
-            None => (taken, taken),
-            Some(_) => {
-                let begin = (-first).clamp(0, taken);
-                (begin, (self.dims[0] as i64 - first).clamp(begin, taken))
-            }
+        let Some(row) = row else {
+            return self.push_swizzled(shared, taken as u32 * size, None, runs);
         };
-        let global = row.map(|row| row.wrapping_add_signed((first + begin) * i64::from(size)));
-        for (from, to, global) in [(0, begin, None), (begin, end, global), (end, taken, None)] {
+        let length = self.dims[0] as i64;
+        let step = i64::from(self.element_strides[0]);
+        if step > 1 {
+            // Only slices of channels can be skipped.
+            for (at, shared) in (first..)
+                .step_by(step as usize)
+                .zip((shared..).step_by(size as usize))
+                .take(taken as usize)
+            {
+                let global = row.wrapping_add_signed(at * i64::from(size));
+                let inside = (0..length).contains(&at);
+                self.push_swizzled(shared, size, inside.then_some(global), runs);
+            }
+            return;
+        }
+        let begin = (-first).clamp(0, taken);
+        let end = (length - first).clamp(begin, taken);
+        let global = row.wrapping_add_signed((first + begin) * i64::from(size));
+        for (from, to, global) in [(0, begin, None), (begin, end, Some(global)), (end, taken, None)]
+        {
             let (from, to) = (from as u32 * size, to as u32 * size);
             self.push_swizzled(shared.wrapping_add(from), to - from, global, runs);
         }

@@ -12,10 +12,12 @@
 //!   rows; the swizzle acts on the bits of the absolute shared address.
 //! - Loading as [`DataType::Tfloat32`] rounds to nearest even; loading as an `Ftz` type turns
 //!   subnormals into zeros of the same sign. Stores move bits unchanged.
-//! - The NaN that fills what lies out of bounds is the canonical NaN.
+//! - The NaN that fills what lies out of bounds is `0x7ff7`, repeated over wider elements, as an H200
+//!   fills.
+//! - In interleaved tensors the slice of channels is the element: dimension 0 counts slices of 16 or
+//!   32 bytes that lie side by side, in the tensor and in boxes. An H200 does so.
 //!
-//! Not modelled: im2col modes (there is no way to encode such a map here); boxes of interleaved
-//! tensors ([`BoxError::Interleaved`]), since no public text says how their channels are laid out.
+//! Not modelled: im2col modes; there is no way to encode such a map here.
 
 mod boxes;
 mod encode;

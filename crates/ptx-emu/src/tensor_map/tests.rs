@@ -26,9 +26,10 @@ fn a_box_in_the_corner_is_filled_outside() {
             run(0x428, None, 8),
         ]
     );
+    let wide = TensorMap::tiled(&plain(&[6, 5], &[32], &[8, 3])).unwrap();
     assert_eq!(
-        map.runs(&[-3, 4], 0).unwrap(),
-        [run(0, None, 12), run(12, Some(0x1080), 4), run(16, None, 16), run(32, None, 16)]
+        wide.runs(&[-4, 4], 0).unwrap(),
+        [run(0, None, 16), run(16, Some(0x1080), 16), run(32, None, 32), run(64, None, 32)]
     );
     assert_eq!(map.runs(&[i32::MIN, i32::MAX], 0).unwrap().len(), 3);
 }
@@ -86,6 +87,37 @@ fn element_strides_skip() {
     let globals: Vec<_> = map.runs(&[0, 1, 5], 0).unwrap().iter().map(|run| run.global).collect();
     let at = |y: u64, z: u64| Some(0x1000 + y * 16 + z * 160);
     assert_eq!(globals, [at(1, 5), at(3, 5), at(5, 5), at(1, 8), at(3, 8), at(5, 8)]);
+}
+
+#[test]
+fn interleaved_tensors_count_slices() {
+    // Rows of 20 slices of 16 bytes; every other of five from 18 on, two of them outside.
+    let map = TensorMap::tiled(&Tiled {
+        interleave: Interleave::Bytes16,
+        element_strides: &[2, 1, 1],
+        ..Tiled::new(DataType::Float16, 0x1000, &[20, 3, 2], &[320, 960], &[5, 2, 1])
+    })
+    .unwrap();
+    assert_eq!(map.box_bytes(), 6 * 16);
+    let runs = map.runs(&[17, 1, 1], 0).unwrap();
+    let at = |slice: u64, y: u64| Some(0x1000 + 960 + y * 320 + slice * 16);
+    let globals: Vec<_> = runs.iter().map(|run| run.global).collect();
+    assert_eq!(globals, [at(17, 1), at(19, 1), None, at(17, 2), at(19, 2), None]);
+    let wide = TensorMap::tiled(&Tiled {
+        interleave: Interleave::Bytes32,
+        swizzle: Swizzle::Bytes32,
+        ..Tiled::new(DataType::Float16, 0x1000, &[20, 3, 2], &[640, 1920], &[5, 2, 1])
+    })
+    .unwrap();
+    let runs = wide.runs(&[-1, 0, 0], 0).unwrap();
+    let start: Vec<_> = runs[..6].iter().map(|run| (run.shared, run.global)).collect();
+    let at = |byte: u64| Some(0x1000 + byte);
+    assert_eq!(
+        start,
+        [(0, None), (16, None), (32, at(0)), (48, at(16)), (64, at(32)), (80, at(48))]
+    );
+    // Past 128 bytes the halves of slices change places.
+    assert_eq!((runs[8].shared, runs[8].global), (144, at(96)));
 }
 
 #[test]
@@ -165,10 +197,7 @@ fn boxes_that_cannot_be_moved_are_named() {
     assert_eq!(map.runs(&[0, 0], 0x40), Err(BoxError::Misaligned { address: 0x40 }));
     let huge = TensorMap::tiled(&plain(&[256; 5], &[1024, 16, 16, 16], &[256; 5])).unwrap();
     assert_eq!(huge.runs(&[0; 5], 0), Err(BoxError::TooLarge { bytes: 1 << 42 }));
-    let interleaved =
-        Tiled { interleave: Interleave::Bytes16, ..plain(&[4; 3], &[16; 2], &[4; 3]) };
-    let map = TensorMap::tiled(&interleaved).unwrap();
-    assert_eq!(map.runs(&[0; 3], 0), Err(BoxError::Interleaved));
+    assert_eq!(map.runs(&[-3, 0], 0), Err(BoxError::Coordinate { coordinate: -3, bytes: -12 }));
 }
 
 #[test]
@@ -199,7 +228,8 @@ fn loads_round_and_flush_as_the_type_says() {
         let arguments = Tiled::new(data_type, 0, &[64], &[], &[64]);
         TensorMap::tiled(&Tiled { fill, ..arguments }).unwrap().fill_bits()
     };
-    assert_eq!(fill(DataType::Bfloat16, Fill::Nan), 0x7fff);
+    assert_eq!(fill(DataType::Bfloat16, Fill::Nan), 0x7ff7);
+    assert_eq!(fill(DataType::Float32, Fill::Nan), 0x7ff7_7ff7);
     assert_eq!(fill(DataType::Bfloat16, Fill::Zero), 0);
 }
 
@@ -216,7 +246,10 @@ fn arguments() -> impl Strategy<Value = Arguments> {
             Swizzle::Bytes64,
             Swizzle::Bytes128,
         ]),
-        proptest::array::uniform5(1..12u64),
+        (proptest::array::uniform5(1..12u64), 1..60u64).prop_map(|(mut dims, row)| {
+            dims[0] = row;
+            dims
+        }),
         proptest::array::uniform5(1..6u32),
         proptest::array::uniform5(1..4u32),
         proptest::array::uniform5(-6..12i32),
@@ -241,6 +274,8 @@ proptest! {
             ..Tiled::new(data_type, 0x100, &dims[..rank], &strides[..rank - 1], &box_dims[..rank])
         }).unwrap();
         prop_assert_eq!(TensorMap::from_bytes(&map.to_bytes()), Ok(map));
+        let mut at = at;
+        at[0] *= (16 / size) as i32;
         let shared = 0x280;
         let runs = map.runs(&at[..rank], shared).unwrap();
         prop_assert_eq!(runs.iter().map(|run| u64::from(run.bytes)).sum::<u64>(), map.box_bytes());

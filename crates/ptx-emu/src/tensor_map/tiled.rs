@@ -100,6 +100,17 @@ pub enum Interleave {
     Bytes32,
 }
 
+impl Interleave {
+    /// Bytes of a slice.
+    pub(super) const fn slice(self) -> Option<u32> {
+        match self {
+            Interleave::None => None,
+            Interleave::Bytes16 => Some(16),
+            Interleave::Bytes32 => Some(32),
+        }
+    }
+}
+
 /// The granularity of L2 requests (`CUtensorMapL2promotion`); it has no effect here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum L2Promotion {
@@ -131,7 +142,8 @@ pub struct Tiled<'a> {
     pub data_type: DataType,
     /// The tensor's first byte in global memory.
     pub address: u64,
-    /// Elements along each dimension, innermost first (`globalDim`).
+    /// Elements along each dimension, innermost first (`globalDim`); slices along dimension 0 of an
+    /// interleaved tensor.
     pub dims: &'a [u64],
     /// Bytes from one index to the next in each dimension but the innermost (`globalStrides`).
     pub strides: &'a [u64],
