@@ -46,6 +46,7 @@ pub(crate) mod mbarrier;
 pub(crate) mod memory;
 mod memory_run;
 mod printf;
+pub(crate) mod mma;
 pub(crate) mod proxy;
 mod rows;
 mod select;
@@ -111,6 +112,8 @@ pub(crate) enum Op {
     CpAsync(cp_async::CpAsync),
     /// `ldmatrix`, `stmatrix`, `movmatrix`.
     Matrix(matrix::Matrix),
+    /// `mma`.
+    Mma(Box<mma::Mma>),
     /// `mapa`, `getctarank`, `griddepcontrol`.
     Cluster(cluster::ClusterOp),
     /// `fence.proxy`.
@@ -141,6 +144,7 @@ impl fmt::Debug for Op {
             Self::Tensor(op) => op.fmt(f),
             Self::CpAsync(op) => op.fmt(f),
             Self::Matrix(op) => op.fmt(f),
+            Self::Mma(op) => op.fmt(f),
             Self::Cluster(op) => op.fmt(f),
             Self::Proxy(op) => op.fmt(f),
             Self::SetMaxRegisters(op) => op.fmt(f),
@@ -176,6 +180,7 @@ impl Op {
             Self::Tensor(op) => op.execute(warp, cluster, mask),
             Self::CpAsync(op) => op.execute(warp, cluster, mask),
             Self::Matrix(op) => op.execute(warp, cluster),
+            Self::Mma(op) => op.execute(warp),
             Self::Cluster(op) => op.execute(warp, cluster, mask),
             Self::Proxy(op) => Ok(op.execute(warp, mask)),
             Self::SetMaxRegisters(op) => op.execute(warp, cluster),
@@ -201,7 +206,7 @@ impl Op {
             | Self::CpAsync(_)
             | Self::Cluster(_)
             | Self::Proxy(_) => false,
-            Self::Matrix(_) | Self::SetMaxRegisters(_) | Self::Wgmma(_) => true,
+            Self::Matrix(_) | Self::Mma(_) | Self::SetMaxRegisters(_) | Self::Wgmma(_) => true,
         }
     }
 }
@@ -232,6 +237,7 @@ pub(crate) fn decode(instruction: &ast::Instruction, scope: &Scope<'_>) -> Resul
         "membar" | "fence" if !between_proxies => fence::decode(instruction, scope).map(Op::Fence),
         "mbarrier" => mbarrier::decode(instruction, scope).map(Op::Mbarrier),
         "ldmatrix" | "stmatrix" | "movmatrix" => matrix::decode(instruction, scope).map(Op::Matrix),
+        "mma" => mma::decode(instruction, scope).map(|it| Op::Mma(Box::new(it))),
         "mapa" | "getctarank" | "griddepcontrol" => {
             cluster::decode(instruction, scope).map(Op::Cluster)
         }
