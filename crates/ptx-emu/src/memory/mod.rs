@@ -8,6 +8,8 @@ pub(crate) mod published;
 mod rows;
 pub(crate) mod shadow;
 mod shared;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use access::{Order, Request, Strength, Target};
 pub(crate) use address::{
