@@ -36,7 +36,8 @@ impl Cluster {
             let Some(at) = warp.choose() else {
                 return self.stuck(warp);
             };
-            // Alone, a group runs on until something happens to it.
+            // A group runs on until something happens to it, or it comes to where others are.
+            let bound = warp.bound(at);
             loop {
                 left -= 1;
                 let next = self.step(warp, at, code, counts)?;
@@ -46,7 +47,7 @@ impl Cluster {
                     self.complete_some()?;
                 }
                 match next {
-                    Next::Same if left > 0 && warp.groups.len() == 1 => {}
+                    Next::Same if left > 0 && warp.goes_on(at, bound) => {}
                     Next::Same | Next::Choose => break,
                     Next::Yield => return Ok(Turn::Interrupted),
                     Next::Finished => return Ok(Turn::Finished),

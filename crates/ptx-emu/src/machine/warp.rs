@@ -224,6 +224,22 @@ impl Warp {
         }
     }
 
+    /// The least place of other groups that the one at an index may merge with or give way to.
+    pub(super) fn bound(&self, at: usize) -> u32 {
+        let others = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|&(other, group)| other != at && !matches!(group.state, State::Waiting(_)));
+        others.map(|(_, group)| group.pc).min().unwrap_or(u32::MAX)
+    }
+
+    /// Whether a group may execute its next instruction before others are looked at.
+    #[inline]
+    pub(super) fn goes_on(&self, at: usize, bound: u32) -> bool {
+        self.groups[at].pc < bound && (self.patience > 0 || bound == u32::MAX)
+    }
+
     /// The group to execute next, by index.
     pub(super) fn choose(&mut self) -> Option<usize> {
         let ready = |group: &&Group| matches!(group.state, State::Ready | State::Resumed(_));

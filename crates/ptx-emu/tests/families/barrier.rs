@@ -87,6 +87,20 @@ fn lanes_sync_within_their_warp() {
     assert_eq!(by_thread(".shared .align 4 .b32 s;", body, &launch, 32), expected);
 }
 
+#[test]
+fn clusters_share_their_memory() {
+    let body = "mov.u32 %r1, %cluster_ctarank; setp.eq.u32 %p0, %r0, 0;
+        add.u32 %r2, %r1, 100; @%p0 st.shared.u32 [s], %r2;
+        barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;
+        xor.b32 %r3, %r1, 1; mov.u32 %r4, s; mapa.shared::cluster.u32 %r5, %r4, %r3;
+        ld.shared::cluster.u32 %r31, [%r5];
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;";
+    let launch = Launch::grid(4, 1, 1).block(32, 1, 1).cluster(2, 1, 1);
+    let words = by_thread(".shared .align 4 .b32 s;", body, &launch, 128);
+    let expected: Vec<u32> = (0..128).map(|thread| 100 + ((thread / 32) ^ 1) % 2).collect();
+    assert_eq!(words, expected);
+}
+
 fn fails(variables: &str, body: &str, launch: &Launch) -> String {
     match try_run(variables, body, launch, 1024) {
         Ok(_) => panic!("no report"),

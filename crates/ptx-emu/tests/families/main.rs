@@ -2,6 +2,7 @@
 
 mod atomic;
 mod barrier;
+mod machine;
 mod memory;
 mod warp;
 
