@@ -3,7 +3,6 @@
 //! a missing wait, a missing proxy fence, a race — comes back as a typed report.
 
 #![forbid(unsafe_code)]
-#![expect(dead_code, unused_imports, reason = "parts land before what uses them")]
 
 pub mod ast;
 pub mod asynch;

@@ -15,7 +15,7 @@ use super::warpgroup::Warpgroup;
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::{Epoch, Message};
 use crate::memory::shadow::{Access, Actor};
-use crate::report::{AccessKind, Problem};
+use crate::report::Problem;
 
 /// Gives out agents: who completes asynchronous operations, as far as clocks are concerned.
 #[derive(Debug, Default)]

@@ -33,6 +33,9 @@ pub(crate) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Mat
     if d.peek().is_some_and(|shape| shape == "m8n16" || shape == "m16n16" || shape == "m16n8") {
         return d.unsupported("matrices of 6 or 8 bits, which sm_90 does not have");
     }
+    // Some write the number of matrices before their shape.
+    let counts = [("x1", 1), ("x2", 2), ("x4", 4)];
+    let count = if instruction.opcode == "movmatrix" { None } else { d.choice(&counts) };
     d.expect("m8n8")?;
     if instruction.opcode == "movmatrix" {
         d.expect("trans")?;
@@ -43,7 +46,10 @@ pub(crate) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Mat
             from: d.source(1, Type::B32)?,
         });
     }
-    let count = d.required(&[("x1", 1), ("x2", 2), ("x4", 4)])?;
+    let count = match count {
+        Some(count) => count,
+        None => d.required(&counts)?,
+    };
     let transposes = d.take("trans");
     let window = Window::of_own(&mut d);
     d.expect("b16")?;

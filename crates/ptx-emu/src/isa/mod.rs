@@ -18,7 +18,7 @@
 use std::fmt;
 
 use crate::ast::{self, Operand};
-use crate::error::{ParseError, Problem};
+use crate::error::ParseError;
 use crate::machine::registers::Registers;
 use crate::machine::{Cluster, WaitFor, Warp};
 use crate::program::{Decoder, Scope};

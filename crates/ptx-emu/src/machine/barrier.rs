@@ -65,11 +65,6 @@ impl ClusterBarrier {
     pub(crate) fn n_arrived(&self) -> u32 {
         self.arrived.iter().map(|lanes| lanes.count_ones()).sum()
     }
-
-    /// Lanes of a warp that have arrived and not waited.
-    pub(crate) fn unwaited(&self, warp: u32) -> u32 {
-        self.between[warp as usize]
-    }
 }
 
 impl Barrier {

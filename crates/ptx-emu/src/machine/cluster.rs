@@ -10,7 +10,7 @@ use super::{Context, Timing, Warp};
 use crate::asynch::state::{Agents, CtaState};
 use crate::memory::Shared;
 use crate::memory::published::Messages;
-use crate::report::{Place, Problem, Report, SourceLine, ThreadName};
+use crate::report::{Place, Report, SourceLine, ThreadName};
 
 /// One CTA.
 #[derive(Debug)]
@@ -102,11 +102,6 @@ impl Cluster {
     /// All warps have exited: what is on its way to global memory arrives.
     pub(super) fn at_exit(&mut self) -> Result<(), Box<Report>> {
         self.complete_all()
-    }
-
-    /// The CTA that a warp belongs to.
-    pub(crate) fn cta_of(&mut self, warp: &Warp) -> &mut Cta {
-        &mut self.ctas[warp.rank() as usize]
     }
 
     /// The place of the instruction that a warp is executing, for reports and for operations that

@@ -24,7 +24,7 @@ mod wait;
 pub(crate) mod warp;
 
 pub(crate) use barrier::Reduced;
-pub(crate) use cluster::{Cluster, Cta};
+pub(crate) use cluster::Cluster;
 pub(crate) use context::Context;
 pub use context::{Schedule, Timing};
 pub use device::Device;

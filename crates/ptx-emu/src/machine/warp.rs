@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-pub(crate) use super::registers::{Condition, Predicate, Registers, Row, Slot, Source};
+pub(crate) use super::registers::{Condition, Predicate, Registers, Slot, Source};
 
 use super::preset::{self, Seat};
 use super::{Context, WaitFor};

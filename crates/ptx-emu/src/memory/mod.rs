@@ -35,8 +35,7 @@ mod tests;
 
 pub(crate) use access::{Order, Request, Strength, Target};
 pub(crate) use address::{
-    GLOBAL_BASE, LOCAL_WINDOW, PARAM_WINDOW, SHARED_START, SHARED_WINDOW, Space, from_generic,
-    shared_of, space_of, to_generic,
+    GLOBAL_BASE, SHARED_START, SHARED_WINDOW, Space, from_generic, shared_of, space_of, to_generic,
 };
 pub(crate) use global::{Allocation, Global};
 pub(crate) use shared::Shared;

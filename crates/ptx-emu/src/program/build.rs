@@ -7,9 +7,7 @@ use super::Module;
 use super::flatten::{Flattener, Placed, Surroundings};
 use super::layout::{Named, Region, align_of, module_variable, size_of};
 use super::scope::{Binding, Location, Names, Scope};
-use crate::ast::{
-    self, Function, FunctionKind, Initializer, Instruction, Operand, Space, Variable,
-};
+use crate::ast::{self, Function, FunctionKind, Instruction, Space, Variable};
 use crate::error::{ParseError, Problem};
 use crate::isa;
 use crate::machine::{self, Code, Kernel, Parameter};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::layout::{FUNCTION_START, FUNCTION_STEP, Region, align_of, size_of};
 use super::scope::{Binding, Location, Names};
-use crate::ast::{self, Function, Guard, Instruction, Operand, Space, Statement, Type, Variable};
+use crate::ast::{self, Function, Guard, Instruction, Operand, Space, Statement, Variable};
 use crate::error::{ParseError, Problem};
 
 /// Instructions that a kernel may have once its calls are in place.

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 pub(crate) use decoder::Decoder;
 pub(crate) use preset::{Axis, Clock, Preset};
-pub(crate) use scope::{Address, Binding, Location, Names, Scope};
+pub(crate) use scope::{Address, Binding, Location, Scope};
 
 use crate::ast;
 use crate::error::ParseError;

@@ -261,11 +261,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// A row for an instruction's own use.
-    pub(crate) fn temporary(&self) -> Result<Slot, Problem> {
-        self.names.row("a temporary")
-    }
-
     /// A variable's address in its space, and that space.
     pub(crate) fn address_of(&self, location: Location) -> Result<(Source, Space), Problem> {
         Ok(match location {
