@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 pub(crate) use decoder::Decoder;
 pub(crate) use preset::{Axis, Clock, Preset};
+#[cfg(test)]
+pub(crate) use scope::Names;
 pub(crate) use scope::{Address, Binding, Location, Scope};
 
 use crate::ast;
