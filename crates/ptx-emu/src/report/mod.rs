@@ -1,6 +1,6 @@
 //! What can go wrong with a kernel, as data.
 //!
-//! An instruction that finds something wrong returns a [`Stop`]: a [`Problem`] and the lane that
+//! An instruction that finds something wrong returns a `Stop`: a [`Problem`] and the lane that
 //! met it. The scheduler knows where the instruction stands and makes a [`Report`] of it; a launch
 //! that fails returns the [`Fault`] with every report made at the time.
 
