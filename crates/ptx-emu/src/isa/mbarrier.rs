@@ -355,6 +355,7 @@ impl Wait {
             return Ok(Flow::Wait(WaitFor::Mbarriers(waits)));
         }
         warp.registers.set_predicate(self.complete, passed, mask);
-        Ok(Flow::Next)
+        // Who spins lets others go on.
+        Ok(if passed == 0 { Flow::Yield } else { Flow::Next })
     }
 }

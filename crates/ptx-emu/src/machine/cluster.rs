@@ -12,6 +12,9 @@ use crate::memory::Shared;
 use crate::memory::published::Messages;
 use crate::report::{Place, Report, SourceLine, ThreadName};
 
+/// Instructions of a cluster after which an operation completes even if not everybody waits.
+const LATEST: u64 = 1 << 17;
+
 /// One CTA.
 #[derive(Debug)]
 pub(crate) struct Cta {
@@ -51,6 +54,8 @@ pub(crate) struct Cluster {
     /// What strong stores to its shared memory tell, by generic address of the cluster's window.
     pub(crate) published: Messages,
     completion: Option<Random>,
+    /// Steps when an operation last completed.
+    last_completion: u64,
     changed: bool,
 }
 
@@ -76,9 +81,12 @@ impl Cluster {
         Ok(())
     }
 
-    /// Completes an operation now and then, where timing is random.
+    /// Completes an operation now and then: where timing is random, and where a thread may be spinning
+    /// until one completes, so that not everybody ever waits.
     pub(super) fn complete_some(&mut self) -> Result<(), Box<Report>> {
-        if let Some(random) = &mut self.completion
+        if self.steps - self.last_completion > LATEST {
+            self.complete(0)?;
+        } else if let Some(random) = &mut self.completion
             && random.below(32) == 0
         {
             let index = random.below(self.operations.n_unfinished() as u32);
@@ -91,6 +99,7 @@ impl Cluster {
         let Some((_, work, place)) = self.operations.take(index) else {
             return Ok(false);
         };
+        self.last_completion = self.steps;
         let done = work.complete(self);
         self.wake();
         match done {
@@ -164,6 +173,7 @@ impl Cluster {
                 Timing::Random(seed) => Some(Random::new(seed, u64::from(id))),
                 Timing::Late | Timing::Eager => None,
             },
+            last_completion: 0,
             changed: false,
         };
         (cluster, warps)

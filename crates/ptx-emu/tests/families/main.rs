@@ -1,5 +1,6 @@
 //! Small kernels by instruction family, against results worked out by hand.
 
+mod asynchronous;
 mod atomic;
 mod barrier;
 mod machine;

@@ -97,6 +97,18 @@ fn every_fault_is_found_and_no_repair_is_blamed() {
     assert!(failures.is_empty(), "{} of {}:\n{}", failures.len(), CASES.len(), failures.join("\n"));
 }
 
+/// 64×8 products of ones, 16 deep, are 16.
+#[test]
+fn repaired_products_are_right() {
+    let wgmma = CASES.iter().filter(|case| case.name.starts_with("wgmma"));
+    for case in wgmma.filter(|case| case.name != "wgmma_offset") {
+        let module = Module::parse(case.source).expect("legal PTX");
+        let result = run(case, &module, "repaired", (Timing::Late, Schedule::Fixed));
+        let result = result.unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        assert_eq!(result, [16f32.to_bits(); 512], "{}", case.name);
+    }
+}
+
 /// A file that no case names would go untested.
 #[test]
 fn every_file_is_a_case() {
