@@ -83,7 +83,8 @@ impl Reduce {
         match (self.operation, format) {
             (Reduction::Min, _) => order::min(format, old, value, choice),
             (Reduction::Max, _) => order::max(format, old, value, choice),
-            (_, Format::F64) => double::add(old, value, Mode::NEAREST.rounding),
+            // What was there is the right summand: of two NaNs it is the one that stays.
+            (_, Format::F64) => double::add(value, old, Mode::NEAREST.rounding),
             // Sums in global memory flush subnormal values of this type, and of this type only.
             (_, Format::F32) => {
                 let mode = Mode { ftz: true, ..Mode::NEAREST };

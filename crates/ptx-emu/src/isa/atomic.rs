@@ -15,6 +15,7 @@ use crate::machine::registers::{Slot, Source};
 use crate::machine::{Cluster, Warp, lanes};
 use crate::memory::published::Reach;
 use crate::memory::{Order, Request, Space, Target};
+use crate::num::{Mode, single};
 use crate::program::{Address, Decoder, Scope};
 use crate::report::{AccessKind, Stop};
 
@@ -41,7 +42,7 @@ enum Change {
     /// `.f16x2`, `.bf16x2`: each half by itself.
     Halves(Reduce),
     /// `.add.f32`, which flushes subnormal numbers in global memory and not in shared.
-    AddSingle(Reduce),
+    AddSingle,
 }
 
 /// Decodes an instruction of this family.
@@ -57,7 +58,7 @@ pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Ato
     let n = d.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = d.ty()?;
     let change = change(&d, operation, ty, keeps_subnormals)?;
-    if n > 1 && !matches!(change, Change::AddSingle(_) | Change::Halves(_)) && ty.bits() != 16 {
+    if n > 1 && !matches!(change, Change::AddSingle | Change::Halves(_)) && ty.bits() != 16 {
         return d.unsupported("a vector of this type");
     }
     let swaps = matches!(change, Change::Compare);
@@ -168,15 +169,10 @@ fn change(
     }
     match (Reduce::new(reduction, small), half, ty) {
         (Some(reduce), Some(_), _) => Ok(Change::Halves(reduce)),
-        (Some(reduce), None, Type::F32) => Ok(Change::AddSingle(reduce)),
+        (Some(_), None, Type::F32) => Ok(Change::AddSingle),
         (Some(reduce), None, _) => Ok(Change::Reduce(reduce)),
         (None, ..) => refuse(),
     }
-}
-
-/// Subnormal numbers become zeros of their sign.
-fn flush(bits: u64) -> u64 {
-    if bits & 0x7F80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
 impl Atomic {
@@ -231,8 +227,10 @@ impl Atomic {
                 let low = reduce.apply(old & 0xFFFF, operand & 0xFFFF);
                 low | reduce.apply(old >> 16, operand >> 16) << 16
             }
-            Change::AddSingle(reduce) if global => flush(reduce.apply(flush(old), flush(operand))),
-            Change::AddSingle(reduce) => reduce.apply(old, operand),
+            Change::AddSingle => {
+                let mode = Mode { ftz: global, ..Mode::NEAREST };
+                u64::from(single::add(old as u32, operand as u32, mode))
+            }
         }
     }
 }

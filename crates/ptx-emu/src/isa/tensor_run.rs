@@ -32,7 +32,7 @@ impl Tensor {
         match self {
             Self::Prefetch { boxed } => {
                 let map = boxed.map(warp, cluster, lane)?;
-                boxed.runs(warp, &map, lane, 0).map(drop)
+                boxed.runs(warp, &map, lane, 0, TensorMap::runs).map(drop)
             }
             Self::Load { to, to_window, boxed, mbarrier, multicast } => {
                 let map = boxed.map(warp, cluster, lane)?;
@@ -48,7 +48,7 @@ impl Tensor {
                     );
                     return Err(Problem::Operand { what });
                 }
-                let runs = boxed.runs(warp, &map, lane, start)?;
+                let runs = boxed.runs(warp, &map, lane, start, TensorMap::runs)?;
                 let mut from: Vec<(Option<Location>, u32)> = Vec::with_capacity(runs.len());
                 for run in &runs {
                     if let Some(at) = run.global {
@@ -92,7 +92,7 @@ impl Tensor {
                 let shape = (bytes_of(&map)?, 1);
                 let read = AccessKind::Read;
                 let (_, start) = Window::Cta.shared(warp, cluster, from, lane, shape, read)?;
-                let runs = boxed.runs(warp, &map, lane, start)?;
+                let runs = boxed.runs(warp, &map, lane, start, TensorMap::stored_runs)?;
                 let mut from = Vec::with_capacity(runs.len());
                 let mut to = Vec::with_capacity(runs.len());
                 // Elements out of bounds are not stored.
@@ -156,17 +156,18 @@ impl TensorBox {
         TensorMap::from_bytes(&bytes).map_err(|error| Problem::Operand { what: error.to_string() })
     }
 
-    /// The bytes of the box, if it lies at a shared address.
+    /// The bytes of the box, loaded or stored, if it lies at a shared address.
     fn runs(
         &self,
         warp: &Warp,
         map: &TensorMap,
         lane: usize,
         shared: u32,
+        of: fn(&TensorMap, &[i32], u32) -> Result<Vec<tensor_map::Run>, tensor_map::BoxError>,
     ) -> Result<Vec<tensor_map::Run>, Problem> {
         let coordinates: Vec<i32> =
             self.coordinates.iter().map(|&at| value(warp, at, lane).cast_signed()).collect();
-        map.runs(&coordinates, shared).map_err(|error| match error {
+        of(map, &coordinates, shared).map_err(|error| match error {
             tensor_map::BoxError::Misaligned { address } => Problem::Misaligned {
                 access: AccessKind::Atomic,
                 memory: format!("a box at shared address {address:#x}"),

@@ -54,6 +54,14 @@ pub enum BoxError {
         /// The bytes it stands for.
         bytes: i64,
     },
+    /// A box that is stored begins before the tensor.
+    #[error("coordinate {coordinate} of dimension {dimension}: stores can't begin before 0")]
+    Before {
+        /// The dimension.
+        dimension: usize,
+        /// Its coordinate.
+        coordinate: i32,
+    },
 }
 
 impl TensorMap {
@@ -84,6 +92,20 @@ impl TensorMap {
         }
     }
 
+    /// The bytes of the box at the given coordinates when it is stored: as [`runs`](Self::runs), but
+    /// a row that ends within a chunk of 16 bytes is stored to the end of the chunk. An H200 was seen
+    /// to do so, and to stop kernels that store at negative coordinates.
+    ///
+    /// # Errors
+    /// If the box cannot be stored.
+    pub fn stored_runs(&self, coordinates: &[i32], shared: u32) -> Result<Vec<Run>, BoxError> {
+        if let Some(dimension) = coordinates.iter().position(|&at| at < 0) {
+            return Err(BoxError::Before { dimension, coordinate: coordinates[dimension] });
+        }
+        let in_chunk = u64::from(16 / self.unit().min(16));
+        self.walk(coordinates, shared, self.dims[0].next_multiple_of(in_chunk))
+    }
+
     /// The bytes of the box at the given coordinates (innermost first, of the box's first element)
     /// and shared address. Runs are in the order of elements, split where either side is not
     /// consecutive; each is a whole number of elements.
@@ -91,6 +113,11 @@ impl TensorMap {
     /// # Errors
     /// If the box cannot be moved.
     pub fn runs(&self, coordinates: &[i32], shared: u32) -> Result<Vec<Run>, BoxError> {
+        self.walk(coordinates, shared, self.dims[0])
+    }
+
+    /// The bytes of a box, with rows of `length` elements.
+    fn walk(&self, coordinates: &[i32], shared: u32, length: u64) -> Result<Vec<Run>, BoxError> {
         let rank = self.rank();
         if coordinates.len() != rank {
             return Err(BoxError::Coordinates { coordinates: coordinates.len(), rank });
@@ -112,7 +139,7 @@ impl TensorMap {
         let mut index = [0u32; 5];
         let mut address = shared;
         loop {
-            self.push_row(coordinates, index, address, &mut runs);
+            self.push_row(coordinates, index, address, length as i64, &mut runs);
             address = address.wrapping_add(row_bytes);
             // Counts through the outer dimensions, the innermost of them fastest.
             let mut dimension = 1;
@@ -131,7 +158,14 @@ impl TensorMap {
     }
 
     /// One row: elements before the tensor's first, within it, and past its last.
-    fn push_row(&self, coordinates: &[i32], index: [u32; 5], shared: u32, runs: &mut Vec<Run>) {
+    fn push_row(
+        &self,
+        coordinates: &[i32],
+        index: [u32; 5],
+        shared: u32,
+        length: i64,
+        runs: &mut Vec<Run>,
+    ) {
         let size = self.unit();
         let taken = i64::from(self.taken()[0]);
         let first = i64::from(coordinates[0]);
@@ -147,7 +181,6 @@ impl TensorMap {
         let Some(row) = row else {
             return self.push_swizzled(shared, taken as u32 * size, None, runs);
         };
-        let length = self.dims[0] as i64;
         let step = i64::from(self.element_strides[0]);
         if step > 1 {
             // Only slices of channels can be skipped.

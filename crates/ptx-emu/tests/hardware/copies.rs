@@ -59,18 +59,6 @@ fn maps() -> Vec<(Map, Vec<i32>)> {
     maps.push((nan.clone(), vec![20, 16]));
     nan.data_type = Bf16;
     maps.push((nan, vec![-5, -3]));
-    // Interleaved: slices of 16 and 32 bytes.
-    for (interleave, swizzle, channels) in [(1, 0, 8), (2, 1, 16)] {
-        let mut slices = map(
-            Bf16,
-            &[channels, 20, 10, 4],
-            &[32, 640, 6400],
-            &[channels as u32, 8, 4, 2],
-            swizzle,
-        );
-        slices.interleave = interleave;
-        maps.push((slices, vec![0, 15, 8, 1]));
-    }
     maps
 }
 

@@ -12,10 +12,12 @@ mod emulated;
 mod forms;
 mod kernel;
 mod matrices;
+mod memory;
 mod record;
 mod values;
 
 use case::Case;
+use emulated::Outcome;
 
 /// Families and their cases.
 fn families() -> Vec<(&'static str, Vec<Case>)> {
@@ -29,10 +31,12 @@ fn families() -> Vec<(&'static str, Vec<Case>)> {
         ("compare", cases(forms::compare())),
         ("convert", cases(forms::convert())),
         ("warp", cases(forms::warp())),
+        ("atomics", cases(memory::atomics())),
         ("mma", cases(matrices::mma())),
         ("sparse mma", cases(matrices::sparse_mma())),
         ("moves", matrices::moves()),
         ("wgmma", matrices::wgmma()),
+        ("copies", memory::copies()),
         ("tensor copies", copies::tensor_copies()),
     ]
 }
@@ -61,15 +65,16 @@ fn as_on_hardware(family: &str) {
     let (_, cases) = families().into_iter().find(|(name, _)| *name == family).unwrap();
     let mut wrong = Vec::new();
     for case in &cases {
-        let ours = emulated::run(case).map(|output| record::kept(case, &output));
-        let difference = match (ours, recorded.get(&record::entry_name(family, case))) {
+        let recorded = recorded.get(&record::entry_name(family, case)).map(Vec::as_slice);
+        let difference = match (emulated::run(case), recorded) {
+            (Err(error), _) => Some(error),
             (_, None) => Some("not in the record".to_owned()),
-            (Err(_), Some(recorded)) if recorded.is_empty() => None,
-            (Err(error), Some(_)) => Some(error),
-            (Ok(_), Some(recorded)) if recorded.is_empty() => {
-                Some("runs, but stopped the GPU".to_owned())
+            (Ok(Outcome::Fault(_)), Some([])) => None,
+            (Ok(Outcome::Fault(fault)), Some(_)) => Some(fault),
+            (Ok(Outcome::Output(_)), Some([])) => Some("runs, but stopped the GPU".to_owned()),
+            (Ok(Outcome::Output(output)), Some(recorded)) => {
+                case.difference(&record::kept(case, &output), recorded)
             }
-            (Ok(ours), Some(recorded)) => case.difference(&ours, recorded),
         };
         wrong.extend(difference.map(|text| format!("{}: {text}", case.name)));
     }
@@ -100,4 +105,11 @@ families! {
     compare: "compare"
     convert: "convert"
     warp: "warp"
+    atomics: "atomics"
+    mma: "mma"
+    sparse_mma: "sparse mma"
+    moves: "moves"
+    wgmma: "wgmma"
+    copies: "copies"
+    tensor_copies: "tensor copies"
 }
