@@ -12,7 +12,7 @@ use crate::asynch::transfer::{Conversion, Effect, Location, Run};
 use crate::machine::{Cluster, Warp, lanes};
 use crate::memory;
 use crate::report::{AccessKind, Problem, Stop};
-use crate::tensor_map::{self, DataType, TensorMap};
+use crate::tensor_map::{self, BoxError, DataType, TensorMap};
 
 impl Tensor {
     /// Executes the instruction for the lanes in `mask`.
@@ -163,12 +163,12 @@ impl TensorBox {
         map: &TensorMap,
         lane: usize,
         shared: u32,
-        of: fn(&TensorMap, &[i32], u32) -> Result<Vec<tensor_map::Run>, tensor_map::BoxError>,
+        of: impl Fn(&TensorMap, &[i32], u32) -> Result<Vec<tensor_map::Run>, BoxError>,
     ) -> Result<Vec<tensor_map::Run>, Problem> {
         let coordinates: Vec<i32> =
             self.coordinates.iter().map(|&at| value(warp, at, lane).cast_signed()).collect();
         of(map, &coordinates, shared).map_err(|error| match error {
-            tensor_map::BoxError::Misaligned { address } => Problem::Misaligned {
+            BoxError::Misaligned { address } => Problem::Misaligned {
                 access: AccessKind::Atomic,
                 memory: format!("a box at shared address {address:#x}"),
                 align: 128,
