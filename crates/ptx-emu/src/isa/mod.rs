@@ -43,6 +43,7 @@ mod integer;
 mod logic;
 pub(crate) mod matrix;
 pub(crate) mod mbarrier;
+mod mbarrier_run;
 pub(crate) mod memory;
 mod memory_run;
 pub(crate) mod mma;
