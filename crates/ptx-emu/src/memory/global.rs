@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::GLOBAL_BASE;
 use super::clock::{Clock, WarpClock};
+use super::rows::runs;
 use super::shadow::{Access, Actor, FOREIGN_READERS, Known, PAGE, Page, Unordered};
 use super::shared::pieces;
-use crate::machine::lanes;
 use crate::machine::registers::Row;
 
 /// Pages of shadow under one lock.
@@ -237,7 +237,7 @@ impl Allocation {
         let mut held: Option<(usize, MutexGuard<'_, Pages>)> = None;
         for view in clock.views() {
             let mut known = Known::default();
-            for lane in lanes(mask & view.lanes()) {
+            for (lane, together) in runs(at, mask & view.lanes(), access.write) {
                 let offset = at[lane] as usize;
                 let page = offset / PAGE;
                 if held.as_ref().is_none_or(|&(lock, _)| lock != page / LOCKED) {
@@ -251,7 +251,8 @@ impl Allocation {
                 let page = pages[page % LOCKED]
                     .get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
                 let actor = Actor { epoch: clock.epoch(lane as u32), seen: view.seen(), pc };
-                if !page.quick(offset % PAGE, bytes as usize, access, &actor, &mut known) {
+                if !page.quick(offset % PAGE, bytes as usize, access, &actor, together, &mut known)
+                {
                     return false;
                 }
             }

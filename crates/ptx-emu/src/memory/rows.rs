@@ -18,6 +18,31 @@ enum One {
     Global(usize),
 }
 
+/// The lanes of a mask by offset: the first of neighbours that read the same, and all of them. Lanes
+/// that write come one by one.
+#[inline]
+pub(super) fn runs(at: &Row, mask: u32, write: bool) -> impl Iterator<Item = (usize, u32)> {
+    let mut left = mask;
+    std::iter::from_fn(move || {
+        let first = left.trailing_zeros() as usize;
+        if first >= 32 {
+            return None;
+        }
+        let mut run = 1 << first;
+        left &= !run;
+        if !write {
+            for (lane, &offset) in at.iter().enumerate().skip(first + 1) {
+                if left >> lane & 1 == 0 || offset != at[first] {
+                    break;
+                }
+                run |= 1 << lane;
+            }
+            left &= !run;
+        }
+        Some((first, run))
+    })
+}
+
 /// Lanes' accesses to one memory, aligned and within bounds.
 #[derive(Debug)]
 pub(crate) struct Rows {
@@ -26,6 +51,8 @@ pub(crate) struct Rows {
     at: Row,
     mask: u32,
     bytes: u32,
+    /// Whether the lanes' bytes follow each other, all 32 of them.
+    dense: bool,
 }
 
 impl Cluster {
@@ -103,7 +130,11 @@ impl Cluster {
         for offset in &mut at {
             *offset = offset.wrapping_sub(base);
         }
-        Some(Rows { memory, at, mask, bytes })
+        let step = u64::from(bytes);
+        let dense = mask == u32::MAX
+            && most - least == 31 * step
+            && (0..32).all(|lane| at[lane] == at[0] + lane as u64 * step);
+        Some(Rows { memory, at, mask, bytes, dense })
     }
 
     fn allocation(&self, index: usize) -> &Allocation {
@@ -143,10 +174,16 @@ impl Cluster {
         match rows.memory {
             One::Shared(rank) => {
                 let shared = &self.ctas[rank as usize].shared;
+                if rows.dense {
+                    return shared.is_initialized(rows.at[0] as u32, 32 * bytes);
+                }
                 lanes(rows.mask).all(|lane| shared.is_initialized(rows.at[lane] as u32, bytes))
             }
             One::Global(index) => {
                 let allocation = self.allocation(index);
+                if rows.dense {
+                    return allocation.is_initialized(rows.at[0], 32 * u64::from(bytes));
+                }
                 lanes(rows.mask)
                     .all(|lane| allocation.is_initialized(rows.at[lane], u64::from(bytes)))
             }
@@ -160,6 +197,14 @@ impl Cluster {
         match rows.memory {
             One::Shared(rank) => {
                 let shared = &self.ctas[rank as usize].shared;
+                if rows.dense && bytes == 4 && rows.bytes == 4 {
+                    let from = &shared.bytes()[rows.at[0] as usize..][..128];
+                    let words = from.as_chunks().0.iter().map(|&word| u32::from_le_bytes(word));
+                    for (value, word) in values.iter_mut().zip(words) {
+                        *value = u64::from(word);
+                    }
+                    return values;
+                }
                 for lane in lanes(rows.mask) {
                     values[lane] = shared.load(rows.at[lane] as u32 + from, bytes);
                 }

@@ -45,10 +45,14 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// Whether an earlier access at an epoch happened before.
+    /// Whether an earlier access at an epoch happened before what an actor does, alone or with
+    /// other lanes that know the same.
     #[inline]
-    fn is_ordered(&mut self, epoch: Epoch, actor: &Actor<'_>) -> bool {
-        if epoch.0 == 0 || epoch.of_lanes() == self.warp || epoch.same_thread(actor.epoch) {
+    fn is_ordered(&mut self, epoch: Epoch, actor: &Actor<'_>, alone: bool) -> bool {
+        if epoch.0 == 0 || epoch.of_lanes() == self.warp {
+            return true;
+        }
+        if alone && epoch.same_thread(actor.epoch) {
             return true;
         }
         if actor.seen.covers_warp(epoch) {
@@ -145,13 +149,15 @@ impl Page {
             if access.write {
                 cell.wrote(&mut self.more, access, actor);
             } else {
-                cell.was_read(&mut self.more, access, actor, self.readers);
+                let lanes = 1 << actor.epoch.lane();
+                cell.was_read(&mut self.more, access, actor, lanes, self.readers);
             }
         }
         Ok(())
     }
 
-    /// Records an access unless it might race; whether it did.
+    /// Records an access by some lanes, of which the actor is the first, unless it might race;
+    /// whether it did. Several lanes may only read.
     #[inline]
     pub(crate) fn quick(
         &mut self,
@@ -159,25 +165,27 @@ impl Page {
         bytes: usize,
         access: Access,
         actor: &Actor<'_>,
+        lanes: u32,
         known: &mut Known,
     ) -> bool {
+        let alone = lanes.is_power_of_two();
         for at in self.pieces(start, bytes) {
             let cell = &mut self.cells[at];
-            if !known.is_ordered(cell.write, actor) {
+            if !known.is_ordered(cell.write, actor, alone) {
                 return false;
             }
             if !access.write {
                 let read = actor.epoch.of_lanes();
                 if cell.read == read {
-                    cell.read_lanes |= 1 << actor.epoch.lane();
+                    cell.read_lanes |= lanes;
                 } else {
-                    cell.was_read(&mut self.more, access, actor, self.readers);
+                    cell.was_read(&mut self.more, access, actor, lanes, self.readers);
                 }
                 continue;
             }
             let quick = cell.read.0 == 0
                 || (cell.more == 0
-                    && known.is_ordered(cell.read, actor)
+                    && known.is_ordered(cell.read, actor, alone)
                     && known.warp == cell.read.of_lanes());
             if !quick && cell.unordered(&self.more, access, actor).is_some() {
                 return false;
@@ -209,7 +217,8 @@ impl Page {
             if access.write {
                 self.cells[at].wrote(&mut self.more, access, actor);
             } else {
-                self.cells[at].was_read(&mut self.more, access, actor, self.readers);
+                let lanes = 1 << actor.epoch.lane();
+                self.cells[at].was_read(&mut self.more, access, actor, lanes, self.readers);
             }
         }
     }
@@ -277,24 +286,23 @@ impl Cell {
         more: &mut Vec<Vec<Reader>>,
         access: Access,
         actor: &Actor<'_>,
+        mut lanes: u32,
         most: usize,
     ) {
-        let lane = 1 << actor.epoch.lane();
         let read = actor.epoch.of_lanes().strong(access.strong);
         if self.read == read {
-            self.read_lanes |= lane;
+            self.read_lanes |= lanes;
             return;
         }
         let forgets = self.read.0 == 0
             || (self.read.of_lanes().same_thread(read)
-                && self.read_lanes & !lane == 0
+                && self.read_lanes & !lanes == 0
                 && (access.strong <= self.read.is_strong()))
             || actor.seen.covers_lanes(self.read, self.read_lanes);
         if !forgets {
             self.keep(more, actor.seen, read, most);
         }
         // This warp's lanes at this count may be among those kept.
-        let mut lanes = lane;
         if self.more != 0 {
             let list = &mut more[self.more as usize - 1];
             if let Some(at) = list.iter().position(|reader| reader.read == read) {

@@ -1,8 +1,8 @@
 //! Shared memory of a CTA.
 
 use super::clock::{Clock, WarpClock};
+use super::rows::runs;
 use super::shadow::{Access, Actor, Known, PAGE, Page, Unordered};
-use crate::machine::lanes;
 use crate::machine::registers::Row;
 
 /// Shared memory of a CTA, by offset: [`SHARED_START`](super::SHARED_START) is the first byte in
@@ -120,11 +120,12 @@ impl Shared {
     ) -> bool {
         for view in clock.views() {
             let mut known = Known::default();
-            for lane in lanes(mask & view.lanes()) {
+            for (lane, together) in runs(at, mask & view.lanes(), access.write) {
                 let offset = at[lane] as usize;
                 let actor = Actor { epoch: clock.epoch(lane as u32), seen: view.seen(), pc };
                 let page = self.page(offset / PAGE);
-                if !page.quick(offset % PAGE, bytes as usize, access, &actor, &mut known) {
+                if !page.quick(offset % PAGE, bytes as usize, access, &actor, together, &mut known)
+                {
                     return false;
                 }
             }
