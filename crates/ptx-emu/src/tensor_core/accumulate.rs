@@ -22,12 +22,12 @@
 //! Hopper's `mma.sync` has no unit for 8-bit floats and multiplies them as `f16`
 //! ([`Path::Converted`]): of every four products along k, the first two go to one step and the last
 //! two to the next; the first step starts from zero, and the accumulator is added to the last one's
-//! result, rounded to nearest even.
+//! result, rounded to nearest even in the accumulator's type.
 //!
 //! [`Rule::of`] is the one place that holds the constants.
 
 use super::{Accumulator, Element};
-use crate::num::{Format, Mode, Rounding, single};
+use crate::num::{Format, Mode, Rounding, narrow, single};
 
 /// Which tensor-core instruction sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,13 +48,17 @@ pub enum Path {
 }
 
 impl Path {
-    /// The k of `stored` elements in the order in which steps take them.
-    pub(crate) fn order(self, stored: usize) -> Vec<usize> {
+    /// The k of each step's elements, of `stored`, at most `block` to a step.
+    pub(crate) fn steps(self, stored: usize, block: u32) -> Vec<Vec<usize>> {
+        let block = block as usize;
         match self {
-            Path::Direct => (0..stored).collect(),
+            Path::Direct => {
+                let order: Vec<_> = (0..stored).collect();
+                order.chunks(block).map(<[usize]>::to_vec).collect()
+            }
             Path::Converted => {
                 let (first, last): (Vec<_>, Vec<_>) = (0..stored).partition(|k| k % 4 < 2);
-                [first, last].concat()
+                first.chunks(block).chain(last.chunks(block)).map(<[usize]>::to_vec).collect()
             }
         }
     }
@@ -175,13 +179,11 @@ pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: Term) -> u32 {
     finish(rule, accumulator, aligned(rule, start, start.exponent), start.exponent)
 }
 
-/// The end of [`Path::Converted`]: the last step's `f32` result added to the accumulator.
+/// The end of [`Path::Converted`]: the last step's result added to the accumulator.
 pub(crate) fn add_last(accumulator: Accumulator, sum: u32, start: u32) -> u32 {
     match accumulator {
         Accumulator::F16 => {
-            // The sum's 24 bits and the accumulator's 11 lie within 53 wherever both count.
-            let exact = f64::from(f32::from_bits(sum)) + Format::F16.decode(u64::from(start));
-            Format::F16.encode(exact, Rounding::NearestEven) as u32
+            narrow::add(Format::F16, u64::from(sum), u64::from(start), Mode::NEAREST) as u32
         }
         _ => single::add(sum, start, Mode::NEAREST),
     }

@@ -49,7 +49,7 @@ impl Product<'_> {
             Path::Direct => self.add_floats(a, b, d),
             Path::Converted => {
                 let mut sums = vec![0; d.len()];
-                Product { accumulator: Accumulator::F32, ..self }.add_floats(a, b, &mut sums);
+                self.add_floats(a, b, &mut sums);
                 for (d, sum) in d.iter_mut().zip(sums) {
                     *d = accumulate::add_last(self.accumulator, sum, *d);
                 }
@@ -74,9 +74,9 @@ impl Product<'_> {
         let mut scratch = Scratch::default();
         let mut terms = Vec::with_capacity(self.rule.block as usize);
         let stored = self.a.k();
-        let order = self.rule.path.order(stored);
+        let steps = self.rule.path.steps(stored, self.rule.block);
         for (row, d) in d.chunks_exact_mut(columns).enumerate() {
-            for block in order.chunks(self.rule.block as usize) {
+            for block in &steps {
                 terms.clear();
                 terms.extend(
                     block
@@ -92,12 +92,12 @@ impl Product<'_> {
     }
 
     fn add_one_by_one(self, sign: u32, d: &mut [u32]) {
-        let order = self.rule.path.order(self.a.k());
+        let steps = self.rule.path.steps(self.a.k(), self.rule.block);
         for (row, d) in d.chunks_exact_mut(self.b.rows()).enumerate() {
             let a = self.a.row(row);
             for (column, d) in d.iter_mut().enumerate() {
                 let b = self.b.row(column);
-                for block in order.chunks(self.rule.block as usize) {
+                for block in &steps {
                     let products = block.iter().map(|&at| (a[at] ^ sign, b[self.k_of(row, at)]));
                     *d = accumulate::step(self.rule, self.types, self.accumulator, &products, *d);
                 }

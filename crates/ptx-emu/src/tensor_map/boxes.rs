@@ -1,6 +1,6 @@
 //! The bytes that a box moves.
 
-use super::{Fill, TensorMap};
+use super::{Fill, Interleave, TensorMap};
 use crate::tensor_core::Swizzle;
 
 /// The alignment of a box in shared memory.
@@ -135,12 +135,17 @@ impl TensorMap {
         }
         let taken = self.taken();
         let row_bytes = taken[0] * self.unit();
+        // Swizzled rows begin where the swizzle's do, also where they are shorter.
+        let pitch = match self.interleave {
+            Interleave::None if self.swizzle != Swizzle::None => self.swizzle.span(),
+            _ => row_bytes,
+        };
         let mut runs = Vec::new();
         let mut index = [0u32; 5];
         let mut address = shared;
         loop {
             self.push_row(coordinates, index, address, length as i64, &mut runs);
-            address = address.wrapping_add(row_bytes);
+            address = address.wrapping_add(pitch);
             // Counts through the outer dimensions, the innermost of them fastest.
             let mut dimension = 1;
             while dimension < rank {

@@ -6,16 +6,17 @@
 //! which is not public; they carry a mark and a checksum, so that other bytes are recognized.
 //!
 //! [`TensorMap::runs`] lists a box's bytes by the rules of the PTX ISA, sections "Tiled Mode",
-//! "Swizzling Modes" and "Out of Boundary Access". Choices where those are silent:
+//! "Swizzling Modes" and "Out of Boundary Access". Where those are silent, as an H200 was seen to do:
 //!
-//! - A box's rows lie back to back in shared memory also where they are shorter than the swizzle's
-//!   rows; the swizzle acts on the bits of the absolute shared address.
-//! - Loading as [`DataType::Tfloat32`] rounds to nearest even; loading as an `Ftz` type turns
-//!   subnormals into zeros of the same sign. Stores move bits unchanged.
-//! - The NaN that fills what lies out of bounds is `0x7ff7`, repeated over wider elements, as an H200
-//!   fills.
+//! - The swizzle acts on the bits of the absolute shared address, and a box's rows begin where the
+//!   swizzle's rows do: those that are shorter leave the bytes after them alone. The transaction
+//!   count is of the bytes moved.
+//! - A box must begin at a 16-byte chunk of a row.
+//! - Loading as [`DataType::Tfloat32`] rounds to nearest even; loading as an `Ftz` type flushes
+//!   nothing. Stores move bits unchanged.
+//! - The NaN that fills what lies out of bounds is `0x7ff7`, repeated over wider elements.
 //! - In interleaved tensors the slice of channels is the element: dimension 0 counts slices of 16 or
-//!   32 bytes that lie side by side, in the tensor and in boxes. An H200 does so.
+//!   32 bytes that lie side by side, in the tensor and in boxes.
 //!
 //! Not modelled: im2col modes; there is no way to encode such a map here.
 

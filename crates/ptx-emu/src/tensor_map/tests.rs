@@ -91,22 +91,22 @@ fn element_strides_skip() {
 
 #[test]
 fn interleaved_tensors_count_slices() {
-    // Rows of 20 slices of 16 bytes; every other of five from 18 on, two of them outside.
+    // Rows of 20 slices of 16 bytes; every other of eight from 17 on, two of them outside.
     let map = TensorMap::tiled(&Tiled {
         interleave: Interleave::Bytes16,
         element_strides: &[2, 1, 1],
-        ..Tiled::new(DataType::Float16, 0x1000, &[20, 3, 2], &[320, 960], &[5, 2, 1])
+        ..Tiled::new(DataType::Float16, 0x1000, &[20, 3, 2], &[320, 960], &[8, 2, 1])
     })
     .unwrap();
-    assert_eq!(map.box_bytes(), 6 * 16);
+    assert_eq!(map.box_bytes(), 8 * 16);
     let runs = map.runs(&[17, 1, 1], 0).unwrap();
     let at = |slice: u64, y: u64| Some(0x1000 + 960 + y * 320 + slice * 16);
     let globals: Vec<_> = runs.iter().map(|run| run.global).collect();
-    assert_eq!(globals, [at(17, 1), at(19, 1), None, at(17, 2), at(19, 2), None]);
+    assert_eq!(globals, [at(17, 1), at(19, 1), None, None, at(17, 2), at(19, 2), None, None]);
     let wide = TensorMap::tiled(&Tiled {
         interleave: Interleave::Bytes32,
         swizzle: Swizzle::Bytes32,
-        ..Tiled::new(DataType::Float16, 0x1000, &[20, 3, 2], &[640, 1920], &[5, 2, 1])
+        ..Tiled::new(DataType::Float16, 0x1000, &[20, 3, 2], &[640, 1920], &[16, 2, 1])
     })
     .unwrap();
     let runs = wide.runs(&[-1, 0, 0], 0).unwrap();
@@ -213,17 +213,18 @@ fn foreign_bytes_are_recognized() {
 }
 
 #[test]
-fn loads_round_and_flush_as_the_type_says() {
+fn loads_round_as_the_type_says() {
     let load = |data_type: DataType, bits: u32| {
         let mut bytes = bits.to_le_bytes();
         data_type.convert_loaded(&mut bytes);
         u32::from_le_bytes(bytes)
     };
     assert_eq!(load(DataType::Float32, 1), 1);
-    assert_eq!(load(DataType::Float32Ftz, 0x8000_0001), 0x8000_0000);
+    assert_eq!(load(DataType::Float32Ftz, 0x8000_0001), 0x8000_0001);
+    assert_eq!(load(DataType::Tfloat32, 0xffc0_0000), 0x7fff_e000);
     assert_eq!(load(DataType::Tfloat32, 0x3f80_1001), 0x3f80_2000);
     assert_eq!(load(DataType::Tfloat32, 0x3f80_1000), 0x3f80_0000);
-    assert_eq!(load(DataType::Tfloat32Ftz, 0x007f_ffff), 0);
+    assert_eq!(load(DataType::Tfloat32Ftz, 0x0000_1001), 0x0000_2000);
     let fill = |data_type, fill| {
         let arguments = Tiled::new(data_type, 0, &[64], &[], &[64]);
         TensorMap::tiled(&Tiled { fill, ..arguments }).unwrap().fill_bits()
@@ -296,7 +297,9 @@ proptest! {
                     .map(|global| global + index as u64 * stride);
             }
             for byte in 0..size {
-                let linear = shared + element * size + byte;
+                let pitch = if swizzle == Swizzle::None { counts[0] * size } else { swizzle.span() };
+                let (row, within) = (element / counts[0], element % counts[0]);
+                let linear = shared + row * pitch + within * size + byte;
                 let row = linear / 128 % (swizzle.span() / 16);
                 let place = linear ^ (row * 16);
                 want.insert(place, global.map(|global| global + u64::from(byte)));
@@ -310,4 +313,17 @@ proptest! {
         }
         prop_assert!(want.is_empty());
     }
+}
+
+#[test]
+fn short_rows_begin_where_the_swizzles_do() {
+    let map = TensorMap::tiled(&Tiled {
+        swizzle: Swizzle::Bytes64,
+        ..Tiled::new(DataType::Bfloat16, 0, &[64, 8], &[128], &[16, 3])
+    })
+    .unwrap();
+    assert_eq!(map.box_bytes(), 96);
+    let shared: Vec<_> = map.runs(&[0, 0], 0).unwrap().iter().map(|run| run.shared).collect();
+    // Rows at 0, 64 and 128; the third lies in the pattern's second row.
+    assert_eq!(shared, [0, 16, 64, 80, 128 + 16, 128]);
 }

@@ -65,25 +65,17 @@ impl DataType {
         }
     }
 
-    /// What loading does to elements, given their little-endian bytes: rounding to tf32 and
-    /// flushing subnormals for the types that say so, nothing for others. Trailing bytes that make
-    /// no whole element stay.
+    /// What loading does to elements, given their little-endian bytes: rounding to tf32 for the types
+    /// that say so, nothing for others. Trailing bytes that make no whole element stay.
     pub fn convert_loaded(self, bytes: &mut [u8]) {
-        let ftz = matches!(self, DataType::Float32Ftz | DataType::Tfloat32Ftz);
-        let round = matches!(self, DataType::Tfloat32 | DataType::Tfloat32Ftz);
-        if !ftz && !round {
+        if !matches!(self, DataType::Tfloat32 | DataType::Tfloat32Ftz) {
             return;
         }
         for element in bytes.chunks_exact_mut(4) {
             let loaded = u32::from_le_bytes([element[0], element[1], element[2], element[3]]);
-            let mut bits = u64::from(loaded);
-            if ftz {
-                bits = Format::F32.flush(bits);
-            }
-            if round {
-                bits = Format::Tf32.encode(Format::F32.decode(bits), Rounding::NearestEven);
-            }
-            element.copy_from_slice(&(bits as u32).to_le_bytes());
+            let value = Format::F32.decode(u64::from(loaded));
+            let rounded = Format::Tf32.encode(value, Rounding::NearestEven);
+            element.copy_from_slice(&(rounded as u32 & 0xffff_e000).to_le_bytes());
         }
     }
 }
@@ -354,7 +346,8 @@ fn check_rows(arguments: &Tiled) -> Result<(), TensorMapError> {
     let bytes = arguments.box_dims[0] * arguments.data_type.bytes();
     let span = arguments.swizzle.span();
     match arguments.interleave {
-        Interleave::None if !bytes.is_multiple_of(16) => return Err(TensorMapError::Row { bytes }),
+        // The documentation exempts interleaved tensors; the driver does not.
+        _ if !bytes.is_multiple_of(16) => return Err(TensorMapError::Row { bytes }),
         Interleave::None if arguments.swizzle != Swizzle::None && bytes > span => {
             return Err(TensorMapError::Swizzle { bytes, span });
         }

@@ -180,7 +180,7 @@ proptest! {
 
 #[test]
 fn warps_multiply_eight_bit_floats_as_sixteen_bit_ones() {
-    assert_eq!(Path::Converted.order(8), [0, 1, 4, 5, 2, 3, 6, 7]);
+    assert_eq!(Path::Converted.steps(8, 16), [[0, 1, 4, 5], [2, 3, 6, 7]]);
     // k 0 to 1 come first and leave 2^26; what k 2 and 3 add is then cut, and rounded with the
     // accumulator.
     let mma = Mma::try_new(32, false, Accumulator::F32, Element::E5m2, Element::E5m2).unwrap();
