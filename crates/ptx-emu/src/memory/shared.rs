@@ -36,27 +36,30 @@ impl Shared {
         &self.bytes
     }
 
-    /// Up to 8 bytes.
+    /// 1, 2, 4 or 8 bytes.
     #[inline]
     pub(crate) fn load(&self, offset: u32, bytes: u32) -> u64 {
-        let mut value = [0; 8];
-        let from = &self.bytes[offset as usize..][..bytes as usize];
-        match bytes {
-            4 => value[..4].copy_from_slice(from),
-            8 => value.copy_from_slice(from),
-            _ => value[..from.len()].copy_from_slice(from),
-        }
-        u64::from_le_bytes(value)
+        let from = &self.bytes[offset as usize..];
+        let value = match bytes {
+            8 => from.first_chunk().map(|&bytes| u64::from_le_bytes(bytes)),
+            4 => from.first_chunk().map(|&bytes| u64::from(u32::from_le_bytes(bytes))),
+            2 => from.first_chunk().map(|&bytes| u64::from(u16::from_le_bytes(bytes))),
+            _ => from.first().map(|&byte| u64::from(byte)),
+        };
+        // Callers keep to the bounds.
+        value.unwrap_or_default()
     }
 
-    /// Stores the low `bytes` bytes of a value, which become initialized.
+    /// Stores the low 1, 2, 4 or 8 bytes of a value, which become initialized.
     #[inline]
     pub(crate) fn store(&mut self, offset: u32, bytes: u32, value: u64) {
-        let to = &mut self.bytes[offset as usize..][..bytes as usize];
+        let to = &mut self.bytes[offset as usize..];
+        let all = value.to_le_bytes();
         match bytes {
-            4 => to.copy_from_slice(&value.to_le_bytes()[..4]),
-            8 => to.copy_from_slice(&value.to_le_bytes()),
-            _ => to.copy_from_slice(&value.to_le_bytes()[..bytes as usize]),
+            8 => to[..8].copy_from_slice(&all),
+            4 => to[..4].copy_from_slice(&all[..4]),
+            2 => to[..2].copy_from_slice(&all[..2]),
+            _ => to[0] = all[0],
         }
         self.initialize(offset, bytes);
     }
@@ -85,6 +88,11 @@ impl Shared {
     /// Whether all of the bytes were written.
     #[inline]
     pub(crate) fn is_initialized(&self, offset: u32, bytes: u32) -> bool {
+        let at = offset % 64;
+        if at + bytes <= 64 && bytes != 0 {
+            let bits = (u64::MAX >> (64 - bytes)) << at;
+            return self.initialized[offset as usize / 64] & bits == bits;
+        }
         words(offset, bytes).all(|(word, bits)| self.initialized[word] & bits == bits)
     }
 
