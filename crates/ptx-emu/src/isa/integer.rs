@@ -1,8 +1,8 @@
 //! Integer arithmetic.
 //!
 //! PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision Integer Arithmetic
-//! Instructions". Where the ISA leaves a result open (division by zero), all bits are ones, as on
-//! the card.
+//! Instructions". Where the ISA leaves a result open, in a division by zero, all bits of a
+//! quotient are ones and a remainder is the dividend.
 
 use super::rows::{binary, by_integer, carried, ternary, unary};
 use super::{Op, bits};

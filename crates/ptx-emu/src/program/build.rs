@@ -1,6 +1,7 @@
 //! Kernels made ready to run.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Module;
@@ -19,6 +20,9 @@ const MAX_PARAMS: u64 = 32_764;
 /// Bytes of shared memory that a layout may take; a launch checks the device's own limit.
 const MAX_SHARED: u64 = 1 << 24;
 
+/// Instructions and scopes that all kernels of a file may have together.
+const MAX_TOTAL: usize = 1 << 23;
+
 /// Everything wrong with a file that can be found without the rest of it falling over.
 const MAX_ERRORS: usize = 100;
 
@@ -33,29 +37,43 @@ pub(super) fn module(file: &ast::Module) -> Result<Module, Vec<ParseError>> {
         .filter(|variable| matches!(variable.space, Space::Global | Space::Const))
         .collect();
 
+    let n_module = statics.len();
+    let known = Rc::new(module_names(&statics, &surroundings));
+    let mut budget = MAX_TOTAL;
     let files: HashMap<u32, Arc<str>> =
         file.files.iter().map(|(number, path)| (*number, path.as_str().into())).collect();
     let mut kernels = Vec::new();
     let mut called = HashSet::new();
     let (entries, functions): (Vec<_>, Vec<_>) =
         file.functions.iter().partition(|function| function.kind == FunctionKind::Entry);
-    for function in entries {
-        let mut build =
-            Build { file, surroundings: &surroundings, statics: &mut statics, files: &files };
-        if let Some(kernel) = build.program(function, &mut called, &mut errors) {
+    // What no kernel calls is never run, but is read all the same: nothing unknown goes unnoticed.
+    for function in entries.into_iter().chain(functions) {
+        let entry = function.kind == FunctionKind::Entry;
+        if !entry && (function.body.is_none() || called.contains(function.name.as_str())) {
+            continue;
+        }
+        if errors.len() > MAX_ERRORS {
+            break;
+        }
+        let mut build = Build {
+            surroundings: &surroundings,
+            known: &known,
+            statics: &mut statics,
+            files: &files,
+            budget: &mut budget,
+        };
+        if let Some(kernel) = build.program(function, &mut called, &mut errors)
+            && entry
+        {
             kernels.push(kernel);
         }
     }
-    // What no kernel calls is never run, but is read all the same: nothing unknown goes unnoticed.
-    for function in functions {
-        if function.body.is_some() && !called.contains(function.name.as_str()) {
-            let mut build =
-                Build { file, surroundings: &surroundings, statics: &mut statics, files: &files };
-            build.program(function, &mut HashSet::new(), &mut errors);
-        }
-    }
 
-    let find = |name: &str| named(&statics, &surroundings, name);
+    let by_name: HashMap<&str, u32> = (0..)
+        .zip(&statics[..n_module])
+        .map(|(index, variable)| (variable.name.as_str(), index))
+        .collect();
+    let find = |name: &str| named(&by_name, &surroundings, name);
     let mut variables = Vec::with_capacity(statics.len());
     for variable in &statics {
         match module_variable(variable, &find) {
@@ -101,20 +119,40 @@ fn check_file(file: &ast::Module, errors: &mut Vec<ParseError>) {
     }
 }
 
-fn named(statics: &[&Variable], surroundings: &Surroundings<'_>, name: &str) -> Option<Named> {
+fn named(
+    variables: &HashMap<&str, u32>,
+    surroundings: &Surroundings<'_>,
+    name: &str,
+) -> Option<Named> {
     if let Some(&(address, _)) = surroundings.functions.get(name) {
         return Some(Named::Function(address));
     }
-    let index = statics.iter().position(|variable| variable.name == name)?;
-    Some(Named::Variable(index as u32))
+    variables.get(name).copied().map(Named::Variable)
+}
+
+/// Names of module scope, all but those of shared variables: these lie elsewhere in each kernel.
+fn module_names(
+    variables: &[&Variable],
+    surroundings: &Surroundings<'_>,
+) -> HashMap<String, Binding> {
+    let variables = (0..).zip(variables).map(|(index, variable)| {
+        (variable.name.clone(), Binding::Variable(Location::Module(index)))
+    });
+    let functions = surroundings
+        .functions
+        .iter()
+        .map(|(name, &(address, _))| ((*name).to_owned(), Binding::Function(address)));
+    variables.chain(functions).collect()
 }
 
 struct Build<'a, 'b> {
-    file: &'a ast::Module,
     surroundings: &'b Surroundings<'a>,
     /// `.global` and `.const` variables; those declared in functions are added at the end.
     statics: &'b mut Vec<&'a Variable>,
     files: &'b HashMap<u32, Arc<str>>,
+    known: &'b Rc<HashMap<String, Binding>>,
+    /// Instructions and scopes that the rest of the file may have.
+    budget: &'b mut usize,
 }
 
 impl<'a> Build<'a, '_> {
@@ -125,13 +163,12 @@ impl<'a> Build<'a, '_> {
         errors: &mut Vec<ParseError>,
     ) -> Option<Kernel> {
         let error = |problem| ParseError::new(function.line, &function.name, problem);
-        let names = Names::new();
+        let names = Names::new(Rc::clone(self.known));
         let shared = Region::new(u64::from(SHARED_START), MAX_SHARED, "shared memory");
         let n_statics = self.statics.len() as u32;
         let mut flat = Flattener::new(self.surroundings, names, shared, n_statics);
-        let laid_out = self
-            .bind_module(&flat.names)
-            .and_then(|()| flat.open(0))
+        let laid_out = flat
+            .open(0)
             .and_then(|scope| Ok((scope, bind_params(function, &mut flat, scope)?)))
             .map_err(error)
             .and_then(|(scope, params)| {
@@ -141,6 +178,17 @@ impl<'a> Build<'a, '_> {
                 flat.finish_shared().map_err(error)?;
                 Ok((params, shared_end))
             });
+        let size = flat.steps.len() + flat.n_scopes;
+        let left = self.budget.checked_sub(size);
+        *self.budget = left.unwrap_or(0);
+        let laid_out = laid_out.and_then(|done| match left {
+            Some(_) => Ok(done),
+            None => {
+                let limit = MAX_TOTAL as u64;
+                let what = "the number of instructions of all kernels, with all calls in place";
+                Err(error(Problem::TooLarge { what, limit }))
+            }
+        });
         let ((params, param_bytes), shared_end) = match laid_out {
             Ok(done) => done,
             Err(error) => {
@@ -206,22 +254,6 @@ impl<'a> Build<'a, '_> {
         Ok(Code { guard, op, location, fragments: None })
     }
 
-    /// Names of module scope, all but shared variables.
-    fn bind_module(&self, names: &Names) -> Result<(), Problem> {
-        for (index, variable) in self.statics.iter().enumerate() {
-            let module_scope =
-                self.file.variables.iter().any(|known| std::ptr::eq(known, *variable));
-            if module_scope {
-                let location = Location::Module(index as u32);
-                names.rebind(0, &variable.name, Binding::Variable(location));
-            }
-        }
-        for (name, (address, _)) in &self.surroundings.functions {
-            names.rebind(0, name, Binding::Function(*address));
-        }
-        Ok(())
-    }
-
     /// Places the module's shared variables that the program names; others take no room in it.
     fn place_shared(&self, flat: &mut Flattener<'a, '_>) -> Result<(), Problem> {
         let mut used = HashSet::new();
@@ -232,10 +264,10 @@ impl<'a> Build<'a, '_> {
                 });
             }
         }
-        for variable in &self.file.variables {
-            if variable.space != Space::Shared || !used.contains(&variable.name) {
-                continue;
-            }
+        let shared = used.iter().filter_map(|name| self.surroundings.shared.get(name.as_str()));
+        let mut shared: Vec<_> = shared.copied().collect();
+        shared.sort_unstable_by_key(|(place, _)| *place);
+        for (_, variable) in shared {
             if variable.dims.first() == Some(&None) {
                 flat.dynamic_shared(0, variable);
             } else {

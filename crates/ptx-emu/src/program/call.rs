@@ -72,13 +72,9 @@ impl<'a> Flattener<'a, '_> {
         let (line, text) = (instruction.line, &instruction.text);
         let outside = self.open(scope).map_err(error)?;
         let surroundings = self.surroundings;
-        for (name, &(address, function)) in &surroundings.functions {
-            if !surroundings.address_taken.contains(name)
-                || function.body.is_none()
-                || function.returns.len() != call.returns.len()
-                || function.params.len() != call.arguments.len()
-                || self.calls.contains(name)
-            {
+        let shape = (call.returns.len(), call.arguments.len());
+        for &(address, function) in surroundings.address_taken.get(&shape).into_iter().flatten() {
+            if self.calls.contains(&function.name.as_str()) {
                 continue;
             }
             let around = self.open(outside).map_err(error)?;

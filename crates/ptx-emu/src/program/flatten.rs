@@ -1,7 +1,7 @@
 //! Bodies laid end to end: blocks become scopes, calls become the bodies they call.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::layout::{FUNCTION_START, FUNCTION_STEP, Region, align_of, size_of};
 use super::scope::{Binding, Location, Names};
@@ -33,8 +33,11 @@ pub(super) struct Placed<'a> {
 pub(super) struct Surroundings<'a> {
     /// Functions and their addresses.
     pub(super) functions: BTreeMap<&'a str, (u64, &'a Function)>,
-    /// Functions that may be called through an address.
-    pub(super) address_taken: HashSet<&'a str>,
+    /// Functions that may be called through an address, by how many results and parameters they
+    /// have.
+    pub(super) address_taken: HashMap<(usize, usize), Vec<(u64, &'a Function)>>,
+    /// Shared variables of module scope, by name, with their place in the file.
+    pub(super) shared: HashMap<&'a str, (usize, &'a Variable)>,
 }
 
 impl<'a> Surroundings<'a> {
@@ -48,10 +51,10 @@ impl<'a> Surroundings<'a> {
                 known.1 = function;
             }
         }
-        let mut address_taken = HashSet::new();
+        let mut taken = BTreeSet::new();
         let mut take = |name: &'a str| {
             if functions.contains_key(name) {
-                address_taken.insert(name);
+                taken.insert(name);
             }
         };
         let values = module.variables.iter().filter_map(|variable| variable.initializer.as_ref());
@@ -59,7 +62,19 @@ impl<'a> Surroundings<'a> {
         for function in &module.functions {
             taken_in(function.body.as_deref().unwrap_or_default(), &mut take);
         }
-        Self { functions, address_taken }
+        let mut address_taken: HashMap<_, Vec<_>> = HashMap::new();
+        for name in taken {
+            let (address, function) = functions[name];
+            if function.body.is_some() {
+                let shape = (function.returns.len(), function.params.len());
+                address_taken.entry(shape).or_default().push((address, function));
+            }
+        }
+        let shared = module.variables.iter().enumerate();
+        let shared = shared.filter(|(_, variable)| variable.space == Space::Shared);
+        let shared =
+            shared.map(|(place, variable)| (variable.name.as_str(), (place, variable))).collect();
+        Self { functions, address_taken, shared }
     }
 }
 
@@ -90,7 +105,7 @@ pub(super) struct Flattener<'a, 'b> {
     pub(super) calls: Vec<&'a str>,
     /// Whose bodies are in here.
     pub(super) called: Vec<&'a str>,
-    n_scopes: usize,
+    pub(super) n_scopes: usize,
     pub(super) location: Option<ast::Location>,
     pub(super) shared: Region,
     pub(super) local: Region,

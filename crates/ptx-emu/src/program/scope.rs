@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::preset::Preset;
 use crate::ast::{Space, Type};
@@ -65,6 +66,8 @@ struct Frame {
 /// All scopes of a program, and the rows given to registers.
 #[derive(Debug)]
 pub(crate) struct Names {
+    /// Names of module scope that mean the same in all kernels.
+    module: Rc<HashMap<String, Binding>>,
     frames: RefCell<Vec<Frame>>,
     presets: RefCell<Vec<(Slot, Preset)>>,
     row_names: RefCell<Vec<String>>,
@@ -73,11 +76,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// The module's scope alone, with number 0.
-    pub(crate) fn new() -> Self {
-        let module = Frame { parent: None, names: HashMap::new(), ranges: HashMap::new() };
+    /// The module's scope alone, with number 0, and what every kernel finds in it.
+    pub(crate) fn new(module: Rc<HashMap<String, Binding>>) -> Self {
+        let own = Frame { parent: None, names: HashMap::new(), ranges: HashMap::new() };
         Self {
-            frames: RefCell::new(vec![module]),
+            module,
+            frames: RefCell::new(vec![own]),
             presets: RefCell::default(),
             row_names: RefCell::default(),
             n_predicates: Cell::new(0),
@@ -210,7 +214,7 @@ impl Names {
             }
             at = parent;
         }
-        Err(Problem::Undeclared(name.to_owned()))
+        self.module.get(name).cloned().ok_or_else(|| Problem::Undeclared(name.to_owned()))
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Ran {
 pub(super) fn run(instructions: &str, inputs: &[(&str, u64)]) -> Result<Ran, ParseError> {
     let text = format!(".version 8.7 .entry k() {{ {REGISTERS} {instructions} }}");
     let module = parse::module(&text)?;
-    let names = Names::new();
+    let names = Names::new(Default::default());
     let mut ops = Vec::new();
     for statement in module.functions[0].body.as_ref().unwrap() {
         match statement {
@@ -129,7 +129,7 @@ fn lanes_outside_of_the_mask_keep_their_values() {
         ".version 8.7 .entry k() {{ {REGISTERS} add.s32 %r0, %r1, 1; setp.eq.s32 %p0, %r1, %r1; }}"
     );
     let module = parse::module(&text).unwrap();
-    let names = Names::new();
+    let names = Names::new(Default::default());
     for stem in [("%r", crate::ast::Type::B32), ("%p", crate::ast::Type::Pred)] {
         names.registers(0, stem.0, 8, stem.1).unwrap();
     }
