@@ -301,7 +301,9 @@ impl Gpu {
         let attributes = &kernel.attributes;
         let shape = |what, found, limit: String| Err(LaunchError::Shape { what, found, limit });
         let Launch { grid, block, .. } = *launch;
-        let count = |extents: [u32; 3]| extents.iter().map(|&n| u64::from(n)).product::<u64>();
+        let count = |extents: [u32; 3]| {
+            extents.iter().fold(1, |product: u64, &n| product.saturating_mul(u64::from(n)))
+        };
         if count(grid) == 0 || count(grid) > u64::from(i32::MAX as u32) {
             return shape("the grid", grid, "1 to 2³¹ - 1 CTAs".to_owned());
         }

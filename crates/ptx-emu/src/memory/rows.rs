@@ -81,7 +81,10 @@ impl Cluster {
         }
         let shared = |least: u64, most: u64| {
             let (field, last_field) = (least >> 24, most >> 24);
-            let rank = if field == 0 { warp.rank() } else { field as u32 - 1 };
+            let rank = match field {
+                0 => warp.rank(),
+                above => u32::try_from(above - 1).ok()?,
+            };
             let own = rank == warp.rank() || space != Space::Shared;
             let there = field == last_field
                 && own

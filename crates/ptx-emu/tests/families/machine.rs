@@ -236,3 +236,27 @@ fn the_order_of_warps_changes_no_result() {
         assert_eq!(words(variables, &body, &launch, 640), expected);
     }
 }
+
+#[test]
+fn shapes_beyond_all_bounds_are_refused() {
+    let all = u32::MAX;
+    for launch in [
+        Launch::grid(all, all, all),
+        Launch::grid(1, 1, 1).block(all, all, all),
+        Launch::grid(1, 1, 1).cluster(all, all, all),
+        Launch::grid(1, 1, 1).dynamic_shared(all),
+    ] {
+        assert!(try_run("", "", &launch, 1).is_err(), "{launch:?}");
+    }
+}
+
+#[test]
+fn addresses_beyond_all_bounds_are_refused() {
+    for space in ["", ".global", ".shared", ".shared::cluster", ".local", ".param"] {
+        for address in [8u64, 1 << 24, 1 << 32, 1 << 40, u64::MAX - 3, 1 << 63] {
+            let body = format!("mov.b64 %rd0, {address}; ld{space}.u32 %r0, [%rd0];");
+            let (found, _) = problem("", &body, &Launch::grid(1, 1, 1));
+            assert!(matches!(found, Problem::OutOfBounds { .. }), "{space} {address:#x} {found}");
+        }
+    }
+}
