@@ -23,6 +23,8 @@ pub(crate) struct Object {
     arrived: Message,
     /// The last asynchronous operation that completed on it, and its instruction.
     last: Option<(Epoch, u32)>,
+    /// When it was made, and the instruction.
+    made: Option<(Epoch, u32)>,
 }
 
 impl Object {
@@ -40,6 +42,16 @@ impl Object {
     pub(crate) fn completed(&mut self, epoch: Epoch, pc: u32) {
         self.arriving.completed(epoch);
         self.last = Some((epoch, pc));
+    }
+
+    /// Notes when it was made, by the instruction at `pc`.
+    pub(crate) fn note_init(&mut self, epoch: Epoch, pc: u32) {
+        self.made = Some((epoch, pc));
+    }
+
+    /// When it was made, and the instruction.
+    pub(crate) fn made(&self) -> Option<(Epoch, u32)> {
+        self.made
     }
 
     /// The last asynchronous operation that completed, and its instruction.
@@ -92,7 +104,10 @@ impl Mbarriers {
         };
         let arriving = Message::new(cluster);
         let arrived = Message::new(cluster);
-        self.live.insert(offset, Object { state, agent, earlier, arriving, arrived, last: None });
+        self.live.insert(
+            offset,
+            Object { state, agent, earlier, arriving, arrived, last: None, made: None },
+        );
         Ok(())
     }
 

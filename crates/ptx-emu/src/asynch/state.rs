@@ -14,8 +14,8 @@ use super::pool::RegisterPool;
 use super::warpgroup::Warpgroup;
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::{Epoch, Message};
-use crate::memory::shadow::{Access, Actor};
-use crate::report::Problem;
+use crate::memory::shadow::{Access, Actor, Unordered};
+use crate::report::{AccessKind, Problem};
 
 /// Gives out agents: who completes asynchronous operations, as far as clocks are concerned.
 #[derive(Debug, Default)]
@@ -57,6 +57,8 @@ pub(crate) struct CtaState {
     pub(crate) unwaited: BTreeMap<OperationId, Vec<Copied>>,
     /// Its warpgroups, as far as they have executed `wgmma`.
     pub(crate) warpgroups: Vec<Warpgroup>,
+    /// Where a warp's last `mbarrier.try_wait` came back in vain, and in which lanes.
+    pub(crate) refused: BTreeMap<u32, (u32, u32)>,
     /// What its warps did and knew when they exited, and how many have.
     pub(crate) exit: Option<Message>,
     pub(crate) exited_warps: u32,
@@ -155,8 +157,18 @@ impl Cluster {
         offset: u32,
     ) -> Result<(), Problem> {
         self.check_alive(rank)?;
-        let live = self.ctas[rank as usize].asynch.mbarriers.get(offset).map(drop);
-        live.map_err(|error| self.mbarrier_problem(rank, offset, error))?;
+        let found = self.ctas[rank as usize].asynch.mbarriers.get(offset);
+        let made = found.map_err(|error| self.mbarrier_problem(rank, offset, error))?.made();
+        // Later operations on the mbarrier cover its init in the shadow, so it is kept here too.
+        if let Some((epoch, pc)) = made
+            && self.context.races
+            && (epoch.warp(), epoch.lane()) != (warp.id(), lane)
+            && !warp.clock.seen(lane).covers(epoch)
+        {
+            let memory = name(self, Space::Shared(rank), u64::from(offset), u64::from(BYTES));
+            let unordered = Unordered { epoch, wrote: true, pc };
+            return Err(access::race(self, memory, AccessKind::Atomic, unordered));
+        }
         let access = Access { write: true, strong: true };
         self.touch_shared(warp, lane, (rank, offset, BYTES), access)
     }

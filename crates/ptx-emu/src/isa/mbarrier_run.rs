@@ -71,6 +71,11 @@ impl Mbarrier {
                 let cta = &mut cluster.ctas[rank as usize];
                 let made = cta.asynch.mbarriers.init(id, offset, count, || agents.one());
                 made.map_err(|error| cluster.mbarrier_problem(rank, offset, error))?;
+                let epoch = warp.clock.epoch(lane as u32);
+                let barriers = &mut cluster.ctas[rank as usize].asynch.mbarriers;
+                if let Ok(object) = barriers.get_mut(offset) {
+                    object.note_init(epoch, warp.pc());
+                }
                 cluster.ctas[rank as usize].shared.initialize(offset, BYTES);
             }
             Self::Invalidate { at } => {
@@ -180,13 +185,20 @@ impl Wait {
                 waits.push((rank, offset, phase));
             }
         }
-        // A thread may be suspended until its phase is over, but not while others of its warp could
-        // go on; one that was resumed has waited long enough.
-        if passed == 0 && self.suspends && warp.resumed().is_none() {
+        // A thread may be suspended until its phase is over, or for no time at all. The first attempt
+        // comes back at once, so that whoever does not try again is found out; the second suspends,
+        // but not while others of its warp could go on, and not if it was resumed: then it has waited
+        // long enough.
+        let refused = &mut cluster.ctas[warp.rank() as usize].asynch.refused;
+        if passed != 0 || !self.suspends {
+            refused.remove(&warp.index());
+        } else if refused.insert(warp.index(), (warp.pc(), mask)) == Some((warp.pc(), mask))
+            && warp.resumed().is_none()
+        {
             return Ok(Flow::Wait(WaitFor::Mbarriers(waits)));
         }
         warp.registers.set_predicate(self.complete, passed, mask);
         // Who spins lets others go on.
-        Ok(if passed == 0 { Flow::Yield } else { Flow::Next })
+        Ok(if passed == 0 && !self.suspends { Flow::Yield } else { Flow::Next })
     }
 }

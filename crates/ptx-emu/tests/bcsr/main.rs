@@ -5,6 +5,8 @@
 //! run on an H200, to the same result.
 
 use half::bf16;
+use ptx_emu::asynch::mbarrier::MbarrierError;
+use ptx_emu::report::Problem;
 use ptx_emu::tensor_core::Swizzle;
 use ptx_emu::tensor_map::{DataType, TensorMap, Tiled};
 use ptx_emu::{Arg, Device, Gpu, Launch, LaunchError, Module, Schedule, Timing};
@@ -67,8 +69,16 @@ fn map(address: u64, cols: usize, rows: usize, box_rows: u32) -> Arg {
     Arg::bytes(map.expect("a legal tensor map").to_bytes())
 }
 
-fn multiply(kernel: &str, timing: Timing, schedule: Schedule) -> Result<Vec<f32>, LaunchError> {
-    let module = Module::parse(include_str!("bcsr.ptx")).expect("legal PTX");
+const SOURCE: &str = include_str!("bcsr.ptx");
+
+/// Whether the product is right, if the kernel runs to its end.
+fn multiply(
+    source: &str,
+    kernel: &str,
+    timing: Timing,
+    schedule: Schedule,
+) -> Result<bool, LaunchError> {
+    let module = Module::parse(source).unwrap_or_else(|error| panic!("{error}"));
     let a = matrix();
     let b: Vec<bf16> = (0..BLOCK_COLS * BLOCK * N).map(|i| bf16::from_f32(small(i + 77))).collect();
     let mut gpu = Gpu::new(Device::h100());
@@ -92,9 +102,7 @@ fn multiply(kernel: &str, timing: Timing, schedule: Schedule) -> Result<Vec<f32>
         .timing(timing)
         .schedule(schedule);
     gpu.launch(&module, kernel, &launch, &args)?;
-    let c = gpu.read(c);
-    assert_eq!(c, reference(&a, &b), "{kernel}, {timing:?}, {schedule:?}");
-    Ok(c)
+    Ok(gpu.read(c) == reference(&a, &b))
 }
 
 fn check(kernel: &str) {
@@ -106,8 +114,9 @@ fn check(kernel: &str) {
         (Timing::Random(3), Schedule::Random(3)),
     ];
     for (timing, schedule) in ways {
-        if let Err(error) = multiply(kernel, timing, schedule) {
-            panic!("{kernel}, {timing:?}, {schedule:?}: {error}");
+        match multiply(SOURCE, kernel, timing, schedule) {
+            Ok(right) => assert!(right, "{kernel}, {timing:?}, {schedule:?}"),
+            Err(error) => panic!("{kernel}, {timing:?}, {schedule:?}: {error}"),
         }
     }
 }
@@ -120,4 +129,80 @@ fn blocks_are_multiplied() {
 #[test]
 fn clusters_share_blocks() {
     check("bcsr_cluster");
+}
+
+/// A fault planted in the pipeline, by replacing text of the kernel, and what may be found.
+struct Fault {
+    kernel: &'static str,
+    from: &'static str,
+    to: &'static str,
+    finds: fn(&Problem) -> bool,
+}
+
+macro_rules! fault {
+    ($kernel:literal, $from:literal => $to:literal, $finds:pat) => {
+        Fault { kernel: $kernel, from: $from, to: $to, finds: |problem| matches!(problem, $finds) }
+    };
+}
+
+const FAULTS: &[Fault] = &[
+    fault!("bcsr", "@!%done bra empty_wait;" => "",
+        Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }),
+    fault!("bcsr", "@!%done bra full_wait;" => "",
+        Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. }),
+    fault!("bcsr", "_, [%full], 16384" => "_, [%full], 16368",
+        Problem::Mbarrier { error: MbarrierError::TransactionSurplus { .. }, .. }
+            | Problem::LateTransaction { .. }),
+    fault!("bcsr", "_, [%full], 16384" => "_, [%full], 16400", Problem::Deadlock { .. }),
+    fault!("bcsr", "wgmma.wait_group.sync.aligned 0;" => "wgmma.wait_group.sync.aligned 1;",
+        Problem::InFlightRegister { .. } | Problem::Pending { .. } | Problem::Race { .. }),
+    fault!("bcsr", "    wgmma.fence.sync.aligned;" => "", Problem::WgmmaFence { .. }),
+    fault!("bcsr", "@%first mbarrier.arrive.shared::cta.b64 _, [%empty];" => "",
+        Problem::Deadlock { .. }),
+    fault!("bcsr", "    barrier.cta.sync.aligned 0;" => "",
+        Problem::Race { .. } | Problem::Mbarrier { .. }),
+    fault!("bcsr", "setmaxnreg.inc.sync.aligned.u32 216;" => "setmaxnreg.inc.sync.aligned.u32 224;",
+        Problem::Deadlock { .. }),
+    fault!("bcsr_cluster", "    barrier.cluster.arrive.release;\n    barrier.cluster.wait.acquire;" => "",
+        Problem::Exited { .. } | Problem::Leak { .. }),
+    fault!("bcsr_cluster", "mapa.shared::cluster.u32 %remote, %empty, 1;" =>
+        "mapa.shared::cluster.u32 %remote, %empty, 0;",
+        Problem::Mbarrier { .. } | Problem::Deadlock { .. } | Problem::Pending { .. }
+            | Problem::Race { .. }),
+    fault!("bcsr_cluster", "mov.u16 %both, 3;" => "mov.u16 %both, 1;",
+        Problem::Deadlock { .. } | Problem::Mbarrier { .. }),
+];
+
+#[test]
+fn faults_in_the_pipeline_are_found() {
+    for fault in FAULTS {
+        let (kernel, from) = (fault.kernel, fault.from);
+        assert!(SOURCE.contains(from), "{from}");
+        let source = SOURCE.replace(from, fault.to);
+        for (timing, schedule) in
+            [(Timing::Late, Schedule::Fixed), (Timing::Eager, Schedule::Random(5))]
+        {
+            match multiply(&source, kernel, timing, schedule) {
+                Err(LaunchError::Fault(found)) => {
+                    let problem = &found.first.problem;
+                    assert!((fault.finds)(problem), "{from}, {timing:?}: {found}");
+                }
+                Err(error) => panic!("{from}, {timing:?}: {error}"),
+                Ok(_) => panic!("{from}, {timing:?}: not found"),
+            }
+        }
+    }
+}
+
+/// Breaks no rule by itself, but other bytes are read than were meant.
+#[test]
+fn a_descriptor_without_the_swizzle_is_found() {
+    let source = SOURCE.replace("0x4000004000010000", "0x0000004000010000");
+    match multiply(&source, "bcsr", Timing::Late, Schedule::Fixed) {
+        Ok(right) => assert!(!right),
+        Err(LaunchError::Fault(found)) => {
+            assert!(matches!(found.first.problem, Problem::Pending { .. }), "{found}");
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
