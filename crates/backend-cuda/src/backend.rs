@@ -1,0 +1,199 @@
+//! The backend: what it can do, and how a plan is prepared.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::CudaContext;
+use girih_backend::{BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported};
+use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
+use girih_planner::{Plan, Schedule};
+
+use crate::device::{Functions, Gpu};
+use crate::error::{Arch, refused};
+use crate::jit::{Jit, Origin};
+use crate::kernels::csr_spmm;
+use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
+
+/// How the backend is set up.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CudaOptions {
+    /// Where libraries are looked for.
+    pub libraries: LibrarySearch,
+    /// The folder that compiled kernels are kept in; without one they are compiled in every process.
+    pub cache: Option<PathBuf>,
+    /// A folder with kernel sources in place of the built-in ones.
+    pub sources: Option<PathBuf>,
+    /// The index of the device.
+    pub device: usize,
+}
+
+/// Multiplies on a CUDA device.
+///
+/// Making one costs nothing and needs nothing; the driver, the device and the compiler are looked for
+/// when it is first asked for its [capabilities](SpmmBackend::capabilities) or a plan.
+///
+/// Clones share the device and the kernels.
+#[derive(Clone, Debug)]
+pub struct CudaBackend(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    index: usize,
+    jit: Jit,
+    gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
+    loaded: Mutex<HashMap<DType, Arc<Functions>>>,
+}
+
+impl CudaBackend {
+    /// The backend on a device.
+    #[must_use]
+    pub fn new(options: CudaOptions) -> Self {
+        let CudaOptions { libraries, cache, sources, device } = options;
+        Self(Arc::new(Shared {
+            index: device,
+            jit: Jit::new(libraries, cache, sources),
+            gpu: OnceLock::new(),
+            loaded: Mutex::default(),
+        }))
+    }
+
+    /// What the device is.
+    ///
+    /// # Errors
+    /// If there is no driver or no such device.
+    pub fn device(&self) -> Result<&DeviceInfo, Arc<CudaError>> {
+        Ok(&self.gpu()?.info)
+    }
+
+    /// The device's context, to allocate operands in.
+    ///
+    /// # Errors
+    /// If there is no driver or no such device.
+    pub fn context(&self) -> Result<&Arc<CudaContext>, Arc<CudaError>> {
+        Ok(&self.gpu()?.context)
+    }
+
+    /// The compiler and its cache.
+    #[must_use]
+    pub fn jit(&self) -> &Jit {
+        &self.0.jit
+    }
+
+    /// Prepares a plan for products of device operands; [`prepare`](SpmmBackend::prepare) with the type
+    /// known.
+    ///
+    /// # Errors
+    /// If the backend is not available, can't run the plan, or the plan does not fit the device.
+    pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
+        self.supports(plan)?;
+        let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
+        let gpu = self.gpu().map_err(failed)?;
+        let functions = self.functions(plan.dtype()).map_err(failed)?;
+        let (tasks, n) = (plan.schedule().tasks(), plan.options().n);
+        let prepared = for_any_tiling!(plan.tiling(), tiling => match tiling {
+            Tiling::Csr(a) => CudaPrepared::new(gpu.clone(), functions, a, tasks, n),
+            _ => unreachable!("it was asked whether the plan is supported"),
+        });
+        prepared.map_err(|error| failed(error.into()))
+    }
+
+    fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
+        let opened = self.0.gpu.get_or_init(|| match Gpu::open(self.0.index) {
+            Ok(gpu) => Ok(Arc::new(gpu)),
+            Err(error) => Err(Arc::new(error)),
+        });
+        opened.as_ref().map_err(Arc::clone)
+    }
+
+    /// The kernel for a value type, compiled and loaded.
+    fn functions(&self, dtype: DType) -> Result<Arc<Functions>, Arc<CudaError>> {
+        let gpu = self.gpu()?;
+        let mut loaded = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(functions) = loaded.get(&dtype) {
+            return Ok(functions.clone());
+        }
+        let kernel = csr_spmm::kernel(dtype);
+        let mut binary = self.0.jit.binary(&kernel, gpu.info.arch)?;
+        let entries = kernel.budget.entries;
+        let functions = match gpu.load(&binary, entries) {
+            // What the cache holds is not what this driver takes: the compiler may do better.
+            Err(error) if matches!(binary.origin, Origin::Cache(_)) => {
+                match self.0.jit.compile(&kernel, gpu.info.arch, false) {
+                    Ok(compiled) => binary = compiled,
+                    Err(_) => return Err(error.into()),
+                }
+                gpu.load(&binary, entries)?
+            }
+            functions => functions?,
+        };
+        let functions = Arc::new(functions);
+        loaded.insert(dtype, functions.clone());
+        Ok(functions)
+    }
+
+    /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
+    fn check_kernels(&self, arch: Arch) -> Result<(), Arc<CudaError>> {
+        let Err(error) = self.0.jit.nvrtc().map(|_| ()) else { return Ok(()) };
+        for dtype in DType::ALL {
+            if self.0.jit.cached(&csr_spmm::kernel(dtype), arch)?.is_none() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn unsupported(reason: String) -> Unsupported {
+        Unsupported { backend: NAME.to_owned(), reason }
+    }
+}
+
+impl Default for CudaBackend {
+    /// Device 0, libraries where the loader finds them, no cache.
+    fn default() -> Self {
+        Self::new(CudaOptions::default())
+    }
+}
+
+impl SpmmBackend for CudaBackend {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn capabilities(&self) -> Result<Capabilities, BackendError> {
+        let unavailable = |error: Arc<CudaError>| BackendError::Unavailable {
+            backend: NAME.to_owned(),
+            reason: error.to_string(),
+        };
+        let info = self.device().map_err(unavailable)?;
+        self.check_kernels(info.arch).map_err(unavailable)?;
+        let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
+        let gib = *memory_bytes as f64 / f64::from(1 << 30);
+        Ok(Capabilities {
+            formats: vec![FormatKind::Csr],
+            dtypes: DType::ALL.to_vec(),
+            device: format!(
+                "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
+            ),
+        })
+    }
+
+    /// Plans in CSR, in any value type and row order and with any schedule.
+    fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+        let kind = plan.spec().kind();
+        if kind != FormatKind::Csr {
+            return Err(Self::unsupported(format!(
+                "it has kernels for csr, and the plan is {kind}"
+            )));
+        }
+        // What is added up where rests on the schedule, so it is checked against these very tiles.
+        Schedule::try_new(plan.schedule().tasks().clone(), plan.tiling())
+            .map(|_| ())
+            .map_err(|error| Self::unsupported(error.to_string()))
+    }
+
+    /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
+    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+        Ok(Box::new(self.prepare_device(plan)?))
+    }
+}

@@ -1,0 +1,140 @@
+//! A device in use.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+use cudarc::driver::sys::CUresult;
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtrMut, result};
+use cudarc::nvrtc::Ptx;
+
+use super::{DeviceInfo, Transfer, device, device_count};
+use crate::CudaError;
+use crate::jit::Binary;
+
+/// A device, its context, and the way to it.
+pub(crate) struct Gpu {
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) info: DeviceInfo,
+    transfer: Mutex<Transfer>,
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("info", &self.info).finish_non_exhaustive()
+    }
+}
+
+impl Gpu {
+    /// Opens the device of an index: retains its primary context.
+    pub(crate) fn open(index: usize) -> Result<Self, CudaError> {
+        let count = device_count()?;
+        if index >= count {
+            return Err(CudaError::NoDevice { index, count });
+        }
+        let info = device(index)?;
+        let context = CudaContext::new(index).map_err(CudaError::driver("open a device"))?;
+        let stream = context.new_stream().map_err(CudaError::driver("create a stream"))?;
+        Ok(Self { context, info, transfer: Mutex::new(Transfer::new(stream)) })
+    }
+
+    /// The way to the device and back, which one thread at a time takes.
+    pub(crate) fn transfer(&self) -> MutexGuard<'_, Transfer> {
+        self.transfer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room on the device, its contents undefined. `what` is a plural, for the message.
+    pub(crate) fn alloc(
+        &self,
+        stream: &Arc<CudaStream>,
+        bytes: u64,
+        what: &'static str,
+    ) -> Result<CudaSlice<u8>, CudaError> {
+        let memory = || self.context.mem_get_info().map_err(CudaError::driver("measure memory"));
+        let total = memory()?.1 as u64;
+        let refused = |free| CudaError::Memory { what, needed: bytes, free, total };
+        // Beyond the device's size no allocator needs to be asked.
+        if bytes > total {
+            return Err(refused(memory()?.0 as u64));
+        }
+        // The driver refuses to allocate nothing.
+        // SAFETY: all of it is written before it is read.
+        match unsafe { stream.alloc::<u8>(bytes.max(1) as usize) } {
+            Ok(room) => Ok(room),
+            Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                Err(refused(memory()?.0 as u64))
+            }
+            Err(error) => Err(CudaError::driver("allocate device memory")(error)),
+        }
+    }
+
+    /// Sets all bits of a slice, which makes floating-point values NaN.
+    pub(crate) fn poison(stream: &CudaStream, slice: &mut CudaSlice<u8>) -> Result<(), CudaError> {
+        let bytes = slice.num_bytes();
+        let (address, _guard) = slice.device_ptr_mut(stream);
+        let filled = stream.context().bind_to_thread().and_then(|()| {
+            // SAFETY: the slice is as large as it says and is borrowed to be written.
+            unsafe { result::memset_d8_async(address, 0xff, bytes, stream.cu_stream()) }
+        });
+        filled.map_err(CudaError::driver("fill memory"))
+    }
+
+    /// Loads a binary and finds its entry points.
+    pub(crate) fn load(&self, binary: &Binary, entries: &[&str]) -> Result<Functions, CudaError> {
+        let module = self
+            .context
+            .load_module(Ptx::from_binary(binary.cubin.clone()))
+            .map_err(CudaError::driver("load a kernel"))?;
+        let functions = entries.iter().map(|&entry| {
+            let function = module.load_function(entry);
+            Ok((entry.to_owned(), function.map_err(CudaError::driver("find a kernel's entry"))?))
+        });
+        Ok(Functions(functions.collect::<Result<_, CudaError>>()?))
+    }
+}
+
+/// The entry points of a binary.
+pub(crate) struct Functions(HashMap<String, CudaFunction>);
+
+impl fmt::Debug for Functions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Functions {
+    /// Enqueues an entry point that takes one block of parameters.
+    ///
+    /// # Safety
+    /// `entry` takes a `P`, and every address in it is of memory that lives until the stream has run
+    /// the kernel, as large as the kernel reads or writes, and that nobody writes or reads meanwhile.
+    pub(crate) unsafe fn launch<P: Pod>(
+        &self,
+        stream: &CudaStream,
+        entry: &str,
+        grid: (u32, u32),
+        threads: u32,
+        params: &P,
+    ) -> Result<(), CudaError> {
+        let Some(function) = self.0.get(entry) else {
+            unreachable!("{entry} is not among the entry points that were loaded")
+        };
+        let launched = stream.context().bind_to_thread().and_then(|()| {
+            let mut params = [std::ptr::from_ref(params).cast_mut().cast::<c_void>()];
+            // SAFETY: parameters are copied by the call; the rest is the caller's promise.
+            unsafe {
+                result::launch_kernel(
+                    function.cu_function(),
+                    (grid.0, grid.1, 1),
+                    (threads, 1, 1),
+                    0,
+                    stream.cu_stream(),
+                    &mut params,
+                )
+            }
+        });
+        launched.map_err(CudaError::driver("launch a kernel"))
+    }
+}

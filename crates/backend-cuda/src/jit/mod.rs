@@ -1,0 +1,185 @@
+//! Kernels compiled at run time, once for a machine.
+//!
+//! A [`Binary`] is looked for in the cache under a key of everything that decides it: the kernel and
+//! its configuration, the architecture, the options, the source and the headers, and the compiler's
+//! version. Where there is no compiler, whatever version a cache that was [built ahead of
+//! time](Jit::compile) holds will do.
+
+mod cache;
+mod resources;
+mod sources;
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use crate::CudaError;
+use crate::error::Arch;
+use crate::kernels::Kernel;
+use crate::library::{LibrarySearch, Nvrtc, Program};
+
+use cache::{Cache, Key};
+pub use resources::Resources;
+use sources::Sources;
+
+/// What is passed to the compiler for every kernel.
+const OPTIONS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];
+
+/// A kernel's machine code.
+#[derive(Clone, Debug)]
+pub struct Binary {
+    /// The cubin, an ELF file.
+    pub cubin: Vec<u8>,
+    /// What the compiler and assembler printed.
+    pub log: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+impl Binary {
+    /// What each entry point takes of a multiprocessor, as the assembler reported it.
+    #[must_use]
+    pub fn resources(&self) -> Vec<Resources> {
+        Resources::of_log(&self.log)
+    }
+}
+
+/// Where a [`Binary`] came from.
+#[derive(Clone, Debug)]
+pub enum Origin {
+    /// This file of the cache.
+    Cache(PathBuf),
+    /// The compiler just now; kept in this file of the cache, if there is one and it can be written.
+    Compiled(Option<PathBuf>),
+}
+
+/// The compiler with its cache.
+#[derive(Debug)]
+pub struct Jit {
+    search: LibrarySearch,
+    cache: Option<Cache>,
+    sources: Sources,
+    nvrtc: OnceLock<Result<Nvrtc, Arc<CudaError>>>,
+}
+
+impl Jit {
+    /// A compiler that is looked for when it is first needed.
+    ///
+    /// `cache` is a folder that is created when first written to; `sources` replaces the built-in
+    /// sources by those of a folder laid out like this crate's `cuda`.
+    #[must_use]
+    pub fn new(search: LibrarySearch, cache: Option<PathBuf>, sources: Option<PathBuf>) -> Self {
+        Self {
+            search,
+            cache: cache.map(Cache::new),
+            sources: Sources::new(sources),
+            nvrtc: OnceLock::new(),
+        }
+    }
+
+    /// The compiler.
+    ///
+    /// # Errors
+    /// If it can't be loaded; the same every time.
+    pub fn nvrtc(&self) -> Result<&Nvrtc, Arc<CudaError>> {
+        let loaded = self.nvrtc.get_or_init(|| Nvrtc::load(&self.search).map_err(Arc::new));
+        loaded.as_ref().map_err(Arc::clone)
+    }
+
+    /// The folder of the cache.
+    #[must_use]
+    pub fn cache(&self) -> Option<&std::path::Path> {
+        self.cache.as_ref().map(Cache::folder)
+    }
+
+    /// A kernel's machine code, from the cache or else from the compiler.
+    ///
+    /// # Errors
+    /// If it is not in the cache and there is no compiler, or it does not compile. A cache that can't
+    /// be written is no failure: [`Origin`] tells.
+    pub fn binary(&self, kernel: &Kernel, arch: Arch) -> Result<Binary, Arc<CudaError>> {
+        match self.cached(kernel, arch)? {
+            Some(binary) => Ok(binary),
+            None => self.compile(kernel, arch, false),
+        }
+    }
+
+    /// A kernel's machine code, if the cache has it.
+    ///
+    /// # Errors
+    /// If the source can't be read.
+    pub fn cached(&self, kernel: &Kernel, arch: Arch) -> Result<Option<Binary>, Arc<CudaError>> {
+        kernel.check_arch(arch)?;
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let texts = self.sources.texts(kernel)?;
+        let version = self.nvrtc().ok().map(Nvrtc::version);
+        Ok(cache.load(&Key::of(kernel, arch, &options(kernel, arch), &texts), version))
+    }
+
+    /// Compiles a kernel, whether or not the cache has it, and puts it there.
+    ///
+    /// # Errors
+    /// If there is no compiler or it does not compile; with `must_keep` also if the cache can't be
+    /// written.
+    pub fn compile(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+        must_keep: bool,
+    ) -> Result<Binary, Arc<CudaError>> {
+        kernel.check_arch(arch)?;
+        let nvrtc = self.nvrtc()?;
+        let texts = self.sources.texts(kernel)?;
+        let options = options(kernel, arch);
+        let name = format!("{}.cu", kernel.stem);
+        let (source, headers) = (&texts.source, &texts.headers);
+        let program = Program { name: &name, source, headers, options: &options };
+        let compiled = nvrtc.cubin(&program)?;
+        let Some(cubin) = compiled.code else {
+            let kernel = kernel.to_string();
+            return Err(CudaError::Compile { kernel, arch, options, log: compiled.log }.into());
+        };
+        let mut binary = Binary { cubin, log: compiled.log, origin: Origin::Compiled(None) };
+        if let Some(cache) = &self.cache {
+            let key = Key::of(kernel, arch, &options, &texts);
+            match cache.store(&key, nvrtc.version(), &binary) {
+                Ok(path) => binary.origin = Origin::Compiled(Some(path)),
+                Err(error) if must_keep => return Err(error.into()),
+                Err(_) => {}
+            }
+        }
+        Ok(binary)
+    }
+
+    /// A kernel's PTX, the very text that is assembled: for the virtual architecture of `arch`.
+    ///
+    /// # Errors
+    /// As for [`compile`](Self::compile).
+    pub fn ptx(&self, kernel: &Kernel, arch: Arch) -> Result<String, Arc<CudaError>> {
+        kernel.check_arch(arch)?;
+        let texts = self.sources.texts(kernel)?;
+        let mut options = options(kernel, arch);
+        options[0] = options[0].replace("sm_", "compute_");
+        options.retain(|option| !option.starts_with("--ptxas"));
+        let name = format!("{}.cu", kernel.stem);
+        let (source, headers) = (&texts.source, &texts.headers);
+        let program = Program { name: &name, source, headers, options: &options };
+        let compiled = self.nvrtc()?.ptx(&program)?;
+        match compiled.code {
+            Some(ptx) => Ok(String::from_utf8_lossy(&ptx).into_owned()),
+            None => {
+                let kernel = kernel.to_string();
+                Err(CudaError::Compile { kernel, arch, options, log: compiled.log }.into())
+            }
+        }
+    }
+}
+
+/// The options of a kernel: the architecture first, then its configuration.
+fn options(kernel: &Kernel, arch: Arch) -> Vec<String> {
+    let mut options = vec![format!("--gpu-architecture={arch}")];
+    options.extend(OPTIONS.map(str::to_owned));
+    options.extend(
+        kernel.defines.iter().map(|(name, value)| format!("--define-macro={name}={value}")),
+    );
+    options
+}

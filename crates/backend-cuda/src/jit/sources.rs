@@ -1,0 +1,56 @@
+//! The CUDA sources: built into the program, or read from a folder while a kernel is worked on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::CudaError;
+use crate::kernels::Kernel;
+
+/// Every header, by the name it is included by, which is also its path in the folder.
+const HEADERS: [(&str, &str); 3] = [
+    ("girih/types.cuh", include_str!("../../cuda/girih/types.cuh")),
+    ("girih/values.cuh", include_str!("../../cuda/girih/values.cuh")),
+    ("ptx/memory.cuh", include_str!("../../cuda/ptx/memory.cuh")),
+];
+
+/// Where sources come from.
+#[derive(Debug)]
+pub(super) struct Sources {
+    folder: Option<PathBuf>,
+}
+
+/// A kernel's source and all headers.
+#[derive(Debug)]
+pub(super) struct Texts {
+    pub(super) source: String,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Sources {
+    /// The built-in sources, or those of a folder laid out like them.
+    pub(super) fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder }
+    }
+
+    /// What a kernel is compiled from.
+    ///
+    /// # Errors
+    /// If a file of the folder can't be read: nothing built-in takes its place.
+    pub(super) fn texts(&self, kernel: &Kernel) -> Result<Texts, CudaError> {
+        let Some(folder) = &self.folder else {
+            let headers = HEADERS
+                .map(|(name, text)| (name.to_owned(), text.to_owned()))
+                .into_iter()
+                .collect();
+            return Ok(Texts { source: kernel.source.to_owned(), headers });
+        };
+        let source = read(&folder.join("kernels").join(format!("{}.cu", kernel.stem)))?;
+        let headers =
+            HEADERS.iter().map(|(name, _)| Ok(((*name).to_owned(), read(&folder.join(name))?)));
+        Ok(Texts { source, headers: headers.collect::<Result<_, CudaError>>()? })
+    }
+}
+
+fn read(path: &Path) -> Result<String, CudaError> {
+    fs::read_to_string(path).map_err(|source| CudaError::Source { path: path.to_owned(), source })
+}

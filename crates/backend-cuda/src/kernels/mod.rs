@@ -1,0 +1,65 @@
+//! The kernels and their configurations: what is compiled, and what it must come to.
+
+mod check;
+pub(crate) mod csr_spmm;
+
+use std::fmt;
+
+use crate::CudaError;
+use crate::error::Arch;
+
+pub use check::{check, disassemble};
+
+/// A kernel's source in one configuration: what becomes one [`Binary`](crate::Binary).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// The name of the source, which is `cuda/kernels/STEM.cu`, and of its host twin.
+    pub stem: &'static str,
+    /// The configuration.
+    pub config: String,
+    /// The built-in source.
+    pub source: &'static str,
+    /// Macros that configure the source.
+    pub defines: Vec<(&'static str, String)>,
+    /// The only architecture it runs on, if it uses instructions that others lack.
+    pub only: Option<Arch>,
+    /// What it promises.
+    pub budget: Budget,
+}
+
+/// What a kernel may take, and what it must be made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budget {
+    /// The most registers of a thread.
+    pub registers: u32,
+    /// The most bytes of shared memory of a block, known when compiled.
+    pub shared: u32,
+    /// The entry points there must be.
+    pub entries: &'static [&'static str],
+    /// Instructions that must be in the machine code, by the beginnings of their names.
+    pub instructions: &'static [&'static str],
+}
+
+impl Kernel {
+    /// Whether the kernel can be compiled for `arch`.
+    pub(crate) fn check_arch(&self, arch: Arch) -> Result<(), CudaError> {
+        match self.only {
+            Some(needs) if needs != arch => {
+                Err(CudaError::Arch { kernel: self.to_string(), needs, arch })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.stem, self.config)
+    }
+}
+
+/// Every kernel in every configuration.
+#[must_use]
+pub fn all() -> Vec<Kernel> {
+    girih_formats::DType::ALL.into_iter().map(csr_spmm::kernel).collect()
+}

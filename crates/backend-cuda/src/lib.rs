@@ -1,0 +1,70 @@
+//! The CUDA backend of girih: kernels compiled at run time for the device at hand, loaded through the
+//! driver.
+//!
+//! [`CudaBackend`] builds everywhere and needs nothing until it is asked for something: the driver and
+//! the compiler NVRTC are then looked for, opened and checked, and what is missing is an error that says
+//! what was looked for and where. No CUDA toolkit is needed: NVRTC may come from the wheel
+//! `nvidia-cuda-nvrtc` ([`LibrarySearch`]), or be absent if a cache that was built elsewhere holds the
+//! kernels ([`Jit`]).
+//!
+//! # What runs
+//! Plans in CSR, in any value type, row order and schedule, by a kernel after casperSPARSE: a warp for
+//! each row, or a part of a warp where products are narrow and rows are short. Rows that the schedule
+//! splits, and all above 512 entries, are computed in pieces whose sums a second kernel adds in order.
+//! Values of f16 and bf16 are widened exactly and summed in f32.
+//!
+//! # Operands
+//! [`CudaPrepared::execute_device`] takes B and C in device memory, with any positive strides, and only
+//! enqueues: it can be captured into a graph, and any number of streams may use a plan. As a
+//! [`SpmmBackend`](girih_backend::SpmmBackend) the backend takes operands on the host and copies them
+//! through pinned memory, which takes far longer than most products.
+//!
+//! # Reproducibility
+//! An element of C has the same bits whenever it is computed from the same plan, value type and n, for
+//! any strides and alignment, on any device: nothing is added atomically.
+//!
+//! ```no_run
+//! use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
+//! # fn multiply(plan: &girih_planner::Plan, b: &[f32]) -> Result<Vec<f32>, Box<dyn std::error::Error>> {
+//! let backend = CudaBackend::default();
+//! let prepared = backend.prepare_device(plan)?;
+//! let stream = backend.context()?.new_stream()?;
+//!
+//! let b = stream.clone_htod(b)?;
+//! let b = DeviceMatrix::new(&b, Strides::row_major(plan.ncols(), 64))?;
+//! let mut c = stream.alloc_zeros::<f32>(plan.nrows() * 64)?;
+//! let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(plan.nrows(), 64))?;
+//! prepared.execute_device(&stream, 1.0, &b, 0.0, &mut c)?;
+//! # Ok(stream.clone_dtoh(c.slice())?)
+//! # }
+//! ```
+
+#![deny(unsafe_code)]
+
+mod backend;
+#[expect(unsafe_code, reason = "the CUDA driver is called")]
+mod device;
+mod error;
+mod jit;
+pub mod kernels;
+#[expect(unsafe_code, reason = "libraries are loaded and called at run time")]
+mod library;
+mod operand;
+#[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
+mod prepared;
+#[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
+mod timing;
+
+pub use cudarc;
+
+pub use backend::{CudaBackend, CudaOptions};
+pub use device::{DeviceInfo, devices, driver_version};
+pub use error::{Arch, CudaError};
+pub use jit::{Binary, Jit, Origin, Resources};
+pub use library::{Attempt, LibrarySearch, Nvrtc};
+pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
+pub use prepared::CudaPrepared;
+pub use timing::TimedProducts;
+
+/// The name of the CUDA backend.
+pub const NAME: &str = "cuda";

@@ -1,0 +1,167 @@
+//! Finding shared libraries before anything calls into them.
+//!
+//! cudarc loads libraries at the first call and panics if one is missing. So every library is opened
+//! here first and asked for every function that is used; only then is it called.
+
+mod driver;
+mod nvrtc;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use libloading::Library;
+
+use crate::CudaError;
+
+pub(crate) use driver::driver;
+pub use nvrtc::Nvrtc;
+pub(crate) use nvrtc::Program;
+
+/// Folders to look for libraries in, before the system's loader is asked.
+///
+/// The driver comes with the system and is looked for by the loader alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LibrarySearch {
+    folders: Vec<PathBuf>,
+}
+
+impl LibrarySearch {
+    /// The system's loader alone.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks in a folder too, after those named before.
+    #[must_use]
+    pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folders.push(folder.into());
+        self
+    }
+
+    /// Looks in the folders of a Python environment's `site-packages` that the wheels
+    /// `nvidia-cuda-nvrtc`, `nvidia-cusparse` and their kin install their libraries into.
+    #[must_use]
+    pub fn site_packages(mut self, site_packages: impl AsRef<Path>) -> Self {
+        let nvidia = site_packages.as_ref().join("nvidia");
+        // From CUDA 13 on all wheels share a folder.
+        self.folders.push(nvidia.join("cu13").join("lib"));
+        self.folders.push(nvidia.join("cuda_nvrtc").join("lib"));
+        self
+    }
+
+    /// The folders, in order.
+    #[must_use]
+    pub fn folders(&self) -> &[PathBuf] {
+        &self.folders
+    }
+}
+
+/// A name that was looked for and not opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The name or path.
+    pub name: String,
+    /// What the loader said.
+    pub reason: String,
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.reason)
+    }
+}
+
+/// A library that was opened.
+#[derive(Debug)]
+struct Found {
+    library: Library,
+    /// The folder it is in, if it was not the loader's find.
+    folder: Option<PathBuf>,
+    /// The path, or the name that the loader knew.
+    path: String,
+}
+
+/// Opens the first of `names` that is in one of the folders or known to the loader.
+fn open(
+    library: &'static str,
+    names: &[String],
+    search: &LibrarySearch,
+) -> Result<Found, CudaError> {
+    let mut tried = Vec::new();
+    for folder in search.folders() {
+        let present: Vec<_> = names.iter().map(|n| folder.join(n)).filter(|p| p.exists()).collect();
+        if present.is_empty() {
+            let reason = format!("holds no {}", names.join(", "));
+            tried.push(Attempt { name: folder.display().to_string(), reason });
+        }
+        for path in present {
+            match load(path.as_os_str()) {
+                Ok(library) => {
+                    let folder = Some(folder.clone());
+                    return Ok(Found { library, folder, path: path.display().to_string() });
+                }
+                Err(reason) => {
+                    tried.push(Attempt { name: path.display().to_string(), reason });
+                }
+            }
+        }
+    }
+    let mut absent = Vec::new();
+    for name in names {
+        match load(OsStr::new(name)) {
+            Ok(library) => return Ok(Found { library, folder: None, path: name.clone() }),
+            // The loader says of an absent file what its name says already.
+            Err(reason) if reason.contains("No such file") => absent.push(name.as_str()),
+            Err(reason) => tried.push(Attempt { name: name.clone(), reason }),
+        }
+    }
+    if !absent.is_empty() {
+        let reason = "not on the loader's path".to_owned();
+        tried.push(Attempt { name: absent.join(", "), reason });
+    }
+    Err(CudaError::LibraryNotFound { library, tried })
+}
+
+fn load(name: &OsStr) -> Result<Library, String> {
+    // SAFETY: NVIDIA's libraries may be loaded at any time; their constructors ask for nothing.
+    unsafe { Library::new(name) }.map_err(|error| match std::error::Error::source(&error) {
+        Some(said) => said.to_string(),
+        None => error.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_named_with_every_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let search = LibrarySearch::new().folder(folder.path()).site_packages("/no/such/place");
+        let names = ["libgirih-nothing.so.1".to_owned(), "libgirih-nothing.so".to_owned()];
+        let error = open("nothing", &names, &search).unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with("nothing was not found"), "{message}");
+        for place in [
+            &*folder.path().display().to_string(),
+            "/no/such/place/nvidia/cu13/lib",
+            "/no/such/place/nvidia/cuda_nvrtc/lib",
+            "libgirih-nothing.so.1, libgirih-nothing.so (not on the loader's path)",
+        ] {
+            assert!(message.contains(place), "{place} is not in {message}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_is_refused_with_the_loaders_words() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("libgirih-text.so"), "text").unwrap();
+        let search = LibrarySearch::new().folder(folder.path());
+        let error = open("text", &["libgirih-text.so".to_owned()], &search).unwrap_err();
+        let CudaError::LibraryNotFound { tried, .. } = error else { panic!("{error}") };
+        assert!(tried[0].name.ends_with("libgirih-text.so"), "{tried:?}");
+        assert!(!tried[0].reason.is_empty());
+    }
+}

@@ -1,0 +1,297 @@
+//! NVRTC, the run-time compiler.
+//!
+//! Its functions are looked up here rather than through cudarc: so the library may lie anywhere, one
+//! that lacks a function is an error and not a panic, and results are numbers, whatever a newer
+//! release returns.
+
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::fmt;
+use std::path::Path;
+use std::ptr;
+
+use libloading::Library;
+
+use super::{LibrarySearch, load, open};
+use crate::CudaError;
+
+type Handle = *mut std::ffi::c_void;
+type Status = c_int;
+
+const SUCCESS: Status = 0;
+const COMPILATION: Status = 6;
+
+const LIBRARY: &str = "NVRTC";
+
+/// The releases looked for, newest first, then whatever is the machine's default.
+const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
+
+macro_rules! functions {
+    ($($field:ident = $symbol:literal: fn($($arg:ty),*) -> $out:ty;)*) => {
+        struct Functions {
+            $($field: unsafe extern "C" fn($($arg),*) -> $out,)*
+        }
+
+        impl Functions {
+            fn of(library: &Library, path: &str) -> Result<Self, CudaError> {
+                Ok(Self {
+                    $($field: {
+                        // SAFETY: the signature is the one in nvrtc.h.
+                        let found = unsafe { library.get($symbol.as_bytes()) };
+                        *found.map_err(|_| CudaError::FunctionMissing {
+                            library: LIBRARY,
+                            path: path.to_owned(),
+                            symbol: $symbol,
+                        })?
+                    },)*
+                })
+            }
+        }
+    };
+}
+
+functions! {
+    version = "nvrtcVersion": fn(*mut c_int, *mut c_int) -> Status;
+    error_string = "nvrtcGetErrorString": fn(Status) -> *const c_char;
+    create = "nvrtcCreateProgram": fn(
+        *mut Handle, *const c_char, *const c_char, c_int, *const *const c_char, *const *const c_char
+    ) -> Status;
+    destroy = "nvrtcDestroyProgram": fn(*mut Handle) -> Status;
+    compile = "nvrtcCompileProgram": fn(Handle, c_int, *const *const c_char) -> Status;
+    log_size = "nvrtcGetProgramLogSize": fn(Handle, *mut usize) -> Status;
+    log = "nvrtcGetProgramLog": fn(Handle, *mut c_char) -> Status;
+    cubin_size = "nvrtcGetCUBINSize": fn(Handle, *mut usize) -> Status;
+    cubin = "nvrtcGetCUBIN": fn(Handle, *mut c_char) -> Status;
+    ptx_size = "nvrtcGetPTXSize": fn(Handle, *mut usize) -> Status;
+    ptx = "nvrtcGetPTX": fn(Handle, *mut c_char) -> Status;
+}
+
+/// What is compiled: a source, the headers it includes, and options.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program<'a> {
+    /// The source's name, for messages.
+    pub(crate) name: &'a str,
+    /// The source.
+    pub(crate) source: &'a str,
+    /// Headers by the name they are included by.
+    pub(crate) headers: &'a [(String, String)],
+    /// Command-line options.
+    pub(crate) options: &'a [String],
+}
+
+/// What NVRTC made of a program.
+#[derive(Debug)]
+pub(crate) struct Compiled {
+    /// The machine code or PTX, or nothing if the program does not compile.
+    pub(crate) code: Option<Vec<u8>>,
+    /// What the compiler and assembler printed.
+    pub(crate) log: String,
+}
+
+/// NVRTC, loaded.
+pub struct Nvrtc {
+    functions: Functions,
+    path: String,
+    version: (u32, u32),
+    /// What the functions are in, and what they load by name: it must be loaded already where the
+    /// loader would not find it.
+    _libraries: Vec<Library>,
+}
+
+impl fmt::Debug for Nvrtc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, version, .. } = self;
+        f.debug_struct("Nvrtc").field("path", path).field("version", version).finish()
+    }
+}
+
+impl Nvrtc {
+    /// Finds and loads it.
+    ///
+    /// # Errors
+    /// [`CudaError::LibraryNotFound`], or [`CudaError::FunctionMissing`] if it is too old.
+    pub fn load(search: &LibrarySearch) -> Result<Self, CudaError> {
+        let found = open(LIBRARY, &NAMES.map(str::to_owned), search)?;
+        let functions = Functions::of(&found.library, &found.path)?;
+        let mut libraries = vec![found.library];
+        if let Some(folder) = &found.folder {
+            libraries.extend(builtins(folder));
+        }
+        let (mut major, mut minor) = (0, 0);
+        // SAFETY: both point to integers.
+        let status = unsafe { (functions.version)(&raw mut major, &raw mut minor) };
+        let version = (major.unsigned_abs(), minor.unsigned_abs());
+        let this = Self { functions, path: found.path, version, _libraries: libraries };
+        this.check("tell its version", status)?;
+        Ok(this)
+    }
+
+    /// Where it was found: a path, or the name that the loader knew.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Its major and minor version.
+    #[must_use]
+    pub fn version(&self) -> (u32, u32) {
+        self.version
+    }
+
+    /// Compiles to machine code.
+    ///
+    /// # Errors
+    /// [`CudaError::Nvrtc`] if NVRTC fails; a program with errors is no such failure.
+    pub(crate) fn cubin(&self, program: &Program<'_>) -> Result<Compiled, CudaError> {
+        self.compile(program, self.functions.cubin_size, self.functions.cubin)
+    }
+
+    /// Compiles to PTX, without the zero at its end.
+    ///
+    /// # Errors
+    /// As for [`cubin`](Self::cubin).
+    pub(crate) fn ptx(&self, program: &Program<'_>) -> Result<Compiled, CudaError> {
+        let mut compiled = self.compile(program, self.functions.ptx_size, self.functions.ptx)?;
+        if let Some(code) = &mut compiled.code {
+            code.truncate(code.iter().position(|&byte| byte == 0).unwrap_or(code.len()));
+        }
+        Ok(compiled)
+    }
+
+    fn compile(
+        &self,
+        program: &Program<'_>,
+        size: unsafe extern "C" fn(Handle, *mut usize) -> Status,
+        get: unsafe extern "C" fn(Handle, *mut c_char) -> Status,
+    ) -> Result<Compiled, CudaError> {
+        let strings = Strings::of(program)?;
+        let mut handle = ptr::null_mut();
+        // SAFETY: strings end with a zero, both arrays have as many as is said, and all outlive
+        // the program.
+        let status = unsafe {
+            (self.functions.create)(
+                &raw mut handle,
+                strings.source.as_ptr(),
+                strings.name.as_ptr(),
+                strings.headers.len() as c_int,
+                strings.headers.as_ptr(),
+                strings.header_names.as_ptr(),
+            )
+        };
+        self.check("take a program", status)?;
+        let handle = Guard { nvrtc: self, handle };
+        // SAFETY: the program is alive and there are as many options as is said.
+        let status = unsafe {
+            let options = &strings.options;
+            (self.functions.compile)(handle.handle, options.len() as c_int, options.as_ptr())
+        };
+        let mut log = self.output(&handle, self.functions.log_size, self.functions.log)?;
+        log.truncate(log.iter().position(|&byte| byte == 0).unwrap_or(log.len()));
+        let log = String::from_utf8_lossy(&log).trim().to_owned();
+        if status == COMPILATION {
+            return Ok(Compiled { code: None, log });
+        }
+        self.check("compile", status).map_err(|error| match error {
+            CudaError::Nvrtc { operation, reason } if !log.is_empty() => {
+                CudaError::Nvrtc { operation, reason: format!("{reason}\n{log}") }
+            }
+            error => error,
+        })?;
+        Ok(Compiled { code: Some(self.output(&handle, size, get)?), log })
+    }
+
+    /// What a function writes whose size another tells.
+    fn output(
+        &self,
+        program: &Guard<'_>,
+        size: unsafe extern "C" fn(Handle, *mut usize) -> Status,
+        get: unsafe extern "C" fn(Handle, *mut c_char) -> Status,
+    ) -> Result<Vec<u8>, CudaError> {
+        let mut len = 0;
+        // SAFETY: the program is alive and the size is written to an integer.
+        self.check("tell a size", unsafe { size(program.handle, &raw mut len) })?;
+        let mut bytes = vec![0u8; len];
+        // SAFETY: as many bytes as were asked for.
+        self.check("hand over", unsafe { get(program.handle, bytes.as_mut_ptr().cast()) })?;
+        Ok(bytes)
+    }
+
+    fn check(&self, operation: &'static str, status: Status) -> Result<(), CudaError> {
+        if status == SUCCESS {
+            return Ok(());
+        }
+        // SAFETY: any number has a text, which is the library's and static.
+        let text = unsafe { (self.functions.error_string)(status) };
+        let reason = if text.is_null() {
+            format!("error {status}")
+        } else {
+            // SAFETY: it is not null and ends with a zero.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+        };
+        Err(CudaError::Nvrtc { operation, reason })
+    }
+}
+
+/// A program, destroyed when dropped.
+struct Guard<'a> {
+    nvrtc: &'a Nvrtc,
+    handle: Handle,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        // SAFETY: it was created and is destroyed once. There is nobody to tell of a failure.
+        unsafe { (self.nvrtc.functions.destroy)(&raw mut self.handle) };
+    }
+}
+
+/// A program's strings as C has them.
+struct Strings {
+    source: CString,
+    name: CString,
+    headers: Vec<*const c_char>,
+    header_names: Vec<*const c_char>,
+    options: Vec<*const c_char>,
+    /// What the pointers point into.
+    _owned: Vec<CString>,
+}
+
+impl Strings {
+    fn of(program: &Program<'_>) -> Result<Self, CudaError> {
+        let string = |text: &str| {
+            CString::new(text).map_err(|_| CudaError::Nvrtc {
+                operation: "take a program",
+                reason: format!("{} holds a zero byte", program.name),
+            })
+        };
+        let mut owned = Vec::new();
+        let mut pointer = |text: &str| {
+            let string = string(text)?;
+            let pointer = string.as_ptr();
+            owned.push(string);
+            Ok(pointer)
+        };
+        let texts = program.headers.iter().map(|(_, text)| pointer(text));
+        let headers = texts.collect::<Result<Vec<_>, CudaError>>()?;
+        let names = program.headers.iter().map(|(name, _)| pointer(name));
+        let header_names = names.collect::<Result<Vec<_>, CudaError>>()?;
+        let options = program.options.iter().map(|option| pointer(option));
+        let options = options.collect::<Result<Vec<_>, CudaError>>()?;
+        let (source, name) = (string(program.source)?, string(program.name)?);
+        Ok(Self { source, name, headers, header_names, options, _owned: owned })
+    }
+}
+
+/// The built-in functions that NVRTC loads by name, from the folder it lies in.
+fn builtins(folder: &Path) -> Vec<Library> {
+    let Ok(files) = folder.read_dir() else { return Vec::new() };
+    let mut paths: Vec<_> = files
+        .filter_map(|file| Some(file.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            name.starts_with("libnvrtc-builtins.so")
+        })
+        .collect();
+    paths.sort();
+    // One that does not load is reported by NVRTC, which has the better message.
+    paths.iter().filter_map(|path| load(path.as_os_str()).ok()).collect()
+}

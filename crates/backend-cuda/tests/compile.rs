@@ -1,0 +1,114 @@
+//! Every kernel in every configuration compiles, without spilling, within its budgets, and into the
+//! instructions that it promises.
+
+#![expect(clippy::print_stderr, reason = "a test says why it is skipped")]
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use girih_backend_cuda::kernels::{all, check, disassemble};
+use girih_backend_cuda::{Arch, CudaError, Jit, LibrarySearch, Origin};
+
+/// The compiler; `None`, with a note, where there is none.
+fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
+    let jit = Jit::new(common::libraries(), cache, sources);
+    if let Err(error) = jit.nvrtc() {
+        eprintln!("skipped: {error}");
+        return None;
+    }
+    Some(jit)
+}
+
+fn nvdisasm() -> Option<PathBuf> {
+    let wheels = common::site_packages();
+    let programs = wheels.iter().map(|wheels| wheels.join("nvidia/cu13/bin/nvdisasm"));
+    let found = programs.into_iter().find(|program| program.is_file());
+    if found.is_none() {
+        eprintln!("skipped: instructions are not checked without the wheel nvidia-cuda-nvdisasm");
+    }
+    found
+}
+
+#[test]
+fn kernels_keep_their_promises_on_hopper() {
+    let Some(jit) = compiler(None, None) else { return };
+    let nvdisasm = nvdisasm();
+    for kernel in all() {
+        let binary = jit.binary(&kernel, Arch::SM_90A).unwrap();
+        let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
+        let wrong = check(&kernel, &binary, sass.as_deref());
+        assert!(wrong.is_empty(), "{kernel}: {wrong:#?}");
+    }
+}
+
+#[test]
+fn a_kernel_for_any_device_compiles_for_an_older_one() {
+    let Some(jit) = compiler(None, None) else { return };
+    let ampere = Arch { major: 8, minor: 0 };
+    let kernel = all().into_iter().find(|kernel| kernel.only.is_none()).unwrap();
+    let resources = jit.binary(&kernel, ampere).unwrap().resources();
+    assert_eq!(resources.len(), kernel.budget.entries.len());
+}
+
+#[test]
+fn ptx_is_text_with_every_entry() {
+    let Some(jit) = compiler(None, None) else { return };
+    for kernel in all() {
+        let ptx = jit.ptx(&kernel, Arch::SM_90A).unwrap();
+        assert!(ptx.contains(".target sm_90a"), "{kernel}");
+        for entry in kernel.budget.entries {
+            assert!(ptx.contains(&format!(".entry {entry}(")), "{kernel}: {entry}");
+        }
+    }
+}
+
+#[test]
+fn a_cache_serves_a_machine_without_a_compiler() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = || Some(folder.path().join("kernels"));
+    let Some(jit) = compiler(cache(), None) else { return };
+    let kernel = &all()[0];
+    assert!(jit.cached(kernel, Arch::SM_90A).unwrap().is_none());
+    let compiled = jit.binary(kernel, Arch::SM_90A).unwrap();
+    assert!(matches!(compiled.origin, Origin::Compiled(Some(_))));
+    let cached = jit.binary(kernel, Arch::SM_90A).unwrap();
+    assert!(matches!(cached.origin, Origin::Cache(_)));
+    assert_eq!((cached.cubin, &cached.log), (compiled.cubin.clone(), &compiled.log));
+
+    // Where the loader knows an NVRTC too, it is the very one that filled the cache or another; both
+    // ways there is a binary.
+    let without = Jit::new(LibrarySearch::new(), cache(), None);
+    if without.nvrtc().is_err() {
+        let found = without.binary(kernel, Arch::SM_90A).unwrap();
+        assert_eq!(found.cubin, compiled.cubin);
+    }
+}
+
+#[test]
+fn sources_can_be_replaced_by_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(jit) = compiler(None, Some(folder.path().to_owned())) else { return };
+    let kernel = &all()[0];
+    let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
+    let CudaError::Source { path, .. } = &*error else { panic!("{error}") };
+    assert!(path.starts_with(folder.path()), "{}", path.display());
+
+    let built_in = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("cuda");
+    for name in ["kernels", "girih", "ptx"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        for file in fs::read_dir(built_in.join(name)).unwrap() {
+            let path = file.unwrap().path();
+            fs::copy(&path, folder.path().join(name).join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    jit.binary(kernel, Arch::SM_90A).unwrap();
+
+    let source = folder.path().join("kernels").join(format!("{}.cu", kernel.stem));
+    fs::write(&source, "#include \"girih/types.cuh\"\nthis is no CUDA;\n").unwrap();
+    let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
+    let CudaError::Compile { log, options, .. } = &*error else { panic!("{error}") };
+    assert!(log.contains("csr_spmm.cu(2): error"), "{log}");
+    assert!(options.contains(&"--gpu-architecture=sm_90a".to_owned()), "{options:?}");
+}

@@ -1,0 +1,243 @@
+//! Products of operands in device memory.
+
+mod common;
+
+use cudarc::driver::CudaSlice;
+use girih_backend::{BackendError, Product, SpmmBackend, verify};
+use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use girih_backend_cuda::{
+    CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedProducts,
+    cudarc,
+};
+use girih_formats::generate::{dense_row, rmat};
+use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_planner::Plan;
+use girih_testkit::operands::random;
+use ndarray::Array2;
+use std::sync::Arc;
+
+fn plan(a: &Csr<f32>) -> Plan {
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    Plan::from_tiling(Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap())
+}
+
+/// A skewed graph, some of whose rows are split.
+fn graph() -> Csr<f32> {
+    let a = rmat::<f32>(12, 40, 1).unwrap();
+    assert!(
+        (0..a.nrows()).any(|i| a.row_range(i).len() > 512),
+        "no row is long enough to be split"
+    );
+    a
+}
+
+/// A matrix as elements of a slice, those around it NaN.
+fn placed(matrix: &Array2<f32>, strides: Strides, len: usize) -> Vec<f32> {
+    let mut elements = vec![f32::NAN; len];
+    for ((i, j), &x) in matrix.indexed_iter() {
+        elements[strides.offset + i * strides.row_stride + j * strides.col_stride] = x;
+    }
+    elements
+}
+
+fn taken(elements: &[f32], strides: Strides) -> Array2<f32> {
+    Array2::from_shape_fn((strides.rows, strides.cols), |(i, j)| {
+        elements[strides.offset + i * strides.row_stride + j * strides.col_stride]
+    })
+}
+
+/// Row-major, with padded rows, off alignment, column-major, every other column.
+fn strides(rows: usize, cols: usize) -> Vec<Strides> {
+    let padded = cols.next_multiple_of(4) + 4;
+    vec![
+        Strides::row_major(rows, cols),
+        Strides { row_stride: padded, ..Strides::row_major(rows, cols) },
+        Strides { offset: 1, row_stride: padded, ..Strides::row_major(rows, cols) },
+        Strides::col_major(rows, cols),
+        Strides { offset: 3, rows, cols, row_stride: 2 * cols + 1, col_stride: 2 },
+    ]
+}
+
+fn len(strides: Strides) -> usize {
+    strides.offset + strides.rows * strides.row_stride.max(1) + strides.cols * strides.col_stride
+}
+
+#[test]
+fn bits_do_not_depend_on_strides_or_alignment() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    let plan = plan(&a);
+    let prepared = backend.prepare_device(&plan).unwrap();
+    let stream = backend.context().unwrap().new_stream().unwrap();
+    for n in [1, 3, 4, 32, 129, 1024] {
+        let (b, before) = (random::<f32>(a.ncols(), n, 1), random::<f32>(a.nrows(), n, 2));
+        let mut first: Option<Array2<f32>> = None;
+        for b_strides in strides(a.ncols(), n) {
+            for c_strides in strides(a.nrows(), n) {
+                let on_device = stream.clone_htod(&placed(&b, b_strides, len(b_strides))).unwrap();
+                let elements = placed(&before, c_strides, len(c_strides));
+                let mut c = stream.clone_htod(&elements).unwrap();
+                let b_matrix = DeviceMatrix::new(&on_device, b_strides).unwrap();
+                let mut c_matrix = DeviceMatrixMut::new(&mut c, c_strides).unwrap();
+                prepared.execute_device(&stream, -2.5, &b_matrix, 0.5, &mut c_matrix).unwrap();
+                let after = stream.clone_dtoh(&c).unwrap();
+                stream.synchronize().unwrap();
+                let untouched = after.iter().zip(&elements).filter(|(_, before)| before.is_nan());
+                assert!(untouched.clone().all(|(after, _)| after.is_nan()), "{c_strides:?}");
+                let c = taken(&after, c_strides);
+                match &first {
+                    Some(first) => assert!(*first == c, "n = {n}: {b_strides:?}, {c_strides:?}"),
+                    None => {
+                        let added = Some((0.5, before.view().into()));
+                        let product = Product { alpha: -2.5, b: b.view().into(), added };
+                        let rounding = backend.rounding(&plan);
+                        let verdict = verify(&a, &plan, &product, &c.view().into(), rounding);
+                        assert!(verdict.unwrap().passed(), "n = {n}");
+                        first = Some(c);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn streams_wait_for_each_other() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    let prepared = Arc::new(backend.prepare_device(&plan(&a)).unwrap());
+    let context = backend.context().unwrap();
+    let n = 64;
+    let b = random::<f32>(a.ncols(), n, 1);
+    let b_device = Arc::new(context.default_stream().clone_htod(b.as_slice().unwrap()).unwrap());
+    let results: Vec<Vec<f32>> = std::thread::scope(|scope| {
+        let run = || {
+            let stream = context.new_stream().unwrap();
+            let mut c = stream.alloc_zeros::<f32>(a.nrows() * n).unwrap();
+            for _ in 0..20 {
+                let b = DeviceMatrix::new(&*b_device, Strides::row_major(a.ncols(), n)).unwrap();
+                let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(a.nrows(), n)).unwrap();
+                prepared.execute_device(&stream, 1.0, &b, 0.0, &mut c).unwrap();
+            }
+            let c = stream.clone_dtoh(&c).unwrap();
+            stream.synchronize().unwrap();
+            c
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(results.iter().all(|c| *c == results[0]));
+}
+
+#[test]
+fn products_are_captured_into_a_graph() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    let prepared = backend.prepare_device(&plan(&a)).unwrap();
+    let stream = backend.context().unwrap().new_stream().unwrap();
+    let n = 32;
+    let b = stream.clone_htod(random::<f32>(a.ncols(), n, 1).as_slice().unwrap()).unwrap();
+    let mut c: CudaSlice<f32> = stream.alloc_zeros(a.nrows() * n).unwrap();
+    let expected = {
+        let b = DeviceMatrix::new(&b, Strides::row_major(a.ncols(), n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(a.nrows(), n)).unwrap();
+        prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
+        stream.clone_dtoh(c.slice()).unwrap()
+    };
+    let graph = {
+        let b = DeviceMatrix::new(&b, Strides::row_major(a.ncols(), n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(a.nrows(), n)).unwrap();
+        stream.synchronize().unwrap();
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).unwrap();
+        prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
+        stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()
+    };
+    for _ in 0..3 {
+        stream.memset_zeros(&mut c).unwrap();
+        graph.launch().unwrap();
+        let replayed = stream.clone_dtoh(&c).unwrap();
+        stream.synchronize().unwrap();
+        assert!(replayed == expected);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_an_error_that_says_how_much_is_needed() {
+    let Some(backend) = common::backend() else { return };
+    let a = dense_row::<f32>(1, 1 << 20, 0, 0, 1).unwrap();
+    let prepared = backend.prepare(&plan(&a)).unwrap();
+    let zero = ndarray::arr0(0.0f32);
+    let b = zero.broadcast((1 << 20, 1 << 20)).unwrap();
+    let mut c = Array2::<f32>::zeros((1, 1 << 20));
+    let error = prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap_err();
+    let BackendError::Failed { source, .. } = &error else { panic!("{error}") };
+    let message = source.to_string();
+    assert!(message.contains(&(1u64 << 42).to_string()) && message.contains("free"), "{message}");
+    // A smaller product still works.
+    let mut c = Array2::<f32>::from_elem((1, 2), f32::NAN);
+    let b = zero.broadcast((1 << 20, 2)).unwrap();
+    prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+    assert_eq!(c, Array2::<f32>::zeros((1, 2)));
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    let prepared = backend.prepare_device(&plan(&a)).unwrap();
+    let stream = backend.context().unwrap().new_stream().unwrap();
+    let (m, k, n) = (a.nrows(), a.ncols(), 8);
+    let b = stream.alloc_zeros::<f32>((k + 1) * n).unwrap();
+    let mut c = stream.alloc_zeros::<f32>((m + 1) * n).unwrap();
+    for (b_rows, c_rows, c_cols, operand) in
+        [(k + 1, m, n, "B"), (k, m + 1, n, "C"), (k, m, n - 1, "C")]
+    {
+        let b = DeviceMatrix::new(&b, Strides::row_major(b_rows, n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(c_rows, c_cols)).unwrap();
+        let error = prepared.execute_device(&stream, 1.0, &b, 0.0, &mut c).unwrap_err();
+        assert!(matches!(error, BackendError::Shape { operand: o, .. } if o == operand), "{error}");
+    }
+    let wide = stream.alloc_zeros::<f64>(k * n).unwrap();
+    let mut c = stream.alloc_zeros::<f64>(m * n).unwrap();
+    let b = DeviceMatrix::new(&wide, Strides::row_major(k, n)).unwrap();
+    let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
+    let error = prepared.execute_device(&stream, 1.0, &b, 0.0, &mut c).unwrap_err();
+    assert!(matches!(error, BackendError::DType { operand: "B", .. }), "{error}");
+}
+
+#[test]
+fn timed_products_are_right() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    let plan = plan(&a);
+    let b = random::<f32>(a.ncols(), 48, 1);
+    let prepared = backend.prepare_device(&plan).unwrap();
+    let mut products = TimedProducts::new(prepared, &b.view()).unwrap();
+    assert!(products.copies() >= 2);
+    products.poison().unwrap();
+    assert!(products.time(3).unwrap() > std::time::Duration::ZERO);
+    let mut c = Array2::<f32>::zeros((a.nrows(), 48));
+    products.last(c.view_mut()).unwrap();
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let verdict = verify(&a, &plan, &product, &c.view().into(), backend.rounding(&plan)).unwrap();
+    assert!(verdict.passed(), "{verdict:?}");
+}
+
+#[test]
+fn a_device_that_is_not_there_is_named() {
+    let options =
+        CudaOptions { libraries: common::libraries(), device: 1000, ..CudaOptions::default() };
+    let backend = CudaBackend::new(options);
+    let BackendError::Unavailable { reason, .. } = backend.capabilities().unwrap_err() else {
+        panic!("device 1000 exists")
+    };
+    let error = backend.context().unwrap_err();
+    match &*error {
+        CudaError::NoDevice { index: 1000, .. } => assert!(reason.contains("1000"), "{reason}"),
+        CudaError::LibraryNotFound { tried, .. } => {
+            assert!(tried.iter().any(|tried| tried.name.contains("libcuda.so.1")), "{reason}");
+        }
+        other => panic!("{other}"),
+    }
+}
