@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use girih::formats::io::ReadOptions;
 use girih::formats::{DType, Duplicates, FormatKind, FormatSpec};
 
-use crate::commands::{bench, convert, demo, inspect, plan, spmm, verify};
+use crate::commands::{bench, convert, demo, inspect, kernels, plan, spmm, verify};
 use crate::error::CliError;
 use crate::units;
 
@@ -27,7 +27,13 @@ before it has a result, the object is {\"error\": message, \"exit_code\": code}.
 go to standard error, and so does a spinner if that is a terminal.
 
 Matrices are Matrix Market (.mtx, .mtx.gz), scipy's .npz or .smtx; - is standard input. There are \
-as many threads as CPUs, or as the environment variable RAYON_NUM_THREADS says.";
+as many threads as CPUs, or as the environment variable RAYON_NUM_THREADS says.
+
+CUDA's libraries are looked for in the folders that GIRIH_CUDA_LIBRARIES lists, in those of the active \
+Python environment's NVIDIA wheels, under CUDA_HOME, CUDA_PATH and /usr/local/cuda, and where the \
+system's loader looks. GIRIH_CUDA_DEVICE is the index of the device, GIRIH_CUDA_SOURCES a folder with \
+kernel sources in place of the built-in ones. Compiled kernels are kept in GIRIH_CACHE, or in \
+girih under XDG_CACHE_HOME or ~/.cache.";
 
 /// Lays a sparse matrix out in the tiling a machine multiplies fastest, plans the work, and
 /// computes C = α·A·B + β·C.
@@ -46,6 +52,7 @@ pub(crate) enum Command {
     Verify(verify::Options),
     Convert(convert::Options),
     Backends(BackendsOptions),
+    Kernels(kernels::Options),
     Bench(bench::Options),
     Demo(demo::Options),
 }
@@ -60,6 +67,7 @@ impl Command {
             Self::Verify(o) => o.json.json,
             Self::Convert(o) => o.json.json,
             Self::Backends(o) => o.json.json,
+            Self::Kernels(o) => o.json.json,
             Self::Bench(o) => o.json.json,
             Self::Demo(o) => o.json.json,
         }
@@ -70,7 +78,7 @@ impl Command {
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Json {
     /// Print one JSON object instead of text
-    #[arg(long)]
+    #[arg(long, global = true)]
     pub(crate) json: bool,
 }
 

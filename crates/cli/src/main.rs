@@ -7,6 +7,7 @@
 
 mod args;
 mod commands;
+mod cuda;
 mod dense;
 mod error;
 mod machine;

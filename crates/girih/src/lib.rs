@@ -120,12 +120,15 @@
 //! | [`planner`] | format choice, schedules, [`Plan`], plan files |
 //! | [`backend`] | the [`SpmmBackend`] trait, run-time selection, verification, the reference backend |
 //! | [`cpu`] | the CPU backend: rayon tasks and SIMD kernels |
+//! | [`cuda`] | the CUDA backend: kernels compiled at run time, operands on the device |
 //!
 //! A backend of one's own implements [`SpmmBackend`] and joins the [`Registry`]:
 //! `girih::backends().prefer(MyBackend)`.
 //!
 //! # Features
 //! - `cpu` (default): the CPU backend.
+//! - `cuda` (default): the CUDA backend. It builds and links without CUDA, and is unavailable, with the
+//!   reason, where there is no driver.
 //! - `generate`: seeded generators of realistic matrices, in `formats::generate`.
 
 #![forbid(unsafe_code)]
@@ -133,6 +136,8 @@
 pub use girih_backend as backend;
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu as cpu;
+#[cfg(feature = "cuda")]
+pub use girih_backend_cuda as cuda;
 pub use girih_formats as formats;
 pub use girih_planner as planner;
 pub use girih_reorder as reorder;
@@ -144,6 +149,8 @@ pub use girih_backend::{
 };
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
+#[cfg(feature = "cuda")]
+pub use girih_backend_cuda::{CudaBackend, CudaOptions};
 pub use girih_formats::{
     AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, PAD_COL,
     PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
@@ -163,12 +170,15 @@ pub mod prelude {
     };
 }
 
-/// The backends this build has, fastest first: the CPU backend (with feature `cpu`), and last the
-/// reference backend, which runs everything, slowly.
+/// The backends this build has, fastest first: the CUDA backend (with feature `cuda`) on device 0, the
+/// CPU backend (with feature `cpu`), and last the reference backend, which runs everything, slowly.
+///
+/// The CUDA backend finds libraries where the system's loader does and compiles its kernels in every
+/// process; [`backends_with`] says otherwise.
 ///
 /// ```
-/// # #[cfg(feature = "cpu")]
-/// assert_eq!(girih::backends().iter().map(|b| b.name().to_owned()).next().as_deref(), Some("cpu"));
+/// # #[cfg(all(feature = "cpu", feature = "cuda"))]
+/// assert!(girih::backends().iter().map(|b| b.name()).eq(["cuda", "cpu", "reference"]));
 /// for report in girih::backends().report() {
 ///     match report.capabilities {
 ///         Ok(can) => println!("{}: {} formats on {}", report.backend, can.formats.len(), can.device),
@@ -178,6 +188,22 @@ pub mod prelude {
 /// ```
 #[must_use]
 pub fn backends() -> Registry {
+    #[cfg(feature = "cuda")]
+    return backends_with(CudaOptions::default());
+    #[cfg(not(feature = "cuda"))]
+    host_backends()
+}
+
+/// The same [`backends`], with the CUDA backend set up as `cuda` says: its device, the folder it keeps
+/// compiled kernels in, where it looks for libraries.
+#[cfg(feature = "cuda")]
+#[must_use]
+pub fn backends_with(cuda: CudaOptions) -> Registry {
+    host_backends().prefer(CudaBackend::new(cuda))
+}
+
+/// The backends that need nothing but the processor.
+fn host_backends() -> Registry {
     let registry = Registry::new();
     #[cfg(feature = "cpu")]
     let registry = registry.with(CpuBackend::new());

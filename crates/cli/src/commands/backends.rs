@@ -1,17 +1,20 @@
 //! `girih backends`: what can multiply here.
 
 use girih::backend::{BackendError, Capabilities};
+use girih::cuda::{DeviceInfo, Jit, Nvrtc, devices, driver_version};
 use girih::formats::{DType, FormatKind};
+use girih::{CudaOptions, backends_with};
 use serde::Serialize;
 
 use crate::error::CliError;
 use crate::report::Report;
-use crate::table;
+use crate::{cuda, table, units};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
 struct Facts {
     backends: Vec<BackendFacts>,
+    cuda: CudaFacts,
 }
 
 #[derive(Debug, Serialize)]
@@ -26,29 +29,68 @@ struct BackendFacts {
     dtypes: Vec<&'static str>,
 }
 
+/// What of CUDA was found.
+#[derive(Debug, Serialize)]
+struct CudaFacts {
+    driver: Part,
+    nvrtc: Part,
+    /// The folder of compiled kernels.
+    cache: Option<String>,
+    devices: Vec<DeviceFacts>,
+}
+
+/// A library, or what is missing.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Part {
+    Found {
+        version: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<String>,
+    },
+    Missing(String),
+}
+
+#[derive(Debug, Serialize)]
+struct DeviceFacts {
+    index: usize,
+    name: String,
+    arch: String,
+    multiprocessors: u32,
+    memory_bytes: u64,
+    l2_bytes: u64,
+}
+
 pub(crate) fn run() -> Result<Report, CliError> {
-    let registry = girih::backends();
+    let options = cuda::options()?;
+    let cuda = CudaFacts::new(&options);
+    let registry = backends_with(options);
     let backends: Vec<BackendFacts> = registry
         .report()
         .into_iter()
         .map(|report| facts(report.backend, report.capabilities))
         .collect();
     let rows = backends.iter().map(|backend| {
-        let available = match &backend.reason {
-            None => "yes".to_owned(),
-            Some(reason) => format!("no: {reason}"),
-        };
+        // Why not is told below, at length.
+        let available = if backend.available { "yes" } else { "no" };
         vec![
             backend.name.clone(),
-            available,
+            available.to_owned(),
             table::optional(backend.device.as_ref()),
             backend.formats.join(" "),
             backend.dtypes.join(" "),
         ]
     });
     let table = table::with_header(["backend", "available", "runs on", "formats", "dtypes"], rows);
-    let text = format!("{table}\n\nThe first that can run a plan is the one --backend auto takes.");
-    Report::new(text, &Facts { backends })
+    let reasons = backends.iter().filter_map(|backend| {
+        Some(format!("{} is not available: {}\n\n", backend.name, backend.reason.as_ref()?))
+    });
+    let reasons: String = reasons.collect();
+    let text = format!(
+        "{table}\n\n{reasons}The first that can run a plan is the one --backend auto takes.\n\n{}",
+        cuda.text()
+    );
+    Report::new(text, &Facts { backends, cuda })
 }
 
 fn facts(name: String, capabilities: Result<Capabilities, BackendError>) -> BackendFacts {
@@ -72,5 +114,60 @@ fn facts(name: String, capabilities: Result<Capabilities, BackendError>) -> Back
             formats: Vec::new(),
             dtypes: Vec::new(),
         },
+    }
+}
+
+impl CudaFacts {
+    fn new(options: &CudaOptions) -> Self {
+        let version = |(major, minor): (u32, u32)| format!("{major}.{minor}");
+        let driver = match driver_version() {
+            Ok(found) => Part::Found { version: version(found), path: None },
+            Err(error) => Part::Missing(error.to_string()),
+        };
+        let jit = Jit::new(options.libraries.clone(), options.cache.clone(), None);
+        let nvrtc = match jit.nvrtc() {
+            Ok(nvrtc) => Part::Found {
+                version: version(Nvrtc::version(nvrtc)),
+                path: Some(nvrtc.path().to_owned()),
+            },
+            Err(error) => Part::Missing(error.to_string()),
+        };
+        let cache = options.cache.as_ref().map(|folder| folder.display().to_string());
+        let devices = devices().unwrap_or_default().into_iter().map(DeviceFacts::new).collect();
+        Self { driver, nvrtc, cache, devices }
+    }
+
+    fn text(&self) -> String {
+        let mut rows = vec![
+            ("CUDA driver", self.driver.text()),
+            ("NVRTC", self.nvrtc.text()),
+            ("kernel cache", table::optional(self.cache.as_ref())),
+        ];
+        rows.extend(self.devices.iter().map(|device| ("device", device.text())));
+        table::facts(rows)
+    }
+}
+
+impl Part {
+    fn text(&self) -> String {
+        match self {
+            Self::Found { version, path: None } => format!("CUDA {version}"),
+            Self::Found { version, path: Some(path) } => format!("{version}, {path}"),
+            Self::Missing(reason) => format!("missing: {reason}"),
+        }
+    }
+}
+
+impl DeviceFacts {
+    fn new(info: DeviceInfo) -> Self {
+        let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, l2_bytes } = info;
+        let arch = arch.to_string();
+        Self { index, name, arch, multiprocessors, memory_bytes, l2_bytes }
+    }
+
+    fn text(&self) -> String {
+        let Self { index, name, arch, multiprocessors, memory_bytes, l2_bytes } = self;
+        let (memory, l2) = (units::bytes(*memory_bytes), units::bytes(*l2_bytes));
+        format!("{index}: {name}, {arch}, {multiprocessors} SMs, {memory}, L2 {l2}")
     }
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::args::Json;
 use crate::commands::inspect;
 use crate::commands::spmm::refused;
+use crate::cuda;
 use crate::dense::Dense;
 use crate::error::{Class, CliError};
 use crate::output::Scratch;
@@ -179,7 +180,7 @@ pub(crate) fn run(_: &Options, progress: &Progress) -> Result<Report, CliError> 
 /// Multiplies, verifies and reports.
 fn multiply(stages: &mut Stages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report, CliError> {
     let (m, k) = (plan.nrows(), plan.ncols());
-    let registry = girih::backends();
+    let registry = girih::backends_with(cuda::options()?);
     let backend = registry.best_for(plan).map_err(refused)?.backend;
     let b = Dense::random("B", DType::F32, (k, N), SEED)?;
     let mut c = Dense::zeros("C", DType::F32, (m, N))?;

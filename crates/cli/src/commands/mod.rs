@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod inspect;
+pub(crate) mod kernels;
 pub(crate) mod plan;
 pub(crate) mod spmm;
 pub(crate) mod verify;
@@ -23,6 +24,7 @@ pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliE
         Command::Verify(options) => verify::run(options, progress),
         Command::Convert(options) => convert::run(options, progress),
         Command::Backends(_) => backends::run(),
+        Command::Kernels(options) => kernels::run(options, progress),
         Command::Bench(options) => bench::run(options, progress),
         Command::Demo(options) => demo::run(options, progress),
     }

@@ -148,13 +148,61 @@ fn backends_are_listed() {
     assert!(names.contains(&"cpu") && names.last() == Some(&"reference"), "{names:?}");
     for backend in backends {
         if backend["available"] == true {
-            assert_eq!(backend["formats"].as_array().unwrap().len(), 6, "{backend}");
+            let formats = backend["formats"].as_array().unwrap();
+            // What runs on processors takes everything.
+            assert!(formats.len() == 6 || backend["name"] == "cuda", "{backend}");
             has_keys(backend, &["device", "dtypes"]);
         } else {
             has_keys(backend, &["reason"]);
         }
     }
-    assert!(girih(["backends"]).ok().text().contains("reference"));
+    has_keys(&json["cuda"], &["driver", "nvrtc", "devices"]);
+    let run = girih(["backends"]).ok();
+    assert!(run.text().contains("reference") && run.text().contains("CUDA driver"));
+}
+
+#[test]
+fn a_backend_without_its_device_says_what_is_missing() {
+    let files = Files::new();
+    let a = files.write("a.mtx", "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_girih"));
+    command.args(["spmm", &a, "--random", "3", "--backend", "cuda"]);
+    // There is no such device anywhere, and no driver at all on most machines.
+    command.env("GIRIH_CUDA_DEVICE", "1000");
+    crate::common::run(command, b"").fails(5, &["cuda is not available"]);
+
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_girih"));
+    command.args(["backends"]).env("GIRIH_CUDA_DEVICE", "first");
+    crate::common::run(command, b"").fails(2, &["GIRIH_CUDA_DEVICE", "first"]);
+}
+
+#[test]
+fn kernels_are_listed_and_built_where_there_is_a_compiler() {
+    let files = Files::new();
+    let cache = files.name("cache");
+    let list = ["kernels", "list", "--arch", "sm_90a", "--cache", &cache, "--json"];
+    let json = girih(list).ok().json();
+    has_keys(&json, &["arch", "cache", "kernels"]);
+    let kernels = json["kernels"].as_array().unwrap();
+    assert!(kernels.iter().all(|kernel| kernel["state"] == "absent"), "{json}");
+    assert_eq!(files.listing(), [""; 0], "listing writes nothing");
+
+    let build = ["kernels", "build", "--arch", "sm_90a", "--cache", &cache, "--json"];
+    if json["nvrtc"].is_null() {
+        girih(build).fails(5, &["NVRTC was not found"]);
+        return;
+    }
+    girih(build).ok();
+    let json = girih(list).ok().json();
+    for kernel in json["kernels"].as_array().unwrap() {
+        assert_eq!(kernel["state"], "cached");
+        for entry in kernel["entries"].as_array().unwrap() {
+            assert_eq!(entry["spill_bytes"], 0, "{entry}");
+            assert!(entry["registers"].as_u64().unwrap() > 0, "{entry}");
+        }
+    }
+    girih(["kernels", "check", "--arch", "sm_90a"]).ok();
+    girih(["kernels", "check", "--arch", "hopper"]).fails(2, &["hopper"]);
 }
 
 #[test]

@@ -4,12 +4,13 @@ use std::time::Instant;
 
 use girih::cpu::roofline::Roofline;
 use girih::cpu::{CpuBackend, Isa};
-use girih::{ReferenceBackend, SpmmBackend};
+use girih::{CudaBackend, ReferenceBackend, SpmmBackend};
 
 use super::options::{BackendAsked, Options, RooflineAsked, ThreadsAsked};
 use super::roofline::{self, Measured};
 use super::sampling::Team;
 use crate::commands::spmm::refused;
+use crate::cuda;
 use crate::error::{Class, CliError};
 use crate::machine::{Machine, Ticks};
 use crate::progress::Progress;
@@ -20,8 +21,10 @@ pub(super) struct Engine {
     pub(super) backend: Box<dyn SpmmBackend>,
     /// The instruction set it was told to use.
     pub(super) isa: Option<Isa>,
-    /// The instruction set that its floor is of.
-    pub(super) floor_isa: Isa,
+    /// The instruction set that its floor is of; `None` if its floor is not measured.
+    pub(super) floor_isa: Option<Isa>,
+    /// The CUDA backend, whose products are timed on the device, operands and all.
+    pub(super) cuda: Option<CudaBackend>,
     /// Which of the teams it runs on.
     pub(super) team: usize,
 }
@@ -51,9 +54,12 @@ impl Engines {
             .collect();
         let backends = super::or_default(&options.backend, || vec![BackendAsked::Cpu]);
         let isas = super::or_default(&options.isa, || vec![Isa::best()]);
-        // The reference has no use for more than one.
-        if backends == [BackendAsked::Reference] {
-            threads = vec![1];
+        match backends[..] {
+            // It has no use for more than one.
+            [BackendAsked::Reference] => threads = vec![1],
+            // Threads plan and verify.
+            [BackendAsked::Cuda] => threads = vec![all],
+            _ => {}
         }
         let mut this = Self { teams: Vec::new(), engines: Vec::new() };
         for count in super::distinct(threads) {
@@ -65,13 +71,25 @@ impl Engines {
                             this.engines.push(cpu(isa, team)?);
                         }
                     }
+                    BackendAsked::Cuda if this.engines.iter().any(|e| e.cuda.is_some()) => {}
+                    BackendAsked::Cuda => {
+                        let (team, backend) = (this.team(all)?, CudaBackend::new(cuda::options()?));
+                        this.engines.push(Engine {
+                            backend: Box::new(backend.clone()),
+                            isa: None,
+                            floor_isa: None,
+                            cuda: Some(backend),
+                            team,
+                        });
+                    }
                     BackendAsked::Reference if this.has_reference() => {}
                     BackendAsked::Reference => {
                         let team = this.team(1)?;
                         this.engines.push(Engine {
                             backend: Box::new(ReferenceBackend),
                             isa: None,
-                            floor_isa: Isa::best(),
+                            floor_isa: Some(Isa::best()),
+                            cuda: None,
                             team,
                         });
                     }
@@ -85,7 +103,7 @@ impl Engines {
     }
 
     fn has_reference(&self) -> bool {
-        self.engines.iter().any(|engine| engine.isa.is_none())
+        self.engines.iter().any(|engine| engine.isa.is_none() && engine.cuda.is_none())
     }
 
     /// The team of so many threads.
@@ -113,7 +131,7 @@ impl Engines {
         };
         let mut measured: Vec<Measured> = Vec::new();
         for engine in &self.engines {
-            let (team, isa) = (&self.teams[engine.team], engine.floor_isa);
+            let (team, Some(isa)) = (&self.teams[engine.team], engine.floor_isa) else { continue };
             if measured.iter().any(|m| m.is_of(isa, team.threads())) {
                 continue;
             }
@@ -143,5 +161,11 @@ fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
             format!("this machine has no {isa}; --isa can be {}", here.join(", ")),
         )
     })?;
-    Ok(Engine { backend: Box::new(backend), isa: Some(isa), floor_isa: isa, team })
+    Ok(Engine {
+        backend: Box::new(backend),
+        isa: Some(isa),
+        floor_isa: Some(isa),
+        cuda: None,
+        team,
+    })
 }

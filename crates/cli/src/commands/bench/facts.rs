@@ -1,6 +1,7 @@
 //! What `girih bench` reports to machines.
 
 use girih::DType;
+use girih::SpmmBackend;
 use girih::cpu::roofline::Limit;
 use serde::Serialize;
 
@@ -111,7 +112,11 @@ pub(super) struct CaseFacts {
 pub(super) struct EngineFacts {
     pub(super) backend: String,
     pub(super) isa: Option<&'static str>,
-    pub(super) threads: usize,
+    /// `None` on a device.
+    pub(super) threads: Option<usize>,
+    /// What it runs on, if that is not this processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -221,7 +226,8 @@ fn engine_facts(engine: &Engine, engines: &Engines) -> EngineFacts {
     EngineFacts {
         backend: engine.backend.name().to_owned(),
         isa: engine.isa.map(isa_name),
-        threads: engines.teams[engine.team].threads(),
+        threads: engine.cuda.is_none().then(|| engines.teams[engine.team].threads()),
+        device: engine.cuda.as_ref().and_then(|cuda| Some(cuda.capabilities().ok()?.device)),
     }
 }
 
@@ -232,8 +238,8 @@ fn floor(
     engines: &Engines,
     measured: &[Measured],
 ) -> Option<FloorFacts> {
-    let threads = engines.teams[case.engine.team].threads();
-    let roofline = &measured.iter().find(|m| m.is_of(case.engine.floor_isa, threads))?.roofline;
+    let (isa, threads) = (case.engine.floor_isa?, engines.teams[case.engine.team].threads());
+    let roofline = &measured.iter().find(|m| m.is_of(isa, threads))?.roofline;
     let floor = roofline.floor(dtype, problem.bytes as f64, problem.flops as f64);
     Some(FloorFacts {
         floor_seconds: floor.seconds,

@@ -3,13 +3,12 @@
 use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
-use girih::{
-    AnyTiling, Csr, DenseScalar, Plan, PlanOptions, Planner, PreparedSpmm, Scalar, Tiling,
-};
+use girih::{AnyTiling, Csr, DenseScalar, Plan, PlanOptions, Planner, Scalar, Tiling};
 
 use super::engine::{Engine, Engines};
 use super::operands::Operand;
 use super::options::FormatAsked;
+use super::runner::Runner;
 use super::sampling::{Samples, Team, by_turns};
 use super::verdict::Verdicts;
 use crate::commands::spmm::refused;
@@ -41,7 +40,7 @@ pub(super) struct Case<'a> {
     pub(super) preparing: Duration,
     pub(super) verification: Verification,
     pub(super) samples: Samples,
-    prepared: Box<dyn PreparedSpmm>,
+    runner: Runner,
 }
 
 /// A case that was not run.
@@ -149,7 +148,8 @@ where
         |case| case.samples.enough(terms.seconds),
         |case| {
             let team = &terms.engines.teams[case.engine.team];
-            let time = execute(team, case.samples.calls, &*case.prepared, &b, &mut c)?;
+            let calls = case.samples.calls;
+            let time = case.runner.time(team, calls, &b, &mut c).map_err(refused)?;
             case.samples.push(time);
             Ok::<(), CliError>(())
         },
@@ -188,13 +188,19 @@ fn case<'a, T: DenseScalar>(
     verdicts: &mut Verdicts,
 ) -> Result<Case<'a>, CliError> {
     let start = Instant::now();
-    let prepared = team.run(|| engine.backend.prepare(plan)).map_err(refused)?;
+    let mut runner = match &engine.cuda {
+        // With the copies of B, and with compiling the kernel if no cache has it.
+        Some(cuda) => Runner::on_device(cuda, plan, b, c).map_err(refused)?,
+        None => Runner::Host(team.run(|| engine.backend.prepare(plan)).map_err(refused)?),
+    };
     let preparing = start.elapsed();
-    // An element that is not written is then not what another case has left.
-    c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
-    execute(team, 1, &*prepared, b, c)?;
+    if let Runner::Host(_) = runner {
+        // An element that is not written is then not what another case has left.
+        c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
+        runner.time(team, 1, b, c).map_err(refused)?;
+    }
     let verification = verdicts.judge(a, plan, &*engine.backend, b, c)?;
-    let once = execute(team, 1, &*prepared, b, c)?;
+    let once = runner.time(team, 1, b, c).map_err(refused)?;
     Ok(Case {
         format,
         spec: plan.spec().to_string(),
@@ -204,21 +210,8 @@ fn case<'a, T: DenseScalar>(
         preparing,
         verification,
         samples: Samples::of(once),
-        prepared,
+        runner,
     })
-}
-
-fn execute<T: DenseScalar>(
-    team: &Team,
-    calls: u32,
-    prepared: &dyn PreparedSpmm,
-    b: &Operand<T>,
-    c: &mut Operand<T::Acc>,
-) -> Result<Duration, CliError> {
-    team.time(calls, || {
-        prepared.execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut()))
-    })
-    .map_err(refused)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod input;
 mod operands;
 mod options;
 mod roofline;
+mod runner;
 mod sampling;
 mod text;
 mod verdict;

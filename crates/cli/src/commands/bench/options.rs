@@ -26,6 +26,9 @@ use crate::error::CliError;
 /// indices, B and C once each, at the bandwidth of a working set of that size, and of 2·nnz·n flops
 /// at the peak of fused multiply-add. A format that compresses A can go below it; rows of B that
 /// are gathered many times make it hard to reach.
+///
+/// Products on a CUDA device are timed by the device's own events, B and C in its memory, in as many
+/// copies that take turns as it takes to outgrow its cache. No floor is measured for them.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Matrix files, - for standard input, and generated problems: uniform, rmat, fem, blocks,
@@ -45,7 +48,7 @@ pub(crate) struct Options {
         hide_possible_values = true
     )]
     pub(super) dtype: Vec<DType>,
-    /// Backends: cpu, reference [default: cpu]
+    /// Backends: cpu, cuda, reference [default: cpu]
     #[arg(
         long,
         value_name = "BACKEND,...",
@@ -94,6 +97,7 @@ pub(crate) struct Options {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum BackendAsked {
     Cpu,
+    Cuda,
     Reference,
 }
 

@@ -75,6 +75,10 @@ fn machine(facts: &Facts, style: Style) -> String {
             100.0 * most
         ));
     }
+    let mut devices: Vec<&String> =
+        facts.cases.iter().filter_map(|case| case.engine.device.as_ref()).collect();
+    devices.dedup();
+    lines.extend(devices.into_iter().cloned());
     lines.extend(facts.rooflines.iter().map(ToString::to_string));
     match style {
         Style::Plain => lines.join("\n"),
@@ -102,7 +106,7 @@ fn row(case: &CaseFacts) -> Vec<String> {
         case.problem.dtype.to_owned(),
         if case.format == "auto" { format!("auto: {}", case.spec) } else { case.spec.clone() },
         backend(&case.engine),
-        case.engine.threads.to_string(),
+        table::optional(case.engine.threads),
         time(case.median_seconds),
         time(case.min_seconds),
         format!("{}–{}", time(case.q1_seconds), time(case.q3_seconds)),
@@ -125,7 +129,10 @@ fn backend(engine: &EngineFacts) -> String {
 fn skipped(case: &SkippedFacts) -> String {
     let SkippedFacts { matrix, dtype, n, format, engine, reason } = case;
     let on = match engine {
-        Some(engine) => format!(" on {}, {} threads", backend(engine), engine.threads),
+        Some(engine) => match engine.threads {
+            Some(threads) => format!(" on {}, {threads} threads", backend(engine)),
+            None => format!(" on {}", backend(engine)),
+        },
         None => String::new(),
     };
     format!("{matrix}, n = {n}, {dtype}, {format}{on}: {reason}")

@@ -14,6 +14,7 @@ use girih::formats::io::WriteError;
 use girih::planner::Plan;
 
 use crate::args::{Json, PlanArgs};
+use crate::cuda;
 use crate::error::{CliError, shown};
 use crate::matrix::Matrix;
 use crate::output;
@@ -87,6 +88,7 @@ struct Rhs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BackendArg {
     Auto,
+    Cuda,
     Cpu,
     Reference,
 }
@@ -96,6 +98,7 @@ impl BackendArg {
     fn name(self) -> Option<&'static str> {
         match self {
             Self::Auto => None,
+            Self::Cuda => Some("cuda"),
             Self::Cpu => Some("cpu"),
             Self::Reference => Some("reference"),
         }
@@ -125,7 +128,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
 
     progress.stage("reading the operands");
     let operands = given.read(plan, progress)?;
-    let registry = girih::backends();
+    let registry = girih::backends_with(cuda::options()?);
     let selected = product::select(options.backend, &registry, plan)?;
     progress.stage(format!("multiplying on {}", selected.backend.name()));
     let (c, timing) = product::multiply(options, selected.backend, plan, &operands)?;

@@ -1,6 +1,6 @@
 use girih::backend::{BackendError, Capabilities, DenseView, DenseViewMut, Unsupported};
 use girih::cpu::Isa;
-use girih::{FormatKind, ReferenceBackend, SpmmBackend};
+use girih::{FormatKind, PreparedSpmm, ReferenceBackend, SpmmBackend};
 
 use super::*;
 
@@ -76,7 +76,7 @@ fn formats(names: &[&str]) -> Vec<FormatAsked> {
 fn engines(faults: &[Fault]) -> Engines {
     let engine = |&fault: &Fault| {
         let backend = Box::new(Faulty(fault));
-        Engine { backend, isa: None, floor_isa: Isa::Portable, team: 0 }
+        Engine { backend, isa: None, floor_isa: Some(Isa::Portable), cuda: None, team: 0 }
     };
     let engines = faults.iter().map(engine).collect();
     Engines { teams: vec![Team::new(1).unwrap()], engines }

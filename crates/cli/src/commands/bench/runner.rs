@@ -1,0 +1,63 @@
+//! How a case is run: on threads here, or on a device.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use girih::cuda::TimedProducts;
+use girih::{BackendError, CudaBackend, DenseScalar, Plan, PreparedSpmm};
+
+use super::operands::Operand;
+use super::sampling::Team;
+
+/// A prepared case.
+#[derive(Debug)]
+pub(super) enum Runner {
+    /// Products of the operands as they lie here.
+    Host(Box<dyn PreparedSpmm>),
+    /// Products of copies of the operands on a device, timed there.
+    Device(Box<dyn Products>),
+}
+
+/// [`TimedProducts`] of any value type.
+pub(super) trait Products: Debug {
+    /// The time of `calls` products one after the other.
+    fn time(&mut self, calls: u32) -> Result<Duration, BackendError>;
+}
+
+impl<T: DenseScalar> Products for TimedProducts<T> {
+    fn time(&mut self, calls: u32) -> Result<Duration, BackendError> {
+        Self::time(self, calls)
+    }
+}
+
+impl Runner {
+    /// A plan on a device, with the product in C.
+    pub(super) fn on_device<T: DenseScalar>(
+        backend: &CudaBackend,
+        plan: &Plan,
+        b: &Operand<T>,
+        c: &mut Operand<T::Acc>,
+    ) -> Result<Self, BackendError> {
+        let mut products = TimedProducts::new(backend.prepare_device(plan)?, &b.view())?;
+        products.poison()?;
+        products.time(1)?;
+        products.last(c.view_mut())?;
+        Ok(Self::Device(Box::new(products)))
+    }
+
+    /// The time of `calls` products one after the other.
+    pub(super) fn time<T: DenseScalar>(
+        &mut self,
+        team: &Team,
+        calls: u32,
+        b: &Operand<T>,
+        c: &mut Operand<T::Acc>,
+    ) -> Result<Duration, BackendError> {
+        match self {
+            Self::Device(products) => products.time(calls),
+            Self::Host(prepared) => team.time(calls, || {
+                prepared.execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut()))
+            }),
+        }
+    }
+}
