@@ -48,19 +48,22 @@ impl RegisterPool {
     }
 }
 
-/// Registers that each thread of a CTA of `threads` starts with, where the kernel's directives
-/// determine them: `.maxnreg`, or the most that lets `.minnctapersm` CTAs share the 65,536 registers
-/// of a multiprocessor.
+/// Registers that each thread of a CTA starts with, where the kernel's directives determine them:
+/// `.maxnreg`, or the most with which `ctas` CTAs of `threads` threads (`.minnctapersm`, or one)
+/// share the 65,536 registers of a multiprocessor, which hands them out to four warps at a time.
+///
+/// As observed of ptxas 13.0: where a thread could then have more than 255, it says that it cannot
+/// determine the count and ignores `setmaxnreg`; 256 threads are an exception to that.
 pub(crate) fn registers_at_start(
-    threads: u32,
+    threads: Option<u32>,
     max_registers: Option<u32>,
-    min_ctas: Option<u32>,
+    ctas: Option<u32>,
 ) -> Option<u32> {
-    let by_ctas = min_ctas.map(|ctas| {
-        let threads = threads.next_multiple_of(32).max(1);
-        (65_536 / (threads * ctas.max(1)) / 8 * 8).min(255)
-    });
-    match (max_registers, by_ctas) {
+    let by_threads = threads
+        .map(|threads| 65_536 / (threads.next_multiple_of(128) * ctas.unwrap_or(1)).max(1) / 8 * 8)
+        .filter(|&registers| registers <= 256)
+        .map(|registers| registers.min(255));
+    match (max_registers, by_threads) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
     }
@@ -83,9 +86,12 @@ mod tests {
 
     #[test]
     fn launch_bounds_determine_registers() {
-        assert_eq!(registers_at_start(384, None, Some(1)), Some(168));
-        assert_eq!(registers_at_start(128, None, Some(1)), Some(255));
-        assert_eq!(registers_at_start(256, Some(128), None), Some(128));
-        assert_eq!(registers_at_start(256, None, None), None);
+        assert_eq!(registers_at_start(Some(384), None, Some(1)), Some(168));
+        assert_eq!(registers_at_start(Some(320), None, None), Some(168));
+        assert_eq!(registers_at_start(Some(256), None, None), Some(255));
+        assert_eq!(registers_at_start(Some(128), None, Some(3)), Some(168));
+        assert_eq!(registers_at_start(Some(128), None, Some(1)), None);
+        assert_eq!(registers_at_start(Some(256), Some(128), None), Some(128));
+        assert_eq!(registers_at_start(None, None, None), None);
     }
 }

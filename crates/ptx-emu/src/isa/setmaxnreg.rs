@@ -2,7 +2,7 @@
 //!
 //! PTX ISA, "Miscellaneous Instructions: setmaxnreg".
 
-use super::Flow;
+use super::{Flow, Op};
 use crate::ast::Instruction;
 use crate::asynch::pool::{RegisterPool, registers_at_start};
 use crate::error::ParseError;
@@ -37,13 +37,22 @@ pub(crate) fn decode(
     Ok(SetMaxRegisters { increases, count })
 }
 
-/// Registers of each thread at the start of a launch, where something determines them.
+/// Registers of each thread at the start of a launch, where something determines them. Without
+/// `.maxnreg` not more than the kernel ever asks for, since the assembler compiles for no more.
 fn at_start(context: &Context) -> Option<u32> {
     let attributes = &context.kernel.attributes;
     let threads = attributes.required_threads.or(attributes.max_threads);
-    let ctas = attributes.min_ctas_per_sm.filter(|_| threads.is_some());
-    let threads = threads.unwrap_or(context.block).iter().product();
-    context.registers.or_else(|| registers_at_start(threads, attributes.max_registers, ctas))
+    let threads = threads.map(|threads| threads.iter().product());
+    let asked = context.kernel.code.iter().filter_map(|code| match &code.op {
+        Op::SetMaxRegisters(op) => Some(op.count),
+        _ => None,
+    });
+    let determined = || {
+        let ctas = attributes.min_ctas_per_sm;
+        let start = registers_at_start(threads, attributes.max_registers, ctas)?;
+        if attributes.max_registers.is_some() { Some(start) } else { Some(start.min(asked.max()?)) }
+    };
+    context.registers.or_else(determined)
 }
 
 impl SetMaxRegisters {
@@ -51,8 +60,8 @@ impl SetMaxRegisters {
     pub(crate) fn execute(self, warp: &mut Warp, cluster: &mut Cluster) -> Result<Flow, Stop> {
         let Some(start) = at_start(&cluster.context) else {
             let what = "the assembler ignores setmaxnreg where the kernel's registers are not \
-                        determined by .maxnreg, or by .maxntid and .minnctapersm together; a launch \
-                        can say how many there are"
+                        determined by .maxnreg or .maxntid (for at least 256 threads, or with \
+                        .minnctapersm); a launch can say how many there are"
                 .to_owned();
             return Err(Problem::Operand { what }.of_warp());
         };
