@@ -8,6 +8,7 @@ use crate::ast::{Instruction, Type};
 use crate::error::ParseError;
 use crate::machine::Warp;
 use crate::machine::registers::Source;
+use crate::memory::published::Reach;
 use crate::program::{Decoder, Scope};
 
 /// A fence between proxies.
@@ -16,8 +17,11 @@ pub(crate) enum Proxy {
     /// `fence.proxy.async`: what ordinary accesses did is seen by asynchronous operations. The forms
     /// for one memory are taken for those for all.
     Async,
+    /// `fence.mbarrier_init`: a relaxed arrival after it tells of the inits before it. Taken for a
+    /// fence of all accesses, where the ISA has it order inits alone.
+    MbarrierInit,
     /// `fence.proxy.alias`, for there are no aliases; `fence.proxy.tensormap`, for only the host
-    /// writes tensor maps; `fence.mbarrier_init`, for what orders an init is the barrier after it.
+    /// writes tensor maps.
     Other,
 }
 
@@ -28,7 +32,7 @@ pub(crate) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Pro
         d.expect("release")?;
         d.expect("cluster")?;
         d.finish(0..=0)?;
-        return Ok(Proxy::Other);
+        return Ok(Proxy::MbarrierInit);
     }
     d.expect("proxy")?;
     if d.take("alias") {
@@ -54,8 +58,10 @@ pub(crate) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Pro
 impl Proxy {
     /// Executes the instruction for the lanes in `mask`.
     pub(crate) fn execute(self, warp: &mut Warp, mask: u32) -> Flow {
-        if self == Self::Async {
-            warp.clock.fence_proxy_async(mask);
+        match self {
+            Self::Async => warp.clock.fence_proxy_async(mask),
+            Self::MbarrierInit => warp.clock.fence(mask, Reach::Cluster),
+            Self::Other => {}
         }
         Flow::Next
     }
