@@ -115,13 +115,26 @@ impl Work for Arriving {
         let epoch = barriers.get(offset).map(|object| object.epoch(cluster.id));
         let epoch =
             epoch.map_err(|error| cluster.mbarrier_problem(rank, offset, error).of_warp())?;
+        let mut earlier = Vec::new();
         for (&thread, operations) in &self.threads {
+            let settled = &mut cluster.ctas[rank as usize].asynch.settled;
+            for &operation in operations {
+                let first = *settled.entry((operation, thread)).or_insert(epoch);
+                if first != epoch && !earlier.contains(&first) {
+                    earlier.push(first);
+                }
+            }
             settle(cluster, None, rank, operations, |other| (other == thread).then_some(epoch));
         }
         let id = cluster.id;
         let barriers = &mut cluster.ctas[rank as usize].asynch.mbarriers;
         let arrived = barriers.get_mut(offset).and_then(|object| {
             object.completed(epoch, self.pc);
+            // An arrival covers all copies of the thread so far: it tells also of those whose bytes
+            // an arrival on another mbarrier has settled.
+            for epoch in earlier {
+                object.arriving().completed(epoch);
+            }
             let complete = object.state.arrive(self.threads.len() as u32)?;
             if complete {
                 object.next_phase(id);

@@ -55,6 +55,8 @@ pub(crate) struct CtaState {
     pub(crate) copies: BTreeMap<u32, Groups<OperationId>>,
     /// The bytes of each of them that no wait has covered.
     pub(crate) unwaited: BTreeMap<OperationId, Vec<Copied>>,
+    /// Under which mbarrier's epoch an arrival first covered a thread's part of one.
+    pub(crate) settled: BTreeMap<(OperationId, u32), Epoch>,
     /// Its warpgroups, as far as they have executed `wgmma`.
     pub(crate) warpgroups: Vec<Warpgroup>,
     /// Where a warp's last `mbarrier.try_wait` came back in vain, and in which lanes.
