@@ -127,9 +127,10 @@ impl<T: DenseScalar> TimedProducts<T> {
         for _ in 0..calls {
             let Copy { b, c, .. } = &self.copies[self.next];
             self.next = (self.next + 1) % self.copies.len();
-            // SAFETY: both were allocated with this shape, live as long as this, and are used on this
-            // stream alone.
-            unsafe { self.prepared.enqueue(&self.stream, scales, b, c, true) }?;
+            // Untracked, so that no event stands between products.
+            // SAFETY: both were allocated with this shape and live as long as this, which owns the plan
+            // and its sums too; all of it is used, and freed, on this stream alone.
+            unsafe { self.prepared.enqueue(&self.stream, scales, b, c, false) }?;
         }
         self.between.1.record(&self.stream).map_err(failed())?;
         let ms = self.between.0.elapsed_ms(&self.between.1).map_err(failed())?;
