@@ -6,8 +6,10 @@
 #![expect(clippy::print_stdout, reason = "it is a command")]
 #![expect(clippy::precedence, reason = "shifts and masks read better without parentheses")]
 
+mod bcsr;
 mod case;
 mod deep_gemm;
+mod expected;
 mod fast_cu;
 mod maps;
 mod own;
@@ -87,7 +89,7 @@ fn run(case: &Case, folder: &Path, modes: &[Mode]) -> bool {
     let speed = instructions as f64 / seconds.max(1e-9) / 1e6;
     let n = modes.len();
     println!(
-        "{label}: {right} of {n} modes right, {reported} reported; {instructions} thread-instructions, {speed:.0} M/s"
+        "{label}: {right} of {n} modes right, {reported} reported; {instructions} thread-instructions, {speed:.0} M/s with the host's side"
     );
     good
 }
@@ -109,6 +111,7 @@ fn main() -> ExitCode {
         deep_gemm::cases(),
         voltrix::cases(),
         own::cases(),
+        bcsr::cases(),
     ];
     let chosen = cases
         .iter()
