@@ -188,12 +188,15 @@ fn case<'a, T: DenseScalar>(
     verdicts: &mut Verdicts,
 ) -> Result<Case<'a>, CliError> {
     let start = Instant::now();
-    let mut runner = match &engine.cuda {
-        // With the copies of B, and with compiling the kernel if no cache has it.
-        Some(cuda) => Runner::on_device(cuda, plan, b, c).map_err(refused)?,
-        None => Runner::Host(team.run(|| engine.backend.prepare(plan)).map_err(refused)?),
+    // With compiling the kernel, where it is not in the cache.
+    let (mut runner, preparing) = if let Some(cuda) = &engine.cuda {
+        let prepared = cuda.prepare_device(plan).map_err(refused)?;
+        let preparing = start.elapsed();
+        (Runner::on_device(prepared, b, c).map_err(refused)?, preparing)
+    } else {
+        let prepared = team.run(|| engine.backend.prepare(plan)).map_err(refused)?;
+        (Runner::Host(prepared), start.elapsed())
     };
-    let preparing = start.elapsed();
     if let Runner::Host(_) = runner {
         // An element that is not written is then not what another case has left.
         c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));

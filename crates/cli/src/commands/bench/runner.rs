@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::time::Duration;
 
-use girih::cuda::TimedProducts;
-use girih::{BackendError, CudaBackend, DenseScalar, Plan, PreparedSpmm};
+use girih::cuda::{CudaPrepared, TimedProducts};
+use girih::{BackendError, DenseScalar, PreparedSpmm};
 
 use super::operands::Operand;
 use super::sampling::Team;
@@ -31,14 +31,13 @@ impl<T: DenseScalar> Products for TimedProducts<T> {
 }
 
 impl Runner {
-    /// A plan on a device, with the product in C.
+    /// A plan on a device with copies of the operands, and the product in C.
     pub(super) fn on_device<T: DenseScalar>(
-        backend: &CudaBackend,
-        plan: &Plan,
+        prepared: CudaPrepared,
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
     ) -> Result<Self, BackendError> {
-        let mut products = TimedProducts::new(backend.prepare_device(plan)?, &b.view())?;
+        let mut products = TimedProducts::new(prepared, &b.view())?;
         products.poison()?;
         products.time(1)?;
         products.last(c.view_mut())?;
