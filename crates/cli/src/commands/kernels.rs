@@ -203,5 +203,12 @@ fn refused(error: &CudaError) -> CliError {
         CudaError::Source { .. } | CudaError::Compile { .. } => Class::Input,
         _ => Class::Failed,
     };
-    CliError::new(class, error.to_string())
+    let advice = match error {
+        CudaError::LibraryNotFound { .. } => {
+            "; install NVIDIA's wheel nvidia-cuda-nvrtc in the active Python environment, or name \
+             the library's folder in GIRIH_CUDA_LIBRARIES"
+        }
+        _ => "",
+    };
+    CliError::new(class, format!("{error}{advice}"))
 }
