@@ -20,11 +20,13 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod method;
 pub mod metrics;
 mod permutation;
 mod rcm;
 pub mod simple;
 
 pub use error::ReorderError;
+pub use method::{Method, Reordering};
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};

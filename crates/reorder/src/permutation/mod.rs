@@ -3,7 +3,7 @@
 mod dense;
 mod sparse;
 
-use girih_formats::{FormatError, MAX_DIM, RowLayout};
+use girih_formats::{FormatError, MAX_DIM, PAD_ROW, RowLayout};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ReorderError;
@@ -135,6 +135,16 @@ impl Permutation {
         RowLayout::explicit(self.len(), 1, self.order())?.with_window_rows(window_rows)
     }
 
+    /// Where each row stands among the rows of a layout, empty slots not counted. O(slots).
+    ///
+    /// # Errors
+    /// None for a valid layout; the type leaves room for the check of the result.
+    pub fn of_row_layout(layout: &RowLayout) -> Result<Self, ReorderError> {
+        let Some(slots) = layout.slots() else { return Self::identity(layout.nrows()) };
+        let order: Vec<u32> = slots.iter().copied().filter(|&row| row != PAD_ROW).collect();
+        Self::try_from_order(&order)
+    }
+
     /// Checks that this permutes as many indices as there are `what`.
     pub(crate) fn check_applies(
         &self,
@@ -190,8 +200,6 @@ fn invert(map: &[u32]) -> Result<Vec<u32>, ReorderError> {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::PAD_ROW;
-
     use super::*;
 
     #[test]

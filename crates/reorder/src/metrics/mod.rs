@@ -5,6 +5,10 @@ use rayon::prelude::*;
 
 use crate::{Permutation, ReorderError};
 
+mod tiles;
+
+pub use tiles::{BLOCK_SIZES, Blocks, TileMetrics, WINDOW_ROWS, Windows, window_counts};
+
 /// Rows that one task looks at.
 const TASK_ROWS: usize = 1 << 10;
 

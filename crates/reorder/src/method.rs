@@ -1,0 +1,134 @@
+//! Orderings by name.
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use girih_formats::{CsrPattern, FormatError, RowLayout};
+use serde::{Deserialize, Serialize};
+
+use crate::simple::{self, DegreeOrder};
+use crate::{Permutation, ReorderError, rcm, rcm_rows_cols};
+
+/// An ordering by name: what computes a [`Reordering`] from a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Method {
+    /// Reverse Cuthill–McKee: [`rcm()`](crate::rcm()), and [`rcm_rows_cols`] for rectangular matrices.
+    Rcm,
+    /// Long rows first: [`simple::by_degree`].
+    Degree,
+    /// Last row first: [`simple::reverse`].
+    Reverse,
+    /// Any order: [`simple::random`].
+    Random {
+        /// Of the generator.
+        seed: u64,
+    },
+}
+
+impl Method {
+    /// Computes the ordering. Cost and determinism are the method's own.
+    ///
+    /// # Errors
+    /// If the matrix has more rows and columns than the method can number.
+    pub fn order(self, pattern: CsrPattern<'_>) -> Result<Reordering, ReorderError> {
+        let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
+        let rows = match self {
+            Self::Rcm if nrows != ncols => {
+                let (rows, cols) = rcm_rows_cols(pattern)?;
+                return Reordering::new(&rows, Some(cols));
+            }
+            Self::Rcm => rcm(pattern)?,
+            Self::Degree => simple::by_degree(pattern, DegreeOrder::Descending)?,
+            Self::Reverse => simple::reverse(nrows)?,
+            Self::Random { seed } => simple::random(nrows, seed)?,
+        };
+        let cols = (nrows == ncols).then(|| rows.clone());
+        Reordering::new(&rows, cols)
+    }
+}
+
+impl Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rcm => f.pad("rcm"),
+            Self::Degree => f.pad("degree"),
+            Self::Reverse => f.pad("reverse"),
+            Self::Random { seed } => f.pad(&format!("random:{seed}")),
+        }
+    }
+}
+
+impl FromStr for Method {
+    type Err = FormatError;
+
+    fn from_str(s: &str) -> Result<Self, FormatError> {
+        let seed = |seed: &str| seed.parse().ok().map(|seed| Self::Random { seed });
+        let method = match s {
+            "rcm" => Some(Self::Rcm),
+            "degree" => Some(Self::Degree),
+            "reverse" => Some(Self::Reverse),
+            "random" => Some(Self::Random { seed: 0 }),
+            other => other.strip_prefix("random:").and_then(seed),
+        };
+        method.ok_or_else(|| FormatError::UnknownName {
+            what: "ordering",
+            found: s.to_owned(),
+            expected: "rcm, degree, reverse, random or random:SEED",
+        })
+    }
+}
+
+/// What an ordering makes of a matrix: its rows dealt into windows, and an order of the columns that
+/// goes with it.
+///
+/// The columns' order is for callers who keep vectors permuted, and for formats whose blocks of
+/// columns are direct; the rest point at the columns of the matrix as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reordering {
+    rows: RowLayout,
+    cols: Option<Permutation>,
+}
+
+impl Reordering {
+    /// Rows in the order of a permutation, without empty slots between them.
+    ///
+    /// # Errors
+    /// None for valid permutations; the type leaves room for the check of the layout.
+    pub fn new(rows: &Permutation, cols: Option<Permutation>) -> Result<Self, ReorderError> {
+        Ok(Self { rows: rows.to_row_layout(1)?, cols })
+    }
+
+    /// Rows in windows that an ordering closed where it pays.
+    #[must_use]
+    pub fn of_layout(rows: RowLayout, cols: Option<Permutation>) -> Self {
+        Self { rows, cols }
+    }
+
+    /// The order a matrix of `nrows` rows has already.
+    ///
+    /// # Errors
+    /// If `nrows` is above [`MAX_DIM`](girih_formats::MAX_DIM).
+    pub fn natural(nrows: usize) -> Result<Self, ReorderError> {
+        Ok(Self { rows: RowLayout::natural(nrows, 1)?, cols: None })
+    }
+
+    /// The rows, in the windows of the ordering.
+    #[must_use]
+    pub fn rows(&self) -> &RowLayout {
+        &self.rows
+    }
+
+    /// The order of the columns; `None` to leave them as they are.
+    #[must_use]
+    pub fn cols(&self) -> Option<&Permutation> {
+        self.cols.as_ref()
+    }
+
+    /// Where each row stands among the rows, empty slots not counted. O(slots).
+    ///
+    /// # Errors
+    /// None for a valid layout; the type leaves room for the check of the result.
+    pub fn row_permutation(&self) -> Result<Permutation, ReorderError> {
+        Permutation::of_row_layout(&self.rows)
+    }
+}

@@ -1,0 +1,161 @@
+//! What windows and blocks would hold in some order, counted without building them.
+
+use girih_formats::{BMat, CsrPattern, FormatError, RowLayout};
+use rayon::prelude::*;
+
+use crate::{Permutation, ReorderError, Reordering};
+
+/// Window heights that packed columns are counted for.
+pub const WINDOW_ROWS: [usize; 3] = [8, 16, 64];
+
+/// Sides of the square blocks that fill is counted for.
+pub const BLOCK_SIZES: [usize; 3] = [8, 16, 64];
+
+/// Windows that one task counts at least.
+const TASK_WINDOWS: usize = 16;
+
+/// Windows of one height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Windows {
+    /// Rows of a window.
+    pub window_rows: usize,
+    /// Number of windows.
+    pub windows: u64,
+    /// Distinct columns of a window, summed over the windows: the rows of B that are gathered.
+    pub packed_cols: u64,
+}
+
+/// Square blocks of one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Blocks {
+    /// Rows and columns of a block.
+    pub block_size: usize,
+    /// Blocks with an entry.
+    pub blocks: u64,
+    /// Entries over positions of these blocks; 1 without entries, when nothing is filled in.
+    pub fill_ratio: f64,
+}
+
+/// What the windowed and blocked formats would make of a matrix in some order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TileMetrics {
+    /// Packed columns, for each of [`WINDOW_ROWS`].
+    pub windows: [Windows; 3],
+    /// Fill, for each of [`BLOCK_SIZES`].
+    pub blocks: [Blocks; 3],
+    /// 16×8 tiles of BMat.
+    pub bmat_tiles: u64,
+}
+
+impl TileMetrics {
+    /// Counts, with rows and columns in the order of `ordering`, or as they are.
+    ///
+    /// O(nnz + slots) for each size, in parallel; per thread 4 bytes for each column, or for each entry
+    /// of a window where there are far more columns than entries.
+    ///
+    /// # Errors
+    /// If the ordering is of another matrix.
+    ///
+    /// ```
+    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_reorder::metrics::TileMetrics;
+    /// use girih_reorder::{Method, simple};
+    ///
+    /// let grid = laplacian_5pt::<f32>(64, 64)?;
+    /// let shuffled = simple::random(4096, 1)?.apply_symmetric(&grid)?;
+    /// let rcm = Method::Rcm.order(shuffled.pattern())?;
+    /// let before = TileMetrics::of(shuffled.pattern(), None)?;
+    /// let after = TileMetrics::of(shuffled.pattern(), Some(&rcm))?;
+    /// assert!(after.windows[2].packed_cols < before.windows[2].packed_cols);
+    /// assert!(after.blocks[1].fill_ratio > before.blocks[1].fill_ratio);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(
+        pattern: CsrPattern<'_>,
+        ordering: Option<&Reordering>,
+    ) -> Result<Self, ReorderError> {
+        let natural = Reordering::natural(pattern.nrows())?;
+        let ordering = ordering.unwrap_or(&natural);
+        let (rows, cols) = (ordering.rows(), ordering.cols());
+        let bmat_rows = BMat::<f32>::WINDOW_ROWS;
+        let tile_cols = BMat::<f32>::TILE_COLS as u32;
+        let mut bmat_tiles = 0;
+        let mut windows = [Windows { window_rows: 0, windows: 0, packed_cols: 0 }; 3];
+        for (found, window_rows) in windows.iter_mut().zip(WINDOW_ROWS) {
+            let counts = window_counts(pattern, &rows.with_window_rows(window_rows)?, None, 1)?;
+            if window_rows == bmat_rows {
+                bmat_tiles = counts.iter().map(|&n| u64::from(n.div_ceil(tile_cols))).sum();
+            }
+            *found =
+                Windows { window_rows, windows: counts.len() as u64, packed_cols: sum(&counts) };
+        }
+        let mut blocks = [Blocks { block_size: 0, blocks: 0, fill_ratio: 0.0 }; 3];
+        for (found, size) in blocks.iter_mut().zip(BLOCK_SIZES) {
+            let layout = rows.with_window_rows(size)?;
+            let blocks = sum(&window_counts(pattern, &layout, cols, size as u32)?);
+            let positions = blocks as f64 * (size * size) as f64;
+            let fill_ratio = if blocks == 0 { 1.0 } else { pattern.nnz() as f64 / positions };
+            *found = Blocks { block_size: size, blocks, fill_ratio };
+        }
+        Ok(Self { windows, blocks, bmat_tiles })
+    }
+}
+
+/// For each window of `rows`, how many different blocks of `width` columns its rows hold, with the
+/// columns in the order of `cols`; `width` 1 counts packed columns.
+///
+/// O(nnz + slots), in parallel; memory as [`TileMetrics::of`].
+///
+/// # Errors
+/// If the layout or the permutation is of another matrix, or `width` is 0.
+pub fn window_counts(
+    pattern: CsrPattern<'_>,
+    rows: &RowLayout,
+    cols: Option<&Permutation>,
+    width: u32,
+) -> Result<Vec<u32>, ReorderError> {
+    if rows.nrows() != pattern.nrows() {
+        let (found, expected) = (rows.nrows(), pattern.nrows());
+        return Err(FormatError::LayoutMismatch { what: "rows", found, expected }.into());
+    }
+    if width == 0 {
+        let expected = "a block has at least one column";
+        return Err(FormatError::Parameter { what: "width", found: 0, expected }.into());
+    }
+    if let Some(cols) = cols {
+        cols.check_applies("columns", pattern.ncols())?;
+    }
+    let unit = |col: u32| cols.map_or(col, |cols| cols.new_index(col as usize) as u32) / width;
+    let units = pattern.ncols().div_ceil(width as usize);
+    // Marks for all columns are cleared once per task, which must not be the cost.
+    let n_windows = rows.n_windows();
+    let few_entries = units > pattern.nnz().saturating_mul(16).saturating_add(1 << 24);
+    let marked = !few_entries && n_windows < u32::MAX as usize;
+    let tasks = 8 * rayon::current_num_threads();
+    let count = |(marks, list): &mut (Vec<u32>, Vec<u32>), w: usize| {
+        let entries = rows.rows(w).flatten().flat_map(|row| pattern.row(row));
+        if marked {
+            // Windows count from 1: a fresh mark is of none.
+            let this = w as u32 + 1;
+            let fresh = |&&col: &&u32| {
+                let mark = &mut marks[unit(col) as usize];
+                std::mem::replace(mark, this) != this
+            };
+            entries.filter(fresh).count() as u32
+        } else {
+            list.clear();
+            list.extend(entries.map(|&col| unit(col)));
+            list.sort_unstable();
+            list.dedup();
+            list.len() as u32
+        }
+    };
+    let scratch = || (vec![0; if marked { units } else { 0 }], Vec::new());
+    let windows = (0..n_windows).into_par_iter();
+    let counts = windows.with_min_len(n_windows.div_ceil(tasks).max(TASK_WINDOWS));
+    Ok(counts.map_init(scratch, count).collect())
+}
+
+fn sum(counts: &[u32]) -> u64 {
+    counts.iter().map(|&count| u64::from(count)).sum()
+}
