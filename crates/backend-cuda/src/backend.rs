@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
-use girih_backend::{BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported};
-use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
-use girih_planner::{Plan, Schedule};
+use girih_backend::{BackendError, Capabilities, PreparedSpmm, Rounding, SpmmBackend, Unsupported};
+use girih_formats::DType;
+use girih_planner::Plan;
 
 use crate::device::{Functions, Gpu};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
-use crate::kernels::csr_spmm;
+use crate::kernels::{self, Kernel};
+use crate::prepared::{self, image};
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -42,7 +43,8 @@ struct Shared {
     index: usize,
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
-    loaded: Mutex<HashMap<DType, Arc<Functions>>>,
+    /// By stem and configuration.
+    loaded: Mutex<HashMap<(&'static str, String), Arc<Functions>>>,
 }
 
 impl CudaBackend {
@@ -89,13 +91,10 @@ impl CudaBackend {
         self.supports(plan)?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let functions = self.functions(plan.dtype()).map_err(failed)?;
-        let (tasks, n) = (plan.schedule().tasks(), plan.options().n);
-        let prepared = for_any_tiling!(plan.tiling(), tiling => match tiling {
-            Tiling::Csr(a) => CudaPrepared::new(gpu.clone(), functions, a, tasks, n),
-            _ => unreachable!("it was asked whether the plan is supported"),
-        });
-        prepared.map_err(|error| failed(error.into()))
+        let image = image(plan);
+        let functions = image.kernels.iter().map(|kernel| self.functions(kernel));
+        let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
+        CudaPrepared::new(gpu.clone(), functions, image).map_err(|error| failed(error.into()))
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
@@ -106,45 +105,40 @@ impl CudaBackend {
         opened.as_ref().map_err(Arc::clone)
     }
 
-    /// The kernel for a value type, compiled and loaded.
-    fn functions(&self, dtype: DType) -> Result<Arc<Functions>, Arc<CudaError>> {
+    /// A kernel in one configuration, compiled and loaded.
+    fn functions(&self, kernel: &Kernel) -> Result<Arc<Functions>, Arc<CudaError>> {
         let gpu = self.gpu()?;
         let mut loaded = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(functions) = loaded.get(&dtype) {
+        let name = (kernel.stem, kernel.config.clone());
+        if let Some(functions) = loaded.get(&name) {
             return Ok(functions.clone());
         }
-        let kernel = csr_spmm::kernel(dtype);
-        let mut binary = self.0.jit.binary(&kernel, gpu.info.arch)?;
-        let entries = kernel.budget.entries;
-        let functions = match gpu.load(&binary, entries) {
+        let mut binary = self.0.jit.binary(kernel, gpu.info.arch)?;
+        let functions = match gpu.load(&binary, &kernel.budget) {
             // What the cache holds is not what this driver takes: the compiler may do better.
             Err(error) if matches!(binary.origin, Origin::Cache(_)) => {
-                match self.0.jit.compile(&kernel, gpu.info.arch, false) {
+                match self.0.jit.compile(kernel, gpu.info.arch, false) {
                     Ok(compiled) => binary = compiled,
                     Err(_) => return Err(error.into()),
                 }
-                gpu.load(&binary, entries)?
+                gpu.load(&binary, &kernel.budget)?
             }
             functions => functions?,
         };
         let functions = Arc::new(functions);
-        loaded.insert(dtype, functions.clone());
+        loaded.insert(name, functions.clone());
         Ok(functions)
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
     fn check_kernels(&self, arch: Arch) -> Result<(), Arc<CudaError>> {
         let Err(error) = self.0.jit.nvrtc().map(|_| ()) else { return Ok(()) };
-        for dtype in DType::ALL {
-            if self.0.jit.cached(&csr_spmm::kernel(dtype), arch)?.is_none() {
+        for kernel in kernels::all().iter().filter(|kernel| kernel.check_arch(arch).is_ok()) {
+            if self.0.jit.cached(kernel, arch)?.is_none() {
                 return Err(error);
             }
         }
         Ok(())
-    }
-
-    fn unsupported(reason: String) -> Unsupported {
-        Unsupported { backend: NAME.to_owned(), reason }
     }
 }
 
@@ -170,7 +164,7 @@ impl SpmmBackend for CudaBackend {
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
         Ok(Capabilities {
-            formats: vec![FormatKind::Csr],
+            formats: prepared::formats(*arch),
             dtypes: DType::ALL.to_vec(),
             device: format!(
                 "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
@@ -178,18 +172,15 @@ impl SpmmBackend for CudaBackend {
         })
     }
 
-    /// Plans in CSR, in any value type and row order and with any schedule.
+    /// Plans in any row order and with any schedule: in CSR, of any value type.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
-        let kind = plan.spec().kind();
-        if kind != FormatKind::Csr {
-            return Err(Self::unsupported(format!(
-                "it has kernels for csr, and the plan is {kind}"
-            )));
-        }
-        // What is added up where rests on the schedule, so it is checked against these very tiles.
-        Schedule::try_new(plan.schedule().tasks().clone(), plan.tiling())
-            .map(|_| ())
-            .map_err(|error| Self::unsupported(error.to_string()))
+        let arch = self.device().ok().map(|device| device.arch);
+        prepared::supports(plan, arch)
+            .map_err(|reason| Unsupported { backend: NAME.to_owned(), reason })
+    }
+
+    fn rounding(&self, plan: &Plan) -> Rounding {
+        prepared::rounding(plan)
     }
 
     /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).

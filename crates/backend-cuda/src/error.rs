@@ -115,6 +115,14 @@ pub enum CudaError {
         /// Bytes of the device.
         total: u64,
     },
+    /// The driver can't describe a matrix to the copy unit.
+    #[error("no tensor map is possible of {map}: {reason}")]
+    TensorMap {
+        /// What was to be described.
+        map: String,
+        /// What the driver said.
+        reason: String,
+    },
     /// An operand does not fit its memory, or is on another device.
     #[error("{operand}: {reason}")]
     Operand {
@@ -149,7 +157,7 @@ pub(crate) fn refused(error: impl Into<Arc<CudaError>>, operation: &str) -> Back
 }
 
 /// The driver's name for an error and its sentence about it.
-fn explain(error: &DriverError) -> String {
+pub(crate) fn explain(error: &DriverError) -> String {
     let text = |found: Result<&std::ffi::CStr, DriverError>| {
         found.map_or_else(|_| String::new(), |text| text.to_string_lossy().into_owned())
     };

@@ -50,7 +50,6 @@ pub mod kernels;
 #[expect(unsafe_code, reason = "libraries are loaded and called at run time")]
 mod library;
 mod operand;
-#[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod prepared;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod timing;

@@ -13,8 +13,8 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use crate::device::Gpu;
 use crate::error::refused;
 use crate::operand::Place;
-use crate::prepared::Scales;
 use crate::prepared::host::{fetch, send};
+use crate::prepared::launch::Operands;
 use crate::{CudaError, CudaPrepared};
 
 /// Operands together are this many times the second-level cache, so that none is still in it when its
@@ -122,15 +122,15 @@ impl<T: DenseScalar> TimedProducts<T> {
 
     fn run(&mut self, calls: u32) -> Result<Duration, CudaError> {
         let failed = || CudaError::driver("time products");
-        let scales = Scales { alpha: 1.0, beta: 0.0 };
         self.between.0.record(&self.stream).map_err(failed())?;
         for _ in 0..calls {
-            let Copy { b, c, .. } = &self.copies[self.next];
+            let &Copy { b, c, .. } = &self.copies[self.next];
+            let operands = Operands { alpha: 1.0, beta: 0.0, b, c };
             self.next = (self.next + 1) % self.copies.len();
             // Untracked, so that no event stands between products.
             // SAFETY: both were allocated with this shape and live as long as this, which owns the plan
-            // and its sums too; all of it is used, and freed, on this stream alone.
-            unsafe { self.prepared.enqueue(&self.stream, scales, b, c, false) }?;
+            // and its room too; all of it is used, and freed, on this stream alone.
+            unsafe { self.prepared.enqueue(&self.stream, &operands, false) }?;
         }
         self.between.1.record(&self.stream).map_err(failed())?;
         let ms = self.between.0.elapsed_ms(&self.between.1).map_err(failed())?;

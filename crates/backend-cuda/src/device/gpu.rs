@@ -5,14 +5,19 @@ use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytemuck::Pod;
-use cudarc::driver::sys::CUresult;
+use cudarc::driver::sys::{
+    CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue,
+    CUlaunchAttributeValue_union__bindgen_ty_1 as Extent, CUlaunchConfig, CUresult,
+    cuLaunchKernelEx,
+};
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtrMut, result};
 use cudarc::nvrtc::Ptx;
 
 use super::{DeviceInfo, Transfer, device, device_count};
 use crate::CudaError;
 use crate::jit::Binary;
+use crate::kernels::Budget;
+use crate::prepared::launch::Launch;
 
 /// A device, its context, and the way to it.
 pub(crate) struct Gpu {
@@ -81,15 +86,21 @@ impl Gpu {
         filled.map_err(CudaError::driver("fill memory"))
     }
 
-    /// Loads a binary and finds its entry points.
-    pub(crate) fn load(&self, binary: &Binary, entries: &[&str]) -> Result<Functions, CudaError> {
+    /// Loads a binary, finds its entry points, and lets them have their dynamic shared memory.
+    pub(crate) fn load(&self, binary: &Binary, budget: &Budget) -> Result<Functions, CudaError> {
         let module = self
             .context
             .load_module(Ptx::from_binary(binary.cubin.clone()))
             .map_err(CudaError::driver("load a kernel"))?;
-        let functions = entries.iter().map(|&entry| {
+        let functions = budget.entries.iter().map(|&entry| {
             let function = module.load_function(entry);
-            Ok((entry.to_owned(), function.map_err(CudaError::driver("find a kernel's entry"))?))
+            let function = function.map_err(CudaError::driver("find a kernel's entry"))?;
+            if budget.dynamic_shared > 0 {
+                let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                let set = function.set_attribute(most, budget.dynamic_shared as i32);
+                set.map_err(CudaError::driver("grant a kernel its shared memory"))?;
+            }
+            Ok((entry.to_owned(), function))
         });
         Ok(Functions(functions.collect::<Result<_, CudaError>>()?))
     }
@@ -105,35 +116,52 @@ impl fmt::Debug for Functions {
 }
 
 impl Functions {
-    /// Enqueues an entry point that takes one block of parameters.
+    /// Enqueues a launch.
     ///
     /// # Safety
-    /// `entry` takes a `P`, and every address in it is of memory that lives until the stream has run
-    /// the kernel, as large as the kernel reads or writes, and that nobody writes or reads meanwhile.
-    pub(crate) unsafe fn launch<P: Pod>(
+    /// The entry point takes such parameters, and every address in them is of memory that lives until
+    /// the stream has run the kernel, as large as the kernel reads or writes, and that nobody writes or
+    /// reads meanwhile.
+    pub(crate) unsafe fn launch(
         &self,
         stream: &CudaStream,
-        entry: &str,
-        grid: (u32, u32),
-        threads: u32,
-        params: &P,
+        launch: &Launch<'_>,
     ) -> Result<(), CudaError> {
-        let Some(function) = self.0.get(entry) else {
-            unreachable!("{entry} is not among the entry points that were loaded")
+        let Some(function) = self.0.get(launch.entry) else {
+            unreachable!("{} is not among the entry points that were loaded", launch.entry)
+        };
+        let [x, y, z] = launch.grid;
+        let mut cluster = CUlaunchAttribute {
+            id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            pad: [0; 4],
+            value: CUlaunchAttributeValue { clusterDim: Extent { x: launch.cluster, y: 1, z: 1 } },
+        };
+        let config = CUlaunchConfig {
+            gridDimX: x,
+            gridDimY: y,
+            gridDimZ: z,
+            blockDimX: launch.block,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: launch.dynamic_shared,
+            hStream: stream.cu_stream(),
+            attrs: &raw mut cluster,
+            // A cluster of one is what there is without, also where there are no clusters.
+            numAttrs: u32::from(launch.cluster > 1),
         };
         let launched = stream.context().bind_to_thread().and_then(|()| {
-            let mut params = [std::ptr::from_ref(params).cast_mut().cast::<c_void>()];
-            // SAFETY: parameters are copied by the call; the rest is the caller's promise.
-            unsafe {
-                result::launch_kernel(
+            let mut params = [launch.params.as_ptr().cast_mut().cast::<c_void>()];
+            // SAFETY: the configuration, its attribute and the parameters are copied by the call; the
+            // rest is the caller's promise.
+            let status = unsafe {
+                cuLaunchKernelEx(
+                    &raw const config,
                     function.cu_function(),
-                    (grid.0, grid.1, 1),
-                    (threads, 1, 1),
-                    0,
-                    stream.cu_stream(),
-                    &mut params,
+                    params.as_mut_ptr(),
+                    std::ptr::null_mut(),
                 )
-            }
+            };
+            status.result()
         });
         launched.map_err(CudaError::driver("launch a kernel"))
     }

@@ -1,6 +1,7 @@
 //! Devices: what there is, and one in use.
 
 mod gpu;
+mod tensor_map;
 mod transfer;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
@@ -11,6 +12,7 @@ use crate::error::Arch;
 use crate::library::driver;
 
 pub(crate) use gpu::{Functions, Gpu};
+pub(crate) use tensor_map::Driver;
 pub(crate) use transfer::Transfer;
 
 /// What a device is.

@@ -88,6 +88,7 @@ mod tests {
         let budget = Budget {
             registers: 32,
             shared: 64,
+            dynamic_shared: 0,
             entries: &["k"],
             instructions: &["LDG.E.128", "EXIT"],
         };

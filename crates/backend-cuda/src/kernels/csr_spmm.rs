@@ -64,6 +64,7 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
         budget: Budget {
             registers: 96,
             shared: 2048,
+            dynamic_shared: 0,
             entries: &ENTRIES,
             instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL"],
         },

@@ -34,6 +34,8 @@ pub struct Budget {
     pub registers: u32,
     /// The most bytes of shared memory of a block, known when compiled.
     pub shared: u32,
+    /// The most bytes of shared memory that a launch adds.
+    pub dynamic_shared: u32,
     /// The entry points there must be.
     pub entries: &'static [&'static str],
     /// Instructions that must be in the machine code, by the beginnings of their names.

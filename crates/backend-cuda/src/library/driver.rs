@@ -8,7 +8,7 @@ use crate::CudaError;
 const LIBRARY: &str = "the CUDA driver";
 
 /// Every function that the backend calls, itself or through cudarc.
-const FUNCTIONS: [&str; 38] = [
+const FUNCTIONS: [&str; 40] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
@@ -25,10 +25,11 @@ const FUNCTIONS: [&str; 38] = [
     "cuEventElapsedTime_v2",
     "cuEventRecord",
     "cuEventSynchronize",
+    "cuFuncSetAttribute",
     "cuGetErrorName",
     "cuGetErrorString",
     "cuInit",
-    "cuLaunchKernel",
+    "cuLaunchKernelEx",
     "cuMemAllocAsync",
     "cuMemAlloc_v2",
     "cuMemFreeAsync",
@@ -47,6 +48,7 @@ const FUNCTIONS: [&str; 38] = [
     "cuStreamIsCapturing",
     "cuStreamSynchronize",
     "cuStreamWaitEvent",
+    "cuTensorMapEncodeTiled",
 ];
 
 /// Makes sure that the driver can be called.

@@ -8,7 +8,8 @@ use girih_backend::{DenseView, DenseViewMut};
 use girih_formats::Scalar;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
-use super::{CudaPrepared, Scales};
+use super::CudaPrepared;
+use super::launch::Operands;
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
 use crate::operand::Place;
@@ -26,11 +27,11 @@ impl HostOperands {
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
-        scales: Scales,
+        scales: (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
     ) -> Result<(), CudaError> {
-        let gpu = &prepared.gpu;
+        let gpu = prepared.gpu();
         let b = match b {
             DenseView::F16(b) => self.b(gpu, transfer, scales, b),
             DenseView::Bf16(b) => self.b(gpu, transfer, scales, b),
@@ -48,12 +49,12 @@ impl HostOperands {
         &mut self,
         gpu: &Gpu,
         transfer: &mut Transfer,
-        scales: Scales,
+        scales: (f64, f64),
         b: &ArrayView2<'_, T>,
     ) -> Result<Place, CudaError> {
         let place = reserve::<T>(gpu, transfer, &mut self.b, b.dim(), "B's elements")?;
         // With α = 0, B is not read.
-        if scales.alpha != 0.0 {
+        if scales.0 != 0.0 {
             send(transfer, &place, b)?;
         }
         Ok(place)
@@ -64,17 +65,19 @@ impl HostOperands {
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
-        scales: Scales,
+        (alpha, beta): (f64, f64),
         b: &Place,
         c: ArrayViewMut2<'_, T>,
     ) -> Result<(), CudaError> {
-        let place = reserve::<T>(&prepared.gpu, transfer, &mut self.c, c.dim(), "C's elements")?;
-        if scales.beta != 0.0 {
+        let gpu = prepared.gpu();
+        let place = reserve::<T>(gpu, transfer, &mut self.c, c.dim(), "C's elements")?;
+        if beta != 0.0 {
             send(transfer, &place, &c.view())?;
         }
         let stream = transfer.stream().clone();
+        let operands = Operands { alpha, beta, b: *b, c: place };
         // SAFETY: both places were reserved with this shape, by whom this thread has locked.
-        unsafe { prepared.enqueue(&stream, scales, b, &place, true) }?;
+        unsafe { prepared.enqueue(&stream, &operands, true) }?;
         fetch(transfer, &place, c)
     }
 }

@@ -1,0 +1,168 @@
+//! Plans in CSR, for `csr_spmm`.
+
+use bytemuck::bytes_of;
+use girih_backend::ProductShape;
+use girih_formats::{DType, RowCsr, Scalar};
+use girih_planner::Task;
+
+use super::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use super::tensor_map::MapEncoder;
+use super::work::Work;
+use crate::CudaError;
+use crate::kernels::csr_spmm::{
+    COMBINE, ELEMENT_THREADS, Layout, Params, SCALE, THREADS, element_grid, kernel,
+};
+
+/// Room for the sums of split rows that needs no justification by the size of the matrix.
+const FREE_ROOM: u64 = 64 << 20;
+/// Columns that there is room for are a multiple of this: a tile of any value type.
+const PANEL_UNIT: u64 = 512;
+
+/// The parts of the image.
+const ITEMS: usize = 0;
+const SPLITS: usize = 1;
+const COL_IDX: usize = 2;
+const VALUES: usize = 3;
+
+#[derive(Debug)]
+struct CsrRoutine {
+    dtype: DType,
+    m: u64,
+    entries: u64,
+    n_items: u64,
+    n_pieces: u64,
+    n_splits: u64,
+    /// Columns that there is room for at a time, if there are pieces.
+    panel: u64,
+}
+
+/// A matrix with its work; `n` columns are expected.
+pub(super) fn image<T: Scalar>(a: &RowCsr<T>, tasks: &[Task], n: usize) -> Image {
+    let csr = a.csr();
+    let work = Work::new(csr.row_ptr(), a.layout(), tasks);
+    let m = a.layout().nrows();
+    let (n_pieces, n_splits) = (work.n_pieces, work.splits.len() as u64);
+    let per_column = n_pieces * size_of::<T::Acc>() as u64;
+    let panel = panel(per_column, n as u64, a.bytes());
+    Image {
+        shape: ProductShape { m, k: csr.ncols(), dtype: T::DTYPE },
+        kernels: vec![kernel(T::DTYPE)],
+        routine: Box::new(CsrRoutine {
+            dtype: T::DTYPE,
+            m: m as u64,
+            entries: csr.nnz() as u64,
+            n_items: work.items.len() as u64,
+            n_pieces,
+            n_splits,
+            panel,
+        }),
+        parts: vec![
+            Box::new(work.items),
+            Box::new(work.splits),
+            Box::new(csr.col_idx().clone()),
+            Box::new(csr.values().clone()),
+        ],
+        maps: Vec::new(),
+        room: panel * per_column,
+    }
+}
+
+/// Columns that there is room for at a time, where one takes `per_column` bytes of it: `n`, if that is
+/// not too much.
+fn panel(per_column: u64, n: u64, a_bytes: u64) -> u64 {
+    let Some(most) = FREE_ROOM.max(a_bytes).checked_div(per_column) else { return 0 };
+    n.next_multiple_of(PANEL_UNIT).min(most / PANEL_UNIT * PANEL_UNIT).max(PANEL_UNIT)
+}
+
+impl Routine for CsrRoutine {
+    fn uses_room(&self, operands: &Operands) -> bool {
+        self.n_pieces > 0 && !self.is_scaling(operands)
+    }
+
+    fn launches(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        _: &dyn MapEncoder,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
+        let &Operands { alpha, beta, b, c } = operands;
+        let n = b.cols as u64;
+        let (size, acc) = (self.dtype.size() as u64, self.dtype.accumulator().size() as u64);
+        let mut params = Params {
+            items: at.parts[ITEMS],
+            splits: at.parts[SPLITS],
+            col_idx: at.parts[COL_IDX],
+            values: at.parts[VALUES],
+            partials: at.room,
+            partial_stride: self.panel,
+            n_items: self.n_items,
+            n_pieces: self.n_pieces,
+            n_splits: self.n_splits,
+            m: self.m,
+            b_row_stride: b.row_stride,
+            b_col_stride: b.col_stride,
+            c_row_stride: c.row_stride,
+            c_col_stride: c.col_stride,
+            alpha,
+            beta,
+            c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
+            ..Params::default()
+        };
+        let mut launch = |entry: &str, (x, y): (u32, u32), block, params: &Params| {
+            let (grid, params) = ([x, y, 1], bytes_of(params));
+            each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared: 0, params })
+        };
+        if self.is_scaling(operands) {
+            (params.c, params.n) = (c.address, n);
+            let grid = element_grid(self.m.saturating_mul(n));
+            return launch(SCALE, (grid, 1), ELEMENT_THREADS, &params);
+        }
+        let layout = Layout::new(self.dtype, n, self.entries, self.n_items);
+        let entry = layout.entry(b.reads_in_vectors(16 / size));
+        params.team = layout.team;
+        let panel = if self.n_pieces > 0 { self.panel } else { n };
+        let mut first = 0;
+        while first < n {
+            let width = panel.min(n - first);
+            params.n = width;
+            params.b = b.address + first * b.col_stride * size;
+            params.c = c.address + first * c.col_stride * acc;
+            let Some(grid) = layout.grid(self.n_items, width) else {
+                unreachable!("rows are numbered in 32 bits, and a block takes four items at least")
+            };
+            launch(&entry, grid, THREADS, &params)?;
+            if self.n_splits > 0 {
+                let grid = element_grid(self.n_splits.saturating_mul(width));
+                launch(COMBINE, (grid, 1), ELEMENT_THREADS, &params)?;
+            }
+            first += width;
+        }
+        Ok(())
+    }
+}
+
+impl CsrRoutine {
+    /// Whether α is zero as the kernels see it, in the accumulation type: nothing is multiplied then.
+    fn is_scaling(&self, operands: &Operands) -> bool {
+        match self.dtype {
+            DType::F64 => operands.alpha == 0.0,
+            _ => operands.alpha as f32 == 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_n_columns_unless_that_is_too_much() {
+        assert_eq!(panel(0, 100, 1 << 40), 0);
+        assert_eq!(panel(4 * 1000, 100, 0), 512);
+        assert_eq!(panel(4 * 1000, 1025, 0), 1536);
+        assert_eq!(panel(4 << 20, 1 << 20, 4 << 30), 1024);
+        // However many pieces there are.
+        assert_eq!(panel(1 << 40, 1, 0), 512);
+    }
+}

@@ -1,0 +1,127 @@
+//! What a product does, as data: a list of launches, which a driver enqueues and an emulator executes.
+
+use std::fmt::Debug;
+
+use bytemuck::Pod;
+use girih_backend::ProductShape;
+use girih_formats::Buffer;
+
+use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
+use crate::CudaError;
+use crate::kernels::Kernel;
+use crate::operand::Place;
+
+/// One kernel, once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Launch<'a> {
+    /// Which of the image's [kernels](Image::kernels).
+    pub(crate) kernel: usize,
+    /// Which of its entry points.
+    pub(crate) entry: &'a str,
+    /// Blocks in x, y and z.
+    pub(crate) grid: [u32; 3],
+    /// Threads of a block.
+    pub(crate) block: u32,
+    /// Blocks of a cluster, neighbours in x; 1 where there are no clusters.
+    pub(crate) cluster: u32,
+    /// Bytes of shared memory besides those known when compiled; at most what the kernel's
+    /// [`Budget`](crate::kernels::Budget) says.
+    pub(crate) dynamic_shared: u32,
+    /// The one parameter, a structure that holds all others.
+    pub(crate) params: &'a [u8],
+}
+
+/// Takes launches, in the order in which they run.
+pub(crate) type Each<'a> = &'a mut dyn FnMut(&Launch<'_>) -> Result<(), CudaError>;
+
+/// What is multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Operands {
+    pub(crate) alpha: f64,
+    pub(crate) beta: f64,
+    pub(crate) b: Place,
+    pub(crate) c: Place,
+}
+
+/// Where an image has been put.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    /// Of its parts, each a multiple of [`ALIGN`].
+    pub(crate) parts: Vec<u64>,
+    /// Its tensor maps, of parts that have addresses now.
+    pub(crate) maps: Vec<EncodedMap>,
+    /// Of its room, a multiple of [`ALIGN`]; 0 where it needs none.
+    pub(crate) room: u64,
+}
+
+/// Parts of an allocation begin at multiples of this.
+pub(crate) const ALIGN: u64 = 256;
+
+/// From operands to launches: pure, and without allocating.
+pub(crate) trait Routine: Debug + Send + Sync {
+    /// Whether a product writes to the image's room, so that two may not run at once.
+    fn uses_room(&self, operands: &Operands) -> bool;
+
+    /// Hands each launch of a product to `each`. The operands fit the plan, and neither m nor n is 0.
+    ///
+    /// # Errors
+    /// Those of `each` and of `encoder`.
+    fn launches(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        encoder: &dyn MapEncoder,
+        each: Each<'_>,
+    ) -> Result<(), CudaError>;
+}
+
+/// Memory that is to be uploaded.
+pub(crate) trait Bytes: Send + Sync {
+    fn bytes(&self) -> &[u8];
+}
+
+impl<T: Pod + Send + Sync> Bytes for Buffer<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+impl<T: Pod + Send + Sync> Bytes for Vec<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+/// A plan as a device needs it.
+pub(crate) struct Image {
+    pub(crate) shape: ProductShape,
+    /// The kernels that products may run, whatever their operands.
+    pub(crate) kernels: Vec<Kernel>,
+    /// What is uploaded.
+    pub(crate) parts: Vec<Box<dyn Bytes>>,
+    /// Tensor maps of parts: which one, and the map, its address counted from the part's begin.
+    pub(crate) maps: Vec<(usize, TensorMap)>,
+    /// Bytes of memory that products write and read again.
+    pub(crate) room: u64,
+    pub(crate) routine: Box<dyn Routine>,
+}
+
+impl Image {
+    /// Bytes of all parts, each padded to [`ALIGN`].
+    pub(crate) fn bytes(&self) -> u64 {
+        self.parts.iter().map(|part| (part.bytes().len() as u64).next_multiple_of(ALIGN)).sum()
+    }
+
+    /// What launches need to know of where the image is.
+    pub(crate) fn placed(
+        &self,
+        parts: Vec<u64>,
+        room: u64,
+        encoder: &dyn MapEncoder,
+    ) -> Result<Addresses, CudaError> {
+        let maps = self.maps.iter().map(|(part, map)| {
+            encoder.encode(&TensorMap { address: map.address + parts[*part], ..*map })
+        });
+        Ok(Addresses { maps: maps.collect::<Result<_, _>>()?, parts, room })
+    }
+}
