@@ -4,6 +4,7 @@
 using u16 = unsigned short;
 using u32 = unsigned int;
 using u64 = unsigned long long;
+using i32 = int;
 
 static_assert(sizeof(u16) == 2 && sizeof(u32) == 4 && sizeof(u64) == 8, "widths differ");
 

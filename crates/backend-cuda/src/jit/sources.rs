@@ -7,10 +7,22 @@ use crate::CudaError;
 use crate::kernels::Kernel;
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 3] = [
+const HEADERS: [(&str, &str); 15] = [
+    ("girih/pipeline.cuh", include_str!("../../cuda/girih/pipeline.cuh")),
     ("girih/types.cuh", include_str!("../../cuda/girih/types.cuh")),
     ("girih/values.cuh", include_str!("../../cuda/girih/values.cuh")),
+    ("ptx/bulk.cuh", include_str!("../../cuda/ptx/bulk.cuh")),
+    ("ptx/cache.cuh", include_str!("../../cuda/ptx/cache.cuh")),
+    ("ptx/cluster.cuh", include_str!("../../cuda/ptx/cluster.cuh")),
+    ("ptx/convert.cuh", include_str!("../../cuda/ptx/convert.cuh")),
+    ("ptx/fence.cuh", include_str!("../../cuda/ptx/fence.cuh")),
+    ("ptx/mbarrier.cuh", include_str!("../../cuda/ptx/mbarrier.cuh")),
     ("ptx/memory.cuh", include_str!("../../cuda/ptx/memory.cuh")),
+    ("ptx/registers.cuh", include_str!("../../cuda/ptx/registers.cuh")),
+    ("ptx/shared.cuh", include_str!("../../cuda/ptx/shared.cuh")),
+    ("ptx/tensor.cuh", include_str!("../../cuda/ptx/tensor.cuh")),
+    ("ptx/wgmma.cuh", include_str!("../../cuda/ptx/wgmma.cuh")),
+    ("ptx/wgmma_shapes.cuh", include_str!("../../cuda/ptx/wgmma_shapes.cuh")),
 ];
 
 /// Where sources come from.
