@@ -30,12 +30,16 @@ pub(crate) mod published;
 mod rows;
 pub(crate) mod shadow;
 mod shared;
+mod strong;
+mod target;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use access::{Order, Request, Strength, Target};
+pub(crate) use access::Request;
 pub(crate) use address::{
     GLOBAL_BASE, SHARED_START, SHARED_WINDOW, Space, from_generic, shared_of, space_of, to_generic,
 };
 pub(crate) use global::{Allocation, Global};
 pub(crate) use shared::Shared;
+pub(crate) use strong::{Order, Strength};
+pub(crate) use target::Target;
