@@ -2,7 +2,8 @@
 //!
 //! An ordering is a [`Permutation`]: it is computed from a pattern ([`rcm()`], [`simple`]), judged
 //! without permuting anything ([`metrics`]), applied to matrices, vectors and dense operands, or
-//! handed to a tiling as a row layout ([`Permutation::to_row_layout`]).
+//! handed to a tiling as a row layout ([`Permutation::to_row_layout`]). What makes windowed tilings
+//! small is not an order but a partition, and [`window()`] gives a row layout at once.
 //!
 //! ```
 //! use girih_formats::generate::laplacian_5pt;
@@ -25,8 +26,10 @@ pub mod metrics;
 mod permutation;
 mod rcm;
 pub mod simple;
+mod window;
 
 pub use error::ReorderError;
 pub use method::{Method, Reordering};
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
+pub use window::{WindowOptions, WindowOrdering, WindowStart, WindowStats, window};

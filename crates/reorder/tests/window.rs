@@ -1,0 +1,155 @@
+//! The window ordering on matrices whose best windows are known, on odd shapes, and on any.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use girih_formats::generate::*;
+use girih_formats::{Csr, CsrPattern, RowLayout};
+use girih_reorder::{WindowOptions, WindowOrdering, simple, window};
+use proptest::prelude::*;
+
+/// Packed columns, counted the slow way.
+fn packed(pattern: CsrPattern<'_>, layout: &RowLayout) -> u64 {
+    // A natural window may be far higher than the matrix.
+    let slots = if layout.is_natural() { layout.nrows() } else { layout.n_slots() };
+    let count = |w| {
+        let Range { start, end } = layout.window(w);
+        let rows = (start..end.min(slots)).filter_map(|slot| layout.row(slot));
+        rows.flat_map(|row| pattern.row(row)).collect::<BTreeSet<_>>().len() as u64
+    };
+    (0..layout.n_windows()).map(count).sum()
+}
+
+/// Orders, and checks all that must hold for any matrix. That every row stands in one slot is
+/// checked by the layout itself when it is made.
+fn checked(a: &Csr<f32>, options: &WindowOptions) -> WindowOrdering {
+    let found = window(a.pattern(), options).unwrap();
+    let (layout, stats) = (&found.layout, &found.stats);
+    assert_eq!((layout.nrows(), layout.window_rows()), (a.nrows(), options.window_rows));
+    assert_eq!(stats.packed, packed(a.pattern(), layout));
+    assert_eq!(stats.n_windows, layout.n_windows());
+    let natural = RowLayout::natural(a.nrows(), options.window_rows).unwrap();
+    assert_eq!(stats.natural, packed(a.pattern(), &natural));
+    assert!(stats.packed <= stats.natural);
+    assert!(layout.is_natural() || stats.packed < stats.natural);
+    assert!(layout.n_windows() <= 2 * a.nrows() / options.window_rows + 1);
+    found
+}
+
+fn all_options(window_rows: usize) -> [WindowOptions; 2] {
+    [3, 8].map(|seed| WindowOptions::new(window_rows).seed(seed))
+}
+
+/// `groups` blocks of `height`×`width`, dense, rows shuffled.
+fn shuffled_blocks(groups: usize, height: usize, width: usize, seed: u64) -> Csr<f32> {
+    let (m, k) = (groups * height, groups * width);
+    let row_ptr: Vec<u64> = (0..=m).map(|i| (i * width) as u64).collect();
+    let cols = (0..m).flat_map(|i| (0..width).map(move |j| (i / height * width + j) as u32));
+    let blocks =
+        Csr::try_new(m, k, row_ptr, cols.collect::<Vec<_>>(), vec![1.0; m * width]).unwrap();
+    simple::random(m, seed).unwrap().apply_rows(&blocks).unwrap()
+}
+
+#[test]
+fn shuffled_blocks_are_found_again() {
+    for (groups, height, width) in [(40, 8, 5), (7, 16, 3), (100, 4, 1), (3, 64, 40)] {
+        let a = shuffled_blocks(groups, height, width, 5);
+        for options in all_options(height) {
+            let found = checked(&a, &options);
+            assert_eq!(found.stats.packed, (groups * width) as u64);
+            assert_eq!(found.stats.n_windows, groups);
+        }
+    }
+}
+
+#[test]
+fn odd_shapes() {
+    let cases: Vec<(&str, Csr<f32>)> = vec![
+        ("0×0", Csr::empty(0, 0).unwrap()),
+        ("no rows", Csr::empty(0, 9).unwrap()),
+        ("no columns", Csr::empty(9, 0).unwrap()),
+        ("no entries", Csr::empty(100, 100).unwrap()),
+        ("1×n", uniform(1, 500, 90, 1).unwrap()),
+        ("n×1", uniform(500, 1, 1, 1).unwrap()),
+        ("wide", uniform(300, u32::MAX as usize, 3, 1).unwrap()),
+        ("dense row", dense_row(400, 400, 2, 77, 1).unwrap()),
+        ("dense column", dense_col(400, 400, 2, 77, 1).unwrap()),
+        ("empty rows", empty_rows(300, 200, 4, 0.7, 1).unwrap()),
+        ("all dense", uniform(150, 20, 20, 1).unwrap()),
+        ("disconnected", shuffled_blocks(30, 5, 2, 1)),
+        ("duplicates", shuffled_blocks(2, 150, 3, 1)),
+    ];
+    for (name, a) in &cases {
+        for window_rows in [1, 2, 7, 64, 1000, u32::MAX as usize - 1] {
+            for options in all_options(window_rows) {
+                let found = checked(a, &options);
+                assert!(found.stats.packed <= a.nnz() as u64, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_of_no_rows_are_refused() {
+    let a = uniform::<f32>(10, 10, 2, 1).unwrap();
+    assert!(window(a.pattern(), &WindowOptions::new(0)).is_err());
+    assert!(window(a.pattern(), &WindowOptions::new(usize::MAX)).is_err());
+}
+
+#[test]
+fn a_shuffled_grid_packs_as_well_as_the_grid() {
+    let grid = laplacian_5pt::<f32>(60, 60).unwrap();
+    let shuffled = simple::random(3600, 9).unwrap().apply_symmetric(&grid).unwrap();
+    for window_rows in [16, 64] {
+        let options = WindowOptions::new(window_rows);
+        let (from_grid, from_shuffled) = (checked(&grid, &options), checked(&shuffled, &options));
+        assert!(10 * from_shuffled.stats.packed <= 11 * from_grid.stats.packed);
+    }
+}
+
+#[test]
+fn the_layout_is_the_same_on_any_number_of_threads() {
+    let cases = [
+        rmat::<f32>(11, 8, 1).unwrap(),
+        simple::random(4000, 1).unwrap().apply_rows(&laplacian_5pt(100, 40).unwrap()).unwrap(),
+        dense_row(3000, 3000, 4, 5, 1).unwrap(),
+    ];
+    for a in &cases {
+        for options in all_options(16) {
+            let on = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                pool.install(|| window(a.pattern(), &options).unwrap())
+            };
+            let alone = on(1);
+            assert!([2, 3, 7].into_iter().all(|threads| on(threads) == alone));
+        }
+    }
+}
+
+fn any_matrix() -> impl Strategy<Value = Csr<f32>> {
+    let shape = (1usize..60, 1usize..40);
+    shape.prop_flat_map(|(m, k)| {
+        let rows = prop::collection::vec(prop::collection::btree_set(0..k as u32, 0..k.min(6)), m);
+        rows.prop_map(move |rows| {
+            let mut row_ptr = vec![0u64];
+            let mut cols = Vec::new();
+            for row in rows {
+                cols.extend(row);
+                row_ptr.push(cols.len() as u64);
+            }
+            let values = vec![1.0; cols.len()];
+            Csr::try_new(m, k, row_ptr, cols, values).unwrap()
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_matrix_in_windows_of_any_height(
+        a in any_matrix(), window_rows in 1usize..20, seed: u64
+    ) {
+        for options in all_options(window_rows) {
+            checked(&a, &options.seed(seed));
+        }
+    }
+}
