@@ -1,4 +1,7 @@
 // Loads and stores with the cache policies that C++ has no words for.
+//
+// Loads are volatile, or else the compiler takes one for a function of its address alone, and moves it
+// before the condition that keeps the address in bounds.
 #pragma once
 
 #include "girih/types.cuh"
@@ -13,7 +16,7 @@ struct alignas(16) Vector16 {
 // 16 bytes that nothing writes while the kernel runs. `address` is a multiple of 16.
 __device__ __forceinline__ Vector16 load_constant(const void* address) {
     Vector16 v;
-    asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
         : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
         : "l"(address));
     return v;
@@ -22,7 +25,7 @@ __device__ __forceinline__ Vector16 load_constant(const void* address) {
 // The same for what is read once and should leave the caches to others.
 __device__ __forceinline__ Vector16 load_streamed(const void* address) {
     Vector16 v;
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
         : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
         : "l"(address));
     return v;
@@ -30,19 +33,19 @@ __device__ __forceinline__ Vector16 load_streamed(const void* address) {
 
 __device__ __forceinline__ u16 load_constant_16(const void* address) {
     u16 v;
-    asm("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(address));
+    asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(address));
     return v;
 }
 
 __device__ __forceinline__ u32 load_constant_32(const void* address) {
     u32 v;
-    asm("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(address));
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(address));
     return v;
 }
 
 __device__ __forceinline__ u64 load_constant_64(const void* address) {
     u64 v;
-    asm("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(address));
+    asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(address));
     return v;
 }
 
