@@ -41,9 +41,15 @@
 
 #![deny(unsafe_code)]
 
+// By the name that the tests' common module has for it.
+#[cfg(test)]
+extern crate self as girih_backend_cuda;
+
 mod backend;
 #[expect(unsafe_code, reason = "the CUDA driver is called")]
 mod device;
+#[cfg(test)]
+mod emulated;
 mod error;
 mod jit;
 pub mod kernels;

@@ -4,15 +4,15 @@ use girih_backend::{BackendError, DenseView, DenseViewMut};
 use girih_formats::DType;
 use ndarray::Array2;
 
+use super::Suite;
 use super::problem::{Planned, bits};
-use super::{Suite, specs};
 use crate::Element;
 use crate::operands::random;
 
 impl Suite<'_> {
     pub(super) fn errors<T: Element>(&mut self) {
         for case in self.named(&["sparse", "no columns", "no rows"]) {
-            let spec = specs(self.kind)[0];
+            let spec = self.spec::<T>();
             self.with_plan::<T>(&case, Planned::natural(spec), |suite, a, _, prepared| {
                 let (m, k, n) = (a.nrows(), a.ncols(), 5);
                 let b = |rows, cols| random::<T>(rows, cols, 1);

@@ -155,6 +155,15 @@ impl Suite<'_> {
         self.large_offsets::<T>();
     }
 
+    /// The size of the format that is tested where one is enough: the first that is supported.
+    fn spec<T: Element>(&self) -> FormatSpec {
+        let all = specs(self.kind);
+        let supported = all.iter().find(|&&spec| {
+            problem::small_plan::<T>(spec).is_ok_and(|plan| self.backend.supports(&plan).is_ok())
+        });
+        *supported.unwrap_or(&all[0])
+    }
+
     /// The cases of these names; a name that is none of theirs is a failure.
     fn named(&mut self, names: &[&str]) -> Vec<Case> {
         let found: Vec<_> =

@@ -6,8 +6,8 @@ use girih_formats::Scalar;
 use memmap2::{MmapMut, MmapOptions};
 use ndarray::{ArrayViewMut2, ShapeBuilder};
 
+use super::Suite;
 use super::problem::{Planned, before};
-use super::{Suite, specs};
 use crate::Element;
 use crate::matrices::{Case, fit, where_};
 use crate::operands::random;
@@ -25,7 +25,7 @@ impl Suite<'_> {
             Ok(matrix) => Case { name: "elements far apart", matrix },
             Err(error) => return self.report.fail("building the cases", error),
         };
-        let planned = Planned::natural(specs(self.kind)[0]);
+        let planned = Planned::natural(self.spec::<T>());
         self.with_plan::<T>(&case, planned, |suite, a, plan, prepared| {
             for columns_apart in [false, true] {
                 let n = if columns_apart { SIZE } else { 3 };

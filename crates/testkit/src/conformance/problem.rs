@@ -1,5 +1,6 @@
 //! One product: set up, computed, compared.
 
+use std::error::Error;
 use std::fmt;
 
 use girih_backend::{DenseScalar, PreparedSpmm, Product, verify};
@@ -96,7 +97,10 @@ impl Suite<'_> {
         }
         match self.backend.prepare(&plan) {
             Ok(prepared) => check(self, &a, &plan, &*prepared),
-            Err(error) => self.report.fail(&what, format!("supported, but not prepared: {error}")),
+            Err(error) => {
+                let error = with_causes(&error);
+                self.report.fail(&what, format!("supported, but not prepared: {error}"));
+            }
         }
     }
 
@@ -130,7 +134,7 @@ impl Suite<'_> {
         let executed =
             prepared.execute(run.alpha, b.reborrow(), run.beta, T::erase_acc_mut(c.view_mut()));
         if let Err(error) = executed {
-            return self.report.fail(&what.to_string(), error);
+            return self.report.fail(&what.to_string(), with_causes(&error));
         }
         let added = (run.beta != 0.0).then(|| (run.beta, T::erase_acc(before.view())));
         let product = Product { alpha: run.alpha, b, added };
@@ -147,6 +151,14 @@ impl Suite<'_> {
         if !c.is_intact() {
             self.report.fail(&what.to_string(), "something was written between C's elements");
         }
+    }
+}
+
+/// An error and what it came from, in one line.
+fn with_causes(error: &dyn Error) -> String {
+    match error.source() {
+        None => error.to_string(),
+        Some(cause) => format!("{error}: {}", with_causes(cause)),
     }
 }
 

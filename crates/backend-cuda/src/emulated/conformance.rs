@@ -1,0 +1,40 @@
+//! The conformance suite, on the emulated device.
+
+use girih_formats::{DType, FormatKind};
+use girih_testkit::Coverage;
+use girih_testkit::conformance::{assert_conforms, run_refusals};
+
+use super::Emulated;
+use super::operands::Placing;
+
+fn csr(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::Csr, dtype, Coverage::EverySpec);
+}
+
+#[test]
+fn csr_f16() {
+    csr(DType::F16, Placing::AsGiven);
+}
+
+#[test]
+fn csr_bf16() {
+    csr(DType::Bf16, Placing::AsSent);
+}
+
+#[test]
+fn csr_f32() {
+    csr(DType::F32, Placing::AsGiven);
+}
+
+#[test]
+fn csr_f64() {
+    csr(DType::F64, Placing::AsSent);
+}
+
+#[test]
+fn refuses_the_rest() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let report = run_refusals(&device);
+    assert!(report.failures.is_empty(), "{report}");
+}

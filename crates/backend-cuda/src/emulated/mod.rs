@@ -1,0 +1,318 @@
+//! A device that is emulated: what plans launch, executed by `ptx-emu` on the PTX that NVRTC makes.
+//!
+//! The host's code is the very code that a driver is given its work by: images, launches, parameters,
+//! tensor maps. So the conformance suite proves kernels and host together, without a GPU.
+
+mod conformance;
+mod entries;
+mod operands;
+
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use bytemuck::cast;
+use girih_backend::{
+    BackendError, Capabilities, DenseView, DenseViewMut, PreparedSpmm, Rounding, SpmmBackend,
+    Unsupported,
+};
+use girih_formats::DType;
+use girih_planner::Plan;
+use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
+use ptx_emu::tensor_map::{self, DataType, L2Promotion, Tiled};
+use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
+
+use crate::kernels::Kernel;
+use crate::prepared::launch::{Image, Launch, Operands};
+use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Promotion, Swizzle, TensorMap};
+use crate::prepared::{self, image};
+use crate::{Arch, CudaError, Jit};
+use operands::{Placed, Placing};
+
+/// When asynchronous operations complete, and in which order warps run.
+type Way = (Timing, Schedule);
+
+/// The ways that products are executed in, in turns.
+const WAYS: [Way; 5] = [
+    (Timing::Late, Schedule::Fixed),
+    (Timing::Random(1), Schedule::Random(1)),
+    (Timing::Eager, Schedule::Random(2)),
+    (Timing::Late, Schedule::Random(3)),
+    (Timing::Random(2), Schedule::Fixed),
+];
+
+/// A compiler, and the kernels that were read from what it made.
+struct Compiler {
+    jit: Jit,
+    modules: Mutex<HashMap<String, Arc<OnceLock<Module>>>>,
+}
+
+/// An H100, emulated.
+#[derive(Clone)]
+struct Emulated(Arc<Shared>);
+
+struct Shared {
+    compiler: Arc<Compiler>,
+    placing: Placing,
+    ways: &'static [Way],
+    products: AtomicUsize,
+    /// Entry points that were executed, with the names of their kernels.
+    executed: Mutex<BTreeSet<(String, String)>>,
+}
+
+impl fmt::Debug for Emulated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Emulated").field("placing", &self.0.placing).finish_non_exhaustive()
+    }
+}
+
+impl Compiler {
+    fn new(jit: Jit) -> Self {
+        Self { jit, modules: Mutex::default() }
+    }
+
+    /// That of the built-in sources; `None`, with a note, where there is none.
+    #[expect(clippy::print_stderr, reason = "a test says why it is skipped")]
+    fn built_in() -> Option<Arc<Self>> {
+        static COMPILER: OnceLock<Arc<Compiler>> = OnceLock::new();
+        let jit = || Jit::new(common::libraries(), None, None);
+        let compiler = COMPILER.get_or_init(|| Arc::new(Self::new(jit())));
+        match compiler.jit.nvrtc() {
+            Ok(_) => Some(compiler.clone()),
+            Err(error) => {
+                eprintln!("skipped: {error}");
+                None
+            }
+        }
+    }
+
+    /// A kernel, read from its PTX.
+    fn module(&self, kernel: &Kernel) -> Arc<OnceLock<Module>> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let module = modules.entry(kernel.to_string()).or_default().clone();
+        drop(modules);
+        module.get_or_init(|| {
+            let ptx = self.jit.ptx(kernel, Arch::SM_90A);
+            let ptx = ptx.unwrap_or_else(|error| panic!("{error}"));
+            Module::parse(&ptx).unwrap_or_else(|error| panic!("{kernel}: {error}"))
+        });
+        module
+    }
+}
+
+impl Emulated {
+    /// A device that products are executed on in all ways, in turns; `None`, with a note, where there
+    /// is no compiler.
+    fn new(placing: Placing) -> Option<Self> {
+        Some(Self::with(Compiler::built_in()?, placing, &WAYS))
+    }
+
+    /// A device for the kernels of a compiler.
+    fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
+        let (products, executed) = (AtomicUsize::new(0), Mutex::default());
+        Self(Arc::new(Shared { compiler, placing, ways, products, executed }))
+    }
+
+    /// Entry points that were executed, with the names of their kernels.
+    fn executed(&self) -> BTreeSet<(String, String)> {
+        self.0.executed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Plans' images, with their kernels.
+    fn prepare_image(&self, plan: &Plan) -> EmulatedPlan {
+        let image = image(plan);
+        let modules = image.kernels.iter().map(|kernel| self.0.compiler.module(kernel)).collect();
+        EmulatedPlan { device: self.clone(), image, modules }
+    }
+}
+
+impl SpmmBackend for Emulated {
+    fn name(&self) -> &str {
+        "emulated"
+    }
+
+    fn capabilities(&self) -> Result<Capabilities, BackendError> {
+        Ok(Capabilities {
+            formats: prepared::formats(Arch::SM_90A),
+            dtypes: DType::ALL.to_vec(),
+            device: "an emulated H100".to_owned(),
+        })
+    }
+
+    fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+        let unsupported = |reason| Unsupported { backend: self.name().to_owned(), reason };
+        prepared::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
+    }
+
+    fn rounding(&self, plan: &Plan) -> Rounding {
+        prepared::rounding(plan)
+    }
+
+    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+        self.supports(plan)?;
+        Ok(Box::new(self.prepare_image(plan)))
+    }
+}
+
+/// A plan whose products are emulated.
+struct EmulatedPlan {
+    device: Emulated,
+    image: Image,
+    /// Of the image's kernels, in its order, each read.
+    modules: Vec<Arc<OnceLock<Module>>>,
+}
+
+impl fmt::Debug for EmulatedPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmulatedPlan").field("routine", &self.image.routine).finish_non_exhaustive()
+    }
+}
+
+impl PreparedSpmm for EmulatedPlan {
+    fn execute(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        if self.image.shape.check_operands(&b, &c)? == 0 || self.image.shape.m == 0 {
+            return Ok(());
+        }
+        let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
+        let way = self.device.0.ways[turn % self.device.0.ways.len()];
+        self.multiply(way, (alpha, beta), &b, c).map_err(|error| BackendError::Failed {
+            backend: "emulated".to_owned(),
+            operation: format!("multiply, {way:?}"),
+            source: error.into(),
+        })
+    }
+}
+
+impl EmulatedPlan {
+    /// The product, on a device that has nothing else in its memory.
+    ///
+    /// # Errors
+    /// What a kernel does wrong.
+    fn multiply(
+        &self,
+        way: Way,
+        (alpha, beta): (f64, f64),
+        b: &DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), String> {
+        let mut gpu = Gpu::new(Device::h100());
+        let placing = self.device.0.placing;
+        let b = match b {
+            DenseView::F16(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
+            DenseView::Bf16(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
+            DenseView::F32(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
+            DenseView::F64(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
+        };
+        // With β = 0, C is not even initialized.
+        let read = beta != 0.0;
+        match c {
+            DenseViewMut::F32(c) => {
+                let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
+                let operands = Operands { alpha, beta, b, c: placed.place };
+                self.run(&mut gpu, way, &operands)?;
+                placed.fetch(&gpu, c)
+            }
+            DenseViewMut::F64(c) => {
+                let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
+                let operands = Operands { alpha, beta, b, c: placed.place };
+                self.run(&mut gpu, way, &operands)?;
+                placed.fetch(&gpu, c)
+            }
+        }
+    }
+
+    /// Uploads the image and executes its launches.
+    fn run(&self, gpu: &mut Gpu, way: Way, operands: &Operands) -> Result<(), String> {
+        let parts = self.image.parts.iter().enumerate().map(|(i, part)| {
+            let part = part.bytes();
+            let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i} of A"), part.len());
+            gpu.write(buffer, part);
+            buffer.address()
+        });
+        let parts = parts.collect();
+        let room = match self.image.room {
+            0 => 0,
+            bytes => gpu.alloc_named::<u8>("the room", bytes as usize).address(),
+        };
+        let at = self.image.placed(parts, room, &Encoder).map_err(|error| error.to_string())?;
+        let launches = &mut |launch: &Launch<'_>| {
+            let launched = self.launch(gpu, way, launch);
+            // An error of the backend's, to end the list.
+            launched.map_err(|error| CudaError::Operand {
+                operand: "a kernel",
+                reason: format!("{} {}: {error}", self.image.kernels[launch.kernel], launch.entry),
+            })
+        };
+        let done = self.image.routine.launches(&at, operands, &Encoder, launches);
+        done.map_err(|error| error.to_string())
+    }
+
+    fn launch(
+        &self,
+        gpu: &mut Gpu,
+        (timing, schedule): Way,
+        launch: &Launch<'_>,
+    ) -> Result<(), LaunchError> {
+        let Launch { kernel, entry, grid: [x, y, z], block, cluster, dynamic_shared, params } =
+            *launch;
+        let budget = &self.image.kernels[kernel].budget;
+        assert!(dynamic_shared <= budget.dynamic_shared, "{launch:?} is not within {budget:?}");
+        let mut executed = self.device.0.executed.lock().unwrap_or_else(PoisonError::into_inner);
+        executed.insert((self.image.kernels[kernel].to_string(), entry.to_owned()));
+        drop(executed);
+        let mut emulated = ptx_emu::Launch::grid(x, y, z)
+            .block(block, 1, 1)
+            .dynamic_shared(dynamic_shared)
+            .shared_opt_in(budget.dynamic_shared)
+            .timing(timing)
+            .schedule(schedule);
+        if cluster > 1 {
+            emulated = emulated.cluster(cluster, 1, 1);
+        }
+        let Some(module) = self.modules[kernel].get() else { unreachable!("it was read") };
+        gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
+    }
+}
+
+/// Encodes tensor maps as the emulator reads them.
+struct Encoder;
+
+impl MapEncoder for Encoder {
+    fn encode(&self, map: &TensorMap) -> Result<EncodedMap, CudaError> {
+        let data_type = match map.element {
+            Element::F16 => DataType::Float16,
+            Element::Bf16 => DataType::Bfloat16,
+            Element::F32 => DataType::Float32,
+        };
+        let swizzle = match map.swizzle {
+            Swizzle::None => EmulatedSwizzle::None,
+            Swizzle::Bytes32 => EmulatedSwizzle::Bytes32,
+            Swizzle::Bytes64 => EmulatedSwizzle::Bytes64,
+            Swizzle::Bytes128 => EmulatedSwizzle::Bytes128,
+        };
+        let l2_promotion = match map.promotion {
+            Promotion::None => L2Promotion::None,
+            Promotion::Bytes64 => L2Promotion::Bytes64,
+            Promotion::Bytes128 => L2Promotion::Bytes128,
+            Promotion::Bytes256 => L2Promotion::Bytes256,
+        };
+        let (dims, strides) = (&map.dims[..map.rank], &map.strides[..map.rank - 1]);
+        let tiled = Tiled::new(data_type, map.address, dims, strides, &map.box_dims[..map.rank]);
+        let encoded = tensor_map::TensorMap::tiled(&Tiled { swizzle, l2_promotion, ..tiled });
+        let encoded = encoded.map_err(|error| CudaError::TensorMap {
+            map: format!("{map:?}"),
+            reason: error.to_string(),
+        })?;
+        Ok(EncodedMap(cast(encoded.to_bytes())))
+    }
+}
