@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use girih_backend_cuda::kernels::{all, check, disassemble};
-use girih_backend_cuda::{Arch, CudaError, Jit, LibrarySearch, Origin};
+use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 
 /// The compiler; `None`, with a note, where there is none.
 fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
@@ -50,6 +50,21 @@ fn a_kernel_for_any_device_compiles_for_an_older_one() {
     let kernel = all().into_iter().find(|kernel| kernel.only.is_none()).unwrap();
     let resources = jit.binary(&kernel, ampere).unwrap().resources();
     assert_eq!(resources.len(), kernel.budget.entries.len());
+}
+
+#[test]
+fn a_binary_says_what_the_assembler_said() {
+    let Some(jit) = compiler(None, None) else { return };
+    for kernel in all() {
+        let reported = jit.binary(&kernel, Arch::SM_90A).unwrap();
+        let silent = Binary { log: String::new(), ..reported.clone() };
+        let mut expected = reported.resources();
+        for resources in &mut expected {
+            (resources.spill_stores, resources.spill_loads) = (0, 0);
+        }
+        assert!(!expected.is_empty());
+        assert_eq!(silent.resources(), expected, "{kernel}");
+    }
 }
 
 #[test]

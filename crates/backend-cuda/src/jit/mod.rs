@@ -6,6 +6,7 @@
 //! time](Jit::compile) holds will do.
 
 mod cache;
+mod cubin;
 mod resources;
 mod sources;
 
@@ -36,10 +37,19 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// What each entry point takes of a multiprocessor, as the assembler reported it.
+    /// What each entry point takes of a multiprocessor: as the assembler reported it, or else, where a
+    /// compiler prints no such report, as the binary itself says. That knows a thread's stack and not
+    /// how much of it are spilled registers; where there is no stack there are none.
     #[must_use]
     pub fn resources(&self) -> Vec<Resources> {
-        Resources::of_log(&self.log)
+        let mut all = Resources::of_log(&self.log);
+        let unreported: Vec<_> = cubin::resources(&self.cubin)
+            .into_iter()
+            .filter(|found| !all.iter().any(|reported| reported.entry == found.entry))
+            .collect();
+        all.extend(unreported);
+        all.sort_by(|a, b| a.entry.cmp(&b.entry));
+        all
     }
 }
 

@@ -76,6 +76,8 @@ struct EntryFacts {
     stack_bytes: u32,
     spill_bytes: u32,
     shared_bytes: u32,
+    /// The most that a launch adds.
+    dynamic_shared_bytes: u32,
 }
 
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
@@ -141,6 +143,7 @@ impl KernelFacts {
             stack_bytes: r.stack,
             spill_bytes: r.spill_stores + r.spill_loads,
             shared_bytes: r.shared,
+            dynamic_shared_bytes: kernel.budget.dynamic_shared,
         });
         Self {
             kernel: kernel.stem,
@@ -162,7 +165,7 @@ fn report(facts: &Facts) -> Result<Report, CliError> {
             None => kernel.state.to_owned(),
         };
         let (name, config) = (kernel.kernel.to_owned(), kernel.config.clone());
-        let dashes = || std::iter::repeat_n("-".to_owned(), 5);
+        let dashes = || std::iter::repeat_n("-".to_owned(), 6);
         if kernel.entries.is_empty() {
             rows.push([name, config, state].into_iter().chain(dashes()).collect());
             continue;
@@ -177,11 +180,21 @@ fn report(facts: &Facts) -> Result<Report, CliError> {
                 entry.stack_bytes.to_string(),
                 entry.spill_bytes.to_string(),
                 entry.shared_bytes.to_string(),
+                entry.dynamic_shared_bytes.to_string(),
             ]);
         }
     }
-    let header =
-        ["kernel", "config", "state", "entry", ">registers", ">stack", ">spilled", ">shared"];
+    let header = [
+        "kernel",
+        "config",
+        "state",
+        "entry",
+        ">registers",
+        ">stack",
+        ">spilled",
+        ">shared",
+        ">dynamic shared",
+    ];
     let nvrtc = facts.nvrtc.as_ref().map_or("no NVRTC".to_owned(), |v| format!("NVRTC {v}"));
     let text = format!("{} with {nvrtc}\n\n{}", facts.arch, table::with_header(header, rows));
     let wrong: Vec<String> = facts
