@@ -5,6 +5,7 @@
 
 mod conformance;
 mod entries;
+mod faults;
 mod operands;
 
 #[path = "../../tests/common/mod.rs"]
@@ -22,6 +23,7 @@ use girih_backend::{
 };
 use girih_formats::DType;
 use girih_planner::Plan;
+use ptx_emu::report::Fault;
 use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, L2Promotion, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
@@ -122,11 +124,8 @@ impl Emulated {
         self.0.executed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Plans' images, with their kernels.
     fn prepare_image(&self, plan: &Plan) -> EmulatedPlan {
-        let image = image(plan);
-        let modules = image.kernels.iter().map(|kernel| self.0.compiler.module(kernel)).collect();
-        EmulatedPlan { device: self.clone(), image, modules }
+        EmulatedPlan { device: self.clone(), image: image(plan) }
     }
 }
 
@@ -162,8 +161,23 @@ impl SpmmBackend for Emulated {
 struct EmulatedPlan {
     device: Emulated,
     image: Image,
-    /// Of the image's kernels, in its order, each read.
-    modules: Vec<Arc<OnceLock<Module>>>,
+}
+
+/// Why a product was not computed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    /// A kernel did something wrong.
+    #[error("{kernel}: {fault}")]
+    Fault { kernel: String, fault: Fault },
+    /// A kernel could not be launched.
+    #[error("{kernel}: {error}")]
+    Launch { kernel: String, error: LaunchError },
+    /// The launches could not be made.
+    #[error(transparent)]
+    Host(#[from] CudaError),
+    /// Something was written between C's elements.
+    #[error("element {0} of C's memory is not C's, and was written")]
+    Stray(usize),
 }
 
 impl fmt::Debug for EmulatedPlan {
@@ -204,7 +218,7 @@ impl EmulatedPlan {
         (alpha, beta): (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let placing = self.device.0.placing;
         let b = match b {
@@ -232,7 +246,7 @@ impl EmulatedPlan {
     }
 
     /// Uploads the image and executes its launches.
-    fn run(&self, gpu: &mut Gpu, way: Way, operands: &Operands) -> Result<(), String> {
+    fn run(&self, gpu: &mut Gpu, way: Way, operands: &Operands) -> Result<(), Failure> {
         let parts = self.image.parts.iter().enumerate().map(|(i, part)| {
             let part = part.bytes();
             let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i} of A"), part.len());
@@ -244,17 +258,21 @@ impl EmulatedPlan {
             0 => 0,
             bytes => gpu.alloc_named::<u8>("the room", bytes as usize).address(),
         };
-        let at = self.image.placed(parts, room, &Encoder).map_err(|error| error.to_string())?;
+        let at = self.image.placed(parts, room, &Encoder)?;
+        let mut failure = None;
         let launches = &mut |launch: &Launch<'_>| {
-            let launched = self.launch(gpu, way, launch);
-            // An error of the backend's, to end the list.
-            launched.map_err(|error| CudaError::Operand {
-                operand: "a kernel",
-                reason: format!("{} {}: {error}", self.image.kernels[launch.kernel], launch.entry),
-            })
+            let Err(error) = self.launch(gpu, way, launch) else { return Ok(()) };
+            let kernel = format!("{} {}", self.image.kernels[launch.kernel], launch.entry);
+            failure = Some(match error {
+                LaunchError::Fault(fault) => Failure::Fault { kernel, fault },
+                error => Failure::Launch { kernel, error },
+            });
+            // An error of the backend's ends the list.
+            let (operand, reason) = ("a kernel", "was not executed".to_owned());
+            Err(CudaError::Operand { operand, reason })
         };
         let done = self.image.routine.launches(&at, operands, &Encoder, launches);
-        done.map_err(|error| error.to_string())
+        failure.map_or(done.map_err(Failure::from), Err)
     }
 
     fn launch(
@@ -279,7 +297,8 @@ impl EmulatedPlan {
         if cluster > 1 {
             emulated = emulated.cluster(cluster, 1, 1);
         }
-        let Some(module) = self.modules[kernel].get() else { unreachable!("it was read") };
+        let module = self.device.0.compiler.module(&self.image.kernels[kernel]);
+        let Some(module) = module.get() else { unreachable!("it was read") };
         gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
     }
 }

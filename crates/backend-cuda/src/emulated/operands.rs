@@ -4,6 +4,7 @@ use girih_formats::Scalar;
 use ndarray::{ArrayView2, ArrayViewMut2};
 use ptx_emu::{Buffer, Gpu};
 
+use super::Failure;
 use crate::operand::Place;
 
 /// How operands are laid out.
@@ -72,7 +73,7 @@ impl<T: Scalar> Placed<T> {
     ///
     /// # Errors
     /// If something was written between them.
-    pub(super) fn fetch(self, gpu: &Gpu, mut to: ArrayViewMut2<'_, T>) -> Result<(), String> {
+    pub(super) fn fetch(self, gpu: &Gpu, mut to: ArrayViewMut2<'_, T>) -> Result<(), Failure> {
         let mut elements = gpu.read(self.buffer);
         for ((i, j), x) in to.indexed_iter_mut() {
             let at = i * self.place.row_stride as usize + j * self.place.col_stride as usize;
@@ -82,7 +83,7 @@ impl<T: Scalar> Placed<T> {
         let is_untouched = |x: &T| bytemuck::bytes_of(x).iter().all(|&byte| byte == 0xff);
         match elements.iter().position(|x| !is_untouched(x)) {
             None => Ok(()),
-            Some(at) => Err(format!("element {at} of C's memory is not C's, and was written")),
+            Some(at) => Err(Failure::Stray(at)),
         }
     }
 }

@@ -1,0 +1,159 @@
+//! Faults planted in our own kernels, each of which the emulator must find: by a report of a rule that is
+//! broken, or by a wrong result where none is.
+
+mod csr;
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use girih_backend::{Product, SpmmBackend, verify};
+use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_planner::Plan;
+use girih_testkit::Element;
+use girih_testkit::operands::{Layout, Placed, random};
+use ptx_emu::report::Problem;
+use ptx_emu::{Schedule, Timing};
+
+use super::common::libraries;
+use super::operands::Placing;
+use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way};
+use crate::Jit;
+
+/// A fault: a text of a source, which must be there exactly once, and what stands there instead.
+struct Fault {
+    /// What is wrong then.
+    what: &'static str,
+    /// The source, in the folder `cuda`.
+    file: &'static str,
+    from: &'static str,
+    to: &'static str,
+    /// The product that shows it.
+    product: Multiply,
+    /// Whether that is how it may show.
+    shows: fn(&Outcome) -> bool,
+}
+
+/// `fault!("what", "file": "from" => "to", product, pattern of outcomes)`.
+macro_rules! fault {
+    ($what:literal, $file:literal: $from:literal => $to:literal, $product:expr, $shows:pat) => {
+        Fault {
+            what: $what,
+            file: $file,
+            from: $from,
+            to: $to,
+            product: $product,
+            shows: |outcome| matches!(outcome, $shows),
+        }
+    };
+}
+use fault;
+
+/// What came of a product.
+#[derive(Debug)]
+enum Outcome {
+    /// Nothing wrong was seen.
+    Right,
+    /// C is not the product.
+    Wrong,
+    /// Something was written between C's elements.
+    Stray,
+    /// A rule was broken.
+    Report(Problem),
+    /// It was not multiplied at all.
+    Refused,
+}
+
+/// A way to multiply, that faults are looked for in.
+type Multiply = fn(&Emulated, Way) -> (Outcome, String);
+
+/// A product: of a matrix in natural order, laid out by `spec`, with `n` columns.
+#[derive(Clone, Copy)]
+struct Sized {
+    spec: FormatSpec,
+    n: usize,
+    beta: f64,
+    b: Layout,
+    c: Layout,
+}
+
+/// The product of a matrix with random columns.
+fn multiply<T: Element>(
+    device: &Emulated,
+    way: Way,
+    a: &Csr<f64>,
+    Sized { spec, n, beta, b, c }: Sized,
+) -> (Outcome, String) {
+    let a = a.cast::<T>();
+    let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+    let plan = Plan::from_tiling(T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap()));
+    device.supports(&plan).unwrap();
+    let prepared: EmulatedPlan = device.prepare_image(&plan);
+    let b = Placed::new(&random::<T>(a.ncols(), n, 1), b);
+    let before = random::<T::Acc>(a.nrows(), n, 2);
+    let mut c = Placed::new(&before, c);
+    let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view) {
+        Ok(()) => {
+            let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
+            let product = Product { alpha: -2.5, b: b_view, added };
+            let rounding = device.rounding(&plan);
+            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
+            return (outcome, format!("{verdict:?}"));
+        }
+        Err(Failure::Fault { kernel, fault }) => {
+            let text = format!("{kernel}: {fault}");
+            return (Outcome::Report(fault.first.problem), text);
+        }
+        Err(failure @ Failure::Stray(_)) => (Outcome::Stray, failure),
+        Err(failure) => (Outcome::Refused, failure),
+    };
+    (outcome.0, outcome.1.to_string())
+}
+
+/// The sources with a fault in them.
+fn patched(fault: &Fault, folder: &Path) -> Compiler {
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
+    for name in ["girih", "kernels", "ptx"] {
+        fs::create_dir(folder.join(name)).unwrap();
+        for file in fs::read_dir(built_in.join(name)).unwrap() {
+            let path = file.unwrap().path();
+            fs::copy(&path, folder.join(name).join(path.file_name().unwrap())).unwrap();
+        }
+    }
+    let path = folder.join(fault.file);
+    let source = fs::read_to_string(&path).unwrap();
+    let found = source.matches(fault.from).count();
+    assert_eq!(found, 1, "{}: {:?} is in {} {found} times", fault.what, fault.from, fault.file);
+    fs::write(&path, source.replace(fault.from, fault.to)).unwrap();
+    Compiler::new(Jit::new(libraries(), None, Some(folder.to_owned())))
+}
+
+/// The ways in which a fault must show.
+const SHOWN_IN: [Way; 2] =
+    [(Timing::Late, Schedule::Fixed), (Timing::Random(7), Schedule::Random(7))];
+
+/// Checks that the products are right without the faults, in all ways, and that every fault shows.
+fn check(products: &[Multiply], faults: &[Fault]) {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    for (i, multiply) in products.iter().enumerate() {
+        for way in WAYS {
+            let (outcome, text) = multiply(&device, way);
+            assert!(matches!(outcome, Outcome::Right), "product {i}, {way:?}: {text}");
+        }
+    }
+    let mut wrong = Vec::new();
+    for fault in faults {
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = Arc::new(patched(fault, folder.path()));
+        let device = Emulated::with(compiler, Placing::AsGiven, &WAYS);
+        for way in SHOWN_IN {
+            let (outcome, text) = (fault.product)(&device, way);
+            if !(fault.shows)(&outcome) {
+                wrong.push(format!("{}, {way:?}: {outcome:?}: {text}", fault.what));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "faults that did not show as they should:\n{}", wrong.join("\n"));
+}
