@@ -2,7 +2,7 @@
 
 use girih_backend::{BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported};
 use girih_formats::{DType, FormatKind, for_any_tiling};
-use girih_planner::{Plan, Schedule};
+use girih_planner::Plan;
 
 use crate::Isa;
 use crate::prepared::Prepared;
@@ -60,21 +60,27 @@ impl SpmmBackend for CpuBackend {
         })
     }
 
-    /// Every valid plan: all formats and value types are multiplied directly.
+    /// Every valid plan, in any format and value type, but for schedules that cut windows by columns and
+    /// by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+        let schedule = plan.schedule();
         // What threads may write rests on the schedule, so it is checked against these very tiles.
-        Schedule::try_new(plan.schedule().tasks().clone(), plan.tiling())
-            .map(|_| ())
-            .map_err(|error| Self::unsupported(error.to_string()))
+        schedule.check(plan.tiling()).map_err(|error| Self::unsupported(error.to_string()))?;
+        match schedule.columns() {
+            Some(_) if schedule.split_windows() > 0 => Err(Self::unsupported(
+                "its schedule cuts windows by columns and by tiles at once".to_owned(),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For
     /// CSR also what the [crate](crate#what-preparing-does) says: O(nnz) in parallel.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
-        let tasks = plan.schedule().tasks();
         for_any_tiling!(plan.tiling(), tiling => {
-            let prepared = Prepared::new(self.isa, tiling, tasks, plan.options().n).map_err(Self::unsupported)?;
+            let prepared = Prepared::new(self.isa, tiling, plan.schedule(), plan.options().n)
+                .map_err(Self::unsupported)?;
             Ok(Box::new(prepared))
         })
     }

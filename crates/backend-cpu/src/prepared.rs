@@ -7,7 +7,7 @@ use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
 };
 use girih_formats::{Buffer, FormatSpec, Scalar, Tiling};
-use girih_planner::Task;
+use girih_planner::{Columns, Schedule, Task};
 use rayon::prelude::*;
 
 use crate::Isa;
@@ -23,6 +23,8 @@ pub(crate) struct Prepared<T: Scalar> {
     kernels: Kernels<T>,
     tiling: Tiling<T>,
     tasks: Buffer<Task>,
+    /// The columns of C that each task is for, if not for all.
+    columns: Option<Columns>,
     /// Values stored: what work is estimated by.
     stored: usize,
     relaid: Option<Relaid<T>>,
@@ -44,9 +46,10 @@ impl<T: KernelScalar> Prepared<T> {
     pub(crate) fn new(
         isa: Isa,
         tiling: &Tiling<T>,
-        tasks: &Buffer<Task>,
+        schedule: &Schedule,
         n: usize,
     ) -> Result<Self, String> {
+        let (tasks, columns) = (schedule.tasks(), schedule.columns());
         let tile = match tiling.spec() {
             FormatSpec::Bcsr { block_rows, block_cols } => block_rows * block_cols,
             FormatSpec::Wcsr { window_rows, pad_cols } => window_rows * pad_cols,
@@ -56,9 +59,11 @@ impl<T: KernelScalar> Prepared<T> {
             FormatSpec::BMat { .. } => 0,
         };
         let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
-        let split = Split::new(tiling, tasks, stored)?;
+        // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
+        let split = Split::new(tiling, if columns.is_some() { &[] } else { &tasks[..] }, stored)?;
         let (relaid, packing) = match tiling {
-            Tiling::Csr(a) => {
+            // Laid out once more a row has one place, and tasks for some columns share their rows.
+            Tiling::Csr(a) if columns.is_none() => {
                 let whole = |(i, task): (usize, &Task)| match split.of_task(i) {
                     Some(_) => 0..0,
                     None => task.windows(),
@@ -74,6 +79,7 @@ impl<T: KernelScalar> Prepared<T> {
             kernels: T::kernels(isa),
             tiling: tiling.clone(),
             tasks: tasks.clone(),
+            columns: columns.cloned(),
             stored,
             relaid,
             packing,
@@ -117,6 +123,9 @@ impl<T: KernelScalar> Prepared<T> {
     /// The product on a panel of columns.
     fn panel(&self, whole: &Panel<'_, T>) {
         let n = whole.width;
+        if let Some(columns) = &self.columns {
+            return self.parts_on(columns, whole);
+        }
         let room = if self.split.windows().is_empty() { None } else { self.split.room() };
         let Some(mut sums) = room else {
             self.tasks_on(whole, None);
@@ -162,6 +171,24 @@ impl<T: KernelScalar> Prepared<T> {
                 }
                 (Some(_), None) => {}
             }
+        });
+    }
+
+    /// Runs the tasks of a schedule that cuts windows by columns. Without packing, so that the panel
+    /// is the whole product.
+    fn parts_on(&self, columns: &Columns, whole: &Panel<'_, T>) {
+        let rows = self.tiling.layout().window_rows();
+        self.for_each(self.tasks.len(), whole.width, |i| {
+            let cols = columns.of_task(i, whole.width);
+            if cols.is_empty() {
+                return;
+            }
+            let task = &self.tasks[i];
+            let slots = task.windows().start * rows..task.windows().end * rows;
+            let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
+            let (b, out) = (whole.b.at_col(cols.start), whole.out.at_col(cols.start));
+            let panel = Panel { b, out, width: cols.len(), ..*whole };
+            self.multiply(slots, task.tile_start..task.tile_end, map, &panel);
         });
     }
 

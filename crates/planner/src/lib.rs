@@ -13,9 +13,9 @@ mod options;
 mod plan;
 mod planner;
 mod schedule;
-mod task_size;
+pub mod simulate;
 
-pub use cost::{Cost, Resource};
+pub use cost::{Cost, LinearCost, Resource};
 pub use device::{DeviceSpec, PerDType, PerFormat};
 pub use error::{PlanError, ScheduleError};
 pub use explain::{Candidate, Explanation, Outcome};
@@ -24,5 +24,7 @@ pub use fingerprint::Fingerprint;
 pub use options::{FormatChoice, PlanOptions};
 pub use plan::Plan;
 pub use planner::Planner;
-pub use schedule::{Schedule, Task};
-pub use task_size::TaskSize;
+pub use schedule::{
+    COLUMN_UNIT, ColRange, Columns, Partitioning, Reduction, Schedule, Task, TaskSize, TilePtr,
+    Windows,
+};

@@ -49,7 +49,8 @@ impl Plan {
     /// # Errors
     /// If the schedule was cut for another tiling.
     pub fn with_schedule(mut self, schedule: &Schedule) -> Result<Self, ScheduleError> {
-        self.schedule = Schedule::try_new(schedule.tasks().clone(), &self.tiling)?;
+        schedule.check(&self.tiling)?;
+        self.schedule = schedule.clone();
         self.explanation.schedule =
             format!("{} tasks, cut by the caller", self.schedule.tasks().len());
         Ok(self)

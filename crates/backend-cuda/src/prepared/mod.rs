@@ -12,7 +12,7 @@ mod work;
 
 use girih_backend::Rounding;
 use girih_formats::{FormatKind, Tiling, for_any_tiling};
-use girih_planner::{Plan, Schedule};
+use girih_planner::Plan;
 
 use crate::Arch;
 use launch::Image;
@@ -43,9 +43,15 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
         return Err(format!("its kernels for {kind} need {needs}, and the device is {arch}"));
     }
     // What is added up where rests on the schedule, so it is checked against these very tiles.
-    Schedule::try_new(plan.schedule().tasks().clone(), plan.tiling())
-        .map(|_| ())
-        .map_err(|error| error.to_string())
+    let schedule = plan.schedule();
+    schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
+    match schedule.columns() {
+        Some(_) => {
+            Err("its kernels take all columns of C, and the schedule cuts windows by them"
+                .to_owned())
+        }
+        None => Ok(()),
+    }
 }
 
 /// What is uploaded and launched for a plan that is [supported](supports): O(nnz).

@@ -1,15 +1,17 @@
 //! The header: everything about a plan but its arrays.
 
 use girih_formats::{DType, FormatSpec, Tiling, for_any_tiling};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::PlanFileError;
 use super::prologue::MAX_HEADER;
 use super::section::SectionRow;
-use crate::{Explanation, Fingerprint, Plan, PlanOptions};
+use super::{PlanFileError, v1};
+use crate::{Explanation, Fingerprint, Plan, PlanOptions, Reduction};
 
 /// Encoded with serde and bincode, so the order of fields and of enum variants, here and in every
-/// type below, is the format.
+/// type below, is the format. A change of it takes a new major version, and the old one to [`v1`]'s
+/// side.
 ///
 /// No type in it may have elements without bytes: a list of them could claim any length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +26,9 @@ pub(super) struct Header {
     pub(super) window_rows: u64,
     /// Block slots of a Blocked-ELL block row; 0 in other formats.
     pub(super) ell_width: u64,
+    pub(super) reduction: Reduction,
+    /// Columns of C that tasks were cut for; 0 if they are for all columns.
+    pub(super) cut_for: u32,
     pub(super) options: PlanOptions,
     pub(super) fingerprint: Option<Fingerprint>,
     pub(super) explanation: Explanation,
@@ -35,6 +40,17 @@ fn config() -> impl bincode::config::Config {
         .with_little_endian()
         .with_fixed_int_encoding()
         .with_limit::<MAX_HEADER>()
+}
+
+/// Decodes all of some bytes.
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PlanFileError> {
+    let (this, used): (T, usize) = bincode::serde::decode_from_slice(bytes, config())
+        .map_err(|e| PlanFileError::header(format!("it cannot be decoded: {e}")))?;
+    if used != bytes.len() {
+        let extra = bytes.len() - used;
+        return Err(PlanFileError::header(format!("{extra} bytes of it mean nothing")));
+    }
+    Ok(this)
 }
 
 impl Header {
@@ -52,6 +68,8 @@ impl Header {
             spec: plan.spec(),
             window_rows: plan.tiling.layout().window_rows() as u64,
             ell_width: ell_width as u64,
+            reduction: plan.schedule.reduction(),
+            cut_for: plan.schedule.columns().map_or(0, |columns| columns.cut_for),
             options: plan.options.clone(),
             fingerprint: plan.fingerprint,
             explanation: plan.explanation.clone(),
@@ -68,18 +86,17 @@ impl Header {
         Ok(bytes)
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, PlanFileError> {
-        let (this, used): (Self, usize) = bincode::serde::decode_from_slice(bytes, config())
-            .map_err(|e| PlanFileError::header(format!("it cannot be decoded: {e}")))?;
-        if used != bytes.len() {
-            let extra = bytes.len() - used;
-            return Err(PlanFileError::header(format!("{extra} bytes of it mean nothing")));
+    /// Decodes a header of a major version that is known.
+    pub(super) fn decode(bytes: &[u8], major: u16) -> Result<Self, PlanFileError> {
+        if major == 1 {
+            return v1::header(bytes);
         }
+        let this: Self = decode(bytes)?;
         this.check()?;
         Ok(this)
     }
 
-    fn check(&self) -> Result<(), PlanFileError> {
+    pub(super) fn check(&self) -> Result<(), PlanFileError> {
         if self.accumulator != self.dtype.accumulator() {
             return Err(PlanFileError::header(format!(
                 "products of {} are not accumulated in {}",

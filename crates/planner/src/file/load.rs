@@ -17,7 +17,7 @@ use super::prologue::Prologue;
 use super::section::{Element, SectionKind, SectionRow, check_rows};
 use super::source::{BytesSource, FileSource, Source};
 use super::{PAGE, PlanFileError};
-use crate::{Plan, Schedule, Task};
+use crate::{Columns, Plan, Schedule, Task};
 
 /// How to load a plan file.
 ///
@@ -107,7 +107,7 @@ impl LoadOptions {
         if xxh3_64(&bytes) != prologue.header_hash {
             return Err(PlanFileError::HashMismatch { what: "the header".to_owned() });
         }
-        let header = Header::decode(&bytes)?;
+        let header = Header::decode(&bytes, prologue.version.0)?;
         let header_end = prologue.header_offset + prologue.header_len;
         check_rows(&header.sections, header_end, source.len(), header.spec.kind())?;
         check_padding(source, header_end, &header.sections)?;
@@ -200,8 +200,16 @@ where
     };
     let tiling = AnyTiling::from(tiling);
     let tasks: Buffer<Task> = arrays.get(SectionKind::Tasks, Element::Task)?;
+    let columns = match header.cut_for {
+        0 => None,
+        cut_for => Some(Columns {
+            cut_for,
+            ranges: arrays.get(SectionKind::TaskCols, Element::ColRange)?,
+            partition_ptr: arrays.u64s(SectionKind::PartitionPtr)?,
+        }),
+    };
     let plan = Plan {
-        schedule: Schedule::try_new(tasks, &tiling)?,
+        schedule: Schedule::try_from_parts(tasks, columns, header.reduction, &tiling)?,
         tiling,
         options: header.options.clone(),
         fingerprint: header.fingerprint,

@@ -40,6 +40,7 @@ mod map;
 mod prologue;
 mod section;
 mod source;
+mod v1;
 mod write;
 
 pub use error::PlanFileError;

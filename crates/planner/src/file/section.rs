@@ -30,6 +30,8 @@ pub(super) enum SectionKind {
     Tasks,
     SlotRowPtr,
     Slots,
+    TaskCols,
+    PartitionPtr,
 }
 
 impl Display for SectionKind {
@@ -51,6 +53,8 @@ impl Display for SectionKind {
             Self::Tasks => "tasks",
             Self::SlotRowPtr => "slot_row_ptr",
             Self::Slots => "slots",
+            Self::TaskCols => "task_cols",
+            Self::PartitionPtr => "partition_ptr",
         })
     }
 }
@@ -67,6 +71,8 @@ pub(super) enum Element {
     F64,
     /// Four u64: first window, one past the last, first tile, one past the last.
     Task,
+    /// Two u32: first column of C, one past the last.
+    ColRange,
 }
 
 impl Element {
@@ -75,7 +81,7 @@ impl Element {
         match self {
             Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::U32 | Self::F32 => 4,
-            Self::U64 | Self::F64 => 8,
+            Self::U64 | Self::F64 | Self::ColRange => 8,
             Self::Task => 32,
         }
     }
@@ -103,6 +109,7 @@ impl Display for Element {
             Self::F32 => "f32",
             Self::F64 => "f64",
             Self::Task => "task",
+            Self::ColRange => "col_range",
         })
     }
 }
@@ -140,6 +147,11 @@ pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
     }
     for_any_tiling!(&plan.tiling, t => tiling_sections(t, &mut list));
     list.push(Section::new(SectionKind::Tasks, Element::Task, plan.schedule.tasks().as_slice()));
+    if let Some(columns) = plan.schedule.columns() {
+        let (ranges, partitions) = (columns.ranges.as_slice(), columns.partition_ptr.as_slice());
+        list.push(Section::new(SectionKind::TaskCols, Element::ColRange, ranges));
+        list.push(Section::new(SectionKind::PartitionPtr, Element::U64, partitions));
+    }
     if let Some(map) = &plan.slot_map {
         list.push(Section::new(SectionKind::SlotRowPtr, Element::U64, map.row_ptr().as_slice()));
         list.push(Section::new(SectionKind::Slots, Element::U64, map.slots().as_slice()));
@@ -149,7 +161,13 @@ pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
 
 /// Bytes of the arrays that hold the matrix.
 pub(crate) fn tile_bytes(plan: &Plan) -> u64 {
-    let others = [SectionKind::Tasks, SectionKind::SlotRowPtr, SectionKind::Slots];
+    let others = [
+        SectionKind::Tasks,
+        SectionKind::TaskCols,
+        SectionKind::PartitionPtr,
+        SectionKind::SlotRowPtr,
+        SectionKind::Slots,
+    ];
     let tiles = sections(plan).into_iter().filter(|s| !others.contains(&s.kind));
     tiles.map(|s| s.bytes.len() as u64).sum()
 }

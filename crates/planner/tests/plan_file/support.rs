@@ -7,7 +7,7 @@ use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
 };
-use girih_planner::{Plan, PlanOptions, Planner};
+use girih_planner::{LinearCost, Plan, PlanOptions, Planner, Schedule};
 
 /// ```text
 /// 1 . . 2 . .
@@ -113,6 +113,10 @@ where
     let csr = for_any_tiling!(&csr, t => t.to_csr().cast::<T>());
     let options = PlanOptions { n: 3, keep_slot_map: true, ..PlanOptions::default() };
     plans.push(Planner::new(options).plan(&csr).unwrap());
+    // One whose windows are cut by columns, for workers with partitions of their own.
+    let cost = LinearCost { tile_col: 1.0, window_col: 1.0, fixed: 0.0, tile_again: 0.0 };
+    let schedule = Schedule::sm_aligned(plans[3].tiling(), 40, 3, &cost);
+    plans.push(plans[3].clone().with_schedule(&schedule).unwrap());
     plans
 }
 

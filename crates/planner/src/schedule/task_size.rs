@@ -4,6 +4,8 @@ use std::fmt::{self, Display};
 
 use girih_formats::{AnyTiling, BMat, FormatSpec, for_any_tiling};
 
+use super::Windows;
+
 /// The most that a task holds, unless a single window is more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskSize {
@@ -37,15 +39,28 @@ impl TaskSize {
     /// rows of average length.
     #[must_use]
     pub fn balanced(tiling: &AnyTiling, n: usize) -> Self {
+        let nnz = for_any_tiling!(tiling, t => t.nnz()) as u64;
+        Self::balanced_for(tiling.spec(), tiling.layout().window_rows(), nnz, tiling, n)
+    }
+
+    /// The same of a tiling that was only counted.
+    #[must_use]
+    pub fn balanced_for(
+        spec: FormatSpec,
+        window_rows: usize,
+        nnz: u64,
+        windows: &(impl Windows + ?Sized),
+        n: usize,
+    ) -> Self {
         let n = (n as u64).max(1);
-        let window_rows = tiling.layout().window_rows() as u64;
-        let n_tiles = tiling.tile_ptr(tiling.n_windows());
-        let (values, cols) = per_tile(tiling, n_tiles);
-        let rows = (tiling.n_windows() as u64).saturating_mul(window_rows);
+        let window_rows = window_rows as u64;
+        let n_tiles = windows.n_tiles();
+        let (values, cols) = per_tile(spec, nnz, n_tiles);
+        let rows = (windows.n_windows() as u64).saturating_mul(window_rows);
         let work = n_tiles.saturating_mul(values).saturating_add(rows).saturating_mul(n);
         let target = (work / TASKS).clamp(MIN_WORK, MAX_WORK);
         let per_task = |unit: u64| target / unit.saturating_mul(n).max(1);
-        let neighbours = match tiling.spec() {
+        let neighbours = match spec {
             FormatSpec::Csr => MIN_ROWS.saturating_mul(n_tiles / rows.max(1)),
             _ => 0,
         };
@@ -63,8 +78,8 @@ impl Display for TaskSize {
 }
 
 /// Values multiplied for a tile, on average, and columns of A it covers.
-fn per_tile(tiling: &AnyTiling, n_tiles: u64) -> (u64, u64) {
-    match tiling.spec() {
+fn per_tile(spec: FormatSpec, nnz: u64, n_tiles: u64) -> (u64, u64) {
+    match spec {
         FormatSpec::Csr => (1, 1),
         FormatSpec::Bcsr { block_rows, block_cols } => {
             ((block_rows as u64).saturating_mul(block_cols as u64), block_cols as u64)
@@ -76,7 +91,6 @@ fn per_tile(tiling: &AnyTiling, n_tiles: u64) -> (u64, u64) {
             ((block_size as u64).saturating_mul(block_size as u64), block_size as u64)
         }
         FormatSpec::BMat { .. } => {
-            let nnz = for_any_tiling!(tiling, t => t.nnz()) as u64;
             (nnz.div_ceil(n_tiles.max(1)).max(1), BMat::<f32>::TILE_COLS as u64)
         }
         FormatSpec::TwoFour => (2, 4),

@@ -24,6 +24,10 @@ use girih_formats::{CsrPattern, DType, FormatKind, FormatSpec};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+mod linear;
+
+pub use linear::LinearCost;
+
 use crate::DeviceSpec;
 
 /// What a product is bound by.
