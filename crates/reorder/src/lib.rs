@@ -32,4 +32,4 @@ pub use error::ReorderError;
 pub use method::{Method, Reordering};
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
-pub use window::{WindowOptions, WindowOrdering, WindowStart, WindowStats, window};
+pub use window::{WindowEffort, WindowOptions, WindowOrdering, WindowStart, WindowStats, window};

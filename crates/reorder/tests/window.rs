@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use girih_formats::generate::*;
 use girih_formats::{Csr, CsrPattern, RowLayout};
-use girih_reorder::{WindowOptions, WindowOrdering, simple, window};
+use girih_reorder::{WindowEffort, WindowOptions, WindowOrdering, simple, window};
 use proptest::prelude::*;
 
 /// Packed columns, counted the slow way.
@@ -36,8 +36,9 @@ fn checked(a: &Csr<f32>, options: &WindowOptions) -> WindowOrdering {
     found
 }
 
-fn all_options(window_rows: usize) -> [WindowOptions; 2] {
-    [3, 8].map(|seed| WindowOptions::new(window_rows).seed(seed))
+fn all_options(window_rows: usize) -> [WindowOptions; 3] {
+    [WindowEffort::Fast, WindowEffort::Normal, WindowEffort::High]
+        .map(|effort| WindowOptions::new(window_rows).effort(effort).seed(3))
 }
 
 /// `groups` blocks of `height`×`width`, dense, rows shuffled.

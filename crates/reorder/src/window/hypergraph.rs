@@ -78,6 +78,43 @@ impl Hypergraph {
         Self { vertex_ptr, vertex_nets, net_ptr, net_pins, rows, cols }
     }
 
+    /// The hypergraph in which vertices with the same `cluster` are one. O(pins), in parallel.
+    pub(super) fn contracted(&self, cluster: &[u32], n_clusters: usize) -> Self {
+        let mut rows = vec![0u32; n_clusters];
+        cluster.iter().zip(&self.rows).for_each(|(&c, &weight)| rows[c as usize] += weight);
+        let lists: Vec<(Vec<u32>, Vec<usize>)> = (0..self.n_nets())
+            .into_par_iter()
+            .step_by(TASK)
+            .map(|start| {
+                let (mut pins, mut lens) = (Vec::new(), Vec::new());
+                for e in start..self.n_nets().min(start + TASK) {
+                    let before = pins.len();
+                    pins.extend(self.pins(e as u32).iter().map(|&v| cluster[v as usize]));
+                    pins[before..].sort_unstable();
+                    let mut kept = before;
+                    for at in before..pins.len() {
+                        if at == before || pins[at] != pins[kept - 1] {
+                            pins[kept] = pins[at];
+                            kept += 1;
+                        }
+                    }
+                    pins.truncate(kept);
+                    lens.push(kept - before);
+                }
+                (pins, lens)
+            })
+            .collect();
+        let (mut ptr, mut end) = (Vec::with_capacity(self.n_nets() + 1), 0);
+        ptr.push(0);
+        for &len in lists.iter().flat_map(|(_, lens)| lens) {
+            end += len;
+            ptr.push(end);
+        }
+        let mut pins = Vec::with_capacity(end);
+        lists.iter().for_each(|(list, _)| pins.extend_from_slice(list));
+        Self::from_nets(rows, &self.cols, &ptr, &pins)
+    }
+
     pub(super) fn n_vertices(&self) -> usize {
         self.rows.len()
     }

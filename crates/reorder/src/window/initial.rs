@@ -5,6 +5,7 @@ use girih_formats::{Csr, CsrPattern};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::clustering::cluster_order;
 use super::hypergraph::{Hypergraph, TASK};
 use crate::{ReorderError, rcm, rcm_rows_cols};
 
@@ -12,15 +13,18 @@ use crate::{ReorderError, rcm, rcm_rows_cols};
 const HASHES: usize = 6;
 
 /// An order of the rows that the window ordering starts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum WindowStart {
     /// The order of the input.
+    #[default]
     Natural,
     /// Reverse Cuthill–McKee, on the graph of rows and columns.
     Rcm,
     /// Rows sorted by their median column.
     MedianColumn,
+    /// Leaves of a tree of clusters, the most alike rows joined first.
+    Clusters,
     /// Rows sorted by the least hashes of their columns (Broder 1997): similar rows are likely to have
     /// the same ones.
     MinHash,
@@ -28,7 +32,8 @@ pub enum WindowStart {
 
 impl WindowStart {
     /// Every start that is tried.
-    pub(super) const ALL: [Self; 4] = [Self::Natural, Self::Rcm, Self::MedianColumn, Self::MinHash];
+    pub(super) const ALL: [Self; 5] =
+        [Self::Natural, Self::Rcm, Self::MedianColumn, Self::MinHash, Self::Clusters];
 
     /// The rows that have nets, in this order.
     pub(super) fn order(
@@ -46,6 +51,7 @@ impl WindowStart {
                 let cols = pattern.row(v as usize);
                 cols.get(cols.len() / 2).copied()
             }),
+            Self::Clusters => cluster_order(graph),
             Self::MinHash => by_key(n, |v| min_hashes(graph.nets(v), seed)),
         };
         order.retain(|&v| !graph.nets(v).is_empty());

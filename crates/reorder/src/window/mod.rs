@@ -1,12 +1,18 @@
 //! The window ordering: rows that share columns share a window.
 
+mod bisection;
 mod closing;
+mod clustering;
+mod coarsening;
 mod hypergraph;
 mod initial;
 mod layout;
 mod options;
 mod packing;
+mod pairing;
 mod partition;
+mod refinement;
+mod scratch;
 mod sequence;
 mod stats;
 
@@ -17,7 +23,7 @@ use crate::ReorderError;
 use closing::close;
 use hypergraph::Hypergraph;
 pub use initial::WindowStart;
-pub use options::WindowOptions;
+pub use options::{WindowEffort, WindowOptions};
 use partition::Partition;
 pub use stats::{WindowOrdering, WindowStats};
 
@@ -30,12 +36,21 @@ pub use stats::{WindowOrdering, WindowStats};
 /// very many small parts with a hard limit on their rows. Windows may be short: the layout's empty
 /// slots are [`PAD_ROW`](girih_formats::PAD_ROW).
 ///
-/// The start is the best of several orders ([`WindowStart`]), each cut into windows by the dynamic
-/// programme of Ahrens & Boman. Short windows are joined, and windows put in reverse Cuthill–McKee order of their
-/// quotient graph. Where nothing beats the order of the input, that is what is returned: the packed
+/// **Starts.** Several orders ([`WindowStart`]), each cut into windows by the dynamic programme of
+/// Ahrens & Boman (arXiv 2005.12414); the best one or two go on. **Refinement.** What two windows pack depends
+/// on no other, so disjoint pairs of windows, chosen by what they share, are dealt anew in parallel:
+/// moves and exchanges under the hard limit as Fiduccia & Mattheyses make them (DAC 1982), on every level of a
+/// hierarchy in which rows that share much move together (multilevel, Karypis & Kumar, *SIAM J. Sci.
+/// Comput.* 20(1), 1998), coarsest first. **Last**, windows that fit into one are joined, and windows are
+/// put in reverse Cuthill–McKee order of their quotient graph. Where nothing beats the order of the input, that is what is returned: the packed
 /// columns are never more than those of [`RowLayout::natural`]. Rows without columns fill empty slots.
 ///
-/// O(nnz + nrows · `window_rows`) time, near 40 bytes per entry. Deterministic on any number of
+/// A row with very many columns fills its window with them all, so the other rows of that window
+/// pack nothing more. A column that is in too many windows to say which of them are alike is passed over when pairs
+/// are chosen, and counts in full when they are dealt.
+///
+/// O(nnz · log `window_rows` + nrows · min(`window_rows`, 1024)) time, with a constant that depends on
+/// how many windows a column is in, and O(nnz + nrows) memory. Deterministic on any number of
 /// threads.
 ///
 /// # Errors
@@ -65,7 +80,8 @@ pub fn window(
     if natural.n_windows() < 2 {
         return Ok(WindowOrdering { layout: natural, stats });
     }
-    let starts: Vec<Start> = WindowStart::ALL
+    let window_rows = options.window_rows as u32;
+    let mut starts: Vec<Start> = WindowStart::ALL
         .into_par_iter()
         .map(|start| {
             let order = start.order(pattern, &graph, options.seed)?;
@@ -74,17 +90,24 @@ pub fn window(
         })
         .collect::<Result<_, ReorderError>>()?;
     stats.starts = starts.iter().map(|start| (start.start, start.packed)).collect();
-    let Some(best) = starts.iter().min_by_key(|start| start.packed) else {
+    starts.sort_by_key(|start| start.packed);
+    starts.truncate(options.effort.n_starts(graph.n_pins()));
+    let refine = |start: &Start| start.refined(&graph, lone, options);
+    let found: Vec<(Partition, Vec<u64>)> = starts.par_iter().map(refine).collect();
+    let found = found.into_iter().zip(&starts).map(|((mut found, refined), start)| {
+        found.join_short_windows(window_rows);
+        (found.packed(&graph) + lone, found, refined, start.start)
+    });
+    let Some((packed, mut found, refined, start)) = found.min_by_key(|found| found.0) else {
         return Ok(WindowOrdering { layout: natural, stats });
     };
-    let mut found = Partition::contiguous(&graph, &best.order, &best.ends);
-    found.join_short_windows(options.window_rows as u32);
-    let packed = found.packed(&graph) + lone;
+    stats.refined = refined;
     if packed >= stats.natural {
         return Ok(WindowOrdering { layout: natural, stats });
     }
     found.order_windows(&graph)?;
     let layout = found.layout(options.window_rows)?;
+    stats.start = start;
     stats.packed = packed;
     stats.n_windows = layout.n_windows();
     Ok(WindowOrdering { layout, stats })
@@ -96,4 +119,27 @@ struct Start {
     order: Vec<u32>,
     ends: Vec<u32>,
     packed: u64,
+}
+
+impl Start {
+    /// The windows after refinement, and the packed columns after each stage of it.
+    fn refined(
+        &self,
+        graph: &Hypergraph,
+        lone: u64,
+        options: &WindowOptions,
+    ) -> (Partition, Vec<u64>) {
+        let mut found = Partition::contiguous(graph, &self.order, &self.ends);
+        let mut packed = Vec::new();
+        if let Some(limits) = options.effort.limits() {
+            let window_rows = options.window_rows as u32;
+            for _ in 0..limits.cycles {
+                found.refine_levels(graph, window_rows, 1, &limits);
+                packed.push(found.packed(graph) + lone);
+            }
+            found.refine(graph, window_rows, limits.last_sweeps, limits.partners);
+            packed.push(found.packed(graph) + lone);
+        }
+        (found, packed)
+    }
 }

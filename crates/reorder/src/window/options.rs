@@ -2,12 +2,60 @@
 
 use serde::{Deserialize, Serialize};
 
+/// How much time the window ordering may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum WindowEffort {
+    /// The best of a few orders, with windows closed where it pays: no refinement.
+    Fast,
+    /// Refined on every level of one hierarchy, then until a sweep gains little.
+    #[default]
+    Normal,
+    /// More hierarchies, and more pairs of windows on each level.
+    High,
+}
+
+/// Refining two starts of a hypergraph of so many pins is a matter of a second.
+const CHEAP_PINS: usize = 1 << 19;
+
+/// What an effort means.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Hierarchies that are built and refined, one after another.
+    pub(super) cycles: usize,
+    /// Sweeps on each level of a hierarchy, at most.
+    pub(super) sweeps: usize,
+    /// Sweeps at the end, at most.
+    pub(super) last_sweeps: usize,
+    /// Windows that each window is paired with in a sweep.
+    pub(super) partners: usize,
+}
+
+impl WindowEffort {
+    /// How many of the starts go on: the best of them before refinement need not be the best after.
+    pub(super) fn n_starts(self, n_pins: usize) -> usize {
+        match self {
+            Self::Fast => 1,
+            Self::Normal => 1 + usize::from(n_pins <= CHEAP_PINS),
+            Self::High => 2,
+        }
+    }
+
+    /// `None`: no refinement.
+    pub(super) fn limits(self) -> Option<Limits> {
+        match self {
+            Self::Fast => None,
+            Self::Normal => Some(Limits { cycles: 1, sweeps: 2, last_sweeps: 4, partners: 10 }),
+            Self::High => Some(Limits { cycles: 3, sweeps: 3, last_sweeps: 8, partners: 16 }),
+        }
+    }
+}
+
 /// Options of [`window`](crate::window()).
 ///
 /// ```
-/// use girih_reorder::WindowOptions;
+/// use girih_reorder::{WindowEffort, WindowOptions};
 ///
-/// let options = WindowOptions::new(64).seed(7);
+/// let options = WindowOptions::new(64).effort(WindowEffort::High).seed(7);
 /// assert_eq!(options.window_rows, 64);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -17,18 +65,26 @@ pub struct WindowOptions {
     pub window_rows: usize,
     /// Decides ties and hash functions. The same seed gives the same layout.
     pub seed: u64,
+    /// Time against quality.
+    pub effort: WindowEffort,
 }
 
 impl WindowOptions {
-    /// Windows of at most `window_rows` rows, seed 0.
+    /// Windows of at most `window_rows` rows, seed 0, [`WindowEffort::Normal`].
     #[must_use]
     pub fn new(window_rows: usize) -> Self {
-        Self { window_rows, seed: 0 }
+        Self { window_rows, seed: 0, effort: WindowEffort::default() }
     }
 
     /// With another seed.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
+    }
+
+    /// With another effort.
+    #[must_use]
+    pub fn effort(self, effort: WindowEffort) -> Self {
+        Self { effort, ..self }
     }
 }

@@ -23,7 +23,9 @@ pub struct WindowStats {
     pub natural: u64,
     /// Of each start, windows closed where it pays.
     pub starts: Vec<(WindowStart, u64)>,
-    /// After each stage of refinement.
+    /// The start of the layout that is returned.
+    pub start: WindowStart,
+    /// After each stage of refinement of that start: hierarchies, then the last sweeps.
     pub refined: Vec<u64>,
     /// Of the layout that is returned.
     pub packed: u64,
