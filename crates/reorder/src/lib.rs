@@ -3,7 +3,8 @@
 //! An ordering is a [`Permutation`]: it is computed from a pattern ([`rcm()`], [`simple`]), judged
 //! without permuting anything ([`metrics`]), applied to matrices, vectors and dense operands, or
 //! handed to a tiling as a row layout ([`Permutation::to_row_layout`]). What makes windowed tilings
-//! small is not an order but a partition, and [`window()`] gives a row layout at once.
+//! small is not an order but a partition, and [`window()`] gives a row layout at once; [`blocks()`] deals
+//! rows and columns into blocks.
 //!
 //! ```
 //! use girih_formats::generate::laplacian_5pt;
@@ -32,4 +33,7 @@ pub use error::ReorderError;
 pub use method::{Method, Reordering};
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
-pub use window::{WindowEffort, WindowOptions, WindowOrdering, WindowStart, WindowStats, window};
+pub use window::{
+    BlockOptions, BlockOrdering, BlockStats, WindowEffort, WindowOptions, WindowOrdering,
+    WindowStart, WindowStats, blocks, window,
+};

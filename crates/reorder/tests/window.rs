@@ -5,7 +5,10 @@ use std::ops::Range;
 
 use girih_formats::generate::*;
 use girih_formats::{Csr, CsrPattern, RowLayout};
-use girih_reorder::{WindowEffort, WindowOptions, WindowOrdering, simple, window};
+use girih_reorder::{
+    BlockOptions, BlockOrdering, Permutation, WindowEffort, WindowOptions, WindowOrdering, blocks,
+    metrics, simple, window,
+};
 use proptest::prelude::*;
 
 /// Packed columns, counted the slow way.
@@ -33,6 +36,25 @@ fn checked(a: &Csr<f32>, options: &WindowOptions) -> WindowOrdering {
     assert!(stats.packed <= stats.natural);
     assert!(layout.is_natural() || stats.packed < stats.natural);
     assert!(layout.n_windows() <= 2 * a.nrows() / options.window_rows + 1);
+    found
+}
+
+/// Deals both sides into blocks, and checks all that must hold for any matrix.
+fn checked_blocks(a: &Csr<f32>, options: &BlockOptions) -> BlockOrdering {
+    let found = blocks(a.pattern(), options).unwrap();
+    let count = |rows: &RowLayout, cols: Option<&Permutation>| {
+        let width = options.block_cols as u32;
+        let counts = metrics::window_counts(a.pattern(), rows, cols, width).unwrap();
+        counts.iter().map(|&n| u64::from(n)).sum::<u64>()
+    };
+    let stats = &found.stats;
+    assert_eq!(found.rows.window_rows(), options.block_rows);
+    assert_eq!(stats.blocks, count(&found.rows, Some(&found.cols)));
+    let natural = RowLayout::natural(a.nrows(), options.block_rows).unwrap();
+    assert_eq!(stats.natural, count(&natural, None));
+    let least = stats.from_natural.min(stats.from_columns).min(stats.natural);
+    assert_eq!(stats.blocks, least);
+    assert!(stats.from_natural <= stats.rows_only);
     found
 }
 
@@ -87,6 +109,30 @@ fn odd_shapes() {
                 assert!(found.stats.packed <= a.nnz() as u64, "{name}");
             }
         }
+    }
+}
+
+#[test]
+fn shuffled_blocks_are_found_on_both_sides() {
+    for (groups, height, width) in [(40, 8, 8), (9, 16, 4), (5, 3, 11)] {
+        let a = shuffled_blocks(groups, height, width, 5);
+        let a = simple::random(a.ncols(), 4).unwrap().apply_cols(&a).unwrap();
+        let found = checked_blocks(&a, &BlockOptions::new(height, width));
+        assert_eq!(found.stats.blocks, groups as u64);
+    }
+}
+
+#[test]
+fn blocks_of_odd_shapes() {
+    for (nrows, ncols) in [(0, 0), (0, 5), (5, 0), (1, 1), (1, 70), (70, 1), (33, 65)] {
+        let a = uniform::<f32>(nrows, ncols, ncols.min(2), 1).unwrap();
+        for (block_rows, block_cols) in [(1, 1), (4, 8), (64, 16), (1000, 1000)] {
+            checked_blocks(&a, &BlockOptions::new(block_rows, block_cols));
+        }
+    }
+    let a = uniform::<f32>(10, 10, 2, 1).unwrap();
+    for (block_rows, block_cols) in [(0, 4), (4, 0), (4, usize::MAX), (usize::MAX, 4)] {
+        assert!(blocks(a.pattern(), &BlockOptions::new(block_rows, block_cols)).is_err());
     }
 }
 
@@ -152,5 +198,12 @@ proptest! {
         for options in all_options(window_rows) {
             checked(&a, &options.seed(seed));
         }
+    }
+
+    #[test]
+    fn any_matrix_in_blocks_of_any_size(
+        a in any_matrix(), block_rows in 1usize..20, block_cols in 1usize..20
+    ) {
+        checked_blocks(&a, &BlockOptions::new(block_rows, block_cols));
     }
 }

@@ -1,6 +1,7 @@
 //! The window ordering: rows that share columns share a window.
 
 mod bisection;
+mod blocks;
 mod closing;
 mod clustering;
 mod coarsening;
@@ -20,10 +21,11 @@ use girih_formats::{CsrPattern, RowLayout};
 use rayon::prelude::*;
 
 use crate::ReorderError;
+pub use blocks::{BlockOrdering, BlockStats, blocks};
 use closing::close;
 use hypergraph::Hypergraph;
 pub use initial::WindowStart;
-pub use options::{WindowEffort, WindowOptions};
+pub use options::{BlockOptions, WindowEffort, WindowOptions};
 use partition::Partition;
 pub use stats::{WindowOrdering, WindowStats};
 

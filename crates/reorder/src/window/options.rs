@@ -88,3 +88,44 @@ impl WindowOptions {
         Self { effort, ..self }
     }
 }
+
+/// Options of [`blocks`](crate::blocks()).
+///
+/// ```
+/// use girih_reorder::{BlockOptions, WindowEffort};
+///
+/// let options = BlockOptions::new(64, 32).effort(WindowEffort::Fast).seed(7);
+/// assert_eq!((options.block_rows, options.block_cols), (64, 32));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct BlockOptions {
+    /// Rows of a block; at least 1.
+    pub block_rows: usize,
+    /// Columns of a block; at least 1.
+    pub block_cols: usize,
+    /// Decides ties and hash functions. The same seed gives the same order.
+    pub seed: u64,
+    /// Time against quality.
+    pub effort: WindowEffort,
+}
+
+impl BlockOptions {
+    /// Blocks of `block_rows`×`block_cols`, seed 0, [`WindowEffort::Normal`].
+    #[must_use]
+    pub fn new(block_rows: usize, block_cols: usize) -> Self {
+        Self { block_rows, block_cols, seed: 0, effort: WindowEffort::default() }
+    }
+
+    /// With another seed.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed, ..self }
+    }
+
+    /// With another effort.
+    #[must_use]
+    pub fn effort(self, effort: WindowEffort) -> Self {
+        Self { effort, ..self }
+    }
+}

@@ -41,6 +41,22 @@ impl Partition {
         Self { window, sizes: sizes.collect() }
     }
 
+    /// The windows of any layout.
+    pub(super) fn of_layout(layout: &RowLayout) -> Self {
+        if layout.is_natural() {
+            return Self::natural(layout);
+        }
+        let mut found =
+            Self { window: vec![NO_WINDOW; layout.nrows()], sizes: vec![0; layout.n_windows()] };
+        for w in 0..layout.n_windows() {
+            for row in layout.rows(w).flatten() {
+                found.window[row] = w as u32;
+                found.sizes[w] += 1;
+            }
+        }
+        found
+    }
+
     pub(super) fn n_windows(&self) -> usize {
         self.sizes.len()
     }
