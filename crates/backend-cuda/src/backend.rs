@@ -133,7 +133,7 @@ impl CudaBackend {
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
     fn check_kernels(&self, arch: Arch) -> Result<(), Arc<CudaError>> {
         let Err(error) = self.0.jit.nvrtc().map(|_| ()) else { return Ok(()) };
-        for kernel in kernels::all().iter().filter(|kernel| kernel.check_arch(arch).is_ok()) {
+        for kernel in kernels::all().iter().filter(|kernel| kernel.is_for(arch)) {
             if self.0.jit.cached(kernel, arch)?.is_none() {
                 return Err(error);
             }

@@ -21,6 +21,7 @@ const ENTRIES_PER_GROUP: u64 = 8;
 /// The fewest lanes to an item: they stage as many entries at a time.
 const MIN_TEAM: u32 = 8;
 
+/// By how B is read: in vectors, by their lanes; a single column; element by element, by lanes again.
 const ENTRIES: [&str; 17] = [
     "csr_spmm_vectors_1x1",
     "csr_spmm_vectors_2x1",
@@ -156,12 +157,12 @@ impl Layout {
     }
 
     /// The entry point, whether or not rows of B can be read in vectors.
-    pub(crate) fn entry(&self, b_in_vectors: bool) -> String {
-        let Self { lanes, vectors, .. } = self;
+    pub(crate) fn entry(&self, b_in_vectors: bool) -> &'static str {
+        let by_lanes = if self.vectors == 2 { 6 } else { self.lanes.ilog2() as usize };
         match b_in_vectors {
-            true => format!("csr_spmm_vectors_{lanes}x{vectors}"),
-            false if self.n == 1 => "csr_spmm_elements_column".to_owned(),
-            false => format!("csr_spmm_elements_{lanes}x{vectors}"),
+            true => ENTRIES[by_lanes],
+            false if self.n == 1 => ENTRIES[7],
+            false => ENTRIES[8 + by_lanes],
         }
     }
 
@@ -194,10 +195,11 @@ mod tests {
                     let layout = Layout::new(dtype, n, 1000 * average, 1000);
                     assert!(layout.team >= layout.lanes && layout.team <= WARP, "{layout:?}");
                     assert!(layout.team.is_power_of_two());
-                    for in_vectors in [false, true] {
-                        let entry = layout.entry(in_vectors);
-                        assert!(ENTRIES.contains(&&*entry), "{entry}");
-                    }
+                    let Layout { lanes, vectors, .. } = layout;
+                    let tile = format!("{lanes}x{vectors}");
+                    let elements = if n == 1 { "column" } else { &tile };
+                    assert_eq!(layout.entry(true), format!("csr_spmm_vectors_{tile}"));
+                    assert_eq!(layout.entry(false), format!("csr_spmm_elements_{elements}"));
                     let (blocks, tiles) = layout.grid(1000, n).unwrap();
                     assert!(u64::from(blocks) * WARPS * u64::from(WARP / layout.team) >= 1000);
                     assert!((1..=65535).contains(&tiles));

@@ -43,7 +43,13 @@ pub struct Budget {
 }
 
 impl Kernel {
-    /// Whether the kernel can be compiled for `arch`.
+    /// Whether the kernel can be compiled for an architecture.
+    #[must_use]
+    pub fn is_for(&self, arch: Arch) -> bool {
+        self.only.is_none_or(|only| only == arch)
+    }
+
+    /// Refuses an architecture that the kernel [is not for](Self::is_for).
     pub(crate) fn check_arch(&self, arch: Arch) -> Result<(), CudaError> {
         match self.only {
             Some(needs) if needs != arch => {

@@ -131,7 +131,7 @@ impl Routine for CsrRoutine {
             let Some(grid) = layout.grid(self.n_items, width) else {
                 unreachable!("rows are numbered in 32 bits, and a block takes four items at least")
             };
-            launch(&entry, grid, THREADS, &params)?;
+            launch(entry, grid, THREADS, &params)?;
             if self.n_splits > 0 {
                 let grid = element_grid(self.n_splits.saturating_mul(width));
                 launch(COMBINE, (grid, 1), ELEMENT_THREADS, &params)?;

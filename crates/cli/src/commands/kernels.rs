@@ -61,7 +61,7 @@ struct Facts {
 struct KernelFacts {
     kernel: &'static str,
     config: String,
-    /// `compiled`, `cached` or `absent`.
+    /// `compiled`, `cached` or `absent`; `unsupported` if it is for another architecture.
     state: &'static str,
     path: Option<String>,
     seconds: Option<f64>,
@@ -105,6 +105,12 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         kernels: Vec::new(),
     };
     for kernel in kernels::all() {
+        if !kernel.is_for(arch) {
+            let mut absent = KernelFacts::new(&kernel, None, 0.0, Vec::new());
+            absent.state = "unsupported";
+            facts.kernels.push(absent);
+            continue;
+        }
         progress.stage(format!("compiling {kernel}"));
         let start = Instant::now();
         let binary = match options.action {

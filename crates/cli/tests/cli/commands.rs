@@ -203,6 +203,14 @@ fn kernels_are_listed_and_built_where_there_is_a_compiler() {
     }
     girih(["kernels", "check", "--arch", "sm_90a"]).ok();
     girih(["kernels", "check", "--arch", "hopper"]).fails(2, &["hopper"]);
+    // What is for Hopper alone is said, and in nobody's way.
+    let list = ["kernels", "list", "--arch", "sm_80", "--cache", &cache, "--json"];
+    let json = girih(list).ok().json();
+    let states = json["kernels"].as_array().unwrap().iter().map(|kernel| match &kernel["kernel"] {
+        name if name.as_str().unwrap().starts_with("sm90") => kernel["state"] == "unsupported",
+        _ => kernel["state"] == "absent",
+    });
+    assert!(states.into_iter().all(|right| right), "{json}");
 }
 
 #[test]
