@@ -2,26 +2,39 @@
 
 mod common;
 
+use girih_backend::SpmmBackend;
 use girih_testkit::Coverage;
-use girih_testkit::conformance::{assert_conforms, named_dtype, run_refusals};
+use girih_testkit::conformance::{assert_conforms, named_dtype, named_format, run_refusals};
 
-macro_rules! csr {
-    ($($dtype:ident),*) => {
-        mod csr {
+macro_rules! conformance {
+    ($format:ident, $coverage:ident: $($dtype:ident),*) => {
+        mod $format {
             use super::*;
 
             $(#[test]
             fn $dtype() {
-                let Some(backend) = common::backend() else { return };
-                let dtype = named_dtype(stringify!($dtype));
-                let csr = girih_formats::FormatKind::Csr;
-                assert_conforms(&backend, csr, dtype, Coverage::EverySpec);
+                conforms(stringify!($format), stringify!($dtype), Coverage::$coverage);
             })*
         }
     };
 }
 
-csr!(f16, bf16, f32, f64);
+/// Puts the device through the suite, if there are kernels of the format for it.
+#[expect(clippy::print_stderr, reason = "a test says why it is skipped")]
+fn conforms(format: &str, dtype: &str, coverage: Coverage) {
+    let Some(backend) = common::backend() else { return };
+    let (format, dtype) = (named_format(format), named_dtype(dtype));
+    let can = backend.capabilities().unwrap();
+    if can.formats.contains(&format) {
+        assert_conforms(&backend, format, dtype, coverage);
+    } else {
+        eprintln!("skipped: there are no kernels of {format} for {}", can.device);
+    }
+}
+
+conformance!(csr, EverySpec: f16, bf16, f32, f64);
+conformance!(bcsr, SupportedSpecs: f16, bf16);
+conformance!(wcsr, SupportedSpecs: f16, bf16, f32);
 
 #[test]
 fn refuses_the_rest() {

@@ -2,23 +2,30 @@
 
 mod common;
 
-use cudarc::driver::CudaSlice;
-use girih_backend::{BackendError, Product, SpmmBackend, verify};
+use bytemuck::cast_slice;
+use cudarc::driver::{CudaSlice, CudaStream};
+use girih_backend::{BackendError, DenseScalar, Product, SpmmBackend, verify};
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{
     CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedProducts,
     cudarc,
 };
 use girih_formats::generate::{dense_row, rmat};
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_formats::{Csr, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_planner::Plan;
+use girih_testkit::Element;
 use girih_testkit::operands::random;
+use half::bf16;
 use ndarray::Array2;
 use std::sync::Arc;
 
 fn plan(a: &Csr<f32>) -> Plan {
-    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
-    Plan::from_tiling(Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap())
+    plan_of(a, FormatSpec::Csr)
+}
+
+fn plan_of<T: Element>(a: &Csr<T>, spec: FormatSpec) -> Plan {
+    let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+    Plan::from_tiling(T::erase_tiling(Tiling::from_csr(a, spec, layout).unwrap()))
 }
 
 /// A skewed graph, some of whose rows are split.
@@ -129,36 +136,58 @@ fn streams_wait_for_each_other() {
     assert!(results.iter().all(|c| *c == results[0]));
 }
 
-#[test]
-fn products_are_captured_into_a_graph() {
-    let Some(backend) = common::backend() else { return };
-    let a = graph();
-    let prepared = backend.prepare_device(&plan(&a)).unwrap();
+/// A copy of a matrix on the device. Of f16 and bf16 cudarc makes slices with a feature of its own only.
+fn on_device<T: Scalar>(stream: &Arc<CudaStream>, matrix: &Array2<T>) -> CudaSlice<T> {
+    let bytes = stream.clone_htod(cast_slice::<T, u8>(matrix.as_slice().unwrap())).unwrap();
+    // SAFETY: the allocation is given up here, and holds as many elements, each of them valid.
+    unsafe { stream.upgrade_device_ptr(bytes.leak(), matrix.len()) }
+}
+
+/// A product of the plan, with 32 columns, and the same from a graph that captured it.
+fn captured<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan) {
+    let prepared = backend.prepare_device(plan).unwrap();
     let stream = backend.context().unwrap().new_stream().unwrap();
-    let n = 32;
-    let b = stream.clone_htod(random::<f32>(a.ncols(), n, 1).as_slice().unwrap()).unwrap();
-    let mut c: CudaSlice<f32> = stream.alloc_zeros(a.nrows() * n).unwrap();
+    let (m, k, n) = (plan.nrows(), plan.ncols(), 32);
+    let b = on_device(&stream, &random::<T>(k, n, 1));
+    let mut c: CudaSlice<f32> = stream.alloc_zeros(m * n).unwrap();
     let expected = {
-        let b = DeviceMatrix::new(&b, Strides::row_major(a.ncols(), n)).unwrap();
-        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(a.nrows(), n)).unwrap();
+        let b = DeviceMatrix::new(&b, Strides::row_major(k, n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
         prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
         stream.clone_dtoh(c.slice()).unwrap()
     };
     let graph = {
-        let b = DeviceMatrix::new(&b, Strides::row_major(a.ncols(), n)).unwrap();
-        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(a.nrows(), n)).unwrap();
+        let b = DeviceMatrix::new(&b, Strides::row_major(k, n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
         stream.synchronize().unwrap();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         stream.begin_capture(mode).unwrap();
         prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
         stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()
     };
+    assert!(expected.iter().any(|&x| x != 0.0));
     for _ in 0..3 {
         stream.memset_zeros(&mut c).unwrap();
         graph.launch().unwrap();
         let replayed = stream.clone_dtoh(&c).unwrap();
         stream.synchronize().unwrap();
-        assert!(replayed == expected);
+        assert!(replayed == expected, "{}", plan.spec());
+    }
+}
+
+#[test]
+fn products_are_captured_into_a_graph() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    captured::<f32>(&backend, &plan(&a));
+    let formats = backend.capabilities().unwrap().formats;
+    if formats.contains(&FormatKind::Bcsr) {
+        let spec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+        captured::<bf16>(&backend, &plan_of(&a.cast::<bf16>(), spec));
+    }
+    if formats.contains(&FormatKind::Wcsr) {
+        let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        captured::<f32>(&backend, &plan_of(&a, spec));
     }
 }
 

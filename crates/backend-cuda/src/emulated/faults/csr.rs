@@ -22,8 +22,14 @@ fn column(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, Sized { n: 1, ..SIZED })
 }
 
-const SIZED: Sized =
-    Sized { spec: FormatSpec::Csr, n: 35, beta: 0.0, b: Layout::RowMajor, c: Layout::PaddedRows };
+const SIZED: Sized = Sized {
+    spec: FormatSpec::Csr,
+    tiles_per_task: None,
+    n: 35,
+    beta: 0.0,
+    b: Layout::RowMajor,
+    c: Layout::PaddedRows,
+};
 
 fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
     let a = matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap();

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use girih_backend::{Product, SpmmBackend, verify};
 use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::Plan;
+use girih_planner::{Plan, Schedule};
 use girih_testkit::Element;
 use girih_testkit::operands::{Layout, Placed, random};
+use ptx_emu::Timing;
 use ptx_emu::report::Problem;
-use ptx_emu::{Schedule, Timing};
 
 use super::common::libraries;
 use super::operands::Placing;
@@ -71,6 +71,8 @@ type Multiply = fn(&Emulated, Way) -> (Outcome, String);
 #[derive(Clone, Copy)]
 struct Sized {
     spec: FormatSpec,
+    /// Tiles of a task; of all of a window if it is `None`.
+    tiles_per_task: Option<u64>,
     n: usize,
     beta: f64,
     b: Layout,
@@ -82,11 +84,16 @@ fn multiply<T: Element>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
-    Sized { spec, n, beta, b, c }: Sized,
+    Sized { spec, tiles_per_task, n, beta, b, c }: Sized,
 ) -> (Outcome, String) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    let plan = Plan::from_tiling(T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap()));
+    let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+    let schedule = tiles_per_task.map(|tiles| Schedule::by_tiles(&tiling, tiles));
+    let mut plan = Plan::from_tiling(tiling);
+    if let Some(schedule) = schedule {
+        plan = plan.with_schedule(&schedule).unwrap();
+    }
     device.supports(&plan).unwrap();
     let prepared: EmulatedPlan = device.prepare_image(&plan);
     let b = Placed::new(&random::<T>(a.ncols(), n, 1), b);
@@ -132,7 +139,7 @@ fn patched(fault: &Fault, folder: &Path) -> Compiler {
 
 /// The ways in which a fault must show.
 const SHOWN_IN: [Way; 2] =
-    [(Timing::Late, Schedule::Fixed), (Timing::Random(7), Schedule::Random(7))];
+    [(Timing::Late, ptx_emu::Schedule::Fixed), (Timing::Random(7), ptx_emu::Schedule::Random(7))];
 
 /// Checks that the products are right without the faults, in all ways, and that every fault shows.
 fn check(products: &[Multiply], faults: &[Fault]) {
