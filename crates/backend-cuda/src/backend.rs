@@ -13,7 +13,7 @@ use crate::device::{Functions, Gpu};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::{self, Kernel};
-use crate::prepared::{self, image};
+use crate::prepared::{self, Reduction, Setup, image};
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -27,6 +27,8 @@ pub struct CudaOptions {
     pub sources: Option<PathBuf>,
     /// The index of the device.
     pub device: usize,
+    /// How parts of split windows are added up, by kernels that have a choice.
+    pub reduction: Reduction,
 }
 
 /// Multiplies on a CUDA device.
@@ -41,6 +43,7 @@ pub struct CudaBackend(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     index: usize,
+    reduction: Reduction,
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     /// By stem and configuration.
@@ -51,9 +54,10 @@ impl CudaBackend {
     /// The backend on a device.
     #[must_use]
     pub fn new(options: CudaOptions) -> Self {
-        let CudaOptions { libraries, cache, sources, device } = options;
+        let CudaOptions { libraries, cache, sources, device, reduction } = options;
         Self(Arc::new(Shared {
             index: device,
+            reduction,
             jit: Jit::new(libraries, cache, sources),
             gpu: OnceLock::new(),
             loaded: Mutex::default(),
@@ -91,7 +95,9 @@ impl CudaBackend {
         self.supports(plan)?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let image = image(plan);
+        let setup =
+            Setup { reduction: self.0.reduction, multiprocessors: gpu.info.multiprocessors };
+        let image = image(plan, &setup);
         let functions = image.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
         CudaPrepared::new(gpu.clone(), functions, image).map_err(|error| failed(error.into()))

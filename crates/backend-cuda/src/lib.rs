@@ -13,6 +13,12 @@
 //! splits, and all above 512 entries, are computed in pieces whose sums a second kernel adds in order.
 //! Values of f16 and bf16 are widened exactly and summed in f32.
 //!
+//! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8
+//! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied
+//! by the copy engine where they begin on 16 bytes and are contiguous; B of any other layout is gathered
+//! element by element, which is slower. Windows that the schedule splits are computed in parts, whose sums
+//! are added in order, or atomically if a caller asks for that ([`Reduction`]).
+//!
 //! # Operands
 //! [`CudaPrepared::execute_device`] takes B and C in device memory, with any positive strides, and only
 //! enqueues: it can be captured into a graph, and any number of streams may use a plan. As a
@@ -21,7 +27,8 @@
 //!
 //! # Reproducibility
 //! An element of C has the same bits whenever it is computed from the same plan, value type and n, for
-//! any strides and alignment, on any device: nothing is added atomically.
+//! any strides and alignment, on any device: nothing is added atomically, unless
+//! [`CudaOptions::reduction`] says so.
 //!
 //! ```no_run
 //! use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
@@ -68,7 +75,7 @@ pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
 pub use library::{Attempt, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
-pub use prepared::CudaPrepared;
+pub use prepared::{CudaPrepared, Reduction};
 pub use timing::TimedProducts;
 
 /// The name of the CUDA backend.

@@ -150,7 +150,7 @@ pub use girih_backend::{
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
 #[cfg(feature = "cuda")]
-pub use girih_backend_cuda::{CudaBackend, CudaOptions};
+pub use girih_backend_cuda::{CudaBackend, CudaOptions, Reduction};
 pub use girih_formats::{
     AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, PAD_COL,
     PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,

@@ -11,7 +11,7 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
     return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-// 4, 8 and 16 bytes; `address` is a multiple of as many.
+// 2, 4, 8 and 16 bytes; `address` is a multiple of as many.
 __device__ __forceinline__ u32 load_shared_32(u32 address) {
     u32 v;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address) : "memory");
@@ -30,6 +30,10 @@ __device__ __forceinline__ void load_shared_128(u32 address, u32 (&v)[4]) {
                  : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3])
                  : "r"(address)
                  : "memory");
+}
+
+__device__ __forceinline__ void store_shared_16(u32 address, u16 v) {
+    asm volatile("st.shared.u16 [%0], %1;" ::"r"(address), "h"(v) : "memory");
 }
 
 __device__ __forceinline__ void store_shared_32(u32 address, u32 v) {

@@ -12,6 +12,11 @@ fn csr(dtype: DType, placing: Placing) {
     assert_conforms(&device, FormatKind::Csr, dtype, Coverage::EverySpec);
 }
 
+fn wcsr(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::Wcsr, dtype, Coverage::SupportedSpecs);
+}
+
 #[test]
 fn csr_f16() {
     csr(DType::F16, Placing::AsGiven);
@@ -37,4 +42,19 @@ fn refuses_the_rest() {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
     let report = run_refusals(&device);
     assert!(report.failures.is_empty(), "{report}");
+}
+
+#[test]
+fn wcsr_f16() {
+    wcsr(DType::F16, Placing::AsSent);
+}
+
+#[test]
+fn wcsr_bf16() {
+    wcsr(DType::Bf16, Placing::AsGiven);
+}
+
+#[test]
+fn wcsr_tf32() {
+    wcsr(DType::F32, Placing::AsGiven);
 }

@@ -2,14 +2,14 @@
 
 use girih_backend::{PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::Plan;
+use girih_planner::{Plan, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
 use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use super::Emulated;
 use super::operands::Placing;
-use crate::kernels::csr_spmm;
+use crate::kernels::{Kernel, csr_spmm, sm90_wcsr_spmm};
 
 /// A matrix with rows of 0 to 20 entries and one that is split.
 fn matrix() -> Csr<f64> {
@@ -32,10 +32,41 @@ fn csr<T: Element>() {
     }
     product::<T>(&device, &*prepared, &a, &plan, (1, 1.0), Layout::ColMajor);
     product::<T>(&device, &*prepared, &a, &plan, (1, 0.0), Layout::RowMajor);
-    let entries = csr_spmm::kernel(T::DTYPE).budget.entries;
-    let executed: Vec<_> = device.executed().into_iter().map(|(_, entry)| entry).collect();
-    let missing: Vec<_> = entries.iter().filter(|e| !executed.iter().any(|x| x == *e)).collect();
-    assert!(missing.is_empty(), "not executed: {missing:?}");
+    all_executed(&[&device], &csr_spmm::kernel(T::DTYPE));
+}
+
+/// Checks that every entry point of a kernel has run on one of the devices.
+fn all_executed(devices: &[&Emulated], kernel: &Kernel) {
+    let executed: Vec<_> = devices.iter().flat_map(|device| device.executed()).collect();
+    let name = kernel.to_string();
+    let ran = |entry: &str| executed.iter().any(|(of, ran)| *of == name && ran == entry);
+    let missing: Vec<_> = kernel.budget.entries.iter().filter(|entry| !ran(entry)).collect();
+    assert!(missing.is_empty(), "{name}: not executed: {missing:?}");
+}
+
+/// Windows of all heights, in parts, times as many columns as every width of tiles takes.
+fn wcsr<T: Element>() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let Some(atomic) = Emulated::atomic(Placing::AsGiven) else { return };
+    for window_rows in (8..=64).step_by(8) {
+        let a = matrices::where_(2 * window_rows + 3, 150, |i, j| (i * 7 + j) % 5 == 0).unwrap();
+        let a = a.cast::<T>();
+        let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();
+        let spec = FormatSpec::Wcsr { window_rows, pad_cols: 16 };
+        let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+        let schedule = Schedule::by_tiles(&tiling, 4);
+        let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
+        let prepared = device.prepare(&plan).unwrap();
+        for n in [72, 200, 304] {
+            product::<T>(&device, &*prepared, &a, &plan, (n, 1.0), Layout::RowMajor);
+        }
+        product::<T>(&device, &*prepared, &a, &plan, (37, 1.0), Layout::ColMajor);
+        product::<T>(&device, &*prepared, &a, &plan, (40, 0.0), Layout::RowMajor);
+        let added = atomic.prepare(&plan).unwrap();
+        product::<T>(&atomic, &*added, &a, &plan, (40, 1.0), Layout::RowMajor);
+        product::<T>(&atomic, &*added, &a, &plan, (37, 1.0), Layout::ColMajor);
+        all_executed(&[&device, &atomic], &sm90_wcsr_spmm::kernel(T::DTYPE, window_rows));
+    }
 }
 
 fn product<T: Element>(
@@ -83,4 +114,19 @@ fn csr_in_f32() {
 #[test]
 fn csr_in_f64() {
     csr::<f64>();
+}
+
+#[test]
+fn wcsr_in_f16() {
+    wcsr::<f16>();
+}
+
+#[test]
+fn wcsr_in_bf16() {
+    wcsr::<bf16>();
+}
+
+#[test]
+fn wcsr_in_tf32() {
+    wcsr::<f32>();
 }

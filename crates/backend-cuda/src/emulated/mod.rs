@@ -31,7 +31,7 @@ use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 use crate::kernels::Kernel;
 use crate::prepared::launch::{Image, Launch, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Promotion, Swizzle, TensorMap};
-use crate::prepared::{self, image};
+use crate::prepared::{self, Reduction, Setup, image};
 use crate::{Arch, CudaError, Jit};
 use operands::{Placed, Placing};
 
@@ -47,6 +47,10 @@ const WAYS: [Way; 5] = [
     (Timing::Random(2), Schedule::Fixed),
 ];
 
+/// Multiprocessors that configurations are chosen for: one, so that not all small products are laid over
+/// the narrowest tiles.
+const MULTIPROCESSORS: u32 = 1;
+
 /// A compiler, and the kernels that were read from what it made.
 struct Compiler {
     jit: Jit,
@@ -60,6 +64,7 @@ struct Emulated(Arc<Shared>);
 struct Shared {
     compiler: Arc<Compiler>,
     placing: Placing,
+    reduction: Reduction,
     ways: &'static [Way],
     products: AtomicUsize,
     /// Entry points that were executed, with the names of their kernels.
@@ -113,10 +118,25 @@ impl Emulated {
         Some(Self::with(Compiler::built_in()?, placing, &WAYS))
     }
 
+    /// The same, where parts of windows are added atomically.
+    fn atomic(placing: Placing) -> Option<Self> {
+        let compiler = Compiler::built_in()?;
+        Some(Self::reducing(compiler, placing, Reduction::Atomic, &WAYS))
+    }
+
     /// A device for the kernels of a compiler.
     fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
+        Self::reducing(compiler, placing, Reduction::Ordered, ways)
+    }
+
+    fn reducing(
+        compiler: Arc<Compiler>,
+        placing: Placing,
+        reduction: Reduction,
+        ways: &'static [Way],
+    ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
-        Self(Arc::new(Shared { compiler, placing, ways, products, executed }))
+        Self(Arc::new(Shared { compiler, placing, reduction, ways, products, executed }))
     }
 
     /// Entry points that were executed, with the names of their kernels.
@@ -125,7 +145,8 @@ impl Emulated {
     }
 
     fn prepare_image(&self, plan: &Plan) -> EmulatedPlan {
-        EmulatedPlan { device: self.clone(), image: image(plan) }
+        let setup = Setup { reduction: self.0.reduction, multiprocessors: MULTIPROCESSORS };
+        EmulatedPlan { device: self.clone(), image: image(plan, &setup) }
     }
 }
 

@@ -7,10 +7,16 @@ use crate::CudaError;
 use crate::kernels::Kernel;
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 15] = [
+const HEADERS: [(&str, &str); 21] = [
     ("girih/pipeline.cuh", include_str!("../../cuda/girih/pipeline.cuh")),
     ("girih/types.cuh", include_str!("../../cuda/girih/types.cuh")),
     ("girih/values.cuh", include_str!("../../cuda/girih/values.cuh")),
+    ("girih/wcsr_config.cuh", include_str!("../../cuda/girih/wcsr_config.cuh")),
+    ("girih/wcsr_consume.cuh", include_str!("../../cuda/girih/wcsr_consume.cuh")),
+    ("girih/wcsr_params.cuh", include_str!("../../cuda/girih/wcsr_params.cuh")),
+    ("girih/wcsr_produce.cuh", include_str!("../../cuda/girih/wcsr_produce.cuh")),
+    ("girih/wcsr_store.cuh", include_str!("../../cuda/girih/wcsr_store.cuh")),
+    ("ptx/atomic.cuh", include_str!("../../cuda/ptx/atomic.cuh")),
     ("ptx/bulk.cuh", include_str!("../../cuda/ptx/bulk.cuh")),
     ("ptx/cache.cuh", include_str!("../../cuda/ptx/cache.cuh")),
     ("ptx/cluster.cuh", include_str!("../../cuda/ptx/cluster.cuh")),

@@ -2,6 +2,7 @@
 
 mod check;
 pub(crate) mod csr_spmm;
+pub(crate) mod sm90_wcsr_spmm;
 
 use std::fmt;
 
@@ -69,5 +70,6 @@ impl fmt::Display for Kernel {
 /// Every kernel in every configuration.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
-    girih_formats::DType::ALL.into_iter().map(csr_spmm::kernel).collect()
+    let csr = girih_formats::DType::ALL.into_iter().map(csr_spmm::kernel);
+    csr.chain(sm90_wcsr_spmm::kernels()).collect()
 }

@@ -6,17 +6,13 @@ use girih_formats::{DType, RowCsr, Scalar};
 use girih_planner::Task;
 
 use super::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use super::panel::panel;
 use super::tensor_map::MapEncoder;
 use super::work::Work;
 use crate::CudaError;
 use crate::kernels::csr_spmm::{
     COMBINE, ELEMENT_THREADS, Layout, Params, SCALE, THREADS, element_grid, kernel,
 };
-
-/// Room for the sums of split rows that needs no justification by the size of the matrix.
-const FREE_ROOM: u64 = 64 << 20;
-/// Columns that there is room for are a multiple of this: a tile of any value type.
-const PANEL_UNIT: u64 = 512;
 
 /// The parts of the image.
 const ITEMS: usize = 0;
@@ -65,13 +61,6 @@ pub(super) fn image<T: Scalar>(a: &RowCsr<T>, tasks: &[Task], n: usize) -> Image
         maps: Vec::new(),
         room: panel * per_column,
     }
-}
-
-/// Columns that there is room for at a time, where one takes `per_column` bytes of it: `n`, if that is
-/// not too much.
-fn panel(per_column: u64, n: u64, a_bytes: u64) -> u64 {
-    let Some(most) = FREE_ROOM.max(a_bytes).checked_div(per_column) else { return 0 };
-    n.next_multiple_of(PANEL_UNIT).min(most / PANEL_UNIT * PANEL_UNIT).max(PANEL_UNIT)
 }
 
 impl Routine for CsrRoutine {
@@ -149,20 +138,5 @@ impl CsrRoutine {
             DType::F64 => operands.alpha == 0.0,
             _ => operands.alpha as f32 == 0.0,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn there_is_room_for_n_columns_unless_that_is_too_much() {
-        assert_eq!(panel(0, 100, 1 << 40), 0);
-        assert_eq!(panel(4 * 1000, 100, 0), 512);
-        assert_eq!(panel(4 * 1000, 1025, 0), 1536);
-        assert_eq!(panel(4 << 20, 1 << 20, 4 << 30), 1024);
-        // However many pieces there are.
-        assert_eq!(panel(1 << 40, 1, 0), 512);
     }
 }

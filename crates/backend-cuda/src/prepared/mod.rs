@@ -6,12 +6,14 @@ pub(crate) mod host;
 pub(crate) mod launch;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod on_device;
+mod panel;
 #[expect(dead_code, reason = "some of it is for kernels that are being added")]
 pub(crate) mod tensor_map;
+mod wcsr;
 mod work;
 
 use girih_backend::Rounding;
-use girih_formats::{FormatKind, Tiling, for_any_tiling};
+use girih_formats::{DType, FormatKind, FormatSpec, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use crate::Arch;
@@ -19,7 +21,26 @@ use launch::Image;
 pub use on_device::CudaPrepared;
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 1] = [(FormatKind::Csr, None)];
+const FORMATS: [(FormatKind, Option<Arch>); 2] =
+    [(FormatKind::Csr, None), (FormatKind::Wcsr, Some(Arch::SM_90A))];
+
+/// How the results of parts of a window are added up that several blocks of threads compute.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reduction {
+    /// They are kept, and a second kernel adds them in order: C has the same bits every time.
+    #[default]
+    Ordered,
+    /// Each is added to C when it is there: no room and no second pass, but sums round in an order that
+    /// changes from one product to the next. Formats whose kernels have no such mode ignore it.
+    Atomic,
+}
+
+/// What an image is made for, besides the plan.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setup {
+    pub(crate) reduction: Reduction,
+    pub(crate) multiprocessors: u32,
+}
 
 /// The formats that there are kernels for on an architecture.
 pub(crate) fn formats(arch: Arch) -> Vec<FormatKind> {
@@ -42,6 +63,9 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
     {
         return Err(format!("its kernels for {kind} need {needs}, and the device is {arch}"));
     }
+    if let FormatSpec::Wcsr { window_rows, .. } = plan.spec() {
+        wcsr::check(plan.dtype(), window_rows)?;
+    }
     // What is added up where rests on the schedule, so it is checked against these very tiles.
     let schedule = plan.schedule();
     schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
@@ -55,15 +79,26 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
 }
 
 /// What is uploaded and launched for a plan that is [supported](supports): O(nnz).
-pub(crate) fn image(plan: &Plan) -> Image {
+pub(crate) fn image(plan: &Plan, setup: &Setup) -> Image {
     let (tasks, n) = (plan.schedule().tasks(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr::image(a, tasks, n),
+        Tiling::Wcsr(a) => wcsr::image(a, tasks, n, setup),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
 }
 
 /// How products of a plan round.
 pub(crate) fn rounding(plan: &Plan) -> Rounding {
-    Rounding::exact_inputs(plan.dtype())
+    match plan.spec().kind() {
+        FormatKind::Csr => Rounding::exact_inputs(plan.dtype()),
+        _ => tensor_cores(plan.dtype()),
+    }
+}
+
+/// How tensor cores round. Addends are cut to 25 bits below the largest, and sums to 24, both toward
+/// zero: for each entry that is at most 2⁻²² of what was summed so far. f32 is rounded to TF32 before.
+fn tensor_cores(dtype: DType) -> Rounding {
+    let input_unit = if dtype == DType::F32 { 2f64.powi(-11) } else { 0.0 };
+    Rounding { input_unit, unit: 2f64.powi(-22) }
 }

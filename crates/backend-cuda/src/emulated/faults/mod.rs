@@ -2,6 +2,7 @@
 //! broken, or by a wrong result where none is.
 
 mod csr;
+mod wcsr;
 
 use std::fs;
 use std::path::Path;

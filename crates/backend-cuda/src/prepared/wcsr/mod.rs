@@ -1,0 +1,175 @@
+//! Plans in WCSR, for `sm90_wcsr_spmm`.
+
+mod packing;
+mod work;
+
+use bytemuck::bytes_of;
+use girih_backend::ProductShape;
+use girih_formats::{Buffer, DType, Scalar, Wcsr};
+use girih_planner::Task;
+
+use super::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use super::panel::panel;
+use super::tensor_map::MapEncoder;
+use super::{Reduction, Setup};
+use crate::CudaError;
+use crate::kernels::sm90_wcsr_spmm::{
+    BEGIN, COMBINE, ELEMENT_THREADS, MAX_WINDOW_ROWS, Params, ROW_UNIT, SCALE, choose,
+    element_grid, kernel, step,
+};
+use packing::{pack_columns, pack_values};
+use work::Work;
+
+/// The parts of the image.
+const TASKS: usize = 0;
+const SEGMENTS: usize = 1;
+const SPLITS: usize = 2;
+const COL_IDX: usize = 3;
+const VALUES: usize = 4;
+const ROWS: usize = 5;
+
+#[derive(Debug)]
+struct WcsrRoutine {
+    dtype: DType,
+    window_rows: usize,
+    m: u64,
+    n_tasks: u64,
+    n_splits: u64,
+    /// Whether slots are not rows.
+    scatters: bool,
+    reduction: Reduction,
+    /// Columns that there is room for at a time, if parts are kept.
+    panel: u64,
+    multiprocessors: u32,
+}
+
+/// Why there is no kernel for a tiling, if there is none.
+pub(super) fn check(dtype: DType, window_rows: usize) -> Result<(), String> {
+    if dtype == DType::F64 {
+        return Err("its kernels for wcsr multiply f16, bf16 and f32 (as tf32), not f64".to_owned());
+    }
+    if !window_rows.is_multiple_of(ROW_UNIT) || window_rows > MAX_WINDOW_ROWS {
+        return Err(format!(
+            "its kernels for wcsr take windows of {ROW_UNIT} rows, or a multiple of that up to \
+             {MAX_WINDOW_ROWS}, and the plan's have {window_rows}"
+        ));
+    }
+    Ok(())
+}
+
+/// A matrix with its work; `n` columns are expected.
+pub(super) fn image<T: Scalar>(a: &Wcsr<T>, tasks: &[Task], n: usize, setup: &Setup) -> Image {
+    let (window_ptr, window_col_idx) = (a.window_ptr(), a.window_col_idx());
+    let work = Work::new(window_ptr, window_col_idx, a.pad_cols(), step(T::DTYPE), tasks);
+    let col_idx = pack_columns(a, &work);
+    let values = pack_values(a, &work);
+    let slots = a.layout().slots().cloned().unwrap_or_else(|| Buffer::from(Vec::new()));
+    // Sums of a part: those of all rows of a window.
+    let kept = match setup.reduction {
+        Reduction::Ordered => u64::from(work.n_pieces),
+        Reduction::Atomic => 0,
+    };
+    let per_column = kept * (a.window_rows() * size_of::<f32>()) as u64;
+    let panel = panel(per_column, n as u64, a.bytes());
+    Image {
+        shape: ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE },
+        kernels: vec![kernel(T::DTYPE, a.window_rows())],
+        routine: Box::new(WcsrRoutine {
+            dtype: T::DTYPE,
+            window_rows: a.window_rows(),
+            m: a.nrows() as u64,
+            n_tasks: work.tasks.len() as u64,
+            n_splits: work.splits.len() as u64,
+            scatters: !a.layout().is_natural(),
+            reduction: setup.reduction,
+            panel,
+            multiprocessors: setup.multiprocessors,
+        }),
+        parts: vec![
+            Box::new(work.tasks),
+            Box::new(work.segments),
+            Box::new(work.splits),
+            Box::new(col_idx),
+            Box::new(values),
+            Box::new(slots),
+        ],
+        maps: Vec::new(),
+        room: panel * per_column,
+    }
+}
+
+impl Routine for WcsrRoutine {
+    fn uses_room(&self, operands: &Operands) -> bool {
+        self.panel > 0 && operands.alpha as f32 != 0.0
+    }
+
+    fn launches(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        _: &dyn MapEncoder,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
+        let &Operands { alpha, beta, b, c } = operands;
+        let (n, size) = (b.cols as u64, self.dtype.size() as u64);
+        let is_atomic = self.reduction == Reduction::Atomic;
+        let mut params = Params {
+            tasks: at.parts[TASKS],
+            segments: at.parts[SEGMENTS],
+            splits: at.parts[SPLITS],
+            col_idx: at.parts[COL_IDX],
+            values: at.parts[VALUES],
+            rows: if self.scatters { at.parts[ROWS] } else { 0 },
+            b: b.address,
+            c: c.address,
+            partials: at.room,
+            m: self.m,
+            n,
+            b_row_stride: b.row_stride,
+            b_col_stride: b.col_stride,
+            c_row_stride: c.row_stride,
+            c_col_stride: c.col_stride,
+            partial_stride: self.panel,
+            n_splits: self.n_splits,
+            alpha: alpha as f32,
+            beta: beta as f32,
+            c_in_vectors: u32::from(c.writes_in_vectors(4)),
+            atomic: u32::from(is_atomic),
+        };
+        let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
+            let params = bytes_of(params);
+            each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared, params })
+        };
+        if params.alpha == 0.0 {
+            let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
+            return launch(SCALE, grid, ELEMENT_THREADS, 0, &params);
+        }
+        let in_rows = b.reads_in_vectors(16 / size);
+        let of = (self.dtype, self.window_rows);
+        let config = choose(of, (self.n_tasks, n), in_rows, self.multiprocessors);
+        let threads = config.threads();
+        let shared = config.shared_bytes(self.dtype, self.window_rows);
+        let most = config.max_columns(self.dtype);
+        let most = if self.panel > 0 { most.min(self.panel) } else { most };
+        let mut first = 0;
+        while first < n {
+            let width = most.min(n - first);
+            params.n = width;
+            params.b = b.address + first * b.col_stride * size;
+            params.c = c.address + first * c.col_stride * size_of::<f32>() as u64;
+            let groups = self.n_splits * self.window_rows as u64 * width.div_ceil(4);
+            let of_splits = [element_grid(groups), 1, 1];
+            if self.n_splits > 0 && is_atomic {
+                launch(BEGIN, of_splits, ELEMENT_THREADS, 0, &params)?;
+            }
+            let tiles = width.div_ceil(config.columns(self.dtype));
+            let grid = [self.n_tasks as u32, tiles as u32, 1];
+            launch(config.entry, grid, threads, shared, &params)?;
+            if self.n_splits > 0 && !is_atomic {
+                launch(COMBINE, of_splits, ELEMENT_THREADS, 0, &params)?;
+            }
+            first += width;
+        }
+        Ok(())
+    }
+}
