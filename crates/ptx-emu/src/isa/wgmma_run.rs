@@ -107,7 +107,9 @@ impl Multiply {
             let place = cluster.place(warp, None);
             let work = Box::new(Multiplication { rank, group, footprint: footprint.clone() });
             let release = Release::AtCompletion;
-            let operation = Operation { place, release, after: Vec::new(), work: Some(work) };
+            let steps = &cluster.ctas[rank as usize].asynch.warpgroups[group].steps;
+            let after = steps.back().map(|step| step.id).into_iter().collect();
+            let operation = Operation { place, release, after, work: Some(work) };
             Some(cluster.operations.hold(vec![footprint], operation))
         };
         let chain = self.own(warp, cluster, group, side, number)?;

@@ -191,6 +191,10 @@ pub(crate) fn add_last(accumulator: Accumulator, sum: u32, start: u32) -> u32 {
 
 /// A term in units of `2^(largest − fraction_bits)`, cut toward zero.
 fn aligned(rule: Rule, term: Term, largest: i32) -> i64 {
+    // A zero's exponent, which may not count, can be far above the largest.
+    if term.significand == 0 {
+        return 0;
+    }
     let up = rule.fraction_bits as i32 - Term::FRACTION as i32 + term.exponent - largest;
     let magnitude = term.significand.unsigned_abs();
     let cut = if up >= 0 { magnitude << up } else { magnitude >> (-up).min(63) };

@@ -49,6 +49,15 @@ fn terms_are_cut_25_bits_below_the_largest() {
 }
 
 #[test]
+fn a_zero_counts_for_nothing_whatever_its_exponent() {
+    // 2^15 times zero, beside a product of subnormal numbers.
+    let large = Format::F16.encode(32768.0, Rounding::NearestEven) as u32;
+    let tiny = Format::F16.encode(2f64.powi(-24), Rounding::NearestEven) as u32;
+    let products = [(large, 0), (tiny, tiny)];
+    assert_eq!(step(Unit::Warpgroup, Element::F16, &products, 0.0), 2f32.powi(-48));
+}
+
+#[test]
 fn eight_bit_floats_keep_thirteen_bits() {
     let one = Format::E5m2.encode(1.0, Rounding::NearestEven) as u32;
     let power = |e: i32| Format::E5m2.encode(2f64.powi(e), Rounding::NearestEven) as u32;
