@@ -151,6 +151,12 @@ fn address<T>(slice: &CudaSlice<T>) -> u64 {
 }
 
 impl Place {
+    /// `width` columns from `first` on, of elements of `size` bytes.
+    pub(crate) fn columns(&self, first: u64, width: u64, size: u64) -> Self {
+        let address = self.address + first * self.col_stride * size;
+        Self { address, cols: width as usize, ..*self }
+    }
+
     /// Whether every row can be read in 16-byte vectors of `per_vector` elements, the last vector of
     /// a row perhaps reaching into what comes after it.
     pub(crate) fn reads_in_vectors(&self, per_vector: u64) -> bool {

@@ -8,39 +8,39 @@
 #include "girih/types.cuh"
 #include "ptx/mbarrier.cuh"
 
-// A stage of a ring of STAGES, and the parity of the phase that its barriers are in.
-template <u32 STAGES>
+// A stage of a ring of kStages, and the parity of the phase that its barriers are in.
+template <u32 kStages>
 struct Place {
     u32 stage = 0;
     u32 parity = 0;
 
     __device__ __forceinline__ void next() {
-        if (++stage == STAGES) {
+        if (++stage == kStages) {
             stage = 0;
             parity ^= 1;
         }
     }
 };
 
-template <u32 STAGES>
+template <u32 kStages>
 struct Ring {
     // Shared memory for the barriers.
-    static constexpr u32 kBytes = STAGES * 16;
-    using Place = ::Place<STAGES>;
+    static constexpr u32 kBytes = kStages * 16;
+    using Place = ::Place<kStages>;
 
     // The shared address of kBytes bytes, a multiple of 8.
     u32 barriers;
 
     __device__ __forceinline__ u32 full(const Place& at) const { return barriers + at.stage * 8; }
     __device__ __forceinline__ u32 empty(const Place& at) const {
-        return barriers + (STAGES + at.stage) * 8;
+        return barriers + (kStages + at.stage) * 8;
     }
 
     // Makes the barriers. One thread does, and fences; then a barrier of the CTA.
     __device__ __forceinline__ void init(u32 producers, u32 consumers) const {
-        for (u32 stage = 0; stage < STAGES; ++stage) {
+        for (u32 stage = 0; stage < kStages; ++stage) {
             ptx::mbarrier_init(barriers + stage * 8, producers);
-            ptx::mbarrier_init(barriers + (STAGES + stage) * 8, consumers);
+            ptx::mbarrier_init(barriers + (kStages + stage) * 8, consumers);
         }
         ptx::fence_mbarrier_init();
     }

@@ -59,16 +59,23 @@ __device__ __forceinline__ void wgmma_wait() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(NEWEST) : "memory");
 }
 
-// Keeps the compiler from moving uses of registers that products read or write across this place.
+// Keeps the compiler from moving uses of registers that products read or write across this place. COUNT is
+// a multiple of four.
 template <u32 COUNT>
-__device__ __forceinline__ void hold(float (&registers)[COUNT]) {
+__device__ __forceinline__ void hold(float (&r)[COUNT]) {
+    static_assert(COUNT % 4 == 0, "accumulators are made of fours");
 #pragma unroll
-    for (u32 i = 0; i < COUNT; ++i) asm volatile("" : "+f"(registers[i])::"memory");
+    for (u32 i = 0; i < COUNT; i += 4) {
+        asm volatile("" : "+f"(r[i]), "+f"(r[i + 1]), "+f"(r[i + 2]), "+f"(r[i + 3]));
+    }
 }
 template <u32 COUNT>
-__device__ __forceinline__ void hold(u32 (&registers)[COUNT]) {
+__device__ __forceinline__ void hold(u32 (&r)[COUNT]) {
+    static_assert(COUNT % 4 == 0, "fragments are made of fours");
 #pragma unroll
-    for (u32 i = 0; i < COUNT; ++i) asm volatile("" : "+r"(registers[i])::"memory");
+    for (u32 i = 0; i < COUNT; i += 4) {
+        asm volatile("" : "+r"(r[i]), "+r"(r[i + 1]), "+r"(r[i + 2]), "+r"(r[i + 3]));
+    }
 }
 
 // Products with N columns, for the N of ptx/wgmma_shapes.cuh:

@@ -58,3 +58,23 @@ fn wcsr_bf16() {
 fn wcsr_tf32() {
     wcsr(DType::F32, Placing::AsGiven);
 }
+
+fn bcsr(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::Bcsr, dtype, Coverage::SupportedSpecs);
+}
+
+#[test]
+fn bcsr_f16() {
+    bcsr(DType::F16, Placing::AsGiven);
+}
+
+#[test]
+fn bcsr_bf16() {
+    bcsr(DType::Bf16, Placing::AsSent);
+}
+
+#[test]
+fn bcsr_f32() {
+    bcsr(DType::F32, Placing::AsGiven);
+}

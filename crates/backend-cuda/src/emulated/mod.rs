@@ -7,6 +7,7 @@ mod conformance;
 mod entries;
 mod faults;
 mod operands;
+mod sm90_bcsr;
 
 #[path = "../../tests/common/mod.rs"]
 mod common;

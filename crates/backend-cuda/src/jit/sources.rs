@@ -7,8 +7,11 @@ use crate::CudaError;
 use crate::kernels::Kernel;
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 21] = [
+const HEADERS: [(&str, &str); 25] = [
+    ("girih/outgoing.cuh", include_str!("../../cuda/girih/outgoing.cuh")),
+    ("girih/output.cuh", include_str!("../../cuda/girih/output.cuh")),
     ("girih/pipeline.cuh", include_str!("../../cuda/girih/pipeline.cuh")),
+    ("girih/transposed.cuh", include_str!("../../cuda/girih/transposed.cuh")),
     ("girih/types.cuh", include_str!("../../cuda/girih/types.cuh")),
     ("girih/values.cuh", include_str!("../../cuda/girih/values.cuh")),
     ("girih/wcsr_config.cuh", include_str!("../../cuda/girih/wcsr_config.cuh")),
@@ -17,6 +20,7 @@ const HEADERS: [(&str, &str); 21] = [
     ("girih/wcsr_produce.cuh", include_str!("../../cuda/girih/wcsr_produce.cuh")),
     ("girih/wcsr_store.cuh", include_str!("../../cuda/girih/wcsr_store.cuh")),
     ("ptx/atomic.cuh", include_str!("../../cuda/ptx/atomic.cuh")),
+    ("ptx/barrier.cuh", include_str!("../../cuda/ptx/barrier.cuh")),
     ("ptx/bulk.cuh", include_str!("../../cuda/ptx/bulk.cuh")),
     ("ptx/cache.cuh", include_str!("../../cuda/ptx/cache.cuh")),
     ("ptx/cluster.cuh", include_str!("../../cuda/ptx/cluster.cuh")),

@@ -2,9 +2,13 @@
 
 mod check;
 pub(crate) mod csr_spmm;
+pub(crate) mod output;
+pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_wcsr_spmm;
 
 use std::fmt;
+
+use girih_formats::DType;
 
 use crate::CudaError;
 use crate::error::Arch;
@@ -70,6 +74,9 @@ impl fmt::Display for Kernel {
 /// Every kernel in every configuration.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
-    let csr = girih_formats::DType::ALL.into_iter().map(csr_spmm::kernel);
-    csr.chain(sm90_wcsr_spmm::kernels()).collect()
+    let csr = DType::ALL.into_iter().map(csr_spmm::kernel);
+    let bcsr = DType::ALL.into_iter().flat_map(|dtype| {
+        sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
+    });
+    csr.chain(bcsr).chain(sm90_wcsr_spmm::kernels()).collect()
 }

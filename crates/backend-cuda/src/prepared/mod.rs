@@ -1,5 +1,6 @@
 //! Plans made ready: what each format uploads and launches ([`launch`], pure), and a plan on a device.
 
+mod bcsr;
 mod csr;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 pub(crate) mod host;
@@ -17,12 +18,16 @@ use girih_formats::{DType, FormatKind, FormatSpec, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use crate::Arch;
+use crate::kernels::sm90_bcsr_spmm::BLOCK;
 use launch::Image;
 pub use on_device::CudaPrepared;
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 2] =
-    [(FormatKind::Csr, None), (FormatKind::Wcsr, Some(Arch::SM_90A))];
+const FORMATS: [(FormatKind, Option<Arch>); 3] = [
+    (FormatKind::Csr, None),
+    (FormatKind::Bcsr, Some(Arch::SM_90A)),
+    (FormatKind::Wcsr, Some(Arch::SM_90A)),
+];
 
 /// How the results of parts of a window are added up that several blocks of threads compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +46,9 @@ pub(crate) struct Setup {
     pub(crate) reduction: Reduction,
     pub(crate) multiprocessors: u32,
 }
+
+/// The blocks that there are kernels for.
+const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
 
 /// The formats that there are kernels for on an architecture.
 pub(crate) fn formats(arch: Arch) -> Vec<FormatKind> {
@@ -66,6 +74,12 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
     if let FormatSpec::Wcsr { window_rows, .. } = plan.spec() {
         wcsr::check(plan.dtype(), window_rows)?;
     }
+    let (spec, dtype) = (plan.spec(), plan.dtype());
+    if kind == FormatKind::Bcsr && (spec != BCSR || dtype == DType::F64) {
+        return Err(format!(
+            "its kernels for bcsr take {BCSR} of f16, bf16 or f32, not {spec} of {dtype}"
+        ));
+    }
     // What is added up where rests on the schedule, so it is checked against these very tiles.
     let schedule = plan.schedule();
     schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
@@ -83,6 +97,7 @@ pub(crate) fn image(plan: &Plan, setup: &Setup) -> Image {
     let (tasks, n) = (plan.schedule().tasks(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr::image(a, tasks, n),
+        Tiling::Bcsr(a) => bcsr::image(a),
         Tiling::Wcsr(a) => wcsr::image(a, tasks, n, setup),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
