@@ -52,7 +52,8 @@ fn checked_blocks(a: &Csr<f32>, options: &BlockOptions) -> BlockOrdering {
     assert_eq!(stats.blocks, count(&found.rows, Some(&found.cols)));
     let natural = RowLayout::natural(a.nrows(), options.block_rows).unwrap();
     assert_eq!(stats.natural, count(&natural, None));
-    let least = stats.from_natural.min(stats.from_columns).min(stats.natural);
+    let starts = [stats.from_natural, stats.from_rcm, stats.from_columns, stats.natural];
+    let least = starts.into_iter().min().unwrap();
     assert_eq!(stats.blocks, least);
     assert!(stats.from_natural <= stats.rows_only);
     found
@@ -137,6 +138,15 @@ fn blocks_of_odd_shapes() {
 }
 
 #[test]
+fn windows_so_high_that_not_every_beginning_is_tried() {
+    let a = shuffled_blocks(4, 1250, 3, 2);
+    for window_rows in [1250, 1300, 2501, 4999] {
+        let found = checked(&a, &WindowOptions::new(window_rows));
+        assert!(found.stats.packed < found.stats.natural);
+    }
+}
+
+#[test]
 fn windows_of_no_rows_are_refused() {
     let a = uniform::<f32>(10, 10, 2, 1).unwrap();
     assert!(window(a.pattern(), &WindowOptions::new(0)).is_err());
@@ -157,9 +167,9 @@ fn a_shuffled_grid_packs_as_well_as_the_grid() {
 #[test]
 fn the_layout_is_the_same_on_any_number_of_threads() {
     let cases = [
-        rmat::<f32>(11, 8, 1).unwrap(),
-        simple::random(4000, 1).unwrap().apply_rows(&laplacian_5pt(100, 40).unwrap()).unwrap(),
-        dense_row(3000, 3000, 4, 5, 1).unwrap(),
+        rmat::<f32>(9, 8, 1).unwrap(),
+        simple::random(1500, 1).unwrap().apply_rows(&laplacian_5pt(50, 30).unwrap()).unwrap(),
+        dense_row(900, 900, 4, 5, 1).unwrap(),
     ];
     for a in &cases {
         for options in all_options(16) {
@@ -168,7 +178,7 @@ fn the_layout_is_the_same_on_any_number_of_threads() {
                 pool.install(|| window(a.pattern(), &options).unwrap())
             };
             let alone = on(1);
-            assert!([2, 3, 7].into_iter().all(|threads| on(threads) == alone));
+            assert!([2, 5].into_iter().all(|threads| on(threads) == alone));
         }
     }
 }

@@ -45,9 +45,9 @@ impl Bisection {
     /// and the vertices that change windows.
     ///
     /// Windows that fit into one are joined: two can't pack less. Others are refined as Fiduccia &
-    /// Mattheyses do (DAC 1982): the best move is made even if it costs, each vertex once, and a pass
-    /// ends in the best state it came through that keeps the limit. In between one window may be
-    /// overfull by an eighth, so that moves make exchanges. O(pins + vertices²) a pass.
+    /// Mattheyses do (DAC 1982): the best move is made even if it costs, each vertex once, and a
+    /// pass ends in the best state it came through that keeps the limit. In between one window may
+    /// be overfull by an eighth, so that moves make exchanges. O(pins + vertices²) a pass.
     pub(super) fn improve(
         &mut self,
         graph: &Hypergraph,

@@ -1,13 +1,14 @@
 //! Rows into block rows and columns into block columns.
 
 use girih_formats::{Csr, CsrPattern, FormatError, MAX_DIM, RowLayout};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::hypergraph::Hypergraph;
 use super::options::{BlockOptions, WindowOptions};
 use super::partition::Partition;
 use super::window;
-use crate::{Permutation, ReorderError};
+use crate::{Permutation, ReorderError, rcm, rcm_rows_cols};
 
 /// An order of rows and columns with few blocks, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +31,8 @@ pub struct BlockStats {
     pub rows_only: u64,
     /// Starting from the columns as they are, both sides refined by turns.
     pub from_natural: u64,
+    /// Starting from columns in reverse Cuthill–McKee order, both sides refined by turns.
+    pub from_rcm: u64,
     /// Starting from columns that share rows, both sides refined by turns.
     pub from_columns: u64,
     /// Of the order that is returned.
@@ -40,11 +43,12 @@ pub struct BlockStats {
 /// BCSR and Blocked-ELL store and multiply. For matrices whose columns may be permuted, which costs
 /// a gather of the rows of B in these formats.
 ///
-/// With the columns in blocks, the blocks are the packed columns of a matrix whose columns are block
-/// columns, so [`window()`] deals the rows; and with the rows in blocks the same holds for the
-/// columns, which are refined in turn. Two starts are tried: block columns as they are, and windows of the
-/// transposed matrix. Block columns can't be short, so columns of the shortest fill the others.
-/// Where nothing beats the order of the input, that is returned.
+/// With the columns in blocks, the blocks are the packed columns of a matrix whose columns are
+/// block columns, so [`window()`] deals the rows; and with the rows in blocks the same holds for
+/// the columns, which are refined in turn. Three starts are tried: block columns as they are, in
+/// reverse Cuthill–McKee order, and as windows of the transposed matrix. Block columns can't be
+/// short, so columns of the shortest fill the others. Where nothing beats the order of the input,
+/// that is returned.
 ///
 /// Cost as a few of [`window()`], and O(nnz + nrows + ncols) memory. Deterministic on any number of
 /// threads.
@@ -82,18 +86,19 @@ pub fn blocks(
     let mut grouped = Partition::of_layout(&of_columns.layout);
     grouped.fill_windows(options.block_cols as u32);
     let both = Both { pattern, transposed: transposed.pattern(), options };
-    let (from_natural, from_columns) =
-        rayon::join(|| both.by_turns(natural), || both.by_turns(grouped));
-    let (from_natural, from_columns) = (from_natural?, from_columns?);
-    stats.rows_only = from_natural.rows_only;
-    stats.from_natural = from_natural.blocks;
-    stats.from_columns = from_columns.blocks;
-    let mut best =
-        if from_columns.blocks < from_natural.blocks { from_columns } else { from_natural };
-    if best.blocks >= stats.natural {
+    let by_rcm = Partition::in_order(&rcm_cols(pattern)?, options.block_cols);
+    let starts = [natural, by_rcm, grouped].into_par_iter();
+    let turns: Vec<Turn> =
+        starts.map(|cols| both.by_turns(cols)).collect::<Result<_, ReorderError>>()?;
+    stats.rows_only = turns[0].rows_only;
+    stats.from_natural = turns[0].blocks;
+    stats.from_rcm = turns[1].blocks;
+    stats.from_columns = turns[2].blocks;
+    let best = turns.into_iter().min_by_key(|turn| turn.blocks);
+    let Some(mut best) = best.filter(|turn| turn.blocks < stats.natural) else {
         let cols = Permutation::identity(ncols)?;
         return Ok(BlockOrdering { rows, cols, stats });
-    }
+    };
     stats.blocks = best.blocks;
     let by_column = Blocked::of_cols(transposed.pattern(), &Partition::of_layout(&best.rows))?;
     best.cols.order_windows(&by_column.graph)?;
@@ -108,6 +113,9 @@ fn check_block_cols(found: usize) -> Result<(), FormatError> {
     let expected = "a block has at least one column and at most 2³²−1";
     Err(FormatError::Parameter { what: "block_cols", found, expected })
 }
+
+/// Turns of columns and rows at most.
+const TURNS: usize = 3;
 
 /// The two sides that are refined by turns.
 struct Both<'a> {
@@ -134,28 +142,37 @@ impl Both<'_> {
         let mut best = Turn { rows_only: blocks, blocks, rows: dealt.layout, cols };
         let Some(limits) = self.options.effort.limits() else { return Ok(best) };
 
-        let mut rows = Partition::of_layout(&best.rows);
-        let by_column = Blocked::of_cols(self.transposed, &rows)?;
-        let mut cols = best.cols.clone();
         let block_cols = self.options.block_cols as u32;
-        cols.refine_levels(&by_column.graph, block_cols, 1, &limits);
-        cols.fill_windows(block_cols);
-        let blocks = by_column.count(&cols);
-        if blocks >= best.blocks {
-            return Ok(best);
-        }
-        (best.blocks, best.cols) = (blocks, cols);
-
-        let by_row = Blocked::of_rows(self.pattern, &best.cols)?;
-        rows.refine_levels(&by_row.graph, block_rows as u32, 1, &limits);
-        rows.join_short_windows(block_rows as u32);
-        let blocks = by_row.count(&rows);
-        if blocks < best.blocks {
-            rows.order_windows(&by_row.graph)?;
-            (best.blocks, best.rows) = (blocks, rows.layout(block_rows)?);
+        for _ in 0..TURNS {
+            let before = best.blocks;
+            let mut rows = Partition::of_layout(&best.rows);
+            let by_column = Blocked::of_cols(self.transposed, &rows)?;
+            let mut cols = best.cols.clone();
+            cols.refine_levels(&by_column.graph, block_cols, 1, &limits);
+            cols.fill_windows(block_cols);
+            let blocks = by_column.count(&cols);
+            if blocks < best.blocks {
+                (best.blocks, best.cols) = (blocks, cols);
+            }
+            let by_row = Blocked::of_rows(self.pattern, &best.cols)?;
+            rows.refine_levels(&by_row.graph, block_rows as u32, 1, &limits);
+            rows.join_short_windows(block_rows as u32);
+            let blocks = by_row.count(&rows);
+            if blocks < best.blocks {
+                rows.order_windows(&by_row.graph)?;
+                (best.blocks, best.rows) = (blocks, rows.layout(block_rows)?);
+            }
+            if best.blocks == before {
+                break;
+            }
         }
         Ok(best)
     }
+}
+
+/// The columns in reverse Cuthill–McKee order.
+fn rcm_cols(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
+    if pattern.nrows() == pattern.ncols() { rcm(pattern) } else { Ok(rcm_rows_cols(pattern)?.1) }
 }
 
 /// One side's hypergraph, whose nets are the blocks of the other side.

@@ -6,15 +6,15 @@ use super::hypergraph::Hypergraph;
 const PLACES: usize = 1 << 10;
 
 /// Cuts an order into windows of at most `window_rows` rows with the least packed columns that any
-/// cut of this order has; of equally good windows at the end, the longest. Returns where each window
-/// ends in `order`, and the packed columns.
+/// cut of this order has; of equally good windows at the end, the longest. Returns where each
+/// window ends in `order`, and the packed columns.
 ///
-/// The dynamic programme of Ahrens & Boman (*On Optimal Partitioning For Sparse Matrices In Variable
-/// Block Row Format*, arXiv 2005.12414) over the last window's first row. The packed columns of
-/// all windows that end with a row follow from those that end before it: a column adds one to
-/// exactly the windows that begin after the row it stood in last. Exact for windows of up to 1024
-/// rows; higher ones begin and end at multiples of ⌈`window_rows` / 1024⌉ rows only. O(pins + rows ·
-/// min(`window_rows`, 1024)) time, 12 bytes per row and 4 per net.
+/// The dynamic programme of Ahrens & Boman (*On Optimal Partitioning For Sparse Matrices In
+/// Variable Block Row Format*, arXiv 2005.12414) over the last window's first row. The packed
+/// columns of all windows that end with a row follow from those that end before it: a column adds
+/// one to exactly the windows that begin after the row it stood in last. Exact for windows of up to
+/// 1024 rows; higher ones begin and end at multiples of ⌈`window_rows` / 1024⌉ rows only. O(pins +
+/// rows · min(`window_rows`, 1024)) time, 12 bytes per row and 4 per net.
 ///
 /// The graph is one of rows: every vertex weighs one.
 pub(super) fn close(graph: &Hypergraph, order: &[u32], window_rows: usize) -> (Vec<u32>, u64) {

@@ -17,10 +17,10 @@ const ONE: u64 = 1 << 20;
 
 const NONE: u32 = u32::MAX;
 
-/// The leaves of a tree of clusters, from left to right: the most alike pairs are joined first, then
-/// pairs of pairs, as in the coarsening of hypergraph partitioners (Karypis et al., *IEEE TVLSI* 7(1),
-/// 1999, §III-A), but down to the last cluster that has a partner. O(pins) a level, with a constant
-/// of at most [`MAX_PINS`]; levels shrink by a twentieth at least.
+/// The leaves of a tree of clusters, from left to right: the most alike pairs are joined first,
+/// then pairs of pairs, as in the coarsening of hypergraph partitioners (Karypis et al., *IEEE
+/// TVLSI* 7(1), 1999, §III-A), but down to the last cluster that has a partner. O(pins) a level,
+/// with a constant of at most [`MAX_PINS`]; levels shrink by a twentieth at least.
 pub(super) fn cluster_order(graph: &Hypergraph) -> Vec<u32> {
     let mut levels: Vec<Vec<u32>> = Vec::new();
     let mut coarse: Option<Hypergraph> = None;
@@ -86,7 +86,8 @@ fn matched(graph: &Hypergraph) -> (Vec<u32>, usize) {
     (cluster, count as usize)
 }
 
-/// Rating, tie-break, `v` and the free vertex that shares most with it for its weight, if there is one.
+/// Rating, tie-break, `v` and the free vertex that shares most with it for its weight, if there is
+/// one.
 fn propose(
     graph: &Hypergraph,
     v: u32,

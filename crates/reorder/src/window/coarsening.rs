@@ -23,9 +23,9 @@ struct Scratch {
 
 impl Partition {
     /// Matches vertices within their windows, each with the one it shares most with of those that
-    /// are left. A net counts by its columns over its pins less one (Çatalyürek & Aykanat 1999, §4.1:
-    /// heavy connectivity), light partners count more. Returns the cluster of each vertex and the number of clusters.
-    /// O(Σ over nets and windows of squared pins there), in parallel.
+    /// are left. A net counts by its columns over its pins less one (Çatalyürek & Aykanat 1999,
+    /// §4.1: heavy connectivity), light partners count more. Returns the cluster of each vertex and
+    /// the number of clusters. O(Σ over nets and windows of squared pins there), in parallel.
     pub(super) fn matched(&self, graph: &Hypergraph, max_rows: u32) -> (Vec<u32>, usize) {
         let (ptr, members) = self.members();
         let members = |w: usize| &members[ptr[w]..ptr[w + 1]];

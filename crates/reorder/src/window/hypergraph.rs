@@ -24,8 +24,8 @@ pub(super) struct Hypergraph {
 
 impl Hypergraph {
     /// The rows of a pattern, and its columns that stand in two rows or more. Columns with the same
-    /// rows are one net. Returns the number of columns with one entry as well: whatever the windows,
-    /// each is packed exactly once. O(nnz + ncols log ncols), in parallel.
+    /// rows are one net. Returns the number of columns with one entry as well: whatever the
+    /// windows, each is packed exactly once. O(nnz + ncols log ncols), in parallel.
     pub(super) fn of(pattern: CsrPattern<'_>) -> (Self, u64) {
         let columns = Columns::of(pattern);
         let lone = (0..columns.len()).into_par_iter().with_min_len(TASK);

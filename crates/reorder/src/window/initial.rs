@@ -25,8 +25,8 @@ pub enum WindowStart {
     MedianColumn,
     /// Leaves of a tree of clusters, the most alike rows joined first.
     Clusters,
-    /// Rows sorted by the least hashes of their columns (Broder 1997): similar rows are likely to have
-    /// the same ones.
+    /// Rows sorted by the least hashes of their columns (Broder 1997): similar rows are likely to
+    /// have the same ones.
     MinHash,
 }
 

@@ -6,8 +6,8 @@ use super::partition::{NO_WINDOW, Partition};
 use crate::ReorderError;
 
 impl Partition {
-    /// The layout: windows in their order, rows increasing within a window. Rows in no window, which
-    /// pack no columns that others have, fill empty slots and then windows of their own.
+    /// The layout: windows in their order, rows increasing within a window. Rows in no window,
+    /// which pack no columns that others have, fill empty slots and then windows of their own.
     pub(super) fn layout(&self, window_rows: usize) -> Result<RowLayout, ReorderError> {
         let (ptr, members) = self.members();
         let mut slots = Vec::with_capacity(self.n_windows() * window_rows);

@@ -32,27 +32,29 @@ pub use stats::{WindowOrdering, WindowStats};
 /// Deals the rows into windows of at most [`window_rows`](WindowOptions::window_rows) rows so that
 /// few columns are packed.
 ///
-/// A windowed tiling stores, gathers and multiplies its *packed columns*: the distinct columns of each
-/// window, summed over windows. With rows as vertices, columns as nets and windows as parts that is the
-/// connectivity of a hypergraph partition (Çatalyürek & Aykanat, *IEEE TPDS* 10(7), 1999), here of
-/// very many small parts with a hard limit on their rows. Windows may be short: the layout's empty
-/// slots are [`PAD_ROW`](girih_formats::PAD_ROW).
+/// A windowed tiling stores, gathers and multiplies its *packed columns*: the distinct columns of
+/// each window, summed over windows. With rows as vertices, columns as nets and windows as parts
+/// that is the connectivity of a hypergraph partition (Çatalyürek & Aykanat, *IEEE TPDS* 10(7),
+/// 1999), here of very many small parts with a hard limit on their rows. Windows may be short: the
+/// layout's empty slots are [`PAD_ROW`](girih_formats::PAD_ROW).
 ///
 /// **Starts.** Several orders ([`WindowStart`]), each cut into windows by the dynamic programme of
-/// Ahrens & Boman (arXiv 2005.12414); the best one or two go on. **Refinement.** What two windows pack depends
-/// on no other, so disjoint pairs of windows, chosen by what they share, are dealt anew in parallel:
-/// moves and exchanges under the hard limit as Fiduccia & Mattheyses make them (DAC 1982), on every level of a
-/// hierarchy in which rows that share much move together (multilevel, Karypis & Kumar, *SIAM J. Sci.
-/// Comput.* 20(1), 1998), coarsest first. **Last**, windows that fit into one are joined, and windows are
-/// put in reverse Cuthill–McKee order of their quotient graph. Where nothing beats the order of the input, that is what is returned: the packed
-/// columns are never more than those of [`RowLayout::natural`]. Rows without columns fill empty slots.
+/// Ahrens & Boman (arXiv 2005.12414); the best one or two go on. **Refinement.** What two windows
+/// pack depends on no other, so disjoint pairs of windows, chosen by what they share, are dealt
+/// anew in parallel: moves and exchanges under the hard limit as Fiduccia & Mattheyses make them
+/// (DAC 1982), on every level of a hierarchy in which rows that share much move together
+/// (multilevel, Karypis & Kumar, *SIAM J. Sci. Comput.* 20(1), 1998), coarsest first. **Last**,
+/// windows that fit into one are joined, and windows are put in reverse Cuthill–McKee order of
+/// their quotient graph. Where nothing beats the order of the input, that is what is returned: the
+/// packed columns are never more than those of [`RowLayout::natural`]. Rows without columns fill
+/// empty slots.
 ///
 /// A row with very many columns fills its window with them all, so the other rows of that window
-/// pack nothing more. A column that is in too many windows to say which of them are alike is passed over when pairs
-/// are chosen, and counts in full when they are dealt.
+/// pack nothing more. A column that is in too many windows to say which of them are alike is passed
+/// over when pairs are chosen, and counts in full when they are dealt.
 ///
-/// O(nnz · log `window_rows` + nrows · min(`window_rows`, 1024)) time, with a constant that depends on
-/// how many windows a column is in, and O(nnz + nrows) memory. Deterministic on any number of
+/// O(nnz · log `window_rows` + nrows · min(`window_rows`, 1024)) time, with a constant that depends
+/// on how many windows a column is in, and O(nnz + nrows) memory. Deterministic on any number of
 /// threads.
 ///
 /// # Errors

@@ -36,8 +36,8 @@ impl Partition {
         self.renumbered(&kept);
     }
 
-    /// Makes all windows but one full, of `window_rows` vertices: keeps the fullest that are needed,
-    /// and fills them with the vertices of the others. Every vertex weighs one row.
+    /// Makes all windows but one full, of `window_rows` vertices: keeps the fullest that are
+    /// needed, and fills them with the vertices of the others. Every vertex weighs one row.
     /// O(windows log windows + vertices).
     pub(super) fn fill_windows(&mut self, window_rows: u32) {
         let needed = self.window.len().div_ceil(window_rows as usize);

@@ -4,6 +4,7 @@ use girih_formats::RowLayout;
 use rayon::prelude::*;
 
 use super::hypergraph::{Hypergraph, TASK};
+use crate::Permutation;
 
 /// Marks a vertex that no window holds yet.
 pub(super) const NO_WINDOW: u32 = u32::MAX;
@@ -39,6 +40,14 @@ impl Partition {
         let window = (0..nrows).map(|row| (row / height) as u32).collect();
         let sizes = (0..layout.n_windows()).map(|w| (nrows - w * height).min(height) as u32);
         Self { window, sizes: sizes.collect() }
+    }
+
+    /// Full windows of vertices in the order of a permutation.
+    pub(super) fn in_order(order: &Permutation, window_rows: usize) -> Self {
+        let n = order.len();
+        let window = order.as_slice().iter().map(|&place| (place as usize / window_rows) as u32);
+        let sizes = (0..n.div_ceil(window_rows)).map(|w| (n - w * window_rows).min(window_rows));
+        Self { window: window.collect(), sizes: sizes.map(|size| size as u32).collect() }
     }
 
     /// The windows of any layout.

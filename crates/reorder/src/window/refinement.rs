@@ -61,9 +61,9 @@ impl Partition {
         }
     }
 
-    /// Deals pairs of windows anew, those that have most to exchange first. Returns the packed columns saved, and
-    /// which windows changed. Pairs without a window in common are independent of one another, so
-    /// they are dealt in parallel.
+    /// Deals pairs of windows anew, those that have most to exchange first. Returns the packed
+    /// columns saved, and which windows changed. Pairs without a window in common are independent
+    /// of one another, so they are dealt in parallel.
     fn sweep(
         &mut self,
         graph: &Hypergraph,

@@ -11,8 +11,8 @@ const EVERYWHERE: usize = 8;
 
 impl Partition {
     /// Numbers the windows in reverse Cuthill–McKee order of their quotient graph, in which windows
-    /// are neighbours if they share a net: what a window gathers is likely to be in a cache from the
-    /// one before. O(pins).
+    /// are neighbours if they share a net: what a window gathers is likely to be in a cache from
+    /// the one before. O(pins).
     pub(super) fn order_windows(&mut self, graph: &Hypergraph) -> Result<(), ReorderError> {
         let (ptr, windows) = self.connectivity(graph);
         let limit = (self.n_windows() / EVERYWHERE).max(2);
