@@ -1,6 +1,7 @@
 //! Faults planted in our own kernels, each of which the emulator must find: by a report of a rule that is
 //! broken, or by a wrong result where none is.
 
+mod bcsr;
 mod csr;
 mod wcsr;
 
