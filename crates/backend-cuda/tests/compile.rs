@@ -36,7 +36,7 @@ fn kernels_keep_their_promises_on_hopper() {
     let Some(jit) = compiler(None, None) else { return };
     let nvdisasm = nvdisasm();
     for kernel in all() {
-        let binary = jit.binary(&kernel, Arch::SM_90A).unwrap();
+        let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
         let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
         let wrong = check(&kernel, &binary, sass.as_deref());
         assert!(wrong.is_empty(), "{kernel}: {wrong:#?}");
@@ -56,7 +56,7 @@ fn a_kernel_for_any_device_compiles_for_an_older_one() {
 fn a_binary_says_what_the_assembler_said() {
     let Some(jit) = compiler(None, None) else { return };
     for kernel in all() {
-        let reported = jit.binary(&kernel, Arch::SM_90A).unwrap();
+        let reported = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
         let silent = Binary { log: String::new(), ..reported.clone() };
         let mut expected = reported.resources();
         for resources in &mut expected {

@@ -109,7 +109,7 @@ impl Jit {
     pub fn binary(&self, kernel: &Kernel, arch: Arch) -> Result<Binary, Arc<CudaError>> {
         match self.cached(kernel, arch)? {
             Some(binary) => Ok(binary),
-            None => self.compile(kernel, arch, false),
+            None => self.make(kernel, arch, false, &[]),
         }
     }
 
@@ -127,6 +127,9 @@ impl Jit {
 
     /// Compiles a kernel, whether or not the cache has it, and puts it there.
     ///
+    /// Unlike [`binary`](Self::binary) it passes over the cache that NVRTC keeps by itself from 12.9 on: what
+    /// comes out of that has no log, and so does not say what was spilled.
+    ///
     /// # Errors
     /// If there is no compiler or it does not compile; with `must_keep` also if the cache can't be
     /// written.
@@ -136,13 +139,27 @@ impl Jit {
         arch: Arch,
         must_keep: bool,
     ) -> Result<Binary, Arc<CudaError>> {
+        let caches = self.nvrtc()?.version() >= (12, 9);
+        self.make(kernel, arch, must_keep, if caches { &["--no-cache"] } else { &[] })
+    }
+
+    /// Compiles a kernel with more options, which do not change what comes out.
+    fn make(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+        must_keep: bool,
+        more: &[&str],
+    ) -> Result<Binary, Arc<CudaError>> {
         kernel.check_arch(arch)?;
         let nvrtc = self.nvrtc()?;
         let texts = self.sources.texts(kernel)?;
         let options = options(kernel, arch);
         let name = format!("{}.cu", kernel.stem);
         let (source, headers) = (&texts.source, &texts.headers);
-        let program = Program { name: &name, source, headers, options: &options };
+        let passed: Vec<_> =
+            options.iter().cloned().chain(more.iter().map(|&more| more.to_owned())).collect();
+        let program = Program { name: &name, source, headers, options: &passed };
         let compiled = nvrtc.cubin(&program)?;
         let Some(cubin) = compiled.code else {
             let kernel = kernel.to_string();
