@@ -2,6 +2,8 @@
 
 #![deny(unsafe_code)]
 
+pub mod calibrate;
+mod candidates;
 mod choice;
 mod cost;
 mod device;
@@ -15,8 +17,12 @@ mod planner;
 mod schedule;
 pub mod simulate;
 
-pub use cost::{Cost, LinearCost, Resource};
-pub use device::{DeviceSpec, PerDType, PerFormat};
+pub use candidates::{KernelConfig, Ring, ScheduleKind, ScheduleOption, ring};
+pub use cost::{Cost, LinearCost, Resource, Workload, linear_cost, price, terms};
+pub use device::{
+    CpuFacts, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates, Overlap, PerDType,
+    PerFormat, Quality, Terms, Unit,
+};
 pub use error::{PlanError, ScheduleError};
 pub use explain::{Candidate, Explanation, Outcome};
 pub use file::{LoadOptions, PlanFileError};

@@ -44,12 +44,19 @@ pub struct PlanOptions {
     /// Keep the map from CSR value slots to tile slots, so that new values on the old pattern cost
     /// one scatter. It takes 8 bytes per nonzero.
     pub keep_slot_map: bool,
+    /// Whether C must be the same to the last bit however often it is computed: windows that several
+    /// tasks share are then added up in order, never atomically. A backend that adds in order anyway is
+    /// as fast without.
+    pub deterministic: bool,
+    /// The most seconds that counting candidates may take, on one core and by estimate, so that plans
+    /// do not depend on a clock; candidates that would exceed it are not considered. CSR always is.
+    pub planning_seconds: Option<f64>,
     /// The machine the estimate is for.
     pub target: DeviceSpec,
 }
 
 impl Default for PlanOptions {
-    /// n = 256, any format, no limits, no slot map, a generic CPU.
+    /// n = 256, any format, no limits, no slot map, deterministic, a generic CPU.
     fn default() -> Self {
         Self {
             n: 256,
@@ -57,6 +64,8 @@ impl Default for PlanOptions {
             exact_nonfinite: false,
             memory_limit: None,
             keep_slot_map: false,
+            deterministic: true,
+            planning_seconds: None,
             target: DeviceSpec::cpu(),
         }
     }
@@ -65,6 +74,10 @@ impl Default for PlanOptions {
 impl PlanOptions {
     /// Checks what the types alone do not say.
     pub(crate) fn check(&self) -> Result<(), PlanError> {
+        if self.planning_seconds.is_some_and(|s| s.is_nan() || s < 0.0) {
+            let reason = "it must be a number of seconds, 0 or more".to_owned();
+            return Err(PlanError::Options { option: "planning_seconds", reason });
+        }
         self.target
             .check()
             .map_err(|reason| PlanError::Options { option: "target", reason: reason.to_owned() })

@@ -7,9 +7,10 @@ use bytemuck::cast_slice;
 use girih_formats::convert::SlotMap;
 use girih_formats::{AnyTiling, Buffer, Csr, DType, FormatSpec, Scalar, for_any_tiling};
 
+use crate::explain;
 use crate::{
     Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError, PlanFileError, PlanOptions,
-    Schedule, ScheduleError, TaskSize,
+    Schedule, ScheduleError, ScheduleKind, TaskSize,
 };
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
@@ -35,11 +36,12 @@ impl Plan {
         let tiling = tiling.into();
         let options =
             PlanOptions { format: FormatChoice::Fixed(tiling.spec()), ..PlanOptions::default() };
-        let (schedule, sentence) = schedule(&tiling, options.n);
+        let schedule = Schedule::by_size(&tiling, TaskSize::balanced(&tiling, options.n));
         let explanation = Explanation {
             reason: format!("{} was built by the caller", tiling.spec()),
             candidates: Vec::new(),
-            schedule: sentence,
+            schedule: explain::sentence(&schedule, ScheduleKind::Tasks, &options),
+            schedules: Vec::new(),
         };
         Self { tiling, schedule, options, fingerprint: None, explanation, slot_map: None }
     }
@@ -72,6 +74,12 @@ impl Plan {
     #[must_use]
     pub fn options(&self) -> &PlanOptions {
         &self.options
+    }
+
+    /// Why the plan is what it is, as text: [`explanation`](Self::explanation) has the numbers.
+    #[must_use]
+    pub fn explain(&self) -> String {
+        self.explanation.to_string()
     }
 
     /// Why the plan is what it is.
@@ -200,17 +208,4 @@ impl PartialEq for Plan {
             && self.explanation == other.explanation
             && arrays(self) == arrays(other)
     }
-}
-
-/// The schedule a plan starts with, and a sentence about it.
-pub(crate) fn schedule(tiling: &AnyTiling, n: usize) -> (Schedule, String) {
-    let size = TaskSize::balanced(tiling, n);
-    let schedule = Schedule::by_size(tiling, size);
-    let tasks = schedule.tasks();
-    let split = tasks.windows(2).filter(|t| t[0].window_start == t[1].window_start).count();
-    let sentence = match split {
-        0 => format!("{} tasks of {size}; no window is split", tasks.len()),
-        _ => format!("{} tasks of {size}; long windows are split {split} times", tasks.len()),
-    };
-    (schedule, sentence)
 }

@@ -1,10 +1,12 @@
 //! From a matrix and options to a plan.
 
+use girih_formats::stats::SharedStats;
 use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
 
 use crate::choice::Choice;
-use crate::plan::schedule;
-use crate::{Explanation, Fingerprint, Plan, PlanError, PlanOptions};
+use crate::{
+    Candidate, Explanation, Fingerprint, FormatChoice, Plan, PlanError, PlanOptions, explain,
+};
 
 /// Makes plans.
 ///
@@ -32,8 +34,8 @@ impl Planner {
 
     /// Chooses a format for a matrix, builds its tiles and cuts them into tasks.
     ///
-    /// Candidates are priced by counts of the pattern, O(nnz) each; only the chosen one is
-    /// built.
+    /// Candidates are priced by counts of the pattern, O(nnz) each and made once for all that share
+    /// them; only the chosen one is built.
     ///
     /// # Errors
     /// [`PlanError::Options`] if an option is out of range, [`PlanError::Refused`] if the fixed
@@ -47,6 +49,33 @@ impl Planner {
         self.plan_ordered(a, &RowLayout::natural(a.nrows(), 1)?)
     }
 
+    /// What there is to choose from for a matrix, with prices, in the fixed order; whatever format the
+    /// options fix. Nothing is built: O(nnz) for each count that was not made for another candidate.
+    ///
+    /// # Errors
+    /// [`PlanError::Options`] if an option is out of range, [`PlanError::NothingFits`] if every candidate
+    /// breaks one.
+    pub fn candidates<T: Scalar>(&self, a: &Csr<T>) -> Result<Vec<Candidate>, PlanError> {
+        self.candidates_ordered(a, &RowLayout::natural(a.nrows(), 1)?)
+    }
+
+    /// Like [`candidates`](Self::candidates), with rows in the order of `layout`: what an ordering is
+    /// worth, before it is taken.
+    ///
+    /// # Errors
+    /// As [`candidates`](Self::candidates), and if the layout is of another matrix.
+    pub fn candidates_ordered<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        layout: &RowLayout,
+    ) -> Result<Vec<Candidate>, PlanError> {
+        let options = PlanOptions { format: FormatChoice::Auto, ..self.options.clone() };
+        options.check()?;
+        check_layout(a, layout)?;
+        let shared = SharedStats::new(a.pattern(), layout);
+        Ok(Choice::of(&options, &shared, T::DTYPE)?.candidates)
+    }
+
     /// Like [`plan`](Self::plan), with rows in the order of `layout`; its windows are re-cut to
     /// each format's height.
     ///
@@ -57,27 +86,42 @@ impl Planner {
         AnyTiling: From<Tiling<T>>,
     {
         self.options.check()?;
-        if layout.nrows() != a.nrows() {
-            let (found, expected) = (layout.nrows(), a.nrows());
-            return Err(FormatError::LayoutMismatch { what: "rows", found, expected }.into());
-        }
-        let Choice { spec, reason, candidates } =
-            Choice::of(&self.options, a.pattern(), T::DTYPE, layout)?;
+        check_layout(a, layout)?;
+        let shared = SharedStats::new(a.pattern(), layout);
+        let mut choice = Choice::of(&self.options, &shared, T::DTYPE)?;
+        drop(shared);
+        let spec = choice.spec;
         let layout = layout.with_window_rows(spec.window_rows())?;
         let (tiling, fingerprint) =
             rayon::join(|| Tiling::from_csr(a, spec, layout), || Fingerprint::of(a));
         let tiling = tiling?;
         let slot_map =
             if self.options.keep_slot_map { Some(tiling.slot_map(a.pattern())?) } else { None };
-        let tiling = AnyTiling::from(tiling);
-        let (schedule, sentence) = schedule(&tiling, self.options.n);
+        let best = choice.schedules[0];
+        let schedule = choice.cut(&self.options, a.nnz()).schedule(&best, &tiling, &choice.linear);
+        let explanation = Explanation {
+            reason: std::mem::take(&mut choice.reason),
+            candidates: std::mem::take(&mut choice.candidates),
+            schedule: explain::sentence(&schedule, best.kind, &self.options),
+            schedules: choice.schedules,
+        };
         Ok(Plan {
-            tiling,
+            tiling: AnyTiling::from(tiling),
             schedule,
             options: self.options.clone(),
             fingerprint: Some(fingerprint),
-            explanation: Explanation { reason, candidates, schedule: sentence },
+            explanation,
             slot_map,
         })
+    }
+}
+
+/// Checks that a layout is of a matrix's rows.
+fn check_layout<T: Scalar>(a: &Csr<T>, layout: &RowLayout) -> Result<(), FormatError> {
+    let (found, expected) = (layout.nrows(), a.nrows());
+    if found == expected {
+        Ok(())
+    } else {
+        Err(FormatError::LayoutMismatch { what: "rows", found, expected })
     }
 }

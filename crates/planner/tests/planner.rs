@@ -66,7 +66,9 @@ fn the_winner_is_the_fastest_that_was_not_rejected() {
                 let winner = chosen(explanation);
                 assert_eq!(winner.spec, plan.spec());
                 for loser in explanation.candidates.iter().filter(|c| c.outcome == Outcome::Lost) {
-                    assert!(seconds(winner) <= seconds(loser));
+                    // Of one format in two sizes, larger tiles win a tie.
+                    let tie = if winner.spec.kind() == loser.spec.kind() { 1.02 } else { 1.0 };
+                    assert!(seconds(winner) <= tie * seconds(loser));
                 }
                 assert_eq!(explanation.candidates.len(), 10);
                 let table = explanation.to_string();

@@ -1,5 +1,7 @@
 //! Statistics of a format: what a tiling would hold, without building it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::convert::two_four::check_two_four;
@@ -52,8 +54,20 @@ impl FormatStats {
         layout: &RowLayout,
         dtype: DType,
     ) -> Result<Self, FormatError> {
+        let counts = |width| Unions { pattern, layout, width }.counts().into();
+        Self::counted(pattern, spec, layout, dtype, &counts)
+    }
+
+    /// The same, with the members of each window's union from `counts`, by the width of a block.
+    pub(super) fn counted(
+        pattern: CsrPattern<'_>,
+        spec: FormatSpec,
+        layout: &RowLayout,
+        dtype: DType,
+        counts: &dyn Fn(u32) -> Arc<[u32]>,
+    ) -> Result<Self, FormatError> {
         check_layout(layout, pattern.nrows(), spec.window_rows())?;
-        let measure = Measure { pattern, layout };
+        let measure = Measure { pattern, layout, counts };
         let sizes = match spec {
             FormatSpec::Csr => measure.csr(),
             FormatSpec::Bcsr { block_cols, .. } => measure.bcsr(block_cols)?,
@@ -93,6 +107,7 @@ struct Sizes {
 struct Measure<'a> {
     pattern: CsrPattern<'a>,
     layout: &'a RowLayout,
+    counts: &'a dyn Fn(u32) -> Arc<[u32]>,
 }
 
 /// Bytes of an offset array over `lists` lists.
@@ -102,8 +117,8 @@ fn ptr_bytes(lists: usize) -> u64 {
 
 impl Measure<'_> {
     /// Columns, or blocks of `width` columns, in each window's union.
-    fn counts(&self, width: usize) -> Vec<u32> {
-        Unions { pattern: self.pattern, layout: self.layout, width: width as u32 }.counts()
+    fn counts(&self, width: usize) -> Arc<[u32]> {
+        (self.counts)(width as u32)
     }
 
     fn csr(&self) -> Sizes {

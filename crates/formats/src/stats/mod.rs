@@ -18,6 +18,8 @@
 
 mod format;
 mod matrix;
+mod shared;
 
 pub use format::FormatStats;
 pub use matrix::MatrixStats;
+pub use shared::SharedStats;

@@ -11,7 +11,7 @@ use super::header::{Header, decode};
 use super::section::SectionRow;
 use crate::{
     Candidate, Cost, DeviceSpec, Explanation, Fingerprint, FormatChoice, Outcome, PerDType,
-    PerFormat, PlanOptions, Reduction, Resource,
+    PerFormat, PlanOptions, Reduction, Resource, Unit,
 };
 
 #[derive(Deserialize)]
@@ -151,6 +151,8 @@ impl From<OptionsV1> for PlanOptions {
             exact_nonfinite: old.exact_nonfinite,
             memory_limit: old.memory_limit,
             keep_slot_map: old.keep_slot_map,
+            deterministic: true,
+            planning_seconds: None,
             target: old.target.into(),
         }
     }
@@ -170,6 +172,8 @@ impl From<DeviceV1> for DeviceSpec {
             value_seconds: PerFormat { csr, bcsr, wcsr, blocked_ell, bmat, two_four },
             window_seconds: old.window_seconds,
             bmat_tile_seconds: old.bmat_tile_seconds,
+            // What version 1 did not know of a machine, which was a CPU.
+            ..Self::cpu()
         }
     }
 }
@@ -184,11 +188,14 @@ impl From<ExplanationV1> for Explanation {
                 OutcomeV1::Rejected { reason } => Outcome::Rejected { reason },
             },
             cost: old.cost.map(Cost::from),
+            config: None,
+            schedule: None,
         };
         Self {
             reason: old.reason,
             candidates: old.candidates.into_iter().map(candidate).collect(),
             schedule: old.schedule,
+            schedules: Vec::new(),
         }
     }
 }
@@ -201,11 +208,14 @@ impl From<CostV1> for Cost {
             b_memory_bytes: old.b_memory_bytes,
             b_fetched_bytes: old.b_fetched_bytes,
             c_bytes: old.c_bytes,
+            a_passes: 1.0,
             flops: old.flops,
+            unit: Unit::Entries,
             memory_seconds: old.memory_seconds,
             cache_seconds: old.cache_seconds,
             compute_seconds: old.compute_seconds,
             overhead_seconds: old.overhead_seconds,
+            imbalance: 1.0,
             seconds: old.seconds,
             dominant: match old.dominant {
                 ResourceV1::Memory => Resource::Memory,

@@ -1,0 +1,94 @@
+//! Coefficients from measurements: Voltrix §4.7, with the non-negative least squares of a model that
+//! takes the tiles' cost apart.
+//!
+//! A backend's products are timed by who can run them; each becomes an [`Observation`]: what the
+//! product's time should be linear in, and the time. [`fit`] finds the seconds per unit on four fifths
+//! of them and says how well they predict the rest.
+//!
+//! ```
+//! use girih_planner::calibrate::{Observation, fit};
+//! use girih_planner::Terms;
+//! use girih_formats::{DType, FormatSpec};
+//!
+//! // A machine that takes 2 µs, and 3 ns for every value.
+//! let observations: Vec<Observation> = (1..40)
+//!     .map(|i| {
+//!         let values = f64::from(i * 100);
+//!         let terms = Terms { product: 1.0, values, ..Terms::default() };
+//!         Observation { terms, seconds: 2e-6 + 3e-9 * values }
+//!     })
+//!     .collect();
+//! let found = fit(FormatSpec::Csr, DType::F32, &observations)?;
+//! assert!((found.seconds.values - 3e-9).abs() < 1e-12);
+//! assert!(found.quality.r2 > 0.999);
+//! # Ok::<(), girih_planner::calibrate::CalibrateError>(())
+//! ```
+
+mod least_squares;
+mod quality;
+mod split;
+
+use girih_formats::{DType, FormatSpec};
+use thiserror::Error;
+
+use crate::device::{Fit, Terms};
+
+/// The fewest observations that a fit and its test are worth anything with.
+const MIN_OBSERVATIONS: usize = 20;
+
+/// A product that was timed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Observation {
+    /// What its time should be linear in: [`terms`](crate::terms) of it.
+    pub terms: Terms,
+    /// What it took.
+    pub seconds: f64,
+}
+
+/// Measurements that no coefficients can be found from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum CalibrateError {
+    /// Too few.
+    #[error("{found} observations are too few to fit and to test; {needed} are needed")]
+    TooFew {
+        /// How many there are.
+        found: usize,
+        /// How many there must be.
+        needed: usize,
+    },
+    /// A time or a term is not a positive number.
+    #[error("observation {position} is not a positive time of finite terms")]
+    Unusable {
+        /// Its position.
+        position: usize,
+    },
+}
+
+/// Fits the seconds per unit of each term on 80 % of the observations, none of them negative, so that
+/// relative errors are least; the quality is that on the 20 % held out. Which are held out depends on
+/// their number alone. O(observations).
+///
+/// # Errors
+/// If there are fewer than 20 observations, or one is not a positive time of finite terms.
+pub fn fit(
+    spec: FormatSpec,
+    dtype: DType,
+    observations: &[Observation],
+) -> Result<Fit, CalibrateError> {
+    if observations.len() < MIN_OBSERVATIONS {
+        let (found, needed) = (observations.len(), MIN_OBSERVATIONS);
+        return Err(CalibrateError::TooFew { found, needed });
+    }
+    let is_usable = |o: &Observation| {
+        o.seconds.is_finite()
+            && o.seconds > 0.0
+            && o.terms.to_array().iter().all(|x| x.is_finite() && *x >= 0.0)
+    };
+    if let Some(position) = observations.iter().position(|o| !is_usable(o)) {
+        return Err(CalibrateError::Unusable { position });
+    }
+    let (fitted_on, held_out) = split::split(observations);
+    let seconds = least_squares::solve(&fitted_on);
+    Ok(Fit { spec, dtype, seconds, quality: quality::quality(seconds, fitted_on.len(), &held_out) })
+}

@@ -1,0 +1,194 @@
+//! From counts to seconds.
+//!
+//! A product takes as long as the busiest of memory, cache and arithmetic — or all of them together,
+//! on a device without [overlap](crate::Overlap) — and the work per window and tile on top; all of it
+//! longer by the schedule's imbalance:
+//!
+//! ```text
+//! memory   = (tiles + B once + B missed + C) / memory_bandwidth
+//! cache    = (rows of B fetched · n · size + tiles read again) / cache_bandwidth
+//! compute  = values · (value_seconds + 2n / flops)        entry by entry
+//!          = values · max(value_seconds, 2n / flops)      in dense tiles
+//! overhead = (rows + windows of several) · window_seconds + BMat tiles · bmat_tile_seconds + launch
+//! ```
+//!
+//! Every window fetches every row of B it holds a column of; windows of fewer than 16 rows, CSR's
+//! included, fetch as windows of 16 would, since the nearest cache keeps what so close neighbours
+//! share. A fetch is a miss if the row was evicted since it was last used: with a live set of `L` bytes
+//! and a cache of `S`, a share `1 − S/L` of the repeated fetches goes to memory. The live set is as
+//! many rows of B as the rows of A span, from first column to last, on average over the entries: all of
+//! B for scattered entries, a strip of it for a band.
+//!
+//! On a device with shared memory a kernel's [configuration](KernelConfig) says how many columns of C a
+//! block computes, so how often A is read and how many columns are computed beyond the last, and how
+//! many bytes are on their way at once: by Little's law the cache gives no more than those per latency.
+//!
+//! Where calibration found coefficients for the format and value type, they are what counts:
+//! `seconds = Σ coefficient · quantity` over the [`Terms`], Voltrix's eq. 1 with cf₁ taken apart.
+
+use girih_formats::FormatKind;
+use girih_formats::stats::FormatStats;
+
+use super::{Cost, LinearCost, Resource, Workload, multiplied};
+use crate::candidates::KernelConfig;
+use crate::device::{DeviceKind, DeviceSpec, Overlap, Terms, Unit};
+
+/// Bytes that move.
+struct Traffic {
+    b_fetched: f64,
+    b_memory: f64,
+    c: f64,
+    a_passes: f64,
+}
+
+fn traffic(
+    workload: &Workload,
+    stats: &FormatStats,
+    device: &DeviceSpec,
+    config: Option<&KernelConfig>,
+) -> Traffic {
+    let n = workload.n as f64;
+    let row_bytes = n * workload.dtype.size() as f64;
+    let fetched_rows = stats.gathered_cols.min(workload.near_rows) as f64;
+    let rows_once = fetched_rows.min(workload.ncols as f64);
+    let live_bytes = workload.span * row_bytes;
+    let missed = (1.0 - device.cache_bytes as f64 / live_bytes.max(1.0)).max(0.0);
+    let a_passes = config.map_or(1.0, |config| f64::from(config.passes(workload.n)));
+    Traffic {
+        b_fetched: fetched_rows * row_bytes,
+        b_memory: (rows_once + missed * (fetched_rows - rows_once)) * row_bytes,
+        c: workload.nrows as f64 * n * workload.dtype.accumulator().size() as f64,
+        a_passes,
+    }
+}
+
+/// The quantities that a product's time is linear in.
+#[must_use]
+pub fn terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> Terms {
+    let kind = stats.spec.kind();
+    let Traffic { b_fetched, b_memory, .. } = traffic(workload, stats, device, None);
+    // A line of C is computed whole, however many of its columns there are.
+    let lanes = (device.simd_bits as usize / 8 / workload.dtype.accumulator().size()).max(1);
+    let cols = workload.n.next_multiple_of(lanes) as f64;
+    let values = multiplied(workload.nnz, stats) as f64;
+    Terms {
+        product: 1.0,
+        windows: workload.nrows as f64 + windows_of_several(stats),
+        c_elements: workload.nrows as f64 * cols,
+        values,
+        multiply_adds: values * cols,
+        tiles: if kind == FormatKind::BMat { stats.tiles as f64 } else { 0.0 },
+        b_fetched,
+        from_memory: stats.bytes as f64 + b_memory,
+    }
+}
+
+fn windows_of_several(stats: &FormatStats) -> f64 {
+    if stats.spec.kind() == FormatKind::Csr { 0.0 } else { stats.windows as f64 }
+}
+
+/// Estimates a product: a pure function of what is known of it.
+///
+/// `config` is the kernel's on a device with shared memory; `imbalance` the schedule's, 1 if it is
+/// perfect.
+#[must_use]
+pub fn price(
+    workload: &Workload,
+    stats: &FormatStats,
+    device: &DeviceSpec,
+    config: Option<&KernelConfig>,
+    imbalance: f64,
+) -> Cost {
+    let kind = stats.spec.kind();
+    let Traffic { b_fetched, b_memory, c, a_passes } = traffic(workload, stats, device, config);
+    let a = stats.bytes as f64;
+    let cols = config.map_or(workload.n, |config| config.padded(workload.n)) as f64;
+    let values = multiplied(workload.nnz, stats) as f64;
+    let flops = 2.0 * values * cols;
+    let unit = device.unit(kind);
+    let fit = device.fit(stats.spec, workload.dtype);
+    let (memory_seconds, cache_seconds, compute_seconds, overhead_seconds) = match fit {
+        Some(fit) => {
+            let t = fit.seconds.times(terms(workload, stats, device));
+            let compute = t.values + t.multiply_adds + t.tiles;
+            (t.from_memory + t.c_elements, t.b_fetched, compute, t.product + t.windows)
+        }
+        None => {
+            let value_seconds = device.value_seconds.get(kind);
+            let per_value = 2.0 * cols / device.flops(kind, workload.dtype);
+            let per_value = match (unit, device.kind) {
+                (Unit::Tiles, DeviceKind::Cpu) => value_seconds.max(per_value),
+                _ => value_seconds + per_value,
+            };
+            let tiles = if kind == FormatKind::BMat { stats.tiles as f64 } else { 0.0 };
+            let windows = workload.nrows as f64 + windows_of_several(stats);
+            let bandwidth =
+                config.map_or(device.cache_bandwidth, |config| config.cache_bandwidth(device));
+            (
+                (a + b_memory + c) / device.memory_bandwidth,
+                (b_fetched + a * (a_passes - 1.0)) / bandwidth,
+                values * per_value,
+                windows * device.window_seconds
+                    + tiles * device.bmat_tile_seconds
+                    + device.launch_seconds,
+            )
+        }
+    };
+    let (dominant, longest) = [
+        (Resource::Memory, memory_seconds),
+        (Resource::Cache, cache_seconds),
+        (Resource::Compute, compute_seconds),
+        (Resource::Overhead, overhead_seconds),
+    ]
+    .into_iter()
+    .fold((Resource::Memory, -1.0), |a, b| if b.1 > a.1 { b } else { a });
+    let busy = match device.overlap {
+        Overlap::Full if fit.is_none() => memory_seconds.max(cache_seconds).max(compute_seconds),
+        _ => memory_seconds + cache_seconds + compute_seconds,
+    };
+    debug_assert!(longest >= 0.0);
+    Cost {
+        tile_bytes: stats.bytes,
+        fill_ratio: stats.fill_ratio,
+        b_fetched_bytes: b_fetched,
+        b_memory_bytes: b_memory,
+        c_bytes: c,
+        a_passes,
+        flops,
+        unit,
+        memory_seconds,
+        cache_seconds,
+        compute_seconds,
+        overhead_seconds,
+        imbalance,
+        seconds: busy * imbalance + overhead_seconds,
+        dominant,
+    }
+}
+
+/// The linear core of an estimate, for one of the device's workers: what schedules are cut and replayed
+/// by. Writing C and the work per window are its cf₂, launching its cf₃, all else its cf₁.
+#[must_use]
+pub fn linear_cost(
+    workload: &Workload,
+    stats: &FormatStats,
+    device: &DeviceSpec,
+    cost: &Cost,
+) -> LinearCost {
+    let workers = f64::from(device.workers);
+    let per = |seconds: f64, count: f64| if count > 0.0 { seconds * workers / count } else { 0.0 };
+    let n = workload.n.max(1) as f64;
+    let (tiles, windows) = (stats.tiles as f64, stats.windows as f64);
+    let fixed = match device.fit(stats.spec, workload.dtype) {
+        Some(fit) => fit.seconds.product,
+        None => device.launch_seconds,
+    };
+    let all = (cost.seconds - cost.overhead_seconds) / cost.imbalance.max(1.0);
+    let writing = (cost.c_bytes / device.memory_bandwidth).min(all);
+    LinearCost {
+        tile_col: per(all - writing, tiles * n),
+        window_col: per(writing + (cost.overhead_seconds - fixed).max(0.0), windows * n),
+        fixed,
+        tile_again: per(stats.bytes as f64 / device.cache_bandwidth, tiles),
+    }
+}

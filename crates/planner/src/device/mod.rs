@@ -1,0 +1,185 @@
+//! The machine an estimate is for, as plain data: built in, or from a file of the user's.
+
+mod cpu;
+mod file;
+mod fit;
+mod rates;
+
+use girih_formats::{DType, FormatKind, FormatSpec};
+use serde::{Deserialize, Serialize};
+
+pub use cpu::{CpuFacts, MeasuredRates};
+pub use file::DeviceFileError;
+pub use fit::{Fit, Quality, Terms};
+pub use rates::{PerDType, PerFormat};
+
+/// What sort of machine it is: which kernels run, and how tasks come to workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceKind {
+    /// Cores with SIMD.
+    Cpu,
+    /// A CUDA device: multiprocessors with shared memory.
+    Cuda,
+}
+
+/// How far moving data and arithmetic go on at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Overlap {
+    /// A product takes as long as the busiest of memory, cache and arithmetic.
+    Full,
+    /// It takes as long as all of them together.
+    None,
+}
+
+/// Which unit multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Unit {
+    /// Entry by entry: SIMD on a CPU, CUDA cores on a GPU.
+    Entries,
+    /// Dense tiles: register tiles on a CPU, tensor cores on a GPU.
+    Tiles,
+}
+
+/// What the cost model knows of a machine. Nothing here is probed: a plan made anywhere for a
+/// given `DeviceSpec` is the same plan.
+///
+/// Rates and times are those of all workers together, and of kernels, not of data sheets, unless
+/// the device's file says otherwise. Their ratios decide a choice.
+///
+/// ```
+/// use girih_planner::DeviceSpec;
+///
+/// let h200 = DeviceSpec::builtin("h200").unwrap();
+/// assert_eq!(h200.workers, 132);
+/// // What is written is a file that can be edited and read back.
+/// assert_eq!(DeviceSpec::from_toml(&h200.to_toml())?, h200);
+/// # Ok::<(), girih_planner::DeviceFileError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceSpec {
+    /// A name for people, at most 128 bytes and without control characters.
+    pub name: String,
+    /// What sort of machine.
+    pub kind: DeviceKind,
+    /// Of a GPU, its compute capability times ten: 90 for Hopper; 0 for a CPU.
+    pub compute_capability: u32,
+    /// Bits of a SIMD register of a CPU; 0 for a GPU.
+    pub simd_bits: u32,
+    /// Workers: cores, or multiprocessors.
+    pub workers: u32,
+    /// Bytes of shared memory a block of threads can have; 0 for a CPU.
+    pub shared_bytes_per_block: u64,
+    /// Bytes of shared memory of a multiprocessor; 0 for a CPU.
+    pub shared_bytes_per_worker: u64,
+    /// Bytes per second from main memory.
+    pub memory_bandwidth: f64,
+    /// Bytes per second from the last cache that all workers share: L2 of a GPU.
+    pub cache_bandwidth: f64,
+    /// Bytes that cache holds.
+    pub cache_bytes: u64,
+    /// Seconds from asking that cache for a row of B until it is there; 0 where hardware prefetches.
+    pub cache_latency_seconds: f64,
+    /// Flops per second of kernels that work entry by entry.
+    pub sparse_flops: PerDType,
+    /// Flops per second of kernels that work on dense tiles. Fill-in counts as work. For f32 on a
+    /// GPU it is the rate of TF32; 0 where there is no such unit.
+    pub tile_flops: PerDType,
+    /// The share of those rates that the kernels of a format reach.
+    pub efficiency: PerFormat,
+    /// Seconds that a multiplied value takes however narrow B is. Kernels that work entry by entry
+    /// pay them besides the flops, for finding the entry; in a dense tile they are the least that
+    /// the flops take, since lanes beyond n idle.
+    pub value_seconds: PerFormat,
+    /// Seconds that a row of C, and a window of several, takes besides the tiles.
+    pub window_seconds: f64,
+    /// Seconds that a BMat tile takes besides its entries.
+    pub bmat_tile_seconds: f64,
+    /// Seconds of one worker to begin a task.
+    pub task_seconds: f64,
+    /// Seconds of a product besides everything else: starting threads, launching a kernel.
+    pub launch_seconds: f64,
+    /// How far moving and computing overlap.
+    pub overlap: Overlap,
+    /// What calibration found, for some formats and value types: it goes before the rates.
+    #[serde(default)]
+    pub fits: Vec<Fit>,
+}
+
+impl DeviceSpec {
+    /// A generic CPU: two cores of a server with 512-bit vectors and their share of its memory.
+    ///
+    /// # Panics
+    /// Never: the file is built in, and tested.
+    #[must_use]
+    pub fn cpu() -> Self {
+        Self::builtin("cpu").unwrap_or_else(|| unreachable!("the generic CPU is built in"))
+    }
+
+    /// Which unit multiplies the tiles of a format.
+    #[must_use]
+    pub const fn unit(&self, kind: FormatKind) -> Unit {
+        match (self.kind, kind) {
+            (_, FormatKind::Csr) => Unit::Entries,
+            (DeviceKind::Cpu, FormatKind::BMat | FormatKind::TwoFour) => Unit::Entries,
+            _ => Unit::Tiles,
+        }
+    }
+
+    /// Flops per second that the kernels of a format reach.
+    #[must_use]
+    pub const fn flops(&self, kind: FormatKind, dtype: DType) -> f64 {
+        let rates = match self.unit(kind) {
+            Unit::Entries => &self.sparse_flops,
+            Unit::Tiles => &self.tile_flops,
+        };
+        rates.get(dtype) * self.efficiency.get(kind)
+    }
+
+    /// The calibrated fit for a format and value type, if there is one.
+    #[must_use]
+    pub fn fit(&self, spec: FormatSpec, dtype: DType) -> Option<&Fit> {
+        self.fits.iter().find(|fit| fit.spec == spec && fit.dtype == dtype)
+    }
+
+    /// Whether every number can be computed with, and the name can be shown and stored.
+    pub(crate) fn check(&self) -> Result<(), &'static str> {
+        let dtypes = |rates: &PerDType| DType::ALL.map(|dtype| rates.get(dtype));
+        let formats = |rates: &PerFormat| FormatKind::ALL.map(|kind| rates.get(kind));
+        let is_rate = |x: &f64| x.is_finite() && *x > 0.0;
+        let is_time = |x: &f64| x.is_finite() && *x >= 0.0;
+        let positive = dtypes(&self.sparse_flops)
+            .iter()
+            .chain(&formats(&self.efficiency))
+            .chain(&[self.memory_bandwidth, self.cache_bandwidth])
+            .all(is_rate);
+        if !positive {
+            return Err("bandwidths, flop rates and efficiencies must be positive and finite");
+        }
+        if !dtypes(&self.tile_flops).iter().all(is_time) {
+            return Err("flop rates of tiles must be finite and not negative");
+        }
+        let times = [
+            self.window_seconds,
+            self.bmat_tile_seconds,
+            self.task_seconds,
+            self.launch_seconds,
+            self.cache_latency_seconds,
+        ];
+        if !formats(&self.value_seconds).iter().chain(&times).all(is_time) {
+            return Err("overheads must be finite and not negative");
+        }
+        if !(1..=1 << 20).contains(&self.workers) {
+            return Err("there must be 1 to 2²⁰ workers");
+        }
+        if self.name.len() > 128 || self.name.chars().any(char::is_control) {
+            return Err("the name must have at most 128 bytes and no control characters");
+        }
+        if self.fits.len() > fit::MAX_FITS {
+            return Err("there are more than 256 fits");
+        }
+        self.fits.iter().try_for_each(Fit::check)
+    }
+}

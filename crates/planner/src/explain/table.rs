@@ -1,0 +1,96 @@
+//! Explanations as text.
+
+use std::fmt::{self, Display};
+
+use super::{Candidate, Explanation, Outcome};
+
+impl Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.candidates.is_empty() {
+            let [format, time, bound, tiles, fill, hits, schedule] =
+                ["format", "time", "bound by", "tiles", "fill", "B reused", "schedule"];
+            writeln!(
+                f,
+                "  {format:<20}{time:>12}  {bound:<10}{tiles:>12}{fill:>8}{hits:>10}  {schedule}"
+            )?;
+        }
+        for candidate in &self.candidates {
+            row(f, candidate)?;
+        }
+        if self.schedules.len() > 1 {
+            writeln!(f)?;
+            writeln!(f, "  {:<24}{:>10}{:>14}{:>8}", "schedule", "tasks", "busy until", "idle")?;
+            for (i, option) in self.schedules.iter().enumerate() {
+                let mark = if i == 0 { '*' } else { ' ' };
+                let name = match option.limit {
+                    0 => option.kind.name().to_owned(),
+                    limit => format!("{} {limit}", option.kind.name()),
+                };
+                writeln!(
+                    f,
+                    "{mark} {name:<24}{:>10}{:>14}{:>7.1}%",
+                    option.tasks,
+                    Seconds(option.makespan).to_string(),
+                    100.0 * option.idle_share
+                )?;
+            }
+        }
+        writeln!(f, "{}", self.reason)?;
+        write!(f, "{}", self.schedule)
+    }
+}
+
+fn row(f: &mut fmt::Formatter<'_>, candidate: &Candidate) -> fmt::Result {
+    let mark = if candidate.outcome == Outcome::Chosen { '*' } else { ' ' };
+    let spec = candidate.spec.to_string();
+    write!(f, "{mark} {spec:<20}")?;
+    match &candidate.cost {
+        Some(cost) => write!(
+            f,
+            "{:>12}  {:<10}{:>12}{:>7.1}%{:>9.1}%",
+            Seconds(cost.seconds).to_string(),
+            cost.dominant.name(),
+            Bytes(cost.tile_bytes).to_string(),
+            100.0 * cost.fill_ratio,
+            100.0 * cost.b_hit_share()
+        )?,
+        None => write!(f, "{:>12}  {:<10}{:>12}{:>8}{:>10}", "-", "-", "-", "-", "-")?,
+    }
+    if let Outcome::Rejected { reason } = &candidate.outcome {
+        return writeln!(f, "  rejected: {reason}");
+    }
+    if let Some(schedule) = &candidate.schedule {
+        write!(f, "  {}", schedule.kind.name())?;
+    }
+    if let Some(config) = &candidate.config {
+        write!(f, ", {} columns × {} stages", config.block_cols, config.stages)?;
+    }
+    writeln!(f)
+}
+
+/// Seconds, in the unit that shows three digits.
+pub(crate) struct Seconds(pub f64);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            s if s < 1e-3 => write!(f, "{:.2} µs", s * 1e6),
+            s if s < 1.0 => write!(f, "{:.2} ms", s * 1e3),
+            s => write!(f, "{s:.2} s"),
+        }
+    }
+}
+
+/// Bytes, in the unit that shows three digits.
+pub(crate) struct Bytes(pub u64);
+
+impl Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(&str, u64); 4] =
+            [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match UNITS.iter().find(|(_, unit)| self.0 >= *unit) {
+            Some((name, unit)) => write!(f, "{:.2} {name}", self.0 as f64 / *unit as f64),
+            None => write!(f, "{} B", self.0),
+        }
+    }
+}
