@@ -5,7 +5,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use girih::formats::io::ReadOptions;
 use girih::formats::{DType, Duplicates, FormatKind, FormatSpec};
 
-use crate::commands::{bench, convert, demo, inspect, kernels, plan, spmm, verify};
+use crate::commands::{bench, calibrate, convert, demo, inspect, kernels, plan, spmm, verify};
 use crate::error::CliError;
 use crate::units;
 
@@ -54,6 +54,7 @@ pub(crate) enum Command {
     Backends(BackendsOptions),
     Kernels(kernels::Options),
     Bench(bench::Options),
+    Calibrate(calibrate::Options),
     Demo(demo::Options),
 }
 
@@ -69,6 +70,7 @@ impl Command {
             Self::Backends(o) => o.json.json,
             Self::Kernels(o) => o.json.json,
             Self::Bench(o) => o.json.json,
+            Self::Calibrate(o) => o.json.json,
             Self::Demo(o) => o.json.json,
         }
     }
@@ -223,6 +225,17 @@ pub(crate) struct PlanningArgs {
     /// Make the matrix 2:4 first: of every four columns of a row, keep the two largest magnitudes
     #[arg(long)]
     pub(crate) prune_two_four: bool,
+    /// The machine to plan for: cpu, h100-sxm, h100-pcie, h200, a100, this CPU by what the system says
+    /// of it (this) or measured (this-measured), or a device file [default: cpu]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// Allow additions in any order, so that results may differ in their last bits from one product to
+    /// the next
+    #[arg(long)]
+    pub(crate) nondeterministic: bool,
+    /// Most seconds that planning may spend on counting candidates, by estimate
+    #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
+    pub(crate) planning_time: Option<f64>,
     /// Show every format that was considered, what it would cost and why it lost
     #[arg(long)]
     pub(crate) explain: bool,
@@ -272,6 +285,9 @@ impl PlanArgs {
             ("--format", planning.format.is_some()),
             ("--memory-limit", planning.memory_limit.is_some()),
             ("--exact", planning.exact),
+            ("--device", planning.device.is_some()),
+            ("--nondeterministic", planning.nondeterministic),
+            ("--planning-time", planning.planning_time.is_some()),
             ("--prune-two-four", planning.prune_two_four),
         ];
         own.into_iter()
@@ -321,6 +337,14 @@ pub(crate) fn parse_block(s: &str) -> Result<Block, String> {
         Some((rows, cols)) => Ok(Block { rows: side(rows)?, cols: side(cols)? }),
         None => side(s).map(|n| Block { rows: n, cols: n }),
     }
+}
+
+/// A number of seconds that something may take.
+pub(crate) fn parse_seconds(s: &str) -> Result<f64, String> {
+    s.parse()
+        .ok()
+        .filter(|seconds| (0.0..=3600.0).contains(seconds))
+        .ok_or_else(|| format!("{s:?} is not a number of seconds from 0 to 3600"))
 }
 
 pub(crate) fn parse_limit(s: &str) -> Result<Limit, String> {

@@ -9,6 +9,7 @@ mod args;
 mod commands;
 mod cuda;
 mod dense;
+mod device;
 mod error;
 mod machine;
 mod map;

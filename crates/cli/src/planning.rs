@@ -6,6 +6,7 @@ use girih::formats::FormatError;
 use girih::planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner};
 
 use crate::args::PlanArgs;
+use crate::device;
 use crate::error::{Class, CliError, shown};
 use crate::matrix::Matrix;
 use crate::progress::Progress;
@@ -53,6 +54,12 @@ fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
         format: args.format()?.map_or(FormatChoice::Auto, FormatChoice::Fixed),
         exact_nonfinite: args.planning.exact,
         memory_limit: args.memory_limit(),
+        deterministic: !args.planning.nondeterministic,
+        planning_seconds: args.planning.planning_time,
+        target: match &args.planning.device {
+            Some(name) => device::find(name)?,
+            None => PlanOptions::default().target,
+        },
         ..PlanOptions::default()
     })
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod backends;
 pub(crate) mod bench;
+pub(crate) mod calibrate;
 pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod inspect;
@@ -26,6 +27,7 @@ pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliE
         Command::Backends(_) => backends::run(),
         Command::Kernels(options) => kernels::run(options, progress),
         Command::Bench(options) => bench::run(options, progress),
+        Command::Calibrate(options) => calibrate::run(options, progress),
         Command::Demo(options) => demo::run(options, progress),
     }
 }

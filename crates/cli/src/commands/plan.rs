@@ -56,6 +56,14 @@ struct Facts {
     peak_rss_bytes: Option<u64>,
     read_seconds: f64,
     plan_seconds: f64,
+    /// Products that planning took as long as, by the estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan_products: Option<f64>,
+    /// Products after which planning has paid for itself against multiplying in CSR, by the estimates;
+    /// absent if the plan is no faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pays_back_after: Option<f64>,
+    device: String,
     write_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
@@ -99,6 +107,11 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         peak_rss_bytes: memory::peak_rss(),
         read_seconds: read.as_secs_f64(),
         plan_seconds: planning.as_secs_f64(),
+        plan_products: explanation
+            .chosen()
+            .and_then(|chosen| Some(planning.as_secs_f64() / chosen.cost?.seconds.max(1e-9))),
+        pays_back_after: explanation.pays_back_after(planning.as_secs_f64()),
+        device: plan.options().target.name.clone(),
         write_seconds: write.as_secs_f64(),
         explanation: options.plan.planning.explain.then(|| explanation.clone()),
     };
@@ -113,7 +126,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             ),
         ),
         ("format", format!("{}, {}", facts.spec, facts.dtype)),
-        ("tuned for", format!("n = {n}")),
+        ("tuned for", format!("n = {n} on {}", facts.device)),
         ("tasks", units::count(facts.tasks as u64)),
         ("read in", units::time(read)),
         ("planned in", units::time(planning)),
@@ -121,8 +134,24 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         ("file", format!("{}, {}", facts.output, units::bytes(file_bytes))),
     ]);
     let why = match &facts.explanation {
-        Some(explanation) => explanation.to_string(),
+        Some(explanation) => format!("{explanation}\n{}", cost_of_planning(&facts)),
         None => explanation.reason.clone(),
     };
     Report::new(format!("{table}\n\n{why}"), &facts)
+}
+
+/// What planning cost, in products.
+fn cost_of_planning(facts: &Facts) -> String {
+    let as_long_as = match facts.plan_products {
+        Some(products) => {
+            format!("planning took as long as {products:.1} products by the estimate")
+        }
+        None => "planning chose nothing".to_owned(),
+    };
+    match facts.pays_back_after {
+        Some(products) => {
+            format!("{as_long_as}; it pays back after {products:.0} products, against csr")
+        }
+        None => format!("{as_long_as}; it gains nothing over csr but its preparation"),
+    }
 }

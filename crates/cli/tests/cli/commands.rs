@@ -283,7 +283,17 @@ fn paths_need_not_be_utf8() {
 #[test]
 fn help_documents_every_exit_code_and_command() {
     let help = girih(["--help"]).ok();
-    for word in ["Exit codes", "inspect", "plan", "spmm", "verify", "convert", "backends", "demo"] {
+    for word in [
+        "Exit codes",
+        "inspect",
+        "plan",
+        "spmm",
+        "verify",
+        "convert",
+        "backends",
+        "calibrate",
+        "demo",
+    ] {
         assert!(help.text().contains(word), "{word}");
     }
     for code in 0..=5 {
@@ -293,7 +303,8 @@ fn help_documents_every_exit_code_and_command() {
         );
     }
     assert!(girih(["--version"]).ok().text().starts_with("girih "));
-    for command in ["inspect", "plan", "spmm", "verify", "convert", "backends", "demo"] {
+    for command in ["inspect", "plan", "spmm", "verify", "convert", "backends", "calibrate", "demo"]
+    {
         girih([command, "--help"]).ok();
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod broken_input;
 mod commands;
 mod common;
+mod devices;
 mod exit_codes;
 #[cfg(unix)]
 mod interruption;

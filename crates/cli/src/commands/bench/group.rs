@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
-use girih::{AnyTiling, Csr, DenseScalar, Plan, PlanOptions, Planner, Scalar, Tiling};
+use girih::{AnyTiling, Csr, DenseScalar, DeviceSpec, Plan, PlanOptions, Planner, Scalar, Tiling};
 
 use super::engine::{Engine, Engines};
 use super::operands::Operand;
@@ -27,6 +27,8 @@ pub(super) struct Terms<'a> {
     pub(super) seconds: f64,
     pub(super) memory_limit: Option<u64>,
     pub(super) seed: u64,
+    /// The machine that the planner chooses for.
+    pub(super) target: DeviceSpec,
 }
 
 /// What was measured of one case.
@@ -95,6 +97,7 @@ where
             n,
             format: format.choice(T::DTYPE)?,
             memory_limit: left,
+            target: terms.target.clone(),
             ..PlanOptions::default()
         };
         // Once for each team, whose threads it is timed on; the plans are equal.

@@ -4,11 +4,11 @@ mod engine;
 mod facts;
 mod group;
 mod input;
-mod operands;
+pub(super) mod operands;
 mod options;
 mod roofline;
-mod runner;
-mod sampling;
+pub(super) mod runner;
+pub(super) mod sampling;
 mod text;
 mod verdict;
 
@@ -16,10 +16,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use girih::formats::generate::Problem;
-use girih::{AnyTiling, DType, DenseScalar, Tiling};
+use girih::{AnyTiling, DType, DenseScalar, PlanOptions, Tiling};
 use half::{bf16, f16};
 
 use crate::args::{DEFAULT_MEMORY_LIMIT, Limit};
+use crate::device;
 use crate::error::{Class, CliError};
 use crate::machine::Machine;
 use crate::output;
@@ -63,6 +64,10 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     options.output.as_deref().map_or(Ok(()), output::check)?;
     let inputs = inputs(options, &dtypes)?;
     let engines = Engines::new(options)?;
+    let target = match &options.device {
+        Some(name) => device::find(name)?,
+        None => PlanOptions::default().target,
+    };
 
     let machine = Machine::this();
     let effort = options.roofline.unwrap_or(match quick {
@@ -80,6 +85,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             seconds,
             memory_limit,
             seed: options.seed,
+            target,
         },
         facts: Facts::new(machine, &measured, seconds, options.seed),
         measured: &measured,

@@ -14,7 +14,7 @@ const ALIGNMENT: usize = 64;
 
 /// A row-major dense matrix that begins on a cache line.
 #[derive(Debug)]
-pub(super) struct Operand<T: Scalar> {
+pub(in crate::commands) struct Operand<T: Scalar> {
     values: Buffer<T>,
     /// Elements before the first.
     skip: usize,
@@ -26,7 +26,7 @@ impl<T: Scalar> Operand<T> {
     ///
     /// # Errors
     /// If the system refuses the memory.
-    pub(super) fn zeros(what: &str, dim: (usize, usize)) -> Result<Self, CliError> {
+    pub(in crate::commands) fn zeros(what: &str, dim: (usize, usize)) -> Result<Self, CliError> {
         let refused = || {
             let bytes = dim.0 as f64 * dim.1 as f64 * size_of::<T>() as f64;
             let size = units::bytes(bytes as u64);
@@ -48,14 +48,18 @@ impl<T: Scalar> Operand<T> {
     ///
     /// # Errors
     /// As for [`zeros`](Self::zeros).
-    pub(super) fn random(what: &str, dim: (usize, usize), seed: u64) -> Result<Self, CliError> {
+    pub(in crate::commands) fn random(
+        what: &str,
+        dim: (usize, usize),
+        seed: u64,
+    ) -> Result<Self, CliError> {
         let mut operand = Self::zeros(what, dim)?;
         fill_random(operand.as_mut_slice(), dim.1, seed);
         Ok(operand)
     }
 
     /// Makes every element `value`.
-    pub(super) fn fill(&mut self, value: T) {
+    pub(in crate::commands) fn fill(&mut self, value: T) {
         self.as_mut_slice().par_chunks_mut(1 << 16).for_each(|chunk| chunk.fill(value));
     }
 
@@ -64,7 +68,7 @@ impl<T: Scalar> Operand<T> {
     }
 
     /// The elements, row by row.
-    pub(super) fn as_slice(&self) -> &[T] {
+    pub(in crate::commands) fn as_slice(&self) -> &[T] {
         &self.values[self.skip..self.skip + self.len()]
     }
 
@@ -74,12 +78,12 @@ impl<T: Scalar> Operand<T> {
         &mut self.values.make_mut()[skip..skip + len]
     }
 
-    pub(super) fn view(&self) -> ArrayView2<'_, T> {
+    pub(in crate::commands) fn view(&self) -> ArrayView2<'_, T> {
         ArrayView2::from_shape(self.dim, self.as_slice())
             .unwrap_or_else(|_| unreachable!("the slice was cut to this shape"))
     }
 
-    pub(super) fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
+    pub(in crate::commands) fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
         let dim = self.dim;
         ArrayViewMut2::from_shape(dim, self.as_mut_slice())
             .unwrap_or_else(|_| unreachable!("the slice was cut to this shape"))

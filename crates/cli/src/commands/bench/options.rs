@@ -11,7 +11,7 @@ use girih::formats::{DType, FormatKind};
 use girih::planner::FormatChoice;
 
 use crate::args::{Block, FormatArg, Json, Limit, ReadArgs, TileArgs};
-use crate::args::{dtype_parser, parse_block, parse_limit};
+use crate::args::{dtype_parser, parse_block, parse_limit, parse_seconds};
 use crate::error::CliError;
 
 /// Benchmark products, verified, beside what the machine could reach
@@ -70,6 +70,9 @@ pub(crate) struct Options {
     /// 0.05]
     #[arg(long, value_parser = parse_seconds)]
     pub(super) seconds: Option<f64>,
+    /// The machine that auto chooses for, as in girih plan [default: cpu]
+    #[arg(long, value_name = "DEVICE")]
+    pub(super) device: Option<String>,
     /// How the machine's limits are measured: full takes seconds and up to 768 MiB for each number
     /// of threads and instruction set, quick less of both [default: full, with --quick quick]
     #[arg(long, value_enum)]
@@ -213,13 +216,6 @@ fn positive(s: &str) -> Result<usize, String> {
         .filter(|&n| n > 0)
         .map(|n| n as usize)
         .ok_or_else(|| format!("{s:?} is not a number of columns; write for example 1,8,32"))
-}
-
-fn parse_seconds(s: &str) -> Result<f64, String> {
-    s.parse()
-        .ok()
-        .filter(|seconds| (0.0..=3600.0).contains(seconds))
-        .ok_or_else(|| format!("{s:?} is not a number of seconds from 0 to 3600"))
 }
 
 fn isa_parser() -> impl TypedValueParser<Value = Isa> {

@@ -11,7 +11,7 @@ use super::sampling::Team;
 
 /// A prepared case.
 #[derive(Debug)]
-pub(super) enum Runner {
+pub(in crate::commands) enum Runner {
     /// Products of the operands as they lie here.
     Host(Box<dyn PreparedSpmm>),
     /// Products of copies of the operands on a device, timed there.
@@ -19,7 +19,7 @@ pub(super) enum Runner {
 }
 
 /// [`TimedProducts`] of any value type.
-pub(super) trait Products: Debug {
+pub(in crate::commands) trait Products: Debug {
     /// The time of `calls` products one after the other.
     fn time(&mut self, calls: u32) -> Result<Duration, BackendError>;
 }
@@ -32,7 +32,7 @@ impl<T: DenseScalar> Products for TimedProducts<T> {
 
 impl Runner {
     /// A plan on a device with copies of the operands, and the product in C.
-    pub(super) fn on_device<T: DenseScalar>(
+    pub(in crate::commands) fn on_device<T: DenseScalar>(
         prepared: CudaPrepared,
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
@@ -45,7 +45,7 @@ impl Runner {
     }
 
     /// The time of `calls` products one after the other.
-    pub(super) fn time<T: DenseScalar>(
+    pub(in crate::commands) fn time<T: DenseScalar>(
         &mut self,
         team: &Team,
         calls: u32,

@@ -15,14 +15,14 @@ const MIN_SAMPLES: usize = 3;
 
 /// Threads that products run on.
 #[derive(Debug)]
-pub(super) struct Team {
+pub(in crate::commands) struct Team {
     pool: ThreadPool,
 }
 
 impl Team {
     /// # Errors
     /// If the system refuses so many threads.
-    pub(super) fn new(threads: usize) -> Result<Self, CliError> {
+    pub(in crate::commands) fn new(threads: usize) -> Result<Self, CliError> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| {
             CliError::failed(format!("cannot start {threads} threads; give fewer --threads"))
                 .because(e)
@@ -30,12 +30,12 @@ impl Team {
         Ok(Self { pool })
     }
 
-    pub(super) fn threads(&self) -> usize {
+    pub(in crate::commands) fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
 
     /// Runs `f` on one of the threads.
-    pub(super) fn run<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
+    pub(in crate::commands) fn run<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
         self.pool.install(f)
     }
 
@@ -43,7 +43,7 @@ impl Team {
     ///
     /// A single thread is the one that calls; of several, the caller is none, and each call pays
     /// for waking them, as it does in a program that multiplies outside of a pool.
-    pub(super) fn time(
+    pub(in crate::commands) fn time(
         &self,
         calls: u32,
         mut product: impl FnMut() -> Result<(), BackendError> + Send,
@@ -65,9 +65,9 @@ impl Team {
 
 /// The samples of a case.
 #[derive(Debug)]
-pub(super) struct Samples {
+pub(in crate::commands) struct Samples {
     /// Products in each.
-    pub(super) calls: u32,
+    pub(in crate::commands) calls: u32,
     /// Seconds per product.
     seconds: Vec<f64>,
     spent: Duration,
@@ -75,23 +75,23 @@ pub(super) struct Samples {
 
 impl Samples {
     /// For a product that took `once`.
-    pub(super) fn of(once: Duration) -> Self {
+    pub(in crate::commands) fn of(once: Duration) -> Self {
         let calls = (SAMPLE.as_secs_f64() / once.as_secs_f64().max(1e-9)).ceil();
         Self { calls: calls.clamp(1.0, 1e5) as u32, seconds: Vec::new(), spent: Duration::ZERO }
     }
 
-    pub(super) fn push(&mut self, time: Duration) {
+    pub(in crate::commands) fn push(&mut self, time: Duration) {
         self.spent += time;
         self.seconds.push(time.as_secs_f64() / f64::from(self.calls));
     }
 
     /// Whether there are enough for a budget in seconds.
-    pub(super) fn enough(&self, budget: f64) -> bool {
+    pub(in crate::commands) fn enough(&self, budget: f64) -> bool {
         self.seconds.len() >= MIN_SAMPLES && self.spent.as_secs_f64() >= budget
     }
 
     /// What they say.
-    pub(super) fn summary(&self) -> Summary {
+    pub(in crate::commands) fn summary(&self) -> Summary {
         let mut sorted = self.seconds.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         Summary {
@@ -106,12 +106,12 @@ impl Samples {
 
 /// The spread of a case's samples, in seconds per product.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Summary {
-    pub(super) samples: usize,
-    pub(super) min: f64,
-    pub(super) q1: f64,
-    pub(super) median: f64,
-    pub(super) q3: f64,
+pub(in crate::commands) struct Summary {
+    pub(in crate::commands) samples: usize,
+    pub(in crate::commands) min: f64,
+    pub(in crate::commands) q1: f64,
+    pub(in crate::commands) median: f64,
+    pub(in crate::commands) q3: f64,
 }
 
 /// A quantile of sorted values, between neighbours in proportion; NaN of none.
@@ -127,7 +127,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 ///
 /// # Errors
 /// The first of a sample.
-pub(super) fn by_turns<C, E>(
+pub(in crate::commands) fn by_turns<C, E>(
     cases: &mut [C],
     enough: impl Fn(&C) -> bool,
     mut sample: impl FnMut(&mut C) -> Result<(), E>,

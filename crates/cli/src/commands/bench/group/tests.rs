@@ -89,7 +89,14 @@ fn check(
     judge: impl FnOnce(Result<Group<'_>, CliError>),
 ) {
     let (formats, engines) = (formats(names), engines(faults));
-    let terms = Terms { formats: &formats, engines: &engines, seconds: 0.0, memory_limit, seed: 1 };
+    let terms = Terms {
+        formats: &formats,
+        engines: &engines,
+        seconds: 0.0,
+        memory_limit,
+        seed: 1,
+        target: DeviceSpec::cpu(),
+    };
     judge(run("test", &matrix(), 5, &terms, &Progress::on_stderr()));
 }
 
