@@ -6,7 +6,7 @@
 Calibrates this machine unless a device file is given, then runs `girih bench` once for each matrix: all
 formats that the planner considers, by turns, for every n. Each run is kept as DIR/NAME.json and not
 repeated if the file is there, so an interrupted record goes on where it stopped. The regret of a choice
-is its time over the least of all formats, minus one; the choice is timed as the format it came to, in
+is its least time over the least of all formats, minus one; the choice is timed as the format it came to, in
 the same run. Needs nothing but Python 3 and the binary. Nothing else should run meanwhile: the share of
 the processors that other programs had is in the record.
 """
@@ -46,7 +46,7 @@ def choices(run):
         for case in cases:
             # The choice under its own name counts; where no other case has it, the choice itself does.
             if case["format"] != "auto" or all(c["spec"] != case["spec"] or c is case for c in cases):
-                times[case["spec"]] = case["median_seconds"]
+                times[case["spec"]] = case["min_seconds"]
         if chosen and times:
             yield n, chosen[0], times, max(case["other_load"] or 0.0 for case in cases)
 
