@@ -1,29 +1,43 @@
 #!/usr/bin/env bash
-# Takes the CUDA backend's tests and benchmark to a machine with a GPU and without Rust.
+# Takes the CUDA backend's tests and benchmarks to a machine with a GPU and without Rust.
 #
-#   bench/cuda/run.sh pack FOLDER     where Rust is: builds, and puts binaries and this script there
-#   FOLDER/run.sh test [RESULTS]      where the GPU is: tests, and compute-sanitizer if it is there
-#   FOLDER/run.sh bench [RESULTS]     where the GPU is: times products, each verified
+#   bench/cuda/run.sh pack FOLDER [MATRIX...]   where Rust is: builds, and puts binaries, matrix files and
+#                                               this script there
+#   FOLDER/run.sh test [RESULTS]                where the GPU is: the conformance of every format, operands
+#                                               on the device, NVIDIA's libraries, and compute-sanitizer on
+#                                               a small case of every kernel, if it is there
+#   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
+#                                               each verified
+#   FOLDER/run.sh all [RESULTS]                 both: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
-# GIRIH_CUDA_LIBRARIES lists, in NVIDIA's Python wheels and under /usr/local/cuda.
+# GIRIH_CUDA_LIBRARIES lists, in NVIDIA's Python wheels and under /usr/local/cuda. SECONDS_PER_CASE is how
+# long each case is timed, 0.1 if it is not set.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 action=${1:-}
 
+# The tests of the crate that need a device.
+suites=(conformance device vendor)
+
 pack() {
     local folder=$1
+    shift
+    local matrices=("$@")
+    mkdir -p "$folder/matrices"
+    [ ${#matrices[@]} = 0 ] || cp "${matrices[@]}" "$folder/matrices/"
     cd "$here/../.."
-    mkdir -p "$folder"
     cargo build --release --package girih-cli
     cp target/release/girih "$folder/girih"
     # The test binaries' paths are in cargo's messages, one JSON object on each line.
     cargo test --no-run --package girih-backend-cuda --message-format json |
-        sed -n 's/.*"name":"\(conformance\|device\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
-        while read -r name executable; do cp "$executable" "$folder/$name"; done
-    strip --strip-debug "$folder/girih" "$folder/conformance" "$folder/device"
+        sed -n 's/.*"name":"\([a-z]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
+        while read -r name executable; do
+            [[ " ${suites[*]} " != *" $name "* ]] || cp "$executable" "$folder/$name"
+        done
+    strip --strip-debug "$folder/girih" "${suites[@]/#/$folder/}"
     cp "$here/run.sh" "$folder/run.sh"
-    ls -l "$folder"
+    ls -l "$folder" "$folder/matrices"
 }
 
 # The folders of NVIDIA's wheels, of any Python that is the default here.
@@ -52,39 +66,68 @@ prepare() {
     } | tee "$results/machine.txt"
 }
 
+# Runs on after a failure, so that one run tells of all of them, and fails in the end.
+failed=0
+check() {
+    local log=$1
+    shift
+    "$@" > "$log" 2>&1 || { failed=1; echo "FAILED: $*"; }
+    grep -E '^test result|FAILED|panicked|ERROR SUMMARY|RACECHECK SUMMARY' "$log" || tail -5 "$log"
+}
+
 tests() {
-    prepare "$@"
-    step "conformance"
-    "$here/conformance" 2>&1 | tee "$results/conformance.txt"
-    step "operands on the device"
-    "$here/device" --test-threads 1 2>&1 | tee "$results/device.txt"
-    if command -v compute-sanitizer >/dev/null; then
-        for tool in memcheck racecheck synccheck; do
-            step "compute-sanitizer $tool"
-            compute-sanitizer --tool "$tool" --error-exitcode 1 \
-                "$here/device" timed_products what_does_not_fit 2>&1 |
-                tee "$results/$tool.txt" | tail -5
-        done
-    else
+    for suite in "${suites[@]}"; do
+        step "$suite"
+        check "$results/$suite.txt" "$here/$suite" --test-threads 4
+    done
+    if ! command -v compute-sanitizer >/dev/null; then
         echo "no compute-sanitizer here"
+        return
     fi
+    # A product of every kernel in every value type, small enough to be followed access by access.
+    for tool in memcheck racecheck synccheck; do
+        step "compute-sanitizer $tool"
+        check "$results/$tool.txt" compute-sanitizer --tool "$tool" --error-exitcode 1 \
+            "$here/device" --test-threads 1 every_kernel timed_products what_does_not_fit
+    done
+}
+
+# girih bench with these arguments, to a record in JSON and in Markdown.
+record() {
+    local name=$1
+    shift
+    step "$name"
+    "$here/girih" bench "$@" --memory-limit 64GiB --seconds "${SECONDS_PER_CASE:-0.1}" \
+        --output "$results/$name.json" > "$results/$name.txt" 2>"$results/$name.log" ||
+        { failed=1; echo "FAILED: $name"; tail -5 "$results/$name.log"; }
+    sed -n '/^cuda: how many/,/^$/p' "$results/$name.txt"
 }
 
 bench() {
-    prepare "$@"
     step "kernels"
     "$here/girih" kernels build | tee "$results/kernels.txt"
-    step "f32"
-    "$here/girih" bench --backend cuda --format csr --n 8,32,128,512,1024 --memory-limit 16GiB \
-        --seconds 0.2 --output "$results/csr-f32.json"
-    step "other value types"
-    "$here/girih" bench uniform rmat fem --backend cuda --format csr --n 128,512 \
-        --dtype f16,bf16,f64 --seconds 0.1 --output "$results/csr-other.json"
+    local peers="cuda,cusparse,cublas" files=()
+    [ -z "$(ls "$here/matrices")" ] || files=("$here"/matrices/*)
+    # CSR beside all of cuSPARSE's algorithms: the generated classes, wide and tall.
+    record csr-f32 uniform rmat fem blocks laplacian uniform:2048x262144x512 uniform:524288x2048x8 \
+        --backend cuda,cusparse --format csr --n 8,32,128,512,1024
+    record csr-other uniform rmat fem --backend cuda,cusparse --format csr --n 128,512 \
+        --dtype f16,bf16,f64
+    # Windows of columns in TF32 beside Blocked-ELL and CSR.
+    record wcsr-tf32 uniform rmat fem blocks laplacian "${files[@]}" --backend "cuda,cusparse" \
+        --format wcsr:64,wcsr:16,csr,blocked-ell:16,blocked-ell:32 --n 256,512,1024
+    # Weights pruned in blocks beside the dense product.
+    record bcsr-bf16 blocks:80 blocks:90 blocks:95 blocks:99 --backend "$peers" \
+        --format bcsr:64x64,blocked-ell:64,csr --dtype bf16 --n 1024,4096,16384,65536
+    record dense uniform:4096x4096x410 dense:4096x4096 --backend "$peers" --format csr,bcsr:64x64 \
+        --dtype bf16,f32 --n 1024,4096
 }
 
 case $action in
-    pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" ;;
-    test) tests "${@:2}" ;;
-    bench) bench "${@:2}" ;;
-    *) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" "${@:3}" ;;
+    test) prepare "${@:2}" && tests ;;
+    bench) prepare "${@:2}" && bench ;;
+    all) prepare "${@:2}" && tests && bench ;;
+    *) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
+exit "$failed"

@@ -13,7 +13,7 @@ use crate::device::{Functions, Gpu};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::{self, Kernel};
-use crate::prepared::{self, Reduction, Setup, image};
+use crate::prepared::{self, Launched, OperandRows, Reduction, Setup, image};
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -100,7 +100,10 @@ impl CudaBackend {
         let image = image(plan, &setup);
         let functions = image.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
-        CudaPrepared::new(gpu.clone(), functions, image).map_err(|error| failed(error.into()))
+        let shape = image.shape;
+        let product = Launched::new(gpu, functions, image).map_err(|error| failed(error.into()))?;
+        let rows = OperandRows { b: shape.k, c: shape.m };
+        Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
@@ -134,6 +137,11 @@ impl CudaBackend {
         let functions = Arc::new(functions);
         loaded.insert(name, functions.clone());
         Ok(functions)
+    }
+
+    /// The device and the kernel that measures it.
+    pub(crate) fn roofline_kernel(&self) -> Result<(&Arc<Gpu>, Arc<Functions>), Arc<CudaError>> {
+        Ok((self.gpu()?, self.functions(&kernels::roofline::kernel())?))
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.

@@ -123,6 +123,18 @@ pub enum CudaError {
         /// What the driver said.
         reason: String,
     },
+    /// A library of NVIDIA's refused.
+    #[error("{library} failed to {operation}: {reason}")]
+    Vendor {
+        /// The library.
+        library: &'static str,
+        /// What it was about to do.
+        operation: &'static str,
+        /// What it said.
+        reason: String,
+        /// Whether it said that it does not do such things, rather than that something went wrong.
+        unsupported: bool,
+    },
     /// An operand does not fit its memory, or is on another device.
     #[error("{operand}: {reason}")]
     Operand {
@@ -141,7 +153,16 @@ impl CudaError {
 
 /// The error of all backends for what failed in this one.
 pub(crate) fn refused(error: impl Into<Arc<CudaError>>, operation: &str) -> BackendError {
-    let (backend, error) = (NAME.to_owned(), error.into());
+    refused_by(NAME, error, operation)
+}
+
+/// The error of all backends for what failed in one of this crate's.
+pub(crate) fn refused_by(
+    backend: &str,
+    error: impl Into<Arc<CudaError>>,
+    operation: &str,
+) -> BackendError {
+    let (backend, error) = (backend.to_owned(), error.into());
     match &*error {
         CudaError::LibraryNotFound { .. }
         | CudaError::FunctionMissing { .. }

@@ -9,8 +9,9 @@
 //!
 //! # What runs
 //! Plans in CSR, in any value type, row order and schedule, by a kernel after casperSPARSE: a warp for
-//! each row, or a part of a warp where products are narrow and rows are short. Rows that the schedule
-//! splits, and all above 512 entries, are computed in pieces whose sums a second kernel adds in order.
+//! each row, a part of a warp where products are narrow, or several rows where they are short and products
+//! are wide. Rows that the schedule splits, and all that are much longer than a warp's share, are computed
+//! in pieces whose sums a second kernel adds in order.
 //! Values of f16 and bf16 are widened exactly and summed in f32.
 //!
 //! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8
@@ -31,6 +32,10 @@
 //! enqueues: it can be captured into a graph, and any number of streams may use a plan. As a
 //! [`SpmmBackend`](girih_backend::SpmmBackend) the backend takes operands on the host and copies them
 //! through pinned memory, which takes far longer than most products.
+//!
+//! # NVIDIA's libraries
+//! [`CusparseBackend`] multiplies with cuSPARSE, [`DenseYardstick`] the dense form of a matrix with cuBLASLt:
+//! to be compared with, on the same operands. Both are looked for when they are first needed.
 //!
 //! # Reproducibility
 //! An element of C has the same bits whenever it is computed from the same plan, value type and n, for
@@ -72,7 +77,11 @@ mod library;
 mod operand;
 mod prepared;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
+mod roofline;
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod timing;
+#[expect(unsafe_code, reason = "libraries are called with raw device memory")]
+mod vendor;
 
 pub use cudarc;
 
@@ -80,10 +89,12 @@ pub use backend::{CudaBackend, CudaOptions};
 pub use device::{DeviceInfo, devices, driver_version};
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
-pub use library::{Attempt, LibrarySearch, Nvrtc};
+pub use library::{Attempt, CublasLt, Cusparse, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
-pub use prepared::{CudaPrepared, Reduction};
-pub use timing::TimedProducts;
+pub use prepared::{CudaPrepared, OperandRows, Reduction};
+pub use roofline::CudaRoofline;
+pub use timing::{TimedOperands, TimedProducts};
+pub use vendor::{CsrAlgorithm, CublasLtOptions, CusparseBackend, CusparseOptions, DenseYardstick};
 
 /// The name of the CUDA backend.
 pub const NAME: &str = "cuda";

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use cudarc::driver::sys::CUevent_flags;
 use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtrMut};
-use girih_backend::{BackendError, DenseScalar};
+use girih_backend::{BackendError, DenseScalar, ProductShape};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::device::Gpu;
-use crate::error::refused;
+use crate::error::refused_by;
 use crate::operand::Place;
-use crate::prepared::host::{fetch, send};
+use crate::prepared::host::{clear_rows, fetch, send};
 use crate::prepared::launch::Operands;
-use crate::{CudaError, CudaPrepared};
+use crate::{CudaError, CudaPrepared, OperandRows};
 
 /// Operands together are this many times the second-level cache, so that none is still in it when its
 /// turn comes again.
@@ -24,67 +24,63 @@ const PAST_CACHE: u64 = 3;
 /// Most copies of the operands.
 const MAX_COPIES: u64 = 64;
 
-/// Products of one plan with copies of B and C that take turns, timed by events on the device.
-pub struct TimedProducts<T> {
-    prepared: CudaPrepared,
+/// Rows beyond those of the matrix, for libraries that read and write whole blocks: of 64 rows, and one
+/// block more.
+const SPARE_ROWS: usize = 128;
+
+/// Copies of B and C on a device that take turns, row-major: for products of any number of plans of
+/// one shape, on one device.
+pub struct TimedOperands<T> {
+    gpu: Arc<Gpu>,
     stream: Arc<CudaStream>,
+    shape: ProductShape,
+    n: usize,
     copies: Vec<Copy>,
-    next: usize,
-    between: (CudaEvent, CudaEvent),
     value: PhantomData<T>,
 }
 
-/// B and C in memory of their own, row-major.
+/// Memory for B and C, and where it is: asking for that would record events.
 struct Copy {
-    b: Place,
-    c: Place,
+    b: u64,
+    c: u64,
     _room_of_b: CudaSlice<u8>,
     room_of_c: CudaSlice<u8>,
 }
 
-impl<T> fmt::Debug for TimedProducts<T> {
+impl<T> fmt::Debug for TimedOperands<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { prepared, copies, .. } = self;
+        let Self { shape, n, copies, .. } = self;
         let copies = &copies.len();
-        f.debug_struct("TimedProducts").field("of", prepared).field("copies", copies).finish()
+        f.debug_struct("TimedOperands")
+            .field("shape", shape)
+            .field("n", n)
+            .field("copies", copies)
+            .finish_non_exhaustive()
     }
 }
 
-impl<T: DenseScalar> TimedProducts<T> {
-    /// Copies B to the device, row-major, as often as it takes to outgrow the second-level cache, at
+impl<T: DenseScalar> TimedOperands<T> {
+    /// Copies B to the device of a plan as often as it takes to outgrow the second-level cache, at
     /// least twice, with a C for each.
     ///
     /// # Errors
     /// [`BackendError::Shape`] or [`BackendError::DType`] if B does not fit the plan,
     /// [`BackendError::Failed`] if two copies do not fit the device.
-    pub fn new(prepared: CudaPrepared, b: &ArrayView2<'_, T>) -> Result<Self, BackendError> {
+    pub fn new(prepared: &CudaPrepared, b: &ArrayView2<'_, T>) -> Result<Self, BackendError> {
         prepared.check_b(b.dim(), T::DTYPE)?;
-        Self::with_copies(prepared, b).map_err(|error| refused(error, "copy the operands"))
+        Self::with_copies(prepared, b)
+            .map_err(|error| refused_by(prepared.backend(), error, "copy the operands"))
     }
 
-    fn with_copies(prepared: CudaPrepared, b: &ArrayView2<'_, T>) -> Result<Self, CudaError> {
+    fn with_copies(prepared: &CudaPrepared, b: &ArrayView2<'_, T>) -> Result<Self, CudaError> {
         let (k, n) = b.dim();
-        let m = prepared.nrows();
-        let gpu = prepared.gpu().clone();
-        let bytes = |rows: usize, size: usize| (rows as u64) * (n * size) as u64;
-        let (b_bytes, c_bytes) = (bytes(k, size_of::<T>()), bytes(m, size_of::<T::Acc>()));
+        let (gpu, shape) = (prepared.gpu().clone(), prepared.shape());
+        let bytes = |rows: usize, size: usize| ((rows + SPARE_ROWS) as u64) * (n * size) as u64;
+        let (b_bytes, c_bytes) = (bytes(k, size_of::<T>()), bytes(shape.m, size_of::<T::Acc>()));
         let pair = (b_bytes + c_bytes).max(1);
         let wanted = (PAST_CACHE * gpu.info.l2_bytes).div_ceil(pair).clamp(2, MAX_COPIES);
-        let event = || {
-            let event = gpu.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
-            event.map_err(CudaError::driver("create an event"))
-        };
-        let between = (event()?, event()?);
         let mut transfer = gpu.transfer();
         let stream = transfer.stream().clone();
-        let place = |room: &mut CudaSlice<u8>, rows| Place {
-            address: room.device_ptr_mut(&stream).0,
-            rows,
-            cols: n,
-            row_stride: n as u64,
-            col_stride: 1,
-            spare: 0,
-        };
         let mut copies: Vec<Copy> = Vec::new();
         while (copies.len() as u64) < wanted {
             let rooms = gpu.alloc(&stream, b_bytes, "B's elements").and_then(|room_of_b| {
@@ -96,13 +92,15 @@ impl<T: DenseScalar> TimedProducts<T> {
                 Err(CudaError::Memory { .. }) if copies.len() >= 2 => break,
                 Err(error) => return Err(error),
             };
-            let (b_place, c) = (place(&mut room_of_b, k), place(&mut room_of_c, m));
-            send(&mut transfer, &b_place, b)?;
-            copies.push(Copy { b: b_place, c, _room_of_b: room_of_b, room_of_c });
+            let c = room_of_c.device_ptr_mut(&stream).0;
+            let to = place(room_of_b.device_ptr_mut(&stream).0, k + SPARE_ROWS, n);
+            send(&mut transfer, &to, b)?;
+            clear_rows::<T>(&transfer, &to, k)?;
+            copies.push(Copy { b: to.address, c, _room_of_b: room_of_b, room_of_c });
         }
         transfer.wait()?;
         drop(transfer);
-        Ok(Self { prepared, stream, copies, next: 0, between, value: PhantomData })
+        Ok(Self { gpu, stream, shape, n, copies, value: PhantomData })
     }
 
     /// Copies of B and C that take turns.
@@ -111,28 +109,86 @@ impl<T: DenseScalar> TimedProducts<T> {
         self.copies.len()
     }
 
+    fn copy(&self, turn: usize) -> &Copy {
+        &self.copies[turn % self.copies.len()]
+    }
+}
+
+/// A row-major matrix without gaps.
+fn place(address: u64, rows: usize, cols: usize) -> Place {
+    Place { address, rows, cols, row_stride: cols as u64, col_stride: 1, spare: 0 }
+}
+
+/// Products of one plan with operands that take turns, timed by events on the device.
+pub struct TimedProducts<T> {
+    prepared: CudaPrepared,
+    operands: Arc<TimedOperands<T>>,
+    next: usize,
+    between: (CudaEvent, CudaEvent),
+}
+
+impl<T> fmt::Debug for TimedProducts<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { prepared, operands, .. } = self;
+        f.debug_struct("TimedProducts").field("of", prepared).field("with", operands).finish()
+    }
+}
+
+impl<T: DenseScalar> TimedProducts<T> {
+    /// Products of a plan with operands of its shape.
+    ///
+    /// # Errors
+    /// [`BackendError::Shape`] or [`BackendError::DType`] if the operands are those of another shape,
+    /// [`BackendError::Failed`] if they are on another device.
+    pub fn new(
+        prepared: CudaPrepared,
+        operands: Arc<TimedOperands<T>>,
+    ) -> Result<Self, BackendError> {
+        let TimedOperands { shape, n: cols, gpu, .. } = &*operands;
+        prepared.check_b((shape.k, *cols), T::DTYPE)?;
+        let OperandRows { b, c } = prepared.operand_rows();
+        if (prepared.nrows(), prepared.gpu().info.index) != (shape.m, gpu.info.index)
+            || b > shape.k + SPARE_ROWS
+            || c > shape.m + SPARE_ROWS
+        {
+            let (found_rows, rows, cols) = (shape.m, c, *cols);
+            let operand = "C";
+            return Err(BackendError::Shape { operand, found_rows, found_cols: cols, rows, cols });
+        }
+        let event = || gpu.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let between = event().and_then(|first| Ok((first, event()?)));
+        let between = between.map_err(CudaError::driver("create an event"));
+        let between = between.map_err(|e| refused_by(prepared.backend(), e, "time products"))?;
+        Ok(Self { prepared, operands, next: 0, between })
+    }
+
     /// Enqueues `calls` products `C = A·B` one after the other, waits for them, and gives the time from
     /// the beginning of the first to the end of the last, as the device has it.
     ///
     /// # Errors
-    /// If the driver refuses.
+    /// If the driver or a library refuses.
     pub fn time(&mut self, calls: u32) -> Result<Duration, BackendError> {
-        self.run(calls).map_err(|error| refused(error, "time products"))
+        self.run(calls).map_err(|error| self.refused(error, "time products"))
     }
 
     fn run(&mut self, calls: u32) -> Result<Duration, CudaError> {
         let failed = || CudaError::driver("time products");
-        self.between.0.record(&self.stream).map_err(failed())?;
+        let stream = &self.operands.stream;
+        self.between.0.record(stream).map_err(failed())?;
         for _ in 0..calls {
-            let &Copy { b, c, .. } = &self.copies[self.next];
+            let copy = self.operands.copy(self.next);
+            let (rows, n) = (self.prepared.operand_rows(), self.operands.n);
+            let b = place(copy.b, rows.b, n);
+            let c = place(copy.c, rows.c, n);
             let operands = Operands { alpha: 1.0, beta: 0.0, b, c };
-            self.next = (self.next + 1) % self.copies.len();
+            self.next = (self.next + 1) % self.operands.copies.len();
             // Untracked, so that no event stands between products.
-            // SAFETY: both were allocated with this shape and live as long as this, which owns the plan
-            // and its room too; all of it is used, and freed, on this stream alone.
-            unsafe { self.prepared.enqueue(&self.stream, &operands, false) }?;
+            // SAFETY: both were allocated with these rows and more, and live as long as this, which
+            // owns the plan and its room too; all of it is used on this stream alone, and what was
+            // enqueued before has been waited for.
+            unsafe { self.prepared.enqueue(stream, &operands, false) }?;
         }
-        self.between.1.record(&self.stream).map_err(failed())?;
+        self.between.1.record(stream).map_err(failed())?;
         let ms = self.between.0.elapsed_ms(&self.between.1).map_err(failed())?;
         Ok(Duration::from_secs_f64(f64::from(ms.max(0.0)) / 1e3))
     }
@@ -142,9 +198,12 @@ impl<T: DenseScalar> TimedProducts<T> {
     /// # Errors
     /// If the driver refuses.
     pub fn poison(&mut self) -> Result<(), BackendError> {
-        let stream = &self.stream;
-        let mut rooms = self.copies.iter_mut().map(|copy| &mut copy.room_of_c);
-        rooms.try_for_each(|room| Gpu::poison(stream, room)).map_err(|e| refused(e, "poison C"))
+        let stream = &self.operands.stream;
+        let poisoned = self.operands.copies.iter().try_for_each(|copy| {
+            // SAFETY: the memory is as large as it says, and whatever else uses it is on this stream.
+            unsafe { Gpu::poison(stream, copy.c, copy.room_of_c.len()) }
+        });
+        poisoned.map_err(|error| self.refused(error, "poison C"))
     }
 
     /// Copies the C of the last product to the host.
@@ -155,9 +214,15 @@ impl<T: DenseScalar> TimedProducts<T> {
     /// # Panics
     /// If `c` is not as large as C.
     pub fn last(&self, c: ArrayViewMut2<'_, T::Acc>) -> Result<(), BackendError> {
-        let last = &self.copies[(self.next + self.copies.len() - 1) % self.copies.len()];
-        assert_eq!(c.dim(), (last.c.rows, last.c.cols));
-        let mut transfer = self.prepared.gpu().transfer();
-        fetch(&mut transfer, &last.c, c).map_err(|error| refused(error, "fetch C"))
+        let TimedOperands { copies, shape, n, gpu, .. } = &*self.operands;
+        assert_eq!(c.dim(), (shape.m, *n));
+        let last = self.operands.copy(self.next + copies.len() - 1);
+        let from = place(last.c, shape.m, *n);
+        let mut transfer = gpu.transfer();
+        fetch(&mut transfer, &from, c).map_err(|error| self.refused(error, "fetch C"))
+    }
+
+    fn refused(&self, error: CudaError, operation: &str) -> BackendError {
+        refused_by(self.prepared.backend(), error, operation)
     }
 }

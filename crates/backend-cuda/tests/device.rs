@@ -7,15 +7,17 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use girih_backend::{BackendError, DenseScalar, Product, SpmmBackend, verify};
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{
-    CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedProducts,
-    cudarc,
+    CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedOperands,
+    TimedProducts, cudarc,
 };
 use girih_formats::generate::{dense_row, rmat};
-use girih_formats::{Csr, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_planner::Plan;
 use girih_testkit::Element;
+use girih_testkit::conformance::specs;
+use girih_testkit::matrices::where_;
 use girih_testkit::operands::random;
-use half::bf16;
+use half::{bf16, f16};
 use ndarray::Array2;
 use std::sync::Arc;
 
@@ -191,6 +193,49 @@ fn products_are_captured_into_a_graph() {
     }
 }
 
+/// Rows of many lengths, some empty and some in pieces, times all widths that kernels are made for: small
+/// enough to be followed access by access.
+#[test]
+fn every_kernel_multiplies() {
+    let Some(backend) = common::backend() else { return };
+    let can = backend.capabilities().unwrap();
+    for kind in can.formats {
+        for &dtype in &can.dtypes {
+            match dtype {
+                DType::F16 => every_width::<f16>(&backend, kind),
+                DType::Bf16 => every_width::<bf16>(&backend, kind),
+                DType::F32 => every_width::<f32>(&backend, kind),
+                DType::F64 => every_width::<f64>(&backend, kind),
+            }
+        }
+    }
+}
+
+fn every_width<T: Element>(backend: &CudaBackend, kind: FormatKind) {
+    let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % (9 + i) == 3);
+    let a = where_(150, 600, entry).unwrap().cast::<T>();
+    for spec in specs(kind) {
+        let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+        let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
+        let plan = Plan::from_tiling(T::erase_tiling(tiling));
+        if backend.supports(&plan).is_err() {
+            continue;
+        }
+        let prepared = backend.prepare(&plan).unwrap();
+        for n in [1, 5, 32, 100, 264] {
+            let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
+            let mut c = before.clone();
+            let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+            prepared.execute(-2.5, b_view, 0.5, c_view).unwrap();
+            let added = Some((0.5, T::erase_acc(before.view())));
+            let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
+            let rounding = backend.rounding(&plan);
+            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            assert!(verdict.passed(), "{spec} {}, n = {n}: {verdict:?}", T::DTYPE);
+        }
+    }
+}
+
 #[test]
 fn what_does_not_fit_is_an_error_that_says_how_much_is_needed() {
     let Some(backend) = common::backend() else { return };
@@ -242,8 +287,9 @@ fn timed_products_are_right() {
     let plan = plan(&a);
     let b = random::<f32>(a.ncols(), 48, 1);
     let prepared = backend.prepare_device(&plan).unwrap();
-    let mut products = TimedProducts::new(prepared, &b.view()).unwrap();
-    assert!(products.copies() >= 2);
+    let operands = Arc::new(TimedOperands::new(&prepared, &b.view()).unwrap());
+    assert!(operands.copies() >= 2);
+    let mut products = TimedProducts::new(prepared, operands).unwrap();
     products.poison().unwrap();
     assert!(products.time(3).unwrap() > std::time::Duration::ZERO);
     let mut c = Array2::<f32>::zeros((a.nrows(), 48));

@@ -10,7 +10,7 @@ use cudarc::driver::sys::{
     CUlaunchAttributeValue_union__bindgen_ty_1 as Extent, CUlaunchConfig, CUresult,
     cuLaunchKernelEx,
 };
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, DevicePtrMut, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, result};
 use cudarc::nvrtc::Ptx;
 
 use super::{DeviceInfo, Transfer, device, device_count};
@@ -75,12 +75,18 @@ impl Gpu {
         }
     }
 
-    /// Sets all bits of a slice, which makes floating-point values NaN.
-    pub(crate) fn poison(stream: &CudaStream, slice: &mut CudaSlice<u8>) -> Result<(), CudaError> {
-        let bytes = slice.num_bytes();
-        let (address, _guard) = slice.device_ptr_mut(stream);
+    /// Sets all bits of `bytes` bytes, which makes floating-point values NaN.
+    ///
+    /// # Safety
+    /// They are this context's memory, which lives and which nobody else uses until the stream has
+    /// done it.
+    pub(crate) unsafe fn poison(
+        stream: &CudaStream,
+        address: u64,
+        bytes: usize,
+    ) -> Result<(), CudaError> {
         let filled = stream.context().bind_to_thread().and_then(|()| {
-            // SAFETY: the slice is as large as it says and is borrowed to be written.
+            // SAFETY: the caller's promise.
             unsafe { result::memset_d8_async(address, 0xff, bytes, stream.cu_stream()) }
         });
         filled.map_err(CudaError::driver("fill memory"))

@@ -3,6 +3,7 @@
 mod check;
 pub(crate) mod csr_spmm;
 pub(crate) mod output;
+pub(crate) mod roofline;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_wcsr_spmm;
 
@@ -78,5 +79,6 @@ pub fn all() -> Vec<Kernel> {
     let bcsr = DType::ALL.into_iter().flat_map(|dtype| {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
-    csr.chain(bcsr).chain(sm90_wcsr_spmm::kernels()).collect()
+    let wcsr = sm90_wcsr_spmm::kernels();
+    csr.chain(bcsr).chain(wcsr).chain([roofline::kernel()]).collect()
 }

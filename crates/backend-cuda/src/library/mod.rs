@@ -3,6 +3,11 @@
 //! cudarc loads libraries at the first call and panics if one is missing. So every library is opened
 //! here first and asked for every function that is used; only then is it called.
 
+#[macro_use]
+mod table;
+
+mod cublaslt;
+mod cusparse;
 mod driver;
 mod nvrtc;
 
@@ -14,6 +19,10 @@ use libloading::Library;
 
 use crate::CudaError;
 
+pub use cublaslt::CublasLt;
+pub(crate) use cublaslt::{Dense, DenseCompute, DenseProduct};
+pub use cusparse::Cusparse;
+pub(crate) use cusparse::{Algorithm, DenseMatrix, Handle, Scale, Sparse, SparseMatrix, Spmm};
 pub(crate) use driver::driver;
 pub use nvrtc::Nvrtc;
 pub(crate) use nvrtc::Program;
@@ -46,8 +55,9 @@ impl LibrarySearch {
     pub fn site_packages(mut self, site_packages: impl AsRef<Path>) -> Self {
         let nvidia = site_packages.as_ref().join("nvidia");
         // From CUDA 13 on all wheels share a folder.
-        self.folders.push(nvidia.join("cu13").join("lib"));
-        self.folders.push(nvidia.join("cuda_nvrtc").join("lib"));
+        for wheel in ["cu13", "cuda_nvrtc", "cusparse", "cublas"] {
+            self.folders.push(nvidia.join(wheel).join("lib"));
+        }
         self
     }
 

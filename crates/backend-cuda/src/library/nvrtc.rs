@@ -25,31 +25,8 @@ const LIBRARY: &str = "NVRTC";
 /// The releases looked for, newest first, then whatever is the machine's default.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
-macro_rules! functions {
-    ($($field:ident = $symbol:literal: fn($($arg:ty),*) -> $out:ty;)*) => {
-        struct Functions {
-            $($field: unsafe extern "C" fn($($arg),*) -> $out,)*
-        }
-
-        impl Functions {
-            fn of(library: &Library, path: &str) -> Result<Self, CudaError> {
-                Ok(Self {
-                    $($field: {
-                        // SAFETY: the signature is the one in nvrtc.h.
-                        let found = unsafe { library.get($symbol.as_bytes()) };
-                        *found.map_err(|_| CudaError::FunctionMissing {
-                            library: LIBRARY,
-                            path: path.to_owned(),
-                            symbol: $symbol,
-                        })?
-                    },)*
-                })
-            }
-        }
-    };
-}
-
 functions! {
+    of LIBRARY;
     version = "nvrtcVersion": fn(*mut c_int, *mut c_int) -> Status;
     error_string = "nvrtcGetErrorString": fn(Status) -> *const c_char;
     create = "nvrtcCreateProgram": fn(

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use cudarc::driver::{CudaSlice, DevicePtr};
+use cudarc::driver::{CudaSlice, DevicePtr, result};
 use girih_backend::{DenseView, DenseViewMut};
 use girih_formats::Scalar;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
@@ -32,11 +32,12 @@ impl HostOperands {
         c: DenseViewMut<'_>,
     ) -> Result<(), CudaError> {
         let gpu = prepared.gpu();
+        let rows = prepared.operand_rows().b;
         let b = match b {
-            DenseView::F16(b) => self.b(gpu, transfer, scales, b),
-            DenseView::Bf16(b) => self.b(gpu, transfer, scales, b),
-            DenseView::F32(b) => self.b(gpu, transfer, scales, b),
-            DenseView::F64(b) => self.b(gpu, transfer, scales, b),
+            DenseView::F16(b) => self.b(gpu, transfer, scales, rows, b),
+            DenseView::Bf16(b) => self.b(gpu, transfer, scales, rows, b),
+            DenseView::F32(b) => self.b(gpu, transfer, scales, rows, b),
+            DenseView::F64(b) => self.b(gpu, transfer, scales, rows, b),
         }?;
         match c {
             DenseViewMut::F32(c) => self.c(prepared, transfer, scales, &b, c),
@@ -50,12 +51,15 @@ impl HostOperands {
         gpu: &Gpu,
         transfer: &mut Transfer,
         scales: (f64, f64),
+        rows: usize,
         b: &ArrayView2<'_, T>,
     ) -> Result<Place, CudaError> {
-        let place = reserve::<T>(gpu, transfer, &mut self.b, b.dim(), "B's elements")?;
+        let dim = (rows, b.ncols());
+        let place = reserve::<T>(gpu, transfer, &mut self.b, dim, "B's elements")?;
         // With α = 0, B is not read.
         if scales.0 != 0.0 {
             send(transfer, &place, b)?;
+            clear_rows::<T>(transfer, &place, b.nrows())?;
         }
         Ok(place)
     }
@@ -70,7 +74,8 @@ impl HostOperands {
         c: ArrayViewMut2<'_, T>,
     ) -> Result<(), CudaError> {
         let gpu = prepared.gpu();
-        let place = reserve::<T>(gpu, transfer, &mut self.c, c.dim(), "C's elements")?;
+        let dim = (prepared.operand_rows().c, c.ncols());
+        let place = reserve::<T>(gpu, transfer, &mut self.c, dim, "C's elements")?;
         if beta != 0.0 {
             send(transfer, &place, &c.view())?;
         }
@@ -108,7 +113,27 @@ fn reserve<T: Scalar>(
     Ok(Place { address, rows, cols, row_stride, col_stride: 1, spare })
 }
 
-/// Sends a matrix to its place, row after row.
+/// Makes the rows of a place from `first` on zero.
+pub(crate) fn clear_rows<T: Scalar>(
+    transfer: &Transfer,
+    place: &Place,
+    first: usize,
+) -> Result<(), CudaError> {
+    let row = place.row_stride * size_of::<T>() as u64;
+    let bytes = (place.rows - first) as u64 * row;
+    if bytes == 0 {
+        return Ok(());
+    }
+    let stream = transfer.stream();
+    let cleared = stream.context().bind_to_thread().and_then(|()| {
+        let address = place.address + first as u64 * row;
+        // SAFETY: whoever made the place made room for all its rows.
+        unsafe { result::memset_d8_async(address, 0, bytes as usize, stream.cu_stream()) }
+    });
+    cleared.map_err(CudaError::driver("fill memory"))
+}
+
+/// Sends a matrix to the first rows of its place, row after row.
 pub(crate) fn send<T: Scalar>(
     transfer: &mut Transfer,
     place: &Place,
@@ -133,7 +158,7 @@ pub(crate) fn send<T: Scalar>(
     })
 }
 
-/// Fetches a matrix from its place, row after row.
+/// Fetches a matrix from the first rows of its place, row after row.
 pub(crate) fn fetch<T: Scalar>(
     transfer: &mut Transfer,
     place: &Place,

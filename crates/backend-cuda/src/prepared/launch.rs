@@ -107,11 +107,6 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Bytes of all parts, each padded to [`ALIGN`].
-    pub(crate) fn bytes(&self) -> u64 {
-        self.parts.iter().map(|part| (part.bytes().len() as u64).next_multiple_of(ALIGN)).sum()
-    }
-
     /// What launches need to know of where the image is.
     pub(crate) fn placed(
         &self,

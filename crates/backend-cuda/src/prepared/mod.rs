@@ -6,10 +6,13 @@ mod csr;
 pub(crate) mod host;
 pub(crate) mod launch;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
+mod launched;
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod on_device;
 mod panel;
 #[expect(dead_code, reason = "some of it is for kernels that are being added")]
 pub(crate) mod tensor_map;
+mod upload;
 mod wcsr;
 mod work;
 
@@ -20,7 +23,10 @@ use girih_planner::Plan;
 use crate::Arch;
 use crate::kernels::sm90_bcsr_spmm::BLOCK;
 use launch::Image;
-pub use on_device::CudaPrepared;
+pub(crate) use launched::Launched;
+pub(crate) use on_device::DeviceProduct;
+pub use on_device::{CudaPrepared, OperandRows};
+pub(crate) use upload::upload;
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
 const FORMATS: [(FormatKind, Option<Arch>); 3] = [

@@ -1,79 +1,95 @@
 //! A plan on a device.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
 };
 use girih_formats::DType;
 
 use super::host::HostOperands;
-use super::launch::{ALIGN, Addresses, Image, Operands, Routine};
-use crate::device::{Driver, Functions, Gpu};
-use crate::error::refused;
+use super::launch::Operands;
+use crate::device::Gpu;
+use crate::error::refused_by;
 use crate::operand::Place;
 use crate::{CudaError, DeviceMatrix, DeviceMatrixMut};
 
-/// A plan on a device: A uploaded, the kernels loaded, room allocated.
+/// What multiplies operands that are in its device's memory.
+pub(crate) trait DeviceProduct: Debug + Send + Sync {
+    /// Bytes of device memory that it takes.
+    fn device_bytes(&self) -> u64;
+
+    /// Enqueues a product of operands that fit. Neither m nor n is 0.
+    ///
+    /// # Safety
+    /// Both places are in this device's memory, hold what they say, and live until the stream has run
+    /// the product; nobody writes B or uses C meanwhile. Untracked, nobody uses this plan's room either.
+    unsafe fn enqueue(
+        &self,
+        stream: &CudaStream,
+        operands: &Operands,
+        tracked: bool,
+    ) -> Result<(), CudaError>;
+}
+
+/// A plan on a device: A uploaded, what multiplies it loaded, room allocated.
 ///
 /// [`execute_device`](Self::execute_device) enqueues a product of device operands and returns. Through
 /// [`PreparedSpmm`] operands on the host are multiplied too: they are copied there and back.
 #[derive(Debug)]
 pub struct CudaPrepared {
+    backend: &'static str,
     gpu: Arc<Gpu>,
-    /// Of the image's kernels, in its order.
-    functions: Vec<Arc<Functions>>,
     shape: ProductShape,
-    /// All of A.
-    arena: CudaSlice<u8>,
-    /// What products write and read again, if anything.
-    room: Option<Mutex<CudaSlice<u8>>>,
-    at: Addresses,
-    routine: Box<dyn Routine>,
+    rows: OperandRows,
+    product: Box<dyn DeviceProduct>,
     host: Mutex<HostOperands>,
 }
 
+/// Rows that operands have in device memory: those of the matrix, and where whole blocks are read and
+/// written perhaps a few more. What B holds there must be zero; what C holds there is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperandRows {
+    /// Of B, at least k.
+    pub b: usize,
+    /// Of C, at least m.
+    pub c: usize,
+}
+
 impl CudaPrepared {
-    /// Uploads the image and makes room.
+    /// What a backend has prepared.
     pub(crate) fn new(
+        backend: &'static str,
         gpu: Arc<Gpu>,
-        functions: Vec<Arc<Functions>>,
-        image: Image,
-    ) -> Result<Self, CudaError> {
-        let mut transfer = gpu.transfer();
-        let stream = transfer.stream().clone();
-        let mut arena = gpu.alloc(&stream, image.bytes(), "the tiles")?;
-        let (mut next, guard) = arena.device_ptr_mut(&stream);
-        let mut parts = Vec::with_capacity(image.parts.len());
-        for part in &image.parts {
-            let part = part.bytes();
-            transfer.send(next, part.len() as u64, 1, |range, to| {
-                to.copy_from_slice(&part[range.start as usize..range.end as usize]);
-            })?;
-            parts.push(next);
-            next += (part.len() as u64).next_multiple_of(ALIGN);
-        }
-        drop(guard);
-        let (mut room, mut room_at) = (None, 0);
-        if image.room > 0 {
-            let mut slice = gpu.alloc(&stream, image.room, "partial results")?;
-            room_at = slice.device_ptr_mut(&stream).0;
-            room = Some(Mutex::new(slice));
-        }
-        let at = image.placed(parts, room_at, &Driver)?;
-        transfer.wait()?;
-        drop(transfer);
-        let (shape, routine) = (image.shape, image.routine);
-        let host = Mutex::new(HostOperands::default());
-        Ok(Self { gpu, functions, shape, arena, room, at, routine, host })
+        shape: ProductShape,
+        rows: OperandRows,
+        product: Box<dyn DeviceProduct>,
+    ) -> Self {
+        Self { backend, gpu, shape, rows, product, host: Mutex::default() }
     }
 
     /// Number of rows of A and C (m).
     #[must_use]
     pub fn nrows(&self) -> usize {
         self.shape.m
+    }
+
+    /// Rows that operands have in device memory: k and m, but for libraries that read and write whole
+    /// blocks.
+    #[must_use]
+    pub fn operand_rows(&self) -> OperandRows {
+        self.rows
+    }
+
+    pub(crate) fn shape(&self) -> ProductShape {
+        self.shape
+    }
+
+    pub(crate) fn backend(&self) -> &'static str {
+        self.backend
     }
 
     pub(crate) fn gpu(&self) -> &Arc<Gpu> {
@@ -101,11 +117,7 @@ impl CudaPrepared {
     /// again. Operands on the host take more while they are there.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
-        self.arena.len() as u64 + self.lock_room().map_or(0, |room| room.len() as u64)
-    }
-
-    fn lock_room(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
-        Some(self.room.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+        self.product.device_bytes()
     }
 
     /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns: nothing is allocated, compiled
@@ -115,6 +127,8 @@ impl CudaPrepared {
     /// they for this. While the stream is captured into a graph nothing is tracked: whoever launches
     /// the graph keeps the plan and both operands alive and orders it among other uses of them, also
     /// among other products of the same plan.
+    ///
+    /// Operands have the rows that [`operand_rows`](Self::operand_rows) says.
     ///
     /// β = 0 does not read C. The bits of C do not depend on strides or alignment; rows of 16-byte
     /// vectors on 16-byte boundaries are fastest.
@@ -131,7 +145,7 @@ impl CudaPrepared {
         c: &mut DeviceMatrixMut<'_, T::Acc>,
     ) -> Result<(), BackendError> {
         self.check(&b.place, T::DTYPE, &c.place)?;
-        let failed = |error: CudaError| refused(error, "multiply");
+        let failed = |error: CudaError| refused_by(self.backend, error, "multiply");
         for (operand, context) in
             [("B", b.slice.context()), ("C", c.slice.context()), ("the stream", stream.context())]
         {
@@ -155,10 +169,16 @@ impl CudaPrepared {
 
     /// The checks of [`ProductShape`], on places.
     fn check(&self, b: &Place, dtype: DType, c: &Place) -> Result<(), BackendError> {
-        self.check_b((b.rows, b.cols), dtype)?;
-        let (rows, cols, found_rows, found_cols) = (self.shape.m, b.cols, c.rows, c.cols);
-        if (found_rows, found_cols) != (rows, cols) {
-            return Err(BackendError::Shape { operand: "C", found_rows, found_cols, rows, cols });
+        let OperandRows { b: b_rows, c: c_rows } = self.rows;
+        for (operand, place, rows) in [("B", b, b_rows), ("C", c, c_rows)] {
+            let (found_rows, found_cols, cols) = (place.rows, place.cols, b.cols);
+            if (found_rows, found_cols) != (rows, cols) {
+                return Err(BackendError::Shape { operand, found_rows, found_cols, rows, cols });
+            }
+        }
+        let expected = self.shape.dtype;
+        if dtype != expected {
+            return Err(BackendError::DType { operand: "B", found: dtype, expected });
         }
         // C is of the accumulation type by its Rust type.
         Ok(())
@@ -167,8 +187,7 @@ impl CudaPrepared {
     /// Enqueues a product of operands that fit.
     ///
     /// # Safety
-    /// Both places are in this device's memory, hold what they say, and live until the stream has run
-    /// the product; nobody writes B or uses C meanwhile. Untracked, nobody uses this plan's room either.
+    /// As for [`DeviceProduct::enqueue`].
     pub(crate) unsafe fn enqueue(
         &self,
         stream: &CudaStream,
@@ -178,15 +197,8 @@ impl CudaPrepared {
         if self.shape.m == 0 || operands.b.cols == 0 {
             return Ok(());
         }
-        // What is read of A, and what is written to the room, live as long as the guards' events say.
-        let _arena = tracked.then(|| self.arena.device_ptr(stream));
-        let mut room = self.routine.uses_room(operands).then(|| self.lock_room()).flatten();
-        let _room = room.as_mut().filter(|_| tracked).map(|room| room.device_ptr_mut(stream));
-        self.routine.launches(&self.at, operands, &Driver, &mut |launch| {
-            // SAFETY: the caller's promise on B and C; A and the room are this plan's own, and what
-            // makes the launches was given their addresses and sizes.
-            unsafe { self.functions[launch.kernel].launch(stream, launch) }
-        })
+        // SAFETY: the caller's promise.
+        unsafe { self.product.enqueue(stream, operands, tracked) }
     }
 }
 
@@ -207,6 +219,6 @@ impl PreparedSpmm for CudaPrepared {
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();
         host.multiply(self, &mut transfer, (alpha, beta), &b, c)
-            .map_err(|error| refused(error, "multiply"))
+            .map_err(|error| refused_by(self.backend, error, "multiply"))
     }
 }

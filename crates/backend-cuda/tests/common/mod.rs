@@ -1,6 +1,7 @@
 #![allow(dead_code, reason = "not every test needs all of it")]
 //! Where the tests find libraries and a device, and what they say when there is none.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use girih_backend::SpmmBackend;
@@ -30,18 +31,20 @@ pub(crate) fn site_packages() -> Vec<PathBuf> {
     found
 }
 
-#[expect(clippy::print_stderr, reason = "a test says why it is skipped")]
 /// The backend on device 0; `None`, with a note, where there is none.
 pub(crate) fn backend() -> Option<CudaBackend> {
     let options = CudaOptions { libraries: libraries(), ..CudaOptions::default() };
     let backend = CudaBackend::new(options);
-    match backend.capabilities() {
-        Ok(_) => Some(backend),
-        Err(error) => {
-            // Where a device is expected, that there is none is a failure.
-            assert!(std::env::var_os("GIRIH_EXPECT_GPU").is_none(), "{error}");
-            eprintln!("skipped: {error}");
-            None
-        }
+    is_available(&backend.capabilities().map(|_| ())).then_some(backend)
+}
+
+#[expect(clippy::print_stderr, reason = "a test says why it is skipped")]
+/// Whether something is there; notes what is missing if not.
+pub(crate) fn is_available<E: Display>(found: &Result<(), E>) -> bool {
+    if let Err(error) = found {
+        // Where a device is expected, that there is none is a failure.
+        assert!(std::env::var_os("GIRIH_EXPECT_GPU").is_none(), "{error}");
+        eprintln!("skipped: {error}");
     }
+    found.is_ok()
 }

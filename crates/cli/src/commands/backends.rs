@@ -1,7 +1,7 @@
 //! `girih backends`: what can multiply here.
 
 use girih::backend::{BackendError, Capabilities};
-use girih::cuda::{DeviceInfo, Jit, Nvrtc, devices, driver_version};
+use girih::cuda::{CublasLt, Cusparse, DeviceInfo, Jit, Nvrtc, devices, driver_version};
 use girih::formats::{DType, FormatKind};
 use girih::{CudaOptions, backends_with};
 use serde::Serialize;
@@ -34,6 +34,8 @@ struct BackendFacts {
 struct CudaFacts {
     driver: Part,
     nvrtc: Part,
+    cusparse: Part,
+    cublaslt: Part,
     /// The folder of compiled kernels.
     cache: Option<String>,
     devices: Vec<DeviceFacts>,
@@ -132,15 +134,30 @@ impl CudaFacts {
             },
             Err(error) => Part::Missing(error.to_string()),
         };
+        let three = |(major, minor, patch): (u32, u32, u32)| format!("{major}.{minor}.{patch}");
+        let cusparse = match Cusparse::load(&options.libraries) {
+            Ok(found) => {
+                Part::Found { version: three(found.version()), path: Some(found.path().to_owned()) }
+            }
+            Err(error) => Part::Missing(error.to_string()),
+        };
+        let cublaslt = match CublasLt::load(&options.libraries) {
+            Ok(found) => {
+                Part::Found { version: three(found.version()), path: Some(found.path().to_owned()) }
+            }
+            Err(error) => Part::Missing(error.to_string()),
+        };
         let cache = options.cache.as_ref().map(|folder| folder.display().to_string());
         let devices = devices().unwrap_or_default().into_iter().map(DeviceFacts::new).collect();
-        Self { driver, nvrtc, cache, devices }
+        Self { driver, nvrtc, cusparse, cublaslt, cache, devices }
     }
 
     fn text(&self) -> String {
         let mut rows = vec![
             ("CUDA driver", self.driver.text()),
             ("NVRTC", self.nvrtc.text()),
+            ("cuSPARSE", self.cusparse.text()),
+            ("cuBLASLt", self.cublaslt.text()),
             ("kernel cache", table::optional(self.cache.as_ref())),
         ];
         rows.extend(self.devices.iter().map(|device| ("device", device.text())));

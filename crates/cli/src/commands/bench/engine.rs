@@ -1,11 +1,13 @@
-//! Who multiplies: backends with their instruction sets and threads, and their rooflines.
+//! Who multiplies: backends with their instruction sets and threads or on devices, and their rooflines.
 
 use std::time::Instant;
 
 use girih::cpu::roofline::Roofline;
 use girih::cpu::{CpuBackend, Isa};
-use girih::{CudaBackend, ReferenceBackend, SpmmBackend};
+use girih::cuda::CudaRoofline;
+use girih::{CudaBackend, Plan, ReferenceBackend, Rounding, SpmmBackend};
 
+use super::on_device::{self, Device};
 use super::options::{BackendAsked, Options, RooflineAsked, ThreadsAsked};
 use super::roofline::{self, Measured};
 use super::sampling::Team;
@@ -18,15 +20,57 @@ use crate::progress::Progress;
 /// A backend on some threads.
 #[derive(Debug)]
 pub(super) struct Engine {
-    pub(super) backend: Box<dyn SpmmBackend>,
+    pub(super) who: Who,
     /// The instruction set it was told to use.
     pub(super) isa: Option<Isa>,
     /// The instruction set that its floor is of; `None` if its floor is not measured.
     pub(super) floor_isa: Option<Isa>,
-    /// The CUDA backend, whose products are timed on the device, operands and all.
-    pub(super) cuda: Option<CudaBackend>,
-    /// Which of the teams it runs on.
+    /// Which of the teams it runs on, or plans and verifies on.
     pub(super) team: usize,
+}
+
+/// What multiplies.
+#[derive(Debug)]
+pub(super) enum Who {
+    Host(Box<dyn SpmmBackend>),
+    /// Products are timed on the device, operands and all.
+    Device(Device),
+}
+
+impl Who {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Host(backend) => backend.name(),
+            Self::Device(device) => device.name(),
+        }
+    }
+
+    /// Why it can't multiply a plan, if so.
+    pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
+        match self {
+            Self::Host(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Device(device) => device.refusal(plan),
+        }
+    }
+
+    pub(super) fn rounding(&self, plan: &Plan) -> Rounding {
+        match self {
+            Self::Host(backend) => backend.rounding(plan),
+            Self::Device(device) => device.rounding(plan),
+        }
+    }
+
+    /// Whether this is another way of what another engine does with such plans.
+    pub(super) fn repeats(&self, plan: &Plan) -> bool {
+        matches!(self, Self::Device(device) if device.repeats(plan))
+    }
+
+    pub(super) fn device(&self) -> Option<&Device> {
+        match self {
+            Self::Host(_) => None,
+            Self::Device(device) => Some(device),
+        }
+    }
 }
 
 /// Every engine, and the teams they share.
@@ -58,7 +102,7 @@ impl Engines {
             // It has no use for more than one.
             [BackendAsked::Reference] => threads = vec![1],
             // Threads plan and verify.
-            [BackendAsked::Cuda] => threads = vec![all],
+            _ if backends.iter().all(|backend| backend.is_device()) => threads = vec![all],
             _ => {}
         }
         let mut this = Self { teams: Vec::new(), engines: Vec::new() };
@@ -71,39 +115,54 @@ impl Engines {
                             this.engines.push(cpu(isa, team)?);
                         }
                     }
-                    BackendAsked::Cuda if this.engines.iter().any(|e| e.cuda.is_some()) => {}
-                    BackendAsked::Cuda => {
-                        let (team, backend) = (this.team(all)?, CudaBackend::new(cuda::options()?));
-                        this.engines.push(Engine {
-                            backend: Box::new(backend.clone()),
-                            isa: None,
-                            floor_isa: None,
-                            cuda: Some(backend),
-                            team,
-                        });
-                    }
                     BackendAsked::Reference if this.has_reference() => {}
                     BackendAsked::Reference => {
                         let team = this.team(1)?;
                         this.engines.push(Engine {
-                            backend: Box::new(ReferenceBackend),
+                            who: Who::Host(Box::new(ReferenceBackend)),
                             isa: None,
                             floor_isa: Some(Isa::best()),
-                            cuda: None,
                             team,
                         });
                     }
+                    // On no threads here, and so once, below.
+                    BackendAsked::Cuda | BackendAsked::Cusparse | BackendAsked::Cublas => {}
                 }
             }
         }
+        this.add_devices(&backends, all)?;
         for engine in &this.engines {
-            engine.backend.capabilities().map_err(refused)?;
+            match &engine.who {
+                Who::Host(backend) => backend.capabilities().map(|_| ()),
+                Who::Device(device) => device.describe().map(|_| ()),
+            }
+            .map_err(refused)?;
         }
         Ok(this)
     }
 
+    /// What multiplies on a device, each once.
+    fn add_devices(&mut self, backends: &[BackendAsked], threads: usize) -> Result<(), CliError> {
+        let mut devices = Vec::new();
+        for backend in super::distinct(backends.to_vec()) {
+            match backend {
+                BackendAsked::Cpu | BackendAsked::Reference => {}
+                BackendAsked::Cuda => {
+                    devices.push(Device::Cuda(CudaBackend::new(cuda::options()?)));
+                }
+                BackendAsked::Cusparse => devices.extend(Device::cusparse(&cuda::options()?)),
+                BackendAsked::Cublas => devices.extend(Device::dense(&cuda::options()?)),
+            }
+        }
+        for device in devices {
+            let (team, who) = (self.team(threads)?, Who::Device(device));
+            self.engines.push(Engine { who, isa: None, floor_isa: None, team });
+        }
+        Ok(())
+    }
+
     fn has_reference(&self) -> bool {
-        self.engines.iter().any(|engine| engine.isa.is_none() && engine.cuda.is_none())
+        self.engines.iter().any(|engine| engine.isa.is_none())
     }
 
     /// The team of so many threads.
@@ -149,6 +208,25 @@ impl Engines {
     }
 }
 
+impl Engines {
+    /// Measures what the device can do; `None` if no engine uses one, or it is not wanted.
+    ///
+    /// # Errors
+    /// If it can't be measured.
+    pub(super) fn cuda_roofline(
+        &self,
+        effort: RooflineAsked,
+        progress: &Progress,
+    ) -> Result<Option<CudaRoofline>, CliError> {
+        let devices = self.engines.iter().any(|engine| engine.who.device().is_some());
+        if !devices || effort == RooflineAsked::Off {
+            return Ok(None);
+        }
+        progress.still("measuring what the device can reach".to_owned());
+        on_device::roofline(cuda::options()?).map(Some).map_err(refused)
+    }
+}
+
 fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
     let backend = CpuBackend::with_isa(isa).ok_or_else(|| {
         let here: Vec<&str> = Isa::ALL
@@ -161,11 +239,5 @@ fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
             format!("this machine has no {isa}; --isa can be {}", here.join(", ")),
         )
     })?;
-    Ok(Engine {
-        backend: Box::new(backend),
-        isa: Some(isa),
-        floor_isa: Some(isa),
-        cuda: None,
-        team,
-    })
+    Ok(Engine { who: Who::Host(Box::new(backend)), isa: Some(isa), floor_isa: Some(isa), team })
 }

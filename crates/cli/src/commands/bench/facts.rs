@@ -1,14 +1,15 @@
 //! What `girih bench` reports to machines.
 
 use girih::DType;
-use girih::SpmmBackend;
 use girih::cpu::roofline::Limit;
+use girih::cuda::CudaRoofline;
 use serde::Serialize;
 
 use super::engine::{Engine, Engines};
 use super::group::{Case, Group};
 use super::options::isa_name;
-use super::roofline::{self, Measured, RooflineFacts};
+use super::ratios::{RatioFacts, ratios};
+use super::roofline::{self, DeviceFacts, Measured, RooflineFacts};
 use super::sampling::Summary;
 use crate::machine::Machine;
 
@@ -16,7 +17,9 @@ use crate::machine::Machine;
 const COUNTED: &str = "bytes: A as CSR with 32-bit indices, B and C once each; flops: 2·nnz·n; \
     gflops and gbytes_per_second: over the median time; roofline: the longer of bytes over the best \
     bandwidth at a working set of that size and flops over the peak of fused multiply-add, as a \
-    share of the median time";
+    share of the median time; l2_percent: the least time for reading the rows of B that the tiles name \
+    from the device's second-level cache, as a share of the median time; ratios: the median time of the \
+    fastest of a peer's ways over that of the case";
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -28,9 +31,15 @@ pub(super) struct Facts {
     pub(super) seconds: f64,
     pub(super) seed: u64,
     pub(super) rooflines: Vec<RooflineFacts>,
+    /// What the device could do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) device: Option<DeviceFacts>,
     pub(super) matrices: Vec<MatrixFacts>,
     pub(super) cases: Vec<CaseFacts>,
     pub(super) skipped: Vec<SkippedFacts>,
+    /// Of cases on a device, to what they are compared with.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) ratios: Vec<RatioFacts>,
 }
 
 #[derive(Debug, Serialize)]
@@ -112,6 +121,9 @@ pub(super) struct CaseFacts {
 pub(super) struct EngineFacts {
     pub(super) backend: String,
     pub(super) isa: Option<&'static str>,
+    /// Which of several ways it multiplied in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) way: Option<&'static str>,
     /// `None` on a device.
     pub(super) threads: Option<usize>,
     /// What it runs on, if that is not this processor.
@@ -125,6 +137,15 @@ pub(super) struct FloorFacts {
     /// `bandwidth` or `compute`.
     pub(super) limit: &'static str,
     pub(super) roofline_percent: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) l2_percent: Option<f64>,
+}
+
+/// What could be reached, here and on the device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach<'a> {
+    pub(super) here: &'a [Measured],
+    pub(super) device: Option<&'a CudaRoofline>,
 }
 
 #[derive(Debug, Serialize)]
@@ -140,17 +161,19 @@ pub(super) struct SkippedFacts {
 }
 
 impl Facts {
-    pub(super) fn new(machine: Machine, measured: &[Measured], seconds: f64, seed: u64) -> Self {
+    pub(super) fn new(machine: Machine, reach: Reach<'_>, seconds: f64, seed: u64) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             machine,
             counted: COUNTED,
             seconds,
             seed,
-            rooflines: measured.iter().map(roofline::facts).collect(),
+            rooflines: reach.here.iter().map(roofline::facts).collect(),
+            device: reach.device.map(DeviceFacts::new),
             matrices: Vec::new(),
             cases: Vec::new(),
             skipped: Vec::new(),
+            ratios: Vec::new(),
         }
     }
 
@@ -161,19 +184,22 @@ impl Facts {
         (dtype, n): (DType, usize),
         group: &Group<'_>,
         engines: &Engines,
-        measured: &[Measured],
+        reach: Reach<'_>,
     ) {
         let problem = Problem::new(matrix, dtype, n);
+        let first = self.cases.len();
         for case in &group.cases {
-            let floor = floor(&problem, dtype, case, engines, measured);
+            let floor = floor(&problem, dtype, case, engines, reach);
             self.cases.push(CaseFacts::new(&problem, case, engines, floor, group.other_load));
         }
+        let ratios = ratios(&self.cases[first..]);
+        self.ratios.extend(ratios);
         self.skipped.extend(group.skipped.iter().map(|skipped| SkippedFacts {
             matrix: problem.matrix.clone(),
             dtype: problem.dtype,
             n,
             format: skipped.format.to_string(),
-            engine: skipped.engine.map(|at| engine_facts(&engines.engines[at], engines)),
+            engine: skipped.engine.map(|at| engine_facts(&engines.engines[at], engines, None)),
             reason: skipped.reason.clone(),
         }));
     }
@@ -193,7 +219,7 @@ impl CaseFacts {
             problem: problem.clone(),
             format: case.format.to_string(),
             spec: case.spec.clone(),
-            engine: engine_facts(case.engine, engines),
+            engine: engine_facts(case.engine, engines, case.way),
             tile_bytes: case.tile_bytes,
             plan_seconds: planning,
             prepare_seconds: preparing,
@@ -222,12 +248,14 @@ fn positive(seconds: f64) -> f64 {
     seconds.max(1e-9)
 }
 
-fn engine_facts(engine: &Engine, engines: &Engines) -> EngineFacts {
+fn engine_facts(engine: &Engine, engines: &Engines, way: Option<&'static str>) -> EngineFacts {
+    let device = engine.who.device();
     EngineFacts {
-        backend: engine.backend.name().to_owned(),
+        backend: engine.who.name().to_owned(),
         isa: engine.isa.map(isa_name),
-        threads: engine.cuda.is_none().then(|| engines.teams[engine.team].threads()),
-        device: engine.cuda.as_ref().and_then(|cuda| Some(cuda.capabilities().ok()?.device)),
+        way,
+        threads: device.is_none().then(|| engines.teams[engine.team].threads()),
+        device: device.and_then(|device| device.describe().ok()),
     }
 }
 
@@ -236,18 +264,32 @@ fn floor(
     dtype: DType,
     case: &Case<'_>,
     engines: &Engines,
-    measured: &[Measured],
+    reach: Reach<'_>,
 ) -> Option<FloorFacts> {
+    let median = positive(case.samples.summary().median);
+    let (bytes, flops) = (problem.bytes as f64, problem.flops as f64);
+    if case.engine.who.device().is_some() {
+        let device = reach.device?;
+        let (memory, compute) = (bytes / device.memory, flops / device.peak(dtype, case.tf32));
+        let gathered = |rows| rows as f64 * (problem.n * dtype.size()) as f64;
+        return Some(FloorFacts {
+            floor_seconds: memory.max(compute),
+            limit: if memory >= compute { "bandwidth" } else { "compute" },
+            roofline_percent: 100.0 * memory.max(compute) / median,
+            l2_percent: case.gathered_rows.map(|r| 100.0 * gathered(r) / device.l2 / median),
+        });
+    }
     let (isa, threads) = (case.engine.floor_isa?, engines.teams[case.engine.team].threads());
-    let roofline = &measured.iter().find(|m| m.is_of(isa, threads))?.roofline;
-    let floor = roofline.floor(dtype, problem.bytes as f64, problem.flops as f64);
+    let roofline = &reach.here.iter().find(|m| m.is_of(isa, threads))?.roofline;
+    let floor = roofline.floor(dtype, bytes, flops);
     Some(FloorFacts {
         floor_seconds: floor.seconds,
         limit: match floor.limit {
             Limit::Bandwidth => "bandwidth",
             Limit::Compute => "compute",
         },
-        roofline_percent: 100.0 * floor.seconds / positive(case.samples.summary().median),
+        roofline_percent: 100.0 * floor.seconds / median,
+        l2_percent: None,
     })
 }
 

@@ -1,11 +1,14 @@
 //! The cases of one matrix, value type and number of columns: planned, prepared, verified, timed.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
+use girih::cuda::TimedOperands;
 use girih::{AnyTiling, Csr, DenseScalar, DeviceSpec, Plan, PlanOptions, Planner, Scalar, Tiling};
 
-use super::engine::{Engine, Engines};
+use super::engine::{Engine, Engines, Who};
+use super::on_device::{gathered_rows, skips};
 use super::operands::Operand;
 use super::options::FormatAsked;
 use super::runner::Runner;
@@ -37,6 +40,12 @@ pub(super) struct Case<'a> {
     pub(super) format: FormatAsked,
     pub(super) spec: String,
     pub(super) engine: &'a Engine,
+    /// In which of several ways.
+    pub(super) way: Option<&'static str>,
+    /// Whether f32 is rounded to TF32.
+    pub(super) tf32: bool,
+    /// Rows of B that the tiles name.
+    pub(super) gathered_rows: Option<u64>,
     pub(super) tile_bytes: u64,
     pub(super) planning: Duration,
     pub(super) preparing: Duration,
@@ -91,7 +100,7 @@ where
     progress.stage(format!("{what}: filling B"));
     let b = Operand::<T>::random("B", (a.ncols(), n), terms.seed)?;
     let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
-    let mut verdicts = Verdicts::default();
+    let mut operands = Room { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
     for &format in terms.formats {
         let options = PlanOptions {
             n,
@@ -123,24 +132,20 @@ where
             };
             let planned = (&plan, start.elapsed());
             for (index, engine) in terms.engines.engines.iter().enumerate() {
-                if engine.team != at {
+                if engine.team != at || engine.who.repeats(&plan) {
                     continue;
                 }
-                if let Err(error) = engine.backend.supports(&plan) {
-                    let reason = error.reason;
-                    group.skipped.push(Skipped { format, engine: Some(index), reason });
+                let skipped = |reason| Skipped { format, engine: Some(index), reason };
+                if let Some(reason) = engine.who.refusal(&plan) {
+                    group.skipped.push(skipped(reason));
                     continue;
                 }
                 progress.stage(format!("{what}: verifying {format}"));
-                group.cases.push(case(
-                    a,
-                    planned,
-                    format,
-                    (engine, team),
-                    &b,
-                    &mut c,
-                    &mut verdicts,
-                )?);
+                match case(a, planned, format, (engine, team), &mut operands) {
+                    Ok(case) => group.cases.push(case),
+                    Err(Failure::Skips(reason)) => group.skipped.push(skipped(reason)),
+                    Err(Failure::Ends(error)) => return Err(error),
+                }
             }
         }
     }
@@ -180,37 +185,74 @@ fn left_for_tiles<T: Scalar>(
     }
 }
 
+/// The operands of a group, where they are, and what is known of products of them.
+struct Room<'a, T: DenseScalar> {
+    b: &'a Operand<T>,
+    c: &'a mut Operand<T::Acc>,
+    /// On the device, once there is something that multiplies them there.
+    copies: Option<Arc<TimedOperands<T>>>,
+    verdicts: Verdicts,
+}
+
+/// Why there is no case.
+enum Failure {
+    /// It can't be run, and others can.
+    Skips(String),
+    Ends(CliError),
+}
+
+impl From<girih::BackendError> for Failure {
+    fn from(error: girih::BackendError) -> Self {
+        match skips(&error) {
+            Some(reason) => Self::Skips(reason),
+            None => Self::Ends(refused(error)),
+        }
+    }
+}
+
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        Self::Ends(error)
+    }
+}
+
 /// Prepares and verifies a case, and finds out how many products make a sample.
 fn case<'a, T: DenseScalar>(
     a: &Csr<T>,
     (plan, planning): (&Plan, Duration),
     format: FormatAsked,
     (engine, team): (&'a Engine, &Team),
-    b: &Operand<T>,
-    c: &mut Operand<T::Acc>,
-    verdicts: &mut Verdicts,
-) -> Result<Case<'a>, CliError> {
+    room: &mut Room<'_, T>,
+) -> Result<Case<'a>, Failure> {
     let start = Instant::now();
+    let Room { b, c, copies, verdicts } = room;
     // With compiling the kernel, where it is not in the cache.
-    let (mut runner, preparing) = if let Some(cuda) = &engine.cuda {
-        let prepared = cuda.prepare_device(plan).map_err(refused)?;
-        let preparing = start.elapsed();
-        (Runner::on_device(prepared, b, c).map_err(refused)?, preparing)
-    } else {
-        let prepared = team.run(|| engine.backend.prepare(plan)).map_err(refused)?;
-        (Runner::Host(prepared), start.elapsed())
+    let (mut runner, preparing) = match &engine.who {
+        Who::Device(device) => {
+            let prepared = device.prepare(plan)?;
+            let preparing = start.elapsed();
+            (Runner::on_device(prepared, copies, b, c)?, preparing)
+        }
+        Who::Host(backend) => {
+            let prepared = team.run(|| backend.prepare(plan))?;
+            (Runner::Host(prepared), start.elapsed())
+        }
     };
     if let Runner::Host(_) = runner {
         // An element that is not written is then not what another case has left.
         c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
-        runner.time(team, 1, b, c).map_err(refused)?;
+        runner.time(team, 1, b, c)?;
     }
-    let verification = verdicts.judge(a, plan, &*engine.backend, b, c)?;
-    let once = runner.time(team, 1, b, c).map_err(refused)?;
+    let verification = verdicts.judge(a, plan, &engine.who, b, c)?;
+    let once = runner.time(team, 1, b, c)?;
+    let device = engine.who.device();
     Ok(Case {
         format,
         spec: plan.spec().to_string(),
         engine,
+        way: device.and_then(|device| device.way(plan.spec(), plan.dtype())),
+        tf32: engine.who.rounding(plan).input_unit > 0.0,
+        gathered_rows: device.and_then(|_| gathered_rows(plan)),
         tile_bytes: plan.tile_bytes(),
         planning,
         preparing,

@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use girih::formats::generate::Problem;
 use girih::formats::{Csr, Scalar};
 
+use super::generated::Generated;
 use crate::args::ReadArgs;
 use crate::error::{CliError, shown};
 use crate::progress::Progress;
 use crate::source::Source;
 
 /// A matrix that can be had in any value type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Input {
-    Generated(Problem),
+    Generated(Generated),
     File(PathBuf),
 }
 
@@ -22,15 +22,15 @@ impl Input {
     /// `./name`.
     ///
     /// # Errors
-    /// If there is neither.
+    /// If there is neither, or the sizes of a generated problem are none.
     pub(super) fn find(path: &Path) -> Result<Self, CliError> {
-        if let Some(problem) = path.to_str().and_then(|name| name.parse().ok()) {
-            return Ok(Self::Generated(problem));
+        if let Some(problem) = path.to_str().and_then(Generated::parse) {
+            return problem.map(Self::Generated).map_err(CliError::usage);
         }
         if path.as_os_str() != "-"
             && let Err(error) = std::fs::metadata(path)
         {
-            let names = Problem::ALL.map(Problem::name).join(", ");
+            let names = Generated::names();
             return Err(CliError::input(format!(
                 "{}: {error}; generated problems are {names}",
                 path.display()
@@ -42,7 +42,7 @@ impl Input {
     /// Its name in tables: of a file, that without its directories.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Generated(problem) => problem.name().to_owned(),
+            Self::Generated(problem) => problem.to_string(),
             Self::File(path) => path
                 .file_name()
                 .filter(|_| path.as_os_str() != "-")
@@ -93,10 +93,11 @@ mod tests {
 
     #[test]
     fn names_of_neither_list_what_is_generated() {
-        assert_eq!(Input::find("rmat".as_ref()).unwrap(), Input::Generated(Problem::Rmat));
+        let rmat = Input::find("rmat".as_ref()).unwrap();
+        assert_eq!((rmat.name(), rmat.source()), ("rmat".to_owned(), "generated".to_owned()));
         let error = Input::find("no-such/rmatt".as_ref()).unwrap_err();
         assert_eq!(error.exit_code(), 3);
-        for part in ["no-such/rmatt", "uniform", "laplacian"] {
+        for part in ["no-such/rmatt", "uniform", "laplacian", "dense:"] {
             assert!(error.to_string().contains(part), "{error}");
         }
     }

@@ -2,10 +2,13 @@
 
 mod engine;
 mod facts;
+mod generated;
 mod group;
 mod input;
+mod on_device;
 pub(super) mod operands;
 mod options;
+mod ratios;
 mod roofline;
 pub(super) mod runner;
 pub(super) mod sampling;
@@ -28,11 +31,10 @@ use crate::progress::Progress;
 use crate::report::Report;
 
 use engine::Engines;
-use facts::{Facts, MatrixFacts};
+use facts::{Facts, MatrixFacts, Reach};
 use group::Terms;
 use input::Input;
 use options::{FileType, FormatAsked, RooflineAsked};
-use roofline::Measured;
 use text::Style;
 
 pub(crate) use options::Options;
@@ -75,6 +77,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         false => RooflineAsked::Full,
     });
     let measured = engines.rooflines(effort, &machine, memory_limit, progress)?;
+    let device = engines.cuda_roofline(effort, progress)?;
+    let reach = Reach { here: &measured, device: device.as_ref() };
     let seconds = options.seconds.unwrap_or(if quick { QUICK_SECONDS } else { SECONDS });
     let mut bench = Bench {
         options,
@@ -87,8 +91,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             seed: options.seed,
             target,
         },
-        facts: Facts::new(machine, &measured, seconds, options.seed),
-        measured: &measured,
+        facts: Facts::new(machine, reach, seconds, options.seed),
+        reach,
         progress,
     };
     for input in &inputs {
@@ -109,7 +113,7 @@ struct Bench<'a> {
     options: &'a Options,
     widths: Vec<usize>,
     terms: Terms<'a>,
-    measured: &'a [Measured],
+    reach: Reach<'a>,
     facts: Facts,
     progress: &'a Progress,
 }
@@ -132,7 +136,7 @@ impl Bench<'_> {
         for &n in &self.widths {
             let group = group::run(&name, &a, n, &self.terms, self.progress)?;
             let engines = self.terms.engines;
-            self.facts.push(&matrix, (T::DTYPE, n), &group, engines, self.measured);
+            self.facts.push(&matrix, (T::DTYPE, n), &group, engines, self.reach);
         }
         if self
             .facts

@@ -5,6 +5,7 @@ use std::fmt::{self, Display};
 use girih::DType;
 use girih::cpu::Isa;
 use girih::cpu::roofline::{Roofline, RooflineError, RooflineOptions};
+use girih::cuda::CudaRoofline;
 use serde::Serialize;
 
 use super::options::{RooflineAsked, isa_name};
@@ -129,6 +130,49 @@ impl Display for RooflineFacts {
             write!(f, "{comma} {size} {:.0}", point.best())?;
         }
         Ok(())
+    }
+}
+
+/// What is reported of a device's roofline: 10⁹ bytes and operations per second.
+#[derive(Debug, Serialize)]
+pub(super) struct DeviceFacts {
+    pub(super) memory: f64,
+    pub(super) l2: f64,
+    pub(super) f32_gflops: f64,
+    pub(super) f64_gflops: f64,
+    /// `None` without cuBLASLt.
+    pub(super) bf16_tensor_gflops: Option<f64>,
+    pub(super) tf32_tensor_gflops: Option<f64>,
+}
+
+impl DeviceFacts {
+    pub(super) fn new(roofline: &CudaRoofline) -> Self {
+        let giga = |per_second: f64| per_second / 1e9;
+        Self {
+            memory: giga(roofline.memory),
+            l2: giga(roofline.l2),
+            f32_gflops: giga(roofline.f32_flops),
+            f64_gflops: giga(roofline.f64_flops),
+            bf16_tensor_gflops: roofline.bf16_tensor_flops.map(giga),
+            tf32_tensor_gflops: roofline.tf32_tensor_flops.map(giga),
+        }
+    }
+}
+
+impl Display for DeviceFacts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { memory, l2, f32_gflops, f64_gflops, .. } = self;
+        write!(
+            f,
+            "device: {memory:.0} GB/s from memory, {l2:.0} from its L2; multiply-adds {f32_gflops:.0} \
+             GFLOP/s in f32, {f64_gflops:.0} in f64"
+        )?;
+        match (self.bf16_tensor_gflops, self.tf32_tensor_gflops) {
+            (Some(bf16), Some(tf32)) => {
+                write!(f, "; cuBLASLt {bf16:.0} in bf16, {tf32:.0} in tf32")
+            }
+            _ => f.write_str("; tensor cores not measured, for want of cuBLASLt"),
+        }
     }
 }
 

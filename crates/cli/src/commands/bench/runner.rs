@@ -1,9 +1,10 @@
 //! How a case is run: on threads here, or on a device.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Duration;
 
-use girih::cuda::{CudaPrepared, TimedProducts};
+use girih::cuda::{CudaPrepared, TimedOperands, TimedProducts};
 use girih::{BackendError, DenseScalar, PreparedSpmm};
 
 use super::operands::Operand;
@@ -31,13 +32,19 @@ impl<T: DenseScalar> Products for TimedProducts<T> {
 }
 
 impl Runner {
-    /// A plan on a device with copies of the operands, and the product in C.
+    /// A plan on a device with copies of the operands, which all such runners of a shape share, and the
+    /// product in C.
     pub(in crate::commands) fn on_device<T: DenseScalar>(
         prepared: CudaPrepared,
+        copies: &mut Option<Arc<TimedOperands<T>>>,
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
     ) -> Result<Self, BackendError> {
-        let mut products = TimedProducts::new(prepared, &b.view())?;
+        let operands = match copies {
+            Some(operands) => operands.clone(),
+            None => copies.insert(Arc::new(TimedOperands::new(&prepared, &b.view())?)).clone(),
+        };
+        let mut products = TimedProducts::new(prepared, operands)?;
         products.poison()?;
         products.time(1)?;
         products.last(c.view_mut())?;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::facts::{CaseFacts, EngineFacts, Facts, MatrixFacts, SkippedFacts};
+use super::facts::{CaseFacts, EngineFacts, Facts, FloorFacts, MatrixFacts, SkippedFacts};
+use super::ratios::means;
 use crate::{table, units};
 
 const HEADER: [&str; 14] = [
@@ -22,10 +23,14 @@ const HEADER: [&str; 14] = [
     ">prepare (products)",
 ];
 
+const MEANS: [&str; 7] =
+    ["over", "format", "dtype", ">n", ">geometric mean", ">least", ">matrices"];
+
 const LEGEND: &str = "\
 GB/s count A as CSR with 32-bit indices, B and C once each. The roofline is the least time for \
 that at the bandwidth of a working set of that size, or for 2·nnz·n flops at the peak, whichever is \
-longer, as a share of the median. Plan and prepare times are of one run each. Every product was \
+longer, as a share of the median; L2, of a device: reading the rows of B that the tiles name from its \
+second-level cache. Plan and prepare times are of one run each. Every product was \
 verified.";
 
 /// How the report is laid out.
@@ -47,6 +52,13 @@ pub(super) fn text(facts: &Facts, style: Style) -> String {
         parts.push(match style {
             Style::Plain => format!("{title}\n{}", table::with_header(HEADER, rows)),
             Style::Markdown => format!("**{title}**\n\n{}", table::markdown(HEADER, rows)),
+        });
+    }
+    if !facts.ratios.is_empty() {
+        let (title, rows) = ("cuda: how many times as fast", means(&facts.ratios));
+        parts.push(match style {
+            Style::Plain => format!("{title}\n{}", table::with_header(MEANS, rows)),
+            Style::Markdown => format!("**{title}**\n\n{}", table::markdown(MEANS, rows)),
         });
     }
     if !facts.skipped.is_empty() {
@@ -77,9 +89,11 @@ fn machine(facts: &Facts, style: Style) -> String {
     }
     let mut devices: Vec<&String> =
         facts.cases.iter().filter_map(|case| case.engine.device.as_ref()).collect();
+    devices.sort();
     devices.dedup();
     lines.extend(devices.into_iter().cloned());
     lines.extend(facts.rooflines.iter().map(ToString::to_string));
+    lines.extend(facts.device.iter().map(ToString::to_string));
     match style {
         Style::Plain => lines.join("\n"),
         Style::Markdown => format!("- {}", lines.join("\n- ")),
@@ -113,16 +127,24 @@ fn row(case: &CaseFacts) -> Vec<String> {
         format!("{:.1}", case.gflops),
         format!("{:.1}", case.gbytes_per_second),
         table::optional(case.floor.map(|floor| percent(floor.roofline_percent))),
-        table::optional(case.floor.map(|floor| floor.limit)),
+        table::optional(case.floor.map(limit)),
         with_products(case.plan_seconds, case.plan_products),
         with_products(case.prepare_seconds, case.prepare_products),
     ]
 }
 
 fn backend(engine: &EngineFacts) -> String {
-    match engine.isa {
-        Some(isa) => format!("{} {isa}", engine.backend),
+    match engine.isa.or(engine.way) {
+        Some(how) => format!("{} {how}", engine.backend),
         None => engine.backend.clone(),
+    }
+}
+
+/// What the floor is of, and how near the case comes to reading B from the L2 cache.
+fn limit(floor: FloorFacts) -> String {
+    match floor.l2_percent {
+        Some(percent) => format!("{}; L2 {percent:.0} %", floor.limit),
+        None => floor.limit.to_owned(),
     }
 }
 

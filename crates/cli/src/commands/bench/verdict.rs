@@ -1,9 +1,10 @@
 //! Whether products are right, each set of bits judged once.
 
-use girih::{Csr, DenseScalar, Plan, Product, Rounding, Scalar, SpmmBackend, Verification, verify};
+use girih::{Csr, DenseScalar, Plan, Product, Rounding, Scalar, Verification, verify};
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::engine::Who;
 use super::operands::Operand;
 use crate::commands::spmm::{refused, wrong};
 use crate::error::{Class, CliError};
@@ -28,11 +29,11 @@ impl Verdicts {
         &mut self,
         a: &Csr<T>,
         plan: &Plan,
-        backend: &dyn SpmmBackend,
+        who: &Who,
         b: &Operand<T>,
         c: &Operand<T::Acc>,
     ) -> Result<Verification, CliError> {
-        let (bits, rounding) = (fingerprint(c.as_slice()), backend.rounding(plan));
+        let (bits, rounding) = (fingerprint(c.as_slice()), who.rounding(plan));
         let same = self.known.iter().find(|known| (known.0, known.1) == (bits, rounding));
         if let Some(&(.., verification)) = same {
             return Ok(verification);
@@ -41,7 +42,7 @@ impl Verdicts {
         let found = T::erase_acc(c.view());
         let verification = verify(a, plan, &product, &found, rounding).map_err(refused)?;
         if let Some(error) = wrong(verification) {
-            let what = format!("{} on {}", plan.spec(), backend.name());
+            let what = format!("{} on {}", plan.spec(), who.name());
             return Err(CliError::new(Class::Wrong, what).because(error));
         }
         self.known.push((bits, rounding, verification));

@@ -196,7 +196,7 @@ impl Run<'_> {
                     return Ok(None);
                 }
                 let prepared = cuda.prepare_device(&plan).map_err(refused)?;
-                Runner::on_device(prepared, b, c).map_err(refused)?
+                Runner::on_device(prepared, &mut None, b, c).map_err(refused)?
             }
         };
         let mut time = |calls| runner.time(&self.team, calls, b, c).map_err(refused);

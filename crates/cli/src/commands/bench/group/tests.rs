@@ -75,8 +75,8 @@ fn formats(names: &[&str]) -> Vec<FormatAsked> {
 
 fn engines(faults: &[Fault]) -> Engines {
     let engine = |&fault: &Fault| {
-        let backend = Box::new(Faulty(fault));
-        Engine { backend, isa: None, floor_isa: Some(Isa::Portable), cuda: None, team: 0 }
+        let who = Who::Host(Box::new(Faulty(fault)));
+        Engine { who, isa: None, floor_isa: Some(Isa::Portable), team: 0 }
     };
     let engines = faults.iter().map(engine).collect();
     Engines { teams: vec![Team::new(1).unwrap()], engines }
