@@ -8,6 +8,9 @@
 // it stages as many entries as it has lanes in shared memory and multiplies them by a tile of B's
 // columns. LANES of its lanes lie across the tile; where the tile is narrow, the team's other lanes
 // take other entries, and their sums are added at the end, always in the same order.
+//
+// Where rows are short and the tile is as wide as a warp, a warp takes several items and goes through
+// their entries as if they were one run: what it waits for between rows is then waited for once.
 #include "girih/types.cuh"
 #include "girih/values.cuh"
 #include "ptx/memory.cuh"
@@ -19,7 +22,7 @@ constexpr u32 kThreads = kWarps * kWarpSize;
 struct alignas(16) Item {
     u64 begin;
     u32 length;
-    // The row of C that a whole row goes to.
+    // The row of C that a whole row goes to; of a piece, the row of `partials`.
     u32 row;
 };
 static_assert(sizeof(Item) == 16, "the host writes items of 16 bytes");
@@ -53,7 +56,7 @@ struct Params {
     u64 partial_stride;
     double alpha;
     double beta;
-    // Lanes to an item: a power of two, at least LANES, at most 32.
+    // Lanes to an item: a power of two, at least LANES, at most 32. Or items to a warp, at most 32.
     u32 team;
     // Whether rows of C are contiguous and begin on 16 bytes.
     u32 c_in_vectors;
@@ -182,6 +185,31 @@ __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors
     }
 }
 
+__device__ __forceinline__ Item load_item(const Params& p, u64 index) {
+    const ptx::Vector16 v = ptx::load_streamed(p.items + index);
+    return {u64(v.word[1]) << 32 | v.word[0], v.word[2], v.word[3]};
+}
+
+__device__ __forceinline__ Entry load_entry(const Params& p, u64 index) {
+    return {ptx::load_constant_32(p.col_idx + index),
+            Value::widen(Value::load(static_cast<const Stored*>(p.values) + index))};
+}
+
+// Stores the sums of an item: of a piece as they are, of a row scaled.
+template <class Access, u32 COLUMNS>
+__device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 row, u64 tile,
+                                           u32 lane, const Acc (&sum)[COLUMNS]) {
+    if (is_piece) {
+        Acc* to = static_cast<Acc*>(p.partials) + row * p.partial_stride;
+        store_sums<Access, COLUMNS>(to, 1, true, tile, lane, p.n, sum,
+                                    [](Acc kept, const Acc*) { return kept; });
+    } else {
+        Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+        store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_in_vectors != 0, tile, lane, p.n, sum,
+                                    Epilogue{Acc(p.alpha), Acc(p.beta)});
+    }
+}
+
 template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void csr_spmm(const Params& p) {
     using Access = Accessor<LANES, COLUMNS>;
@@ -200,17 +228,12 @@ __device__ __forceinline__ void csr_spmm(const Params& p) {
     const bool is_item = index < p.n_items;
 
     Item item = {0, 0, 0};
-    if (is_item) {
-        const ptx::Vector16 v = ptx::load_streamed(p.items + index);
-        item = {u64(v.word[1]) << 32 | v.word[0], v.word[2], v.word[3]};
-    }
+    if (is_item) item = load_item(p, index);
     // Teams of a warp go through their items in step, so that the whole warp can be synchronized.
     u32 longest = item.length;
     for (u32 s = team; s < kWarpSize; s *= 2) {
         longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
     }
-    const u32* cols = p.col_idx + item.begin;
-    const Stored* values = static_cast<const Stored*>(p.values) + item.begin;
     Entry* const chunk = staged[warp] + (lane - in_team);
 
     for (u64 tile = blockIdx.y * kTile; tile < p.n; tile += gridDim.y * kTile) {
@@ -223,20 +246,14 @@ __device__ __forceinline__ void csr_spmm(const Params& p) {
         }
         Acc sum[COLUMNS] = {};
         Entry next = {};
-        if (in_team < item.length) {
-            next = {ptx::load_constant_32(cols + in_team),
-                    Value::widen(Value::load(values + in_team))};
-        }
+        if (in_team < item.length) next = load_entry(p, item.begin + in_team);
         for (u32 done = 0; done < longest; done += team) {
             // Of a team that has finished, nothing is left.
             const u32 left = done < item.length ? min(team, item.length - done) : 0;
             chunk[in_team] = next;
             __syncwarp();
             const u64 ahead = u64(done) + team + in_team;
-            if (ahead < item.length) {
-                next = {ptx::load_constant_32(cols + ahead),
-                        Value::widen(Value::load(values + ahead))};
-            }
+            if (ahead < item.length) next = load_entry(p, item.begin + ahead);
             u32 e = group;
             for (; e + (Access::kUnroll - 1) * step < left; e += Access::kUnroll * step) {
                 multiply_entries<Access, Access::kUnroll>(p, chunk + e, step, offset, sum);
@@ -251,15 +268,126 @@ __device__ __forceinline__ void csr_spmm(const Params& p) {
             for (u32 i = 0; i < COLUMNS; ++i) sum[i] += __shfl_xor_sync(kWholeWarp, sum[i], s);
         }
         if (is_item && group == 0) {
-            if (index < p.n_pieces) {
-                Acc* row = static_cast<Acc*>(p.partials) + index * p.partial_stride;
-                store_sums<Access, COLUMNS>(row, 1, true, tile, across, p.n, sum,
-                                            [](Acc kept, const Acc*) { return kept; });
-            } else {
-                Acc* row = static_cast<Acc*>(p.c) + item.row * p.c_row_stride;
-                store_sums<Access, COLUMNS>(row, p.c_col_stride, p.c_in_vectors != 0, tile, across,
-                                            p.n, sum, Epilogue{Acc(p.alpha), Acc(p.beta)});
+            store_item<Access, COLUMNS>(p, index < p.n_pieces, item.row, tile, across, sum);
+        }
+    }
+}
+
+// `team` neighbouring items by a warp whose lanes lie across the tile. Rows of C are contiguous, begin
+// on 16 bytes and are whole vectors: there are as many copies of the stores as entries in a batch.
+template <u32 COLUMNS>
+__device__ __forceinline__ void csr_spmm_runs(const Params& p) {
+    using Access = Vectors<kWarpSize, COLUMNS>;
+    constexpr u32 kLoads = COLUMNS / kVector;
+    constexpr u32 kUnroll = Access::kUnroll;
+    constexpr u64 kTile = kWarpSize * COLUMNS;
+    constexpr u32 kWidth = 16 / sizeof(Acc);
+    __shared__ Entry staged[kWarps][kWarpSize];
+
+    const u32 lane = threadIdx.x % kWarpSize;
+    const u32 warp = threadIdx.x / kWarpSize;
+    const Epilogue epilogue = {Acc(p.alpha), Acc(p.beta)};
+    const u64 first = (u64(blockIdx.x) * kWarps + warp) * p.team;
+    if (first >= p.n_items) return;
+    const u32 items = static_cast<u32>(min(u64(p.team), p.n_items - first));
+    Item item = {0, 0, 0};
+    if (lane < items) item = load_item(p, first + lane);
+    // Entries are numbered through all items; lanes without one end where the last does.
+    u32 end = item.length;
+#pragma unroll
+    for (u32 s = 1; s < kWarpSize; s *= 2) {
+        const u32 before = __shfl_up_sync(kWholeWarp, end, s);
+        if (lane >= s) end += before;
+    }
+    const u32 total = __shfl_sync(kWholeWarp, end, kWarpSize - 1);
+    // To the entry of a number, from which the item's earlier entries have been taken off.
+    const u64 base = item.begin - (end - item.length);
+    // Looks an entry up by its number, which may be beyond the last: the whole warp at once.
+    auto load = [&](u32 number) -> Entry {
+        u32 owner = 0;
+#pragma unroll
+        for (u32 s = kWarpSize / 2; s > 0; s /= 2) {
+            if (__shfl_sync(kWholeWarp, end, owner + s - 1) <= number) owner += s;
+        }
+        const u64 from = __shfl_sync(kWholeWarp, base, owner);
+        return number < total ? load_entry(p, from + number) : Entry{};
+    };
+    Entry* const chunk = staged[warp];
+
+    for (u64 tile = blockIdx.y * kTile; tile < p.n; tile += gridDim.y * kTile) {
+        u64 offset[kLoads];
+#pragma unroll
+        for (u32 i = 0; i < kLoads; ++i) {
+            const u64 column = Access::column(tile, lane, i * kVector);
+            offset[i] = column < p.n ? column : tile;
+        }
+        Acc sum[COLUMNS] = {};
+        u32 current = 0;
+        u32 next_end = __shfl_sync(kWholeWarp, end, 0);
+        // Stores the items that end at an entry: one, and those without entries after it.
+        auto finish = [&](u32 at) {
+            while (current < items && next_end == at) {
+                const u32 row = __shfl_sync(kWholeWarp, item.row, current);
+                const bool is_piece = first + current < p.n_pieces;
+                Acc* to = is_piece ? static_cast<Acc*>(p.partials) + row * p.partial_stride
+                                   : static_cast<Acc*>(p.c) + row * p.c_row_stride;
+                const Epilogue scale = is_piece ? Epilogue{Acc(1), Acc(0)} : epilogue;
+#pragma unroll
+                for (u32 i = 0; i < COLUMNS; i += kWidth) {
+                    const u64 column = Access::column(tile, lane, i);
+                    Sums out;
+#pragma unroll
+                    for (u32 w = 0; w < kWidth; ++w) {
+                        out.sum[w] = sum[i + w];
+                        sum[i + w] = 0;
+                    }
+                    if (column < p.n) {
+#pragma unroll
+                        for (u32 w = 0; w < kWidth; ++w) {
+                            out.sum[w] = scale(out.sum[w], to + column + w);
+                        }
+                        *reinterpret_cast<ptx::Vector16*>(to + column) = out.vector;
+                    }
+                }
+                ++current;
+                next_end = __shfl_sync(kWholeWarp, end, current % kWarpSize);
             }
+        };
+        finish(0);
+        Entry next = load(lane);
+        for (u32 done = 0; done < total; done += kWarpSize) {
+            const u32 left = min(kWarpSize, total - done);
+            chunk[lane] = next;
+            __syncwarp();
+            next = load(done + kWarpSize + lane);
+            for (u32 e = 0; e < left; e += kUnroll) {
+                ptx::Vector16 b[kUnroll][kLoads];
+                Acc a[kUnroll];
+                // Loads go ahead across the ends of rows; beyond the last entry there is none.
+#pragma unroll
+                for (u32 u = 0; u < kUnroll; ++u) {
+                    if (e + u < left) {
+                        const Entry entry = chunk[e + u];
+                        const Stored* row =
+                            static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
+                        a[u] = entry.value;
+#pragma unroll
+                        for (u32 i = 0; i < kLoads; ++i) b[u][i] = Access::load(row + offset[i]);
+                    }
+                }
+#pragma unroll
+                for (u32 u = 0; u < kUnroll; ++u) {
+                    if (e + u < left) {
+#pragma unroll
+                        for (u32 i = 0; i < COLUMNS; ++i) {
+                            const Acc wide = Access::widen(b[u][i / kVector], i % kVector);
+                            sum[i] = multiply_add(a[u], wide, sum[i]);
+                        }
+                        finish(done + e + u + 1);
+                    }
+                }
+            }
+            __syncwarp();
         }
     }
 }
@@ -270,6 +398,14 @@ __device__ __forceinline__ void csr_spmm(const Params& p) {
         csr_spmm<ACCESS, LANES, COLUMNS>(p);                                        \
     }
 
+#define CSR_SPMM_RUNS(NAME, COLUMNS)                                                \
+    extern "C" __global__ void __launch_bounds__(kThreads, 6)                       \
+        csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
+        csr_spmm_runs<COLUMNS>(p);                                                  \
+    }
+
+CSR_SPMM_RUNS(runs_32x1, kVector)
+CSR_SPMM_RUNS(runs_32x2, 2 * kVector)
 CSR_SPMM(vectors_1x1, Vectors, 1, kVector)
 CSR_SPMM(vectors_2x1, Vectors, 2, kVector)
 CSR_SPMM(vectors_4x1, Vectors, 4, kVector)

@@ -16,23 +16,34 @@ fn matrix() -> Csr<f64> {
     matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap()
 }
 
+/// Many short rows.
+fn short_rows() -> Csr<f64> {
+    matrices::where_(90, 60, |i, j| (i * 7 + j) % 19 == i % 5).unwrap()
+}
+
 fn csr<T: Element>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
-    let a = matrix().cast::<T>();
+    products::<T>(&device, &matrix(), &[1, 2, 4, 8, 16, 32, 33]);
+    products::<T>(&device, &short_rows(), &[32, 33]);
+    all_executed(&[&device], &csr_spmm::kernel(T::DTYPE));
+}
+
+/// Products as wide as so many vectors, and of one column.
+fn products<T: Element>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
+    let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
     let plan = Plan::from_tiling(T::erase_tiling(tiling));
     let prepared = device.prepare(&plan).unwrap();
     // As many vectors as lanes are used, up to two for each of 32.
     let per_vector = 16 / size_of::<T>();
-    for vectors in [1, 2, 4, 8, 16, 32, 33] {
+    for vectors in widths {
         for layout in [Layout::RowMajor, Layout::ColMajor] {
-            product::<T>(&device, &*prepared, &a, &plan, (vectors * per_vector, 1.0), layout);
+            product::<T>(device, &*prepared, &a, &plan, (vectors * per_vector, 1.0), layout);
         }
     }
-    product::<T>(&device, &*prepared, &a, &plan, (1, 1.0), Layout::ColMajor);
-    product::<T>(&device, &*prepared, &a, &plan, (1, 0.0), Layout::RowMajor);
-    all_executed(&[&device], &csr_spmm::kernel(T::DTYPE));
+    product::<T>(device, &*prepared, &a, &plan, (1, 1.0), Layout::ColMajor);
+    product::<T>(device, &*prepared, &a, &plan, (1, 0.0), Layout::RowMajor);
 }
 
 /// Checks that every entry point of a kernel has run on one of the devices.

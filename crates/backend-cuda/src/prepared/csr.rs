@@ -14,6 +14,13 @@ use crate::kernels::csr_spmm::{
     COMBINE, ELEMENT_THREADS, Layout, Params, SCALE, THREADS, element_grid, kernel,
 };
 
+/// Entries of a piece: a warp takes some tens of nanoseconds for each, so that the longest is a few
+/// microseconds long, and its sums are a small part of what it reads of B.
+const MIN_PIECE: u64 = 64;
+const MAX_PIECE: u64 = 256;
+/// Pieces that fill any device.
+const MANY: u64 = 1 << 14;
+
 /// The parts of the image.
 const ITEMS: usize = 0;
 const SPLITS: usize = 1;
@@ -24,6 +31,7 @@ const VALUES: usize = 3;
 struct CsrRoutine {
     dtype: DType,
     m: u64,
+    k: u64,
     entries: u64,
     n_items: u64,
     n_pieces: u64,
@@ -35,7 +43,8 @@ struct CsrRoutine {
 /// A matrix with its work; `n` columns are expected.
 pub(super) fn image<T: Scalar>(a: &RowCsr<T>, tasks: &[Task], n: usize) -> Image {
     let csr = a.csr();
-    let work = Work::new(csr.row_ptr(), a.layout(), tasks);
+    let piece = piece(csr.nnz() as u64, n, T::DTYPE);
+    let work = Work::new(csr.row_ptr(), a.layout(), tasks, piece);
     let m = a.layout().nrows();
     let (n_pieces, n_splits) = (work.n_pieces, work.splits.len() as u64);
     let per_column = n_pieces * size_of::<T::Acc>() as u64;
@@ -46,6 +55,7 @@ pub(super) fn image<T: Scalar>(a: &RowCsr<T>, tasks: &[Task], n: usize) -> Image
         routine: Box::new(CsrRoutine {
             dtype: T::DTYPE,
             m: m as u64,
+            k: csr.ncols() as u64,
             entries: csr.nnz() as u64,
             n_items: work.items.len() as u64,
             n_pieces,
@@ -61,6 +71,15 @@ pub(super) fn image<T: Scalar>(a: &RowCsr<T>, tasks: &[Task], n: usize) -> Image
         maps: Vec::new(),
         room: panel * per_column,
     }
+}
+
+/// Entries of a piece of a long row, for products of `n` columns. Many pieces share narrow products out;
+/// where a row of B is wider than a warp, there are many tiles of columns to share out anyway.
+fn piece(entries: u64, n: usize, dtype: DType) -> u64 {
+    if n >= 512 / dtype.size() {
+        return MAX_PIECE;
+    }
+    entries.div_ceil(MANY).next_power_of_two().clamp(MIN_PIECE, MAX_PIECE)
 }
 
 impl Routine for CsrRoutine {
@@ -107,8 +126,10 @@ impl Routine for CsrRoutine {
             let grid = element_grid(self.m.saturating_mul(n));
             return launch(SCALE, (grid, 1), ELEMENT_THREADS, &params);
         }
-        let layout = Layout::new(self.dtype, n, self.entries, self.n_items);
-        let entry = layout.entry(b.reads_in_vectors(16 / size));
+        let layout = Layout::new(self.dtype, n, self.k, self.entries, self.n_items);
+        let whole = params.c_in_vectors != 0 && n.is_multiple_of(16 / acc);
+        let layout = layout.stored(b.reads_in_vectors(16 / size), whole);
+        let entry = layout.entry();
         params.team = layout.team;
         let panel = if self.n_pieces > 0 { self.panel } else { n };
         let mut first = 0;
@@ -138,5 +159,21 @@ impl CsrRoutine {
             DType::F64 => operands.alpha == 0.0,
             _ => operands.alpha as f32 == 0.0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_small_where_products_are_narrow() {
+        assert_eq!(piece(1 << 20, 128, DType::F32), 256);
+        assert_eq!(piece(1 << 20, 64, DType::F64), 256);
+        assert_eq!(piece(1 << 20, 127, DType::F32), 64);
+        assert_eq!(piece(5 << 19, 32, DType::F32), 256);
+        assert_eq!(piece(2 << 20, 8, DType::Bf16), 128);
+        assert_eq!(piece(0, 1, DType::F32), 64);
+        assert_eq!(piece(1 << 40, 1, DType::F32), 256);
     }
 }

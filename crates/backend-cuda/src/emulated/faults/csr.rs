@@ -22,6 +22,23 @@ fn column(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, Sized { n: 1, ..SIZED })
 }
 
+/// Short rows, several to a warp, some of them empty and one of them in pieces; a vector of columns to a
+/// lane.
+fn runs(device: &Emulated, way: Way) -> (Outcome, String) {
+    short_rows(device, way, 100)
+}
+
+/// The same, two vectors to a lane.
+fn wide_runs(device: &Emulated, way: Way) -> (Outcome, String) {
+    short_rows(device, way, 132)
+}
+
+fn short_rows(device: &Emulated, way: Way, n: usize) -> (Outcome, String) {
+    let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % 160 == 3);
+    let a = matrices::where_(130, 530, entry).unwrap();
+    multiply::<f32>(device, way, &a, Sized { n, beta: 0.5, c: Layout::RowMajor, ..SIZED })
+}
+
 const SIZED: Sized = Sized {
     spec: FormatSpec::Csr,
     tiles_per_task: None,
@@ -46,7 +63,7 @@ const FAULTS: &[Fault] = &[
         "                multiply_entries<Access, 1>(p, chunk + e, step, offset, sum);\n            }",
         vectors, Outcome::Report(Problem::Race { .. })),
     fault!("entries beyond the row are read", "kernels/csr_spmm.cu":
-        "if (ahead < item.length) {" => "{",
+        "if (ahead < item.length) next =" => "next =",
         vectors, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("a load is moved before its condition", "ptx/memory.cuh":
         "asm volatile(\"ld.global.nc.u32 %0" => "asm(\"ld.global.nc.u32 %0",
@@ -59,7 +76,7 @@ const FAULTS: &[Fault] = &[
         "if (column < n) *at = finish(sum[i], at);" => "*at = finish(sum[i], at);",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
     fault!("pieces of a row are written to C one over the other", "kernels/csr_spmm.cu":
-        "if (index < p.n_pieces) {" => "if (false) {",
+        "p, index < p.n_pieces, item.row" => "p, false, item.row",
         vectors, Outcome::Report(Problem::Race { .. })),
     fault!("the last piece of a row is left out", "kernels/csr_spmm.cu":
         "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
@@ -69,10 +86,25 @@ const FAULTS: &[Fault] = &[
         vectors, Outcome::Report(Problem::Poison { .. })),
     fault!("groups of a team add in a step too few", "kernels/csr_spmm.cu":
         "for (u32 s = LANES; s < team; s *= 2) {" => "for (u32 s = 2 * LANES; s < team; s *= 2) {",
-        vectors, Outcome::Wrong),
+        column, Outcome::Wrong),
+    fault!("entries of several rows are read before they are staged", "kernels/csr_spmm.cu":
+        "            chunk[lane] = next;\n            __syncwarp();" => "            chunk[lane] = next;",
+        runs, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("an entry is looked for in the row before its own", "kernels/csr_spmm.cu":
+        "owner + s - 1) <= number) owner" => "owner + s - 1) < number) owner",
+        runs, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("sums are kept from one row to the next", "kernels/csr_spmm.cu":
+        "                        sum[i + w] = 0;\n" => "",
+        wide_runs, Outcome::Wrong),
+    fault!("rows without entries are left out", "kernels/csr_spmm.cu":
+        "while (current < items && next_end == at)" => "if (current < items && next_end == at)",
+        runs, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("the pieces among several rows are written to C", "kernels/csr_spmm.cu":
+        "first + current < p.n_pieces" => "false",
+        wide_runs, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
 ];
 
 #[test]
 fn faults_in_csr_show() {
-    check(&[vectors as Multiply, elements, column], FAULTS);
+    check(&[vectors as Multiply, elements, column, runs, wide_runs], FAULTS);
 }
