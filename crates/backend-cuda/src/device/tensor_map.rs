@@ -10,7 +10,7 @@ use cudarc::driver::sys::{
 
 use crate::CudaError;
 use crate::error::explain;
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Promotion, Swizzle, TensorMap};
+use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// The driver, which must have been [found](crate::library::driver).
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +25,7 @@ impl MapEncoder for Driver {
         };
         let swizzle = match map.swizzle {
             Swizzle::None => Mode::CU_TENSOR_MAP_SWIZZLE_NONE,
-            Swizzle::Bytes32 => Mode::CU_TENSOR_MAP_SWIZZLE_32B,
-            Swizzle::Bytes64 => Mode::CU_TENSOR_MAP_SWIZZLE_64B,
             Swizzle::Bytes128 => Mode::CU_TENSOR_MAP_SWIZZLE_128B,
-        };
-        let promotion = match map.promotion {
-            Promotion::None => L2Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
-            Promotion::Bytes64 => L2Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_64B,
-            Promotion::Bytes128 => L2Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-            Promotion::Bytes256 => L2Promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
         };
         let mut encoded = CUtensorMap { opaque: [0; 16] };
         // SAFETY: all arrays are at least as long as the rank, which the driver checks to be 1 to 5;
@@ -50,7 +42,7 @@ impl MapEncoder for Driver {
                 [1; 5].as_ptr(),
                 Interleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
                 swizzle,
-                promotion,
+                L2Promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
                 Fill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
             )
         };

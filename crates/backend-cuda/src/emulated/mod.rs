@@ -26,12 +26,12 @@ use girih_formats::DType;
 use girih_planner::Plan;
 use ptx_emu::report::Fault;
 use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
-use ptx_emu::tensor_map::{self, DataType, L2Promotion, Tiled};
+use ptx_emu::tensor_map::{self, DataType, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
 use crate::kernels::Kernel;
 use crate::prepared::launch::{Image, Launch, Operands};
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Promotion, Swizzle, TensorMap};
+use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::prepared::{self, Reduction, Setup, image};
 use crate::{Arch, CudaError, Jit};
 use operands::{Placed, Placing};
@@ -337,19 +337,11 @@ impl MapEncoder for Encoder {
         };
         let swizzle = match map.swizzle {
             Swizzle::None => EmulatedSwizzle::None,
-            Swizzle::Bytes32 => EmulatedSwizzle::Bytes32,
-            Swizzle::Bytes64 => EmulatedSwizzle::Bytes64,
             Swizzle::Bytes128 => EmulatedSwizzle::Bytes128,
-        };
-        let l2_promotion = match map.promotion {
-            Promotion::None => L2Promotion::None,
-            Promotion::Bytes64 => L2Promotion::Bytes64,
-            Promotion::Bytes128 => L2Promotion::Bytes128,
-            Promotion::Bytes256 => L2Promotion::Bytes256,
         };
         let (dims, strides) = (&map.dims[..map.rank], &map.strides[..map.rank - 1]);
         let tiled = Tiled::new(data_type, map.address, dims, strides, &map.box_dims[..map.rank]);
-        let encoded = tensor_map::TensorMap::tiled(&Tiled { swizzle, l2_promotion, ..tiled });
+        let encoded = tensor_map::TensorMap::tiled(&Tiled { swizzle, ..tiled });
         let encoded = encoded.map_err(|error| CudaError::TensorMap {
             map: format!("{map:?}"),
             reason: error.to_string(),

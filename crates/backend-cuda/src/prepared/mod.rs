@@ -10,7 +10,6 @@ mod launched;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod on_device;
 mod panel;
-#[expect(dead_code, reason = "some of it is for kernels that are being added")]
 pub(crate) mod tensor_map;
 mod upload;
 mod wcsr;

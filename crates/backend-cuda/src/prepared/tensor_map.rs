@@ -18,19 +18,7 @@ pub(crate) enum Element {
 pub(crate) enum Swizzle {
     #[default]
     None,
-    Bytes32,
-    Bytes64,
     Bytes128,
-}
-
-/// How much the second-level cache fetches at a time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Promotion {
-    #[default]
-    None,
-    Bytes64,
-    Bytes128,
-    Bytes256,
 }
 
 /// A tensor in device memory and the box it is moved in: the arguments of `cuTensorMapEncodeTiled`,
@@ -50,11 +38,10 @@ pub(crate) struct TensorMap {
     /// Elements of a box along each dimension, at most 256.
     pub(crate) box_dims: [u32; 5],
     pub(crate) swizzle: Swizzle,
-    pub(crate) promotion: Promotion,
 }
 
 impl TensorMap {
-    /// A tensor without swizzle and promotion. `strides` has one entry less than `dims`.
+    /// A tensor without swizzle. `strides` has one entry less than `dims`.
     pub(crate) fn new(
         element: Element,
         address: u64,
@@ -70,16 +57,11 @@ impl TensorMap {
             strides: padded(strides, 0),
             box_dims: padded(box_dims, 1),
             swizzle: Swizzle::None,
-            promotion: Promotion::None,
         }
     }
 
     pub(crate) fn swizzle(self, swizzle: Swizzle) -> Self {
         Self { swizzle, ..self }
-    }
-
-    pub(crate) fn promotion(self, promotion: Promotion) -> Self {
-        Self { promotion, ..self }
     }
 
     /// Whether a row-major matrix can be a tensor at all: its address and the bytes between its rows
@@ -112,7 +94,7 @@ mod tests {
     #[test]
     fn what_is_not_given_is_neutral() {
         let map = TensorMap::new(Element::Bf16, 0x1000, &[512, 1000], &[1024], &[64, 32]);
-        let map = map.swizzle(Swizzle::Bytes128).promotion(Promotion::Bytes256);
+        let map = map.swizzle(Swizzle::Bytes128);
         assert_eq!((map.rank, map.dims), (2, [512, 1000, 1, 1, 1]));
         assert_eq!((map.strides, map.box_dims), ([1024, 0, 0, 0], [64, 32, 1, 1, 1]));
         assert_eq!(size_of::<EncodedMap>(), 128);
