@@ -1,6 +1,8 @@
 //! The backend: what it can do, and how a plan is prepared.
 
-use girih_backend::{BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported};
+use girih_backend::{
+    BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported, gathering,
+};
 use girih_formats::{DType, FormatKind, for_any_tiling};
 use girih_planner::Plan;
 
@@ -81,7 +83,7 @@ impl SpmmBackend for CpuBackend {
         for_any_tiling!(plan.tiling(), tiling => {
             let prepared = Prepared::new(self.isa, tiling, plan.schedule(), plan.options().n)
                 .map_err(Self::unsupported)?;
-            Ok(Box::new(prepared))
+            gathering(NAME, plan, Box::new(prepared))
         })
     }
 }

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
-use girih_backend::{BackendError, Capabilities, PreparedSpmm, Rounding, SpmmBackend, Unsupported};
+use girih_backend::{
+    BackendError, Capabilities, PreparedSpmm, Rounding, SpmmBackend, Unsupported, gathering,
+};
 use girih_formats::DType;
 use girih_planner::Plan;
 
@@ -90,8 +92,20 @@ impl CudaBackend {
     /// known.
     ///
     /// # Errors
-    /// If the backend is not available, can't run the plan, or the plan does not fit the device.
+    /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
+    /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
+        if plan.gathers().is_some() {
+            let reason = "B on the device is not gathered; plan in the permuted space, or multiply \
+                          operands on the host";
+            let (backend, reason) = (NAME.to_owned(), reason.to_owned());
+            return Err(Unsupported { backend, reason }.into());
+        }
+        self.prepare_tiles(plan)
+    }
+
+    /// Prepares the tiles of a plan, whatever their columns are.
+    fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         self.supports(plan)?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
@@ -199,6 +213,6 @@ impl SpmmBackend for CudaBackend {
 
     /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        Ok(Box::new(self.prepare_device(plan)?))
+        gathering(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }
 }

@@ -49,6 +49,9 @@ pub trait SpmmBackend: Debug + Send + Sync {
 
     /// Uploads, compiles, packs and allocates whatever executing `plan` needs: once.
     ///
+    /// Rows of C go where the row layout says. A plan may also want rows of B in another order than
+    /// they come: see [`Plan::gathers`], and [`gathering`](crate::gathering), which sees to it.
+    ///
     /// # Errors
     /// If the backend is not available or can't run the plan.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError>;

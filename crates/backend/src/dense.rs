@@ -4,9 +4,11 @@
 //! strides, and for B, which is only read, stride 0 (broadcast). Elements of a mutable view never
 //! overlap, so no backend has to care whether two elements of C are the same.
 
+use std::ops::Range;
+
 use girih_formats::{DType, Scalar};
 use half::{bf16, f16};
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 /// B: a k×n view of any value type and any strides.
 #[derive(Clone, Debug)]
@@ -144,6 +146,19 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(v) => v.dim(),
             Self::F64(v) => v.dim(),
+        }
+    }
+
+    /// The view of some of the columns.
+    ///
+    /// # Panics
+    /// If there are not as many.
+    #[must_use]
+    pub fn columns_mut(&mut self, cols: Range<usize>) -> DenseViewMut<'_> {
+        let slice = Slice::from(cols);
+        match self {
+            Self::F32(v) => v.slice_axis_mut(Axis(1), slice).into(),
+            Self::F64(v) => v.slice_axis_mut(Axis(1), slice).into(),
         }
     }
 

@@ -31,6 +31,7 @@
 mod backend;
 mod dense;
 mod error;
+mod gather;
 pub mod reference;
 pub mod select;
 mod shape;
@@ -39,6 +40,7 @@ pub mod verify;
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use error::{BackendError, Unsupported};
+pub use gather::gathering;
 pub use reference::ReferenceBackend;
 pub use select::{Registry, Rejection, Selection};
 pub use shape::ProductShape;

@@ -1,11 +1,17 @@
 //! The command line, as types.
 
+use std::path::PathBuf;
+use std::str::FromStr;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use girih::formats::io::ReadOptions;
 use girih::formats::{DType, Duplicates, FormatKind, FormatSpec};
+use girih::planner::Reorder;
 
-use crate::commands::{bench, calibrate, convert, demo, inspect, kernels, plan, spmm, verify};
+use crate::commands::{
+    bench, calibrate, convert, demo, inspect, kernels, plan, reorder, spmm, verify,
+};
 use crate::error::CliError;
 use crate::units;
 
@@ -51,6 +57,7 @@ pub(crate) enum Command {
     Spmm(spmm::Options),
     Verify(verify::Options),
     Convert(convert::Options),
+    Reorder(reorder::Options),
     Backends(BackendsOptions),
     Kernels(kernels::Options),
     Bench(bench::Options),
@@ -67,6 +74,7 @@ impl Command {
             Self::Spmm(o) => o.json.json,
             Self::Verify(o) => o.json.json,
             Self::Convert(o) => o.json.json,
+            Self::Reorder(o) => o.json.json,
             Self::Backends(o) => o.json.json,
             Self::Kernels(o) => o.json.json,
             Self::Bench(o) => o.json.json,
@@ -222,6 +230,16 @@ pub(crate) struct PlanningArgs {
     /// formats that store fill-in zeros
     #[arg(long)]
     pub(crate) exact: bool,
+    /// Order of the rows in the tiles: none, auto (an ordering if it pays by estimate), rcm, window,
+    /// degree, reverse, random or random:SEED, or a .npy file with the row that comes first, the
+    /// row that comes second and so on. C comes out in the order of A whatever it is
+    /// [default: none]
+    #[arg(long, value_name = "ORDER")]
+    pub(crate) reorder: Option<ReorderArg>,
+    /// Take B and give C in the plan's order of rows and columns, for vectors that stay permuted;
+    /// `girih reorder` gives the order
+    #[arg(long)]
+    pub(crate) permuted: bool,
     /// Make the matrix 2:4 first: of every four columns of a row, keep the two largest magnitudes
     #[arg(long)]
     pub(crate) prune_two_four: bool,
@@ -288,6 +306,8 @@ impl PlanArgs {
             ("--device", planning.device.is_some()),
             ("--nondeterministic", planning.nondeterministic),
             ("--planning-time", planning.planning_time.is_some()),
+            ("--reorder", planning.reorder.is_some()),
+            ("--permuted", planning.permuted),
             ("--prune-two-four", planning.prune_two_four),
         ];
         own.into_iter()
@@ -302,6 +322,29 @@ impl PlanArgs {
 pub(crate) enum FormatArg {
     Auto,
     Kind(FormatKind),
+}
+
+/// An order of the rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ReorderArg {
+    Plan(Reorder),
+    File(PathBuf),
+}
+
+impl FromStr for ReorderArg {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "none" => Ok(Self::Plan(Reorder::None)),
+            "auto" => Ok(Self::Plan(Reorder::Auto)),
+            _ if s.ends_with(".npy") => Ok(Self::File(s.into())),
+            _ => match s.parse() {
+                Ok(method) => Ok(Self::Plan(Reorder::By(method))),
+                Err(error) => Err(format!("{error}; also none, auto, or a file named .npy")),
+            },
+        }
+    }
 }
 
 /// Rows and columns of a block.

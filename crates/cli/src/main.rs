@@ -16,6 +16,7 @@ mod map;
 mod matrix;
 mod memory;
 mod npy;
+mod order;
 mod output;
 mod planning;
 mod progress;

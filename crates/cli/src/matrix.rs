@@ -1,7 +1,8 @@
 //! A matrix whose value type is known at run time.
 
 use girih::formats::{AnyTiling, Csr, DType};
-use girih::planner::{Plan, PlanError, Planner};
+use girih::planner::{Plan, PlanError, Planner, Space};
+use girih::reorder::Reordering;
 use half::{bf16, f16};
 
 use crate::args::ReadArgs;
@@ -47,13 +48,27 @@ impl Matrix {
         })
     }
 
-    /// The matrix that a tiling was filled from: exactly its stored nonzeros.
-    pub(crate) fn of_tiling(tiling: &AnyTiling) -> Self {
-        match tiling {
+    /// What a plan's tiles hold, exactly: the matrix, with what the plan moved of it.
+    fn held_by(plan: &Plan) -> Self {
+        match plan.tiling() {
             AnyTiling::F16(tiling) => tiling.to_csr().into(),
             AnyTiling::Bf16(tiling) => tiling.to_csr().into(),
             AnyTiling::F32(tiling) => tiling.to_csr().into(),
             AnyTiling::F64(tiling) => tiling.to_csr().into(),
+        }
+    }
+
+    /// The matrix that a plan was made from, as far as its stored nonzeros go.
+    pub(crate) fn of_plan(plan: &Plan) -> Result<Self, PlanError> {
+        Ok(for_matrix!(&Self::held_by(plan), csr => plan.release(csr)?.into()))
+    }
+
+    /// The matrix in the space of the plan's products, which is its own unless the plan is in a
+    /// permuted one.
+    pub(crate) fn in_space_of(&self, plan: &Plan) -> Result<Self, PlanError> {
+        match plan.space() {
+            Space::Caller => Ok(self.clone()),
+            Space::Permuted => Ok(for_matrix!(self, csr => plan.hold(csr)?.into())),
         }
     }
 
@@ -67,9 +82,16 @@ impl Matrix {
         for_matrix!(self, csr => csr.prune_two_four().into())
     }
 
-    /// Plans the matrix.
-    pub(crate) fn plan(&self, planner: &Planner) -> Result<Plan, PlanError> {
-        for_matrix!(self, csr => planner.plan(csr))
+    /// Plans the matrix, in an order if one is given.
+    pub(crate) fn plan(
+        &self,
+        planner: &Planner,
+        order: Option<&Reordering>,
+    ) -> Result<Plan, PlanError> {
+        for_matrix!(self, csr => match order {
+            Some(order) => planner.plan_reordered(csr, order),
+            None => planner.plan(csr),
+        })
     }
 
     /// Rows and columns.

@@ -3,12 +3,13 @@
 use std::time::{Duration, Instant};
 
 use girih::formats::FormatError;
-use girih::planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner};
+use girih::planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner, Reorder, Space};
 
-use crate::args::PlanArgs;
+use crate::args::{PlanArgs, ReorderArg};
 use crate::device;
 use crate::error::{Class, CliError, shown};
 use crate::matrix::Matrix;
+use crate::order;
 use crate::progress::Progress;
 use crate::source::MatrixSource;
 
@@ -44,7 +45,11 @@ pub(crate) fn plan(
         let dropped = before - matrix.nnz();
         progress.note(&format!("pruning to 2:4 dropped {dropped} of {before} entries"));
     }
-    let plan = matrix.plan(&planner).map_err(|e| refused(&name, &e))?;
+    let order = match &args.planning.reorder {
+        Some(ReorderArg::File(path)) => Some(order::read(path, matrix.dim())?),
+        Some(ReorderArg::Plan(_)) | None => None,
+    };
+    let plan = matrix.plan(&planner, order.as_ref()).map_err(|e| refused(&name, &e))?;
     Ok(Planned { plan, matrix, read, planning: start.elapsed() })
 }
 
@@ -52,6 +57,12 @@ fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
     Ok(PlanOptions {
         n,
         format: args.format()?.map_or(FormatChoice::Auto, FormatChoice::Fixed),
+        reorder: match &args.planning.reorder {
+            Some(ReorderArg::Plan(reorder)) => *reorder,
+            Some(ReorderArg::File(_)) => Reorder::Given,
+            None => Reorder::None,
+        },
+        space: if args.planning.permuted { Space::Permuted } else { Space::Caller },
         exact_nonfinite: args.planning.exact,
         memory_limit: args.memory_limit(),
         deterministic: !args.planning.nondeterministic,

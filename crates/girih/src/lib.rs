@@ -80,12 +80,12 @@
 //!
 //! # Rows in a better order
 //!
-//! Rows that share columns belong into one window. An ordering is a permutation, and a plan takes it
-//! as the order of its rows; B and C stay in the caller's.
+//! Rows that share columns belong into one window. A plan takes an ordering by name, or chooses one by
+//! estimate with [`Reorder::Auto`]; B and C stay in the caller's order.
 //!
 //! ```
 //! use girih::prelude::*;
-//! use girih::reorder::rcm;
+//! use girih::reorder::Method;
 //!
 //! // A ring of 300 vertices whose labels were dealt out by strides of 7.
 //! let rows: Vec<u32> = (0..600).map(|e| e / 2 * 7 % 300).collect();
@@ -94,20 +94,27 @@
 //!
 //! let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
 //! let options = PlanOptions { format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
-//! let planner = Planner::new(options);
-//! let natural = planner.plan(&a)?;
-//! let ordered = planner.plan_ordered(&a, &rcm(a.pattern())?.to_row_layout(16)?)?;
+//! let natural = Planner::new(options.clone()).plan(&a)?;
+//! let by_rcm = PlanOptions { reorder: Reorder::By(Method::Rcm), ..options.clone() };
+//! let ordered = Planner::new(by_rcm.clone()).plan(&a)?;
 //! let tiles = |plan: &Plan| plan.tiling().tile_ptr(plan.tiling().n_windows());
 //! assert!(tiles(&ordered) < tiles(&natural));
 //!
+//! let multiply = |plan: &Plan, b: &ndarray::Array2<f32>| -> Result<_, BackendError> {
+//!     let mut c = ndarray::Array2::<f32>::zeros((300, 4));
+//!     let prepared = girih::backends().best_for(plan)?.backend.prepare(plan)?;
+//!     prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
+//!     Ok(c)
+//! };
 //! let b = ndarray::Array2::from_shape_fn((300, 4), |(i, j)| (i + j) as f32);
-//! let [mut c, mut d] = [(); 2].map(|()| ndarray::Array2::<f32>::zeros((300, 4)));
-//! for (plan, out) in [(&natural, &mut c), (&ordered, &mut d)] {
-//!     let backends = girih::backends();
-//!     let prepared = backends.best_for(plan)?.backend.prepare(plan)?;
-//!     prepared.execute(1.0, b.view().into(), 0.0, out.view_mut().into())?;
-//! }
-//! assert_eq!(c, d);
+//! let c = multiply(&natural, &b)?;
+//! assert_eq!(multiply(&ordered, &b)?, c);
+//!
+//! // A solver keeps its vectors in the plan's order and permutes them at its ends only.
+//! let plan = Planner::new(PlanOptions { space: Space::Permuted, ..by_rcm }).plan(&a)?;
+//! let order = plan.row_permutation()?;
+//! let permuted = multiply(&plan, &order.apply_dense_rows(b.view())?)?;
+//! assert_eq!(order.inverse().apply_dense_rows(permuted.view())?, c);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -116,7 +123,7 @@
 //! | module | what lives there |
 //! |---|---|
 //! | [`formats`] | [`Csr`] and the five tilings, conversions, statistics, files, other crates' types |
-//! | [`reorder`] | permutations, reverse Cuthill–McKee, ordering metrics |
+//! | [`reorder`] | permutations, reverse Cuthill–McKee, windows of rows that share columns, metrics |
 //! | [`planner`] | format choice, schedules, [`Plan`], plan files |
 //! | [`backend`] | the [`SpmmBackend`] trait, run-time selection, verification, the reference backend |
 //! | [`cpu`] | the CPU backend: rayon tasks and SIMD kernels |
@@ -157,7 +164,7 @@ pub use girih_formats::{
 };
 pub use girih_planner::{
     DeviceSpec, FormatChoice, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions, Planner,
-    Schedule,
+    Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
 
@@ -166,7 +173,7 @@ pub mod prelude {
     pub use crate::{
         BackendError, Coo, Csr, DType, Duplicates, FormatChoice, FormatKind, FormatSpec,
         LoadOptions, Permutation, Plan, PlanOptions, Planner, PreparedSpmm, Product, Registry,
-        RowLayout, Scalar, SpmmBackend, Tiling, verify,
+        Reorder, RowLayout, Scalar, Space, SpmmBackend, Tiling, verify,
     };
 }
 

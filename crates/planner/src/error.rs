@@ -1,6 +1,7 @@
 //! What can go wrong between a matrix and a plan.
 
 use girih_formats::{FormatError, FormatSpec};
+use girih_reorder::ReorderError;
 use thiserror::Error;
 
 use crate::PlanFileError;
@@ -12,6 +13,9 @@ pub enum PlanError {
     /// The matrix or a conversion is at fault.
     #[error(transparent)]
     Format(#[from] FormatError),
+    /// The order cannot be computed, or is of another matrix.
+    #[error(transparent)]
+    Ordering(#[from] ReorderError),
     /// The tasks do not fit the tiling.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),

@@ -12,6 +12,7 @@ mod explain;
 pub mod file;
 mod fingerprint;
 mod options;
+mod ordering;
 mod plan;
 mod planner;
 mod schedule;
@@ -28,6 +29,7 @@ pub use explain::{Candidate, Explanation, Outcome};
 pub use file::{LoadOptions, PlanFileError};
 pub use fingerprint::Fingerprint;
 pub use options::{FormatChoice, PlanOptions};
+pub use ordering::{Considered, Reorder, Space};
 pub use plan::Plan;
 pub use planner::Planner;
 pub use schedule::{

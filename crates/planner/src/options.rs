@@ -3,7 +3,7 @@
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceSpec, PlanError};
+use crate::{DeviceSpec, PlanError, Reorder, Space};
 
 /// Which format a plan is to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +36,10 @@ pub struct PlanOptions {
     pub n: usize,
     /// Which format.
     pub format: FormatChoice,
+    /// In which order the tiles hold the rows.
+    pub reorder: Reorder,
+    /// In which order products take B and give C.
+    pub space: Space,
     /// Demand that a NaN or Inf in B reaches exactly the rows of C that CSR would let it reach:
     /// formats whose tiles hold fill-in zeros for this matrix are then excluded.
     pub exact_nonfinite: bool,
@@ -56,11 +60,13 @@ pub struct PlanOptions {
 }
 
 impl Default for PlanOptions {
-    /// n = 256, any format, no limits, no slot map, deterministic, a generic CPU.
+    /// n = 256, any format, rows as they are, no limits, no slot map, deterministic, a generic CPU.
     fn default() -> Self {
         Self {
             n: 256,
             format: FormatChoice::Auto,
+            reorder: Reorder::None,
+            space: Space::Caller,
             exact_nonfinite: false,
             memory_limit: None,
             keep_slot_map: false,

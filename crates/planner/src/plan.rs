@@ -5,12 +5,16 @@ use std::path::Path;
 
 use bytemuck::cast_slice;
 use girih_formats::convert::SlotMap;
-use girih_formats::{AnyTiling, Buffer, Csr, DType, FormatSpec, Scalar, for_any_tiling};
+use girih_formats::{
+    AnyTiling, Buffer, Csr, DType, FormatError, FormatSpec, Scalar, for_any_tiling,
+};
+use girih_reorder::Permutation;
 
 use crate::explain;
+use crate::ordering::Placement;
 use crate::{
     Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError, PlanFileError, PlanOptions,
-    Schedule, ScheduleError, ScheduleKind, TaskSize,
+    Schedule, ScheduleError, ScheduleKind, Space, TaskSize,
 };
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
@@ -26,6 +30,7 @@ pub struct Plan {
     pub(crate) fingerprint: Option<Fingerprint>,
     pub(crate) explanation: Explanation,
     pub(crate) slot_map: Option<SlotMap>,
+    pub(crate) placement: Placement,
 }
 
 impl Plan {
@@ -42,8 +47,19 @@ impl Plan {
             candidates: Vec::new(),
             schedule: explain::sentence(&schedule, ScheduleKind::Tasks, &options),
             schedules: Vec::new(),
+            order: String::new(),
+            orderings: Vec::new(),
         };
-        Self { tiling, schedule, options, fingerprint: None, explanation, slot_map: None }
+        let placement = Placement::default();
+        Self {
+            tiling,
+            schedule,
+            options,
+            fingerprint: None,
+            explanation,
+            slot_map: None,
+            placement,
+        }
     }
 
     /// The same plan with a schedule of the caller's: O(tasks).
@@ -55,6 +71,20 @@ impl Plan {
         self.schedule = schedule.clone();
         self.explanation.schedule =
             format!("{} tasks, cut by the caller", self.schedule.tasks().len());
+        Ok(self)
+    }
+
+    /// The same plan for a tiling that holds column `j` of the matrix as column `new(j)` of `cols`:
+    /// its products then [gather](Self::gathers) B.
+    ///
+    /// # Errors
+    /// If `cols` does not permute as many indices as the tiling has columns.
+    pub fn with_columns(mut self, cols: Permutation) -> Result<Self, PlanError> {
+        let (found, expected) = (cols.len(), self.ncols());
+        if found != expected {
+            return Err(FormatError::LayoutMismatch { what: "columns", found, expected }.into());
+        }
+        self.placement.cols = Some(cols).filter(|cols| !cols.is_identity());
         Ok(self)
     }
 
@@ -101,8 +131,9 @@ impl Plan {
         self.slot_map.as_ref()
     }
 
-    /// Puts new values on the old pattern: one parallel scatter, O(nnz). The plan is then the one
-    /// that planning the new matrix would give.
+    /// Puts new values on the old pattern: one parallel scatter, O(nnz), after sorting them as the
+    /// tiles hold the matrix if they hold its columns in another order. The plan is then the one that
+    /// planning the new matrix would give.
     ///
     /// `a` must have the pattern the plan was made from.
     ///
@@ -117,13 +148,63 @@ impl Plan {
         if !self.fingerprint.as_ref().is_some_and(same) || T::DTYPE != self.dtype() {
             return Err(PlanError::OtherMatrix);
         }
-        let values = a.values();
+        let held = self.placement.apply(a)?;
+        let values = held.values();
         for_any_tiling!(&mut self.tiling, t => {
             // The value types are the same one, which only the compiler does not know.
             t.refresh_values(map, cast_slice(values))
         })?;
         self.fingerprint = Some(fingerprint);
         Ok(())
+    }
+
+    /// The order in which the plan takes rows of B and gives rows of C.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        self.options.space
+    }
+
+    /// Where each row of the matrix stands among the rows of the tiles. O(rows).
+    ///
+    /// # Errors
+    /// None for a valid plan; the type leaves room for the check of the result.
+    pub fn row_permutation(&self) -> Result<Permutation, PlanError> {
+        match &self.placement.rows {
+            Some(rows) => Ok(rows.clone()),
+            None => Ok(Permutation::of_row_layout(self.tiling.layout())?),
+        }
+    }
+
+    /// Which column of the tiles each column of the matrix is; `None` where they are the same.
+    #[must_use]
+    pub fn col_permutation(&self) -> Option<&Permutation> {
+        self.placement.cols.as_ref()
+    }
+
+    /// What a backend must do to B: its row `j` is row `new(j)` for the tiles. `None` if nothing,
+    /// which is always so in the permuted space.
+    #[must_use]
+    pub fn gathers(&self) -> Option<&Permutation> {
+        self.placement.cols.as_ref().filter(|_| self.space() == Space::Caller)
+    }
+
+    /// A matrix of the plan's shape as its tiles hold one: with rows and columns moved where they
+    /// are in the permuted space, with columns moved where B is gathered. Shares the arrays where
+    /// nothing moves. O(nnz · log(longest row)).
+    ///
+    /// # Errors
+    /// If the matrix is of another shape.
+    pub fn hold<T: Scalar>(&self, a: &Csr<T>) -> Result<Csr<T>, PlanError> {
+        Ok(self.placement.apply(a)?)
+    }
+
+    /// What undoes [`hold`](Self::hold): the matrix that tiles hold, in its own order. With
+    /// [`Tiling::to_csr`](girih_formats::Tiling::to_csr) it gives back what was planned.
+    ///
+    /// # Errors
+    /// If the matrix is of another shape.
+    pub fn release<T: Scalar>(&self, held: &Csr<T>) -> Result<Csr<T>, PlanError> {
+        Ok(self.placement.inverse().apply(held)?)
     }
 
     /// The format with its sizes.
@@ -206,6 +287,7 @@ impl PartialEq for Plan {
             && self.options == other.options
             && self.fingerprint == other.fingerprint
             && self.explanation == other.explanation
+            && self.placement == other.placement
             && arrays(self) == arrays(other)
     }
 }

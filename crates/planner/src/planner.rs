@@ -2,10 +2,13 @@
 
 use girih_formats::stats::SharedStats;
 use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
+use girih_reorder::Reordering;
 
 use crate::choice::Choice;
+use crate::ordering::{Chosen, choose};
 use crate::{
-    Candidate, Explanation, Fingerprint, FormatChoice, Plan, PlanError, PlanOptions, explain,
+    Candidate, Explanation, Fingerprint, FormatChoice, Plan, PlanError, PlanOptions, Reorder,
+    explain,
 };
 
 /// Makes plans.
@@ -32,21 +35,23 @@ impl Planner {
         Self { options }
     }
 
-    /// Chooses a format for a matrix, builds its tiles and cuts them into tasks.
+    /// Chooses an order and a format for a matrix, builds its tiles and cuts them into tasks.
     ///
     /// Candidates are priced by counts of the pattern, O(nnz) each and made once for all that share
     /// them; only the chosen one is built.
+    /// Orders that move columns copy the matrix while they are priced and built.
     ///
     /// # Errors
     /// [`PlanError::Options`] if an option is out of range, [`PlanError::Refused`] if the fixed
-    /// format breaks an option, [`PlanError::NothingFits`] if every candidate does, and
+    /// format breaks an option, [`PlanError::NothingFits`] if every candidate does,
+    /// [`PlanError::Ordering`] if the order asked for cannot be computed, and
     /// [`PlanError::Format`] if the fixed format cannot hold the matrix, or a slot map is asked for
     /// and it is pattern-only.
     pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError>
     where
         AnyTiling: From<Tiling<T>>,
     {
-        self.plan_ordered(a, &RowLayout::natural(a.nrows(), 1)?)
+        self.make(a, &self.options, None)
     }
 
     /// What there is to choose from for a matrix, with prices, in the fixed order; whatever format the
@@ -85,33 +90,79 @@ impl Planner {
     where
         AnyTiling: From<Tiling<T>>,
     {
-        self.options.check()?;
-        check_layout(a, layout)?;
-        let shared = SharedStats::new(a.pattern(), layout);
-        let mut choice = Choice::of(&self.options, &shared, T::DTYPE)?;
-        drop(shared);
+        self.plan_reordered(a, &Reordering::of_layout(layout.clone(), None))
+    }
+
+    /// Like [`plan`](Self::plan), in an order that was computed before, whatever the options say of
+    /// one. Its windows are re-cut to each format's height; its columns are used in the permuted
+    /// space, and elsewhere where blocks of columns pay for a gather of B.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan), and if the order is of another matrix.
+    ///
+    /// ```
+    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_planner::{PlanOptions, Planner};
+    /// use girih_reorder::Method;
+    ///
+    /// let a = laplacian_5pt::<f32>(30, 30)?;
+    /// let order = Method::Reverse.order(a.pattern())?;
+    /// let plan = Planner::default().plan_reordered(&a, &order)?;
+    /// assert_eq!(plan.row_permutation()?.new_index(0), 899);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn plan_reordered<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        order: &Reordering,
+    ) -> Result<Plan, PlanError>
+    where
+        AnyTiling: From<Tiling<T>>,
+    {
+        let options = PlanOptions { reorder: Reorder::Given, ..self.options.clone() };
+        self.make(a, &options, Some(order))
+    }
+
+    fn make<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        options: &PlanOptions,
+        given: Option<&Reordering>,
+    ) -> Result<Plan, PlanError>
+    where
+        AnyTiling: From<Tiling<T>>,
+    {
+        options.check()?;
+        if let Some(given) = given {
+            check_order(given, a.nrows(), a.ncols())?;
+        }
+        let Chosen { arranged, mut choice, considered, reason: order } = choose(options, a, given)?;
         let spec = choice.spec;
-        let layout = layout.with_window_rows(spec.window_rows())?;
+        let layout = arranged.layout.with_window_rows(spec.window_rows())?;
+        let matrix = &arranged.matrix;
         let (tiling, fingerprint) =
-            rayon::join(|| Tiling::from_csr(a, spec, layout), || Fingerprint::of(a));
+            rayon::join(|| Tiling::from_csr(matrix, spec, layout), || Fingerprint::of(a));
         let tiling = tiling?;
         let slot_map =
-            if self.options.keep_slot_map { Some(tiling.slot_map(a.pattern())?) } else { None };
+            if options.keep_slot_map { Some(tiling.slot_map(matrix.pattern())?) } else { None };
         let best = choice.schedules[0];
-        let schedule = choice.cut(&self.options, a.nnz()).schedule(&best, &tiling, &choice.linear);
+        let schedule = choice.cut(options, a.nnz()).schedule(&best, &tiling, &choice.linear);
         let explanation = Explanation {
             reason: std::mem::take(&mut choice.reason),
             candidates: std::mem::take(&mut choice.candidates),
-            schedule: explain::sentence(&schedule, best.kind, &self.options),
+            schedule: explain::sentence(&schedule, best.kind, options),
             schedules: choice.schedules,
+            order,
+            orderings: considered,
         };
         Ok(Plan {
             tiling: AnyTiling::from(tiling),
             schedule,
-            options: self.options.clone(),
+            options: options.clone(),
             fingerprint: Some(fingerprint),
             explanation,
             slot_map,
+            placement: arranged.placement,
         })
     }
 }
@@ -124,4 +175,16 @@ fn check_layout<T: Scalar>(a: &Csr<T>, layout: &RowLayout) -> Result<(), FormatE
     } else {
         Err(FormatError::LayoutMismatch { what: "rows", found, expected })
     }
+}
+
+/// Checks that an order is one of a matrix of this shape.
+fn check_order(order: &Reordering, nrows: usize, ncols: usize) -> Result<(), PlanError> {
+    let rows = ("rows", order.rows().nrows(), nrows);
+    let cols = order.cols().map(|cols| ("columns", cols.len(), ncols));
+    for (what, found, expected) in [rows].into_iter().chain(cols) {
+        if found != expected {
+            return Err(FormatError::LayoutMismatch { what, found, expected }.into());
+        }
+    }
+    Ok(())
 }

@@ -111,10 +111,7 @@ impl Means {
     }
 
     fn row(&self) -> String {
-        let mean = |&(sum, n): &(f64, usize)| match n {
-            0 => String::new(),
-            n => format!("{:.3} ({n})", (sum / n as f64).exp()),
-        };
+        let mean = |&(sum, n): &(f64, usize)| format!("{:.3} ({n})", (sum / n as f64).exp());
         self.0.iter().map(mean).collect::<Vec<_>>().join(" | ")
     }
 }

@@ -30,7 +30,7 @@ pub mod simple;
 mod window;
 
 pub use error::ReorderError;
-pub use method::{Method, Reordering};
+pub use method::{Method, Reordering, WINDOW_ROWS};
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
 pub use window::{

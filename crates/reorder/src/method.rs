@@ -7,13 +7,19 @@ use girih_formats::{CsrPattern, FormatError, RowLayout};
 use serde::{Deserialize, Serialize};
 
 use crate::simple::{self, DegreeOrder};
-use crate::{Permutation, ReorderError, rcm, rcm_rows_cols};
+use crate::{Permutation, ReorderError, WindowOptions, rcm, rcm_rows_cols, window};
 
 /// An ordering by name: what computes a [`Reordering`] from a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Method {
     /// Reverse Cuthill–McKee: [`rcm()`](crate::rcm()), and [`rcm_rows_cols`] for rectangular matrices.
     Rcm,
+    /// Rows that share columns in one window: [`window`](crate::window()).
+    Window {
+        /// Rows of a window; `None` for those of the format that the order is for, or else
+        /// [`WINDOW_ROWS`].
+        window_rows: Option<u32>,
+    },
     /// Long rows first: [`simple::by_degree`].
     Degree,
     /// Last row first: [`simple::reverse`].
@@ -24,6 +30,9 @@ pub enum Method {
         seed: u64,
     },
 }
+
+/// Rows of a window where nothing else says how many: those of Hopper's tensor cores.
+pub const WINDOW_ROWS: usize = 64;
 
 impl Method {
     /// Computes the ordering. Cost and determinism are the method's own.
@@ -38,6 +47,11 @@ impl Method {
                 return Reordering::new(&rows, Some(cols));
             }
             Self::Rcm => rcm(pattern)?,
+            Self::Window { window_rows } => {
+                let window_rows = window_rows.map_or(WINDOW_ROWS, |rows| rows as usize);
+                let found = window(pattern, &WindowOptions::new(window_rows))?;
+                return Ok(Reordering::of_layout(found.layout, None));
+            }
             Self::Degree => simple::by_degree(pattern, DegreeOrder::Descending)?,
             Self::Reverse => simple::reverse(nrows)?,
             Self::Random { seed } => simple::random(nrows, seed)?,
@@ -51,6 +65,8 @@ impl Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rcm => f.pad("rcm"),
+            Self::Window { window_rows: None } => f.pad("window"),
+            Self::Window { window_rows: Some(rows) } => f.pad(&format!("window:{rows}")),
             Self::Degree => f.pad("degree"),
             Self::Reverse => f.pad("reverse"),
             Self::Random { seed } => f.pad(&format!("random:{seed}")),
@@ -62,18 +78,26 @@ impl FromStr for Method {
     type Err = FormatError;
 
     fn from_str(s: &str) -> Result<Self, FormatError> {
-        let seed = |seed: &str| seed.parse().ok().map(|seed| Self::Random { seed });
+        let seed = |seed: &str| Some(Self::Random { seed: seed.parse().ok()? });
+        let rows = |rows: &str| rows.parse().ok().filter(|&rows| rows > 0);
         let method = match s {
             "rcm" => Some(Self::Rcm),
+            "window" => Some(Self::Window { window_rows: None }),
             "degree" => Some(Self::Degree),
             "reverse" => Some(Self::Reverse),
             "random" => Some(Self::Random { seed: 0 }),
-            other => other.strip_prefix("random:").and_then(seed),
+            other => match other.split_once(':') {
+                Some(("random", value)) => seed(value),
+                Some(("window", value)) => {
+                    rows(value).map(|rows| Self::Window { window_rows: Some(rows) })
+                }
+                _ => None,
+            },
         };
         method.ok_or_else(|| FormatError::UnknownName {
             what: "ordering",
             found: s.to_owned(),
-            expected: "rcm, degree, reverse, random or random:SEED",
+            expected: "rcm, window, window:ROWS, degree, reverse, random or random:SEED",
         })
     }
 }

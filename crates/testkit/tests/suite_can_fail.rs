@@ -10,6 +10,7 @@ use girih_backend::{
 };
 use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
+use girih_reorder::Permutation;
 use girih_testkit::conformance::{run, run_refusals};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
@@ -29,6 +30,7 @@ enum Fault {
     RoundsSumsToF16,
     SumsOnlyTheFirstTask,
     IgnoresTheRowOrder,
+    IgnoresTheColumnOrder,
     ReadsNegativeStridesForwards,
     ReadsColumnMajorAsRowMajor,
     ComputesOffsetsIn32Bits,
@@ -69,7 +71,12 @@ impl SpmmBackend for Broken {
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        let inner = ReferenceBackend.prepare(plan)?;
+        let inner = match self.0 {
+            Fault::IgnoresTheColumnOrder => {
+                ReferenceBackend.prepare(&with_natural_columns(plan))?
+            }
+            _ => ReferenceBackend.prepare(plan)?,
+        };
         let (fault, plan) = (self.0, plan.clone());
         Ok(Box::new(PreparedBroken { fault, plan, inner, executions: Arc::default() }))
     }
@@ -262,6 +269,11 @@ fn first_tasks(plan: &Plan) -> Plan {
     Plan::from_tiling(Tiling::Csr(girih_formats::RowCsr::try_new(layout, csr).unwrap()))
 }
 
+/// The plan as if its tiles held the columns in the matrix's order.
+fn with_natural_columns(plan: &Plan) -> Plan {
+    plan.clone().with_columns(Permutation::identity(plan.ncols()).unwrap()).unwrap()
+}
+
 /// Runs the suite on the fault and checks that a failure tells of `sign`, in what was checked or in
 /// what was wrong.
 fn must_fail(fault: Fault, kind: FormatKind, sign: &str) {
@@ -296,6 +308,7 @@ faults! {
     sums_rounded: RoundsSumsToF16 on TwoFour shows as "max_error_over_bound";
     first_task_only: SumsOnlyTheFirstTask on Csr shows as "1 tiles per task";
     row_order_ignored: IgnoresTheRowOrder on Bcsr shows as "rows Reversed";
+    column_order_ignored: IgnoresTheColumnOrder on Bcsr shows as "columns shuffled";
     negative_strides: ReadsNegativeStridesForwards on Csr shows as "B Reversed";
     column_major: ReadsColumnMajorAsRowMajor on Csr shows as "B ColMajor";
     offsets_in_32_bits: ComputesOffsetsIn32Bits on Csr shows as "over 2³² elements";

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytemuck::cast;
 use girih_backend::{
     BackendError, Capabilities, DenseView, DenseViewMut, PreparedSpmm, Rounding, SpmmBackend,
-    Unsupported,
+    Unsupported, gathering,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
@@ -175,7 +175,7 @@ impl SpmmBackend for Emulated {
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
-        Ok(Box::new(self.prepare_image(plan)))
+        gathering(self.name(), plan, Box::new(self.prepare_image(plan)))
     }
 }
 

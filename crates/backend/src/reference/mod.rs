@@ -10,6 +10,7 @@ mod wcsr;
 
 use girih_formats::{AnyTiling, DType, FormatKind, Scalar, Tiling, for_any_tiling};
 use girih_planner::Plan;
+use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::{
@@ -45,7 +46,11 @@ impl SpmmBackend for ReferenceBackend {
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        Ok(Box::new(Prepared { tiling: plan.tiling().clone(), shape: ProductShape::of(plan) }))
+        Ok(Box::new(Prepared {
+            tiling: plan.tiling().clone(),
+            shape: ProductShape::of(plan),
+            row_of_b: plan.gathers().map(Permutation::order),
+        }))
     }
 }
 
@@ -54,6 +59,8 @@ impl SpmmBackend for ReferenceBackend {
 struct Prepared {
     tiling: AnyTiling,
     shape: ProductShape,
+    /// The row of B that stands at each column of the tiles; `None` where they are the same.
+    row_of_b: Option<Vec<u32>>,
 }
 
 impl PreparedSpmm for Prepared {
@@ -65,7 +72,8 @@ impl PreparedSpmm for Prepared {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         self.shape.check_operands(&b, &c)?;
-        for_any_tiling!(&self.tiling, tiling => multiply_any(tiling, alpha, b, beta, c));
+        let row_of_b = self.row_of_b.as_deref();
+        for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c));
         Ok(())
     }
 }
@@ -73,6 +81,7 @@ impl PreparedSpmm for Prepared {
 /// [`multiply`] on operands that were checked to be of the tiling's value type.
 fn multiply_any<T: DenseScalar>(
     tiling: &Tiling<T>,
+    row_of_b: Option<&[u32]>,
     alpha: f64,
     b: DenseView<'_>,
     beta: f64,
@@ -80,7 +89,7 @@ fn multiply_any<T: DenseScalar>(
 ) {
     let views = (T::view(b), T::acc_view_mut(c));
     let (Some(b), Some(c)) = views else { unreachable!("the operands' types were checked") };
-    multiply(tiling, alpha, &b, beta, c);
+    multiply(tiling, row_of_b, alpha, &b, beta, c);
 }
 
 /// Columns of C summed at once: the sums live on the stack.
@@ -88,6 +97,7 @@ const PANEL: usize = 64;
 
 fn multiply<T: DenseScalar>(
     tiling: &Tiling<T>,
+    row_of_b: Option<&[u32]>,
     alpha: f64,
     b: &ArrayView2<'_, T>,
     beta: f64,
@@ -102,6 +112,7 @@ fn multiply<T: DenseScalar>(
             let mut sums = [0.0; PANEL];
             if alpha != 0.0 {
                 visit_stored(tiling, slot, |col, a| {
+                    let col = row_of_b.map_or(col, |rows| rows[col] as usize);
                     for (sum, x) in sums.iter_mut().zip(b.row(col)) {
                         *sum += a.to_f64() * x.to_f64();
                     }
@@ -116,8 +127,8 @@ fn multiply<T: DenseScalar>(
     }
 }
 
-/// Visits every value that a tiling stores for the row in `slot`, with its original column, in the
-/// order of the tiles.
+/// Visits every value that a tiling stores for the row in `slot`, with its column in the tiling, in
+/// the order of the tiles.
 ///
 /// This is what "stored" means for the product: the zeros that fill a dense tile up are visited,
 /// padding is not — neither padded columns, nor padding blocks, nor positions past the last column.

@@ -2,6 +2,7 @@
 
 use girih_formats::{AnyTiling, DType, Scalar, for_any_tiling};
 use girih_planner::Plan;
+use girih_reorder::Permutation;
 
 use super::oracle::{Sum, two_prod, two_sum};
 use super::{Problem, Rounding, Verification, Worst};
@@ -14,6 +15,8 @@ pub(super) struct Judge<'p, 'a, T: DenseScalar> {
     tiling: &'p AnyTiling,
     /// The slot of every row; `None` where rows stand in their natural order.
     slot_of: Option<Vec<usize>>,
+    /// The row of B that stands at each column of the tiles; `None` where they are the same.
+    row_of_b: Option<Vec<u32>>,
     rounding: Rounding,
     /// Roundings that α and β cost besides those of the row's sum.
     scaling_roundings: u64,
@@ -40,6 +43,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             problem,
             tiling: plan.tiling(),
             slot_of,
+            row_of_b: plan.gathers().map(Permutation::order),
             rounding,
             scaling_roundings: of_factor(problem.alpha) + added,
             range,
@@ -151,6 +155,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         let b = &self.problem.b;
         let mut leaks = false;
         for_any_tiling!(self.tiling, tiling => visit_stored(tiling, slot, |j, a| {
+            let j = self.row_of_b.as_ref().map_or(j, |rows| rows[j] as usize);
             leaks |= a.is_zero() && !b[[j, col]].to_f64().is_finite();
         }));
         leaks

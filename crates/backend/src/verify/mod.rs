@@ -95,12 +95,13 @@ impl Verification {
     }
 }
 
-/// Compares `found` with the product of the matrix `a` that `plan` was made from.
+/// Compares `found` with the product of the matrix `a` that `plan` was made from; in the permuted
+/// space, of the matrix that it [holds](Plan::hold).
 ///
 /// Needs O(nnz·n) time, spread over rows on rayon, and no memory to speak of. The result does not
 /// depend on the number of threads. Of a plan that stores the pattern only, `a` counts as ones.
 /// Where the matrix is not at hand, the [`to_csr`](girih_formats::Tiling::to_csr) of the plan's tiling
-/// will do; that judges the product alone, not how the tiles were filled.
+/// will do, [released](Plan::release) if the plan gathers B; that judges the product alone, not how the tiles were filled.
 ///
 /// # Errors
 /// If a shape or a value type does not fit the plan.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use girih::formats::io::Info;
@@ -10,11 +10,13 @@ use girih::formats::stats::{FormatStats, MatrixStats};
 use girih::formats::{
     Csr, CsrPattern, DType, FormatError, FormatKind, FormatSpec, RowLayout, Scalar,
 };
+use girih::planner::Reorder;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::args::{Json, ReadArgs, TileArgs};
+use crate::args::{Json, ReadArgs, ReorderArg, TileArgs};
 use crate::error::{CliError, shown};
+use crate::order::{self, Effect};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::source::Source;
@@ -38,6 +40,10 @@ pub(crate) struct Options {
     /// Matrix; - is standard input
     #[arg(value_name = "A")]
     source: PathBuf,
+    /// Show what an order of the rows would change: rcm, window, degree, reverse, random or
+    /// random:SEED, or a .npy file as `girih reorder` writes them
+    #[arg(long, value_name = "ORDER")]
+    reorder: Option<ReorderArg>,
     #[command(flatten)]
     pub(crate) json: Json,
     #[command(flatten)]
@@ -59,7 +65,20 @@ struct Facts {
     formats: BTreeMap<&'static str, FormatFacts>,
     /// The same for some other block and window sizes.
     other_sizes: Vec<FormatFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reordered: Option<Reordered>,
     read_seconds: f64,
+}
+
+/// What an order would change.
+#[derive(Debug, Serialize)]
+struct Reordered {
+    order: String,
+    /// Computing the order, not reading it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_seconds: Option<f64>,
+    #[serde(flatten)]
+    effect: Effect,
 }
 
 /// What the file says of itself.
@@ -99,6 +118,12 @@ struct Sizes {
 
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
     let dtype = options.tiles.dtype();
+    if let Some(ReorderArg::Plan(Reorder::None | Reorder::Auto | Reorder::Given)) = options.reorder
+    {
+        return Err(CliError::usage(
+            "--reorder needs an ordering here; `girih plan --reorder auto --explain` chooses one",
+        ));
+    }
     // Before the matrix is read: a contradiction in the options should not cost minutes.
     let specs: Vec<FormatSpec> = FormatKind::ALL
         .into_iter()
@@ -120,6 +145,11 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let other_sizes: Vec<FormatFacts> =
         others.iter().map(|&spec| format_facts(a.pattern(), spec, dtype)).collect();
 
+    let reordered = match &options.reorder {
+        Some(order) => Some(reordered(&a, order, &name, progress)?),
+        None => None,
+    };
+
     let table = format_table(asked.iter().chain(&other_sizes));
     let picture = spy::draw(a.pattern(), PICTURE.0, PICTURE.1);
     let facts = Facts {
@@ -129,13 +159,42 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         dtype: dtype.name(),
         formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(asked).collect(),
         other_sizes,
+        reordered,
         read_seconds: read.as_secs_f64(),
     };
-    let text = format!(
+    let mut text = format!(
         "{}\n\n{picture}\n\nin {dtype}, every format would take\n\n{table}",
         facts_table(&facts, &name)
     );
+    if let Some(Reordered { order, order_seconds, effect }) = &facts.reordered {
+        let time = order_seconds.map_or_else(String::new, |seconds| {
+            format!(", computed in {}", units::time(Duration::from_secs_f64(seconds)))
+        });
+        text += &format!("\n\nin {order} order{time}\n\n{}", effect.table());
+    }
     Report::new(text, &facts)
+}
+
+/// What an order would change; the order is an ordering or a file.
+fn reordered(
+    a: &Csr<f64>,
+    order: &ReorderArg,
+    name: &str,
+    progress: &Progress,
+) -> Result<Reordered, CliError> {
+    progress.stage(format!("ordering {name}"));
+    let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
+    let start = Instant::now();
+    let (order, order_seconds, ordering) = match order {
+        ReorderArg::File(path) => (shown(path), None, order::read(path, (a.nrows(), a.ncols()))?),
+        ReorderArg::Plan(Reorder::By(method)) => {
+            let ordering = method.order(a.pattern()).map_err(failed)?;
+            (method.to_string(), Some(start.elapsed().as_secs_f64()), ordering)
+        }
+        ReorderArg::Plan(_) => return Err(CliError::usage("--reorder needs an ordering")),
+    };
+    let effect = Effect::of(a.pattern(), &ordering).map_err(failed)?;
+    Ok(Reordered { order, order_seconds, effect })
 }
 
 /// One line about a matrix, and every format measured: what the demo shows of an inspection.

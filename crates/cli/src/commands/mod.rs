@@ -8,6 +8,7 @@ pub(crate) mod demo;
 pub(crate) mod inspect;
 pub(crate) mod kernels;
 pub(crate) mod plan;
+pub(crate) mod reorder;
 pub(crate) mod spmm;
 pub(crate) mod verify;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliE
         Command::Spmm(options) => spmm::run(options, progress),
         Command::Verify(options) => verify::run(options, progress),
         Command::Convert(options) => convert::run(options, progress),
+        Command::Reorder(options) => reorder::run(options, progress),
         Command::Backends(_) => backends::run(),
         Command::Kernels(options) => kernels::run(options, progress),
         Command::Bench(options) => bench::run(options, progress),

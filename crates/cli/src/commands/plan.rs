@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 use girih::formats::for_any_tiling;
-use girih::planner::Explanation;
+use girih::planner::{Explanation, Plan, Space};
 use serde::Serialize;
 
 use crate::args::{Json, PlanArgs};
@@ -44,8 +44,16 @@ struct Facts {
     ncols: usize,
     nnz: usize,
     n: usize,
+    /// Whether rows are in an order of the plan's.
+    reordered: bool,
+    /// Whether B is gathered for the order of the plan's columns.
+    gathers: bool,
+    /// Whether B and C are in the plan's order.
+    permuted: bool,
     tasks: usize,
     reason: String,
+    /// Why rows are in their order; empty if none was asked for.
+    order: String,
     output: String,
     file_bytes: u64,
     /// The matrix in CSR, and the plan's tiles.
@@ -98,8 +106,12 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         ncols: plan.ncols(),
         nnz: plan.nnz(),
         n,
+        reordered: is_reordered(&plan)?,
+        gathers: plan.gathers().is_some(),
+        permuted: plan.space() == Space::Permuted,
         tasks: plan.schedule().tasks().len(),
         reason: explanation.reason.clone(),
+        order: explanation.order.clone(),
         output: options.output.display().to_string(),
         file_bytes,
         source_bytes,
@@ -135,7 +147,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     ]);
     let why = match &facts.explanation {
         Some(explanation) => format!("{explanation}\n{}", cost_of_planning(&facts)),
-        None => explanation.reason.clone(),
+        None if explanation.order.is_empty() => explanation.reason.clone(),
+        None => format!("{}\n{}", explanation.reason, explanation.order),
     };
     Report::new(format!("{table}\n\n{why}"), &facts)
 }
@@ -154,4 +167,11 @@ fn cost_of_planning(facts: &Facts) -> String {
         }
         None => format!("{as_long_as}; it gains nothing over csr but its preparation"),
     }
+}
+
+fn is_reordered(plan: &Plan) -> Result<bool, CliError> {
+    let rows = plan
+        .row_permutation()
+        .map_err(|e| CliError::failed("cannot take the plan apart").because(e))?;
+    Ok(!rows.is_identity())
 }

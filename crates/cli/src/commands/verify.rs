@@ -79,7 +79,9 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             let source = Source::matrix(path)?;
             let matrix = Matrix::read(source, plan.dtype(), &options.read, progress)?;
             progress.stage("comparing");
-            Some(compare(&Matrix::of_tiling(plan.tiling()), &matrix)?)
+            let planned = Matrix::of_plan(&plan)
+                .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
+            Some(compare(&planned, &matrix)?)
         }
     };
     let mut rows = vec![

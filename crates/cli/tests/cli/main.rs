@@ -10,5 +10,6 @@ mod exit_codes;
 mod interruption;
 #[cfg(target_os = "linux")]
 mod memory;
+mod orders;
 mod products;
 mod scipy;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidates::{KernelConfig, ScheduleKind, ScheduleOption};
 use crate::cost::Cost;
-use crate::{PlanOptions, Reduction, Schedule};
+use crate::{Considered, PlanOptions, Reduction, Schedule};
 
 pub(crate) use table::{Bytes, Seconds};
 
@@ -55,6 +55,10 @@ pub struct Explanation {
     /// The schedules that were considered for the chosen format, the shortest first: the first is the
     /// plan's.
     pub schedules: Vec<ScheduleOption>,
+    /// Why the rows are in their order, in one sentence; empty if none was asked for.
+    pub order: String,
+    /// Every order that was considered; empty if there was nothing to choose.
+    pub orderings: Vec<Considered>,
 }
 
 impl Explanation {
@@ -81,7 +85,12 @@ impl Explanation {
             Outcome::Rejected { reason } => Some(reason.as_str()),
             Outcome::Chosen | Outcome::Lost => None,
         });
-        [self.reason.as_str(), &self.schedule].into_iter().chain(rejected)
+        let orderings = self.orderings.iter().flat_map(|o| match &o.outcome {
+            Outcome::Rejected { reason } => [o.name.as_str(), reason],
+            Outcome::Chosen | Outcome::Lost => [o.name.as_str(), ""],
+        });
+        let own = [self.reason.as_str(), &self.schedule, &self.order];
+        own.into_iter().chain(rejected).chain(orderings)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::{Candidate, Explanation, Outcome};
+use crate::Considered;
 
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -36,6 +37,15 @@ impl Display for Explanation {
             }
         }
         writeln!(f, "{}", self.reason)?;
+        if !self.orderings.is_empty() {
+            Considered::header(f)?;
+        }
+        for ordering in &self.orderings {
+            writeln!(f, "{ordering}")?;
+        }
+        if !self.order.is_empty() {
+            writeln!(f, "{}", self.order)?;
+        }
         write!(f, "{}", self.schedule)
     }
 }

@@ -10,6 +10,7 @@ use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Buffer, Csr, DType, FormatSpec, MAX_DIM, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr,
 };
+use girih_reorder::Permutation;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::header::Header;
@@ -17,7 +18,8 @@ use super::prologue::Prologue;
 use super::section::{Element, SectionKind, SectionRow, check_rows};
 use super::source::{BytesSource, FileSource, Source};
 use super::{PAGE, PlanFileError};
-use crate::{Columns, Plan, Schedule, Task};
+use crate::ordering::Placement;
+use crate::{Columns, Plan, Schedule, Space, Task};
 
 /// How to load a plan file.
 ///
@@ -198,6 +200,7 @@ where
     } else {
         None
     };
+    let placement = placement(header, arrays, tiling.nrows(), tiling.ncols())?;
     let tiling = AnyTiling::from(tiling);
     let tasks: Buffer<Task> = arrays.get(SectionKind::Tasks, Element::Task)?;
     let columns = match header.cut_for {
@@ -215,6 +218,7 @@ where
         fingerprint: header.fingerprint,
         explanation: header.explanation.clone(),
         slot_map,
+        placement,
     };
     // Whatever the plan would not write itself was neither hashed nor validated above.
     let own = super::section::sections(&plan);
@@ -225,6 +229,32 @@ where
         )),
         None => Ok(plan),
     }
+}
+
+/// The permutations of rows and columns: each a bijection of as many indices as there are.
+fn placement<S: Source>(
+    header: &Header,
+    arrays: &Arrays<'_, S>,
+    nrows: usize,
+    ncols: usize,
+) -> Result<Placement, PlanFileError> {
+    let order = |kind: SectionKind, len: usize| {
+        if !arrays.has(kind) {
+            return Ok(None);
+        }
+        let bad = |reason: String| PlanFileError::section(&kind, reason);
+        let array = arrays.u32s(kind)?;
+        if array.len() != len {
+            return Err(bad(format!("it orders {} of {len} indices", array.len())));
+        }
+        Permutation::try_new(array.into_vec()).map(Some).map_err(|e| bad(e.to_string()))
+    };
+    // In the caller's space the layout moves rows, and nothing else may.
+    let rows = match header.options.space {
+        Space::Caller => None,
+        Space::Permuted => order(SectionKind::NewRows, nrows)?,
+    };
+    Ok(Placement { rows, cols: order(SectionKind::NewCols, ncols)? })
 }
 
 fn tiling<T: Scalar, S: Source>(

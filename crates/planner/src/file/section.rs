@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{PAGE, PlanFileError};
 use crate::Plan;
+use crate::ordering::Placement;
 
 /// Which array a section holds: named as the accessors of the format types are.
 ///
@@ -32,6 +33,8 @@ pub(super) enum SectionKind {
     Slots,
     TaskCols,
     PartitionPtr,
+    NewRows,
+    NewCols,
 }
 
 impl Display for SectionKind {
@@ -55,6 +58,8 @@ impl Display for SectionKind {
             Self::Slots => "slots",
             Self::TaskCols => "task_cols",
             Self::PartitionPtr => "partition_ptr",
+            Self::NewRows => "new_rows",
+            Self::NewCols => "new_cols",
         })
     }
 }
@@ -156,17 +161,24 @@ pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
         list.push(Section::new(SectionKind::SlotRowPtr, Element::U64, map.row_ptr().as_slice()));
         list.push(Section::new(SectionKind::Slots, Element::U64, map.slots().as_slice()));
     }
+    let Placement { rows, cols } = &plan.placement;
+    for (kind, order) in [(SectionKind::NewRows, rows), (SectionKind::NewCols, cols)] {
+        list.extend(order.iter().map(|p| Section::new(kind, Element::U32, p.as_slice())));
+    }
     list
 }
 
 /// Bytes of the arrays that hold the matrix.
 pub(crate) fn tile_bytes(plan: &Plan) -> u64 {
+    use SectionKind as Kind;
     let others = [
-        SectionKind::Tasks,
-        SectionKind::TaskCols,
-        SectionKind::PartitionPtr,
-        SectionKind::SlotRowPtr,
-        SectionKind::Slots,
+        Kind::Tasks,
+        Kind::TaskCols,
+        Kind::PartitionPtr,
+        Kind::SlotRowPtr,
+        Kind::Slots,
+        Kind::NewRows,
+        Kind::NewCols,
     ];
     let tiles = sections(plan).into_iter().filter(|s| !others.contains(&s.kind));
     tiles.map(|s| s.bytes.len() as u64).sum()

@@ -11,7 +11,7 @@ use super::header::{Header, decode};
 use super::section::SectionRow;
 use crate::{
     Candidate, Cost, DeviceSpec, Explanation, Fingerprint, FormatChoice, Outcome, PerDType,
-    PerFormat, PlanOptions, Reduction, Resource, Unit,
+    PerFormat, PlanOptions, Reduction, Reorder, Resource, Space, Unit,
 };
 
 #[derive(Deserialize)]
@@ -148,6 +148,8 @@ impl From<OptionsV1> for PlanOptions {
                 FormatChoiceV1::Auto => FormatChoice::Auto,
                 FormatChoiceV1::Fixed(spec) => FormatChoice::Fixed(spec),
             },
+            reorder: Reorder::None,
+            space: Space::Caller,
             exact_nonfinite: old.exact_nonfinite,
             memory_limit: old.memory_limit,
             keep_slot_map: old.keep_slot_map,
@@ -196,6 +198,8 @@ impl From<ExplanationV1> for Explanation {
             candidates: old.candidates.into_iter().map(candidate).collect(),
             schedule: old.schedule,
             schedules: Vec::new(),
+            order: String::new(),
+            orderings: Vec::new(),
         }
     }
 }

@@ -7,7 +7,8 @@ use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
 };
-use girih_planner::{LinearCost, Plan, PlanOptions, Planner, Schedule};
+use girih_planner::{LinearCost, Plan, PlanOptions, Planner, Schedule, Space};
+use girih_reorder::{Permutation, Reordering};
 
 /// ```text
 /// 1 . . 2 . .
@@ -117,6 +118,13 @@ where
     let cost = LinearCost { tile_col: 1.0, window_col: 1.0, fixed: 0.0, tile_again: 0.0 };
     let schedule = Schedule::sm_aligned(plans[3].tiling(), 40, 3, &cost);
     plans.push(plans[3].clone().with_schedule(&schedule).unwrap());
+    // One whose tiles hold the columns in another order, and one in a space of its own.
+    let cols = Permutation::try_new(vec![3, 5, 0, 1, 4, 2]).unwrap();
+    plans.push(plans[4].clone().with_columns(cols.clone()).unwrap());
+    let rows = Permutation::try_new(vec![4, 0, 2, 3, 1]).unwrap();
+    let order = Reordering::new(&rows, Some(cols)).unwrap();
+    let options = PlanOptions { space: Space::Permuted, ..PlanOptions::default() };
+    plans.push(Planner::new(options).plan_reordered(&csr, &order).unwrap());
     plans
 }
 

@@ -7,6 +7,7 @@
 mod errors;
 mod non_finite;
 mod offsets;
+mod orders;
 mod problem;
 mod repeat;
 mod report;
@@ -147,6 +148,8 @@ impl Suite<'_> {
         self.scaling::<T>();
         self.views::<T>();
         self.row_orders::<T>();
+        self.orderings::<T>();
+        self.gathers::<T>();
         self.schedules::<T>();
         self.non_finite::<T>();
         self.repetition::<T>();

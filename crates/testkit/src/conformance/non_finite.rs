@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use girih_formats::FormatError;
+use girih_formats::{FormatError, FormatKind};
 use ndarray::Array2;
 
 use super::problem::{Described, Planned, Run};
@@ -30,9 +30,15 @@ impl Suite<'_> {
             for spec in specs(self.kind) {
                 for rows in [RowOrder::Natural, RowOrder::Shuffled] {
                     for tiles_per_task in [None, Some(1)] {
-                        let planned = Planned { spec, rows, tiles_per_task };
+                        let planned = Planned { rows, tiles_per_task, ..Planned::natural(spec) };
                         self.check_poisoned::<T>(&case, planned, is_poisoned);
                     }
+                }
+                // Two of four columns may not be two of four of others.
+                if self.kind != FormatKind::TwoFour {
+                    let rows = RowOrder::Shuffled;
+                    let planned = Planned { rows, gathers: true, ..Planned::natural(spec) };
+                    self.check_poisoned::<T>(&case, planned, is_poisoned);
                 }
             }
         }

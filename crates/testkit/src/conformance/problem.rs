@@ -6,6 +6,7 @@ use std::fmt;
 use girih_backend::{DenseScalar, PreparedSpmm, Product, verify};
 use girih_formats::{Csr, FormatSpec, Scalar, Tiling};
 use girih_planner::{Plan, PlanError, Schedule};
+use girih_reorder::simple;
 use ndarray::Array2;
 
 use super::rows::RowOrder;
@@ -19,24 +20,31 @@ use crate::operands::{Layout, Placed, random};
 pub(super) struct Planned {
     pub(super) spec: FormatSpec,
     pub(super) rows: RowOrder,
+    /// Whether the tiles hold the columns in another order, so that B must be gathered.
+    pub(super) gathers: bool,
     /// Tiles per task; `None` for the schedule a plan comes with.
     pub(super) tiles_per_task: Option<u64>,
 }
 
 impl Planned {
     pub(super) fn natural(spec: FormatSpec) -> Self {
-        Self { spec, rows: RowOrder::Natural, tiles_per_task: None }
+        Self { spec, rows: RowOrder::Natural, gathers: false, tiles_per_task: None }
     }
 
     pub(super) fn plan<T: Element>(self, a: &Csr<T>) -> Result<Plan, PlanError> {
         let layout = self.rows.layout(a.nrows(), self.spec.window_rows())?;
-        let tiling = T::erase_tiling(Tiling::from_csr(a, self.spec, layout)?);
-        match self.tiles_per_task {
-            None => Ok(Plan::from_tiling(tiling)),
-            Some(tiles) => {
-                let schedule = Schedule::by_tiles(&tiling, tiles);
-                Ok(Plan::from_tiling(tiling).with_schedule(&schedule)?)
-            }
+        let cols = self.gathers.then(|| simple::random(a.ncols(), 5)).transpose()?;
+        let held = cols.as_ref().map(|cols| cols.apply_cols(a)).transpose()?;
+        let tiling = Tiling::from_csr(held.as_ref().unwrap_or(a), self.spec, layout)?;
+        let tiling = T::erase_tiling(tiling);
+        let schedule = self.tiles_per_task.map(|tiles| Schedule::by_tiles(&tiling, tiles));
+        let mut plan = Plan::from_tiling(tiling);
+        if let Some(cols) = cols {
+            plan = plan.with_columns(cols)?;
+        }
+        match schedule {
+            None => Ok(plan),
+            Some(schedule) => Ok(plan.with_schedule(&schedule)?),
         }
     }
 }
@@ -68,8 +76,11 @@ pub(super) struct Described<'a, T> {
 
 impl<T: Scalar> fmt::Display for Described<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Planned { spec, rows, tiles_per_task }, run) = (self.planned, self.run);
+        let (Planned { spec, rows, gathers, tiles_per_task }, run) = (self.planned, self.run);
         write!(f, "{spec} {}, {:?}, rows {rows:?}", T::DTYPE, self.case)?;
+        if gathers {
+            write!(f, ", columns shuffled")?;
+        }
         if let Some(tiles) = tiles_per_task {
             write!(f, ", {tiles} tiles per task")?;
         }
@@ -88,18 +99,28 @@ impl Suite<'_> {
     ) {
         let a = case.matrix.cast::<T>();
         let what = format!("{} {}, {:?}, {planned:?}", planned.spec, T::DTYPE, case.name);
-        let plan = match planned.plan(&a) {
-            Ok(plan) => plan,
-            Err(error) => return self.report.fail(&what, error),
-        };
-        if let Err(unsupported) = self.backend.supports(&plan) {
+        match planned.plan(&a) {
+            Ok(plan) => self.with_prepared(&what, &a, &plan, check),
+            Err(error) => self.report.fail(&what, error),
+        }
+    }
+
+    /// Hands a plan, prepared, to `check`. One that the backend refuses is noted.
+    pub(super) fn with_prepared<T: Element>(
+        &mut self,
+        what: &str,
+        a: &Csr<T>,
+        plan: &Plan,
+        check: impl FnOnce(&mut Self, &Csr<T>, &Plan, &dyn PreparedSpmm),
+    ) {
+        if let Err(unsupported) = self.backend.supports(plan) {
             return self.report.unsupported.push(format!("{what}: {}", unsupported.reason));
         }
-        match self.backend.prepare(&plan) {
-            Ok(prepared) => check(self, &a, &plan, &*prepared),
+        match self.backend.prepare(plan) {
+            Ok(prepared) => check(self, a, plan, &*prepared),
             Err(error) => {
                 let error = with_causes(&error);
-                self.report.fail(&what, format!("supported, but not prepared: {error}"));
+                self.report.fail(what, format!("supported, but not prepared: {error}"));
             }
         }
     }
@@ -125,7 +146,19 @@ impl Suite<'_> {
         prepared: &dyn PreparedSpmm,
         b: &Array2<T>,
     ) {
-        let run = what.run;
+        self.check_run(&what.to_string(), what.run, a, plan, prepared, b);
+    }
+
+    /// [`check_product`](Self::check_product) of a plan made otherwise.
+    pub(super) fn check_run<T: Element>(
+        &mut self,
+        what: &str,
+        run: Run,
+        a: &Csr<T>,
+        plan: &Plan,
+        prepared: &dyn PreparedSpmm,
+        b: &Array2<T>,
+    ) {
         self.report.checks += 1;
         let before = before::<T>(a.nrows(), run.n, run.beta);
         let b = Placed::new(b, run.b);
@@ -134,14 +167,14 @@ impl Suite<'_> {
         let executed =
             prepared.execute(run.alpha, b.reborrow(), run.beta, T::erase_acc_mut(c.view_mut()));
         if let Err(error) = executed {
-            return self.report.fail(&what.to_string(), with_causes(&error));
+            return self.report.fail(what, with_causes(&error));
         }
         let added = (run.beta != 0.0).then(|| (run.beta, T::erase_acc(before.view())));
         let product = Product { alpha: run.alpha, b, added };
         match verify(a, plan, &product, &T::erase_acc(c.view()), rounding) {
-            Err(error) => self.report.fail(&what.to_string(), error),
+            Err(error) => self.report.fail(what, error),
             Ok(verdict) if !verdict.passed() => {
-                self.report.fail(&what.to_string(), format!("{verdict:?}"));
+                self.report.fail(what, format!("{verdict:?}"));
             }
             Ok(verdict) => {
                 let worst = &mut self.report.max_error_over_bound;
@@ -149,7 +182,7 @@ impl Suite<'_> {
             }
         }
         if !c.is_intact() {
-            self.report.fail(&what.to_string(), "something was written between C's elements");
+            self.report.fail(what, "something was written between C's elements");
         }
     }
 }

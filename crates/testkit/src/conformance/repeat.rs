@@ -78,7 +78,7 @@ impl Suite<'_> {
         for case in self.named(&CASES) {
             for spec in specs(self.kind) {
                 let rows = RowOrder::Shuffled;
-                let planned = Planned { spec, rows, tiles_per_task: Some(2) };
+                let planned = Planned { rows, tiles_per_task: Some(2), ..Planned::natural(spec) };
                 self.with_plan::<T>(&case, planned, |suite, a, plan, _| {
                     let mut first = None;
                     for threads in [1, 2, 3, 7] {

@@ -39,7 +39,8 @@ impl Suite<'_> {
             for spec in specs(self.kind) {
                 for rows in [RowOrder::Natural, RowOrder::Shuffled] {
                     for tiles in [1, 3, 4096] {
-                        let planned = Planned { spec, rows, tiles_per_task: Some(tiles) };
+                        let planned =
+                            Planned { rows, tiles_per_task: Some(tiles), ..Planned::natural(spec) };
                         self.check_runs::<T>(&case, planned, &runs);
                     }
                 }

@@ -91,17 +91,17 @@ pub(super) fn verify(
     operands: &Operands,
     c: &Dense,
 ) -> Result<Verification, CliError> {
-    let unpacked = matrix.is_none().then(|| Matrix::of_tiling(plan.tiling()));
-    let Some(matrix) = matrix.or(unpacked.as_ref()) else {
-        return Err(CliError::failed("there is no matrix to verify against"));
-    };
+    let of_plan = || matrix.map_or_else(|| Matrix::of_plan(plan), |matrix| Ok(matrix.clone()));
+    let matrix = of_plan()
+        .and_then(|matrix| matrix.in_space_of(plan))
+        .map_err(|e| CliError::failed("cannot take the plan apart").because(e))?;
     let product = Product {
         alpha: options.alpha,
         b: operands.b.view(),
         added: operands.c0.as_ref().map(|c0| (options.beta, c0.view())),
     };
     let rounding = backend.rounding(plan);
-    for_matrix!(matrix, csr => judge(csr, plan, &product, &c.view(), rounding)).map_err(refused)
+    for_matrix!(&matrix, csr => judge(csr, plan, &product, &c.view(), rounding)).map_err(refused)
 }
 
 /// Puts a backend's refusal into the class its exit code comes from.

@@ -22,6 +22,7 @@
 mod dense;
 mod elements;
 mod header;
+mod indices;
 mod write;
 
 use std::io;
@@ -29,6 +30,7 @@ use std::io;
 use super::ReadError;
 
 pub use dense::{Dense, DenseFile, read_dense};
+pub use indices::{read_indices, write_indices};
 pub use write::write_dense;
 
 pub(super) use elements::Array;

@@ -1,0 +1,275 @@
+//! Which order, by the estimates of what can be made of it.
+
+use girih_formats::stats::SharedStats;
+use girih_formats::{BMat, Csr, CsrPattern, FormatSpec, Scalar};
+use girih_reorder::metrics::window_counts;
+use girih_reorder::{BlockOptions, Method, Permutation, ReorderError, Reordering, blocks};
+
+use super::placement::Arranged;
+use super::{Considered, Reorder, Space};
+use crate::choice::Choice;
+use crate::explain::Seconds;
+use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions};
+
+/// Heights of windows that the window ordering is considered for where the format is free.
+const WINDOW_ROWS: [u32; 2] = [16, 64];
+
+/// An ordering is taken only if the natural order is estimated to take this many times as long: an
+/// estimate is not exact, and an order that is left alone costs nothing.
+const LEAST_GAIN: f64 = 1.05;
+
+/// The order of a plan, its format, and why.
+pub(crate) struct Chosen<T: Scalar> {
+    pub(crate) arranged: Arranged<T>,
+    pub(crate) choice: Choice,
+    /// What was priced; empty where nothing was to be chosen.
+    pub(crate) considered: Vec<Considered>,
+    /// In one sentence; empty where no order was asked for.
+    pub(crate) reason: String,
+}
+
+/// Chooses the order and the format that `options` ask for; `given` is for [`Reorder::Given`].
+///
+/// An ordering costs what its method does; pricing one costs O(nnz) for every format.
+pub(crate) fn choose<T: Scalar>(
+    options: &PlanOptions,
+    a: &Csr<T>,
+    given: Option<&Reordering>,
+) -> Result<Chosen<T>, PlanError> {
+    let natural = Reordering::natural(a.nrows())?;
+    let only = |ordering: &Reordering, reason: String| {
+        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering)?;
+        Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
+    };
+    match (options.reorder, given) {
+        (_, Some(given)) => only(given, "rows are in the order that was given".to_owned()),
+        (Reorder::Given, None) => Err(PlanError::Options {
+            option: "reorder",
+            reason: "an order is to be given, and none was; `plan_reordered` takes it".to_owned(),
+        }),
+        (Reorder::None, None) => only(&natural, String::new()),
+        (Reorder::By(method), None) => {
+            let method = for_format(method, options.format);
+            let ordering = order(method, options, a.pattern())?;
+            only(&ordering, format!("rows are in the order that was asked for, {method}"))
+        }
+        (Reorder::Auto, None) => auto(options, a, &natural),
+    }
+}
+
+/// The method, with windows as high as those of the format that is fixed.
+fn for_format(method: Method, format: FormatChoice) -> Method {
+    match (method, format) {
+        (Method::Window { window_rows: None }, FormatChoice::Fixed(spec)) => {
+            // A window of one row has nothing to share; kernels that work row by row reuse what a
+            // cache keeps of the last few.
+            let rows = spec.window_rows().max(WINDOW_ROWS[0] as usize);
+            Method::Window { window_rows: u32::try_from(rows).ok() }
+        }
+        _ => method,
+    }
+}
+
+/// Computes an ordering. Where the format has blocks and columns may move, the window ordering deals
+/// both sides into blocks.
+fn order(
+    method: Method,
+    options: &PlanOptions,
+    pattern: CsrPattern<'_>,
+) -> Result<Reordering, ReorderError> {
+    let size = match (method, options.format, options.space) {
+        (Method::Window { .. }, FormatChoice::Fixed(spec), Space::Caller) => block_size(spec),
+        _ => None,
+    };
+    match size {
+        Some((rows, cols)) if rows > 1 => {
+            let found = blocks(pattern, &BlockOptions::new(rows, cols))?;
+            Ok(Reordering::of_layout(found.rows, Some(found.cols)))
+        }
+        _ => method.order(pattern),
+    }
+}
+
+/// The orderings that are considered.
+fn methods(format: FormatChoice) -> Vec<Method> {
+    let windows = match format {
+        FormatChoice::Fixed(_) => vec![for_format(Method::Window { window_rows: None }, format)],
+        FormatChoice::Auto => {
+            WINDOW_ROWS.map(|rows| Method::Window { window_rows: Some(rows) }).to_vec()
+        }
+    };
+    [Method::Rcm].into_iter().chain(windows).collect()
+}
+
+/// The fastest of the natural order and every method's, by estimate.
+fn auto<T: Scalar>(
+    options: &PlanOptions,
+    a: &Csr<T>,
+    natural: &Reordering,
+) -> Result<Chosen<T>, PlanError> {
+    let first = Priced::of(options, a, natural)?;
+    let mut considered = vec![first.considered("natural".to_owned(), a, natural)?];
+    let natural_seconds = first.seconds();
+    let (mut best, mut best_at) = (first, 0);
+    for method in methods(options.format) {
+        let name = method.to_string();
+        let priced = order(method, options, a.pattern())
+            .map_err(PlanError::from)
+            .and_then(|ordering| Ok((Priced::of(options, a, &ordering)?, ordering)));
+        match priced {
+            Ok((priced, ordering)) => {
+                considered.push(priced.considered(name, a, &ordering)?);
+                if priced.seconds() < best.seconds() {
+                    (best, best_at) = (priced, considered.len() - 1);
+                }
+            }
+            Err(error) => considered.push(Considered {
+                name,
+                outcome: Outcome::Rejected { reason: error.to_string() },
+                spec: None,
+                gathers: false,
+                packed_cols: 0,
+                seconds: 0.0,
+            }),
+        }
+    }
+    let gain = natural_seconds / best.seconds().max(f64::MIN_POSITIVE);
+    if best_at > 0 && gain < LEAST_GAIN {
+        (best, best_at) = (Priced::of(options, a, natural)?, 0);
+    }
+    considered[best_at].outcome = Outcome::Chosen;
+    let reason = if best_at > 0 {
+        format!("rows are in {} order, estimated {gain:.2} times as fast", considered[best_at].name)
+    } else {
+        let least = 100.0 * (LEAST_GAIN - 1.0);
+        format!("rows stay in their order: no ordering is estimated {least:.0} % faster")
+    };
+    let Priced { arranged, choice, .. } = best;
+    Ok(Chosen { arranged, choice, considered, reason })
+}
+
+/// An order with the best that can be made of it.
+struct Priced<T: Scalar> {
+    arranged: Arranged<T>,
+    choice: Choice,
+    gathers: bool,
+}
+
+impl<T: Scalar> Priced<T> {
+    fn of(options: &PlanOptions, a: &Csr<T>, ordering: &Reordering) -> Result<Self, PlanError> {
+        let arranged = Arranged::new(a, ordering, options.space)?;
+        let choice = choice(options, &arranged)?;
+        let priced = Self { arranged, choice, gathers: false };
+        match (options.space, ordering.cols()) {
+            (Space::Caller, Some(cols)) => priced.or_gathering(options, a, ordering, cols),
+            _ => Ok(priced),
+        }
+    }
+
+    /// The same with blocks of columns in an order too, where that is faster even with the gather of
+    /// B that it takes.
+    fn or_gathering(
+        mut self,
+        options: &PlanOptions,
+        a: &Csr<T>,
+        ordering: &Reordering,
+        cols: &Permutation,
+    ) -> Result<Self, PlanError> {
+        let specs = self.choice.candidates.iter().map(|c| c.spec);
+        let specs: Vec<FormatSpec> = specs.filter(|&spec| block_size(spec).is_some()).collect();
+        if specs.is_empty() || cols.is_identity() {
+            return Ok(self);
+        }
+        let arranged = Arranged::gathered(a, ordering, cols)?;
+        let mut won = false;
+        for spec in specs {
+            let fixed = PlanOptions { format: FormatChoice::Fixed(spec), ..options.clone() };
+            // What can't be had in this order either is no candidate.
+            let Ok(choice) = choice(&fixed, &arranged) else { continue };
+            let Some(cost) = chosen_cost(&choice) else { continue };
+            let cost = with_gather(cost, options, &arranged.matrix);
+            if cost.seconds < self.seconds() {
+                choose_instead(&mut self.choice, choice, cost);
+                won = true;
+            }
+        }
+        if won {
+            (self.arranged, self.gathers) = (arranged, true);
+        }
+        Ok(self)
+    }
+
+    fn seconds(&self) -> f64 {
+        chosen_cost(&self.choice).map_or(f64::INFINITY, |cost| cost.seconds)
+    }
+
+    fn considered(
+        &self,
+        name: String,
+        a: &Csr<T>,
+        ordering: &Reordering,
+    ) -> Result<Considered, PlanError> {
+        let layout = ordering.rows().with_window_rows(BMat::<T>::WINDOW_ROWS)?;
+        let counts = window_counts(a.pattern(), &layout, None, 1)?;
+        Ok(Considered {
+            name,
+            outcome: Outcome::Lost,
+            spec: Some(self.choice.spec),
+            gathers: self.gathers,
+            packed_cols: counts.iter().map(|&n| u64::from(n)).sum(),
+            seconds: self.seconds(),
+        })
+    }
+}
+
+fn choice<T: Scalar>(options: &PlanOptions, arranged: &Arranged<T>) -> Result<Choice, PlanError> {
+    let shared = SharedStats::new(arranged.matrix.pattern(), &arranged.layout);
+    Choice::of(options, &shared, T::DTYPE)
+}
+
+/// The estimate for the format that was chosen.
+fn chosen_cost(choice: &Choice) -> Option<Cost> {
+    choice.candidates.iter().find(|c| c.outcome == Outcome::Chosen).and_then(|c| c.cost)
+}
+
+/// Makes the one format of `gathered` the format that was chosen, at the cost it has with B gathered.
+fn choose_instead(choice: &mut Choice, gathered: Choice, cost: Cost) {
+    let spec = gathered.spec;
+    for candidate in &mut choice.candidates {
+        if candidate.spec == spec {
+            candidate.outcome = Outcome::Chosen;
+            candidate.cost = Some(cost);
+            (candidate.config, candidate.schedule) =
+                (gathered.config, gathered.schedules.first().copied());
+        } else if candidate.outcome == Outcome::Chosen {
+            candidate.outcome = Outcome::Lost;
+        }
+    }
+    let reason = format!(
+        "{spec} is estimated fastest with columns in the order too: {}, the gather of B included",
+        Seconds(cost.seconds)
+    );
+    let candidates = std::mem::take(&mut choice.candidates);
+    *choice = Choice { reason, candidates, ..gathered };
+}
+
+/// Rows and columns of the blocks of formats whose tiles point at runs of columns, not at columns.
+fn block_size(spec: FormatSpec) -> Option<(usize, usize)> {
+    match spec {
+        FormatSpec::Bcsr { block_rows, block_cols } => Some((block_rows, block_cols)),
+        FormatSpec::BlockedEll { block_size } => Some((block_size, block_size)),
+        _ => None,
+    }
+}
+
+/// The cost with B read and written once more.
+fn with_gather<T: Scalar>(cost: Cost, options: &PlanOptions, a: &Csr<T>) -> Cost {
+    let bytes = 2.0 * a.ncols() as f64 * options.n as f64 * size_of::<T>() as f64;
+    let seconds = bytes / options.target.memory_bandwidth;
+    Cost {
+        b_memory_bytes: cost.b_memory_bytes + bytes,
+        memory_seconds: cost.memory_seconds + seconds,
+        seconds: cost.seconds + seconds,
+        ..cost
+    }
+}
