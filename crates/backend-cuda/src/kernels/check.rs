@@ -8,6 +8,7 @@ use super::Kernel;
 use crate::Binary;
 
 /// Everything that is wrong with a binary: entry points that are missing, registers spilled to memory,
+/// products of tensor cores that the assembler could not let run beside other instructions,
 /// more registers or shared memory than the [`Budget`](super::Budget) allows and, if its
 /// [disassembly](disassemble) is given, instructions that it lacks. Empty if all is right.
 #[must_use]
@@ -35,6 +36,11 @@ pub fn check(kernel: &Kernel, binary: &Binary, sass: Option<&str>) -> Vec<String
                 wrong.push(format!("{}: {used} {what}, and {most} are allowed", r.entry));
             }
         }
+    }
+    for line in
+        binary.log.lines().filter(|line| line.contains("wgmma") && line.contains("serialized"))
+    {
+        wrong.push(format!("the assembler waits for each product: {}", line.trim()));
     }
     for instruction in budget.instructions {
         if sass.is_some_and(|sass| !has_instruction(sass, instruction)) {

@@ -29,7 +29,7 @@ pub(crate) fn kernel() -> Kernel {
             shared: 0,
             dynamic_shared: 0,
             entries: &[TRIAD, READ, FMA_F32, FMA_F64, FILL],
-            instructions: &["LDG.E.128", "STG.E.128", "FFMA", "DFMA"],
+            instructions: &["LDG.E.NA.128", "STG.E.128", "FFMA", "DFMA"],
         },
     }
 }
