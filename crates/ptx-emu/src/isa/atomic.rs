@@ -195,21 +195,33 @@ impl Atomic {
                 .map_err(|problem| problem.at(lane as u32))?;
             cluster.admit(warp, lane, &target, request)?;
             cluster.check_initialized(&target, total).map_err(|problem| problem.at(lane as u32))?;
-            cluster.learn(warp, lane, &target, self.strength);
-            cluster.tell(warp, lane, &target, self.strength, false);
-            for (i, &(to, operand)) in self.elements.iter().enumerate() {
-                let element = target.plus(i as u32 * self.bytes);
-                let operand = warp.registers.value(operand, lane);
-                let swap = self.swap.map_or(0, |swap| warp.registers.value(swap, lane));
-                let global = matches!(element, Target::Global { .. });
-                let old = cluster
-                    .update(&element, self.bytes, |old| self.new_value(old, operand, swap, global));
-                if let Some(to) = to {
-                    warp.registers.set(to, lane, old);
-                }
-            }
+            cluster.in_one_step(&target, |cluster, told| {
+                cluster.learn(warp, lane, &target, self.strength, told);
+                cluster.tell(warp, lane, &target, self.strength, false, told);
+                self.change_elements(warp, cluster, lane, &target);
+            });
         }
         Ok(Flow::Next)
+    }
+
+    fn change_elements(
+        &self,
+        warp: &mut Warp,
+        cluster: &mut Cluster,
+        lane: usize,
+        target: &Target<'_>,
+    ) {
+        let global = matches!(target, Target::Global { .. });
+        for (i, &(to, operand)) in self.elements.iter().enumerate() {
+            let element = target.plus(i as u32 * self.bytes);
+            let operand = warp.registers.value(operand, lane);
+            let swap = self.swap.map_or(0, |swap| warp.registers.value(swap, lane));
+            let old = cluster
+                .update(&element, self.bytes, |old| self.new_value(old, operand, swap, global));
+            if let Some(to) = to {
+                warp.registers.set(to, lane, old);
+            }
+        }
     }
 
     fn new_value(&self, old: u64, operand: u64, swap: u64, global: bool) -> u64 {

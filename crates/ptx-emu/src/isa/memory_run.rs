@@ -113,12 +113,18 @@ impl Move {
                 .map_err(|problem| problem.at(lane as u32))?;
             cluster.admit(warp, lane, &target, request)?;
             cluster.check_initialized(&target, total).map_err(|problem| problem.at(lane as u32))?;
-            for (i, row) in rows.iter_mut().take(to.len()).enumerate() {
-                let element = target.plus(i as u32 * self.bytes);
-                row[lane] = cluster.load(warp, lane, &element, self.bytes);
-            }
-            if let Some(strength) = self.strength {
-                cluster.learn(warp, lane, &target, strength);
+            let mut load = |warp: &Warp, cluster: &Cluster| {
+                for (i, row) in rows.iter_mut().take(to.len()).enumerate() {
+                    let element = target.plus(i as u32 * self.bytes);
+                    row[lane] = cluster.load(warp, lane, &element, self.bytes);
+                }
+            };
+            match self.strength {
+                None => load(warp, cluster),
+                Some(strength) => cluster.in_one_step(&target, |cluster, told| {
+                    load(warp, cluster);
+                    cluster.learn(warp, lane, &target, strength, told);
+                }),
             }
         }
         for (&to, row) in to.iter().zip(&mut rows) {
@@ -206,13 +212,19 @@ impl Move {
                 }
                 return Err(stop);
             }
-            if let Some(strength) = self.strength {
-                cluster.tell(warp, lane, &target, strength, true);
-            }
-            for (i, source) in from.iter().enumerate() {
-                let value = warp.registers.value(*source, lane);
-                let element = target.plus(i as u32 * self.bytes);
-                cluster.store(warp, lane, &element, self.bytes, value);
+            let store = |warp: &mut Warp, cluster: &mut Cluster| {
+                for (i, source) in from.iter().enumerate() {
+                    let value = warp.registers.value(*source, lane);
+                    let element = target.plus(i as u32 * self.bytes);
+                    cluster.store(warp, lane, &element, self.bytes, value);
+                }
+            };
+            match self.strength {
+                None => store(warp, cluster),
+                Some(strength) => cluster.in_one_step(&target, |cluster, told| {
+                    cluster.tell(warp, lane, &target, strength, true, told);
+                    store(warp, cluster);
+                }),
             }
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Strong accesses: what they tell others, and learn.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
-use super::published::{Home, Reach};
+use super::published::{Home, Messages, Reach};
 use super::{SHARED_WINDOW, Target};
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::Message;
@@ -39,45 +39,57 @@ impl Cluster {
         Home { cluster: self.id, cta: warp.rank() }
     }
 
+    /// Does a strong access, given what is told in its memory. What happens to the value and to what
+    /// is told with it is one step: clusters run side by side, and a strong access of another one
+    /// comes before both or after both.
+    pub(crate) fn in_one_step<T>(
+        &mut self,
+        target: &Target<'_>,
+        access: impl FnOnce(&mut Self, &mut Messages) -> T,
+    ) -> T {
+        if let Target::Global { .. } = target {
+            let context = Arc::clone(&self.context);
+            let mut told = context.published.lock().unwrap_or_else(PoisonError::into_inner);
+            access(self, &mut told)
+        } else {
+            let mut told = std::mem::take(&mut self.published);
+            let result = access(self, &mut told);
+            self.published = told;
+            result
+        }
+    }
+
     /// A strong load found what strong stores left there: a lane learns it, at once or with its next
     /// fence.
     pub(crate) fn learn(
-        &mut self,
+        &self,
         warp: &mut Warp,
         lane: usize,
         target: &Target<'_>,
         (order, reach): (Order, Reach),
+        told: &Messages,
     ) {
-        let home = self.home(warp);
-        let message = match *target {
-            Target::Shared { cta, offset } => {
-                self.published.read(shared_key(cta, offset), reach, home)
-            }
-            Target::Global { allocation, offset } => {
-                let all = self.context.published.lock().unwrap_or_else(PoisonError::into_inner);
-                all.read(allocation.base() + offset, reach, home)
-            }
-            Target::Local(_) | Target::Param(_) => None,
-        };
-        if let Some(message) = message {
-            if order.acquires() {
-                warp.clock.acquire(1 << lane, &message);
-            } else {
-                warp.clock.observe(lane as u32, message);
-            }
+        let Some(address) = key(target) else { return };
+        let Some(message) = told.read(address, reach, self.home(warp)) else { return };
+        if order.acquires() {
+            warp.clock.acquire(1 << lane, &message);
+        } else {
+            warp.clock.observe(lane as u32, message);
         }
     }
 
     /// A strong store tells those who load it what its lane did and knows, up to now or up to its
     /// last fence. A `replaces` store takes what was told there before away.
     pub(crate) fn tell(
-        &mut self,
+        &self,
         warp: &mut Warp,
         lane: usize,
         target: &Target<'_>,
         (order, reach): (Order, Reach),
         replaces: bool,
+        told: &mut Messages,
     ) {
+        let Some(address) = key(target) else { return };
         let message = if order.releases() {
             let mut message = Message::new(self.id);
             warp.clock.release(1 << lane, &mut message);
@@ -85,29 +97,22 @@ impl Cluster {
         } else {
             warp.clock.told(lane as u32).map(|(message, fenced)| (message, fenced.min(reach)))
         };
-        let home = self.home(warp);
-        let (mut lock, address);
-        let messages = match *target {
-            Target::Shared { cta, offset } => {
-                address = shared_key(cta, offset);
-                &mut self.published
-            }
-            Target::Global { allocation, offset } => {
-                address = allocation.base() + offset;
-                lock = self.context.published.lock().unwrap_or_else(PoisonError::into_inner);
-                &mut *lock
-            }
-            Target::Local(_) | Target::Param(_) => return,
-        };
         if replaces {
-            messages.overwrite(address);
+            told.overwrite(address);
         }
         if let Some((message, reach)) = message {
-            messages.publish(address, reach, home, &message);
+            told.publish(address, reach, self.home(warp), &message);
         }
     }
 }
 
-fn shared_key(cta: u32, offset: u32) -> u64 {
-    SHARED_WINDOW + (u64::from(cta + 1) << 24 | u64::from(offset))
+/// Where messages about a place are kept. Nobody else sees a thread's own memory.
+fn key(target: &Target<'_>) -> Option<u64> {
+    match *target {
+        Target::Shared { cta, offset } => {
+            Some(SHARED_WINDOW + (u64::from(cta + 1) << 24 | u64::from(offset)))
+        }
+        Target::Global { allocation, offset } => Some(allocation.base() + offset),
+        Target::Local(_) | Target::Param(_) => None,
+    }
 }
