@@ -201,6 +201,12 @@ impl Unions<'_> {
         }
     }
 
+    /// Entries of some windows.
+    fn entries(&self, windows: Range<usize>) -> usize {
+        let rows = windows.flat_map(|w| occupied(self.layout, w));
+        rows.map(|(_, row)| self.pattern.row(row).len()).sum()
+    }
+
     /// Members of each window's union. O(nnz + windows), in parallel, nothing else stored.
     pub(crate) fn counts(&self) -> Vec<u32> {
         let chunks = window_chunks(self.layout, self.pattern.row_ptr(), usize::MAX);
@@ -239,7 +245,9 @@ impl Unions<'_> {
                 pool.with(
                     || self.new_set(),
                     |set| {
-                        let mut list = Vec::new();
+                        // At least the room for the members: what is never written is never there,
+                        // and nothing is left behind by growing.
+                        let mut list = Vec::with_capacity(self.entries(windows.clone()));
                         for (w, len) in windows.clone().zip(lens) {
                             let start = list.len();
                             self.collect(set, w);
