@@ -288,11 +288,12 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
     Stages::Place at, done;
     for (u32 step = 0; step < n_steps * kParts; ++step) {
         ring.wait_full(at);
-        // A vote lets the assembler know that the whole warp takes one way.
+        // The lane that gives the stage back reads, and a vote lets the assembler know that the whole
+        // warp takes one way.
         const bool has_block =
             ROWS == 1 ||
             __any_sync(kWholeWarp,
-                       ptx::load_shared_32(shared + kMasksAt + at.stage * 4) >> row & 1);
+                       is_leader && (ptx::load_shared_32(shared + kMasksAt + at.stage * 4) >> row & 1));
         if (has_block) {
             ptx::hold(sum);
             ptx::wgmma_fence();
