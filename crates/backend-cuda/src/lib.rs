@@ -10,8 +10,9 @@
 //! # What runs
 //! Plans in CSR, in any value type, row order and schedule, by a kernel after casperSPARSE: a warp for
 //! each row, a part of a warp where products are narrow, or several rows where they are short and products
-//! are wide. Rows that the schedule splits, and all that are much longer than a warp's share, are computed
-//! in pieces whose sums a second kernel adds in order.
+//! are wide. Rows that are much longer than a warp's share are shared out among the warps of a block; those
+//! that the schedule splits, and all that are too long for a block, are computed in pieces, whose sums the
+//! block that finishes last adds in order.
 //! Values of f16 and bf16 are widened exactly and summed in f32.
 //!
 //! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8

@@ -1,4 +1,4 @@
-// Additions to memory that other threads may be adding to.
+// Additions to memory that other threads may be adding to, and counts of threads.
 #pragma once
 
 #include "girih/types.cuh"
@@ -14,6 +14,17 @@ __device__ __forceinline__ void add_128(float* address, float a, float b, float 
 
 __device__ __forceinline__ void add_32(float* address, float a) {
     asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(a) : "memory");
+}
+
+// Counts one of `all` that arrive and returns how many did before; the last sets the count to zero. What
+// this thread and those that it has met at a barrier wrote, the last sees.
+__device__ __forceinline__ u32 arrive(u32* count, u32 all) {
+    u32 before;
+    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(count), "r"(all - 1)
+                 : "memory");
+    return before;
 }
 
 }  // namespace ptx

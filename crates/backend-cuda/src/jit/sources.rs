@@ -7,7 +7,13 @@ use crate::CudaError;
 use crate::kernels::Kernel;
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 25] = [
+const HEADERS: [(&str, &str); 31] = [
+    ("girih/csr_access.cuh", include_str!("../../cuda/girih/csr_access.cuh")),
+    ("girih/csr_block.cuh", include_str!("../../cuda/girih/csr_block.cuh")),
+    ("girih/csr_items.cuh", include_str!("../../cuda/girih/csr_items.cuh")),
+    ("girih/csr_params.cuh", include_str!("../../cuda/girih/csr_params.cuh")),
+    ("girih/csr_runs.cuh", include_str!("../../cuda/girih/csr_runs.cuh")),
+    ("girih/csr_store.cuh", include_str!("../../cuda/girih/csr_store.cuh")),
     ("girih/outgoing.cuh", include_str!("../../cuda/girih/outgoing.cuh")),
     ("girih/output.cuh", include_str!("../../cuda/girih/output.cuh")),
     ("girih/pipeline.cuh", include_str!("../../cuda/girih/pipeline.cuh")),

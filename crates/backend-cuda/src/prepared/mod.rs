@@ -13,7 +13,6 @@ mod panel;
 pub(crate) mod tensor_map;
 mod upload;
 mod wcsr;
-mod work;
 
 use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, FormatSpec, Tiling, for_any_tiling};
@@ -37,7 +36,7 @@ const FORMATS: [(FormatKind, Option<Arch>); 3] = [
 /// How the results of parts of a window are added up that several blocks of threads compute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reduction {
-    /// They are kept, and a second kernel adds them in order: C has the same bits every time.
+    /// They are kept, and added in order when all are there: C has the same bits every time.
     #[default]
     Ordered,
     /// Each is added to C when it is there: no room and no second pass, but sums round in an order that
@@ -101,7 +100,7 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
 pub(crate) fn image(plan: &Plan, setup: &Setup) -> Image {
     let (tasks, n) = (plan.schedule().tasks(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
-        Tiling::Csr(a) => csr::image(a, tasks, n),
+        Tiling::Csr(a) => csr::image(a, tasks, n, setup.multiprocessors),
         Tiling::Bcsr(a) => bcsr::image(a),
         Tiling::Wcsr(a) => wcsr::image(a, tasks, n, setup),
         _ => unreachable!("it was asked whether the plan is supported"),

@@ -1,19 +1,9 @@
-//! Host twin of `cuda/kernels/csr_spmm.cu`: its parameters, its entry points, and which of them a
-//! product runs.
+//! How a product is laid over lanes and blocks.
 
-use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
 
-use super::{Budget, Kernel};
+use super::{ENTRIES, WARP, WARPS};
 
-/// Warps of a block.
-const WARPS: u64 = 4;
-/// Lanes of a warp.
-const WARP: u32 = 32;
-/// Threads of a block that multiplies.
-pub(crate) const THREADS: u32 = WARPS as u32 * WARP;
-/// Threads of a block of the kernels that work element by element.
-pub(crate) const ELEMENT_THREADS: u32 = 256;
 /// Most blocks of a grid in y.
 const MAX_GRID_Y: u64 = 65535;
 /// The fewest entries of an item, on average, for each lane of a team that is larger than it must be.
@@ -29,118 +19,31 @@ const CACHED: u64 = 48 << 20;
 /// The fewest lanes to an item: they stage as many entries at a time.
 const MIN_TEAM: u32 = 8;
 
-/// By how B is read: in vectors, by their lanes; a single column; element by element, by lanes again; in
-/// vectors by several items to a warp, by how many.
-const ENTRIES: [&str; 19] = [
-    "csr_spmm_vectors_1x1",
-    "csr_spmm_vectors_2x1",
-    "csr_spmm_vectors_4x1",
-    "csr_spmm_vectors_8x1",
-    "csr_spmm_vectors_16x1",
-    "csr_spmm_vectors_32x1",
-    "csr_spmm_vectors_32x2",
-    "csr_spmm_elements_column",
-    "csr_spmm_elements_1x1",
-    "csr_spmm_elements_2x1",
-    "csr_spmm_elements_4x1",
-    "csr_spmm_elements_8x1",
-    "csr_spmm_elements_16x1",
-    "csr_spmm_elements_32x1",
-    "csr_spmm_elements_32x2",
-    "csr_spmm_runs_32x1",
-    "csr_spmm_runs_32x2",
-    COMBINE,
-    SCALE,
-];
-
-/// Adds up the pieces of split rows.
-pub(crate) const COMBINE: &str = "csr_combine";
-/// Multiplies C by β.
-pub(crate) const SCALE: &str = "csr_scale";
-
-/// The kernel for a value type.
-#[must_use]
-pub(crate) fn kernel(dtype: DType) -> Kernel {
-    let value = match dtype {
-        DType::F16 => "F16",
-        DType::Bf16 => "Bf16",
-        DType::F32 => "F32",
-        DType::F64 => "F64",
-    };
-    Kernel {
-        stem: "csr_spmm",
-        config: dtype.name().to_owned(),
-        source: include_str!("../../cuda/kernels/csr_spmm.cu"),
-        defines: vec![("VALUE", value.to_owned())],
-        only: None,
-        budget: Budget {
-            registers: 96,
-            shared: 2048,
-            dynamic_shared: 0,
-            entries: &ENTRIES,
-            instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL"],
-        },
-    }
+/// What a product is laid out for, besides its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub(crate) dtype: DType,
+    /// Columns of the matrix.
+    pub(crate) k: u64,
+    pub(crate) items: ItemCounts,
+    /// Entries of the items that neither a block nor a warp takes alone.
+    pub(crate) rest_entries: u64,
 }
 
-/// Entries of one row that a team of lanes multiplies: `Item` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Item {
-    /// The first entry.
-    pub(crate) begin: u64,
-    /// How many there are.
-    pub(crate) length: u32,
-    /// The row of C; of a piece, that of the sums.
-    pub(crate) row: u32,
+/// How many items there are, by who takes one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ItemCounts {
+    /// A block.
+    pub(crate) by_block: u64,
+    /// A warp.
+    pub(crate) by_warp: u64,
+    /// A team of lanes, or a warp several.
+    pub(crate) rest: u64,
 }
-
-/// A row in pieces: `SplitRow` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct SplitRow {
-    /// The first of its pieces.
-    pub(crate) first_piece: u64,
-    /// How many there are, in order.
-    pub(crate) n_pieces: u32,
-    /// The row of C.
-    pub(crate) row: u32,
-}
-
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub(crate) items: u64,
-    pub(crate) splits: u64,
-    pub(crate) col_idx: u64,
-    pub(crate) values: u64,
-    pub(crate) b: u64,
-    pub(crate) c: u64,
-    pub(crate) partials: u64,
-    pub(crate) n_items: u64,
-    pub(crate) n_pieces: u64,
-    pub(crate) n_splits: u64,
-    pub(crate) m: u64,
-    pub(crate) n: u64,
-    pub(crate) b_row_stride: u64,
-    pub(crate) b_col_stride: u64,
-    pub(crate) c_row_stride: u64,
-    pub(crate) c_col_stride: u64,
-    pub(crate) partial_stride: u64,
-    pub(crate) alpha: f64,
-    pub(crate) beta: f64,
-    pub(crate) team: u32,
-    pub(crate) c_in_vectors: u32,
-}
-
-const _: () = assert!(size_of::<Item>() == 16 && size_of::<SplitRow>() == 16);
-const _: () = assert!(size_of::<Params>() == 160);
 
 /// How a product with so many columns is laid over lanes. The order in which an element of C is
-/// summed follows from `lanes`, and where these are not the whole warp from `team`: so from the matrix,
-/// the value type and n alone, never from the strides or the alignment of the operands.
+/// summed follows from its item, from `lanes`, and where these are not the whole warp from `team`: so from
+/// the plan, the value type and n alone, never from the strides or the alignment of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Lanes across a tile of columns.
@@ -149,9 +52,11 @@ pub(crate) struct Layout {
     vectors: u32,
     /// Columns of such a vector.
     per_vector: u32,
-    /// Lanes to an item; where a warp takes several, how many.
+    /// Of the items that neither a block nor a warp takes alone: lanes to an item; where a warp takes
+    /// several, how many.
     pub(crate) team: u32,
     n: u64,
+    items: ItemCounts,
     way: Way,
 }
 
@@ -165,22 +70,22 @@ enum Way {
 }
 
 impl Layout {
-    /// The layout for `n` columns (at least one) of a matrix with `k` columns and so many entries in so
-    /// many items.
-    pub(crate) fn new(dtype: DType, n: u64, k: u64, entries: u64, items: u64) -> Self {
+    /// The layout for `n` columns, at least one.
+    pub(crate) fn new(problem: &Problem, n: u64) -> Self {
+        let &Problem { dtype, k, items, rest_entries } = problem;
         let per_vector = 16 / dtype.size() as u32;
         let vectors_of_row = n.div_ceil(u64::from(per_vector));
-        let lanes = vectors_of_row.min(u64::from(WARP)).next_power_of_two() as u32;
-        let average = entries / items.max(1);
+        let lanes = lanes(dtype, n);
+        let average = rest_entries.checked_div(items.rest).unwrap_or(u64::MAX);
         // A tile of two vectors halves what is read of A and, unless it outgrows the cache, costs nothing.
         let cached = k.saturating_mul(2 * 16 * u64::from(WARP)) <= CACHED;
         let wide = vectors_of_row > u64::from(WARP) && (cached || average <= SHORT);
         let vectors = if wide { 2 } else { 1 };
         let worth = (average / ENTRIES_PER_LANE).clamp(1, u64::from(WARP)) as u32;
         let team = (1 << worth.ilog2()).clamp(lanes.max(MIN_TEAM), WARP);
-        let short = lanes == WARP && average <= SHORT && items >= MANY;
+        let short = lanes == WARP && average <= SHORT && items.rest >= MANY;
         let way = if short { Way::Runs } else { Way::Vectors };
-        Self { lanes, vectors, per_vector, team, n, way }
+        Self { lanes, vectors, per_vector, team, n, items, way }
     }
 
     /// The layout where rows of B can be read in vectors, or not, and rows of C are whole vectors, or not.
@@ -203,34 +108,42 @@ impl Layout {
         }
     }
 
-    /// The grid for so many items and `width` of the columns: blocks of items, and tiles of columns.
+    /// The grid for `width` of the columns: blocks of items, and tiles of columns.
     ///
     /// `None` if there are more blocks than a grid has.
-    pub(crate) fn grid(&self, items: u64, width: u64) -> Option<(u32, u32)> {
+    pub(crate) fn grid(&self, width: u64) -> Option<(u32, u32)> {
         let per_warp = if self.way == Way::Runs { self.team } else { WARP / self.team };
-        let per_block = WARPS * u64::from(per_warp);
+        let ItemCounts { by_block, by_warp, rest } = self.items;
+        let warps = by_warp + rest.div_ceil(u64::from(per_warp));
+        let blocks = by_block + warps.div_ceil(WARPS);
+        let blocks = u32::try_from(blocks).ok().filter(|&x| x <= i32::MAX as u32)?;
         let tile = u64::from(self.lanes * self.vectors * self.per_vector);
-        let blocks =
-            u32::try_from(items.div_ceil(per_block)).ok().filter(|&x| x <= i32::MAX as u32)?;
         Some((blocks, width.div_ceil(tile).min(MAX_GRID_Y) as u32))
     }
 }
 
-/// The grid of a kernel that goes through `elements` one by one, in turns where there are too many.
-pub(crate) fn element_grid(elements: u64) -> u32 {
-    elements.div_ceil(u64::from(ELEMENT_THREADS)).clamp(1, 1 << 20) as u32
+/// Lanes that lie across a tile of `n` columns, or of as many of them as a warp takes.
+pub(crate) fn lanes(dtype: DType, n: u64) -> u32 {
+    let vectors_of_row = n.div_ceil(16 / dtype.size() as u64);
+    vectors_of_row.min(u64::from(WARP)).next_power_of_two() as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Of items that neither a block nor a warp takes alone.
+    fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
+        let items = ItemCounts { rest, ..ItemCounts::default() };
+        Problem { dtype, k, items, rest_entries: rest * average }
+    }
+
     #[test]
     fn every_layout_has_its_entry_points() {
         for dtype in DType::ALL {
             for n in (1..700).chain([1 << 20, 1 << 40]) {
                 for (average, items) in [(0, 9), (1, 1 << 20), (9, 1000), (70, 1000), (4000, 5)] {
-                    let layout = Layout::new(dtype, n, 1 << 16, items * average, items);
+                    let layout = Layout::new(&problem(dtype, 1 << 16, average, items), n);
                     assert!(layout.team >= layout.lanes && layout.team <= WARP, "{layout:?}");
                     assert!(layout.team.is_power_of_two());
                     let Layout { lanes, vectors, .. } = layout;
@@ -249,7 +162,7 @@ mod tests {
                             // The order of additions is that of the layout.
                             assert_eq!(stored.lanes, layout.lanes);
                             assert!(layout.lanes == WARP || stored.team == layout.team);
-                            let (blocks, tiles) = stored.grid(items, n).unwrap();
+                            let (blocks, tiles) = stored.grid(n).unwrap();
                             let per_warp = match stored.way {
                                 Way::Runs => RUN,
                                 _ => WARP / stored.team,
@@ -266,7 +179,7 @@ mod tests {
     #[test]
     fn lanes_cover_the_columns() {
         let lanes = |dtype, n| {
-            let layout = Layout::new(dtype, n, 1000, 640, 10);
+            let layout = Layout::new(&problem(dtype, 1000, 64, 10), n);
             (layout.lanes, layout.vectors, layout.team)
         };
         assert_eq!(lanes(DType::F32, 1), (1, 1, 8));
@@ -280,7 +193,7 @@ mod tests {
 
     #[test]
     fn long_rows_have_large_teams_and_short_ones_share_warps() {
-        let f32 = |n, k, average, items| Layout::new(DType::F32, n, k, average * items, items);
+        let f32 = |n, k, average, items| Layout::new(&problem(DType::F32, k, average, items), n);
         assert_eq!(f32(8, 1000, 300, 1000).team, 32);
         assert_eq!(f32(8, 1000, 54, 1000).team, 8);
         let entry = |layout: Layout| layout.stored(true, true).entry();
@@ -294,9 +207,27 @@ mod tests {
     }
 
     #[test]
+    fn blocks_and_warps_that_take_an_item_alone_come_first() {
+        let items = ItemCounts { by_block: 5, by_warp: 6, rest: 20 };
+        let grid = |n, rest_entries| {
+            let problem = Problem { dtype: DType::F32, k: 1000, items, rest_entries };
+            Layout::new(&problem, n).stored(true, true).grid(n).unwrap()
+        };
+        // Teams of 8 lanes, 4 to a warp: 6 + 5 warps. A warp to an item: 6 + 20.
+        assert_eq!(grid(32, 100), (5 + 3, 1));
+        assert_eq!(grid(512, 100), (5 + 7, 2));
+        // Without any others, the few that are left are long.
+        let items = ItemCounts { by_block: 5, ..ItemCounts::default() };
+        let problem = Problem { dtype: DType::F32, k: 1 << 20, items, rest_entries: 0 };
+        let layout = Layout::new(&problem, 512).stored(true, true);
+        assert_eq!(layout.entry(), "csr_spmm_vectors_32x1");
+        assert_eq!(layout.grid(512), Some((5, 4)));
+    }
+
+    #[test]
     fn too_many_items_for_a_grid_are_noticed() {
-        let layout = Layout::new(DType::F32, 128, 1000, 0, 1);
-        assert!(layout.grid(u64::from(u32::MAX), 128).is_some());
-        assert!(layout.grid(1 << 40, 128).is_none());
+        let grid = |rest| Layout::new(&problem(DType::F32, 1000, 0, rest), 128).grid(128);
+        assert!(grid(u64::from(u32::MAX)).is_some());
+        assert!(grid(1 << 40).is_none());
     }
 }

@@ -1,0 +1,77 @@
+//! Host twin of `cuda/kernels/csr_spmm.cu`: its entry points, its parameters, and which entry point a
+//! product runs.
+
+mod layout;
+mod params;
+
+use girih_formats::DType;
+
+use super::{Budget, Kernel};
+
+pub(crate) use layout::{ItemCounts, Layout, Problem, lanes};
+pub(crate) use params::{Item, Params, SplitRow};
+
+/// Warps of a block.
+pub(crate) const WARPS: u64 = 4;
+/// Lanes of a warp.
+pub(crate) const WARP: u32 = 32;
+/// Threads of a block that multiplies.
+pub(crate) const THREADS: u32 = WARPS as u32 * WARP;
+/// Threads of a block of the kernel that works element by element.
+pub(crate) const ELEMENT_THREADS: u32 = 256;
+
+/// By how B is read: in vectors, by their lanes; a single column; element by element, by lanes again; in
+/// vectors by several items to a warp, by how many.
+const ENTRIES: [&str; 18] = [
+    "csr_spmm_vectors_1x1",
+    "csr_spmm_vectors_2x1",
+    "csr_spmm_vectors_4x1",
+    "csr_spmm_vectors_8x1",
+    "csr_spmm_vectors_16x1",
+    "csr_spmm_vectors_32x1",
+    "csr_spmm_vectors_32x2",
+    "csr_spmm_elements_column",
+    "csr_spmm_elements_1x1",
+    "csr_spmm_elements_2x1",
+    "csr_spmm_elements_4x1",
+    "csr_spmm_elements_8x1",
+    "csr_spmm_elements_16x1",
+    "csr_spmm_elements_32x1",
+    "csr_spmm_elements_32x2",
+    "csr_spmm_runs_32x1",
+    "csr_spmm_runs_32x2",
+    SCALE,
+];
+
+/// Multiplies C by β.
+pub(crate) const SCALE: &str = "csr_scale";
+
+/// The kernel for a value type.
+#[must_use]
+pub(crate) fn kernel(dtype: DType) -> Kernel {
+    let value = match dtype {
+        DType::F16 => "F16",
+        DType::Bf16 => "Bf16",
+        DType::F32 => "F32",
+        DType::F64 => "F64",
+    };
+    Kernel {
+        stem: "csr_spmm",
+        config: dtype.name().to_owned(),
+        source: include_str!("../../../cuda/kernels/csr_spmm.cu"),
+        defines: vec![("VALUE", value.to_owned())],
+        only: None,
+        budget: Budget {
+            registers: 96,
+            shared: 2048,
+            dynamic_shared: 0,
+            entries: &ENTRIES,
+            instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL", "ATOMG"],
+        },
+    }
+}
+
+/// The grid of a kernel that goes through `elements` one by one, in turns where there are too many.
+pub(crate) fn element_grid(elements: u64) -> u32 {
+    elements.div_ceil(u64::from(ELEMENT_THREADS)).clamp(1, 1 << 20) as u32
+}
