@@ -65,6 +65,11 @@ impl Who {
         matches!(self, Self::Device(device) if device.repeats(plan))
     }
 
+    /// Whether it multiplies the same whatever the format.
+    pub(super) fn is_yardstick(&self) -> bool {
+        matches!(self, Self::Device(Device::Dense(..)))
+    }
+
     pub(super) fn device(&self) -> Option<&Device> {
         match self {
             Self::Host(_) => None,

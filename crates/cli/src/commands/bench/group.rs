@@ -34,6 +34,24 @@ pub(super) struct Terms<'a> {
     pub(super) target: DeviceSpec,
 }
 
+impl Terms<'_> {
+    /// The formats asked for and, where a yardstick is timed that multiplies the same whatever the format,
+    /// CSR, which it is made from.
+    fn planned(&self) -> impl Iterator<Item = FormatAsked> + '_ {
+        let yardstick = self.engines.engines.iter().any(|engine| engine.who.is_yardstick());
+        let lacking = yardstick && !self.formats.contains(&FormatAsked::CSR);
+        self.formats.iter().copied().chain(lacking.then_some(FormatAsked::CSR))
+    }
+
+    /// Whether an engine is to multiply a format that is planned.
+    fn wants(&self, engine: &Engine, format: FormatAsked) -> bool {
+        match engine.who.is_yardstick() {
+            true => format == FormatAsked::CSR,
+            false => self.formats.contains(&format),
+        }
+    }
+}
+
 /// What was measured of one case.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
@@ -101,7 +119,7 @@ where
     let b = Operand::<T>::random("B", (a.ncols(), n), terms.seed)?;
     let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
     let mut operands = Room { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
-    for &format in terms.formats {
+    for format in terms.planned() {
         let options = PlanOptions {
             n,
             format: format.choice(T::DTYPE)?,
@@ -132,7 +150,7 @@ where
             };
             let planned = (&plan, start.elapsed());
             for (index, engine) in terms.engines.engines.iter().enumerate() {
-                if engine.team != at || engine.who.repeats(&plan) {
+                if engine.team != at || !terms.wants(engine, format) || engine.who.repeats(&plan) {
                     continue;
                 }
                 let skipped = |reason| Skipped { format, engine: Some(index), reason };

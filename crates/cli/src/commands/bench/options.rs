@@ -54,7 +54,8 @@ pub(crate) struct Options {
     )]
     pub(super) dtype: Vec<DType>,
     /// Backends: cpu, cuda, reference, and what cuda is compared with: cusparse, which is all its
-    /// algorithms, and cublas, the dense product of A with all its zeros [default: cpu]
+    /// algorithms, and cublas, the dense product of A with all its zeros, once whatever the formats
+    /// [default: cpu]
     #[arg(
         long,
         value_name = "BACKEND,...",

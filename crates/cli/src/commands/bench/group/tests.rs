@@ -1,7 +1,8 @@
 use girih::backend::{BackendError, Capabilities, DenseView, DenseViewMut, Unsupported};
 use girih::cpu::Isa;
-use girih::{FormatKind, PreparedSpmm, ReferenceBackend, SpmmBackend};
+use girih::{CudaOptions, FormatKind, PreparedSpmm, ReferenceBackend, SpmmBackend};
 
+use super::super::on_device::Device;
 use super::*;
 
 /// The reference, with one element of C off by a little or left alone, or without a format.
@@ -167,4 +168,26 @@ fn the_memory_limit_counts_operands_and_tiles() {
     check(&[Fault::None], &["csr"], Some(operands + 10_000), |group| {
         assert_eq!(group.unwrap().cases.len(), 1);
     });
+}
+
+#[test]
+fn a_yardstick_is_timed_once_whatever_the_formats() {
+    let mut engines = engines(&[Fault::None]);
+    let wanted = |engines: &Engines, names: &[&str]| {
+        let formats = formats(names);
+        let (seconds, memory_limit, seed) = (0.0, None, 1);
+        let target = DeviceSpec::cpu();
+        let terms = Terms { formats: &formats, engines, seconds, memory_limit, seed, target };
+        let of = |engine: &Engine| {
+            let wants = terms.planned().filter(|&format| terms.wants(engine, format));
+            wants.map(|format| format.to_string()).collect::<Vec<_>>().join(" ")
+        };
+        engines.engines.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(wanted(&engines, &["bcsr:8", "auto"]), ["bcsr:8x8 auto"]);
+    let dense = Device::dense(&CudaOptions::default()).remove(0);
+    let engine = Engine { who: Who::Device(dense), isa: None, floor_isa: None, team: 0 };
+    engines.engines.push(engine);
+    assert_eq!(wanted(&engines, &["bcsr:8", "auto"]), ["bcsr:8x8 auto", "csr"]);
+    assert_eq!(wanted(&engines, &["auto", "csr"]), ["auto csr", "csr"]);
 }
