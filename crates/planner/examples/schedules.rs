@@ -68,14 +68,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     print_rows(&rows);
-    let mut rows = Vec::new();
+    let (mut rows, mut left_out) = (Vec::new(), Vec::new());
     for path in args {
-        let a: Csr<f32> = io::read(&path, &ReadOptions::default())?;
+        let read = io::read::<f32>(&path, &ReadOptions::default());
         let name =
             Path::new(&path).file_name().map_or(path.clone(), |f| f.to_string_lossy().into());
-        if a.nnz() == 0 {
-            continue;
-        }
+        let a = match read {
+            Ok(a) if a.nnz() > 0 => a,
+            Ok(_) => continue,
+            Err(error) => {
+                left_out.push(format!("{name} is left out: {error}."));
+                continue;
+            }
+        };
         let (windows, cost) = bmat(&a, &device)?;
         rows.push(row(name.replace(".mtx.gz", ""), &windows, &cost, &device, pictures.as_deref())?);
     }
@@ -83,6 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("\n## BMat windows of matrices\n");
         print_rows(&rows);
     }
+    left_out.iter().for_each(|line| println!("\n{line}"));
     Ok(())
 }
 
