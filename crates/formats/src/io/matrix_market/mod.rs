@@ -18,6 +18,7 @@ mod duplicate;
 mod feed;
 mod header;
 mod line;
+mod major;
 mod number;
 mod parse;
 mod sink;

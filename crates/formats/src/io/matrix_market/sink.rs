@@ -8,7 +8,7 @@ use super::array::place_elements;
 use super::block::{Block, Reading};
 use super::feed::Feed;
 use super::header::Header;
-use super::parse::{Entry, Parsed};
+use super::major::{Axis, Major, MajorPart, list, major_parts, offsets_of};
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
 use crate::{Buffer, Coo, Csr, Scalar};
@@ -32,54 +32,6 @@ pub(super) struct Sink<'o, T: Scalar> {
     last_key: Option<u64>,
     /// Which triangle the entries have been in.
     below: Option<bool>,
-}
-
-/// The index by which entries come in order.
-#[derive(Debug)]
-enum Major {
-    /// Entries came in the order of `axis` so far: offsets of the rows or columns below `next`. The
-    /// array may be longer.
-    Offsets { axis: Axis, ptr: Buffer<u64>, next: usize },
-    /// In no order: the row of every entry.
-    Listed(Buffer<u32>),
-}
-
-/// An order of entries: that of CSR or that of CSC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Axis {
-    Rows,
-    Cols,
-}
-
-impl Axis {
-    fn major<T>(self, e: &Entry<T>) -> u32 {
-        match self {
-            Self::Rows => e.row,
-            Self::Cols => e.col,
-        }
-    }
-
-    fn minor<T>(self, e: &Entry<T>) -> u32 {
-        match self {
-            Self::Rows => e.col,
-            Self::Cols => e.row,
-        }
-    }
-
-    /// The place in this order.
-    fn key<T>(self, e: &Entry<T>) -> u64 {
-        match self {
-            Self::Rows => e.key(),
-            Self::Cols => e.key().rotate_left(32),
-        }
-    }
-
-    fn holds(self, parsed: &Parsed) -> bool {
-        match self {
-            Self::Rows => parsed.by_row,
-            Self::Cols => parsed.by_col,
-        }
-    }
 }
 
 impl<'o, T: Scalar> Sink<'o, T> {
@@ -263,20 +215,7 @@ impl<'o, T: Scalar> Sink<'o, T> {
                 reach(ptr, if all { n_major } else { reached as usize } + 1);
                 return;
             }
-            let mut listed = Buffer::<u32>::zeroed_or_abort(self.minor.len());
-            let offsets = &ptr[..*next];
-            listed.make_mut()[..self.len].par_chunks_mut(1 << 14).enumerate().for_each(
-                |(piece, major)| {
-                    let from = (piece << 14) as u64;
-                    let mut at_list = offsets.partition_point(|&p| p <= from) - 1;
-                    for (at, i) in (from..).zip(major) {
-                        while offsets.get(at_list + 1).is_some_and(|&p| p <= at) {
-                            at_list += 1;
-                        }
-                        *i = at_list as u32;
-                    }
-                },
-            );
+            let mut listed = list(&ptr[..*next], self.len, self.minor.len());
             if *axis == Axis::Cols {
                 std::mem::swap(&mut listed, &mut self.minor);
             }
@@ -336,67 +275,5 @@ fn reach<U: Pod>(array: &mut Buffer<U>, len: usize) {
         let mut longer = Buffer::zeroed_or_abort(len.max(2 * array.len()));
         longer.make_mut()[..array.len()].copy_from_slice(array);
         *array = longer;
-    }
-}
-
-/// A block's part of the major indices.
-enum MajorPart<'a> {
-    /// Offsets of the rows or columns from `first` on, up to the block's last.
-    Offsets {
-        part: &'a mut [u64],
-        first: usize,
-        first_entry: usize,
-    },
-    Listed(&'a mut [u32]),
-}
-
-impl Major {
-    /// How entries are taken apart: triplets have their rows listed.
-    fn axis(&self) -> Axis {
-        match self {
-            Self::Offsets { axis, .. } => *axis,
-            Self::Listed(_) => Axis::Rows,
-        }
-    }
-}
-
-fn major_parts<'a, T>(major: &'a mut Major, blocks: &[Block<T>], len: usize) -> Vec<MajorPart<'a>> {
-    let mut at = len;
-    match major {
-        Major::Offsets { axis, ptr, next } => {
-            let mut left = &mut ptr.make_mut()[*next..];
-            blocks
-                .iter()
-                .map(|block| {
-                    let first = *next;
-                    *next = block.entries.last().map_or(first, |e| axis.major(e) as usize + 1);
-                    let part = left.split_off_mut(..*next - first).unwrap_or_default();
-                    let first_entry = at;
-                    at += block.entries.len();
-                    MajorPart::Offsets { part, first, first_entry }
-                })
-                .collect()
-        }
-        Major::Listed(rows) => {
-            let mut left = &mut rows.make_mut()[at..];
-            let parts = blocks.iter().map(|b| left.split_off_mut(..b.entries.len()));
-            parts.map(|part| MajorPart::Listed(part.unwrap_or_default())).collect()
-        }
-    }
-}
-
-/// Fills in the offsets of the rows or columns that start in a block.
-fn offsets_of(
-    majors: impl Iterator<Item = u32>,
-    part: &mut [u64],
-    first: usize,
-    first_entry: usize,
-) {
-    let mut next = first;
-    for (at, major) in (first_entry as u64..).zip(majors) {
-        while next <= major as usize {
-            part[next - first] = at;
-            next += 1;
-        }
     }
 }
