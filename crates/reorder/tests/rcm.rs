@@ -51,6 +51,32 @@ fn a_shuffled_grid_gets_nearly_its_short_side() {
 }
 
 #[test]
+fn large_shuffled_graphs_are_copied_and_lose_nothing() {
+    // Above the size from which on the search goes on in a copy of the graph.
+    let grid = laplacian_5pt::<f32>(600, 500).unwrap();
+    let mesh = fem_3d::<f32>(20, 20, 20, 3, 1).unwrap();
+    for (a, best) in [(grid, 500), (mesh, 3 * (20 * 20 + 20 + 2) - 1)] {
+        assert!(a.nnz() > 1 << 20);
+        let a = shuffled(&a, 5);
+        let order = rcm(a.pattern()).unwrap();
+        let found = bandwidth(&a, &order);
+        assert!(found <= best * 5 / 2, "{found}");
+        // Half of a symmetric pattern says the same as all of it.
+        assert_eq!(rcm(upper(&a).pattern()).unwrap(), order);
+        for threads in [1, 3] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| rcm(a.pattern())).unwrap(), order, "{threads}");
+        }
+    }
+}
+
+/// The entries on the diagonal and above.
+fn upper(a: &Csr<f32>) -> Csr<f32> {
+    let rows = (0..a.nrows() as u32).flat_map(|i| a.row(i as usize).0.iter().map(move |&j| (i, j)));
+    from_edges(a.nrows(), &rows.filter(|(i, j)| i <= j).collect::<Vec<_>>())
+}
+
+#[test]
 fn a_shuffled_ring_gets_bandwidth_two() {
     let edges: Vec<_> = (0..101).map(|i| (i, (i + 1) % 101)).collect();
     let a = shuffled(&from_edges(101, &edges), 1);

@@ -1,17 +1,23 @@
 //! Reverse Cuthill–McKee.
 
-mod adjacency;
+mod graph;
 mod search;
+mod symmetry;
 mod walk;
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use girih_formats::CsrPattern;
 use rayon::prelude::*;
 
 use crate::{Permutation, ReorderError};
-use adjacency::Adjacency;
-use walk::Walker;
+use graph::Graph;
+use search::Component;
+use symmetry::is_symmetric;
+use walk::{Reached, walk};
+
+/// The number of the walks that find the components.
+const FIRST: u8 = 1;
 
 /// Reverse Cuthill–McKee order of a matrix's rows: a small bandwidth.
 ///
@@ -21,18 +27,22 @@ use walk::Walker;
 /// column) walked without ever being formed: a dense column is expanded once, so the cost stays
 /// linear in nnz where A·Aᵀ is quadratic in a column's length.
 ///
-/// Each component is walked level by level (Cuthill & McKee 1969), the neighbours of a vertex by
-/// degree, then by index, and reversed (George 1971). The start is pseudo-peripheral: from a vertex
-/// of least degree, breadth-first searches move to a vertex of least degree in the last level for
-/// as long as there are more levels (George & Liu, *ACM TOMS* 5(3), 1979). Every search on that way
-/// is itself a Cuthill–McKee order whose bandwidth is known when it ends, so the best of them, and
-/// of those from a few more vertices of least degree in the component and in its last level, is
-/// kept. Components follow one another by their smallest vertex. Deterministic on any number of
-/// threads.
+/// Each component is walked level by level (Cuthill & McKee 1969), the vertices that one reaches by
+/// degree, then by index, and reversed (George 1971). The first walk, from its smallest vertex, finds
+/// the component. From there a start is sought that is pseudo-peripheral: breadth-first searches move
+/// to a vertex of least degree in the last level for as long as there are more levels (George & Liu,
+/// *ACM TOMS* 5(3), 1979). Every search on that way is itself a Cuthill–McKee order whose bandwidth is
+/// known when it ends, so the best of them, and of those from a few vertices of least degree in the
+/// component and in its last level, is kept. The larger a component, the fewer starts: from 2M edge
+/// ends on there are three walks. Components follow one another by their smallest vertex.
+/// Deterministic on any number of threads.
 ///
-/// O(nrows + nnz) time. The graph is built in parallel, and components and further starts are
-/// walked in parallel; one walk is serial. Memory: at most 16 bytes per entry, 8 per vertex for each
-/// walk under way, and 40 per row.
+/// O(nrows + nnz) time. A square matrix is ordered as it stands while another thread looks whether it
+/// is symmetric; only if it is not, A + Aᵀ is built and ordered instead. Components and further starts
+/// are walked in parallel, one walk is serial. Where the vertices of the first walk lie far from one
+/// another in memory, the graph is copied in its order for the rest. Memory: 9 bytes per row for the
+/// search and 5 for each walk under way, 4 per entry and 12 per row for that copy, 12 per entry for
+/// A + Aᵀ and its making.
 ///
 /// An order that is already good can become worse; [`metrics::effect`](crate::metrics::effect)
 /// tells.
@@ -55,7 +65,17 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
     if pattern.nrows() != pattern.ncols() {
         return Ok(rcm_rows_cols(pattern)?.0);
     }
-    Permutation::try_from_order(&order(Adjacency::symmetrized(pattern)))
+    // Ordered while it is found out whether it is a graph that can be.
+    let unsymmetric = AtomicBool::new(false);
+    let ((), found) = rayon::join(
+        || unsymmetric.store(!is_symmetric(pattern), Ordering::Relaxed),
+        || order(&Graph::of(pattern), &unsymmetric),
+    );
+    let order = match found {
+        Some(found) if !unsymmetric.into_inner() => found,
+        _ => order(&Graph::symmetrized(pattern), &AtomicBool::new(false)).unwrap_or_default(),
+    };
+    Permutation::try_from_order(&order)
 }
 
 /// Reverse Cuthill–McKee order of rows and columns separately, on the bipartite graph of rows and
@@ -80,58 +100,86 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
 /// ```
 pub fn rcm_rows_cols(pattern: CsrPattern<'_>) -> Result<(Permutation, Permutation), ReorderError> {
     let nrows = pattern.nrows() as u32;
-    let order = order(Adjacency::bipartite(pattern)?);
+    let graph = Graph::bipartite(pattern)?;
+    let order = order(&graph, &AtomicBool::new(false)).unwrap_or_default();
     let (rows, cols): (Vec<u32>, Vec<u32>) = order.into_iter().partition(|&v| v < nrows);
     let cols: Vec<u32> = cols.into_iter().map(|v| v - nrows).collect();
     Ok((Permutation::try_from_order(&rows)?, Permutation::try_from_order(&cols)?))
 }
 
-/// The vertices in reverse Cuthill–McKee order, component by component.
-fn order(graph: Adjacency) -> Vec<u32> {
-    let (first, components) = first_walks(&graph);
-    let graph = graph.relabelled(&first, components.iter().map(|part| part.size));
-    let mut order = vec![0; first.len()];
-    let mut tasks = Vec::with_capacity(components.len());
-    let (mut rest, mut start) = (&mut order[..], 0);
-    for part in components {
-        let (places, after) = rest.split_at_mut(part.size);
-        tasks.push((start, part.bandwidth, places));
-        (rest, start) = (after, start + part.size);
+/// The vertices in reverse Cuthill–McKee order, component by component; `None` if `cancelled`
+/// meanwhile.
+fn order(graph: &Graph<'_>, cancelled: &AtomicBool) -> Option<Vec<u32>> {
+    let walks = FirstWalks::of(graph, cancelled)?;
+    if graph.entries() < SCATTERED_ENTRIES || !is_scattered(&walks.order) {
+        return Some(walks.best_orders(graph));
     }
-    tasks.into_par_iter().for_each(|(start, bandwidth, places)| {
-        let range = start..start + places.len();
-        let index = &first[range.clone()];
-        match search::best_walk(graph.part(range), index, bandwidth) {
-            Some(walk) => places
-                .iter_mut()
-                .zip(walk.iter().rev())
-                .for_each(|(place, &v)| *place = index[v as usize]),
-            None => places.iter_mut().zip(index.iter().rev()).for_each(|(place, &v)| *place = v),
-        }
-    });
-    order
+    let FirstWalks { components, order, reached } = walks;
+    let near = graph.relabelled(&order);
+    let places = (0..order.len() as u32).collect();
+    let best = FirstWalks { components, order: places, reached }.best_orders(&near);
+    Some(best.into_par_iter().map(|place| order[place as usize]).collect())
 }
 
-/// A component, as the first walk found it.
-struct FirstWalk {
-    size: usize,
-    bandwidth: usize,
+/// Edge ends from which on a graph is not in cache, and the order of its vertices matters.
+const SCATTERED_ENTRIES: usize = 1 << 20;
+
+/// Whether a walk in this order goes from one end of memory to the other: whether most of its steps
+/// lead to a line that is not among a few thousand met last.
+fn is_scattered(order: &[u32]) -> bool {
+    const LINES: usize = 1 << 12;
+    let mut met = vec![u32::MAX; LINES];
+    let missed = |&&vertex: &&u32| {
+        let line = vertex >> 4;
+        std::mem::replace(&mut met[line as usize % LINES], line) != line
+    };
+    order.iter().filter(missed).count() > order.len() / 2
 }
 
-/// Walks every component from its smallest vertex; gives all vertices in the order of the walks.
-fn first_walks(graph: &Adjacency) -> (Vec<u32>, Vec<FirstWalk>) {
-    let n = graph.len();
-    let mut walker = Walker::new(n);
-    let (mut order, mut components) = (Vec::with_capacity(n), Vec::new());
-    let no_limit = AtomicUsize::new(usize::MAX);
-    for root in 0..n as u32 {
-        if walker.has_reached(root) {
-            continue;
+/// Every component, walked from its smallest vertex.
+struct FirstWalks {
+    components: Vec<Component>,
+    /// All vertices in the order of the walks.
+    order: Vec<u32>,
+    reached: Reached,
+}
+
+impl FirstWalks {
+    fn of(graph: &Graph<'_>, cancelled: &AtomicBool) -> Option<Self> {
+        let n = graph.len();
+        let (mut components, mut order, reached) = (Vec::new(), vec![0; n + 1], Reached::new(n));
+        let no_limit = AtomicUsize::new(usize::MAX);
+        let mut start = 0;
+        for root in 0..n as u32 {
+            if reached.any(root) {
+                continue;
+            }
+            if cancelled.load(Ordering::Relaxed) {
+                return None;
+            }
+            let first = walk(graph, (&reached, FIRST), root, &mut order[start..], &no_limit)?;
+            start += first.size;
+            components.push(Component { first, number: FIRST });
         }
-        if let Some(walk) = walker.walk(graph.part(0..n), root, &no_limit) {
-            components.push(FirstWalk { size: walker.order().len(), bandwidth: walk.bandwidth });
-            order.extend_from_slice(walker.order());
-        }
+        order.truncate(n);
+        Some(Self { components, order, reached })
     }
-    (order, components)
+
+    /// The best order of each component that is found, reversed.
+    fn best_orders(mut self, graph: &Graph<'_>) -> Vec<u32> {
+        let mut parts = Vec::with_capacity(self.components.len());
+        let mut rest = &mut self.order[..];
+        for component in self.components {
+            let (part, after) = rest.split_at_mut(component.first.size);
+            parts.push((component, part));
+            rest = after;
+        }
+        parts.into_par_iter().for_each(|(component, part)| {
+            if let Some(better) = component.best_walk(graph, &self.reached, part) {
+                part.copy_from_slice(&better[..part.len()]);
+            }
+            part.reverse();
+        });
+        self.order
+    }
 }

@@ -4,89 +4,162 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::adjacency::Part;
-use super::walk::Walker;
+use super::graph::Graph;
+use super::walk::{Reached, Walk, walk};
 
 /// Rounds of the search for a peripheral vertex. Two or three suffice in practice; the bound keeps
 /// the cost linear.
 const MAX_ROUNDS: usize = 8;
 
 /// Vertices of least degree that are tried as starts, of the component and of its last level.
-const STARTS: usize = 5;
+const MAX_STARTS: usize = 5;
 
-/// Edge ends from which on further starts are tried in parallel.
+/// Edge ends that walks from further starts may meet, but for one round and one start: on a large
+/// graph one more start seldom finds what the first did not, and costs as much as all before it.
+const FURTHER_ENTRIES: usize = 1 << 21;
+
+/// Edge ends from which on starts are tried in parallel.
 const PARALLEL_ENTRIES: usize = 1 << 14;
 
-/// The best Cuthill–McKee order of a connected graph that is found, or `None` if none is better than
-/// `bandwidth`. Vertex v is `index[v]` in the whole graph, which breaks ties.
-pub(super) fn best_walk(graph: Part<'_>, index: &[u32], bandwidth: usize) -> Option<Vec<u32>> {
-    // A path, or less: no order is better.
-    if bandwidth <= 1 {
-        return None;
-    }
-    let mut walker = Walker::new(graph.len());
-    let mut best = Best { bandwidth, order: None };
-    let starts = least_degrees(graph, index, 0..graph.len() as u32);
-    let (mut root, mut height, mut ends) = (*starts.first()?, 0, Vec::new());
-    for _ in 0..MAX_ROUNDS {
-        let walk = walker.walk(graph, root, &AtomicUsize::new(usize::MAX))?;
-        best.offer(walk.bandwidth, walker.order());
-        if walk.height <= height {
-            break;
+/// A component, as the first walk found it.
+pub(super) struct Component {
+    pub(super) first: Walk,
+    /// The number of the first walk.
+    pub(super) number: u8,
+}
+
+/// An order and how good it is; the rank decides between equals.
+type Found = (usize, usize, Vec<u32>);
+
+impl Component {
+    /// The best Cuthill–McKee order that is found, or `None` if none is better than the first walk's,
+    /// which is `order`.
+    pub(super) fn best_walk(
+        &self,
+        graph: &Graph<'_>,
+        reached: &Reached,
+        order: &[u32],
+    ) -> Option<Vec<u32>> {
+        let Walk { bandwidth, entries, size, .. } = self.first;
+        // A path, or less: no order is better.
+        if bandwidth <= 1 {
+            return None;
         }
-        height = walk.height;
-        ends = least_degrees(graph, index, walker.order()[walk.last_level].iter().copied());
-        root = *ends.first()?;
+        let share = FURTHER_ENTRIES / entries;
+        let starts = least_degrees(graph, order, share.clamp(1, MAX_STARTS));
+        let search = Search { graph, size, limit: AtomicUsize::new(bandwidth - 1) };
+        // Of the large components there are few, and an array for each thread at work is little.
+        let parallel = entries >= PARALLEL_ENTRIES && size * 8 >= graph.len();
+        let mut number = self.number;
+        let rounds = |number: &mut u8| {
+            search.peripheral(reached, number, &self.first, order, share.clamp(1, MAX_ROUNDS))
+        };
+        let more = |number: &mut u8, roots: &[u32], rank: usize| {
+            if parallel {
+                search.in_parallel(roots, rank)
+            } else {
+                search.in_turn(reached, number, roots, rank)
+            }
+        };
+        let ((best, ends), other) = if parallel {
+            rayon::join(|| rounds(&mut number), || search.in_parallel(&starts, MAX_ROUNDS))
+        } else {
+            let best = rounds(&mut number);
+            (best, more(&mut number, &starts, MAX_ROUNDS))
+        };
+        let ends = &ends[1..];
+        let last = more(&mut number, &ends[..ends.len().min(share)], MAX_ROUNDS + MAX_STARTS);
+        [best, other, last].into_iter().flatten().min_by_key(rank).map(|(_, _, order)| order)
+    }
+}
+
+fn rank(found: &Found) -> (usize, usize) {
+    (found.0, found.1)
+}
+
+/// Walks over one component.
+struct Search<'a> {
+    graph: &'a Graph<'a>,
+    /// Of the component.
+    size: usize,
+    /// Orders of a larger bandwidth are of no use. Of orders with the same bandwidth the first
+    /// wins, however walks are scheduled: a walk is given up only for a smaller bandwidth.
+    limit: AtomicUsize,
+}
+
+impl Search<'_> {
+    /// George and Liu's search, which begins where the first walk ends; the best order it meets, and
+    /// the vertices of least degree in the last level of its last walk.
+    fn peripheral(
+        &self,
+        reached: &Reached,
+        number: &mut u8,
+        first: &Walk,
+        order: &[u32],
+        rounds: usize,
+    ) -> (Option<Found>, Vec<u32>) {
+        let mut height = first.height;
+        let mut ends = least_degrees(self.graph, &order[first.last_level.clone()], MAX_STARTS);
+        let mut best: Option<Found> = None;
+        let no_limit = AtomicUsize::new(usize::MAX);
+        for round in 0..rounds {
+            let mut order = vec![0; self.size + 1];
+            *number += 1;
+            let at = (reached, *number);
+            let Some(found) = walk(self.graph, at, ends[0], &mut order, &no_limit) else { break };
+            let is_last = found.height <= height || round + 1 == rounds;
+            if !is_last {
+                height = found.height;
+                ends = least_degrees(self.graph, &order[found.last_level], MAX_STARTS);
+            }
+            if found.bandwidth <= self.limit.fetch_min(found.bandwidth, Ordering::Relaxed) {
+                best = best.into_iter().chain([(found.bandwidth, round, order)]).min_by_key(rank);
+            }
+            if is_last {
+                break;
+            }
+        }
+        (best, ends)
     }
 
-    let more: Vec<u32> = starts[1..].iter().chain(&ends[1..]).copied().collect();
-    let least = AtomicUsize::new(best.bandwidth - 1);
-    // Of walks with the same bandwidth the first wins, however they are scheduled: a walk is given
-    // up only for a smaller bandwidth.
-    let attempt = |walker: &mut Walker, rank: usize| {
-        let walk = walker.walk(graph, more[rank], &least)?;
-        least.fetch_min(walk.bandwidth, Ordering::Relaxed);
-        Some((walk.bandwidth, rank, walker.order().to_vec()))
-    };
-    let better =
-        |a: &(usize, usize, Vec<u32>), b: &(usize, usize, Vec<u32>)| (a.0, a.1).cmp(&(b.0, b.1));
-    let found = if graph.entries() < PARALLEL_ENTRIES {
-        (0..more.len()).filter_map(|rank| attempt(&mut walker, rank)).min_by(better)
-    } else {
-        (0..more.len())
-            .into_par_iter()
-            .map_init(|| Walker::new(graph.len()), attempt)
-            .flatten_iter()
-            .min_by(better)
-    };
-    found.map(|(_, _, order)| order).or(best.order)
+    fn in_turn(
+        &self,
+        reached: &Reached,
+        number: &mut u8,
+        roots: &[u32],
+        first_rank: usize,
+    ) -> Option<Found> {
+        let attempts = roots.iter().enumerate().filter_map(|(at, &root)| {
+            *number += 1;
+            self.attempt((reached, *number), root, first_rank + at)
+        });
+        attempts.min_by_key(rank)
+    }
+
+    fn in_parallel(&self, roots: &[u32], first_rank: usize) -> Option<Found> {
+        let attempts = roots.par_iter().enumerate().filter_map(|(at, &root)| {
+            self.attempt((&Reached::new(self.graph.len()), 1), root, first_rank + at)
+        });
+        attempts.min_by_key(rank)
+    }
+
+    fn attempt(&self, reached: (&Reached, u8), root: u32, rank: usize) -> Option<Found> {
+        let mut order = vec![0; self.size + 1];
+        let walk = walk(self.graph, reached, root, &mut order, &self.limit)?;
+        self.limit.fetch_min(walk.bandwidth, Ordering::Relaxed);
+        Some((walk.bandwidth, rank, order))
+    }
 }
 
-/// The best order so far.
-struct Best {
-    bandwidth: usize,
-    order: Option<Vec<u32>>,
-}
-
-impl Best {
-    fn offer(&mut self, bandwidth: usize, order: &[u32]) {
-        if bandwidth < self.bandwidth {
-            self.bandwidth = bandwidth;
-            let kept = self.order.get_or_insert_default();
-            kept.clear();
-            kept.extend_from_slice(order);
+/// The first `count` of the vertices by degree, then by index.
+fn least_degrees(graph: &Graph<'_>, vertices: &[u32], count: usize) -> Vec<u32> {
+    let mut least: Vec<(u64, u32)> = Vec::with_capacity(count + 1);
+    for &vertex in vertices {
+        let key = (graph.degree(vertex), vertex);
+        if least.len() < count || least.last().is_some_and(|last| key < *last) {
+            least.insert(least.partition_point(|other| *other < key), key);
+            least.truncate(count);
         }
     }
-}
-
-/// The first few of the vertices by degree, then by index.
-fn least_degrees(graph: Part<'_>, index: &[u32], vertices: impl Iterator<Item = u32>) -> Vec<u32> {
-    let key = |&v: &u32| (graph.neighbours(v).len(), index[v as usize]);
-    let mut vertices: Vec<u32> = vertices.collect();
-    if STARTS < vertices.len() {
-        vertices.select_nth_unstable_by_key(STARTS, key);
-        vertices.truncate(STARTS);
-    }
-    vertices.sort_unstable_by_key(key);
-    vertices
+    least.into_iter().map(|(_, vertex)| vertex).collect()
 }
