@@ -8,7 +8,8 @@ use crate::device::{DeviceKind, DeviceSpec};
 const HOPPER: u32 = 90;
 const AMPERE: u32 = 80;
 
-/// The formats considered for a device when the choice is free. Of equal times the first wins.
+/// The formats considered for a device when the choice is free: those that girih multiplies there; others
+/// are priced when they are asked for. Of equal times the first wins.
 pub(crate) fn formats(device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
     match device.kind {
         DeviceKind::Cpu => vec![
@@ -29,10 +30,8 @@ pub(crate) fn formats(device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
                 FormatSpec::Csr,
                 FormatSpec::Bcsr { block_rows: 64, block_cols: 64 },
                 FormatSpec::Wcsr { window_rows: 16, pad_cols },
+                FormatSpec::Wcsr { window_rows: 32, pad_cols },
                 FormatSpec::Wcsr { window_rows: 64, pad_cols },
-                FormatSpec::BlockedEll { block_size: 64 },
-                FormatSpec::BMat { pattern_only: false },
-                FormatSpec::TwoFour,
             ]
         }
     }
