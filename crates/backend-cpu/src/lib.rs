@@ -17,9 +17,9 @@
 //!   lanes with one column index for all.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
-//! Where rows of a large B are met far apart, room is kept for one **packed panel** of it, 2 or 4
+//! Where rows of a large B are met far apart, room is kept for a **packed panel** of it, 2 or 4
 //! lines of 64 bytes wide and at most 24 MiB, or 256 bytes for each row of B where those met lie in a
-//! band. Besides that `prepare` allocates room for the sums of windows that the schedule splits, and
+//! band; for one for each thread if all of them take no more than 24 MiB. Besides that `prepare` allocates room for the sums of windows that the schedule splits, and
 //! `execute` allocates nothing.
 //!
 //! # What runs
@@ -27,7 +27,9 @@
 //! run on the calling thread alone. A window that the schedule splits has its parts' sums written to
 //! scratch and added up in task order. Tasks share nothing that is written: each stores its own rows
 //! of C, whole cache lines where those are aligned, past the caches where C is large and β is zero.
-//! Where B is packed all threads pack a panel together and then multiply by it.
+//! Where B is packed, threads that have room of their own each pack and multiply other panels, so that
+//! nothing packed goes from one core's caches to another's; else, or where that would leave threads
+//! without a panel, all pack a panel together and then multiply by it.
 //!
 //! # Reproducibility
 //! An element of C is the same, bit for bit, on any number of threads, for any strides of B and C,

@@ -2,8 +2,8 @@
 //!
 //! These are the raw halves of views that were checked; what makes their use sound is stated once,
 //! here. Indices into B come from validated tilings and are below its number of rows. Rows of C are
-//! written by whoever holds their window, and a valid schedule puts every window in exactly one
-//! place, so no two threads write the same element.
+//! written by whoever holds their window, or their window's part in a panel of columns, and a valid
+//! schedule puts every window in exactly one place, so no two threads write the same element.
 
 use girih_formats::{PAD_ROW, RowLayout, Scalar};
 use ndarray::{ArrayView2, ArrayViewMut2};

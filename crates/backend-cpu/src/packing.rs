@@ -1,4 +1,4 @@
-//! Panels of B, packed: when that pays, and room for one.
+//! Panels of B, packed: when that pays, and room for them.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Rows of B that are packed at a time.
 pub(crate) const PACKED_ROWS: usize = 256;
 
-/// Room for one packed panel of B: its rows next to each other, a few lines wide.
+/// Room for packed panels of B: their rows next to each other, a few lines wide.
 ///
 /// Where rows of A meet rows of B far apart, more of B passes through the caches than they hold. A
 /// panel of a few columns is small enough to stay there; packed, its rows fill cache lines and pages
@@ -18,7 +18,8 @@ pub(crate) const PACKED_ROWS: usize = 256;
 pub(crate) struct Packing<T: Scalar> {
     /// Lines, of 64 bytes of sums each, in a row of a panel: 2 or 4.
     lines: usize,
-    room: Mutex<Buffer<T>>,
+    /// One, or as many as threads that each have a panel of their own.
+    rooms: Vec<Mutex<Buffer<T>>>,
 }
 
 /// A panel of columns of B.
@@ -49,6 +50,12 @@ const PANEL_BYTES: usize = 12 << 20;
 
 /// What a panel of two lines may take, or packing is given up.
 const NARROW_PANEL_BYTES: usize = 24 << 20;
+
+/// What the panels of all threads may take of the last-level caches if each has its own.
+const OWN_PANELS_BYTES: usize = 24 << 20;
+
+/// Panels for each thread from which on it does not matter that not all threads have equally many.
+const PANELS_EACH: usize = 4;
 
 /// How often, at the least, each row of B is fetched on average where packing pays because B passes
 /// through the cache.
@@ -81,8 +88,21 @@ impl<T: Scalar> Packing<T> {
             bytes if 2 * bytes <= NARROW_PANEL_BYTES => 2,
             _ => return None,
         };
-        let room = Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok()?;
-        Some(Self { lines, room: Mutex::new(room) })
+        let threads = rayon::current_num_threads();
+        let own = threads.saturating_mul(lines * line_bytes) <= OWN_PANELS_BYTES;
+        let room = || Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok().map(Mutex::new);
+        let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
+        Some(Self { lines, rooms })
+    }
+
+    /// Whether every thread should pack and multiply panels of its own, of `count`: what one thread
+    /// packs and another reads has to go from cache to cache, and nobody waits for the others after
+    /// each panel.
+    pub(crate) fn apart(&self, count: usize) -> bool {
+        let threads = rayon::current_num_threads();
+        threads > 1
+            && threads <= self.rooms.len()
+            && (count.is_multiple_of(threads) || count >= PANELS_EACH * threads)
     }
 
     /// Elements from a packed row to the next.
@@ -112,14 +132,14 @@ impl<T: Scalar> Packing<T> {
         })
     }
 
-    /// The room; `None` while another product uses it, which may be further up on this very thread's
+    /// A room; `None` while other products use them, which may be further up on this very thread's
     /// stack.
     pub(crate) fn room(&self) -> Option<MutexGuard<'_, Buffer<T>>> {
-        match self.room.try_lock() {
+        self.rooms.iter().find_map(|room| match room.try_lock() {
             Ok(room) => Some(room),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
-        }
+        })
     }
 }
 
@@ -183,7 +203,7 @@ mod tests {
     fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {
         let piece = |cols, of_group| Piece { cols, of_group };
         let pieces = |lines, n| {
-            let packing = Packing { lines, room: Mutex::new(Buffer::<f32>::from(Vec::new())) };
+            let packing = Packing::<f32> { lines, rooms: Vec::new() };
             packing.pieces(n).collect::<Vec<_>>()
         };
         assert_eq!(

@@ -90,33 +90,54 @@ impl<T: KernelScalar> Prepared<T> {
     /// The product on operands that fit, α ≠ 0.
     fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
         let relaid = self.relaid.as_ref().filter(|relaid| relaid.suits(n));
-        let whole = Panel { kernels: &self.kernels, b, out, width: n, relaid };
-        let packing = self.packing.as_ref().filter(|packing| packing.suits(n));
-        let Some((packing, mut room)) =
-            packing.and_then(|packing| Some((packing, packing.room()?)))
-        else {
+        let whole = Panel { kernels: &self.kernels, b, out, width: n, relaid, alone: false };
+        let Some(packing) = self.packing.as_ref().filter(|packing| packing.suits(n)) else {
             return self.panel(&whole);
         };
-        let stride = packing.row_stride();
-        for Piece { cols, of_group } in packing.pieces(n) {
-            let width = cols.len();
-            let b = b.at_col(cols.start);
-            self.pack(b, width, room.make_mut(), stride);
-            let packed =
-                Input { ptr: room.as_ptr(), row_stride: stride as isize, col_stride: 1, of_group };
-            self.panel(&Panel { b: packed, out: out.at_col(cols.start), width, ..whole });
+        let count = packing.pieces(n).count();
+        if packing.apart(count) {
+            let alone = Panel { alone: true, ..whole };
+            let pieces = (0..count).into_par_iter().with_max_len(1);
+            pieces.filter_map(|i| packing.pieces(n).nth(i)).for_each(|piece| {
+                match packing.room() {
+                    Some(mut room) => self.packed(&piece, room.make_mut(), packing, &alone),
+                    None => self.panel(&alone.part(&piece.cols)),
+                }
+            });
+        } else if let Some(mut room) = packing.room() {
+            let room = room.make_mut();
+            packing.pieces(n).for_each(|piece| self.packed(&piece, room, packing, &whole));
+        } else {
+            self.panel(&whole);
         }
     }
 
-    /// Packs `width` columns of B.
-    fn pack(&self, b: Input<T>, width: usize, room: &mut [T], stride: usize) {
+    /// The product on some columns, which are packed first.
+    fn packed(
+        &self,
+        Piece { cols, of_group }: &Piece,
+        room: &mut [T],
+        packing: &Packing<T>,
+        whole: &Panel<'_, T>,
+    ) {
+        let (stride, of_group) = (packing.row_stride(), *of_group);
+        let panel = whole.part(cols);
+        self.pack(&panel, room, stride);
+        let row_stride = stride as isize;
+        let packed = Input { ptr: room.as_ptr(), row_stride, col_stride: 1, of_group };
+        self.panel(&Panel { b: packed, ..panel });
+    }
+
+    /// Packs the columns of B that are a panel's.
+    fn pack(&self, panel: &Panel<'_, T>, room: &mut [T], stride: usize) {
         let rows = PACKED_ROWS * stride;
-        if rayon::current_num_threads() == 1 {
-            let chunks = room.chunks_mut(rows).enumerate();
-            chunks.for_each(|(i, to)| self.kernels.pack(b, i * PACKED_ROWS, width, to, stride));
+        let pack = |(i, to): (usize, &mut [T])| {
+            self.kernels.pack(panel.b, i * PACKED_ROWS, panel.width, to, stride);
+        };
+        if panel.alone || rayon::current_num_threads() == 1 {
+            room.chunks_mut(rows).enumerate().for_each(pack);
         } else {
-            let chunks = room.par_chunks_mut(rows).enumerate();
-            chunks.for_each(|(i, to)| self.kernels.pack(b, i * PACKED_ROWS, width, to, stride));
+            room.par_chunks_mut(rows).enumerate().for_each(pack);
         }
     }
 
@@ -130,7 +151,7 @@ impl<T: KernelScalar> Prepared<T> {
         let Some(mut sums) = room else {
             self.tasks_on(whole, None);
             let windows = self.split.windows();
-            self.for_each(windows.len(), n, |i| self.add_up_window(&windows[i], whole));
+            self.for_each(windows.len(), whole, |i| self.add_up_window(&windows[i], whole));
             return;
         };
         for j in (0..n).step_by(self.split.panel) {
@@ -140,7 +161,7 @@ impl<T: KernelScalar> Prepared<T> {
             let rows = self.tiling.layout().window_rows();
             self.tasks_on(&panel, Some(Output::sums(&mut sums, width, false)));
             let windows = self.split.windows();
-            self.for_each(windows.len(), width, |i| {
+            self.for_each(windows.len(), &panel, |i| {
                 let SplitWindow { window, tasks, first_part } = &windows[i];
                 let first = first_part * rows * width;
                 let sums = &sums[first..first + tasks.len() * rows * width];
@@ -153,7 +174,7 @@ impl<T: KernelScalar> Prepared<T> {
     /// Runs the tasks of whole windows, and those of split windows if there is room for their sums.
     fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
         let rows = self.tiling.layout().window_rows();
-        self.for_each(self.tasks.len(), panel.width, |i| {
+        self.for_each(self.tasks.len(), panel, |i| {
             let task = &self.tasks[i];
             let tiles = task.tile_start..task.tile_end;
             let slots = task.windows().start * rows..task.windows().end * rows;
@@ -178,7 +199,7 @@ impl<T: KernelScalar> Prepared<T> {
     /// is the whole product.
     fn parts_on(&self, columns: &Columns, whole: &Panel<'_, T>) {
         let rows = self.tiling.layout().window_rows();
-        self.for_each(self.tasks.len(), whole.width, |i| {
+        self.for_each(self.tasks.len(), whole, |i| {
             let cols = columns.of_task(i, whole.width);
             if cols.is_empty() {
                 return;
@@ -221,9 +242,9 @@ impl<T: KernelScalar> Prepared<T> {
     }
 
     /// Runs `f` on every index, in parallel if that pays.
-    fn for_each(&self, count: usize, width: usize, f: impl Fn(usize) + Sync + Send) {
-        let work = self.stored.saturating_mul(width + FIND);
-        if count < 2 || work < 2 * GRAIN || rayon::current_num_threads() == 1 {
+    fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
+        let work = self.stored.saturating_mul(on.width + FIND);
+        if on.alone || count < 2 || work < 2 * GRAIN || rayon::current_num_threads() == 1 {
             (0..count).for_each(f);
         } else {
             let grain = GRAIN.div_ceil((work / count).max(1));

@@ -23,6 +23,16 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) width: usize,
     /// A CSR matrix as it suits this product.
     pub(crate) relaid: Option<&'a Relaid<T>>,
+    /// Whether this thread multiplies all of it, while others have panels of their own.
+    pub(crate) alone: bool,
+}
+
+impl<T: Scalar> Panel<'_, T> {
+    /// Some of its columns.
+    pub(crate) fn part(&self, cols: &Range<usize>) -> Self {
+        let (b, out) = (self.b.at_col(cols.start), self.out.at_col(cols.start));
+        Self { b, out, width: cols.len(), ..*self }
+    }
 }
 
 /// A format that can multiply some of its rows.
