@@ -79,6 +79,7 @@ fn this_cpu(measured: Option<MeasuredRates>) -> DeviceSpec {
         cores: rayon::current_num_threads() as u32,
         simd_bits,
         cache_bytes: machine.last_level(),
+        private_cache_bytes: machine.private(),
         measured,
     })
 }

@@ -58,6 +58,12 @@ impl Machine {
     pub(crate) fn last_level(&self) -> Option<u64> {
         self.caches.iter().map(|cache| cache.bytes).max()
     }
+
+    /// Bytes of the largest cache below that.
+    pub(crate) fn private(&self) -> Option<u64> {
+        let last = self.caches.iter().map(|cache| cache.level).max()?;
+        self.caches.iter().filter(|cache| cache.level < last).map(|cache| cache.bytes).max()
+    }
 }
 
 /// One line for people.

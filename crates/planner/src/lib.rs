@@ -19,7 +19,7 @@ mod schedule;
 pub mod simulate;
 
 pub use candidates::{KernelConfig, Ring, ScheduleKind, ScheduleOption, ring};
-pub use cost::{Cost, LinearCost, Resource, Workload, linear_cost, price, terms};
+pub use cost::{Cost, Footprint, LinearCost, Resource, Workload, linear_cost, price, terms};
 pub use device::{
     CpuFacts, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates, Overlap, PerDType,
     PerFormat, Quality, Terms, Unit,

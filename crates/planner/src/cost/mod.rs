@@ -6,11 +6,13 @@
 //! can be priced by the statistics that it would give.
 
 mod breakdown;
+mod footprint;
 mod linear;
 mod price;
 mod workload;
 
 pub use breakdown::{Cost, Resource};
+pub use footprint::Footprint;
 pub use linear::LinearCost;
 pub use price::{linear_cost, price, terms};
 pub use workload::Workload;

@@ -14,10 +14,8 @@
 //!
 //! Every window fetches every row of B it holds a column of; windows of fewer than 16 rows, CSR's
 //! included, fetch as windows of 16 would, since the nearest cache keeps what so close neighbours
-//! share. A fetch is a miss if the row was evicted since it was last used: with a live set of `L` bytes
-//! and a cache of `S`, a share `1 − S/L` of the repeated fetches goes to memory. The live set is as
-//! many rows of B as the rows of A span, from first column to last, on average over the entries: all of
-//! B for scattered entries, a strip of it for a band.
+//! share. What larger caches fetch is said by the [`Footprint`](super::Footprint) of the matrix: the rows
+//! of B that stretches of A touch.
 //!
 //! On a device with shared memory a kernel's [configuration](KernelConfig) says how many columns of C a
 //! block computes, so how often A is read and how many columns are computed beyond the last, and how
@@ -35,7 +33,11 @@ use crate::device::{DeviceKind, DeviceSpec, Overlap, Terms, Unit};
 
 /// Bytes that move.
 struct Traffic {
+    /// Of B, each row that is used: by what is fetched of it at all, into a worker's own cache and into
+    /// the one that all share.
+    b_once: f64,
     b_fetched: f64,
+    b_cache: f64,
     b_memory: f64,
     c: f64,
     a_passes: f64,
@@ -49,14 +51,17 @@ fn traffic(
 ) -> Traffic {
     let n = workload.n as f64;
     let row_bytes = n * workload.dtype.size() as f64;
-    let fetched_rows = stats.gathered_cols.min(workload.near_rows) as f64;
-    let rows_once = fetched_rows.min(workload.ncols as f64);
-    let live_bytes = workload.span * row_bytes;
-    let missed = (1.0 - device.cache_bytes as f64 / live_bytes.max(1.0)).max(0.0);
+    let footprint = &workload.footprint;
+    let fetched_rows = (stats.gathered_cols as f64).min(footprint.near());
+    // Into a cache of so many bytes; whatever the format, no row is fetched more often than it is used.
+    let into =
+        |bytes: f64| footprint.fetched(bytes / row_bytes.max(1.0)).min(fetched_rows) * row_bytes;
     let a_passes = config.map_or(1.0, |config| f64::from(config.passes(workload.n)));
     Traffic {
+        b_once: footprint.once() * row_bytes,
         b_fetched: fetched_rows * row_bytes,
-        b_memory: (rows_once + missed * (fetched_rows - rows_once)) * row_bytes,
+        b_cache: into(device.private_cache_bytes as f64),
+        b_memory: into(device.cache_bytes as f64),
         c: workload.nrows as f64 * n * workload.dtype.accumulator().size() as f64,
         a_passes,
     }
@@ -66,7 +71,12 @@ fn traffic(
 #[must_use]
 pub fn terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> Terms {
     let kind = stats.spec.kind();
-    let Traffic { b_fetched, b_memory, .. } = traffic(workload, stats, device, None);
+    let Traffic { b_once, b_fetched, b_cache, b_memory, c, .. } =
+        traffic(workload, stats, device, None);
+    // Products follow one another: of what one touches, a cache still has what fits into it.
+    let all = stats.bytes as f64 + b_once + c;
+    let evicted = |bytes: f64| (all - bytes).max(0.0);
+    let private = device.private_cache_bytes as f64 * f64::from(device.workers);
     // A line of C is computed whole, however many of its columns there are.
     let lanes = (device.simd_bits as usize / 8 / workload.dtype.accumulator().size()).max(1);
     let cols = workload.n.next_multiple_of(lanes) as f64;
@@ -79,7 +89,8 @@ pub fn terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> T
         multiply_adds: values * cols,
         tiles: if kind == FormatKind::BMat { stats.tiles as f64 } else { 0.0 },
         b_fetched,
-        from_memory: stats.bytes as f64 + b_memory,
+        from_cache: evicted(private) + (b_cache - b_once).max(0.0),
+        from_memory: evicted(device.cache_bytes as f64) + (b_memory - b_once).max(0.0),
     }
 }
 
@@ -100,7 +111,7 @@ pub fn price(
     imbalance: f64,
 ) -> Cost {
     let kind = stats.spec.kind();
-    let Traffic { b_fetched, b_memory, c, a_passes } = traffic(workload, stats, device, config);
+    let Traffic { b_fetched, b_memory, c, a_passes, .. } = traffic(workload, stats, device, config);
     let a = stats.bytes as f64;
     let cols = config.map_or(workload.n, |config| config.padded(workload.n)) as f64;
     let values = multiplied(workload.nnz, stats) as f64;
@@ -111,7 +122,12 @@ pub fn price(
         Some(fit) => {
             let t = fit.seconds.times(terms(workload, stats, device));
             let compute = t.values + t.multiply_adds + t.tiles;
-            (t.from_memory + t.c_elements, t.b_fetched, compute, t.product + t.windows)
+            (
+                t.from_memory + t.c_elements,
+                t.b_fetched + t.from_cache,
+                compute,
+                t.product + t.windows,
+            )
         }
         None => {
             let value_seconds = device.value_seconds.get(kind);

@@ -1,11 +1,9 @@
 //! A product, as far as its price depends on it.
 
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{CsrPattern, DType, FormatError, FormatSpec};
-use rayon::prelude::*;
+use girih_formats::{DType, FormatError, FormatSpec};
 
-/// Rows of A whose rows of B the nearest cache keeps.
-const NEAR_ROWS: usize = 16;
+use super::Footprint;
 
 /// What the estimate needs to know of a product besides the counts of a format.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,12 +18,8 @@ pub struct Workload {
     pub n: usize,
     /// Value type of A and B.
     pub dtype: DType,
-    /// Columns of A from the first to the last of a row, both included, averaged over the entries: as
-    /// many rows of B are live while rows of A go by.
-    pub span: f64,
-    /// Rows of B that windows of 16 rows fetch: the nearest cache keeps what so close neighbours
-    /// share.
-    pub near_rows: u64,
+    /// Rows of B that stretches of A touch.
+    pub footprint: Footprint,
 }
 
 impl Workload {
@@ -35,31 +29,15 @@ impl Workload {
     /// If the layout cannot be cut into windows of 16 rows.
     pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Result<Self, FormatError> {
         let pattern = shared.pattern();
-        let near = shared.unions(NEAR_ROWS, 1)?;
         Ok(Self {
             nrows: pattern.nrows(),
             ncols: pattern.ncols(),
             nnz: pattern.nnz(),
             n,
             dtype,
-            span: mean_span(pattern),
-            near_rows: near.iter().map(|&cols| u64::from(cols)).sum(),
+            footprint: Footprint::of(shared)?,
         })
     }
-}
-
-/// Columns between the first and the last of a row, both included, averaged over the entries. O(nrows).
-fn mean_span(pattern: CsrPattern<'_>) -> f64 {
-    // Integers, so that the sum does not depend on how threads group it.
-    let sum: u128 = (0..pattern.nrows())
-        .into_par_iter()
-        .with_min_len(1 << 12)
-        .map(|i| match pattern.row(i) {
-            [] => 0,
-            cols => u128::from(cols[cols.len() - 1] - cols[0] + 1) * cols.len() as u128,
-        })
-        .sum();
-    if sum == 0 { 0.0 } else { sum as f64 / pattern.nnz() as f64 }
 }
 
 /// Values that kernels multiply: the entries, and the zeros inside tiles. Padded columns are skipped.

@@ -13,6 +13,8 @@ pub struct CpuFacts {
     pub simd_bits: u32,
     /// Bytes of the largest cache, if known.
     pub cache_bytes: Option<u64>,
+    /// Bytes of a core's own largest cache, if known.
+    pub private_cache_bytes: Option<u64>,
     /// What a roofline of all cores together says, if it was measured.
     pub measured: Option<MeasuredRates>,
 }
@@ -48,6 +50,7 @@ impl DeviceSpec {
             memory_bandwidth: generic.memory_bandwidth * by_cores,
             cache_bandwidth: generic.cache_bandwidth * by_cores,
             cache_bytes: facts.cache_bytes.unwrap_or(generic.cache_bytes),
+            private_cache_bytes: facts.private_cache_bytes.unwrap_or(generic.private_cache_bytes),
             sparse_flops: generic.sparse_flops.scaled(by_cores * by_width),
             tile_flops: generic.tile_flops.scaled(by_cores * by_width),
             value_seconds: generic.value_seconds.scaled(1.0 / by_cores),

@@ -9,7 +9,7 @@ pub(super) const MAX_FITS: usize = 256;
 /// Quantities that the time of a product is linear in, or the seconds of one of each: Voltrix's eq. 1
 /// with the tiles' cost taken apart. See [`crate::calibrate`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct Terms {
     /// The product itself: cf₃.
     pub product: f64,
@@ -23,15 +23,17 @@ pub struct Terms {
     pub multiply_adds: f64,
     /// Tiles of a format that has to find its way through each: BMat.
     pub tiles: f64,
-    /// Bytes of B fetched from the nearest shared cache.
+    /// Bytes of B fetched, from wherever.
     pub b_fetched: f64,
-    /// Bytes from main memory: A, and what of B is fetched from there.
+    /// Bytes of A, B and C that a worker's own cache does not have.
+    pub from_cache: f64,
+    /// Bytes of A, B and C that no cache has.
     pub from_memory: f64,
 }
 
 impl Terms {
     /// Number of terms.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
 
     /// Their names, in the order of [`to_array`](Self::to_array).
     pub const NAMES: [&'static str; Self::COUNT] = [
@@ -42,6 +44,7 @@ impl Terms {
         "multiply_adds",
         "tiles",
         "b_fetched",
+        "from_cache",
         "from_memory",
     ];
 
@@ -56,6 +59,7 @@ impl Terms {
             self.multiply_adds,
             self.tiles,
             self.b_fetched,
+            self.from_cache,
             self.from_memory,
         ]
     }
@@ -63,9 +67,28 @@ impl Terms {
     /// The terms from an array.
     #[must_use]
     pub const fn from_array(array: [f64; Self::COUNT]) -> Self {
-        let [product, windows, c_elements, values, multiply_adds, tiles, b_fetched, from_memory] =
-            array;
-        Self { product, windows, c_elements, values, multiply_adds, tiles, b_fetched, from_memory }
+        let [
+            product,
+            windows,
+            c_elements,
+            values,
+            multiply_adds,
+            tiles,
+            b_fetched,
+            from_cache,
+            from_memory,
+        ] = array;
+        Self {
+            product,
+            windows,
+            c_elements,
+            values,
+            multiply_adds,
+            tiles,
+            b_fetched,
+            from_cache,
+            from_memory,
+        }
     }
 
     /// Term by term.

@@ -80,6 +80,9 @@ pub struct DeviceSpec {
     pub cache_bandwidth: f64,
     /// Bytes that cache holds.
     pub cache_bytes: u64,
+    /// Bytes that the cache of one worker holds: L2 of a core, L1 of a multiprocessor.
+    #[serde(default)]
+    pub private_cache_bytes: u64,
     /// Seconds from asking that cache for a row of B until it is there; 0 where hardware prefetches.
     pub cache_latency_seconds: f64,
     /// Flops per second of kernels that work entry by entry.

@@ -39,6 +39,8 @@ pub(super) struct Group {
     pub(super) spec: FormatSpec,
     pub(super) dtype: DType,
     pub(super) observations: Vec<Observation>,
+    /// The matrix and n of each.
+    pub(super) products: Vec<(&'static str, usize)>,
 }
 
 /// Who multiplies.
@@ -115,12 +117,17 @@ impl Run<'_> {
             let a = problem.matrix().map_err(|e| {
                 CliError::failed(format!("cannot generate {}", problem.name)).because(e)
             })?;
-            self.matrix(&a, &what)?;
+            self.matrix(&a, problem.name, &what)?;
         }
         Ok(problems.len())
     }
 
-    fn matrix<T: DenseScalar>(&mut self, a: &Csr<T>, what: &str) -> Result<(), CliError>
+    fn matrix<T: DenseScalar>(
+        &mut self,
+        a: &Csr<T>,
+        name: &'static str,
+        what: &str,
+    ) -> Result<(), CliError>
     where
         AnyTiling: From<Tiling<T>>,
     {
@@ -154,17 +161,21 @@ impl Run<'_> {
                 // All but what is paid per product and per window is stretched by the schedule.
                 terms[2..].iter_mut().for_each(|term| *term *= cost.imbalance);
                 let terms = girih::planner::Terms::from_array(terms);
-                self.push(candidate.spec, T::DTYPE, Observation { terms, seconds });
+                let group = self.group(candidate.spec, T::DTYPE);
+                group.observations.push(Observation { terms, seconds });
+                group.products.push((name, n));
             }
         }
         Ok(())
     }
 
-    fn push(&mut self, spec: FormatSpec, dtype: DType, observation: Observation) {
-        match self.groups.iter_mut().find(|g| g.spec == spec && g.dtype == dtype) {
-            Some(group) => group.observations.push(observation),
-            None => self.groups.push(Group { spec, dtype, observations: vec![observation] }),
-        }
+    fn group(&mut self, spec: FormatSpec, dtype: DType) -> &mut Group {
+        let is_of = |g: &Group| g.spec == spec && g.dtype == dtype;
+        let at = self.groups.iter().position(is_of).unwrap_or_else(|| {
+            self.groups.push(Group { spec, dtype, observations: Vec::new(), products: Vec::new() });
+            self.groups.len() - 1
+        });
+        &mut self.groups[at]
     }
 
     /// The least seconds of a product in a format; `None` if the format or the backend can't.

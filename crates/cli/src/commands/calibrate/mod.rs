@@ -6,7 +6,7 @@ mod options;
 
 use std::time::Instant;
 
-use girih::planner::calibrate;
+use girih::planner::calibrate::{self, Observation};
 use girih::planner::{Fit, Quality, Terms};
 use serde::Serialize;
 
@@ -32,6 +32,19 @@ struct Facts {
     fits: Vec<FitFacts>,
     /// Formats that could not be fitted, and why.
     left_out: Vec<LeftOut>,
+    /// Every product that was timed.
+    observations: Vec<ObservationFacts>,
+}
+
+#[derive(Debug, Serialize)]
+struct ObservationFacts {
+    spec: String,
+    dtype: &'static str,
+    matrix: &'static str,
+    n: usize,
+    /// Quantities that the time should be linear in.
+    terms: Terms,
+    seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,8 +69,18 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let Measured { mut device, problems, groups } = measure::measure(options, progress)?;
     let other_load = Ticks::others_between(before, Ticks::now());
     let products = groups.iter().map(|group| group.observations.len()).sum();
-    let (mut fits, mut left_out) = (Vec::new(), Vec::new());
+    let (mut fits, mut left_out, mut observations) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
+        observations.extend(group.products.iter().zip(&group.observations).map(
+            |(&(matrix, n), &Observation { terms, seconds })| ObservationFacts {
+                spec: group.spec.to_string(),
+                dtype: group.dtype.name(),
+                matrix,
+                n,
+                terms,
+                seconds,
+            },
+        ));
         match calibrate::fit(group.spec, group.dtype, &group.observations) {
             Ok(fit) => fits.push(fit),
             Err(error) => left_out.push(LeftOut {
@@ -91,6 +114,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             })
             .collect(),
         left_out,
+        observations,
     };
     Report::new(shown(&facts), &facts)
 }
