@@ -20,13 +20,12 @@
 #include "girih/csr_params.cuh"
 #include "girih/csr_runs.cuh"
 
-// Blocks of a multiprocessor, which say how many registers there are. Without a number to aim at, the
-// assembler keeps to few of them and lets each load wait for the use of the last.
-constexpr u32 kBlocks = sizeof(Stored) == 2 ? 5 : 7;
+// Blocks of a multiprocessor, which say how many registers runs have. Items fare better, narrow ones by up
+// to a seventh, with as few registers as the assembler takes without a number to aim at.
 constexpr u32 kBlocksOfRuns = sizeof(Stored) == 2 ? 5 : 6;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
-    extern "C" __global__ void __launch_bounds__(kThreads, kBlocks)                 \
+    extern "C" __global__ void __launch_bounds__(kThreads)                          \
         csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
         __shared__ Staging staging;                                                 \
         multiply_items<ACCESS, LANES, COLUMNS>(p, staging);                         \

@@ -26,6 +26,10 @@ const MAX_OPERANDS: usize = 256 << 20;
 /// The longest product worth its time, by the estimate that is being replaced.
 const LONGEST: f64 = 0.2;
 
+/// Products that take so many times as long as in the best format are left out: nobody chooses them, and
+/// the estimates of those that are chosen should not bend to theirs.
+const HOPELESS: f64 = 4.0;
+
 /// Everything that was measured, and the device it is for.
 pub(super) struct Measured {
     pub(super) device: DeviceSpec,
@@ -150,6 +154,7 @@ impl Run<'_> {
                 ..PlanOptions::default()
             });
             let considered = self.team.run(|| planner.candidates(a)).map_err(planning)?;
+            let mut timed = Vec::with_capacity(considered.len());
             for candidate in considered {
                 let Some(cost) = candidate.cost.filter(|cost| cost.seconds <= LONGEST) else {
                     continue;
@@ -161,9 +166,15 @@ impl Run<'_> {
                 // All but what is paid per product and per window is stretched by the schedule.
                 terms[2..].iter_mut().for_each(|term| *term *= cost.imbalance);
                 let terms = girih::planner::Terms::from_array(terms);
-                let group = self.group(candidate.spec, T::DTYPE);
-                group.observations.push(Observation { terms, seconds });
-                group.products.push((name, n));
+                timed.push((candidate.spec, Observation { terms, seconds }));
+            }
+            let least = timed.iter().map(|(_, o)| o.seconds).fold(f64::INFINITY, f64::min);
+            for (spec, observation) in timed {
+                if observation.seconds <= HOPELESS * least {
+                    let group = self.group(spec, T::DTYPE);
+                    group.observations.push(observation);
+                    group.products.push((name, n));
+                }
             }
         }
         Ok(())

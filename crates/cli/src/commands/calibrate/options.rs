@@ -10,8 +10,9 @@ use crate::args::{Json, dtype_parser, parse_seconds};
 /// Fit the planner's estimates to this machine, and write a device file for --device
 ///
 /// Products of generated matrices of every structure and many widths are planned, prepared and timed in
-/// every format the planner considers; seconds per row, value, byte and so on are fitted to four fifths
-/// of them, and judged by how well they predict the rest. Nothing else should run meanwhile. Products
+/// every format the planner considers. Of those that take at most four times as long as in the best
+/// format, four fifths are what seconds per row, value, byte and so on are fitted to, and the rest what
+/// judges them. Nothing else should run meanwhile. Products
 /// are not verified: girih bench does that.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
