@@ -1,9 +1,11 @@
 //! The choice of a format, what the options demand of it, and that it is always the same one.
 
-use girih_formats::{AnyTiling, Csr, FormatError, FormatKind, FormatSpec, RowLayout, generate};
+use girih_formats::{
+    AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout, generate,
+};
 use girih_planner::{
-    Candidate, DeviceSpec, Explanation, FormatChoice, Outcome, Plan, PlanError, PlanOptions,
-    Planner,
+    Candidate, DeviceSpec, Explanation, Fit, FormatChoice, Outcome, Plan, PlanError, PlanOptions,
+    Planner, Quality, Terms,
 };
 
 const SPECS: [FormatSpec; 8] = [
@@ -27,6 +29,28 @@ fn fixed(spec: FormatSpec) -> PlanOptions {
 
 fn scattered() -> Csr<f32> {
     generate::uniform(3000, 2000, 7, 1).unwrap()
+}
+
+#[test]
+fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
+    let bmat = FormatSpec::BMat { pattern_only: false };
+    let fit = |spec, per_value: f64, off: f64| Fit {
+        spec,
+        dtype: DType::F32,
+        seconds: Terms { values: per_value, ..Terms::default() },
+        quality: Quality { mean_relative_error: off, ..Quality::default() },
+    };
+    for (off, expected) in [(0.05, bmat), (0.15, FormatSpec::Csr)] {
+        let fits = vec![fit(FormatSpec::Csr, 1e-9, 0.0), fit(bmat, 0.9e-9, off)];
+        let options = PlanOptions {
+            target: DeviceSpec { fits, ..DeviceSpec::cpu() },
+            ..PlanOptions::default()
+        };
+        let plan = plan(&scattered(), options).unwrap();
+        assert_eq!(plan.spec(), expected, "{}", plan.explanation().reason);
+        let unsure = plan.explanation().reason.contains("off by 15 %");
+        assert_eq!(unsure, expected == FormatSpec::Csr, "{}", plan.explanation().reason);
+    }
 }
 
 fn file_of(plan: &Plan) -> Vec<u8> {

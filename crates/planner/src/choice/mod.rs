@@ -121,12 +121,31 @@ impl Chooser<'_> {
                 (priced[order[at].0].candidate.spec.window_rows(), std::cmp::Reverse(at))
             })
             .unwrap_or(0);
-        let (winner, cost) = order.remove(at);
+        let (first, _) = order[at];
+        let fastest = priced[first].candidate.spec;
+        let unsure =
+            device.fit(fastest, self.workload.dtype).map(|fit| fit.quality.mean_relative_error);
+        // Where an advantage over CSR is less than estimates are off, nothing speaks for laying A out anew.
+        let near = |&(i, cost): &(usize, Cost)| {
+            let is_csr = priced[i].candidate.spec == FormatSpec::Csr;
+            is_csr && cost.seconds <= least.seconds * (1.0 + unsure.unwrap_or(0.0))
+        };
+        let csr = order.iter().position(near).filter(|_| fastest != FormatSpec::Csr);
+        let (winner, cost) = order.remove(csr.unwrap_or(at));
         priced[winner].candidate.outcome = Outcome::Chosen;
         let spec = priced[winner].candidate.spec;
-        let mut reason =
-            format!("{spec} is estimated fastest for n = {}: {}", self.workload.n, describe(&cost));
-        if let Some(&(second, next)) = order.first() {
+        let n = self.workload.n;
+        let mut reason = match unsure {
+            Some(off) if csr.is_some() => format!(
+                "{spec} for n = {n}: {}; {fastest} is estimated at {:.2} of that, and its estimates are off \
+                 by {:.0} % on average",
+                describe(&cost),
+                least.seconds / cost.seconds,
+                100.0 * off
+            ),
+            _ => format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost)),
+        };
+        if let Some(&(second, next)) = order.first().filter(|_| csr.is_none()) {
             let factor = next.seconds / cost.seconds.max(f64::MIN_POSITIVE);
             let second = priced[second].candidate.spec;
             reason += &format!("; next is {second}, {factor:.2} times as long");

@@ -106,7 +106,7 @@ impl Terms {
 }
 
 /// How well a fit predicts problems that it has not seen.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
     /// Problems that the coefficients were found on.
