@@ -35,7 +35,9 @@ impl Footprint {
         if nrows == 0 {
             return Ok(Self { nrows: 0.0, touched });
         }
-        touched.par_iter_mut().enumerate().for_each(|(level, touched)| {
+        // From the first height on that has all rows, there is nothing more to touch.
+        let all = (0..LEVELS - 1).find(|level| 1 << (2 * level) >= nrows).unwrap_or(LEVELS - 1);
+        touched[..=all].par_iter_mut().with_max_len(1).enumerate().for_each(|(level, touched)| {
             *touched = sampled(pattern, layout, 1 << (2 * level));
         });
         let near: u64 = shared.unions(16, 1)?.iter().map(|&cols| u64::from(cols)).sum();
