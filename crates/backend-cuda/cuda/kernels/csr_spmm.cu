@@ -20,12 +20,15 @@
 #include "girih/csr_params.cuh"
 #include "girih/csr_runs.cuh"
 
-// Blocks of a multiprocessor, which say how many registers runs have. Items fare better, narrow ones by up
-// to a seventh, with as few registers as the assembler takes without a number to aim at.
+// Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
+// fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are
+// too few only where a lane has a tile to itself.
 constexpr u32 kBlocksOfRuns = sizeof(Stored) == 2 ? 5 : 6;
+template <u32 kLanes>
+constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
-    extern "C" __global__ void __launch_bounds__(kThreads)                          \
+    extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
         csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
         __shared__ Staging staging;                                                 \
         multiply_items<ACCESS, LANES, COLUMNS>(p, staging);                         \
