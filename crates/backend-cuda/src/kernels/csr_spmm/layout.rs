@@ -6,7 +6,8 @@ use super::{ENTRIES, WARP, WARPS};
 
 /// Most blocks of a grid in y.
 const MAX_GRID_Y: u64 = 65535;
-/// The fewest entries of an item, on average, for each lane of a team that is larger than it must be.
+/// The fewest entries of an item, on average, for each lane of a team that is larger than it must be, where
+/// all warps are busy anyway. Where some would be idle, one is enough.
 const ENTRIES_PER_LANE: u64 = 8;
 /// Items of as few entries, on average, are multiplied several to a warp, where there are as many as this
 /// (or, where they are emulated, fewer) and a row of B fills a warp.
@@ -28,6 +29,8 @@ pub(crate) struct Problem {
     pub(crate) items: ItemCounts,
     /// Entries of the items that neither a block nor a warp takes alone.
     pub(crate) rest_entries: u64,
+    /// Warps of the device that wait for rows of B at the same time, about.
+    pub(crate) warps: u64,
 }
 
 /// How many items there are, by who takes one.
@@ -43,7 +46,7 @@ pub(crate) struct ItemCounts {
 
 /// How a product with so many columns is laid over lanes. The order in which an element of C is
 /// summed follows from its item, from `lanes`, and where these are not the whole warp from `team`: so from
-/// the plan, the value type and n alone, never from the strides or the alignment of the operands.
+/// the plan, the value type, n and the device alone, never from the strides or the alignment of the operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// Lanes across a tile of columns.
@@ -72,7 +75,7 @@ enum Way {
 impl Layout {
     /// The layout for `n` columns, at least one.
     pub(crate) fn new(problem: &Problem, n: u64) -> Self {
-        let &Problem { dtype, k, items, rest_entries } = problem;
+        let &Problem { dtype, k, items, rest_entries, warps } = problem;
         let per_vector = 16 / dtype.size() as u32;
         let vectors_of_row = n.div_ceil(u64::from(per_vector));
         let lanes = lanes(dtype, n);
@@ -81,7 +84,9 @@ impl Layout {
         let cached = k.saturating_mul(2 * 16 * u64::from(WARP)) <= CACHED;
         let wide = vectors_of_row > u64::from(WARP) && (cached || average <= SHORT);
         let vectors = if wide { 2 } else { 1 };
-        let worth = (average / ENTRIES_PER_LANE).clamp(1, u64::from(WARP)) as u32;
+        let idle = (warps * u64::from(WARP)).checked_div(items.rest).unwrap_or(1);
+        let worth = (average / ENTRIES_PER_LANE).max(idle.min(average));
+        let worth = worth.clamp(1, u64::from(WARP)) as u32;
         let team = (1 << worth.ilog2()).clamp(lanes.max(MIN_TEAM), WARP);
         let short = lanes == WARP && average <= SHORT && items.rest >= MANY;
         let way = if short { Way::Runs } else { Way::Vectors };
@@ -135,7 +140,7 @@ mod tests {
     /// Of items that neither a block nor a warp takes alone.
     fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
         let items = ItemCounts { rest, ..ItemCounts::default() };
-        Problem { dtype, k, items, rest_entries: rest * average }
+        Problem { dtype, k, items, rest_entries: rest * average, warps: 1 }
     }
 
     #[test]
@@ -196,6 +201,16 @@ mod tests {
         let f32 = |n, k, average, items| Layout::new(&problem(DType::F32, k, average, items), n);
         assert_eq!(f32(8, 1000, 300, 1000).team, 32);
         assert_eq!(f32(8, 1000, 54, 1000).team, 8);
+        // Unless warps would be idle.
+        let idle = |average, items| {
+            let problem = Problem { warps: 4096, ..problem(DType::F32, 1000, average, items) };
+            Layout::new(&problem, 32).team
+        };
+        assert_eq!(
+            [(54, 1000), (20, 1000), (54, 8000), (54, 20000)]
+                .map(|(average, items)| idle(average, items)),
+            [32, 16, 16, 8]
+        );
         let entry = |layout: Layout| layout.stored(true, true).entry();
         assert_eq!(entry(f32(128, 1 << 20, 5, 1 << 20)), "csr_spmm_runs_32x1");
         assert_eq!(entry(f32(512, 1 << 20, 5, 1 << 20)), "csr_spmm_runs_32x2");
@@ -210,7 +225,7 @@ mod tests {
     fn blocks_and_warps_that_take_an_item_alone_come_first() {
         let items = ItemCounts { by_block: 5, by_warp: 6, rest: 20 };
         let grid = |n, rest_entries| {
-            let problem = Problem { dtype: DType::F32, k: 1000, items, rest_entries };
+            let problem = Problem { dtype: DType::F32, k: 1000, items, rest_entries, warps: 1 };
             Layout::new(&problem, n).stored(true, true).grid(n).unwrap()
         };
         // Teams of 8 lanes, 4 to a warp: 6 + 5 warps. A warp to an item: 6 + 20.
@@ -218,7 +233,7 @@ mod tests {
         assert_eq!(grid(512, 100), (5 + 7, 2));
         // Without any others, the few that are left are long.
         let items = ItemCounts { by_block: 5, ..ItemCounts::default() };
-        let problem = Problem { dtype: DType::F32, k: 1 << 20, items, rest_entries: 0 };
+        let problem = Problem { dtype: DType::F32, k: 1 << 20, items, rest_entries: 0, warps: 1 };
         let layout = Layout::new(&problem, 512).stored(true, true);
         assert_eq!(layout.entry(), "csr_spmm_vectors_32x1");
         assert_eq!(layout.grid(512), Some((5, 4)));

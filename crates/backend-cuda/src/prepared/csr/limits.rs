@@ -7,6 +7,7 @@ use crate::kernels::csr_spmm::{WARP, WARPS, lanes};
 
 /// Warps of a multiprocessor that wait for rows of B at the same time, about.
 const RESIDENT: u64 = 32;
+
 /// Entries that a warp may always go through: for each row of B it waits some hundreds of nanoseconds, and
 /// has a few of them under way, so that these are some microseconds, about what launching takes.
 const FREE: u64 = 64;
@@ -14,12 +15,16 @@ const FREE: u64 = 64;
 /// take for an item: half. Long items come first, so that it is not waited for.
 const PART: u64 = 2;
 
+/// Warps of a device that wait for rows of B at the same time, about.
+pub(super) fn resident_warps(multiprocessors: u32) -> u64 {
+    (u64::from(multiprocessors) * RESIDENT).max(1)
+}
+
 impl Limits {
-    /// The limits for products of `n` columns of a matrix with so many entries.
-    pub(super) fn new(entries: u64, n: usize, dtype: DType, multiprocessors: u32) -> Self {
+    /// The limits for products of `n` columns of a matrix with so many entries by so many warps.
+    pub(super) fn new(entries: u64, n: usize, dtype: DType, warps: u64) -> Self {
         let n = n as u64;
         let tiles = n.div_ceil(u64::from(2 * WARP) * 16 / dtype.size() as u64);
-        let warps = (u64::from(multiprocessors) * RESIDENT).max(1);
         // Entries that each warp goes through, if they are shared out evenly.
         let fair = entries.saturating_mul(tiles) / warps;
         // Groups of lanes that take entries of one item each.
@@ -35,7 +40,7 @@ mod tests {
     #[test]
     fn items_may_be_long_where_there_is_much_to_do() {
         let limits = |entries, n| {
-            let Limits { warp, piece } = Limits::new(entries, n, DType::F32, 128);
+            let Limits { warp, piece } = Limits::new(entries, n, DType::F32, resident_warps(128));
             (warp, piece)
         };
         // 4096 warps share 2¹⁸ entries of 4 tiles.

@@ -15,6 +15,7 @@ use crate::CudaError;
 use crate::kernels::csr_spmm::{
     ELEMENT_THREADS, Layout, Params, Problem, SCALE, THREADS, WARP, element_grid, kernel,
 };
+use limits::resident_warps;
 use work::{Limits, Work};
 
 /// The parts of the image.
@@ -42,7 +43,8 @@ pub(super) fn image<T: Scalar>(
     multiprocessors: u32,
 ) -> Image {
     let csr = a.csr();
-    let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, multiprocessors);
+    let warps = resident_warps(multiprocessors);
+    let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, warps);
     let work = Work::new(csr.row_ptr(), a.layout(), tasks, limits);
     let m = a.layout().nrows();
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
@@ -57,6 +59,7 @@ pub(super) fn image<T: Scalar>(
                 k: csr.ncols() as u64,
                 items: work.counts,
                 rest_entries: work.rest_entries,
+                warps,
             },
             m: m as u64,
             n_pieces: work.n_pieces,
