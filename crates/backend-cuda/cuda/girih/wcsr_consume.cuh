@@ -86,20 +86,14 @@ __device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
                     multiply<C>(part.values(place.stage) + (k + odd) * kStepBytes, fragment[odd], sums);
                     // The step before is done: its fragments are free, and so is a stage it ended.
                     ptx::wgmma_wait<1>();
-                    if (odd == 0 && k == 0 && left != n_steps) {
-                        __syncwarp();
-                        if (lane == 0) ring.release(read);
-                    }
+                    if (odd == 0 && k == 0 && left != n_steps) ring.release(read);
                 }
             }
             read = place;
             place.next();
         }
         ptx::wgmma_wait<0>();
-        if (left != n_steps) {
-            __syncwarp();
-            if (lane == 0) ring.release(read);
-        }
+        if (left != n_steps) ring.release(read);
         if (left > 0) {
             ring.wait_full(place);
             for (u32 k = 0; k < left; ++k) {
@@ -107,8 +101,7 @@ __device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
                 multiply<C>(part.values(place.stage) + k * kStepBytes, fragment[0], sums);
                 ptx::wgmma_wait<0>();
             }
-            __syncwarp();
-            if (lane == 0) ring.release(place);
+            ring.release(place);
             place.next();
         }
 

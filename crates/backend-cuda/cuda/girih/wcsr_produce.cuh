@@ -51,7 +51,6 @@ __device__ __forceinline__ void clear_rows(u32 rows, u32 padding, u32 row_bytes,
     }
     // Copies into the stage come after these stores, now and when it is filled again.
     ptx::fence_proxy_async_shared();
-    __syncwarp();
 }
 
 // Fills a warp's share of a stage: `n_rows` of its rows from `rows` on, a row's packed column in each
@@ -102,6 +101,7 @@ __device__ __forceinline__ void gather(const Params& p, const Part<C>& part, u32
                 }
             }
         }
+        // Lanes that went on by themselves would take more registers than a producer has.
         __syncwarp();
     }
 }
@@ -130,6 +130,8 @@ __device__ __forceinline__ void fill(const Params& p, const Part<C>& part,
             ptx::bulk_load(part.values(place.stage), p.values + first_step * kStepBytes,
                            steps * kStepBytes, full);
         }
+    } else {
+        ring.fill(place);
     }
     if constexpr (C::kGather != Gather::kElements) {
         __syncwarp();

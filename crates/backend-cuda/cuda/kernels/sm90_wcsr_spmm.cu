@@ -29,7 +29,11 @@ __device__ __forceinline__ void wcsr_spmm(const Params& p) {
     extern __shared__ __align__(128) char shared[];
     const u32 stages = ptx::shared_address(shared);
     const Ring<C::kStages> ring = {stages + C::kStages * C::kStageBytes};
-    if (threadIdx.x == 0) ring.init(C::kProducerWarps, C::kConsumerWarps);
+    // Every lane arrives for what it did itself: that costs no more than one for its warp, and tools that
+    // look for races can follow it.
+    if (threadIdx.x == 0) {
+        ring.init(C::kProducerWarps * kWarpSize, C::kConsumerWarps * kWarpSize);
+    }
     const u32 warp = threadIdx.x / kWarpSize;
     const u32 lane = threadIdx.x % kWarpSize;
     const Part<C> part(p, stages, lane);

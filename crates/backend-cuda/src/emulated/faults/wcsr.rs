@@ -67,10 +67,10 @@ const FAULTS: &[Fault] = &[
     fault!("products are not waited for", "girih/wcsr_consume.cuh":
         "                    ptx::wgmma_wait<1>();\n" => "",
         rows, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. } | Problem::Race { .. })),
-    fault!("a stage is given back while others read it", "girih/wcsr_consume.cuh":
-        "                        __syncwarp();\n                        if (lane == 0) ring.release(read);" =>
-        "                        if (lane == 0) ring.release(read);",
-        rows, Outcome::Report(Problem::Race { .. })),
+    fault!("a stage is given back while it is read", "girih/wcsr_consume.cuh":
+        "if (odd == 0 && k == 0 && left != n_steps) ring.release(read);" =>
+        "if (odd == 0 && k == 0) ring.release(place);",
+        rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("parts of a window are written to C one over the other", "girih/wcsr_consume.cuh":
         "piece != kWhole && !p.atomic" => "false",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
@@ -83,9 +83,9 @@ const FAULTS: &[Fault] = &[
     fault!("columns of C beyond the last are written", "girih/wcsr_store.cuh":
         "if (column + 3 < n) " => "",
         elements, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. })),
-    fault!("elements are not seen by who reads them", "girih/wcsr_produce.cuh":
-        "            }\n        }\n        __syncwarp();" => "            }\n        }",
-        elements, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("elements are stored after arriving", "girih/wcsr_produce.cuh":
+        "    if constexpr (C::kGather != Gather::kElements) {" => "    {",
+        elements, Outcome::Report(Problem::Race { .. })),
     fault!("elements of rows are paired wrongly", "girih/wcsr_config.cuh":
         "upper ? 0x7632 : 0x5410" => "upper ? 0x5410 : 0x7632",
         elements, Outcome::Wrong),
