@@ -80,6 +80,7 @@ tests() {
         step "$suite"
         check "$results/$suite.txt" "$here/$suite" --test-threads 4
     done
+    PATH=$PATH:/usr/local/cuda/bin
     if ! command -v compute-sanitizer >/dev/null; then
         echo "no compute-sanitizer here"
         return
@@ -111,14 +112,16 @@ bench() {
     # CSR beside all of cuSPARSE's algorithms: the generated classes, wide and tall.
     record csr-f32 uniform rmat fem blocks laplacian uniform:2048x262144x512 uniform:524288x2048x8 \
         --backend cuda,cusparse --format csr --n 8,32,128,512,1024
+    [ ${#files[@]} = 0 ] || record csr-matrices "${files[@]}" --backend cuda,cusparse --format csr \
+        --n 32,128,1024
     record csr-other uniform rmat fem --backend cuda,cusparse --format csr --n 128,512 \
         --dtype f16,bf16,f64
     # Windows of columns in TF32 beside Blocked-ELL and CSR.
     record wcsr-tf32 uniform rmat fem blocks laplacian "${files[@]}" --backend "cuda,cusparse" \
-        --format wcsr:64,wcsr:16,csr,blocked-ell:16,blocked-ell:32 --n 256,512,1024
+        --format wcsr:64,wcsr:32,wcsr:16,csr,blocked-ell:16,blocked-ell:32 --n 256,512,1024
     # Weights pruned in blocks beside the dense product.
     record bcsr-bf16 blocks:80 blocks:90 blocks:95 blocks:99 --backend "$peers" \
-        --format bcsr:64x64,blocked-ell:64,csr --dtype bf16 --n 1024,4096,16384,65536
+        --format bcsr:64x64,blocked-ell:64 --dtype bf16 --n 1024,4096,16384,65536
     record dense uniform:4096x4096x410 dense:4096x4096 --backend "$peers" --format csr,bcsr:64x64 \
         --dtype bf16,f32 --n 1024,4096
 }
