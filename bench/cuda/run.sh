@@ -8,7 +8,8 @@
 #                                               a small case of every kernel, if it is there
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
-#   FOLDER/run.sh all [RESULTS]                 both: the whole record
+#   FOLDER/run.sh csr|wcsr|bcsr [RESULTS]       a part of the benchmark, for machines lent by the minute
+#   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
 # GIRIH_CUDA_LIBRARIES lists, in NVIDIA's Python wheels and under /usr/local/cuda. SECONDS_PER_CASE is how
@@ -104,33 +105,47 @@ record() {
     sed -n '/^cuda: how many/,/^$/p' "$results/$name.txt"
 }
 
-bench() {
+# All kernels compiled before anything is timed, and the matrices that came along.
+start_bench() {
     step "kernels"
     "$here/girih" kernels build | tee "$results/kernels.txt"
-    local peers="cuda,cusparse,cublas" files=()
+    files=()
     [ -z "$(ls "$here/matrices")" ] || files=("$here"/matrices/*)
-    # CSR beside all of cuSPARSE's algorithms: the generated classes, wide and tall.
+}
+
+# CSR beside all of cuSPARSE's algorithms: the generated classes, wide and tall, and matrices as they are.
+bench_csr() {
     record csr-f32 uniform rmat fem blocks laplacian uniform:2048x262144x512 uniform:524288x2048x8 \
         --backend cuda,cusparse --format csr --n 8,32,128,512,1024
     [ ${#files[@]} = 0 ] || record csr-matrices "${files[@]}" --backend cuda,cusparse --format csr \
         --n 32,128,1024
     record csr-other uniform rmat fem --backend cuda,cusparse --format csr --n 128,512 \
         --dtype f16,bf16,f64
-    # Windows of columns in TF32 beside Blocked-ELL and CSR.
-    record wcsr-tf32 uniform rmat fem blocks laplacian "${files[@]}" --backend "cuda,cusparse" \
+}
+
+# Windows of columns in TF32 beside Blocked-ELL and CSR.
+bench_wcsr() {
+    record wcsr-tf32 uniform rmat fem blocks laplacian "${files[@]}" --backend cuda,cusparse \
         --format wcsr:64,wcsr:32,wcsr:16,csr,blocked-ell:16,blocked-ell:32 --n 256,512,1024
-    # Weights pruned in blocks beside the dense product.
+}
+
+# Weights pruned in blocks beside the dense product.
+bench_bcsr() {
+    local peers="cuda,cusparse,cublas"
     record bcsr-bf16 blocks:80 blocks:90 blocks:95 blocks:99 --backend "$peers" \
         --format bcsr:64x64,blocked-ell:64 --dtype bf16 --n 1024,4096,16384,65536
     record dense uniform:4096x4096x410 dense:4096x4096 --backend "$peers" --format csr,bcsr:64x64 \
         --dtype bf16,f32 --n 1024,4096
 }
 
+bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr; }
+
 case $action in
     pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" "${@:3}" ;;
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
+    csr | wcsr | bcsr) prepare "${@:2}" && start_bench && "bench_$action" ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

@@ -95,12 +95,7 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        if plan.gathers().is_some() {
-            let reason = "B on the device is not gathered; plan in the permuted space, or multiply \
-                          operands on the host";
-            let (backend, reason) = (NAME.to_owned(), reason.to_owned());
-            return Err(Unsupported { backend, reason }.into());
-        }
+        prepared::takes_b_as_it_is(NAME, plan)?;
         self.prepare_tiles(plan)
     }
 

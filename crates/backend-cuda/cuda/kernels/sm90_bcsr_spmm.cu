@@ -103,6 +103,10 @@ static_assert(sizeof(Params) == 512, "the host passes 512 bytes");
 // How B is read.
 enum class Source { Rows, Columns, Elements };
 
+// Whether every lane of a consumer gives a stage back, where others store there; else one for its warp.
+template <Source SOURCE>
+constexpr bool kLanesRelease = SOURCE == Source::Elements;
+
 // Shared addresses of a stage.
 __device__ __forceinline__ u32 block_at(u32 shared, u32 stage, u32 row) {
     return shared + stage * kStageBytes + row * kBlockBytes;
@@ -309,7 +313,7 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
         ptx::hold(sum);
         if (kUnderWay == 0 || step > 0) {
             __syncwarp();
-            if (is_leader) ring.release(done);
+            if (kLanesRelease<SOURCE> || is_leader) ring.release(done);
             done.next();
         }
     }
@@ -344,7 +348,7 @@ __device__ __forceinline__ void bcsr_spmm(const Params& p) {
     const Stages ring = {shared + kRingBytes};
     if (threadIdx.x == 0) {
         constexpr u32 kArrivals = SOURCE == Source::Elements ? THREADS : 1;
-        ring.init(kArrivals, kConsumerThreads / kWarpSize);
+        ring.init(kArrivals, kLanesRelease<SOURCE> ? kConsumerThreads : kConsumerThreads / kWarpSize);
         ptx::tensor_prefetch(p.a);
         if (SOURCE != Source::Elements) ptx::tensor_prefetch(p.b);
     }

@@ -14,7 +14,7 @@ pub(crate) mod tensor_map;
 mod upload;
 mod wcsr;
 
-use girih_backend::Rounding;
+use girih_backend::{Rounding, Unsupported};
 use girih_formats::{DType, FormatKind, FormatSpec, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
@@ -53,6 +53,16 @@ pub(crate) struct Setup {
 
 /// The blocks that there are kernels for.
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
+
+/// Refuses plans that [gather](Plan::gathers) B, for operands on the device.
+pub(crate) fn takes_b_as_it_is(backend: &str, plan: &Plan) -> Result<(), Unsupported> {
+    if plan.gathers().is_none() {
+        return Ok(());
+    }
+    let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \
+                  on the host";
+    Err(Unsupported { backend: backend.to_owned(), reason: reason.to_owned() })
+}
 
 /// The formats that there are kernels for on an architecture.
 pub(crate) fn formats(arch: Arch) -> Vec<FormatKind> {

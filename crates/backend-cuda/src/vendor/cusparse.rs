@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use girih_backend::{BackendError, Capabilities, PreparedSpmm, ProductShape, Rounding};
-use girih_backend::{SpmmBackend, Unsupported};
+use girih_backend::{SpmmBackend, Unsupported, gathering};
 use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 
@@ -12,6 +12,7 @@ use super::sparse_image::{SparseImage, refusal};
 use crate::device::Gpu;
 use crate::error::refused_by;
 use crate::library::{Algorithm, Cusparse, Handle};
+use crate::prepared::takes_b_as_it_is;
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
 
 /// The name of the backend.
@@ -51,8 +52,9 @@ pub struct CusparseOptions {
 ///
 /// CSR may have its rows in any order, tiles must have them in their own; schedules are the library's
 /// business. A NaN or Inf in row 0 of B reaches rows of C that hold no entry there, which is the
-/// library's doing (12.6, CSR) and no other backend's. Operands have whole blocks of rows ([`CudaPrepared::operand_rows`]), contiguous rows or
-/// contiguous columns. Nothing is looked for before it is asked for something; clones share all.
+/// library's doing (12.6, CSR) and no other backend's. Operands have whole blocks of rows
+/// ([`CudaPrepared::operand_rows`]), contiguous rows or contiguous columns. Nothing is looked for before
+/// it is asked for something; clones share all.
 #[derive(Clone, Debug)]
 pub struct CusparseBackend(Arc<Shared>);
 
@@ -95,8 +97,15 @@ impl CusparseBackend {
     /// known.
     ///
     /// # Errors
-    /// If the backend is not available, can't run the plan, or the plan does not fit the device.
+    /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
+    /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
+        takes_b_as_it_is(NAME, plan)?;
+        self.prepare_tiles(plan)
+    }
+
+    /// Prepares the tiles of a plan, whatever their columns are.
+    fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         self.supports(plan)?;
         let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the plan");
         let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
@@ -190,7 +199,7 @@ impl SpmmBackend for CusparseBackend {
 
     /// Uploads the plan's tiles and allocates the library's buffer: O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        Ok(Box::new(self.prepare_device(plan)?))
+        gathering(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }
 }
 

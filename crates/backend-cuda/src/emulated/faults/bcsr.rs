@@ -135,8 +135,8 @@ const FAULTS: &[Fault] = &[
         "return beta == 0.0f ? alpha * sum : __fmaf_rn" => "return __fmaf_rn",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("half of the consumers are waited for", "kernels/sm90_bcsr_spmm.cu":
-        "ring.init(kArrivals, kConsumerThreads / kWarpSize);" =>
-        "ring.init(kArrivals, kConsumerThreads / kWarpSize / 2);",
+        "? kConsumerThreads : kConsumerThreads / kWarpSize);" =>
+        "? kConsumerThreads : kConsumerThreads / kWarpSize / 2);",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }
             | Problem::Deadlock { .. })),
     fault!("barriers are used before they are made", "kernels/sm90_bcsr_spmm.cu":
@@ -151,7 +151,7 @@ const FAULTS: &[Fault] = &[
         rows, Outcome::Report(Problem::ProxyFence { .. } | Problem::Race { .. } | Problem::Pending { .. }
             | Problem::Poison { .. })),
     fault!("stages are never given back", "kernels/sm90_bcsr_spmm.cu":
-        "            if (is_leader) ring.release(done);\n" => "",
+        "            if (kLanesRelease<SOURCE> || is_leader) ring.release(done);\n" => "",
         rows, Outcome::Report(Problem::Deadlock { .. })),
     fault!("each step begins anew", "kernels/sm90_bcsr_spmm.cu":
         "            }\n            accumulate = 1;\n" => "            }\n",
