@@ -5,23 +5,32 @@ use crate::device::Terms;
 
 const COUNT: usize = Terms::COUNT;
 
-/// The seconds per unit that minimise Σ ((predicted − measured) / measured)², each at least 0.
+/// The power of the measured time that errors are divided by: between 1, which counts relative errors
+/// and lets the longest products be far off, and 0, with which the shortest count for nothing.
+const POWER: f64 = 0.75;
+
+/// The seconds per unit that minimise Σ ((predicted − measured) / measured^¾)², each at least 0.
 ///
 /// The optimum is the unconstrained one over those terms that it does not leave at 0; with so few terms
 /// every set of them is tried, so the result is exact and does not depend on where a search begins.
 pub(super) fn solve(observations: &[Observation]) -> Terms {
     // Columns are scaled to length 1, since their units differ by orders of magnitude.
-    let rows: Vec<[f64; COUNT]> =
-        observations.iter().map(|o| o.terms.to_array().map(|term| term / o.seconds)).collect();
+    let weights = observations.iter().map(|o| o.seconds.powf(-POWER));
+    let rows: Vec<[f64; COUNT]> = observations
+        .iter()
+        .zip(weights.clone())
+        .map(|(o, weight)| o.terms.to_array().map(|term| term * weight))
+        .collect();
     let scale: [f64; COUNT] =
         std::array::from_fn(|j| rows.iter().map(|row| row[j] * row[j]).sum::<f64>().sqrt());
     let mut gram = [[0.0; COUNT]; COUNT];
     let mut right = [0.0; COUNT];
-    for row in &rows {
+    for ((row, weight), observation) in rows.iter().zip(weights).zip(observations) {
         let scaled: [f64; COUNT] =
             std::array::from_fn(|j| if scale[j] > 0.0 { row[j] / scale[j] } else { 0.0 });
+        let measured = observation.seconds * weight;
         for i in 0..COUNT {
-            right[i] += scaled[i];
+            right[i] += scaled[i] * measured;
             for j in 0..COUNT {
                 gram[i][j] += scaled[i] * scaled[j];
             }

@@ -66,8 +66,8 @@ pub enum CalibrateError {
 }
 
 /// Fits the seconds per unit of each term on 80 % of the observations, none of them negative, so that
-/// relative errors are least; the quality is that on the 20 % held out. Which are held out depends on
-/// their number alone. O(observations).
+/// errors are least relative to the power ¾ of the time; the quality is that on the 20 % held out, of
+/// which there are as many among short products as among long ones. O(observations · log).
 ///
 /// # Errors
 /// If there are fewer than 20 observations, or one is not a positive time of finite terms.
