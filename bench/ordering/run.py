@@ -105,11 +105,12 @@ def time_products(plans, n, rounds, repeat):
     return {order: min(seconds) for order, seconds in times.items()}
 
 
-def auto_choice(source, kind, n, directory):
+def auto_choice(source, kind, n, directory, device):
     """The order that `auto` takes, and what it expected of each."""
     facts = girih(
         "plan", source, "-o", os.path.join(directory, "auto.girih"), "--format", kind, *FORMATS[kind],
         "--reorder", "auto", "--n", n, "--explain", "--memory-limit", "none",
+        *(["--device", device] if device else []),
     )  # fmt: skip
     orderings = facts["explanation"]["orderings"]
     chosen = [o["name"] for o in orderings if o["outcome"] == "Chosen"]
@@ -147,7 +148,7 @@ def measure(path, records, options, deadline):
                     if time.monotonic() > deadline:
                         return False
                     key = (name, source, kind, n, "auto")
-                    records.get(key, lambda: auto_choice(files[source], kind, n, directory))
+                    records.get(key, lambda: auto_choice(files[source], kind, n, directory, options.device))
     return True
 
 
@@ -280,6 +281,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--budget", type=float, default=840, help="seconds after which nothing new is begun")
+    parser.add_argument("--device", help="device file of girih calibrate, for auto; else this CPU, not calibrated")
     parser.add_argument("--tolerance", type=float, default=0.1)
     parser.add_argument("--out", required=True, help="name of the records, without .jsonl and .md")
     options = parser.parse_args()
