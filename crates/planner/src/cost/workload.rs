@@ -1,7 +1,7 @@
 //! A product, as far as its price depends on it.
 
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{DType, FormatError, FormatSpec};
+use girih_formats::{DType, FormatError, FormatSpec, RowLayout};
 
 use super::Footprint;
 
@@ -20,6 +20,8 @@ pub struct Workload {
     pub dtype: DType,
     /// Rows of B that stretches of A touch.
     pub footprint: Footprint,
+    /// Rows of C that are not stored right behind the one before.
+    pub scattered_rows: usize,
 }
 
 impl Workload {
@@ -36,8 +38,18 @@ impl Workload {
             n,
             dtype,
             footprint: Footprint::of(shared)?,
+            scattered_rows: scattered_rows(shared.layout()),
         })
     }
+}
+
+/// Rows that do not follow the one before them in a layout.
+fn scattered_rows(layout: &RowLayout) -> usize {
+    if layout.is_natural() {
+        return 0;
+    }
+    let rows = || (0..layout.n_slots()).filter_map(|slot| layout.row(slot));
+    rows().zip(rows().skip(1)).filter(|(row, next)| *next != row + 1).count()
 }
 
 /// Values that kernels multiply: the entries, and the zeros inside tiles. Padded columns are skipped.
@@ -45,5 +57,21 @@ pub(crate) fn multiplied(nnz: usize, stats: &FormatStats) -> u64 {
     match stats.spec {
         FormatSpec::Csr | FormatSpec::BMat { .. } => nnz as u64,
         spec => stats.stored - stats.padding_cols * spec.window_rows() as u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::PAD_ROW;
+
+    use super::*;
+
+    #[test]
+    fn rows_that_follow_one_another_are_not_scattered() {
+        let layout = |slots: &[u32]| RowLayout::explicit(5, 2, slots.to_vec()).unwrap();
+        assert_eq!(scattered_rows(&RowLayout::natural(5, 2).unwrap()), 0);
+        assert_eq!(scattered_rows(&layout(&[4, 3, 2, 1, 0, PAD_ROW])), 4);
+        // An empty slot parts no rows.
+        assert_eq!(scattered_rows(&layout(&[0, PAD_ROW, 1, 2, 4, 3])), 2);
     }
 }
