@@ -222,3 +222,30 @@ pub fn linear_cost(
         tile_again: per(stats.bytes as f64 / device.cache_bandwidth, tiles),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::generate::uniform;
+    use girih_formats::stats::SharedStats;
+    use girih_formats::{DType, FormatSpec, RowLayout};
+
+    use super::*;
+
+    #[test]
+    fn rows_stored_out_of_order_cost_a_cpu() {
+        let a = uniform::<f32>(400, 300, 5, 1).unwrap();
+        let rows = RowLayout::natural(400, 1).unwrap();
+        let shared = SharedStats::new(a.pattern(), &rows);
+        let stats = shared.format(FormatSpec::Csr, DType::F32).unwrap();
+        let in_order = Workload::of(&shared, 32, DType::F32).unwrap();
+        let scattered = Workload { scattered_rows: 399, ..in_order };
+        let longer = |device: &DeviceSpec| {
+            let seconds = |workload| price(workload, &stats, device, None, 1.0).seconds;
+            seconds(&scattered) - seconds(&in_order)
+        };
+        let cpu = DeviceSpec::cpu();
+        let expected = 399.0 * SCATTERED_ROW_SECONDS / f64::from(cpu.workers);
+        assert!((longer(&cpu) - expected).abs() < 1e-12, "{} s", longer(&cpu));
+        assert_eq!(longer(&DeviceSpec::builtin("h200").unwrap()), 0.0);
+    }
+}
