@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::four::x86;
 use super::line::{Line, LineFor, Widen};
 
 /// AVX2, FMA and F16C.
@@ -17,7 +18,7 @@ pub(crate) struct Lanes {
 }
 
 macro_rules! line {
-    ($name:ident: $reg:ty, $acc:ty, $half:literal, $lane:ident;
+    ($name:ident: $reg:ty, $four:ident, $acc:ty, $half:literal, $lane:ident;
      $set1:ident $loadu:ident $maskload:ident $storeu:ident $maskstore:ident $stream:ident
      $fmadd:ident $add:ident $mul:ident) => {
         #[derive(Clone, Copy)]
@@ -26,6 +27,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = Lanes;
+            type Four = x86::$four;
             const LANES: usize = 2 * $half;
 
             #[inline(always)]
@@ -130,11 +132,11 @@ macro_rules! line {
     };
 }
 
-line!(F32x16: __m256, f32, 8, i32;
+line!(F32x16: __m256, F32x4, f32, 8, i32;
       _mm256_set1_ps _mm256_loadu_ps _mm256_maskload_ps _mm256_storeu_ps _mm256_maskstore_ps
       _mm256_stream_ps
       _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps);
-line!(F64x8: __m256d, f64, 4, i64;
+line!(F64x8: __m256d, F64x4, f64, 4, i64;
       _mm256_set1_pd _mm256_loadu_pd _mm256_maskload_pd _mm256_storeu_pd _mm256_maskstore_pd
       _mm256_stream_pd
       _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd);

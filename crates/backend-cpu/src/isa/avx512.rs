@@ -4,13 +4,14 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
+use super::four::x86;
 use super::line::{Line, LineFor, Widen};
 
 /// AVX-512 F, BW, VL and DQ.
 pub(crate) struct Avx512;
 
 macro_rules! line {
-    ($name:ident: $reg:ty, $lanes:literal, $mask:ty, $acc:ty;
+    ($name:ident: $reg:ty, $lanes:literal, $mask:ty, $acc:ty, $four:ident;
      $set1:ident $loadu:ident $maskz_loadu:ident $storeu:ident $mask_storeu:ident $stream:ident
      $fmadd:ident $add:ident $mul:ident) => {
         #[derive(Clone, Copy)]
@@ -19,6 +20,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = $mask;
+            type Four = x86::$four;
             const LANES: usize = $lanes;
 
             #[inline(always)]
@@ -101,27 +103,27 @@ macro_rules! line {
     };
 }
 
-line!(F32x16: __m512, 16, __mmask16, f32;
+line!(F32x16: __m512, 16, __mmask16, f32, F32x4;
       _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps
       _mm512_storeu_ps _mm512_mask_storeu_ps _mm512_stream_ps
       _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps);
-line!(F32x8: __m256, 8, __mmask8, f32;
+line!(F32x8: __m256, 8, __mmask8, f32, F32x4;
       _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps
       _mm256_storeu_ps _mm256_mask_storeu_ps _mm256_stream_ps
       _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps);
-line!(F32x4: __m128, 4, __mmask8, f32;
+line!(F32x4: __m128, 4, __mmask8, f32, F32x4;
       _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps
       _mm_storeu_ps _mm_mask_storeu_ps _mm_stream_ps
       _mm_fmadd_ps _mm_add_ps _mm_mul_ps);
-line!(F64x8: __m512d, 8, __mmask8, f64;
+line!(F64x8: __m512d, 8, __mmask8, f64, F64x4;
       _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd
       _mm512_storeu_pd _mm512_mask_storeu_pd _mm512_stream_pd
       _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd);
-line!(F64x4: __m256d, 4, __mmask8, f64;
+line!(F64x4: __m256d, 4, __mmask8, f64, F64x4;
       _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd
       _mm256_storeu_pd _mm256_mask_storeu_pd _mm256_stream_pd
       _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd);
-line!(F64x2: __m128d, 2, __mmask8, f64;
+line!(F64x2: __m128d, 2, __mmask8, f64, F64x4;
       _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd
       _mm_storeu_pd _mm_mask_storeu_pd _mm_stream_pd
       _mm_fmadd_pd _mm_add_pd _mm_mul_pd);

@@ -2,6 +2,8 @@
 
 use girih_formats::{Accumulator, Scalar};
 
+use super::four::Four;
+
 /// 64 bytes of accumulators, in as many registers as the instruction set needs; or a half or a
 /// quarter of that, for panels no wider.
 ///
@@ -16,6 +18,8 @@ pub(crate) trait Line: Copy {
     type Acc: Accumulator;
     /// Which lanes a partial line has.
     type Mask: Copy;
+    /// Four sums of single elements.
+    type Four: Four<Acc = Self::Acc>;
     /// Accumulators in the line.
     const LANES: usize;
 

@@ -4,6 +4,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod four;
 mod line;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -12,6 +13,7 @@ mod table;
 
 use std::fmt::{self, Display};
 
+pub(crate) use four::Four;
 pub(crate) use line::{Line, LineFor, Widen};
 pub(crate) use table::{KernelScalar, Kernels};
 

@@ -4,6 +4,7 @@ use std::arch::aarch64::*;
 
 use half::{bf16, f16};
 
+use super::four::Array;
 use super::line::{Line, LineFor, Widen};
 use super::portable::f16_to_f32;
 
@@ -19,6 +20,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = usize;
+            type Four = Array<Self>;
             const LANES: usize = 4 * $quarter;
 
             #[inline(always)]

@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::four::Array;
 use super::line::{Line, LineFor, Widen};
 
 /// No instructions beyond the compilation target's.
@@ -22,6 +23,7 @@ macro_rules! line {
         impl Line for $name {
             type Acc = $acc;
             type Mask = usize;
+            type Four = Array<Self>;
             const LANES: usize = $lanes;
 
             #[inline(always)]

@@ -176,26 +176,35 @@ unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
 ) -> V {
     // SAFETY: the caller's contract: the columns lie in B, and so do those of the rows below.
     unsafe {
-        let mut sums = [V::splat(A::ZERO); 4];
+        let zero = V::splat(A::ZERO);
+        let mut sums = [zero; 8];
         macro_rules! entry {
-            ($t:expr, $chain:expr) => {
+            ($t:expr, $sum:expr) => {
                 let p = x.offset(*cols.add($t) as isize * stride);
                 let x: V = if stride == 1 { V::load(p) } else { Strided::line(p, 0, stride) };
-                sums[$chain] = x.mul_add(V::load(values.add($t * V::LANES)), sums[$chain]);
+                $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);
             };
         }
         let mut t = 0;
-        while t + 4 <= len {
+        while t + 8 <= len {
+            for chain in 0..8 {
+                entry!(t + chain, sums[chain]);
+            }
+            t += 8;
+        }
+        if t + 4 <= len {
             for chain in 0..4 {
-                entry!(t + chain, chain);
+                entry!(t + chain, sums[chain]);
             }
             t += 4;
         }
-        for chain in 0..3 {
-            if t + chain < len {
-                entry!(t + chain, chain);
-            }
+        let [a, b, c, d, e, f, g, h] = sums;
+        let mut sum =
+            if len < 4 { zero } else { a.add(e).add(c.add(g)).add(b.add(f).add(d.add(h))) };
+        while t < len {
+            entry!(t, sum);
+            t += 1;
         }
-        sums[0].add(sums[2]).add(sums[1].add(sums[3]))
+        sum
     }
 }

@@ -3,7 +3,7 @@
 use girih_formats::{Accumulator, DType, Scalar};
 
 use super::access::Access;
-use crate::isa::{Line, Widen};
+use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
 
 /// Columns and values of entries, equally many.
@@ -92,7 +92,10 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
     sums[0]
 }
 
-/// One row by one column, in the order of additions of [`sum`] with four chains.
+/// One row by one column.
+///
+/// Entries are added in eight chains, eight at a time, then four more of those left in the first
+/// four; what the chains come to, pairwise, is the beginning of the last three entries' only chain.
 ///
 /// # Safety
 /// The instruction set of `V`. Positions must lie in `entries`, and columns in B.
@@ -103,49 +106,41 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
     x: *const A,
     stride: isize,
 ) -> A {
-    let mut sums = [A::ZERO; 4];
     let col_idx = entries.col_idx.as_ptr();
     let values = entries.values.as_ptr();
     // SAFETY: the caller's contract: positions lie in the block, columns in B.
     unsafe {
-        macro_rules! entry {
-            ($p:expr, $chain:expr) => {
-                let x = *x.offset(*col_idx.add($p) as isize * stride);
-                sums[$chain] = V::mul_add_one(x, *values.add($p), sums[$chain]);
+        let mut sum = A::ZERO;
+        let mut p = lo;
+        if hi - lo >= 4 {
+            let mut sums = [V::Four::zero(); 2];
+            let more = |sums: V::Four, p: usize| {
+                sums.add_products(values.add(p), col_idx.add(p), x, stride)
             };
+            while p + 8 <= hi {
+                sums[0] = more(sums[0], p);
+                sums[1] = more(sums[1], p + 4);
+                p += 8;
+            }
+            if p + 4 <= hi {
+                sums[0] = more(sums[0], p);
+                p += 4;
+            }
+            sum = sums[0].add(sums[1]).total();
         }
         macro_rules! entries {
-            ($($p:literal)*) => {{ $(entry!(lo + $p, $p % 4);)* }};
+            ($($p:literal)*) => {{$(
+                let b = *x.offset(*col_idx.add(p + $p) as isize * stride);
+                sum = V::mul_add_one(b, *values.add(p + $p), sum);
+            )*}};
         }
-        // Short rows without a loop: where most rows are equally long, one jump is foreseen.
-        match hi - lo {
+        // Without a loop: where most rows are equally long, one jump is foreseen.
+        match hi - p {
             0 => {}
             1 => entries!(0),
             2 => entries!(0 1),
-            3 => entries!(0 1 2),
-            4 => entries!(0 1 2 3),
-            5 => entries!(0 1 2 3 4),
-            6 => entries!(0 1 2 3 4 5),
-            7 => entries!(0 1 2 3 4 5 6),
-            _ => {
-                let mut p = lo;
-                while p + 4 <= hi {
-                    for chain in 0..4 {
-                        entry!(p + chain, chain);
-                    }
-                    p += 4;
-                }
-                if p < hi {
-                    entry!(p, 0);
-                    if p + 1 < hi {
-                        entry!(p + 1, 1);
-                        if p + 2 < hi {
-                            entry!(p + 2, 2);
-                        }
-                    }
-                }
-            }
+            _ => entries!(0 1 2),
         }
+        sum
     }
-    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }
