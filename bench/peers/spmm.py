@@ -110,7 +110,7 @@ def case(name, a, n, options, rooflines):
         if result is not None:
             result.clear()
         call()
-        pins.new_workers(not label.startswith("girih"))
+        pins.new_workers()
         worst = check.worst(c if result is None else result.result())
         if not worst <= 1:
             sys.exit(f"{name}, n = {n}: {label} is {worst:.3g} times its error bound off")

@@ -20,13 +20,13 @@ class Pins:
         self.cpus = sorted(os.sched_getaffinity(0)) if wanted else []
         self.known = set(os.listdir("/proc/self/task")) if wanted else set()
 
-    def new_workers(self, caller_works):
-        """Pins workers that are new, past the caller's processor if it works with them."""
+    def new_workers(self):
+        """Pins workers that are new, past the processor of the caller, who works with them."""
         if not self.cpus:
             return
         tasks = set(os.listdir("/proc/self/task"))
         for i, task in enumerate(sorted(tasks - self.known, key=int)):
-            cpu = self.cpus[(i + caller_works) % len(self.cpus)]
+            cpu = self.cpus[(i + 1) % len(self.cpus)]
             try:
                 os.sched_setaffinity(int(task), {cpu})
             except ProcessLookupError:
@@ -58,7 +58,7 @@ def measure(runners, reps, seconds, pins):
                 call()
                 first = time.perf_counter() - begin
                 # Libraries end workers and start others, on the processor of the caller.
-                pins.new_workers(not key[0].startswith("girih"))
+                pins.new_workers()
                 if first > LONG:
                     times[key].append(first)
                     continue

@@ -8,27 +8,43 @@ use girih_planner::Plan;
 
 use crate::Isa;
 use crate::prepared::Prepared;
+use crate::team::Team;
 
 /// The name of the CPU backend.
 pub const NAME: &str = "cpu";
 
 /// Multiplies on this machine's cores, with one of its instruction sets.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CpuBackend {
     isa: Isa,
+    team: Team,
 }
 
 impl CpuBackend {
     /// The backend with the best instruction set of this machine.
     #[must_use]
     pub fn new() -> Self {
-        Self { isa: Isa::best() }
+        Self { isa: Isa::best(), team: Team::Current }
     }
 
     /// The backend with a certain instruction set; `None` if this machine lacks it.
     #[must_use]
     pub fn with_isa(isa: Isa) -> Option<Self> {
-        isa.is_available().then_some(Self { isa })
+        isa.is_available().then_some(Self { isa, team: Team::Current })
+    }
+
+    /// The backend with products on `threads` threads, at least one: whichever calls, and `threads` - 1
+    /// of its own, who sleep between products. Without this, products run on the rayon pool that
+    /// `execute` is called in, and preparing does so in any case.
+    ///
+    /// # Errors
+    /// If threads can't be started.
+    pub fn with_threads(self, threads: usize) -> Result<Self, BackendError> {
+        let team = Team::of(threads).map_err(|error| BackendError::Unavailable {
+            backend: NAME.to_owned(),
+            reason: format!("{threads} threads can't be started: {error}"),
+        })?;
+        Ok(Self { team, ..self })
     }
 
     /// The instruction set in use.
@@ -54,7 +70,7 @@ impl SpmmBackend for CpuBackend {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        let threads = rayon::current_num_threads();
+        let threads = self.team.threads();
         Ok(Capabilities {
             formats: FormatKind::ALL.to_vec(),
             dtypes: DType::ALL.to_vec(),
@@ -81,7 +97,7 @@ impl SpmmBackend for CpuBackend {
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
         for_any_tiling!(plan.tiling(), tiling => {
-            let prepared = Prepared::new(self.isa, tiling, plan.schedule(), plan.options().n)
+            let prepared = Prepared::new(self.isa, self.team.clone(), tiling, plan.schedule(), plan.options().n)
                 .map_err(Self::unsupported)?;
             gathering(NAME, plan, Box::new(prepared))
         })

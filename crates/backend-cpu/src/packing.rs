@@ -68,9 +68,15 @@ const FAR_FETCHES: usize = 4;
 const SAMPLE: usize = 16;
 
 impl<T: Scalar> Packing<T> {
-    /// Room for a panel if packing pays for products with `n` columns; `tasks` are ranges of rows.
+    /// Room for a panel if packing pays for products with `n` columns on `threads` threads; `tasks` are
+    /// ranges of rows.
     /// O(entries of 16 tasks).
-    pub(crate) fn new(csr: &Csr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
+    pub(crate) fn new(
+        csr: &Csr<T>,
+        tasks: &[Range<usize>],
+        n: usize,
+        threads: usize,
+    ) -> Option<Self> {
         let row_bytes = n.checked_mul(size_of::<T>())?;
         if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < CACHE_BYTES {
             return None;
@@ -88,18 +94,16 @@ impl<T: Scalar> Packing<T> {
             bytes if 2 * bytes <= NARROW_PANEL_BYTES => 2,
             _ => return None,
         };
-        let threads = rayon::current_num_threads();
         let own = threads.saturating_mul(lines * line_bytes) <= OWN_PANELS_BYTES;
         let room = || Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
         Some(Self { lines, rooms })
     }
 
-    /// Whether every thread should pack and multiply panels of its own, of `count`: what one thread
+    /// Whether each of `threads` should pack and multiply panels of its own, of `count`: what one thread
     /// packs and another reads has to go from cache to cache, and nobody waits for the others after
     /// each panel.
-    pub(crate) fn apart(&self, count: usize) -> bool {
-        let threads = rayon::current_num_threads();
+    pub(crate) fn apart(&self, count: usize, threads: usize) -> bool {
         threads > 1
             && threads <= self.rooms.len()
             && (count.is_multiple_of(threads) || count >= PANELS_EACH * threads)
@@ -193,10 +197,10 @@ mod tests {
     fn only_scattered_rows_of_a_large_b_are_packed() {
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
         let tasks = task_ranges(40_000);
-        assert_eq!(Packing::new(&scattered, &tasks, 128).unwrap().lines, 4);
-        assert!(Packing::new(&scattered, &tasks, 64).is_none());
+        assert_eq!(Packing::new(&scattered, &tasks, 128, 1).unwrap().lines, 4);
+        assert!(Packing::new(&scattered, &tasks, 64, 1).is_none());
         let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
-        assert!(Packing::new(&stencil, &tasks, 512).is_none());
+        assert!(Packing::new(&stencil, &tasks, 512, 1).is_none());
     }
 
     #[test]

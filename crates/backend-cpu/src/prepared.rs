@@ -8,7 +8,6 @@ use girih_backend::{
 };
 use girih_formats::{Buffer, FormatSpec, Scalar, Tiling};
 use girih_planner::{Columns, Schedule, Task};
-use rayon::prelude::*;
 
 use crate::Isa;
 use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
@@ -16,11 +15,13 @@ use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::packing::{PACKED_ROWS, Packing, Piece};
 use crate::split::{Split, SplitWindow};
+use crate::team::Team;
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
     isa: Isa,
     kernels: Kernels<T>,
+    team: Team,
     tiling: Tiling<T>,
     tasks: Buffer<Task>,
     /// The columns of C that each task is for, if not for all.
@@ -45,6 +46,7 @@ impl<T: KernelScalar> Prepared<T> {
     /// If the sums of split windows don't fit in memory.
     pub(crate) fn new(
         isa: Isa,
+        team: Team,
         tiling: &Tiling<T>,
         schedule: &Schedule,
         n: usize,
@@ -69,7 +71,7 @@ impl<T: KernelScalar> Prepared<T> {
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                let packing = Packing::new(a.csr(), &tasks, n);
+                let packing = Packing::new(a.csr(), &tasks, n, team.threads());
                 (Relaid::new(a, &tasks, n, packing.is_some()), packing)
             }
             _ => (None, None),
@@ -77,6 +79,7 @@ impl<T: KernelScalar> Prepared<T> {
         Ok(Self {
             isa,
             kernels: T::kernels(isa),
+            team,
             tiling: tiling.clone(),
             tasks: tasks.clone(),
             columns: columns.cloned(),
@@ -95,10 +98,10 @@ impl<T: KernelScalar> Prepared<T> {
             return self.panel(&whole);
         };
         let count = packing.pieces(n).count();
-        if packing.apart(count) {
+        if packing.apart(count, self.team.threads()) {
             let alone = Panel { alone: true, ..whole };
-            let pieces = (0..count).into_par_iter().with_max_len(1);
-            pieces.filter_map(|i| packing.pieces(n).nth(i)).for_each(|piece| {
+            self.team.for_each(count, 1, |i| {
+                let Some(piece) = packing.pieces(n).nth(i) else { return };
                 match packing.room() {
                     Some(mut room) => self.packed(&piece, room.make_mut(), packing, &alone),
                     None => self.panel(&alone.part(&piece.cols)),
@@ -131,14 +134,11 @@ impl<T: KernelScalar> Prepared<T> {
     /// Packs the columns of B that are a panel's.
     fn pack(&self, panel: &Panel<'_, T>, room: &mut [T], stride: usize) {
         let rows = PACKED_ROWS * stride;
-        let pack = |(i, to): (usize, &mut [T])| {
+        let pack = |i: usize, to: &mut [T]| {
             self.kernels.pack(panel.b, i * PACKED_ROWS, panel.width, to, stride);
         };
-        if panel.alone || rayon::current_num_threads() == 1 {
-            room.chunks_mut(rows).enumerate().for_each(pack);
-        } else {
-            room.par_chunks_mut(rows).enumerate().for_each(pack);
-        }
+        let team = if panel.alone { &Team::Alone } else { &self.team };
+        team.for_each_chunk(room, rows, pack);
     }
 
     /// The product on a panel of columns.
@@ -244,11 +244,10 @@ impl<T: KernelScalar> Prepared<T> {
     /// Runs `f` on every index, in parallel if that pays.
     fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
         let work = self.stored.saturating_mul(on.width + FIND);
-        if on.alone || count < 2 || work < 2 * GRAIN || rayon::current_num_threads() == 1 {
+        if on.alone || count < 2 || work < 2 * GRAIN {
             (0..count).for_each(f);
         } else {
-            let grain = GRAIN.div_ceil((work / count).max(1));
-            (0..count).into_par_iter().with_min_len(grain).for_each(f);
+            self.team.for_each(count, GRAIN.div_ceil((work / count).max(1)), f);
         }
     }
 }

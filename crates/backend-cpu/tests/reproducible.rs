@@ -53,7 +53,7 @@ fn b<T: Value>(k: usize, n: usize, col_major: bool) -> Array2<T> {
     })
 }
 
-fn product<T: Value>(backend: CpuBackend, plan: &Plan, n: usize, col_major: bool) -> Vec<u64> {
+fn product<T: Value>(backend: &CpuBackend, plan: &Plan, n: usize, col_major: bool) -> Vec<u64> {
     let prepared = backend.prepare(plan).unwrap();
     let b = b::<T>(plan.ncols(), n, col_major);
     let ones = T::Acc::ONE;
@@ -78,11 +78,11 @@ fn across_isas<T: Value>(spec: FormatSpec) {
     let fused = |isa: &Isa| *isa != Isa::Portable || cfg!(target_arch = "aarch64");
     for n in WIDTHS {
         let mut all = Isa::ALL.into_iter().filter(fused).filter_map(CpuBackend::with_isa);
-        let Some(first) = all.next().map(|backend| product::<T>(backend, &plan, n, false)) else {
+        let Some(first) = all.next().map(|backend| product::<T>(&backend, &plan, n, false)) else {
             return;
         };
         for backend in all {
-            let same = product::<T>(backend, &plan, n, false) == first;
+            let same = product::<T>(&backend, &plan, n, false) == first;
             assert!(same, "{spec} {} n = {n}: {backend:?}", T::DTYPE);
         }
     }
@@ -101,8 +101,8 @@ fn instruction_sets_agree() {
 fn across_layouts<T: Value>(spec: FormatSpec) {
     let plan = plan::<T>(spec);
     for n in WIDTHS {
-        let row_major = product::<T>(CpuBackend::new(), &plan, n, false);
-        let col_major = product::<T>(CpuBackend::new(), &plan, n, true);
+        let row_major = product::<T>(&CpuBackend::new(), &plan, n, false);
+        let col_major = product::<T>(&CpuBackend::new(), &plan, n, true);
         assert!(row_major == col_major, "{spec} {} n = {n}", T::DTYPE);
     }
 }
@@ -120,11 +120,14 @@ fn strides_do_not_matter() {
 fn across_threads<T: Value>(spec: FormatSpec) {
     let plan = plan::<T>(spec);
     for n in [1, 77, 290] {
-        let one = product::<T>(CpuBackend::new(), &plan, n, false);
+        let one = product::<T>(&CpuBackend::new(), &plan, n, false);
         for threads in [1, 2, 3, 7] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let c = pool.install(|| product::<T>(CpuBackend::new(), &plan, n, false));
+            let c = pool.install(|| product::<T>(&CpuBackend::new(), &plan, n, false));
             assert!(c == one, "{spec} {} n = {n} on {threads} threads", T::DTYPE);
+            let own = CpuBackend::new().with_threads(threads).unwrap();
+            let c = product::<T>(&own, &plan, n, false);
+            assert!(c == one, "{spec} {} n = {n} on {threads} threads of its own", T::DTYPE);
         }
     }
 }
@@ -230,8 +233,8 @@ where
                 for isa in Isa::ALL {
                     let Some(backend) = CpuBackend::with_isa(isa) else { continue };
                     for col_major in [false, true] {
-                        let sorted = product::<T>(backend, &narrow, n, col_major);
-                        let direct = product::<T>(backend, &wide, n, col_major);
+                        let sorted = product::<T>(&backend, &narrow, n, col_major);
+                        let direct = product::<T>(&backend, &wide, n, col_major);
                         assert!(sorted == direct, "{isa}, n = {n}");
                     }
                 }
@@ -294,9 +297,9 @@ where
         let packed = csr_plan(&a, &layout, n);
         for isa in [Isa::Avx512, Isa::Avx2, Isa::Neon] {
             let Some(backend) = CpuBackend::with_isa(isa) else { continue };
-            let expected = product::<T>(backend, &unpacked, n, false);
+            let expected = product::<T>(&backend, &unpacked, n, false);
             for col_major in [false, true] {
-                let same = product::<T>(backend, &packed, n, col_major) == expected;
+                let same = product::<T>(&backend, &packed, n, col_major) == expected;
                 assert!(same, "{isa}, n = {n}");
             }
         }

@@ -8,13 +8,13 @@ use girih::{
     Tiling,
 };
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
-use rayon::{ThreadPool, ThreadPoolBuilder};
+use rayon::ThreadPoolBuilder;
 
 use crate::error::{Outcome, guard, text};
 use crate::format;
 use crate::matrix::CsrArrays;
 
-/// A plan prepared on the CPU backend, with threads of its own.
+/// A plan prepared on the CPU backend.
 #[derive(Debug)]
 pub struct Product {
     prepared: Box<dyn PreparedSpmm>,
@@ -22,53 +22,6 @@ pub struct Product {
     nrows: usize,
     ncols: usize,
     value_bits: u32,
-    threads: Threads,
-}
-
-/// Where a product runs.
-#[derive(Debug)]
-enum Threads {
-    /// On the thread that calls, which must not be handed to another for that.
-    Caller,
-    Pool(ThreadPool),
-}
-
-impl Threads {
-    /// # Errors
-    /// If threads can't be started, or one is asked for on a thread of a larger pool.
-    fn new(threads: usize) -> Outcome<Self> {
-        if threads != 1 {
-            return Ok(Self::Pool(ThreadPoolBuilder::new().num_threads(threads).build()?));
-        }
-        Self::join_pool_of_one()?;
-        Ok(Self::Caller)
-    }
-
-    /// Makes the calling thread the only one of a pool for as long as it lives: what runs on it
-    /// sees a pool of one thread.
-    fn join_pool_of_one() -> Outcome<()> {
-        if rayon::current_thread_index().is_none() {
-            // The thread keeps its place in the pool beyond the handle.
-            ThreadPoolBuilder::new().num_threads(1).use_current_thread().build()?;
-        }
-        match rayon::current_num_threads() {
-            1 => Ok(()),
-            many => Err(format!("the calling thread is one of a pool of {many}").into()),
-        }
-    }
-
-    fn run<R: Send>(&self, f: impl FnOnce() -> Outcome<R> + Send) -> Outcome<R> {
-        match self {
-            Self::Caller => {
-                Self::join_pool_of_one()?;
-                f()
-            }
-            // An error that is not Send crosses as text.
-            Self::Pool(pool) => {
-                pool.install(|| f().map_err(|error| error.to_string())).map_err(Into::into)
-            }
-        }
-    }
 }
 
 fn plan<T: DenseScalar>(arrays: &Arrays, options: PlanOptions) -> Outcome<Plan>
@@ -87,7 +40,7 @@ struct Arrays(CsrArrays);
 unsafe impl Sync for Arrays {}
 
 /// Copies and validates `arrays`, plans them in `format` for `n` columns of B, and prepares the plan
-/// for `threads` threads: with 1, products run on the thread that calls.
+/// for `threads` threads: the one that calls, and others of the plan's own.
 ///
 /// `format` is `auto`, `csr`, `bmat`, `two-four`, `bcsr 64x32`, `wcsr 16/8` or `blocked-ell 64x64`,
 /// with any sizes.
@@ -110,24 +63,25 @@ pub unsafe extern "C" fn girih_spmm_prepare(
         if threads == 0 {
             return Err("threads is 0".into());
         }
-        let threads = Threads::new(threads)?;
         let options = PlanOptions { n, format, ..PlanOptions::default() };
-        let (prepared, plan) = threads.run(|| {
+        let prepare = || -> Outcome<_> {
             let arrays = &arrays;
             let plan = match arrays.0.value_bits {
                 32 => plan::<f32>(arrays, options)?,
                 64 => plan::<f64>(arrays, options)?,
                 bits => return Err(format!("value_bits is {bits}, not 32 or 64").into()),
             };
-            Ok((CpuBackend::new().prepare(&plan)?, plan))
-        })?;
+            Ok((CpuBackend::new().with_threads(threads)?.prepare(&plan)?, plan))
+        };
+        // An error that is not Send crosses as text.
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
+        let (prepared, plan) = pool.install(|| prepare().map_err(|error| error.to_string()))?;
         Ok(Box::new(Product {
             prepared,
             format: CString::new(plan.spec().to_string())?,
             nrows: plan.nrows(),
             ncols: plan.ncols(),
             value_bits: arrays.0.value_bits,
-            threads,
         }))
     });
     product.map_or(ptr::null_mut(), Box::into_raw)
@@ -182,7 +136,7 @@ pub unsafe extern "C" fn girih_spmm_execute(
                         ArrayViewMut2::<f32>::from_shape_ptr(c_shape, c.cast()),
                     )
                 };
-                product.threads.run(|| Ok(prepared.execute(alpha, b.into(), beta, c.into())?))
+                Ok(prepared.execute(alpha, b.into(), beta, c.into())?)
             }
             _ => {
                 // SAFETY: as above.
@@ -192,7 +146,7 @@ pub unsafe extern "C" fn girih_spmm_execute(
                         ArrayViewMut2::<f64>::from_shape_ptr(c_shape, c.cast()),
                     )
                 };
-                product.threads.run(|| Ok(prepared.execute(alpha, b.into(), beta, c.into())?))
+                Ok(prepared.execute(alpha, b.into(), beta, c.into())?)
             }
         }
     });
