@@ -9,6 +9,10 @@ LONG = 0.02  # seconds of a call, beyond which caches need no call before the me
 HOPELESS = 3.0  # times as slow as another peer, seen in two rounds: not called again
 
 
+def tasks():
+    return set(os.listdir("/proc/self/task"))
+
+
 class Pins:
     """Keeps the calling thread and the workers of every library on processors of their own.
 
@@ -18,20 +22,21 @@ class Pins:
 
     def __init__(self, wanted):
         self.cpus = sorted(os.sched_getaffinity(0)) if wanted else []
-        self.known = set(os.listdir("/proc/self/task")) if wanted else set()
+        self.known = tasks() if wanted else set()
 
     def new_workers(self):
         """Pins workers that are new, past the processor of the caller, who works with them."""
-        if not self.cpus:
+        if not self.cpus or tasks() <= self.known:
             return
-        tasks = set(os.listdir("/proc/self/task"))
-        for i, task in enumerate(sorted(tasks - self.known, key=int)):
+        time.sleep(0.002)  # threads that have ended may still be listed
+        now = tasks()
+        for i, task in enumerate(sorted(now - self.known, key=int)):
             cpu = self.cpus[(i + 1) % len(self.cpus)]
             try:
                 os.sched_setaffinity(int(task), {cpu})
             except ProcessLookupError:
                 pass
-        self.known = tasks
+        self.known = now
 
     def __enter__(self):
         if self.cpus:

@@ -1,11 +1,17 @@
 //! The threads of a product: the one that calls, and those that help it.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
+
+/// How long threads wait for each other before they sleep: a few times as long as waking takes.
+const PATIENCE: Duration = Duration::from_micros(100);
 
 /// The threads of a product. Whoever calls is one of them, since to wait for a thread to take over,
 /// and then to be woken, takes as long as a short product.
@@ -82,7 +88,13 @@ impl Team {
                 }
             }
         };
-        self.beside(|| run(0), || (1..threads).into_par_iter().with_max_len(1).for_each(run));
+        let help = |i| {
+            run(i);
+            if matches!(self, Self::With(_)) && !AWAKE.get() {
+                rayon::spawn(stay_awake);
+            }
+        };
+        self.beside(|| run(0), || (1..threads).into_par_iter().with_max_len(1).for_each(help));
     }
 
     /// Runs `f` on every chunk of `len` of `items`, the last of which may be shorter, with its index.
@@ -111,8 +123,23 @@ impl Team {
 
     /// Runs `here` on the calling thread, and `there` on another if there is one.
     fn beside(&self, here: impl FnOnce(), there: impl FnOnce() + Send) {
+        let done = &AtomicBool::new(false);
+        let here = || {
+            here();
+            let begin = Instant::now();
+            while !done.load(Ordering::Relaxed) && begin.elapsed() < PATIENCE {
+                thread::yield_now();
+            }
+        };
+        let there = || {
+            there();
+            done.store(true, Ordering::Relaxed);
+        };
         match self {
-            Self::Alone => here(),
+            Self::Alone => {
+                there();
+                here();
+            }
             Self::With(helpers) => helpers.in_place_scope(|scope| {
                 scope.spawn(|_| there());
                 here();
@@ -123,6 +150,26 @@ impl Team {
             }),
         }
     }
+}
+
+thread_local! {
+    /// Whether this thread waits for a product to help with, and perhaps helps with one meanwhile.
+    static AWAKE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Keeps a helper awake for a while after its last product: to wake it takes as long as a short one.
+fn stay_awake() {
+    if AWAKE.replace(true) {
+        return;
+    }
+    let mut last = Instant::now();
+    while last.elapsed() < PATIENCE {
+        match rayon::yield_now() {
+            Some(Yield::Executed) => last = Instant::now(),
+            _ => thread::yield_now(),
+        }
+    }
+    AWAKE.set(false);
 }
 
 #[cfg(test)]

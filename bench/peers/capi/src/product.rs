@@ -74,8 +74,10 @@ pub unsafe extern "C" fn girih_spmm_prepare(
             Ok((CpuBackend::new().with_threads(threads)?.prepare(&plan)?, plan))
         };
         // An error that is not Send crosses as text.
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let (prepared, plan) = pool.install(|| prepare().map_err(|error| error.to_string()))?;
+        let prepare = || prepare().map_err(|error| error.to_string());
+        let (prepared, plan) = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build_scoped(|thread| thread.run(), |pool| pool.install(prepare))??;
         Ok(Box::new(Product {
             prepared,
             format: CString::new(plan.spec().to_string())?,
