@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{hint, thread};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
@@ -126,10 +126,8 @@ impl Team {
         let done = &AtomicBool::new(false);
         let here = || {
             here();
-            let begin = Instant::now();
-            while !done.load(Ordering::Relaxed) && begin.elapsed() < PATIENCE {
-                thread::yield_now();
-            }
+            let mut wait = Wait::new();
+            while !done.load(Ordering::Relaxed) && wait.a_moment() {}
         };
         let there = || {
             there();
@@ -152,6 +150,30 @@ impl Team {
     }
 }
 
+/// Waiting without sleep, for as long as [`PATIENCE`].
+struct Wait {
+    begin: Instant,
+    moments: u32,
+}
+
+impl Wait {
+    fn new() -> Self {
+        Self { begin: Instant::now(), moments: 0 }
+    }
+
+    /// Waits a fraction of a microsecond; `false` if it has been long enough.
+    fn a_moment(&mut self) -> bool {
+        self.moments += 1;
+        if self.moments.is_multiple_of(16) {
+            // Whoever is waited for may need this very processor.
+            thread::yield_now();
+        } else {
+            (0..8).for_each(|_| hint::spin_loop());
+        }
+        self.begin.elapsed() < PATIENCE
+    }
+}
+
 thread_local! {
     /// Whether this thread waits for a product to help with, and perhaps helps with one meanwhile.
     static AWAKE: Cell<bool> = const { Cell::new(false) };
@@ -162,11 +184,10 @@ fn stay_awake() {
     if AWAKE.replace(true) {
         return;
     }
-    let mut last = Instant::now();
-    while last.elapsed() < PATIENCE {
-        match rayon::yield_now() {
-            Some(Yield::Executed) => last = Instant::now(),
-            _ => thread::yield_now(),
+    let mut wait = Wait::new();
+    while wait.a_moment() {
+        if rayon::yield_now() == Some(Yield::Executed) {
+            wait = Wait::new();
         }
     }
     AWAKE.set(false);
