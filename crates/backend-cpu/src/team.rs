@@ -126,8 +126,13 @@ impl Team {
         let done = &AtomicBool::new(false);
         let here = || {
             here();
-            let mut wait = Wait::new();
-            while !done.load(Ordering::Relaxed) && wait.a_moment() {}
+            let begin = Instant::now();
+            while !done.load(Ordering::Relaxed) && begin.elapsed() < PATIENCE {
+                // A helper may have been woken on this very processor.
+                thread::yield_now();
+            }
+            // Rayon's job is done a moment after what it runs, and to sleep till then takes longer.
+            (0..16).for_each(|_| hint::spin_loop());
         };
         let there = || {
             there();
@@ -150,30 +155,6 @@ impl Team {
     }
 }
 
-/// Waiting without sleep, for as long as [`PATIENCE`].
-struct Wait {
-    begin: Instant,
-    moments: u32,
-}
-
-impl Wait {
-    fn new() -> Self {
-        Self { begin: Instant::now(), moments: 0 }
-    }
-
-    /// Waits a fraction of a microsecond; `false` if it has been long enough.
-    fn a_moment(&mut self) -> bool {
-        self.moments += 1;
-        if self.moments.is_multiple_of(16) {
-            // Whoever is waited for may need this very processor.
-            thread::yield_now();
-        } else {
-            (0..8).for_each(|_| hint::spin_loop());
-        }
-        self.begin.elapsed() < PATIENCE
-    }
-}
-
 thread_local! {
     /// Whether this thread waits for a product to help with, and perhaps helps with one meanwhile.
     static AWAKE: Cell<bool> = const { Cell::new(false) };
@@ -184,10 +165,17 @@ fn stay_awake() {
     if AWAKE.replace(true) {
         return;
     }
-    let mut wait = Wait::new();
-    while wait.a_moment() {
+    let (mut begin, mut idle) = (Instant::now(), 0_u32);
+    while begin.elapsed() < PATIENCE {
         if rayon::yield_now() == Some(Yield::Executed) {
-            wait = Wait::new();
+            (begin, idle) = (Instant::now(), 0);
+        } else if idle < 16 {
+            idle += 1;
+            (0..8).for_each(|_| hint::spin_loop());
+        } else {
+            // The caller may be on this very processor. But others that wait so don't give it back.
+            idle = 0;
+            thread::yield_now();
         }
     }
     AWAKE.set(false);
