@@ -71,7 +71,7 @@ impl<L: Line> Four for Array<L> {
     #[inline(always)]
     unsafe fn add(mut self, b: Self) -> Self {
         for i in 0..4 {
-            self.0[i] = self.0[i] + b.0[i];
+            self.0[i] += b.0[i];
         }
         self
     }

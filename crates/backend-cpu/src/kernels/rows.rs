@@ -1,5 +1,7 @@
 //! Sparse rows: every entry with a row of B of its own.
 
+use std::marker::PhantomData;
+
 use girih_formats::Scalar;
 
 use super::access::Access;
@@ -41,25 +43,17 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     // Copies, so that stores to C can't be taken to change them.
     let (block, out) = (&RowBlock { ..*block }, &Output { ..*out });
     let entries = Entries { col_idx: block.col_idx, values: block.values };
-    let rows = BlockRows::new(block, map);
+    let rows = BlockRows { block, map };
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         if width == 1 && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            macro_rules! all {
-                ($stride:expr) => {
-                    for (range, row) in rows {
-                        let sum = dot::<I::Line, T::Acc>(entries, range, x, $stride);
-                        store_one::<I::Line>(sum, out, out.row(row));
-                    }
-                };
-            }
             // A constant stride spares a multiplication for every entry.
             if b.row_stride == 1 {
-                all!(1)
+                rows.each(Dot::<I::Line, true> { entries, x, stride: 1, out });
             } else {
-                all!(b.row_stride)
+                rows.each(Dot::<I::Line, false> { entries, x, stride: b.row_stride, out });
             }
             return;
         }
@@ -67,28 +61,100 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     }
 }
 
-/// Multiplies rows, each the positions of its entries and where it goes, by `width` columns of B.
+/// Rows in some order.
+pub(crate) trait Rows {
+    /// Does `what` to every row.
+    ///
+    /// # Safety
+    /// As for `what`.
+    unsafe fn each(self, what: impl OnRow);
+
+    /// The same, in code of its own for every length that is common among short rows.
+    ///
+    /// # Safety
+    /// As for `what`.
+    unsafe fn each_by_length(self, what: impl OnRow);
+}
+
+/// What is done to a row.
+pub(crate) trait OnRow {
+    /// Takes the positions of the row's entries and where it goes.
+    ///
+    /// # Safety
+    /// The instruction set that it is made for, positions that lie among its entries, and a row of C
+    /// that no other thread accesses.
+    unsafe fn row(&self, range: (usize, usize), row: usize);
+}
+
+/// Rows by one column, whose elements are next to each other with `UNIT`.
+pub(crate) struct Dot<'a, V: Line, const UNIT: bool> {
+    pub(crate) entries: Entries<'a, V::Acc>,
+    pub(crate) x: *const V::Acc,
+    pub(crate) stride: isize,
+    pub(crate) out: &'a Output<V::Acc>,
+}
+
+impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
+    #[inline(always)]
+    unsafe fn row(&self, range: (usize, usize), row: usize) {
+        let stride = if UNIT { 1 } else { self.stride };
+        // SAFETY: the caller's contract.
+        unsafe {
+            let sum = dot::<V, V::Acc>(self.entries, range, self.x, stride);
+            store_one::<V>(sum, self.out, self.out.row(row));
+        }
+    }
+}
+
+/// Multiplies rows by `width` columns of B.
 ///
 /// # Safety
 /// As for [`rows`]; positions must lie in `entries`.
 #[inline(always)]
 pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
     entries: Entries<'_, T::Acc>,
-    rows: impl Iterator<Item = ((usize, usize), usize)>,
+    rows: impl Rows,
     b: Input<T>,
     out: &Output<T::Acc>,
     width: usize,
 ) {
+    let lanes = const { <I::Line as Line>::LANES };
     // SAFETY: the caller's contract, for every call below.
     unsafe {
+        macro_rules! few {
+            ($line:ty, $lines:literal, $chains:literal) => {{
+                let last = if width.is_multiple_of(<$line>::LANES) {
+                    <$line>::LANES
+                } else {
+                    width % <$line>::LANES
+                };
+                let mask = <$line>::mask(last);
+                let by = By::<$line, S, T> { entries, b, out, mask, last, access: PhantomData };
+                if last == <$line>::LANES {
+                    all::<S>(rows, Few::<'_, _, _, _, $lines, $chains, false>(by));
+                } else {
+                    all::<S>(rows, Few::<'_, _, _, _, $lines, $chains, true>(by));
+                }
+            }};
+        }
         if S::WIDE && !b.of_group && width <= <I::Quarter as Line>::LANES {
-            narrow::<I::Quarter, S, T>(entries, rows, b, out, width);
+            few!(I::Quarter, 1, 4);
         } else if S::WIDE && !b.of_group && width <= <I::Half as Line>::LANES {
-            narrow::<I::Half, S, T>(entries, rows, b, out, width);
-        } else if const { I::STRIP_LINES == 4 } {
-            wide::<I::Line, S, T, 8>(entries, rows, b, out, width);
+            few!(I::Half, 1, 4);
+        } else if !b.of_group && width <= lanes {
+            few!(I::Line, 1, 4);
+        } else if !b.of_group && width <= 2 * lanes {
+            few!(I::Line, 2, 2);
         } else {
-            wide::<I::Line, S, T, 4>(entries, rows, b, out, width);
+            let tail = width % (4 * lanes);
+            let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
+            let mask = I::Line::mask(last);
+            let by = By::<I::Line, S, T> { entries, b, out, mask, last, access: PhantomData };
+            if const { I::STRIP_LINES == 4 } {
+                rows.each(Many::<'_, _, _, _, 8> { by, width });
+            } else {
+                rows.each(Many::<'_, _, _, _, 4> { by, width });
+            }
         }
         if out.stream {
             I::Line::fence();
@@ -96,22 +162,20 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
     }
 }
 
+/// All rows, by their lengths where columns are next to each other.
+///
+/// # Safety
+/// As for [`Rows::each`].
+#[inline(always)]
+unsafe fn all<S: Access>(rows: impl Rows, what: impl OnRow) {
+    // SAFETY: the caller's contract.
+    unsafe { if S::WIDE { rows.each_by_length(what) } else { rows.each(what) } }
+}
+
 /// The rows of a block that are stored: the positions of their entries, and where they go.
 struct BlockRows<'a, A> {
     block: &'a RowBlock<'a, A>,
     map: RowMap<'a>,
-    next: usize,
-    start: usize,
-}
-
-impl<'a, A> BlockRows<'a, A> {
-    /// `map` must not be longer than the block.
-    #[inline(always)]
-    fn new(block: &'a RowBlock<'a, A>, map: RowMap<'a>) -> Self {
-        assert!(map.len() < block.row_ptr.len());
-        let start = position(block, block.row_ptr[0]);
-        Self { block, map, next: 0, start }
-    }
 }
 
 /// Where an offset lies in the block's arrays.
@@ -121,104 +185,124 @@ fn position<A>(block: &RowBlock<'_, A>, offset: u64) -> usize {
     (offset.clamp(start, end) - block.first) as usize
 }
 
-impl<A> Iterator for BlockRows<'_, A> {
-    type Item = ((usize, usize), usize);
-
+impl<A> Rows for BlockRows<'_, A> {
     #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        while self.next < self.map.len() {
-            let i = self.next;
-            self.next += 1;
+    unsafe fn each(self, what: impl OnRow) {
+        let Self { block, map } = self;
+        assert!(map.len() < block.row_ptr.len());
+        let mut start = position(block, block.row_ptr[0]);
+        for i in 0..map.len() {
             // SAFETY: there are more offsets than rows.
-            let end = position(self.block, unsafe { *self.block.row_ptr.get_unchecked(i + 1) });
-            let range = (self.start, end);
-            self.start = end;
-            if let Some(row) = self.map.row(i) {
-                return Some((range, row));
+            let end = position(block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
+            if let Some(row) = map.row(i) {
+                // SAFETY: the caller's contract.
+                unsafe { what.row((start, end), row) }
             }
+            start = end;
         }
-        None
+    }
+
+    // No two rows need be of one length, so to tell lengths apart costs as much as it spares.
+    #[inline(always)]
+    unsafe fn each_by_length(self, what: impl OnRow) {
+        // SAFETY: the caller's contract.
+        unsafe { self.each(what) }
     }
 }
 
-/// Rows by a panel no wider than a line.
-///
-/// # Safety
-/// As for [`rows`].
-#[inline(always)]
-unsafe fn narrow<V, S, T>(
-    entries: Entries<'_, T::Acc>,
-    rows: impl Iterator<Item = ((usize, usize), usize)>,
+/// What rows are multiplied by, where their products go, and how wide the last line is.
+struct By<'a, V: Line, S, T: Scalar> {
+    entries: Entries<'a, T::Acc>,
     b: Input<T>,
-    out: &Output<T::Acc>,
-    width: usize,
-) where
+    out: &'a Output<T::Acc>,
+    mask: V::Mask,
+    last: usize,
+    access: PhantomData<S>,
+}
+
+impl<V, S, T> By<'_, V, S, T>
+where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
     T: Scalar,
 {
-    // SAFETY: the caller's contract, for every call below.
-    unsafe {
-        let mask = V::mask(width);
-        macro_rules! all {
-            ($tail:literal) => {
-                for (range, row) in rows {
-                    let dst = out.row(row);
-                    group::<V, S, T, 1, 4, $tail>(entries, range, b, out, dst, mask, width);
-                }
-            };
-        }
-        if width == V::LANES { all!(false) } else { all!(true) }
+    /// A row by `K` lines of columns from column `j` on.
+    ///
+    /// # Safety
+    /// As for [`OnRow::row`]; those columns must exist.
+    #[inline(always)]
+    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool>(
+        &self,
+        range: (usize, usize),
+        dst: *mut T::Acc,
+        j: usize,
+    ) {
+        let Self { entries, out, mask, last, .. } = *self;
+        let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
+        // SAFETY: the caller's contract.
+        unsafe { group::<V, S, T, K, CHAINS, TAIL>(entries, range, b, out, dst, mask, last) }
+    }
+}
+
+/// Rows by a panel of `K` lines.
+struct Few<'a, V: Line, S, T: Scalar, const K: usize, const CHAINS: usize, const TAIL: bool>(
+    By<'a, V, S, T>,
+);
+
+impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool> OnRow
+    for Few<'_, V, S, T, K, CHAINS, TAIL>
+where
+    V: Widen<T> + Line<Acc = T::Acc>,
+    S: Access,
+    T: Scalar,
+{
+    #[inline(always)]
+    unsafe fn row(&self, range: (usize, usize), row: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { self.0.group::<K, CHAINS, TAIL>(range, self.0.out.row(row), 0) }
     }
 }
 
 /// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
 /// row of B is read at once, the sooner the processor sees a stream in it.
-///
-/// # Safety
-/// As for [`rows`].
-#[inline(always)]
-unsafe fn wide<V, S, T, const AT_ONCE: usize>(
-    entries: Entries<'_, T::Acc>,
-    rows: impl Iterator<Item = ((usize, usize), usize)>,
-    b: Input<T>,
-    out: &Output<T::Acc>,
+struct Many<'a, V: Line, S, T: Scalar, const AT_ONCE: usize> {
+    by: By<'a, V, S, T>,
     width: usize,
-) where
+}
+
+impl<V, S, T, const AT_ONCE: usize> OnRow for Many<'_, V, S, T, AT_ONCE>
+where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
     T: Scalar,
 {
-    let lanes = V::LANES;
-    let tail = width % (4 * lanes);
-    let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
-    // SAFETY: the caller's contract, for every call below.
-    unsafe {
-        let mask = V::mask(last);
-        for (range, row) in rows {
-            let dst = out.row(row);
-            let mut j = 0;
+    #[inline(always)]
+    unsafe fn row(&self, range: (usize, usize), row: usize) {
+        let Self { by, width } = self;
+        let (lanes, dst) = (V::LANES, by.out.row(row));
+        let tail = width % (4 * lanes);
+        let mut j = 0;
+        // SAFETY: the caller's contract, for every call below.
+        unsafe {
             macro_rules! group {
-                ($k:literal, $chains:literal, $tail:literal) => {{
-                    let b = b.at_col(j);
-                    let dst = dst.offset(j as isize * out.col_stride);
-                    group::<V, S, T, $k, $chains, $tail>(entries, range, b, out, dst, mask, last);
-                }};
+                ($k:literal, $chains:literal, $tail:literal) => {
+                    by.group::<$k, $chains, $tail>(range, dst, j)
+                };
             }
-            while AT_ONCE == 8 && j + 8 * lanes <= width {
+            while AT_ONCE == 8 && j + 8 * lanes <= *width {
                 group!(8, 1, false);
                 j += 8 * lanes;
             }
-            while j + 4 * lanes <= width {
+            while j + 4 * lanes <= *width {
                 group!(4, 1, false);
                 j += 4 * lanes;
             }
             match (tail.div_ceil(lanes), tail % lanes) {
                 (0, _) => {}
-                (1, 0) if b.of_group => group!(1, 1, false),
-                (1, _) if b.of_group => group!(1, 1, true),
-                (2, 0) if b.of_group => group!(2, 1, false),
-                (2, _) if b.of_group => group!(2, 1, true),
+                (1, 0) if by.b.of_group => group!(1, 1, false),
+                (1, _) if by.b.of_group => group!(1, 1, true),
+                (2, 0) if by.b.of_group => group!(2, 1, false),
+                (2, _) if by.b.of_group => group!(2, 1, true),
                 (1, 0) => group!(1, 4, false),
                 (1, _) => group!(1, 4, true),
                 (2, 0) => group!(2, 2, false),

@@ -3,9 +3,9 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided};
-use super::rows::each_row;
-use super::store::{store, store_one};
-use super::sum::{Entries, dot, is_own_accumulator};
+use super::rows::{Dot, OnRow, Rows, each_row};
+use super::store::store;
+use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
 
@@ -58,49 +58,61 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
             if b.row_stride == 1 {
-                one_column::<I::Line, T::Acc>(block, x, 1, out);
+                one_column::<I::Line, T::Acc, true>(block, x, 1, out);
             } else {
-                one_column::<I::Line, T::Acc>(block, x, b.row_stride, out);
+                one_column::<I::Line, T::Acc, false>(block, x, b.row_stride, out);
             }
         } else {
             let entries = Entries { col_idx: block.col_idx, values: block.values };
-            each_row::<I, S, T>(entries, SortedRows::new(block), b, out, width);
+            let rows = SortedRows { runs: block.runs, rows: block.rows };
+            each_row::<I, S, T>(entries, rows, b, out, width);
         }
     }
 }
 
-/// The single rows of a block: the positions of their entries, and where they go.
+/// The single rows of a block.
 struct SortedRows<'a> {
-    runs: std::slice::Iter<'a, Run>,
-    rows: std::slice::Iter<'a, u32>,
-    run: Run,
-    start: usize,
+    runs: &'a [Run],
+    rows: &'a [u32],
 }
 
-impl<'a> SortedRows<'a> {
-    fn new<A>(block: &SortedBlock<'a, A>) -> Self {
-        let run = Run { len: 0, count: 0 };
-        Self { runs: block.runs.iter(), rows: block.rows.iter(), run, start: 0 }
-    }
-}
-
-impl Iterator for SortedRows<'_> {
-    type Item = ((usize, usize), usize);
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            while self.run.count == 0 {
-                self.run = *self.runs.next()?;
+macro_rules! runs {
+    ($self:ident, $what:ident: $($len:literal)*) => {{
+        let Self { runs, mut rows } = $self;
+        let mut start = 0;
+        for run in runs {
+            let (these, others) = rows.split_at(run.count as usize);
+            rows = others;
+            macro_rules! all {
+                ($of:expr) => {
+                    for &row in these {
+                        let range = (start, start + $of);
+                        start = range.1;
+                        if row != PAD_ROW {
+                            // SAFETY: the caller's contract.
+                            unsafe { $what.row(range, row as usize) }
+                        }
+                    }
+                };
             }
-            self.run.count -= 1;
-            let range = (self.start, self.start + self.run.len as usize);
-            self.start = range.1;
-            let row = *self.rows.next()?;
-            if row != PAD_ROW {
-                return Some((range, row as usize));
+            match run.len as usize {
+                $($len => all!($len),)*
+                len => all!(len),
             }
         }
+    }};
+}
+
+impl Rows for SortedRows<'_> {
+    #[inline(always)]
+    unsafe fn each(self, what: impl OnRow) {
+        runs!(self, what:);
+    }
+
+    // Lengths known to the compiler need neither loop nor jump within a row.
+    #[inline(always)]
+    unsafe fn each_by_length(self, what: impl OnRow) {
+        runs!(self, what: 1 2 3 4 5 6 7 8);
     }
 }
 
@@ -109,8 +121,12 @@ impl Iterator for SortedRows<'_> {
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn one_column<V, A>(block: &SortedBlock<'_, A>, x: *const A, stride: isize, out: &Output<A>)
-where
+unsafe fn one_column<V, A, const UNIT: bool>(
+    block: &SortedBlock<'_, A>,
+    x: *const A,
+    stride: isize,
+    out: &Output<A>,
+) where
     V: Line<Acc = A> + Widen<A>,
     A: Accumulator,
 {
@@ -124,7 +140,8 @@ where
             let len = run.len as usize;
             for _ in 0..run.count {
                 let cols = block.col_idx.as_ptr().add(col);
-                let sum = slice::<V, A>(cols, block.values.as_ptr().add(value), len, x, stride);
+                let values = block.values.as_ptr().add(value);
+                let sum = slice::<V, A, UNIT>(cols, values, len, x, stride);
                 let first = *block.rows.get_unchecked(row) as usize;
                 store::<V, 1, false>([sum], &across, out.row(first), mask, V::LANES);
                 col += len;
@@ -133,32 +150,8 @@ where
             }
         }
         let entries = Entries { col_idx: &block.col_idx[col..], values: &block.values[value..] };
-        let mut start = 0;
-        for run in block.runs {
-            macro_rules! all {
-                ($len:expr) => {
-                    for _ in 0..run.count {
-                        let sum = dot::<V, A>(entries, (start, start + $len), x, stride);
-                        start += $len;
-                        let to = *block.rows.get_unchecked(row);
-                        row += 1;
-                        if to != PAD_ROW {
-                            store_one::<V>(sum, out, out.row(to as usize));
-                        }
-                    }
-                };
-            }
-            // Lengths known to the compiler need neither loop nor jump within a row.
-            macro_rules! lengths {
-                ($($len:literal)*) => {
-                    match run.len as usize {
-                        $($len => all!($len),)*
-                        len => all!(len),
-                    }
-                };
-            }
-            lengths!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
-        }
+        let rows = SortedRows { runs: block.runs, rows: &block.rows[row..] };
+        rows.each_by_length(Dot::<V, UNIT> { entries, x, stride, out });
     }
 }
 
@@ -167,7 +160,7 @@ where
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
+unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator, const UNIT: bool>(
     cols: *const u32,
     values: *const A,
     len: usize,
@@ -180,8 +173,8 @@ unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
         let mut sums = [zero; 8];
         macro_rules! entry {
             ($t:expr, $sum:expr) => {
-                let p = x.offset(*cols.add($t) as isize * stride);
-                let x: V = if stride == 1 { V::load(p) } else { Strided::line(p, 0, stride) };
+                let p = x.offset(*cols.add($t) as isize * if UNIT { 1 } else { stride });
+                let x: V = if UNIT { V::load(p) } else { Strided::line(p, 0, stride) };
                 $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);
             };
         }

@@ -39,8 +39,9 @@ where
     unsafe {
         let zero = V::splat(T::Acc::ZERO);
         let mut sums = [[zero; K]; CHAINS];
-        let col_idx = entries.col_idx.as_ptr();
-        let values = entries.values.as_ptr();
+        // Counted from the first, so that a constant number of entries is one to the compiler.
+        let (col_idx, values) = (entries.col_idx.as_ptr().add(lo), entries.values.as_ptr().add(lo));
+        let count = hi - lo;
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
                 let a = V::splat(*values.add($p));
@@ -55,15 +56,15 @@ where
                 }
             }};
         }
-        let mut p = lo;
-        while p + CHAINS <= hi {
+        let mut p = 0;
+        while p + CHAINS <= count {
             for chain in 0..CHAINS {
                 entry!(p + chain, chain);
             }
             p += CHAINS;
         }
         for chain in 0..CHAINS - 1 {
-            if p + chain < hi {
+            if p + chain < count {
                 entry!(p + chain, chain);
             }
         }
@@ -106,23 +107,23 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
     x: *const A,
     stride: isize,
 ) -> A {
-    let col_idx = entries.col_idx.as_ptr();
-    let values = entries.values.as_ptr();
     // SAFETY: the caller's contract: positions lie in the block, columns in B.
     unsafe {
+        let (col_idx, values) = (entries.col_idx.as_ptr().add(lo), entries.values.as_ptr().add(lo));
+        let count = hi - lo;
         let mut sum = A::ZERO;
-        let mut p = lo;
-        if hi - lo >= 4 {
+        let mut p = 0;
+        if count >= 4 {
             let mut sums = [V::Four::zero(); 2];
             let more = |sums: V::Four, p: usize| {
                 sums.add_products(values.add(p), col_idx.add(p), x, stride)
             };
-            while p + 8 <= hi {
+            while p + 8 <= count {
                 sums[0] = more(sums[0], p);
                 sums[1] = more(sums[1], p + 4);
                 p += 8;
             }
-            if p + 4 <= hi {
+            if p + 4 <= count {
                 sums[0] = more(sums[0], p);
                 p += 4;
             }
@@ -135,7 +136,7 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
             )*}};
         }
         // Without a loop: where most rows are equally long, one jump is foreseen.
-        match hi - p {
+        match count - p {
             0 => {}
             1 => entries!(0),
             2 => entries!(0 1),
