@@ -69,15 +69,18 @@ pub(crate) trait Rows {
     /// As for `what`.
     unsafe fn each(self, what: impl OnRow);
 
-    /// The same, in code of its own for every length that is common among short rows.
+    /// The same, in code of its own for every short length.
     ///
     /// # Safety
     /// As for `what`.
-    unsafe fn each_by_length(self, what: impl OnRow);
+    unsafe fn each_by_length<W: OnRow>(self, what: W);
 }
 
 /// What is done to a row.
 pub(crate) trait OnRow {
+    /// Lengths up to this are worth code of their own.
+    const SHORT: usize;
+
     /// Takes the positions of the row's entries and where it goes.
     ///
     /// # Safety
@@ -95,6 +98,8 @@ pub(crate) struct Dot<'a, V: Line, const UNIT: bool> {
 }
 
 impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
+    const SHORT: usize = 16;
+
     #[inline(always)]
     unsafe fn row(&self, range: (usize, usize), row: usize) {
         let stride = if UNIT { 1 } else { self.stride };
@@ -204,7 +209,7 @@ impl<A> Rows for BlockRows<'_, A> {
 
     // No two rows need be of one length, so to tell lengths apart costs as much as it spares.
     #[inline(always)]
-    unsafe fn each_by_length(self, what: impl OnRow) {
+    unsafe fn each_by_length<W: OnRow>(self, what: W) {
         // SAFETY: the caller's contract.
         unsafe { self.each(what) }
     }
@@ -256,6 +261,8 @@ where
     S: Access,
     T: Scalar,
 {
+    const SHORT: usize = 8;
+
     #[inline(always)]
     unsafe fn row(&self, range: (usize, usize), row: usize) {
         // SAFETY: the caller's contract.
@@ -276,6 +283,8 @@ where
     S: Access,
     T: Scalar,
 {
+    const SHORT: usize = 0;
+
     #[inline(always)]
     unsafe fn row(&self, range: (usize, usize), row: usize) {
         let Self { by, width } = self;

@@ -77,7 +77,7 @@ struct SortedRows<'a> {
 }
 
 macro_rules! runs {
-    ($self:ident, $what:ident: $($len:literal)*) => {{
+    ($self:ident, $what:ident: $short:expr; $($len:literal)*) => {{
         let Self { runs, mut rows } = $self;
         let mut start = 0;
         for run in runs {
@@ -96,7 +96,7 @@ macro_rules! runs {
                 };
             }
             match run.len as usize {
-                $($len => all!($len),)*
+                $($len if const { $len <= $short } => all!($len),)*
                 len => all!(len),
             }
         }
@@ -106,13 +106,13 @@ macro_rules! runs {
 impl Rows for SortedRows<'_> {
     #[inline(always)]
     unsafe fn each(self, what: impl OnRow) {
-        runs!(self, what:);
+        runs!(self, what: 0;);
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
-    unsafe fn each_by_length(self, what: impl OnRow) {
-        runs!(self, what: 1 2 3 4 5 6 7 8);
+    unsafe fn each_by_length<W: OnRow>(self, what: W) {
+        runs!(self, what: W::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
 }
 
