@@ -68,8 +68,6 @@ impl<T: KernelScalar> Kernels<T> {
         out: &Output<T::Acc>,
         width: usize,
     ) {
-        let sliceable = width == 1 && T::as_acc(&[]).is_some();
-        assert!(sliceable || block.slices.is_empty());
         // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
         unsafe { self.sorted[usize::from(b.col_stride != 1)](block, b, out, width) }
     }

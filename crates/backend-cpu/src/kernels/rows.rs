@@ -42,7 +42,6 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     debug_assert!(map.len() < block.row_ptr.len());
     // Copies, so that stores to C can't be taken to change them.
     let (block, out) = (&RowBlock { ..*block }, &Output { ..*out });
-    let entries = Entries { col_idx: block.col_idx, values: block.values };
     let rows = BlockRows { block, map };
     // SAFETY: the caller's contract, for every call below.
     unsafe {
@@ -51,61 +50,67 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
             let x = b.ptr.cast::<T::Acc>();
             // A constant stride spares a multiplication for every entry.
             if b.row_stride == 1 {
-                rows.each(Dot::<I::Line, true> { entries, x, stride: 1, out });
+                rows.each(Dot::<I::Line, true> { x, stride: 1, out });
             } else {
-                rows.each(Dot::<I::Line, false> { entries, x, stride: b.row_stride, out });
+                rows.each(Dot::<I::Line, false> { x, stride: b.row_stride, out });
             }
             return;
         }
-        each_row::<I, S, T>(entries, rows, b, out, width);
+        each_row::<I, S, T>(rows, b, out, width);
     }
 }
 
 /// Rows in some order.
 pub(crate) trait Rows {
+    /// The type of their values.
+    type Acc;
+
     /// Does `what` to every row.
     ///
     /// # Safety
     /// As for `what`.
-    unsafe fn each(self, what: impl OnRow);
+    unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>);
 
     /// The same, in code of its own for every short length.
     ///
     /// # Safety
     /// As for `what`.
-    unsafe fn each_by_length<W: OnRow>(self, what: W);
+    unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W);
 }
 
 /// What is done to a row.
 pub(crate) trait OnRow {
+    /// The type of its values.
+    type Acc;
+
     /// Lengths up to this are worth code of their own.
     const SHORT: usize;
 
-    /// Takes the positions of the row's entries and where it goes.
+    /// Takes the row's entries and where it goes.
     ///
     /// # Safety
-    /// The instruction set that it is made for, positions that lie among its entries, and a row of C
+    /// The instruction set that it is made for, entries whose columns are rows of B, and a row of C
     /// that no other thread accesses.
-    unsafe fn row(&self, range: (usize, usize), row: usize);
+    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
 
 /// Rows by one column, whose elements are next to each other with `UNIT`.
 pub(crate) struct Dot<'a, V: Line, const UNIT: bool> {
-    pub(crate) entries: Entries<'a, V::Acc>,
     pub(crate) x: *const V::Acc,
     pub(crate) stride: isize,
     pub(crate) out: &'a Output<V::Acc>,
 }
 
 impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
+    type Acc = V::Acc;
     const SHORT: usize = 16;
 
     #[inline(always)]
-    unsafe fn row(&self, range: (usize, usize), row: usize) {
+    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
         let stride = if UNIT { 1 } else { self.stride };
         // SAFETY: the caller's contract.
         unsafe {
-            let sum = dot::<V, V::Acc>(self.entries, range, self.x, stride);
+            let sum = dot::<V, V::Acc>(entries, self.x, stride);
             store_one::<V>(sum, self.out, self.out.row(row));
         }
     }
@@ -114,11 +119,10 @@ impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
 /// Multiplies rows by `width` columns of B.
 ///
 /// # Safety
-/// As for [`rows`]; positions must lie in `entries`.
+/// As for [`rows`].
 #[inline(always)]
 pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
-    entries: Entries<'_, T::Acc>,
-    rows: impl Rows,
+    rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     width: usize,
@@ -134,11 +138,11 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
                     width % <$line>::LANES
                 };
                 let mask = <$line>::mask(last);
-                let by = By::<$line, S, T> { entries, b, out, mask, last, access: PhantomData };
+                let by = By::<$line, S, T> { b, out, mask, last, access: PhantomData };
                 if last == <$line>::LANES {
-                    all::<S>(rows, Few::<'_, _, _, _, $lines, $chains, false>(by));
+                    all::<S, _>(rows, Few::<'_, _, _, _, $lines, $chains, false>(by));
                 } else {
-                    all::<S>(rows, Few::<'_, _, _, _, $lines, $chains, true>(by));
+                    all::<S, _>(rows, Few::<'_, _, _, _, $lines, $chains, true>(by));
                 }
             }};
         }
@@ -154,7 +158,7 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
             let tail = width % (4 * lanes);
             let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
             let mask = I::Line::mask(last);
-            let by = By::<I::Line, S, T> { entries, b, out, mask, last, access: PhantomData };
+            let by = By::<I::Line, S, T> { b, out, mask, last, access: PhantomData };
             if const { I::STRIP_LINES == 4 } {
                 rows.each(Many::<'_, _, _, _, 8> { by, width });
             } else {
@@ -172,12 +176,12 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
 /// # Safety
 /// As for [`Rows::each`].
 #[inline(always)]
-unsafe fn all<S: Access>(rows: impl Rows, what: impl OnRow) {
+unsafe fn all<S: Access, R: Rows>(rows: R, what: impl OnRow<Acc = R::Acc>) {
     // SAFETY: the caller's contract.
     unsafe { if S::WIDE { rows.each_by_length(what) } else { rows.each(what) } }
 }
 
-/// The rows of a block that are stored: the positions of their entries, and where they go.
+/// The rows of a block that are stored.
 struct BlockRows<'a, A> {
     block: &'a RowBlock<'a, A>,
     map: RowMap<'a>,
@@ -191,8 +195,10 @@ fn position<A>(block: &RowBlock<'_, A>, offset: u64) -> usize {
 }
 
 impl<A> Rows for BlockRows<'_, A> {
+    type Acc = A;
+
     #[inline(always)]
-    unsafe fn each(self, what: impl OnRow) {
+    unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>) {
         let Self { block, map } = self;
         assert!(map.len() < block.row_ptr.len());
         let mut start = position(block, block.row_ptr[0]);
@@ -200,8 +206,11 @@ impl<A> Rows for BlockRows<'_, A> {
             // SAFETY: there are more offsets than rows.
             let end = position(block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
             if let Some(row) = map.row(i) {
-                // SAFETY: the caller's contract.
-                unsafe { what.row((start, end), row) }
+                // SAFETY: the caller's contract, and offsets ascend within the block.
+                unsafe {
+                    let entries = Entries::at(block.col_idx, block.values, start, end - start);
+                    what.row(entries, row);
+                }
             }
             start = end;
         }
@@ -209,7 +218,7 @@ impl<A> Rows for BlockRows<'_, A> {
 
     // No two rows need be of one length, so to tell lengths apart costs as much as it spares.
     #[inline(always)]
-    unsafe fn each_by_length<W: OnRow>(self, what: W) {
+    unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W) {
         // SAFETY: the caller's contract.
         unsafe { self.each(what) }
     }
@@ -217,7 +226,6 @@ impl<A> Rows for BlockRows<'_, A> {
 
 /// What rows are multiplied by, where their products go, and how wide the last line is.
 struct By<'a, V: Line, S, T: Scalar> {
-    entries: Entries<'a, T::Acc>,
     b: Input<T>,
     out: &'a Output<T::Acc>,
     mask: V::Mask,
@@ -238,14 +246,14 @@ where
     #[inline(always)]
     unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool>(
         &self,
-        range: (usize, usize),
+        entries: Entries<T::Acc>,
         dst: *mut T::Acc,
         j: usize,
     ) {
-        let Self { entries, out, mask, last, .. } = *self;
+        let Self { out, mask, last, .. } = *self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         // SAFETY: the caller's contract.
-        unsafe { group::<V, S, T, K, CHAINS, TAIL>(entries, range, b, out, dst, mask, last) }
+        unsafe { group::<V, S, T, K, CHAINS, TAIL>(entries, b, out, dst, mask, last) }
     }
 }
 
@@ -261,12 +269,13 @@ where
     S: Access,
     T: Scalar,
 {
+    type Acc = T::Acc;
     const SHORT: usize = 8;
 
     #[inline(always)]
-    unsafe fn row(&self, range: (usize, usize), row: usize) {
+    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
         // SAFETY: the caller's contract.
-        unsafe { self.0.group::<K, CHAINS, TAIL>(range, self.0.out.row(row), 0) }
+        unsafe { self.0.group::<K, CHAINS, TAIL>(entries, self.0.out.row(row), 0) }
     }
 }
 
@@ -283,10 +292,11 @@ where
     S: Access,
     T: Scalar,
 {
+    type Acc = T::Acc;
     const SHORT: usize = 0;
 
     #[inline(always)]
-    unsafe fn row(&self, range: (usize, usize), row: usize) {
+    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
         let Self { by, width } = self;
         let (lanes, dst) = (V::LANES, by.out.row(row));
         let tail = width % (4 * lanes);
@@ -295,7 +305,7 @@ where
         unsafe {
             macro_rules! group {
                 ($k:literal, $chains:literal, $tail:literal) => {
-                    by.group::<$k, $chains, $tail>(range, dst, j)
+                    by.group::<$k, $chains, $tail>(entries, dst, j)
                 };
             }
             while AT_ONCE == 8 && j + 8 * lanes <= *width {
@@ -329,8 +339,7 @@ where
 /// As for [`rows`].
 #[inline(always)]
 unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    entries: Entries<'_, T::Acc>,
-    range: (usize, usize),
+    entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
@@ -344,7 +353,7 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     // SAFETY: the caller's contract.
     unsafe {
         if S::WIDE {
-            let sums = sum::<V, S, T, K, CHAINS, TAIL>(entries, range, b, mask, len);
+            let sums = sum::<V, S, T, K, CHAINS, TAIL>(entries, b, mask, len);
             store::<V, K, TAIL>(sums, out, dst, mask, len);
             return;
         }
@@ -352,10 +361,10 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
             let j = line * V::LANES;
             let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
             if TAIL && line + 1 == K {
-                let sums = sum::<V, S, T, 1, CHAINS, true>(entries, range, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, true>(entries, b, mask, len);
                 store::<V, 1, true>(sums, out, dst, mask, len);
             } else {
-                let sums = sum::<V, S, T, 1, CHAINS, false>(entries, range, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, false>(entries, b, mask, len);
                 store::<V, 1, false>(sums, out, dst, mask, len);
             }
         }

@@ -42,7 +42,7 @@ pub(crate) struct SortedBlock<'a, A> {
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
 /// runs, rows, columns and values must be as many as the runs say. Slices must have as many rows as
-/// `I::Line` has lanes, and are only for a width of 1 and values that are summed as they are.
+/// `I::Line` has lanes.
 #[inline(always)]
 pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
@@ -63,56 +63,77 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
                 one_column::<I::Line, T::Acc, false>(block, x, b.row_stride, out);
             }
         } else {
-            let entries = Entries { col_idx: block.col_idx, values: block.values };
-            let rows = SortedRows { runs: block.runs, rows: block.rows };
-            each_row::<I, S, T>(entries, rows, b, out, width);
+            let rows = SortedRows { block: *block, lanes: I::Line::LANES };
+            each_row::<I, S, T>(rows, b, out, width);
         }
     }
 }
 
-/// The single rows of a block.
-struct SortedRows<'a> {
-    runs: &'a [Run],
-    rows: &'a [u32],
+/// The rows of a block, those of slices too.
+struct SortedRows<'a, A> {
+    block: SortedBlock<'a, A>,
+    /// Rows of a slice.
+    lanes: usize,
 }
 
-macro_rules! runs {
-    ($self:ident, $what:ident: $short:expr; $($len:literal)*) => {{
-        let Self { runs, mut rows } = $self;
-        let mut start = 0;
-        for run in runs {
-            let (these, others) = rows.split_at(run.count as usize);
-            rows = others;
-            macro_rules! all {
-                ($of:expr) => {
-                    for &row in these {
-                        let range = (start, start + $of);
-                        start = range.1;
-                        if row != PAD_ROW {
-                            // SAFETY: the caller's contract.
-                            unsafe { $what.row(range, row as usize) }
-                        }
+/// Does `$what` to every row, in code of its own for each of the lengths up to `$short`.
+macro_rules! rows {
+    ($self:ident, $what:ident, $short:expr; $($len:literal)*) => {{
+        let Self { block, lanes } = $self;
+        let mut rows = block.rows;
+        let (mut col_idx, mut values) = (block.col_idx.as_ptr(), block.values.as_ptr());
+        macro_rules! runs {
+            ($runs:expr, $entries:ident, $first:ident, $row:block) => {
+                for run in $runs {
+                    let (these, others) = rows.split_at(run.count as usize);
+                    rows = others;
+                    macro_rules! all {
+                        ($of:expr) => {
+                            for &$first in these {
+                                let $entries = Entries { col_idx, shift: 0, values, step: 1, len: $of };
+                                $row
+                            }
+                        };
                     }
-                };
-            }
-            match run.len as usize {
-                $($len if const { $len <= $short } => all!($len),)*
-                len => all!(len),
-            }
+                    match run.len as usize {
+                        $($len if const { $len <= $short } => all!($len),)*
+                        len => all!(len),
+                    }
+                }
+            };
+        }
+        // SAFETY: the caller's contract: columns and values are as many as the runs say.
+        unsafe {
+            runs!(block.slices, entries, first, {
+                for r in 0..lanes {
+                    let values = values.add(r);
+                    let entries = Entries { shift: r, values, step: lanes, ..entries };
+                    $what.row(entries, first as usize + r);
+                }
+                (col_idx, values) = (col_idx.add(entries.len), values.add(entries.len * lanes));
+            });
+            runs!(block.runs, entries, row, {
+                (col_idx, values) = (col_idx.add(entries.len), values.add(entries.len));
+                if row != PAD_ROW {
+                    $what.row(entries, row as usize);
+                }
+            });
         }
     }};
 }
 
-impl Rows for SortedRows<'_> {
+impl<A> Rows for SortedRows<'_, A> {
+    type Acc = A;
+
     #[inline(always)]
-    unsafe fn each(self, what: impl OnRow) {
-        runs!(self, what: 0;);
+    unsafe fn each(self, what: impl OnRow<Acc = A>) {
+        rows!(self, what, 0;);
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
-    unsafe fn each_by_length<W: OnRow>(self, what: W) {
-        runs!(self, what: W::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    unsafe fn each_by_length<W: OnRow<Acc = A>>(self, what: W) {
+        rows!(self, what, W::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
 }
 
@@ -149,9 +170,15 @@ unsafe fn one_column<V, A, const UNIT: bool>(
                 row += 1;
             }
         }
-        let entries = Entries { col_idx: &block.col_idx[col..], values: &block.values[value..] };
-        let rows = SortedRows { runs: block.runs, rows: &block.rows[row..] };
-        rows.each_by_length(Dot::<V, UNIT> { entries, x, stride, out });
+        let block = SortedBlock {
+            slices: &[],
+            rows: &block.rows[row..],
+            col_idx: &block.col_idx[col..],
+            values: &block.values[value..],
+            ..*block
+        };
+        let rows = SortedRows { block, lanes: V::LANES };
+        rows.each_by_length(Dot::<V, UNIT> { x, stride, out });
     }
 }
 

@@ -6,11 +6,31 @@ use super::access::Access;
 use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
 
-/// Columns and values of entries, equally many.
+/// The entries of a row.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entries<'a, A> {
-    pub(crate) col_idx: &'a [u32],
-    pub(crate) values: &'a [A],
+pub(crate) struct Entries<A> {
+    pub(crate) col_idx: *const u32,
+    /// Added to every column.
+    pub(crate) shift: usize,
+    pub(crate) values: *const A,
+    /// From a value to the next.
+    pub(crate) step: usize,
+    pub(crate) len: usize,
+}
+
+impl<A> Entries<A> {
+    /// The entries from `start` on of rows that stand one after the other.
+    ///
+    /// # Safety
+    /// There must be so many columns and values.
+    #[inline(always)]
+    pub(crate) unsafe fn at(col_idx: &[u32], values: &[A], start: usize, len: usize) -> Self {
+        debug_assert!(start + len <= col_idx.len() && start + len <= values.len());
+        // SAFETY: the caller's contract.
+        let (col_idx, values) =
+            unsafe { (col_idx.as_ptr().add(start), values.as_ptr().add(start)) };
+        Self { col_idx, shift: 0, values, step: 1, len }
+    }
 }
 
 /// Whether values of type `T` are summed as they are.
@@ -21,11 +41,10 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
 /// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`.
 ///
 /// # Safety
-/// The instruction set of `V`. Positions must lie in `entries`, and columns in B.
+/// The instruction set of `V`. The entries must be there, and their columns in B.
 #[inline(always)]
 pub(crate) unsafe fn sum<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    entries: Entries<'_, T::Acc>,
-    (lo, hi): (usize, usize),
+    entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
     len: usize,
@@ -35,17 +54,16 @@ where
     S: Access,
     T: Scalar,
 {
-    // SAFETY: the caller's contract: positions lie in the block, columns in B.
+    // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
     unsafe {
         let zero = V::splat(T::Acc::ZERO);
         let mut sums = [[zero; K]; CHAINS];
-        // Counted from the first, so that a constant number of entries is one to the compiler.
-        let (col_idx, values) = (entries.col_idx.as_ptr().add(lo), entries.values.as_ptr().add(lo));
-        let count = hi - lo;
+        let Entries { col_idx, shift, values, step, len: count } = entries;
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
-                let a = V::splat(*values.add($p));
-                let row = b.ptr.offset(*col_idx.add($p) as isize * b.row_stride);
+                let a = V::splat(*values.add($p * step));
+                let col = *col_idx.add($p) as usize + shift;
+                let row = b.ptr.offset(col as isize * b.row_stride);
                 for u in 0..K {
                     let x: V = if TAIL && u + 1 == K {
                         S::part(row, u, b.col_stride, mask, len)
@@ -93,24 +111,22 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
     sums[0]
 }
 
-/// One row by one column.
+/// One row by one column, its values next to each other and its columns as they are.
 ///
 /// Entries are added in eight chains, eight at a time, then four more of those left in the first
 /// four; what the chains come to, pairwise, is the beginning of the last three entries' only chain.
 ///
 /// # Safety
-/// The instruction set of `V`. Positions must lie in `entries`, and columns in B.
+/// The instruction set of `V`. The entries must be there, and their columns in B.
 #[inline(always)]
 pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
-    entries: Entries<'_, A>,
-    (lo, hi): (usize, usize),
+    entries: Entries<A>,
     x: *const A,
     stride: isize,
 ) -> A {
-    // SAFETY: the caller's contract: positions lie in the block, columns in B.
+    // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
     unsafe {
-        let (col_idx, values) = (entries.col_idx.as_ptr().add(lo), entries.values.as_ptr().add(lo));
-        let count = hi - lo;
+        let Entries { col_idx, values, len: count, .. } = entries;
         let mut sum = A::ZERO;
         let mut p = 0;
         if count >= 4 {

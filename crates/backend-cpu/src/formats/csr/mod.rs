@@ -42,15 +42,11 @@ impl<T: KernelScalar> Relaid<T> {
         n: usize,
         packed: bool,
     ) -> Option<Self> {
-        if n == 1 {
-            let slices = T::as_acc(&[]).is_some();
-            return Sorted::new(a, tasks, slices).map(Self::Sorted);
-        }
-        match Patterns::new(a, tasks) {
+        let narrow = is_narrow::<T::Acc>(n);
+        let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
+        match patterns {
             Some(patterns) => Some(Self::Patterns(patterns)),
-            None if packed || is_narrow::<T::Acc>(n) => {
-                Sorted::new(a, tasks, false).map(Self::Sorted)
-            }
+            None if packed || narrow => Sorted::new(a, tasks, narrow).map(Self::Sorted),
             None => None,
         }
     }
@@ -58,7 +54,7 @@ impl<T: KernelScalar> Relaid<T> {
     /// Whether it is for products with `n` columns.
     pub(crate) fn suits(&self, n: usize) -> bool {
         match self {
-            Self::Sorted(sorted) => n == 1 || !sorted.is_sliced(),
+            Self::Sorted(_) => true,
             Self::Patterns(_) => n > 1,
         }
     }

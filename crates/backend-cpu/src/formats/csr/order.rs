@@ -74,10 +74,15 @@ impl Order {
         order
     }
 
+    /// How many slices there are.
+    pub(crate) fn slices(&self) -> usize {
+        self.slices.iter().map(|run| run.count as usize).sum()
+    }
+
     /// Writes columns, and values widened, in this order.
     pub(crate) fn fill<T: Scalar>(&self, csr: &Csr<T>, cols: &mut [u32], values: &mut [T::Acc]) {
         let lanes = lanes::<T>();
-        let slices: usize = self.slices.iter().map(|run| run.count as usize).sum();
+        let slices = self.slices();
         let (mut cols, mut values) = (cols, values);
         for (i, &slot) in self.slots.iter().enumerate() {
             let (row_cols, row_values) = csr.row(slot);
@@ -102,8 +107,8 @@ impl Order {
 }
 
 /// Rows of a slice: accumulators in 64 bytes.
-const fn lanes<T>() -> usize {
-    64 / size_of::<T>()
+pub(crate) const fn lanes<T: Scalar>() -> usize {
+    64 / size_of::<T::Acc>()
 }
 
 /// Adds a row, or a slice, to runs.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use rayon::prelude::*;
 
-use super::order::{Order, SHORT};
+use super::order::{Order, SHORT, lanes};
 use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
@@ -15,12 +15,11 @@ use crate::operands::Output;
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
 /// Where rows are short, most of the time of a product with few columns goes into guessing wrong
-/// where each ends; neighbours of equal length spare that. For a single column, rows that repeat the
-/// one before them a column later — those of a stencil — are laid across vector lanes, as in sliced
-/// ELLPACK, with one column index for all.
+/// where each ends; neighbours of equal length spare that. Rows that repeat the one before them a
+/// column later — those of a stencil — have one column index for all of a slice, and their values lie
+/// as in sliced ELLPACK: for a single column the rows are the lanes of a vector.
 #[derive(Debug)]
 pub(crate) struct Sorted<T: Scalar> {
-    sliced: bool,
     /// Whether nearly all rows follow the one before them.
     consecutive: bool,
     tasks: Vec<Ranges>,
@@ -44,7 +43,7 @@ struct Ranges {
 
 impl<T: KernelScalar> Sorted<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
-    /// With `slices`, for products with one column only, of values that are summed as they are.
+    /// With `slices` where rows repeat each other a column later.
     ///
     /// `None` where it does not pay, since rows are long, or where there is no memory for it.
     pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], slices: bool) -> Option<Self> {
@@ -57,7 +56,6 @@ impl<T: KernelScalar> Sorted<T> {
             tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
         let mut sorted = Self {
             consecutive: false,
-            sliced: orders.iter().any(|order| !order.slices.is_empty()),
             tasks: Vec::with_capacity(tasks.len()),
             slices: Vec::new(),
             runs: Vec::new(),
@@ -87,15 +85,16 @@ impl<T: KernelScalar> Sorted<T> {
             sorted.tasks.push(end.clone());
         }
         parts.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
-        let follow =
-            sorted.rows.windows(2).filter(|rows| rows[0].wrapping_add(1) == rows[1]).count();
-        sorted.consecutive = follow >= sorted.rows.len() / 16 * 15;
+        let mut rows = sorted.tasks.iter().zip(&orders).flat_map(|(of, order)| {
+            let in_order = sorted.rows[of.rows.clone()].iter().enumerate();
+            let slices = order.slices();
+            let len = move |i| if i < slices { lanes::<T>() as u32 } else { 1 };
+            in_order.flat_map(move |(i, &row)| row..row.saturating_add(len(i)))
+        });
+        let mut before = rows.next();
+        let follow = rows.filter(|&row| before.replace(row) == row.checked_sub(1)).count();
+        sorted.consecutive = follow >= nrows / 16 * 15;
         Some(sorted)
-    }
-
-    /// Whether some rows are in slices, which is for one column only.
-    pub(crate) fn is_sliced(&self) -> bool {
-        self.sliced
     }
 
     /// Multiplies the rows of a task.
