@@ -12,9 +12,9 @@
 //!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
 //!   weights.
 //! - **Sorted rows**, for n up to 128 bytes and where B is packed: the rows of a task by their
-//!   lengths, since most of the time of short rows goes into guessing wrong where each ends. For
-//!   n = 1, rows that repeat the one before them a column later, those of a stencil, lie across vector
-//!   lanes with one column index for all.
+//!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
+//!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1
+//!   across vector lanes.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
 //! Where rows of a large B are met far apart, room is kept for a **packed panel** of it, 2 or 4

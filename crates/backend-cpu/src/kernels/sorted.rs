@@ -3,7 +3,7 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided};
-use super::rows::{Dot, OnRow, Rows, each_row};
+use super::each_row::{Dot, OnRow, Rows, each_row};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Line, LineFor, Widen};
