@@ -77,7 +77,7 @@ pub unsafe extern "C" fn girih_spmm_prepare(
         let prepare = || prepare().map_err(|error| error.to_string());
         let (prepared, plan) = ThreadPoolBuilder::new()
             .num_threads(threads)
-            .build_scoped(|thread| thread.run(), |pool| pool.install(prepare))??;
+            .build_scoped(rayon::ThreadBuilder::run, |pool| pool.install(prepare))??;
         Ok(Box::new(Product {
             prepared,
             format: CString::new(plan.spec().to_string())?,
