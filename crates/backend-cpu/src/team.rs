@@ -90,7 +90,8 @@ impl Team {
         };
         let help = |i| {
             run(i);
-            if matches!(self, Self::With(_)) && !AWAKE.get() {
+            // Among several, one that waits for another in the middle of a product would pick this up.
+            if matches!(self, Self::With(one) if one.current_num_threads() == 1) && !AWAKE.get() {
                 rayon::spawn(stay_awake);
             }
         };
@@ -160,7 +161,7 @@ thread_local! {
     static AWAKE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps a helper awake for a while after its last product: to wake it takes as long as a short one.
+/// Keeps the only helper awake for a while after its last product: to wake it takes as long as a short one.
 fn stay_awake() {
     if AWAKE.replace(true) {
         return;
