@@ -17,10 +17,11 @@
 //!   across vector lanes.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
-//! Where rows of a large B are met far apart, room is kept for a **packed panel** of it, 2 or 4
-//! lines of 64 bytes wide and at most 24 MiB, or 256 bytes for each row of B where those met lie in a
-//! band; for one for each thread if all of them take no more than 24 MiB. Besides that `prepare` allocates room for the sums of windows that the schedule splits, and
-//! `execute` allocates nothing.
+//! Where rows of a B that the last-level cache ([`caches`]) does not hold are met far apart, room is
+//! kept for a **packed panel** of it, 2 or 4 lines of 64 bytes wide and at most three quarters of that
+//! cache, or 256 bytes for each row of B where those met lie in a band; for one for each thread if all
+//! of them fit there. Besides that `prepare` allocates room for the sums of windows that the schedule
+//! splits, and `execute` allocates nothing.
 //!
 //! # What runs
 //! The tasks of the plan's schedule, on the rayon pool that `execute` is called in, or on threads of
@@ -70,6 +71,7 @@
 #![deny(unsafe_code)]
 
 mod backend;
+mod caches;
 mod formats;
 #[expect(unsafe_code, reason = "SIMD")]
 mod isa;
@@ -85,4 +87,5 @@ mod split;
 mod team;
 
 pub use backend::{CpuBackend, NAME};
+pub use caches::{Cache, caches};
 pub use isa::Isa;

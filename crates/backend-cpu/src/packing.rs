@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use girih_formats::{Buffer, Csr, Scalar};
 use rayon::prelude::*;
 
+use crate::caches;
+
 /// Rows of B that are packed at a time.
 pub(crate) const PACKED_ROWS: usize = 256;
 
@@ -41,18 +43,32 @@ const ROW_BYTES: usize = 512;
 /// caches.
 const FAR_BYTES: usize = 1024;
 
-/// B, or the part of it that neighbouring rows of A meet, stays in the last-level cache as it is up to
-/// this size. No instruction tells that cache's: this is what servers have for one core to a few.
-const CACHE_BYTES: usize = 16 << 20;
+/// What a machine that does not tell its caches counts as having: what servers have for a few cores.
+const USUAL_CACHE: u64 = 32 << 20;
 
-/// What a panel of four lines may take of that cache, or it is cut to two.
-const PANEL_BYTES: usize = 12 << 20;
+/// What of the last-level cache the parts of a product may take, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Room {
+    /// B, or the part of it that neighbouring rows of A meet, stays there as it is up to this size.
+    b: usize,
+    /// A panel of four lines, or it is cut to two.
+    panel: usize,
+    /// A panel of two lines, or packing is given up. The panels of all threads if each has its own.
+    panels: usize,
+}
 
-/// What a panel of two lines may take, or packing is given up.
-const NARROW_PANEL_BYTES: usize = 24 << 20;
+impl Room {
+    /// What a cache of so many bytes has room for.
+    pub(crate) fn of(cache: u64) -> Self {
+        let eighth = usize::try_from(cache / 8).unwrap_or(usize::MAX / 8);
+        Self { b: 4 * eighth, panel: 3 * eighth, panels: 6 * eighth }
+    }
 
-/// What the panels of all threads may take of the last-level caches if each has its own.
-const OWN_PANELS_BYTES: usize = 24 << 20;
+    /// Of this machine's.
+    pub(crate) fn here() -> Self {
+        Self::of(caches::last_level().unwrap_or(USUAL_CACHE))
+    }
+}
 
 /// Panels for each thread from which on it does not matter that not all threads have equally many.
 const PANELS_EACH: usize = 4;
@@ -68,33 +84,34 @@ const FAR_FETCHES: usize = 4;
 const SAMPLE: usize = 16;
 
 impl<T: Scalar> Packing<T> {
-    /// Room for a panel if packing pays for products with `n` columns on `threads` threads; `tasks` are
-    /// ranges of rows.
+    /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
+    /// cache; `tasks` are ranges of rows.
     /// O(entries of 16 tasks).
     pub(crate) fn new(
         csr: &Csr<T>,
         tasks: &[Range<usize>],
         n: usize,
         threads: usize,
+        cache: Room,
     ) -> Option<Self> {
         let row_bytes = n.checked_mul(size_of::<T>())?;
-        if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < CACHE_BYTES {
+        if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < cache.b {
             return None;
         }
         let line_bytes = csr.ncols().checked_mul(lanes::<T>() * size_of::<T>())?;
         let reuse = Reuse::of(csr, tasks);
-        let local = reuse.span.saturating_mul(row_bytes) <= CACHE_BYTES;
+        let local = reuse.span.saturating_mul(row_bytes) <= cache.b;
         let least = if local { FAR_FETCHES } else { FETCHES };
         if reuse.fetches < least || local && row_bytes < FAR_BYTES {
             return None;
         }
         let lines = match line_bytes {
             _ if local => 4,
-            bytes if 4 * bytes <= PANEL_BYTES => 4,
-            bytes if 2 * bytes <= NARROW_PANEL_BYTES => 2,
+            bytes if 4 * bytes <= cache.panel => 4,
+            bytes if 2 * bytes <= cache.panels => 2,
             _ => return None,
         };
-        let own = threads.saturating_mul(lines * line_bytes) <= OWN_PANELS_BYTES;
+        let own = threads.saturating_mul(lines * line_bytes) <= cache.panels;
         let room = || Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
         Some(Self { lines, rooms })
@@ -197,10 +214,15 @@ mod tests {
     fn only_scattered_rows_of_a_large_b_are_packed() {
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
         let tasks = task_ranges(40_000);
-        assert_eq!(Packing::new(&scattered, &tasks, 128, 1).unwrap().lines, 4);
-        assert!(Packing::new(&scattered, &tasks, 64, 1).is_none());
+        let new = |csr, n, mib: u64| Packing::new(csr, &tasks, n, 1, Room::of(mib << 20));
+        assert_eq!(new(&scattered, 128, 32).unwrap().lines, 4);
+        assert!(new(&scattered, 64, 32).is_none());
+        // B of 20 MB stays in a larger cache, and not even its panels do in a small one.
+        assert!(new(&scattered, 128, 64).is_none());
+        assert_eq!(new(&scattered, 128, 16).unwrap().lines, 2);
+        assert!(new(&scattered, 128, 4).is_none());
         let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
-        assert!(Packing::new(&stencil, &tasks, 512, 1).is_none());
+        assert!(new(&stencil, 512, 32).is_none());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::Isa;
 use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
-use crate::packing::{PACKED_ROWS, Packing, Piece};
+use crate::packing::{PACKED_ROWS, Packing, Piece, Room};
 use crate::split::{Split, SplitWindow};
 use crate::team::Team;
 
@@ -71,7 +71,7 @@ impl<T: KernelScalar> Prepared<T> {
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                let packing = Packing::new(a.csr(), &tasks, n, team.threads());
+                let packing = Packing::new(a.csr(), &tasks, n, team.threads(), Room::here());
                 (Relaid::new(a, &tasks, n, packing.is_some()), packing)
             }
             _ => (None, None),

@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
 use rayon::prelude::*;
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
+use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
 /// How long threads wait for each other before they sleep: a few times as long as waking takes.
 const PATIENCE: Duration = Duration::from_micros(100);
@@ -21,29 +21,25 @@ pub(crate) enum Team {
     Current,
     /// The caller alone.
     Alone,
-    /// The caller and a pool of helpers.
-    With(Arc<ThreadPool>),
+    /// The caller and helpers, who stay awake for a while after a product or don't.
+    With { helpers: Arc<ThreadPool>, awake: bool },
 }
 
-/// Indices that are one thread's to begin with. Apart from others', so that threads don't wait for
-/// each other's cache lines.
+/// Work that is one thread's to begin with. Apart from others', so that threads don't wait for each
+/// other's cache lines.
 #[repr(align(128))]
-struct Share {
-    next: AtomicUsize,
-    end: usize,
-}
+struct Share<S>(S);
 
-impl Share {
-    /// Takes the next `grain` indices, if there are any.
-    fn take(&self, grain: usize) -> Option<Range<usize>> {
-        // Nothing but the indices themselves passes between threads here.
-        let start = self.next.fetch_add(grain, Ordering::Relaxed);
-        (start < self.end).then(|| start..self.end.min(start + grain))
-    }
+/// Takes the next `grain` of the indices up to `end`, if there are any.
+fn take(next: &AtomicUsize, end: usize, grain: usize) -> Option<Range<usize>> {
+    // Nothing but the indices themselves passes between threads here.
+    let start = next.fetch_add(grain, Ordering::Relaxed);
+    (start < end).then(|| start..end.min(start + grain))
 }
 
 impl Team {
-    /// The caller and `threads` - 1 helpers, who sleep between products.
+    /// The caller and `threads` - 1 helpers, who sleep when no product follows the last at once, or at
+    /// once where there are more of them than processors.
     ///
     /// # Errors
     /// If they can't be started.
@@ -52,7 +48,9 @@ impl Team {
             0 => return Ok(Self::Alone),
             helpers => ThreadPoolBuilder::new().num_threads(helpers),
         };
-        Ok(Self::With(Arc::new(helpers.thread_name(|i| format!("girih-{i}")).build()?)))
+        let helpers = Arc::new(helpers.thread_name(|i| format!("girih-{i}")).build()?);
+        let awake = thread::available_parallelism().is_ok_and(|cpus| threads <= cpus.get());
+        Ok(Self::With { helpers, awake })
     }
 
     /// How many there are.
@@ -60,7 +58,7 @@ impl Team {
         match self {
             Self::Current => rayon::current_num_threads(),
             Self::Alone => 1,
-            Self::With(helpers) => helpers.current_num_threads() + 1,
+            Self::With { helpers, .. } => helpers.current_num_threads() + 1,
         }
     }
 
@@ -77,25 +75,13 @@ impl Team {
             return (0..count).into_par_iter().with_min_len(grain).for_each(f);
         }
         let end = |i: usize| (count as u128 * i as u128 / threads as u128) as usize;
-        let share = |i| Share { next: AtomicUsize::new(end(i)), end: end(i + 1) };
+        let share = |i| Share((AtomicUsize::new(end(i)), end(i + 1)));
         let shares: Vec<_> = (0..threads).map(share).collect();
-        // What a thread finds of its own, then what others have not got to.
-        let run = |own: usize| {
-            let (others, first) = shares.split_at(own);
-            for share in first.iter().chain(others) {
-                while let Some(indices) = share.take(grain) {
-                    indices.for_each(&f);
-                }
+        self.work_off(&shares, |(next, end)| {
+            while let Some(indices) = take(next, *end, grain) {
+                indices.for_each(&f);
             }
-        };
-        let help = |i| {
-            run(i);
-            // Among several, one that waits for another in the middle of a product would pick this up.
-            if matches!(self, Self::With(one) if one.current_num_threads() == 1) && !AWAKE.get() {
-                rayon::spawn(stay_awake);
-            }
-        };
-        self.beside(|| run(0), || (1..threads).into_par_iter().with_max_len(1).for_each(help));
+        });
     }
 
     /// Runs `f` on every chunk of `len` of `items`, the last of which may be shorter, with its index.
@@ -110,11 +96,20 @@ impl Team {
         if self.is_callers_pool() {
             return items.par_chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
         }
-        let own = items.len().div_ceil(len).div_ceil(self.threads());
-        let (mine, others) = items.split_at_mut(items.len().min(own * len));
-        let here = || mine.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
-        let there = |(i, chunk): (usize, &mut [T])| f(own + i, chunk);
-        self.beside(here, || others.par_chunks_mut(len).enumerate().for_each(there));
+        let own = items.len().div_ceil(len).div_ceil(self.threads()).max(1);
+        let parts = items.chunks_mut(own * len).enumerate();
+        let shares: Vec<_> =
+            parts.map(|(i, part)| Share(Mutex::new((i * own.., part.chunks_mut(len))))).collect();
+        self.work_off(&shares, |chunks| {
+            // Whoever holds the lock cannot panic.
+            let next = || {
+                let (indices, chunks) = &mut *chunks.lock().unwrap_or_else(PoisonError::into_inner);
+                Some((indices.next()?, chunks.next()?))
+            };
+            while let Some((i, chunk)) = next() {
+                f(i, chunk);
+            }
+        });
     }
 
     /// Whether the caller is a thread of the pool that is used, which then splits work by itself.
@@ -122,38 +117,54 @@ impl Team {
         matches!(self, Self::Current) && rayon::current_thread_index().is_some()
     }
 
-    /// Runs `here` on the calling thread, and `there` on another if there is one.
-    fn beside(&self, here: impl FnOnce(), there: impl FnOnce() + Send) {
-        let done = &AtomicBool::new(false);
+    /// Has the caller and a helper for each share but its own work them off: each what it finds of its
+    /// own, then what others have not got to.
+    fn work_off<S: Sync>(&self, shares: &[Share<S>], work: impl Fn(&S) + Sync) {
+        let run = |own: usize| {
+            let (others, first) = shares.split_at(own);
+            first.iter().chain(others).for_each(|Share(share)| work(share));
+        };
+        let (run, awaited) = (&run, &AtomicUsize::new(shares.len().saturating_sub(1)));
+        let awake = matches!(self, Self::With { awake: true, .. });
+        let help = move |own| {
+            run(own);
+            awaited.fetch_sub(1, Ordering::Relaxed);
+            if awake && !AWAKE.get() {
+                rayon::spawn(stay_awake);
+            }
+        };
         let here = || {
-            here();
+            run(0);
             let begin = Instant::now();
-            while !done.load(Ordering::Relaxed) && begin.elapsed() < PATIENCE {
+            while awaited.load(Ordering::Relaxed) > 0 && begin.elapsed() < PATIENCE {
                 // A helper may have been woken on this very processor.
                 thread::yield_now();
             }
             // Rayon's job is done a moment after what it runs, and to sleep till then takes longer.
             (0..16).for_each(|_| hint::spin_loop());
         };
-        let there = || {
-            there();
-            done.store(true, Ordering::Relaxed);
-        };
         match self {
-            Self::Alone => {
-                there();
-                here();
-            }
-            Self::With(helpers) => helpers.in_place_scope(|scope| {
-                scope.spawn(|_| there());
+            Self::Alone => run(0),
+            Self::Current => rayon::in_place_scope(|scope| {
+                spawn_each(scope, 1..shares.len(), help);
                 here();
             }),
-            Self::Current => rayon::in_place_scope(|scope| {
-                scope.spawn(|_| there());
+            Self::With { helpers, .. } => helpers.in_place_scope(|scope| {
+                spawn_each(scope, 1..shares.len(), help);
                 here();
             }),
         }
     }
+}
+
+/// Spawns one job for each index. No job waits for another, as those that split do: one that waits would
+/// pick up what keeps it awake meanwhile.
+fn spawn_each<'a>(
+    scope: &Scope<'a>,
+    indices: Range<usize>,
+    job: impl Fn(usize) + Copy + Send + 'a,
+) {
+    indices.for_each(|i| scope.spawn(move |_| job(i)));
 }
 
 thread_local! {
@@ -161,7 +172,7 @@ thread_local! {
     static AWAKE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps the only helper awake for a while after its last product: to wake it takes as long as a short one.
+/// Keeps a helper awake for a while after its last product: to wake it takes as long as a short one.
 fn stay_awake() {
     if AWAKE.replace(true) {
         return;
@@ -225,7 +236,7 @@ mod tests {
     #[test]
     fn a_caller_works_while_all_helpers_are_busy() {
         let team = Team::of(2).unwrap();
-        let Team::With(helpers) = &team else { unreachable!("two threads") };
+        let Team::With { helpers, .. } = &team else { unreachable!("two threads") };
         let (free, done) = (std::sync::Barrier::new(2), AtomicUsize::new(0));
         helpers.in_place_scope(|scope| {
             scope.spawn(|_| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use girih::cpu::Cache;
 use serde::Serialize;
 
 use crate::units;
@@ -24,15 +25,6 @@ pub(crate) struct Machine {
     pub(crate) arch: &'static str,
 }
 
-/// A data cache.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Cache {
-    pub(crate) level: u32,
-    pub(crate) bytes: u64,
-    /// Processors that share it.
-    pub(crate) shared_by: Option<usize>,
-}
-
 impl Machine {
     /// This machine.
     pub(crate) fn this() -> Self {
@@ -43,7 +35,7 @@ impl Machine {
             cpu: cpu_name(&cpuinfo),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             cores: cores(&cpuinfo),
-            caches: caches(),
+            caches: girih::cpu::caches().to_vec(),
             memory_bytes: field(&meminfo, "MemTotal")
                 .and_then(|kib| kib.strip_suffix("kB")?.trim().parse::<u64>().ok())
                 .map(|kib| kib * 1024),
@@ -109,37 +101,6 @@ fn cores(cpuinfo: &str) -> Option<usize> {
     (!ids.is_empty()).then_some(ids.len())
 }
 
-fn caches() -> Vec<Cache> {
-    let read = |index: usize, name: &str| {
-        let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");
-        fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-    };
-    let mut caches: Vec<Cache> = (0..)
-        .map_while(|index| Some((index, read(index, "type")?)))
-        .filter(|(_, kind)| kind != "Instruction")
-        .filter_map(|(index, _)| {
-            Some(Cache {
-                level: read(index, "level")?.parse().ok()?,
-                bytes: units::parse_bytes(&read(index, "size")?).ok()?,
-                shared_by: read(index, "shared_cpu_list").and_then(|list| cpus_of(&list)),
-            })
-        })
-        .collect();
-    caches.sort_by_key(|cache| (cache.level, cache.bytes));
-    caches
-}
-
-/// How many processors a list as `0-3,8` names.
-fn cpus_of(list: &str) -> Option<usize> {
-    list.split(',')
-        .map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-            (last + 1).checked_sub(first)
-        })
-        .sum()
-}
-
 /// Processor time spent so far, by everybody and by this process, in the system's ticks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
@@ -198,8 +159,6 @@ physical id\t: 0\ncore id\t\t: 0\n\nprocessor\t: 2\nphysical id\t: 0\ncore id\t\
         assert_eq!(cpu_name(CPUINFO).unwrap(), "Some CPU (family 25 model 17)");
         assert_eq!(cores(CPUINFO), Some(2));
         assert_eq!(cores("processor: 0"), None);
-        assert_eq!(["0", "0-3,8", "0-1,4-5"].map(cpus_of), [Some(1), Some(5), Some(4)]);
-        assert_eq!(["", "x", "3-1"].map(cpus_of), [None; 3]);
     }
 
     #[test]

@@ -188,7 +188,7 @@ mod tests {
         };
         assert_eq!(bytes(RooflineAsked::Off, &machine, None), None);
         assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(FAR_OUT));
-        let cache = crate::machine::Cache { level: 3, bytes: 32 << 20, shared_by: None };
+        let cache = girih::cpu::Cache { level: 3, bytes: 32 << 20, shared_by: None };
         machine.caches.push(cache);
         assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(256 << 20));
         assert_eq!(bytes(RooflineAsked::Quick, &machine, None), Some(128 << 20));
