@@ -34,7 +34,7 @@ impl CpuBackend {
     }
 
     /// The backend with products on `threads` threads, at least one: whichever calls, and `threads` - 1
-    /// of its own, who sleep between products. Without this, products run on the rayon pool that
+    /// of its own, who sleep when none follows for 100 µs. Without this, products run on the rayon pool that
     /// `execute` is called in, and preparing does so in any case.
     ///
     /// # Errors
