@@ -5,10 +5,18 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::four::x86;
-use super::line::{Line, LineFor, Widen};
+use super::line::{Compile, Line, LineFor, Widen};
 
 /// AVX2, FMA and F16C.
 pub(crate) struct Avx2;
+
+impl Compile for Avx2 {
+    #[inline(never)]
+    #[target_feature(enable = "avx2,fma,f16c")]
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+}
 
 /// Lanes of a partial line, per register, and their number.
 #[derive(Clone, Copy)]

@@ -5,10 +5,18 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::four::x86;
-use super::line::{Line, LineFor, Widen};
+use super::line::{Compile, Line, LineFor, Widen};
 
 /// AVX-512 F, BW, VL and DQ.
 pub(crate) struct Avx512;
+
+impl Compile for Avx512 {
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+}
 
 macro_rules! line {
     ($name:ident: $reg:ty, $lanes:literal, $mask:ty, $acc:ty, $four:ident;

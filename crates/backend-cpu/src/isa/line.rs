@@ -22,6 +22,9 @@ pub(crate) trait Line: Copy {
     type Four: Four<Acc = Self::Acc>;
     /// Accumulators in the line.
     const LANES: usize;
+    /// Whether several lines at once, and code of their own for rows of each short length, pay. Where
+    /// a line takes many registers they don't.
+    const WIDE: bool = true;
 
     /// Lanes `0..len`, `len ≤ LANES`.
     unsafe fn mask(len: usize) -> Self::Mask;
@@ -65,14 +68,32 @@ pub(crate) trait Widen<T>: Line {
     unsafe fn widen_masked(p: *const T, mask: Self::Mask) -> Self;
 }
 
+/// An instruction set as the compiler knows it.
+pub(crate) trait Compile {
+    /// Runs `code`, compiled for the instruction set, as a function of its own: compilers take more
+    /// than linear time in what is in one.
+    ///
+    /// `code` and what it calls must be `#[inline(always)]`, since only what is inlined into the
+    /// function is compiled for its instruction set; and `code` must own what it reads often, or
+    /// stores to C could be taken to change it.
+    ///
+    /// # Safety
+    /// The machine must have the instruction set, and what `code` requires must hold.
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R;
+}
+
 /// The [`Line`] an instruction set uses for values of type `T`.
-pub(crate) trait LineFor<T: Scalar> {
+pub(crate) trait LineFor<T: Scalar>: Compile {
     /// A whole line: 64 bytes.
     type Line: Widen<T> + Widen<T::Acc> + Line<Acc = T::Acc>;
     /// The line for panels of at most 32 bytes.
     type Half: Widen<T> + Line<Acc = T::Acc>;
     /// The line for panels of at most 16 bytes.
     type Quarter: Widen<T> + Line<Acc = T::Acc>;
+    /// Whether half a line is less than one.
+    const HAS_HALF: bool = Self::Half::LANES < Self::Line::LANES;
+    /// Whether a quarter of a line is less than one.
+    const HAS_QUARTER: bool = Self::Quarter::LANES < Self::Line::LANES;
     /// Lines of the register tile of a dense strip: 4 where 32 wide registers exist, else 1.
     const STRIP_LINES: usize;
 }

@@ -5,11 +5,19 @@ use std::arch::aarch64::*;
 use half::{bf16, f16};
 
 use super::four::Array;
-use super::line::{Line, LineFor, Widen};
+use super::line::{Compile, Line, LineFor, Widen};
 use super::portable::f16_to_f32;
 
 /// Advanced SIMD, part of every 64-bit Arm.
 pub(crate) struct Neon;
+
+impl Compile for Neon {
+    #[inline(never)]
+    #[target_feature(enable = "neon")]
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+}
 
 macro_rules! line {
     ($name:ident: $reg:ty, $acc:ty, $quarter:literal;

@@ -3,10 +3,17 @@
 use half::{bf16, f16};
 
 use super::four::Array;
-use super::line::{Line, LineFor, Widen};
+use super::line::{Compile, Line, LineFor, Widen};
 
 /// No instructions beyond the compilation target's.
 pub(crate) struct Portable;
+
+impl Compile for Portable {
+    #[inline(never)]
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+}
 
 #[derive(Clone, Copy)]
 pub(crate) struct F32x16([f32; 16]);
@@ -25,6 +32,7 @@ macro_rules! line {
             type Mask = usize;
             type Four = Array<Self>;
             const LANES: usize = $lanes;
+            const WIDE: bool = false;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> usize {

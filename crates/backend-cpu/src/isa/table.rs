@@ -3,15 +3,22 @@
 use girih_formats::Scalar;
 use half::{bf16, f16};
 
-use super::line::{Line, LineFor, Widen};
-use super::{Isa, portable};
-use crate::kernels::access::{Access, Strided, Unit};
+#[cfg(target_arch = "x86_64")]
+use super::avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::Avx512;
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
+use super::portable::Portable;
+use super::{Isa, LineFor};
+use crate::kernels::access::{Strided, Unit};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
 use crate::kernels::rows::{RowBlock, rows};
 use crate::kernels::sorted::{SortedBlock, sorted};
 use crate::kernels::store::combine;
 use crate::kernels::strip::{Strip, strip};
+use crate::kernels::widen::widen;
 use crate::operands::{Input, Output, RowMap};
 use crate::roofline::probe::{Work, probe};
 
@@ -38,6 +45,19 @@ pub(crate) struct Kernels<T: Scalar> {
 }
 
 impl<T: KernelScalar> Kernels<T> {
+    fn of<I: LineFor<T>>() -> Self {
+        Self {
+            rows: [rows::<I, Unit, T>, rows::<I, Strided, T>],
+            sorted: [sorted::<I, Unit, T>, sorted::<I, Strided, T>],
+            pack: pack::<I, T>,
+            patterns: [patterns::<I, Unit, T>, patterns::<I, Strided, T>],
+            strip: [strip::<I, Unit, T>, strip::<I, Strided, T>],
+            widen: widen::<I, T>,
+            combine: combine::<I, T>,
+            probe: probe::<I, T>,
+        }
+    }
+
     /// Multiplies a block of sparse rows by `width` columns of B.
     ///
     /// The block's columns must be rows of B, as those of any validated tiling are.
@@ -168,165 +188,6 @@ pub(crate) trait KernelScalar: Scalar {
     fn kernels(isa: Isa) -> Kernels<Self>;
 }
 
-/// # Safety
-/// The instruction set of `I`; `to` must not be shorter than `from`.
-#[inline(always)]
-unsafe fn widen<I: LineFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
-    let lanes = const { <I::Line as Line>::LANES };
-    let (src, dst) = (from.as_ptr(), to.as_mut_ptr());
-    let mut i = 0;
-    // SAFETY: the caller's contract; all accesses are below `from.len()`.
-    unsafe {
-        while i + lanes <= from.len() {
-            let line: I::Line = Widen::<T>::widen(src.add(i));
-            line.store(dst.add(i));
-            i += lanes;
-        }
-        if i < from.len() {
-            let mask = I::Line::mask(from.len() - i);
-            let line: I::Line = Widen::<T>::widen_masked(src.add(i), mask);
-            line.store_masked(dst.add(i), mask);
-        }
-    }
-}
-
-/// Compiles the kernels for one instruction set.
-macro_rules! entries {
-    ($name:ident: $isa:ty $(, #[$feature:meta])?) => {
-        mod $name {
-            use super::*;
-
-            $(#[$feature])?
-            unsafe fn rows_entry<S: Access, T: Scalar>(
-                block: &RowBlock<'_, T::Acc>,
-                b: Input<T>,
-                out: &Output<T::Acc>,
-                map: RowMap<'_>,
-                width: usize,
-            ) where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { rows::<$isa, S, T>(block, b, out, map, width) }
-            }
-
-            $(#[$feature])?
-            unsafe fn sorted_entry<S: Access, T: Scalar>(
-                block: &SortedBlock<'_, T::Acc>,
-                b: Input<T>,
-                out: &Output<T::Acc>,
-                width: usize,
-            ) where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { sorted::<$isa, S, T>(block, b, out, width) }
-            }
-
-            $(#[$feature])?
-            unsafe fn pack_entry<T: Scalar>(
-                b: Input<T>,
-                first: usize,
-                rows: usize,
-                width: usize,
-                to: *mut T,
-                stride: usize,
-            ) where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { pack::<<$isa as LineFor<T>>::Line, T>(b, first, rows, width, to, stride) }
-            }
-
-            $(#[$feature])?
-            unsafe fn patterns_entry<S: Access, T: Scalar>(
-                block: &PatternBlock<'_, T::Acc>,
-                b: Input<T>,
-                out: &Output<T::Acc>,
-                width: usize,
-            ) where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { patterns::<$isa, S, T>(block, b, out, width) }
-            }
-
-            $(#[$feature])?
-            unsafe fn strip_entry<S: Access, T: Scalar>(
-                block: &Strip<'_, T::Acc>,
-                b: Input<T>,
-                out: &Output<T::Acc>,
-                map: RowMap<'_>,
-                width: usize,
-            ) where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { strip::<$isa, S, T>(block, b, out, map, width) }
-            }
-
-            $(#[$feature])?
-            unsafe fn widen_entry<T: Scalar>(from: &[T], to: &mut [T::Acc])
-            where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe { widen::<$isa, T>(from, to) }
-            }
-
-            $(#[$feature])?
-            unsafe fn combine_entry<T: Scalar>(
-                sums: &[T::Acc],
-                parts: usize,
-                out: &Output<T::Acc>,
-                map: RowMap<'_>,
-                width: usize,
-            ) where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features and keeps the contract.
-                unsafe {
-                    combine::<<$isa as LineFor<T>>::Line>(sums, parts, out, map, width);
-                }
-            }
-
-            $(#[$feature])?
-            unsafe fn probe_entry<T: Scalar>(work: Work<'_, T::Acc>) -> T::Acc
-            where
-                $isa: LineFor<T>,
-            {
-                // SAFETY: the caller has this function's features.
-                unsafe { probe::<<$isa as LineFor<T>>::Line>(work) }
-            }
-
-            pub(super) fn kernels<T: Scalar>() -> Kernels<T>
-            where
-                $isa: LineFor<T>,
-            {
-                Kernels {
-                    rows: [rows_entry::<Unit, T>, rows_entry::<Strided, T>],
-                    sorted: [sorted_entry::<Unit, T>, sorted_entry::<Strided, T>],
-                    pack: pack_entry::<T>,
-                    patterns: [patterns_entry::<Unit, T>, patterns_entry::<Strided, T>],
-                    strip: [strip_entry::<Unit, T>, strip_entry::<Strided, T>],
-                    widen: widen_entry::<T>,
-                    combine: combine_entry::<T>,
-                    probe: probe_entry::<T>,
-                }
-            }
-        }
-    };
-}
-
-#[cfg(target_arch = "x86_64")]
-entries!(avx512: crate::isa::avx512::Avx512,
-         #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]);
-#[cfg(target_arch = "x86_64")]
-entries!(avx2: crate::isa::avx2::Avx2, #[target_feature(enable = "avx2,fma,f16c")]);
-#[cfg(target_arch = "aarch64")]
-entries!(neon: crate::isa::neon::Neon, #[target_feature(enable = "neon")]);
-entries!(plain: portable::Portable);
-
 macro_rules! kernel_scalar {
     ($($t:ty, |$values:ident| $as_acc:expr);*) => {$(
         impl KernelScalar for $t {
@@ -338,12 +199,12 @@ macro_rules! kernel_scalar {
             fn kernels(isa: Isa) -> Kernels<Self> {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => avx512::kernels(),
+                    Isa::Avx512 => Kernels::of::<Avx512>(),
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => avx2::kernels(),
+                    Isa::Avx2 => Kernels::of::<Avx2>(),
                     #[cfg(target_arch = "aarch64")]
-                    Isa::Neon => neon::kernels(),
-                    _ => plain::kernels(),
+                    Isa::Neon => Kernels::of::<Neon>(),
+                    _ => Kernels::of::<Portable>(),
                 }
             }
         }

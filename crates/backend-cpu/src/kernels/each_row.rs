@@ -45,13 +45,13 @@ pub(crate) trait OnRow {
 }
 
 /// Rows by one column, whose elements are next to each other with `UNIT`.
-pub(crate) struct Dot<'a, V: Line, const UNIT: bool> {
+pub(crate) struct Dot<V: Line, const UNIT: bool> {
     pub(crate) x: *const V::Acc,
     pub(crate) stride: isize,
-    pub(crate) out: &'a Output<V::Acc>,
+    pub(crate) out: Output<V::Acc>,
 }
 
-impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
+impl<V: Line, const UNIT: bool> OnRow for Dot<V, UNIT> {
     type Acc = V::Acc;
     const SHORT: usize = 16;
 
@@ -61,7 +61,7 @@ impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
         // SAFETY: the caller's contract.
         unsafe {
             let sum = dot::<V, V::Acc>(entries, self.x, stride);
-            store_one::<V>(sum, self.out, self.out.row(row));
+            store_one::<V>(sum, &self.out, self.out.row(row));
         }
     }
 }
@@ -70,50 +70,53 @@ impl<V: Line, const UNIT: bool> OnRow for Dot<'_, V, UNIT> {
 ///
 /// # Safety
 /// As for [`OnRow::row`], for every row.
-#[inline(always)]
 pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
-    out: &Output<T::Acc>,
+    out: Output<T::Acc>,
     width: usize,
 ) {
     let lanes = const { <I::Line as Line>::LANES };
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         macro_rules! few {
-            ($line:ty, $lines:literal, $chains:literal) => {{
-                let last = if width.is_multiple_of(<$line>::LANES) {
-                    <$line>::LANES
+            (@ $line:ty, $lines:literal, $chains:literal, $tail:literal) => {
+                I::call(
+                    #[inline(always)]
+                    move || {
+                        let by = By::<$line, S, T>::new(b, out, width);
+                        all::<$line, S>(rows, Few::<_, _, _, $lines, $chains, $tail>(by));
+                    },
+                )
+            };
+            ($line:ty, $lines:literal, $chains:literal) => {
+                if width.is_multiple_of(<$line>::LANES) {
+                    few!(@ $line, $lines, $chains, false)
                 } else {
-                    width % <$line>::LANES
-                };
-                let mask = <$line>::mask(last);
-                let by = By::<$line, S, T> { b, out, mask, last, access: PhantomData };
-                if last == <$line>::LANES {
-                    all::<S, _>(rows, Few::<'_, _, _, _, $lines, $chains, false>(by));
-                } else {
-                    all::<S, _>(rows, Few::<'_, _, _, _, $lines, $chains, true>(by));
+                    few!(@ $line, $lines, $chains, true)
                 }
-            }};
+            };
         }
-        if S::WIDE && !b.of_group && width <= <I::Quarter as Line>::LANES {
+        if const { S::WIDE && I::HAS_QUARTER } && !b.of_group && width <= I::Quarter::LANES {
             few!(I::Quarter, 1, 4);
-        } else if S::WIDE && !b.of_group && width <= <I::Half as Line>::LANES {
+        } else if const { S::WIDE && I::HAS_HALF } && !b.of_group && width <= I::Half::LANES {
             few!(I::Half, 1, 4);
         } else if !b.of_group && width <= lanes {
             few!(I::Line, 1, 4);
         } else if !b.of_group && width <= 2 * lanes {
             few!(I::Line, 2, 2);
         } else {
-            let tail = width % (4 * lanes);
-            let last = if tail.is_multiple_of(lanes) { lanes } else { tail % lanes };
-            let mask = I::Line::mask(last);
-            let by = By::<I::Line, S, T> { b, out, mask, last, access: PhantomData };
-            if const { I::STRIP_LINES == 4 } {
-                rows.each(Many::<'_, _, _, _, 8> { by, width });
-            } else {
-                rows.each(Many::<'_, _, _, _, 4> { by, width });
-            }
+            I::call(
+                #[inline(always)]
+                move || {
+                    let by = By::<I::Line, S, T>::new(b, out, width);
+                    if const { I::STRIP_LINES == 4 } {
+                        rows.each(Many::<_, _, _, 8> { by, width });
+                    } else {
+                        rows.each(Many::<_, _, _, 4> { by, width });
+                    }
+                },
+            );
         }
         if out.stream {
             I::Line::fence();
@@ -121,31 +124,49 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
     }
 }
 
-/// All rows, by their lengths where columns are next to each other.
+/// All rows, by their lengths where that pays.
 ///
 /// # Safety
 /// As for [`Rows::each`].
 #[inline(always)]
-unsafe fn all<S: Access, R: Rows>(rows: R, what: impl OnRow<Acc = R::Acc>) {
+pub(super) unsafe fn all<V: Line, S: Access>(
+    rows: impl Rows<Acc = V::Acc>,
+    what: impl OnRow<Acc = V::Acc>,
+) {
     // SAFETY: the caller's contract.
-    unsafe { if S::WIDE { rows.each_by_length(what) } else { rows.each(what) } }
+    unsafe {
+        if const { S::WIDE && V::WIDE } {
+            rows.each_by_length(what);
+        } else {
+            rows.each(what);
+        }
+    }
 }
 
 /// What rows are multiplied by, where their products go, and how wide the last line is.
-struct By<'a, V: Line, S, T: Scalar> {
+struct By<V: Line, S, T: Scalar> {
     b: Input<T>,
-    out: &'a Output<T::Acc>,
+    out: Output<T::Acc>,
     mask: V::Mask,
     last: usize,
     access: PhantomData<S>,
 }
 
-impl<V, S, T> By<'_, V, S, T>
+impl<V, S, T> By<V, S, T>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
     T: Scalar,
 {
+    /// # Safety
+    /// The instruction set of `V`.
+    #[inline(always)]
+    unsafe fn new(b: Input<T>, out: Output<T::Acc>, width: usize) -> Self {
+        let last = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
+        // SAFETY: the caller's contract.
+        Self { b, out, mask: unsafe { V::mask(last) }, last, access: PhantomData }
+    }
+
     /// A row by `K` lines of columns from column `j` on.
     ///
     /// # Safety
@@ -157,7 +178,7 @@ where
         dst: *mut T::Acc,
         j: usize,
     ) {
-        let Self { out, mask, last, .. } = *self;
+        let &Self { ref out, mask, last, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         // SAFETY: the caller's contract.
         unsafe { group::<V, S, T, K, CHAINS, TAIL>(entries, b, out, dst, mask, last) }
@@ -165,12 +186,12 @@ where
 }
 
 /// Rows by a panel of `K` lines.
-struct Few<'a, V: Line, S, T: Scalar, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    By<'a, V, S, T>,
+struct Few<V: Line, S, T: Scalar, const K: usize, const CHAINS: usize, const TAIL: bool>(
+    By<V, S, T>,
 );
 
 impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool> OnRow
-    for Few<'_, V, S, T, K, CHAINS, TAIL>
+    for Few<V, S, T, K, CHAINS, TAIL>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
@@ -188,12 +209,12 @@ where
 
 /// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
 /// row of B is read at once, the sooner the processor sees a stream in it.
-struct Many<'a, V: Line, S, T: Scalar, const AT_ONCE: usize> {
-    by: By<'a, V, S, T>,
+struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize> {
+    by: By<V, S, T>,
     width: usize,
 }
 
-impl<V, S, T, const AT_ONCE: usize> OnRow for Many<'_, V, S, T, AT_ONCE>
+impl<V, S, T, const AT_ONCE: usize> OnRow for Many<V, S, T, AT_ONCE>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
@@ -214,6 +235,23 @@ where
                 ($k:literal, $chains:literal, $tail:literal) => {
                     by.group::<$k, $chains, $tail>(entries, dst, j)
                 };
+            }
+            if const { !(S::WIDE && V::WIDE) } {
+                while j < *width {
+                    // Lines of the group of four that this one belongs to, if that is no whole one.
+                    let of =
+                        if width - j <= tail && !by.b.of_group { tail.div_ceil(lanes) } else { 4 };
+                    match (of, width - j >= lanes) {
+                        (1, true) => group!(1, 4, false),
+                        (1, false) => group!(1, 4, true),
+                        (2, true) => group!(1, 2, false),
+                        (2, false) => group!(1, 2, true),
+                        (_, true) => group!(1, 1, false),
+                        (_, false) => group!(1, 1, true),
+                    }
+                    j += lanes;
+                }
+                return;
             }
             while AT_ONCE == 8 && j + 8 * lanes <= *width {
                 group!(8, 1, false);
@@ -259,7 +297,7 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
 {
     // SAFETY: the caller's contract.
     unsafe {
-        if S::WIDE {
+        if const { S::WIDE && V::WIDE } {
             let sums = sum::<V, S, T, K, CHAINS, TAIL>(entries, b, mask, len);
             store::<V, K, TAIL>(sums, out, dst, mask, len);
             return;

@@ -42,3 +42,4 @@ pub(crate) mod sorted;
 pub(crate) mod store;
 pub(crate) mod strip;
 mod sum;
+pub(crate) mod widen;

@@ -1,6 +1,8 @@
 //! Packing panels of B.
 
-use crate::isa::Line;
+use girih_formats::Scalar;
+
+use crate::isa::{Line, LineFor};
 use crate::operands::Input;
 
 /// Rows ahead of the one that is copied: rows of B are too far apart for the processor to see a
@@ -10,10 +12,29 @@ const AHEAD: usize = 16;
 /// Copies `rows` rows of `width` columns from row `first` of B on to rows of `stride` elements.
 ///
 /// # Safety
-/// The instruction set of `V`. B must have those rows and columns; `to` must be valid for `rows` rows of `stride ≥ width`
-/// elements, and accessed by no other thread.
+/// The machine must have `I`. B must have those rows and columns; `to` must be valid for `rows` rows of
+/// `stride ≥ width` elements, and accessed by no other thread.
+pub(crate) unsafe fn pack<I: LineFor<T>, T: Scalar>(
+    b: Input<T>,
+    first: usize,
+    rows: usize,
+    width: usize,
+    to: *mut T,
+    stride: usize,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || copy::<I::Line, T>(b, first, rows, width, to, stride),
+        );
+    }
+}
+
+/// # Safety
+/// As for [`pack`], with the instruction set of `V`.
 #[inline(always)]
-pub(crate) unsafe fn pack<V: Line, T: Copy>(
+unsafe fn copy<V: Line, T: Copy>(
     b: Input<T>,
     first: usize,
     rows: usize,

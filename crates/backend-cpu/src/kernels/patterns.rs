@@ -43,7 +43,6 @@ pub(crate) struct PatternBlock<'a, A> {
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in the tiles must be valid for `width` columns and accessed by no other thread;
 /// columns and values must be as many as the tiles say.
-#[inline(always)]
 pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
     b: Input<T>,
@@ -51,60 +50,60 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     width: usize,
 ) {
     let lanes = const { <I::Line as Line>::LANES };
-    let wide = const { S::WIDE && I::STRIP_LINES == 4 };
-    // Copies, so that stores to C can't be taken to change them.
-    let (block, out) = (&PatternBlock { ..*block }, &Output { ..*out });
+    let (block, out) = (*block, *out);
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         macro_rules! narrow {
-            ($line:ty) => {{
-                let mask = <$line>::mask(width);
-                columns::<$line, S, T, 1, 2, true>(block, b, out, mask, width);
-            }};
+            ($line:ty) => {
+                I::call(
+                    #[inline(always)]
+                    move || columns::<$line, S, T, 1, 2, true>(block, b, out, width),
+                )
+            };
         }
-        let quarter = const { <I::Quarter as Line>::LANES };
-        let half = const { <I::Half as Line>::LANES };
-        let mut j = 0;
-        if S::WIDE && !b.of_group && width <= quarter {
-            narrow!(I::Quarter);
-            j = width;
-        } else if S::WIDE && !b.of_group && width <= half {
-            narrow!(I::Half);
-            j = width;
+        if !b.of_group {
+            if const { S::WIDE && I::HAS_QUARTER } && width <= I::Quarter::LANES {
+                return narrow!(I::Quarter);
+            }
+            if const { S::WIDE && I::HAS_HALF } && width <= I::Half::LANES {
+                return narrow!(I::Half);
+            }
         }
         let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
-        let mask = I::Line::mask(last);
+        let mut j = 0;
         while j < width {
             let left = width - j;
-            // The only line of a group of four.
-            let alone = !b.of_group && j.is_multiple_of(4 * lanes) && left <= lanes;
             let (b, out) = (b.at_col(j), out.at_col(j));
             macro_rules! columns {
                 ($k:literal, $chains:literal, $tail:literal) => {
-                    columns::<I::Line, S, T, $k, $chains, $tail>(block, b, &out, mask, last)
+                    I::call(
+                        #[inline(always)]
+                        move || columns::<I::Line, S, T, $k, $chains, $tail>(block, b, out, last),
+                    )
                 };
             }
-            j += if wide && left >= 4 * lanes {
-                columns!(4, 1, false);
-                4 * lanes
-            } else if alone {
+            let lines = left.div_ceil(lanes);
+            if lines == 1 && !b.of_group && j.is_multiple_of(4 * lanes) {
+                // The only line of a group of four.
                 columns!(1, 2, true);
-                left
-            } else if wide {
-                match left.div_ceil(lanes) {
+                j += lanes;
+            } else if const { S::WIDE && I::STRIP_LINES == 4 } {
+                match lines {
                     1 => columns!(1, 1, true),
                     2 => columns!(2, 1, true),
                     3 => columns!(3, 1, true),
-                    _ => columns!(4, 1, true),
+                    _ if left < 4 * lanes => columns!(4, 1, true),
+                    _ => columns!(4, 1, false),
                 }
-                left
-            } else if left >= lanes {
-                columns!(1, 1, false);
-                lanes
+                j += 4 * lanes;
             } else {
-                columns!(1, 1, true);
-                left
-            };
+                if left < lanes {
+                    columns!(1, 1, true);
+                } else {
+                    columns!(1, 1, false);
+                }
+                j += lanes;
+            }
         }
         if out.stream {
             I::Line::fence();
@@ -112,22 +111,24 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     }
 }
 
-/// All tiles by `K` lines of columns, sums in `CHAINS` chains: 1 or 2.
+/// All tiles by `K` lines of columns, the last of them `len` lanes wide with `TAIL`; sums in `CHAINS`
+/// chains: 1 or 2.
 ///
 /// # Safety
 /// As for [`patterns`].
 #[inline(always)]
 unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    block: &PatternBlock<'_, T::Acc>,
+    block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
-    out: &Output<T::Acc>,
-    mask: V::Mask,
+    out: Output<T::Acc>,
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
     T: Scalar,
 {
+    // SAFETY: the caller's contract.
+    let mask = unsafe { V::mask(len) };
     let mut cols = block.col_idx.as_ptr();
     let mut values = block.values.as_ptr();
     for tile in block.tiles {
@@ -186,7 +187,7 @@ unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool
                                 sum[u] = sum[u].add(sums[1 % CHAINS][$r][u]);
                             }
                         }
-                        store::<V, K, TAIL>(sum, out, dst, mask, len);
+                        store::<V, K, TAIL>(sum, &out, dst, mask, len);
                     }
                 )*};
             }

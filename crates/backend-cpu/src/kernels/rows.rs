@@ -29,7 +29,6 @@ pub(crate) struct RowBlock<'a, A> {
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// rows of the output in `map` must be valid for `width` columns and accessed by no other thread;
 /// `map` must not be longer than the block.
-#[inline(always)]
 pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     block: &RowBlock<'_, T::Acc>,
     b: Input<T>,
@@ -37,30 +36,33 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     map: RowMap<'_>,
     width: usize,
 ) {
-    debug_assert!(map.len() < block.row_ptr.len());
-    // Copies, so that stores to C can't be taken to change them.
-    let (block, out) = (&RowBlock { ..*block }, &Output { ..*out });
-    let rows = BlockRows { block, map };
+    let (rows, out) = (BlockRows { block: *block, map }, *out);
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         if width == 1 && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            // A constant stride spares a multiplication for every entry.
-            if b.row_stride == 1 {
-                rows.each(Dot::<I::Line, true> { x, stride: 1, out });
-            } else {
-                rows.each(Dot::<I::Line, false> { x, stride: b.row_stride, out });
-            }
-            return;
+            let stride = b.row_stride;
+            I::call(
+                #[inline(always)]
+                move || {
+                    // A constant stride spares a multiplication for every entry.
+                    if stride == 1 {
+                        rows.each(Dot::<I::Line, true> { x, stride, out });
+                    } else {
+                        rows.each(Dot::<I::Line, false> { x, stride, out });
+                    }
+                },
+            );
+        } else {
+            each_row::<I, S, T>(rows, b, out, width);
         }
-        each_row::<I, S, T>(rows, b, out, width);
     }
 }
 
 /// The rows of a block that are stored.
 struct BlockRows<'a, A> {
-    block: &'a RowBlock<'a, A>,
+    block: RowBlock<'a, A>,
     map: RowMap<'a>,
 }
 
@@ -78,10 +80,10 @@ impl<A> Rows for BlockRows<'_, A> {
     unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>) {
         let Self { block, map } = self;
         assert!(map.len() < block.row_ptr.len());
-        let mut start = position(block, block.row_ptr[0]);
+        let mut start = position(&block, block.row_ptr[0]);
         for i in 0..map.len() {
             // SAFETY: there are more offsets than rows.
-            let end = position(block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
+            let end = position(&block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
             if let Some(row) = map.row(i) {
                 // SAFETY: the caller's contract, and offsets ascend within the block.
                 unsafe {

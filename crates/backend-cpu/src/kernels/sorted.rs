@@ -2,8 +2,8 @@
 
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
-use super::access::{Access, Strided};
-use super::each_row::{Dot, OnRow, Rows, each_row};
+use super::access::{Access, Strided, Unit};
+use super::each_row::{Dot, OnRow, Rows, all, each_row};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Line, LineFor, Widen};
@@ -43,27 +43,32 @@ pub(crate) struct SortedBlock<'a, A> {
 /// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
 /// runs, rows, columns and values must be as many as the runs say. Slices must have as many rows as
 /// `I::Line` has lanes.
-#[inline(always)]
 pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     width: usize,
 ) {
-    // Copies, so that stores to C can't be taken to change them.
-    let (block, out) = (&SortedBlock { ..*block }, &Output { ..*out });
+    let (block, out) = (*block, *out);
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         if width == 1 && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            if b.row_stride == 1 {
-                one_column::<I::Line, T::Acc, true>(block, x, 1, out);
-            } else {
-                one_column::<I::Line, T::Acc, false>(block, x, b.row_stride, out);
-            }
+            let stride = b.row_stride;
+            I::call(
+                #[inline(always)]
+                move || {
+                    // A constant stride spares a multiplication for every entry.
+                    if stride == 1 {
+                        one_column::<I::Line, T::Acc, true>(block, x, stride, out);
+                    } else {
+                        one_column::<I::Line, T::Acc, false>(block, x, stride, out);
+                    }
+                },
+            );
         } else {
-            let rows = SortedRows { block: *block, lanes: I::Line::LANES };
+            let rows = SortedRows { block, lanes: I::Line::LANES };
             each_row::<I, S, T>(rows, b, out, width);
         }
     }
@@ -143,10 +148,10 @@ impl<A> Rows for SortedRows<'_, A> {
 /// As for [`sorted`].
 #[inline(always)]
 unsafe fn one_column<V, A, const UNIT: bool>(
-    block: &SortedBlock<'_, A>,
+    block: SortedBlock<'_, A>,
     x: *const A,
     stride: isize,
-    out: &Output<A>,
+    out: Output<A>,
 ) where
     V: Line<Acc = A> + Widen<A>,
     A: Accumulator,
@@ -155,7 +160,7 @@ unsafe fn one_column<V, A, const UNIT: bool>(
     // SAFETY: the caller's contract, for every access below.
     unsafe {
         // Rows of C next to each other, seen as a line of columns.
-        let across = Output { col_stride: out.row_stride, stream: false, ..*out };
+        let across = Output { col_stride: out.row_stride, stream: false, ..out };
         let mask = V::mask(V::LANES);
         for run in block.slices {
             let len = run.len as usize;
@@ -175,10 +180,10 @@ unsafe fn one_column<V, A, const UNIT: bool>(
             rows: &block.rows[row..],
             col_idx: &block.col_idx[col..],
             values: &block.values[value..],
-            ..*block
+            ..block
         };
         let rows = SortedRows { block, lanes: V::LANES };
-        rows.each_by_length(Dot::<V, UNIT> { x, stride, out });
+        all::<V, Unit>(rows, Dot::<V, UNIT> { x, stride, out });
     }
 }
 

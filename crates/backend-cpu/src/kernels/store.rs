@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::Line;
+use crate::isa::{Line, LineFor};
 use crate::operands::{Output, RowMap};
 
 /// Stores `K` lines of sums at `dst`, the last of them `len` lanes wide.
@@ -72,10 +72,29 @@ pub(crate) unsafe fn store_one<V: Line>(sum: V::Acc, out: &Output<V::Acc>, dst: 
 /// `sums[p·part_stride + i·width ..]`.
 ///
 /// # Safety
-/// The instruction set of `V`. `sums` must hold `width` sums for every slot and part; the rows of the
+/// The machine must have `I`. `sums` must hold `width` sums for every slot and part; the rows of the
 /// output in `map` must be valid for `width` columns and accessed by no other thread.
+pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
+    sums: &[T::Acc],
+    parts: usize,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) {
+    let out = Output { stream: false, ..*out };
+    // SAFETY: the caller's contract.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || add_parts::<I::Line>(sums, parts, &out, map, width),
+        );
+    }
+}
+
+/// # Safety
+/// As for [`combine`], with the instruction set of `V`; `out` must not stream.
 #[inline(always)]
-pub(crate) unsafe fn combine<V: Line>(
+unsafe fn add_parts<V: Line>(
     sums: &[V::Acc],
     parts: usize,
     out: &Output<V::Acc>,
@@ -85,7 +104,6 @@ pub(crate) unsafe fn combine<V: Line>(
     let lanes = V::LANES;
     let part_stride = sums.len() / parts;
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
-    let out = &Output { stream: false, ..*out };
     // SAFETY: the caller's contract, for every access below.
     unsafe {
         let mask = V::mask(last);

@@ -12,7 +12,7 @@ use crate::operands::{Input, Output, RowMap};
 /// The packed columns come in runs of neighbours: run `i` covers the columns
 /// `runs[i]·pitch + offset ..` for `len` columns, or up to `ncols`. The value in row `r` and column
 /// `c` of run `i` is `values[r·row_stride + i·run_stride + c]`.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Strip<'a, A> {
     pub(crate) values: &'a [A],
     pub(crate) row_stride: usize,
@@ -55,7 +55,6 @@ pub(crate) const TILE_ROWS: usize = 4;
 /// The instruction set of `I`. B must have `width` columns and `ncols` rows; `values` must hold
 /// every value the strip's fields speak of for `map.len()` rows; the rows of the output in `map`
 /// must be valid for `width` columns and accessed by no other thread.
-#[inline(always)]
 pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
     strip: &Strip<'_, T::Acc>,
     b: Input<T>,
@@ -64,40 +63,39 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
     width: usize,
 ) {
     let lanes = const { <I::Line as Line>::LANES };
-    let wide = S::WIDE && I::STRIP_LINES == 4;
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
-    // Copies, so that stores to C can't be taken to change them.
-    let (strip, out) = (&Strip { ..*strip }, &Output { ..*out });
+    let strip = *strip;
     let mut j = 0;
     // SAFETY: the caller's contract, for every call below.
     unsafe {
-        let mask = I::Line::mask(last);
         while j < width {
             let (b, out) = (b.at_col(j), out.at_col(j));
             let left = width - j;
             macro_rules! columns {
                 ($k:literal, $tail:literal) => {
-                    columns::<I::Line, S, T, $k, $tail>(strip, b, &out, map, mask, last)
+                    I::call(
+                        #[inline(always)]
+                        move || columns::<I::Line, S, T, $k, $tail>(strip, b, out, map, last),
+                    )
                 };
             }
-            j += if wide && left >= 4 * lanes {
-                columns!(4, false);
-                4 * lanes
-            } else if wide {
+            if const { S::WIDE && I::STRIP_LINES == 4 } {
                 match left.div_ceil(lanes) {
                     1 => columns!(1, true),
                     2 => columns!(2, true),
                     3 => columns!(3, true),
-                    _ => columns!(4, true),
+                    _ if left < 4 * lanes => columns!(4, true),
+                    _ => columns!(4, false),
                 }
-                left
-            } else if left >= lanes {
-                columns!(1, false);
-                lanes
+                j += 4 * lanes;
             } else {
-                columns!(1, true);
-                left
-            };
+                if left < lanes {
+                    columns!(1, true);
+                } else {
+                    columns!(1, false);
+                }
+                j += lanes;
+            }
         }
         if out.stream {
             I::Line::fence();
@@ -105,28 +103,29 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
     }
 }
 
-/// All rows of a strip by `K` lines of columns.
+/// All rows of a strip by `K` lines of columns, the last of them `len` lanes wide with `TAIL`.
 ///
 /// # Safety
 /// As for [`strip`].
 #[inline(always)]
 unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
-    strip: &Strip<'_, T::Acc>,
+    strip: Strip<'_, T::Acc>,
     b: Input<T>,
-    out: &Output<T::Acc>,
+    out: Output<T::Acc>,
     map: RowMap<'_>,
-    mask: V::Mask,
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
     T: Scalar,
 {
+    // SAFETY: the caller's contract.
+    let mask = unsafe { V::mask(len) };
     let mut r = 0;
     while r < map.len() {
         macro_rules! tile {
             ($rows:expr) => {{
-                tile::<V, S, T, { $rows }, K, TAIL>(strip, r, b, out, map, mask, len);
+                tile::<V, S, T, { $rows }, K, TAIL>(&strip, r, b, &out, map, mask, len);
                 $rows
             }};
         }

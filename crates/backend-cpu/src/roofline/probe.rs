@@ -2,7 +2,7 @@
 
 use girih_formats::{Accumulator, Scalar};
 
-use crate::isa::Line;
+use crate::isa::{Line, LineFor};
 
 /// How many independent lines a loop keeps in registers.
 ///
@@ -50,9 +50,21 @@ pub(crate) enum Work<'a, A> {
 /// Does the work. Gives something that depends on all of what was computed in registers.
 ///
 /// # Safety
+/// The machine must have `I`.
+pub(crate) unsafe fn probe<I: LineFor<T>, T: Scalar>(work: Work<'_, T::Acc>) -> T::Acc {
+    // SAFETY: the caller's contract.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || do_work::<I::Line>(work),
+        )
+    }
+}
+
+/// # Safety
 /// The instruction set of `L`.
 #[inline(always)]
-pub(crate) unsafe fn probe<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
+unsafe fn do_work<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
     // SAFETY: the caller has the instruction set of `L`.
     unsafe {
         match work {

@@ -1,0 +1,33 @@
+//! Widening stored values to the type that sums have.
+
+use girih_formats::Scalar;
+
+use crate::isa::{Line, LineFor, Widen};
+
+/// Widens `from` to `to`.
+///
+/// # Safety
+/// The machine must have `I`; `to` must not be shorter than `from`.
+pub(crate) unsafe fn widen<I: LineFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
+    let lanes = const { <I::Line as Line>::LANES };
+    // SAFETY: the caller's contract; all accesses are below `from.len()`.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || {
+                let (src, dst) = (from.as_ptr(), to.as_mut_ptr());
+                let mut i = 0;
+                while i + lanes <= from.len() {
+                    let line: I::Line = Widen::<T>::widen(src.add(i));
+                    line.store(dst.add(i));
+                    i += lanes;
+                }
+                if i < from.len() {
+                    let mask = I::Line::mask(from.len() - i);
+                    let line: I::Line = Widen::<T>::widen_masked(src.add(i), mask);
+                    line.store_masked(dst.add(i), mask);
+                }
+            },
+        );
+    }
+}
