@@ -31,6 +31,12 @@ pub(crate) fn last_level() -> Option<u64> {
     caches().last().map(|cache| cache.bytes)
 }
 
+/// Bytes of the largest cache below that.
+pub(crate) fn private() -> Option<u64> {
+    let last = caches().last()?.level;
+    caches().iter().rev().find(|cache| cache.level < last).map(|cache| cache.bytes)
+}
+
 fn read_caches() -> Vec<Cache> {
     let read = |index: usize, name: &str| {
         let path = format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}");

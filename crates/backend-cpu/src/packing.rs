@@ -4,9 +4,8 @@ use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use girih_formats::{Buffer, Csr, Scalar};
-use rayon::prelude::*;
 
-use crate::caches;
+use crate::reuse::{Reuse, Room};
 
 /// Rows of B that are packed at a time.
 pub(crate) const PACKED_ROWS: usize = 256;
@@ -43,33 +42,6 @@ const ROW_BYTES: usize = 512;
 /// caches.
 const FAR_BYTES: usize = 1024;
 
-/// What a machine that does not tell its caches counts as having: what servers have for a few cores.
-const USUAL_CACHE: u64 = 32 << 20;
-
-/// What of the last-level cache the parts of a product may take, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
-    /// B, or the part of it that neighbouring rows of A meet, stays there as it is up to this size.
-    b: usize,
-    /// A panel of four lines, or it is cut to two.
-    panel: usize,
-    /// A panel of two lines, or packing is given up. The panels of all threads if each has its own.
-    panels: usize,
-}
-
-impl Room {
-    /// What a cache of so many bytes has room for.
-    pub(crate) fn of(cache: u64) -> Self {
-        let eighth = usize::try_from(cache / 8).unwrap_or(usize::MAX / 8);
-        Self { b: 4 * eighth, panel: 3 * eighth, panels: 6 * eighth }
-    }
-
-    /// Of this machine's.
-    pub(crate) fn here() -> Self {
-        Self::of(caches::last_level().unwrap_or(USUAL_CACHE))
-    }
-}
-
 /// Panels for each thread from which on it does not matter that not all threads have equally many.
 const PANELS_EACH: usize = 4;
 
@@ -79,9 +51,6 @@ const FETCHES: usize = 8;
 
 /// As [`FETCHES`], where it only pays because rows of B lie far apart.
 const FAR_FETCHES: usize = 4;
-
-/// Tasks looked at to see how often rows of B are fetched.
-const SAMPLE: usize = 16;
 
 impl<T: Scalar> Packing<T> {
     /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
@@ -169,37 +138,6 @@ const fn lanes<T: Scalar>() -> usize {
     64 / size_of::<T::Acc>()
 }
 
-/// How a matrix uses the rows of B, judged by some of its tasks.
-struct Reuse {
-    /// How often each is fetched on average if every task fetches those it meets once.
-    fetches: usize,
-    /// Rows of B between the first and the last that a row of A meets, on average over the entries.
-    span: usize,
-}
-
-impl Reuse {
-    fn of<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
-        // In 128 bits no sum or product overflows.
-        let met = |rows: &Range<usize>| {
-            let entries = csr.row_range(rows.start).start..csr.row_range(rows.end - 1).end;
-            let mut cols = csr.col_idx()[entries.clone()].to_vec();
-            cols.sort_unstable();
-            cols.dedup();
-            let spans = rows.clone().map(|row| match csr.row(row).0 {
-                [] => 0,
-                cols => u128::from(cols[cols.len() - 1] - cols[0] + 1) * cols.len() as u128,
-            });
-            [cols.len() as u128, entries.len() as u128, spans.sum()]
-        };
-        let step = tasks.len().div_ceil(SAMPLE).max(1);
-        let sample = tasks.par_iter().step_by(step).filter(|rows| !rows.is_empty()).map(met);
-        let add = |a: [u128; 3], b: [u128; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        let [met, entries, spans] = sample.reduce(|| [0; 3], add);
-        let fetches = met * csr.nnz() as u128 / (entries * csr.ncols() as u128).max(1);
-        Self { fetches: fetches as usize, span: (spans / entries.max(1)) as usize }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use girih_formats::generate::{laplacian_5pt, uniform};
@@ -214,7 +152,9 @@ mod tests {
     fn only_scattered_rows_of_a_large_b_are_packed() {
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
         let tasks = task_ranges(40_000);
-        let new = |csr, n, mib: u64| Packing::new(csr, &tasks, n, 1, Room::of(mib << 20));
+        let new = |csr: &Csr<f32>, n, mib: u64| {
+            Packing::new(csr, &tasks, n, 1, Room::of(mib << 20, 1 << 20))
+        };
         assert_eq!(new(&scattered, 128, 32).unwrap().lines, 4);
         assert!(new(&scattered, 64, 32).is_none());
         // B of 20 MB stays in a larger cache, and not even its panels do in a small one.

@@ -13,7 +13,8 @@ use crate::Isa;
 use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
-use crate::packing::{PACKED_ROWS, Packing, Piece, Room};
+use crate::packing::{PACKED_ROWS, Packing, Piece};
+use crate::reuse::{Room, gains_by_asking, is_scattered};
 use crate::split::{Split, SplitWindow};
 use crate::team::Team;
 
@@ -71,8 +72,14 @@ impl<T: KernelScalar> Prepared<T> {
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                let packing = Packing::new(a.csr(), &tasks, n, team.threads(), Room::here());
-                (Relaid::new(a, &tasks, n, packing.is_some()), packing)
+                let caches = Room::here();
+                let packing = Packing::new(a.csr(), &tasks, n, team.threads(), caches);
+                let stride = packing.as_ref().map_or(n, Packing::row_stride);
+                let row_bytes = stride.saturating_mul(size_of::<T>());
+                let packed = packing.is_some();
+                let ahead =
+                    n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, packed, caches);
+                (Relaid::new(a, &tasks, n, packed, ahead), packing)
             }
             _ => (None, None),
         };

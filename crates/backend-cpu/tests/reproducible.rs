@@ -312,3 +312,33 @@ fn packing_changes_no_bit() {
     packing_agrees::<f64>([68, 80, 90]);
     packing_agrees::<bf16>([290, 336, 352]);
 }
+
+/// On processors that gain by it, a plan for a B that a core's own caches don't hold asks for its
+/// scattered rows ahead; the same product by a plan for two columns does not. The bits are the same, and
+/// nothing past the last entry is taken for one.
+fn asking_ahead_agrees<T: Value>(widths: [usize; 5])
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let a: Csr<T> = uniform(2_000, 80_000, 20, 1).unwrap();
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let near = csr_plan(&a, &layout, 2);
+    for n in widths {
+        let ahead = csr_plan(&a, &layout, n);
+        for isa in Isa::ALL {
+            let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+            let expected = product::<T>(&backend, &near, n, false);
+            for col_major in [false, true] {
+                let same = product::<T>(&backend, &ahead, n, col_major) == expected;
+                assert!(same, "{isa}, n = {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn asking_ahead_changes_no_bit() {
+    asking_ahead_agrees::<f32>([13, 16, 31, 40, 100]);
+    asking_ahead_agrees::<f64>([7, 8, 15, 20, 50]);
+    asking_ahead_agrees::<bf16>([26, 32, 62, 80, 200]);
+}

@@ -37,6 +37,7 @@ macro_rules! line {
             type Mask = Lanes;
             type Four = x86::$four;
             const LANES: usize = 2 * $half;
+            const PREFETCHES: bool = true;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> Lanes {
@@ -87,6 +88,11 @@ macro_rules! line {
             fn prefetch<T>(p: *const T) {
                 // SAFETY: part of every x86-64; no address is too bad to hint at.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+            }
+            #[inline(always)]
+            fn prefetch_l2<T>(p: *const T) {
+                // SAFETY: as above.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
             }
             #[inline(always)]
             unsafe fn fence() {

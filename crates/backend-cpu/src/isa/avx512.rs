@@ -30,6 +30,7 @@ macro_rules! line {
             type Mask = $mask;
             type Four = x86::$four;
             const LANES: usize = $lanes;
+            const PREFETCHES: bool = true;
 
             #[inline(always)]
             unsafe fn mask(len: usize) -> $mask {
@@ -64,6 +65,11 @@ macro_rules! line {
             fn prefetch<T>(p: *const T) {
                 // SAFETY: part of every x86-64; no address is too bad to hint at.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+            }
+            #[inline(always)]
+            fn prefetch_l2<T>(p: *const T) {
+                // SAFETY: as above.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
             }
             #[inline(always)]
             unsafe fn fence() {

@@ -25,6 +25,8 @@ pub(crate) trait Line: Copy {
     /// Whether several lines at once, and code of their own for rows of each short length, pay. Where
     /// a line takes many registers they don't.
     const WIDE: bool = true;
+    /// Whether there is a way to ask for cache lines.
+    const PREFETCHES: bool = false;
 
     /// Lanes `0..len`, `len ≤ LANES`.
     unsafe fn mask(len: usize) -> Self::Mask;
@@ -43,6 +45,9 @@ pub(crate) trait Line: Copy {
     /// Asks for the cache line at `p`, which need not be valid.
     #[inline(always)]
     fn prefetch<T>(_p: *const T) {}
+    /// Asks for the cache line at `p`, which need not be valid, no closer than the second-level cache.
+    #[inline(always)]
+    fn prefetch_l2<T>(_p: *const T) {}
     /// Makes what [`stream`](Self::stream) wrote visible like ordinary writes.
     unsafe fn fence();
     /// The masked lanes to `p`.

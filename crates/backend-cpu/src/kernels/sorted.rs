@@ -3,6 +3,7 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided, Unit};
+use super::ahead::{AskingAhead, OfB};
 use super::each_row::{Dot, OnRow, Rows, all, each_row};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
@@ -31,6 +32,9 @@ pub(crate) struct SortedBlock<'a, A> {
     pub(crate) rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub(crate) col_idx: &'a [u32],
+    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are no
+    /// slices, and [`AHEAD`](super::ahead::AHEAD) columns more.
+    pub(crate) ahead: bool,
     /// Values of slices and of rows, in order.
     pub(crate) values: &'a [A],
 }
@@ -41,8 +45,8 @@ pub(crate) struct SortedBlock<'a, A> {
 /// # Safety
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
-/// runs, rows, columns and values must be as many as the runs say. Slices must have as many rows as
-/// `I::Line` has lanes.
+/// runs, rows, columns and values must be as many as the runs say, and columns `AHEAD` more where the
+/// block asks ahead. Slices must have as many rows as `I::Line` has lanes.
 pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
@@ -69,7 +73,12 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
             );
         } else {
             let rows = SortedRows { block, lanes: I::Line::LANES };
-            each_row::<I, S, T>(rows, b, out, width);
+            if const { S::WIDE && I::Line::PREFETCHES } && block.ahead {
+                let b_rows = OfB::<I::Line>::new(&b, width);
+                each_row::<I, S, T>(AskingAhead { rows, b: b_rows }, b, out, width);
+            } else {
+                each_row::<I, S, T>(rows, b, out, width);
+            }
         }
     }
 }

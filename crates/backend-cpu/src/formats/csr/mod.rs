@@ -34,19 +34,22 @@ fn is_narrow<A>(n: usize) -> bool {
 }
 
 impl<T: KernelScalar> Relaid<T> {
-    /// What pays for products with `n` columns, B packed or not, if anything does; `tasks` are ranges
-    /// of slots.
+    /// What pays for products with `n` columns, B packed or not, its rows asked for ahead or not, if
+    /// anything does; `tasks` are ranges of slots.
     pub(crate) fn new(
         a: &RowCsr<T>,
         tasks: &[Range<usize>],
         n: usize,
         packed: bool,
+        ahead: bool,
     ) -> Option<Self> {
         let narrow = is_narrow::<T::Acc>(n);
         let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
         match patterns {
             Some(patterns) => Some(Self::Patterns(patterns)),
-            None if packed || narrow => Sorted::new(a, tasks, narrow).map(Self::Sorted),
+            None if packed || narrow || ahead => {
+                Sorted::new(a, tasks, narrow && !ahead, ahead).map(Self::Sorted)
+            }
             None => None,
         }
     }

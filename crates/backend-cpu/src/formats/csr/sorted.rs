@@ -9,6 +9,7 @@ use super::order::{Order, SHORT, lanes};
 use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
+use crate::kernels::ahead::AHEAD;
 use crate::kernels::sorted::{Run, SortedBlock};
 use crate::operands::Output;
 
@@ -22,6 +23,8 @@ use crate::operands::Output;
 pub(crate) struct Sorted<T: Scalar> {
     /// Whether nearly all rows follow the one before them.
     consecutive: bool,
+    /// Whether the rows of B that entries meet are asked for ahead.
+    ahead: bool,
     tasks: Vec<Ranges>,
     slices: Vec<Run>,
     runs: Vec<Run>,
@@ -43,10 +46,15 @@ struct Ranges {
 
 impl<T: KernelScalar> Sorted<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
-    /// With `slices` where rows repeat each other a column later.
+    /// With `slices` where rows repeat each other a column later, or asking for rows of B `ahead`.
     ///
     /// `None` where it does not pay, since rows are long, or where there is no memory for it.
-    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], slices: bool) -> Option<Self> {
+    pub(crate) fn new(
+        a: &RowCsr<T>,
+        tasks: &[Range<usize>],
+        slices: bool,
+        ahead: bool,
+    ) -> Option<Self> {
         let (nnz, nrows) = (a.csr().nnz(), a.csr().nrows());
         let numbered = a.layout().nrows() < PAD_ROW as usize;
         if nnz == 0 || nnz / nrows > SHORT || !numbered {
@@ -56,11 +64,12 @@ impl<T: KernelScalar> Sorted<T> {
             tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
         let mut sorted = Self {
             consecutive: false,
+            ahead,
             tasks: Vec::with_capacity(tasks.len()),
             slices: Vec::new(),
             runs: Vec::new(),
             rows: Vec::new(),
-            col_idx: Buffer::zeroed(orders.iter().map(|o| o.cols).sum()).ok()?,
+            col_idx: Buffer::zeroed(orders.iter().map(|o| o.cols).sum::<usize>() + AHEAD).ok()?,
             values: Buffer::zeroed(orders.iter().map(|o| o.values).sum()).ok()?,
         };
         let (mut cols, mut values) = (sorted.col_idx.make_mut(), sorted.values.make_mut());
@@ -104,7 +113,8 @@ impl<T: KernelScalar> Sorted<T> {
             slices: &self.slices[of.slices.clone()],
             runs: &self.runs[of.runs.clone()],
             rows: &self.rows[of.rows.clone()],
-            col_idx: &self.col_idx[of.cols.clone()],
+            col_idx: &self.col_idx[of.cols.start..of.cols.end + AHEAD],
+            ahead: self.ahead,
             values: &self.values[of.values.clone()],
         };
         // Parts of a line written past the caches only make a whole one if they are neighbours.
