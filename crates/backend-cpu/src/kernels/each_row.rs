@@ -1,13 +1,11 @@
 //! What is done to each of some rows, whatever order they come in.
 
-use std::marker::PhantomData;
-
 use girih_formats::Scalar;
 
 use super::access::Access;
-use super::store::{store, store_one};
-use super::sum::{Entries, dot, sum};
-use crate::isa::{Line, LineFor, Widen};
+use super::panel::{By, Few, Many};
+use super::sum::Entries;
+use crate::isa::{Line, LineFor};
 use crate::operands::{Input, Output};
 
 /// Rows in some order.
@@ -42,28 +40,6 @@ pub(crate) trait OnRow {
     /// The instruction set that it is made for, entries whose columns are rows of B, and a row of C
     /// that no other thread accesses.
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
-}
-
-/// Rows by one column, whose elements are next to each other with `UNIT`.
-pub(crate) struct Dot<V: Line, const UNIT: bool> {
-    pub(crate) x: *const V::Acc,
-    pub(crate) stride: isize,
-    pub(crate) out: Output<V::Acc>,
-}
-
-impl<V: Line, const UNIT: bool> OnRow for Dot<V, UNIT> {
-    type Acc = V::Acc;
-    const SHORT: usize = 16;
-
-    #[inline(always)]
-    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        let stride = if UNIT { 1 } else { self.stride };
-        // SAFETY: the caller's contract.
-        unsafe {
-            let sum = dot::<V, V::Acc>(entries, self.x, stride);
-            store_one::<V>(sum, &self.out, self.out.row(row));
-        }
-    }
 }
 
 /// Multiplies rows by `width` columns of B.
@@ -139,179 +115,6 @@ pub(super) unsafe fn all<V: Line, S: Access>(
             rows.each_by_length(what);
         } else {
             rows.each(what);
-        }
-    }
-}
-
-/// What rows are multiplied by, where their products go, and how wide the last line is.
-struct By<V: Line, S, T: Scalar> {
-    b: Input<T>,
-    out: Output<T::Acc>,
-    mask: V::Mask,
-    last: usize,
-    access: PhantomData<S>,
-}
-
-impl<V, S, T> By<V, S, T>
-where
-    V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
-    T: Scalar,
-{
-    /// # Safety
-    /// The instruction set of `V`.
-    #[inline(always)]
-    unsafe fn new(b: Input<T>, out: Output<T::Acc>, width: usize) -> Self {
-        let last = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
-        // SAFETY: the caller's contract.
-        Self { b, out, mask: unsafe { V::mask(last) }, last, access: PhantomData }
-    }
-
-    /// A row by `K` lines of columns from column `j` on.
-    ///
-    /// # Safety
-    /// As for [`OnRow::row`]; those columns must exist.
-    #[inline(always)]
-    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool>(
-        &self,
-        entries: Entries<T::Acc>,
-        dst: *mut T::Acc,
-        j: usize,
-    ) {
-        let &Self { ref out, mask, last, .. } = self;
-        let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
-        // SAFETY: the caller's contract.
-        unsafe { group::<V, S, T, K, CHAINS, TAIL>(entries, b, out, dst, mask, last) }
-    }
-}
-
-/// Rows by a panel of `K` lines.
-struct Few<V: Line, S, T: Scalar, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    By<V, S, T>,
-);
-
-impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool> OnRow
-    for Few<V, S, T, K, CHAINS, TAIL>
-where
-    V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
-    T: Scalar,
-{
-    type Acc = T::Acc;
-    const SHORT: usize = 8;
-
-    #[inline(always)]
-    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the caller's contract.
-        unsafe { self.0.group::<K, CHAINS, TAIL>(entries, self.0.out.row(row), 0) }
-    }
-}
-
-/// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
-/// row of B is read at once, the sooner the processor sees a stream in it.
-struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize> {
-    by: By<V, S, T>,
-    width: usize,
-}
-
-impl<V, S, T, const AT_ONCE: usize> OnRow for Many<V, S, T, AT_ONCE>
-where
-    V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
-    T: Scalar,
-{
-    type Acc = T::Acc;
-    const SHORT: usize = 0;
-
-    #[inline(always)]
-    unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        let Self { by, width } = self;
-        let (lanes, dst) = (V::LANES, by.out.row(row));
-        let tail = width % (4 * lanes);
-        let mut j = 0;
-        // SAFETY: the caller's contract, for every call below.
-        unsafe {
-            macro_rules! group {
-                ($k:literal, $chains:literal, $tail:literal) => {
-                    by.group::<$k, $chains, $tail>(entries, dst, j)
-                };
-            }
-            if const { !(S::WIDE && V::WIDE) } {
-                while j < *width {
-                    // Lines of the group of four that this one belongs to, if that is no whole one.
-                    let of =
-                        if width - j <= tail && !by.b.of_group { tail.div_ceil(lanes) } else { 4 };
-                    match (of, width - j >= lanes) {
-                        (1, true) => group!(1, 4, false),
-                        (1, false) => group!(1, 4, true),
-                        (2, true) => group!(1, 2, false),
-                        (2, false) => group!(1, 2, true),
-                        (_, true) => group!(1, 1, false),
-                        (_, false) => group!(1, 1, true),
-                    }
-                    j += lanes;
-                }
-                return;
-            }
-            while AT_ONCE == 8 && j + 8 * lanes <= *width {
-                group!(8, 1, false);
-                j += 8 * lanes;
-            }
-            while j + 4 * lanes <= *width {
-                group!(4, 1, false);
-                j += 4 * lanes;
-            }
-            match (tail.div_ceil(lanes), tail % lanes) {
-                (0, _) => {}
-                (1, 0) if by.b.of_group => group!(1, 1, false),
-                (1, _) if by.b.of_group => group!(1, 1, true),
-                (2, 0) if by.b.of_group => group!(2, 1, false),
-                (2, _) if by.b.of_group => group!(2, 1, true),
-                (1, 0) => group!(1, 4, false),
-                (1, _) => group!(1, 4, true),
-                (2, 0) => group!(2, 2, false),
-                (2, _) => group!(2, 2, true),
-                (3, _) => group!(3, 1, true),
-                _ => group!(4, 1, true),
-            }
-        }
-    }
-}
-
-/// One row by `K` lines of columns.
-///
-/// # Safety
-/// As for [`OnRow::row`], for every row.
-#[inline(always)]
-unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    entries: Entries<T::Acc>,
-    b: Input<T>,
-    out: &Output<T::Acc>,
-    dst: *mut T::Acc,
-    mask: V::Mask,
-    len: usize,
-) where
-    V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
-    T: Scalar,
-{
-    // SAFETY: the caller's contract.
-    unsafe {
-        if const { S::WIDE && V::WIDE } {
-            let sums = sum::<V, S, T, K, CHAINS, TAIL>(entries, b, mask, len);
-            store::<V, K, TAIL>(sums, out, dst, mask, len);
-            return;
-        }
-        for line in 0..K {
-            let j = line * V::LANES;
-            let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
-            if TAIL && line + 1 == K {
-                let sums = sum::<V, S, T, 1, CHAINS, true>(entries, b, mask, len);
-                store::<V, 1, true>(sums, out, dst, mask, len);
-            } else {
-                let sums = sum::<V, S, T, 1, CHAINS, false>(entries, b, mask, len);
-                store::<V, 1, false>(sums, out, dst, mask, len);
-            }
         }
     }
 }

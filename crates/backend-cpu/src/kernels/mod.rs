@@ -39,6 +39,7 @@ pub(crate) mod access;
 pub(crate) mod ahead;
 mod each_row;
 pub(crate) mod pack;
+mod panel;
 pub(crate) mod patterns;
 pub(crate) mod rows;
 pub(crate) mod sorted;

@@ -3,7 +3,8 @@
 use girih_formats::Scalar;
 
 use super::access::Access;
-use super::each_row::{Dot, OnRow, Rows, each_row};
+use super::each_row::{OnRow, Rows, each_row};
+use super::panel::Dot;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::LineFor;
 use crate::operands::{Input, Output, RowMap};

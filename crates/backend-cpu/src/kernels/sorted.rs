@@ -4,7 +4,8 @@ use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided, Unit};
 use super::ahead::{AskingAhead, OfB};
-use super::each_row::{Dot, OnRow, Rows, all, each_row};
+use super::each_row::{OnRow, Rows, all, each_row};
+use super::panel::Dot;
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Line, LineFor, Widen};

@@ -117,7 +117,7 @@ impl Engines {
                 match backend {
                     BackendAsked::Cpu => {
                         for &isa in &isas {
-                            this.engines.push(cpu(isa, team)?);
+                            this.engines.push(cpu(isa, team, count)?);
                         }
                     }
                     BackendAsked::Reference if this.has_reference() => {}
@@ -232,7 +232,7 @@ impl Engines {
     }
 }
 
-fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
+fn cpu(isa: Isa, team: usize, threads: usize) -> Result<Engine, CliError> {
     let backend = CpuBackend::with_isa(isa).ok_or_else(|| {
         let here: Vec<&str> = Isa::ALL
             .into_iter()
@@ -244,5 +244,6 @@ fn cpu(isa: Isa, team: usize) -> Result<Engine, CliError> {
             format!("this machine has no {isa}; --isa can be {}", here.join(", ")),
         )
     })?;
+    let backend = backend.with_threads(threads).map_err(refused)?;
     Ok(Engine { who: Who::Host(Box::new(backend)), isa: Some(isa), floor_isa: Some(isa), team })
 }

@@ -7,13 +7,14 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::error::CliError;
 
-/// The shortest sample: below, the clock and the waking of threads show.
+/// The shortest sample: below, the clock shows.
 const SAMPLE: Duration = Duration::from_millis(2);
 
 /// Samples that a case has at least.
 const MIN_SAMPLES: usize = 3;
 
-/// Threads that products run on.
+/// Threads: one calls products, all plan, prepare and permute. A CPU backend has helpers of its own, as in
+/// a program that multiplies outside of a pool.
 #[derive(Debug)]
 pub(in crate::commands) struct Team {
     pool: ThreadPool,
@@ -39,27 +40,19 @@ impl Team {
         self.pool.install(f)
     }
 
-    /// The time of `calls` products one after the other.
-    ///
-    /// A single thread is the one that calls; of several, the caller is none, and each call pays
-    /// for waking them, as it does in a program that multiplies outside of a pool.
+    /// The time of `calls` products one after the other, called by one of the threads.
     pub(in crate::commands) fn time(
         &self,
         calls: u32,
         mut product: impl FnMut() -> Result<(), BackendError> + Send,
     ) -> Result<Duration, BackendError> {
-        let timed = |call: &mut (dyn FnMut() -> Result<(), BackendError> + Send)| {
+        self.run(|| {
             let start = Instant::now();
             for _ in 0..calls {
-                call()?;
+                product()?;
             }
             Ok(start.elapsed())
-        };
-        if self.threads() == 1 {
-            self.run(|| timed(&mut product))
-        } else {
-            timed(&mut || self.run(&mut product))
-        }
+        })
     }
 }
 

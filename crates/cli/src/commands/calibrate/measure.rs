@@ -56,7 +56,9 @@ enum Machine {
 pub(super) fn measure(options: &Options, progress: &Progress) -> Result<Measured, CliError> {
     let team = Team::new(rayon::current_num_threads())?;
     let machine = match options.backend {
-        Where::Cpu => Machine::Cpu(CpuBackend::new()),
+        Where::Cpu => {
+            Machine::Cpu(CpuBackend::new().with_threads(team.threads()).map_err(refused)?)
+        }
         Where::Cuda => Machine::Cuda(CudaBackend::new(cuda::options()?)),
     };
     progress.still("measuring what this machine can reach".to_owned());
