@@ -23,8 +23,6 @@ FORMATS = (
     "auto,csr,bcsr:8x8,bcsr:16x16,bcsr:64x64,wcsr:8,wcsr:16,wcsr:64,blocked-ell:16,bmat,two-four"
 )
 WIDTHS = "8,32,128,512"
-# Seconds below which a product is little but waking threads.
-SHORT = 20e-6
 
 
 def girih(binary, args, out=None):
@@ -114,11 +112,6 @@ def main():
     worst = max(rows, key=lambda row: row[4])
     print(f"Geomean regret {100 * geomean(rows):.1f} %, worst {100 * worst[4]:.1f} % ({worst[0]}, n =")
     print(f"{worst[1]}); {sum(row[2] == row[3] for row in rows)} of {len(rows)} choices were the best.\n")
-    longer = [row for row in rows if row[5] >= SHORT]
-    if longer and len(longer) < len(rows):
-        worst = max(longer, key=lambda row: row[4])
-        print(f"Of the {len(longer)} whose best time is at least {1e6 * SHORT:.0f} µs, so that waking threads is")
-        print(f"not most of it: geomean {100 * geomean(longer):.1f} %, worst {100 * worst[4]:.1f} % ({worst[0]}, n = {worst[1]}).\n")
     print("| n | geomean | worst |\n|---|---|---|")
     for n in sorted({row[1] for row in rows}):
         of_n = [row for row in rows if row[1] == n]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use girih_formats::{Buffer, Csr, Scalar};
 
-use crate::reuse::{Reuse, Room};
+use crate::reuse::{Reuse, Room, met_rows};
 
 /// Rows of B that are packed at a time.
 pub(crate) const PACKED_ROWS: usize = 256;
@@ -55,7 +55,7 @@ const FAR_FETCHES: usize = 4;
 impl<T: Scalar> Packing<T> {
     /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
     /// cache; `tasks` are ranges of rows.
-    /// O(entries of 16 tasks).
+    /// O(nnz), and room for a bit for each row of B; O(1) where B stays in the cache.
     pub(crate) fn new(
         csr: &Csr<T>,
         tasks: &[Range<usize>],
@@ -68,6 +68,10 @@ impl<T: Scalar> Packing<T> {
             return None;
         }
         let line_bytes = csr.ncols().checked_mul(lanes::<T>() * size_of::<T>())?;
+        // Rows that no entry meets take no place in the cache.
+        if met_rows(csr)? * row_bytes < cache.b {
+            return None;
+        }
         let reuse = Reuse::of(csr, tasks);
         let local = reuse.span.saturating_mul(row_bytes) <= cache.b;
         let least = if local { FAR_FETCHES } else { FETCHES };
@@ -150,19 +154,25 @@ mod tests {
 
     #[test]
     fn only_scattered_rows_of_a_large_b_are_packed() {
-        let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        let tasks = task_ranges(40_000);
+        let scattered: Csr<f32> = uniform(44_000, 44_000, 12, 1).unwrap();
+        let tasks = task_ranges(44_000);
         let new = |csr: &Csr<f32>, n, mib: u64| {
             Packing::new(csr, &tasks, n, 1, Room::of(mib << 20, 1 << 20))
         };
         assert_eq!(new(&scattered, 128, 32).unwrap().lines, 4);
         assert!(new(&scattered, 64, 32).is_none());
-        // B of 20 MB stays in a larger cache, and not even its panels do in a small one.
+        // B of 22 MB stays in a larger cache, and not even its panels do in a small one.
         assert!(new(&scattered, 128, 64).is_none());
         assert_eq!(new(&scattered, 128, 16).unwrap().lines, 2);
         assert!(new(&scattered, 128, 4).is_none());
         let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
         assert!(new(&stencil, 512, 32).is_none());
+        // Of a B as large, rows that are never met don't count.
+        let few_met: Csr<f32> = uniform(44_000, 30_000, 12, 1).unwrap();
+        let (row_ptr, cols) = (few_met.row_ptr().to_vec(), few_met.col_idx().to_vec());
+        let few_met =
+            Csr::try_new(44_000, 44_000, row_ptr, cols, few_met.values().to_vec()).unwrap();
+        assert!(new(&few_met, 128, 32).is_none());
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl Room {
     pub(crate) fn of(last_level: u64, private: u64) -> Self {
         let eighth = usize::try_from(last_level / 8).unwrap_or(usize::MAX / 8);
         let private = usize::try_from(private).unwrap_or(usize::MAX);
-        Self { b: 4 * eighth, panel: 3 * eighth, panels: 6 * eighth, private }
+        Self { b: 5 * eighth, panel: 3 * eighth, panels: 6 * eighth, private }
     }
 
     /// What this machine's have.
@@ -44,6 +44,14 @@ impl Room {
 
 /// Tasks looked at to see how rows of B are used.
 const SAMPLE: usize = 16;
+
+/// How many rows of B are met at all: O(nnz), and room for a bit for each; `None` without that.
+pub(crate) fn met_rows<T: Scalar>(csr: &Csr<T>) -> Option<usize> {
+    let mut met = Buffer::<u64>::zeroed(csr.ncols().div_ceil(64)).ok()?;
+    let words = met.make_mut();
+    csr.col_idx().iter().for_each(|&col| words[col as usize / 64] |= 1 << (col % 64));
+    Some(words.iter().map(|word| word.count_ones() as usize).sum())
+}
 
 /// How a matrix uses the rows of B, judged by some of its tasks.
 #[derive(Clone, Copy, Debug)]
