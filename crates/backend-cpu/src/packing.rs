@@ -73,7 +73,7 @@ impl<T: Scalar> Packing<T> {
             return None;
         }
         let reuse = Reuse::of(csr, tasks);
-        let local = reuse.span.saturating_mul(row_bytes) <= cache.b;
+        let local = reuse.span.saturating_mul(row_bytes) <= cache.met;
         let least = if local { FAR_FETCHES } else { FETCHES };
         if reuse.fetches < least || local && row_bytes < FAR_BYTES {
             return None;
@@ -165,11 +165,12 @@ mod tests {
         assert!(new(&scattered, 128, 64).is_none());
         assert_eq!(new(&scattered, 128, 16).unwrap().lines, 2);
         assert!(new(&scattered, 128, 4).is_none());
-        let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
+        let stencil: Csr<f32> = laplacian_5pt(220, 200).unwrap();
         assert!(new(&stencil, 512, 32).is_none());
         // Of a B as large, rows that are never met don't count.
         let few_met: Csr<f32> = uniform(44_000, 30_000, 12, 1).unwrap();
-        let (row_ptr, cols) = (few_met.row_ptr().to_vec(), few_met.col_idx().to_vec());
+        let row_ptr = few_met.row_ptr().to_vec();
+        let cols: Vec<u32> = few_met.col_idx().iter().map(|&col| col * 22 / 15).collect();
         let few_met =
             Csr::try_new(44_000, 44_000, row_ptr, cols, few_met.values().to_vec()).unwrap();
         assert!(new(&few_met, 128, 32).is_none());

@@ -16,9 +16,10 @@ const USUAL_PRIVATE: u64 = 1 << 20;
 /// What parts of a product may take of the caches, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// B, or the part of it that neighbouring rows of A meet, stays in the last-level cache as it is
-    /// up to this size.
+    /// B stays in the last-level cache as it is up to this size.
     pub(crate) b: usize,
+    /// So does the part of it that neighbouring rows of A meet.
+    pub(crate) met: usize,
     /// A panel of B of four lines, or it is cut to two.
     pub(crate) panel: usize,
     /// A panel of two lines, or packing is given up. The panels of all threads if each has its own.
@@ -32,7 +33,7 @@ impl Room {
     pub(crate) fn of(last_level: u64, private: u64) -> Self {
         let eighth = usize::try_from(last_level / 8).unwrap_or(usize::MAX / 8);
         let private = usize::try_from(private).unwrap_or(usize::MAX);
-        Self { b: 5 * eighth, panel: 3 * eighth, panels: 6 * eighth, private }
+        Self { b: 5 * eighth, met: 4 * eighth, panel: 3 * eighth, panels: 6 * eighth, private }
     }
 
     /// What this machine's have.
