@@ -168,10 +168,10 @@ where
     }
 }
 
-/// One row by `K` lines of columns.
+/// One row by `K` lines of columns, together or, where that does not pay, one after the other.
 ///
 /// # Safety
-/// As for [`OnRow::row`], for every row.
+/// As for [`OnRow::row`].
 #[inline(always)]
 unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     entries: Entries<T::Acc>,

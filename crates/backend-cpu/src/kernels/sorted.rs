@@ -197,7 +197,7 @@ unsafe fn one_column<V, A, const UNIT: bool>(
     }
 }
 
-/// The sums of a slice's rows, each in the order of additions of [`dot`].
+/// The sums of a slice's rows, each in the order of additions of [`dot`](super::sum::dot).
 ///
 /// # Safety
 /// As for [`sorted`].
