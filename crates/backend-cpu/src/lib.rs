@@ -18,7 +18,7 @@
 //!   core's own caches and nothing foretells them: these are asked for ahead.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
-//! Where rows of a B that the last-level cache ([`caches`]) does not hold are met far apart, room is
+//! Where rows of a B that the last-level cache ([`caches()`]) does not hold are met far apart, room is
 //! kept for a **packed panel** of it, 2 or 4 lines of 64 bytes wide and at most three quarters of that
 //! cache, or 256 bytes for each row of B where those met lie in a band; for one for each thread if all
 //! of them fit there. Besides that `prepare` allocates room for the sums of windows that the schedule

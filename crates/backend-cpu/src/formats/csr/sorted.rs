@@ -123,3 +123,41 @@ impl<T: KernelScalar> Sorted<T> {
         on.kernels.sorted(&block, on.b, &Output { stream, ..on.out }, on.width);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::Csr;
+    use girih_formats::generate::uniform;
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::Isa;
+    use crate::formats::csr::natural;
+    use crate::operands::Input;
+
+    /// Whether or not this processor gains by it.
+    #[test]
+    fn asking_ahead_changes_no_bit() {
+        let a: Csr<f32> = uniform(500, 700, 9, 1).unwrap();
+        let (a, tasks) = (natural(&a), [0..200, 200..500]);
+        let [plain, asking] = [false, true].map(|ahead| Sorted::new(&a, &tasks, false, ahead));
+        for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+            let kernels = f32::kernels(isa);
+            for n in [2, 4, 8, 13, 16, 31, 40, 150] {
+                let b =
+                    Array2::from_shape_fn((700, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));
+                let product = |by: &Option<Sorted<f32>>| {
+                    let mut c = Array2::from_elem((500, n), f32::NAN);
+                    let (b, out) =
+                        (Input::new(&b.view()), Output::new(&mut c.view_mut(), 1.0, 0.0));
+                    let (kernels, width) = (&kernels, n);
+                    let panel = Panel { kernels, b, out, width, relaid: None, alone: false };
+                    let by = by.as_ref().unwrap();
+                    (0..tasks.len()).for_each(|task| by.multiply(task, &panel));
+                    c
+                };
+                assert_eq!(product(&asking), product(&plain), "{isa}, n = {n}");
+            }
+        }
+    }
+}
