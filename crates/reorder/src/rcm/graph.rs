@@ -4,12 +4,21 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use girih_formats::{Buffer, CsrPattern};
+use prefetch_index::prefetch_index;
 use rayon::prelude::*;
 
 use crate::ReorderError;
 
 /// Vertices that one task handles.
 const TASK_VERTICES: usize = 1 << 9;
+
+/// Neighbours in a cache line, and the lines of a list that are asked for ahead: the processor sees
+/// longer ones coming by itself.
+const LINE: usize = 16;
+const LINES: usize = 8;
+
+/// How many steps ahead lists are asked for where it is known which ones are needed.
+const AHEAD: usize = 12;
 
 /// An undirected graph. A vertex may be its own neighbour. Neighbours are in the order of the matrix,
 /// whatever their numbers.
@@ -84,9 +93,14 @@ impl<'a> Graph<'a> {
             end
         }));
         let mut idx = vec![0u32; end as usize];
-        tasks(&ptr, &mut idx).into_par_iter().for_each(|(vertices, places)| {
-            let old = order[vertices].iter().flat_map(|&v| self.neighbours(v));
-            places.iter_mut().zip(old).for_each(|(place, &u)| *place = new[u as usize]);
+        tasks(&ptr, &mut idx).into_par_iter().for_each(|(vertices, mut places)| {
+            for at in vertices {
+                self.ask_ahead(order, at);
+                let old = self.neighbours(order[at]);
+                let (list, rest) = places.split_at_mut(old.len());
+                list.iter_mut().zip(old).for_each(|(place, &u)| *place = new[u as usize]);
+                places = rest;
+            }
         });
         Graph { ptr: ptr.into(), idx: idx.into() }
     }
@@ -103,6 +117,24 @@ impl<'a> Graph<'a> {
     #[inline]
     pub(super) fn neighbours(&self, v: u32) -> &[u32] {
         &self.idx[self.ptr[v as usize] as usize..self.ptr[v as usize + 1] as usize]
+    }
+
+    /// Asks the caches for what is needed soon of the vertices that are gone through from `at` on:
+    /// walks lead from one end of memory to the other, and wait for little else.
+    #[inline(always)]
+    pub(super) fn ask_ahead(&self, order: &[u32], at: usize) {
+        if let Some(&later) = order.get(at + 2 * AHEAD) {
+            prefetch_index(&self.ptr[..], later as usize);
+            let soon = order[at + AHEAD] as usize;
+            let (mut place, end) = (self.ptr[soon] as usize, self.ptr[soon + 1] as usize);
+            let far = end.min(place + LINES * LINE);
+            while place < far {
+                prefetch_index(&self.idx[..], place);
+                place += LINE;
+            }
+            // Lists begin anywhere in a line.
+            prefetch_index(&self.idx[..], end.wrapping_sub(1));
+        }
     }
 
     #[inline]

@@ -68,6 +68,8 @@ pub(super) fn walk(
         height += 1;
         while at < last_level.end {
             let first = len;
+            // Beyond `len` stand vertices too, if none that are reached.
+            graph.ask_ahead(order, at);
             let neighbours = graph.neighbours(order[at]);
             entries += neighbours.len();
             if !twins.met(graph, order[at], neighbours) {
