@@ -1,7 +1,7 @@
 """Reverse Cuthill-McKee against scipy's C code and sprs's, in one run, interleaved.
 
     cargo build --release -p girih-reorder --example order
-    python bench/peers/rcm.py [--reps 9] [--threads 2] [--folder DIR] [--json OUT]
+    python bench/peers/rcm.py [--reps 9] [--threads 2] [--folder DIR] [--json OUT] [MATRIX.mtx.gz ...]
 
 All sides get the same patterns, symmetric where sprs and scipy's symmetric mode take them; scipy is
 timed from CSR arrays that exist, sprs likewise, ours adds the transposed pattern itself. Times are
@@ -80,9 +80,8 @@ def bandwidth(a, order):
     return int(np.abs(rows - new[a.indices]).max(initial=0))
 
 
-def timed(girih, reps, threads, records):
-    names = TIMED + [(path, None) for path in os.environ.get("GIRIH_RCM_FILES", "").split() if path]
-    for name, seed in names:
+def timed(girih, paths, reps, threads, records):
+    for name, seed in TIMED + [(path, None) for path in paths]:
         a = pattern(girih, name, seed)
         symmetric = is_symmetric(a)
         ours = girih("effect", "rcm")["bandwidth"][1]
@@ -157,6 +156,7 @@ def sprs_bandwidth(girih, a, path):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("matrices", nargs="*", metavar="MATRIX", help="timed as well")
     parser.add_argument("--reps", type=int, default=9)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--folder", help="Matrix Market files with an INDEX.csv: compare bandwidths")
@@ -165,7 +165,7 @@ def main():
     options = parser.parse_args()
     girih, records = Girih(), []
     if not options.skip_times:
-        timed(girih, options.reps, options.threads, records)
+        timed(girih, options.matrices, options.reps, options.threads, records)
     try:
         if options.folder:
             quality(girih, options.folder, records)
