@@ -21,7 +21,9 @@
 //! Where rows of a B that the last-level cache ([`caches()`]) does not hold are met far apart, room is
 //! kept for a **packed panel** of it, 2 or 4 lines of 64 bytes wide and at most three quarters of that
 //! cache, or 256 bytes for each row of B where those met lie in a band; for one for each thread if all
-//! of them fit there. Besides that `prepare` allocates room for the sums of windows that the schedule
+//! of them fit there. So it is on Intel's processors, whose last-level cache is slow to read, where a
+//! core's own caches do not hold half of B and long rows of A meet all of it, for panels that they do
+//! hold. Besides that `prepare` allocates room for the sums of windows that the schedule
 //! splits, and `execute` allocates nothing.
 //!
 //! # What runs

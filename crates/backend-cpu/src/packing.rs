@@ -19,6 +19,8 @@ pub(crate) const PACKED_ROWS: usize = 256;
 pub(crate) struct Packing<T: Scalar> {
     /// Lines, of 64 bytes of sums each, in a row of a panel: 2 or 4.
     lines: usize,
+    /// Bytes of a row of B from which on it is packed.
+    row_bytes: usize,
     /// One, or as many as threads that each have a panel of their own.
     rooms: Vec<Mutex<Buffer<T>>>,
 }
@@ -52,6 +54,11 @@ const FETCHES: usize = 8;
 /// As [`FETCHES`], where it only pays because rows of B lie far apart.
 const FAR_FETCHES: usize = 4;
 
+/// Entries of A for each row of B, and of each row of A, from which on packing pays where B stays in a
+/// last-level cache that is slow to read: to go through A once for each panel costs less then.
+const USES: usize = 48;
+const LONG_ROW: usize = 128;
+
 impl<T: Scalar> Packing<T> {
     /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
     /// cache; `tasks` are ranges of rows.
@@ -63,31 +70,22 @@ impl<T: Scalar> Packing<T> {
         threads: usize,
         cache: Room,
     ) -> Option<Self> {
-        let row_bytes = n.checked_mul(size_of::<T>())?;
-        if row_bytes < ROW_BYTES || csr.ncols().checked_mul(row_bytes)? < cache.b {
-            return None;
-        }
+        let row_bytes = n.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= ROW_BYTES)?;
         let line_bytes = csr.ncols().checked_mul(lanes::<T>() * size_of::<T>())?;
-        // Rows that no entry meets take no place in the cache.
-        if met_rows(csr)? * row_bytes < cache.b {
-            return None;
-        }
-        let reuse = Reuse::of(csr, tasks);
-        let local = reuse.span.saturating_mul(row_bytes) <= cache.met;
-        let least = if local { FAR_FETCHES } else { FETCHES };
-        if reuse.fetches < least || local && row_bytes < FAR_BYTES {
-            return None;
-        }
-        let lines = match line_bytes {
-            _ if local => 4,
-            bytes if 4 * bytes <= cache.panel => 4,
-            bytes if 2 * bytes <= cache.panels => 2,
-            _ => return None,
+        let b = Rows { csr, tasks, row_bytes, line_bytes };
+        let is_near = csr.ncols().checked_mul(row_bytes)? < cache.b;
+        let (lines, row_bytes) = if is_near {
+            (b.lines_near(cache)?, ROW_BYTES.max(beyond_core(cache).div_ceil(csr.ncols())))
+        } else {
+            (b.lines_far(cache)?, ROW_BYTES)
         };
         let own = threads.saturating_mul(lines * line_bytes) <= cache.panels;
         let room = || Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
-        Some(Self { lines, rooms })
+        let packing = Self { lines, row_bytes, rooms };
+        // Panels that all threads pack and multiply together gain nothing over a cache that all share.
+        let count = packing.pieces(n).count();
+        (!is_near || threads == 1 || packing.apart(count, threads)).then_some(packing)
     }
 
     /// Whether each of `threads` should pack and multiply panels of its own, of `count`: what one thread
@@ -106,7 +104,7 @@ impl<T: Scalar> Packing<T> {
 
     /// Whether it is for products with `n` columns.
     pub(crate) fn suits(&self, n: usize) -> bool {
-        n * size_of::<T>() >= ROW_BYTES
+        n * size_of::<T>() >= self.row_bytes
     }
 
     /// The panels of `n` columns of B. They cut no line, and sums are added up in them as they are
@@ -137,6 +135,57 @@ impl<T: Scalar> Packing<T> {
     }
 }
 
+/// Bytes of B that a core's own caches do not hold, nor most of it.
+const fn beyond_core(cache: Room) -> usize {
+    2 * cache.private
+}
+
+/// Rows of B as a matrix meets them.
+struct Rows<'a, T: Scalar> {
+    csr: &'a Csr<T>,
+    tasks: &'a [Range<usize>],
+    row_bytes: usize,
+    /// Bytes of a line of all rows.
+    line_bytes: usize,
+}
+
+impl<T: Scalar> Rows<'_, T> {
+    /// Lines of a panel of a B that the last-level cache does not hold, if packing pays.
+    fn lines_far(&self, cache: Room) -> Option<usize> {
+        let Self { csr, tasks, row_bytes, line_bytes } = *self;
+        // Rows that no entry meets take no place in the cache.
+        if met_rows(csr)? * row_bytes < cache.b {
+            return None;
+        }
+        let reuse = Reuse::of(csr, tasks);
+        let local = reuse.span.saturating_mul(row_bytes) <= cache.met;
+        let least = if local { FAR_FETCHES } else { FETCHES };
+        if reuse.fetches < least || local && row_bytes < FAR_BYTES {
+            return None;
+        }
+        match line_bytes {
+            _ if local => Some(4),
+            bytes if 4 * bytes <= cache.panel => Some(4),
+            bytes if 2 * bytes <= cache.panels => Some(2),
+            _ => None,
+        }
+    }
+
+    /// As [`lines_far`](Self::lines_far), of a B that it holds: panels that stay in a core's own caches
+    /// where B does not, and long rows of A meet all of it again and again.
+    fn lines_near(&self, cache: Room) -> Option<usize> {
+        let Self { csr, tasks, row_bytes, line_bytes } = *self;
+        let lines = [4, 2].into_iter().find(|lines| lines * line_bytes <= cache.private / 2)?;
+        let is_used = csr.nnz() / USES >= csr.ncols() && csr.nnz() / LONG_ROW >= csr.nrows();
+        let bytes = |rows: usize| rows.saturating_mul(row_bytes);
+        let pays = cache.is_slow
+            && is_used
+            && bytes(csr.ncols()) >= beyond_core(cache)
+            && bytes(Reuse::of(csr, tasks).span) > cache.private;
+        pays.then_some(lines)
+    }
+}
+
 /// Columns of a line: sums in 64 bytes, as kernels count them, also where B is narrower.
 const fn lanes<T: Scalar>() -> usize {
     64 / size_of::<T::Acc>()
@@ -144,7 +193,7 @@ const fn lanes<T: Scalar>() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{laplacian_5pt, uniform};
+    use girih_formats::generate::{banded, laplacian_5pt, uniform};
 
     use super::*;
 
@@ -177,10 +226,29 @@ mod tests {
     }
 
     #[test]
+    fn long_rows_pack_what_a_core_does_not_hold_where_the_cache_behind_it_is_slow() {
+        let weights: Csr<f32> = uniform(2048, 2048, 160, 1).unwrap();
+        let tasks = task_ranges(2048);
+        let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
+        let new = |csr: &Csr<f32>, n, threads, cache| Packing::new(csr, &tasks, n, threads, cache);
+        let packing = new(&weights, 256, 2, slow).unwrap();
+        assert_eq!((packing.lines, packing.rooms.len()), (4, 2));
+        // Products that are narrower than the plan's, and whose B the core holds, are not packed.
+        assert!(packing.suits(256) && !packing.suits(255));
+        assert!(new(&weights, 255, 2, slow).is_none());
+        // Four panels leave most of 16 threads without one.
+        assert!(new(&weights, 256, 16, slow).is_none());
+        assert!(new(&weights, 256, 2, Room { is_slow: false, ..slow }).is_none());
+        assert!(new(&uniform(2048, 2048, 100, 1).unwrap(), 256, 2, slow).is_none());
+        // A band meets few rows of B at a time, however many there are.
+        assert!(new(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 2, slow).is_none());
+    }
+
+    #[test]
     fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {
         let piece = |cols, of_group| Piece { cols, of_group };
         let pieces = |lines, n| {
-            let packing = Packing::<f32> { lines, rooms: Vec::new() };
+            let packing = Packing::<f32> { lines, row_bytes: ROW_BYTES, rooms: Vec::new() };
             packing.pieces(n).collect::<Vec<_>>()
         };
         assert_eq!(

@@ -26,6 +26,8 @@ pub(crate) struct Room {
     pub(crate) panels: usize,
     /// A part of B that stays in a core's own caches.
     pub(crate) private: usize,
+    /// Whether what only the last-level cache has comes so slowly that kernels wait for it.
+    pub(crate) is_slow: bool,
 }
 
 impl Room {
@@ -33,13 +35,21 @@ impl Room {
     pub(crate) fn of(last_level: u64, private: u64) -> Self {
         let eighth = usize::try_from(last_level / 8).unwrap_or(usize::MAX / 8);
         let private = usize::try_from(private).unwrap_or(usize::MAX);
-        Self { b: 5 * eighth, met: 4 * eighth, panel: 3 * eighth, panels: 6 * eighth, private }
+        Self {
+            b: 5 * eighth,
+            met: 4 * eighth,
+            panel: 3 * eighth,
+            panels: 6 * eighth,
+            private,
+            is_slow: false,
+        }
     }
 
     /// What this machine's have.
     pub(crate) fn here() -> Self {
         let last_level = caches::last_level().unwrap_or(USUAL_LAST_LEVEL);
-        Self::of(last_level, caches::private().unwrap_or(USUAL_PRIVATE))
+        let room = Self::of(last_level, caches::private().unwrap_or(USUAL_PRIVATE));
+        Self { is_slow: is_made_by(b"GenuineIntel"), ..room }
     }
 }
 
@@ -91,14 +101,22 @@ impl Reuse {
 /// to 1.9 times. A Xeon (Emerald Rapids), which sees the lines of a row coming by itself, loses up to a
 /// fifth where rows are long. Others were not measured.
 pub(crate) fn gains_by_asking() -> bool {
+    is_made_by(b"AuthenticAMD")
+}
+
+/// Whether `vendor` made this processor, by the name it gives itself.
+fn is_made_by(vendor: &[u8; 12]) -> bool {
     #[cfg(target_arch = "x86_64")]
     {
-        let vendor = std::arch::x86_64::__cpuid(0);
-        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
-        name.as_flattened() == b"AuthenticAMD"
+        let found = std::arch::x86_64::__cpuid(0);
+        let name = [found.ebx, found.edx, found.ecx].map(u32::to_le_bytes);
+        name.as_flattened() == vendor
     }
     #[cfg(not(target_arch = "x86_64"))]
-    false
+    {
+        let _ = vendor;
+        false
+    }
 }
 
 /// Entries that are looked at, at a time, to see which rows of B are met anew.
