@@ -1,25 +1,24 @@
 //! How well coefficients predict.
 
-use super::Observation;
-use crate::device::{Quality, Terms};
+use crate::device::Quality;
 
-/// The quality of coefficients on observations that they were not fitted on.
-pub(super) fn quality(seconds: Terms, fitted_on: usize, held_out: &[Observation]) -> Quality {
-    let count = held_out.len().max(1) as f64;
-    let mean = held_out.iter().map(|o| o.seconds).sum::<f64>() / count;
+/// The quality of predictions of times, each by coefficients that were found without it: pairs of what
+/// was predicted and what was measured.
+pub(super) fn quality(pairs: &[(f64, f64)]) -> Quality {
+    let count = pairs.len().max(1) as f64;
+    let mean = pairs.iter().map(|(_, measured)| measured).sum::<f64>() / count;
     let (mut residual, mut total) = (0.0, 0.0);
     let (mut errors, mut largest) = (0.0, 0.0f64);
-    for observation in held_out {
-        let predicted = seconds.times(observation.terms).sum();
-        let error = predicted - observation.seconds;
+    for (predicted, measured) in pairs {
+        let error = predicted - measured;
         residual += error * error;
-        total += (observation.seconds - mean).powi(2);
-        errors += error.abs() / observation.seconds;
-        largest = largest.max(error.abs() / observation.seconds);
+        total += (measured - mean).powi(2);
+        errors += error.abs() / measured;
+        largest = largest.max(error.abs() / measured);
     }
     Quality {
-        fitted_on: fitted_on as u32,
-        held_out: held_out.len() as u32,
+        fitted_on: pairs.len() as u32,
+        held_out: pairs.len() as u32,
         r2: if total > 0.0 { 1.0 - residual / total } else { 0.0 },
         mean_relative_error: errors / count,
         max_relative_error: largest,

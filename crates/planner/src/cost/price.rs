@@ -16,7 +16,7 @@
 //! Every window fetches every row of B it holds a column of; windows of fewer than 16 rows, CSR's
 //! included, fetch as windows of 16 would, since the nearest cache keeps what so close neighbours
 //! share. What larger caches fetch is said by the [`Footprint`](super::Footprint) of the matrix: the rows
-//! of B that stretches of A touch.
+//! of B that stretches of A touch, and three quarters of a cache, since A and C pass through it too.
 //!
 //! On a device with shared memory a kernel's [configuration](KernelConfig) says how many columns of C a
 //! block computes, so how often A is read and how many columns are computed beyond the last, and how
@@ -37,6 +37,9 @@ use crate::device::{DeviceKind, DeviceSpec, Overlap, Terms, Unit};
 /// 32 and 128 columns against the same rows stored in order, on a Xeon: 1 to 20 ns on one thread, 16 to
 /// 90 on each of 16.
 const SCATTERED_ROW_SECONDS: f64 = 20e-9;
+
+/// The share of a cache that is B's, while A and C pass through it.
+const SHARE_OF_B: f64 = 0.75;
 
 /// Bytes that move.
 struct Traffic {
@@ -61,8 +64,10 @@ fn traffic(
     let footprint = &workload.footprint;
     let fetched_rows = (stats.gathered_cols as f64).min(footprint.near());
     // Into a cache of so many bytes; whatever the format, no row is fetched more often than it is used.
-    let into =
-        |bytes: f64| footprint.fetched(bytes / row_bytes.max(1.0)).min(fetched_rows) * row_bytes;
+    let into = |bytes: f64| {
+        let rows = SHARE_OF_B * bytes / row_bytes.max(1.0);
+        footprint.fetched(rows).min(fetched_rows) * row_bytes
+    };
     let a_passes = config.map_or(1.0, |config| f64::from(config.passes(workload.n)));
     Traffic {
         b_once: footprint.once() * row_bytes,
@@ -108,7 +113,8 @@ fn windows_of_several(stats: &FormatStats) -> f64 {
 /// Estimates a product: a pure function of what is known of it.
 ///
 /// `config` is the kernel's on a device with shared memory; `imbalance` the schedule's, 1 if it is
-/// perfect.
+/// perfect. On a CPU it counts as the number of workers at the most: what takes no less time together, one
+/// of them does alone.
 #[must_use]
 pub fn price(
     workload: &Workload,
@@ -117,6 +123,10 @@ pub fn price(
     config: Option<&KernelConfig>,
     imbalance: f64,
 ) -> Cost {
+    let imbalance = match device.kind {
+        DeviceKind::Cpu => imbalance.min(f64::from(device.workers)),
+        DeviceKind::Cuda => imbalance,
+    };
     let kind = stats.spec.kind();
     let Traffic { b_fetched, b_memory, c, a_passes, .. } = traffic(workload, stats, device, config);
     let a = stats.bytes as f64;

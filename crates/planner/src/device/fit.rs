@@ -111,11 +111,11 @@ impl Terms {
 pub struct Quality {
     /// Problems that the coefficients were found on.
     pub fitted_on: u32,
-    /// Problems held out.
+    /// Problems that were predicted by coefficients that were found without them.
     pub held_out: u32,
-    /// Coefficient of determination on those held out.
+    /// Coefficient of determination of these predictions.
     pub r2: f64,
-    /// Mean of |predicted − measured| / measured on those held out.
+    /// Mean of |predicted − measured| / measured over them.
     pub mean_relative_error: f64,
     /// The largest of them.
     pub max_relative_error: f64,

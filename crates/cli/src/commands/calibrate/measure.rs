@@ -2,7 +2,7 @@
 
 use girih::formats::stats::SharedStats;
 use girih::planner::calibrate::Observation;
-use girih::planner::{DeviceSpec, Workload, terms};
+use girih::planner::{DeviceSpec, Terms, Workload, terms};
 use girih::{
     AnyTiling, CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatChoice, FormatSpec,
     PlanOptions, Planner, RowLayout, SpmmBackend, Tiling,
@@ -38,6 +38,28 @@ pub(super) struct Measured {
     pub(super) groups: Vec<Group>,
 }
 
+/// A product of a matrix and n columns, by the names of both.
+struct Product {
+    spec: FormatSpec,
+    dtype: DType,
+    matrix: &'static str,
+    n: usize,
+    terms: Terms,
+    /// The least of all passes.
+    seconds: f64,
+}
+
+impl Product {
+    fn is_same(&self, other: &Self) -> bool {
+        self.spec == other.spec && self.is_beside(other)
+    }
+
+    /// Whether it is of the same matrix and n, in whatever format.
+    fn is_beside(&self, other: &Self) -> bool {
+        (self.dtype, self.matrix, self.n) == (other.dtype, other.matrix, other.n)
+    }
+}
+
 /// The products of one format and value type.
 pub(super) struct Group {
     pub(super) spec: FormatSpec,
@@ -69,17 +91,41 @@ pub(super) fn measure(options: &Options, progress: &Progress) -> Result<Measured
     };
     // Old fits would be taken for estimates while new ones are made.
     let device = DeviceSpec { fits: Vec::new(), ..device };
-    let mut run = Run { options, device, machine, team, groups: Vec::new(), progress };
+    let mut run = Run { options, device, machine, team, pass: 0, products: Vec::new(), progress };
     let mut problems = 0;
-    for dtype in &options.dtype {
-        problems = match dtype {
-            DType::F16 => run.all::<f16>(),
-            DType::Bf16 => run.all::<bf16>(),
-            DType::F32 => run.all::<f32>(),
-            DType::F64 => run.all::<f64>(),
-        }?;
+    for pass in 0..options.passes {
+        run.pass = pass;
+        for dtype in &options.dtype {
+            problems = match dtype {
+                DType::F16 => run.all::<f16>(),
+                DType::Bf16 => run.all::<bf16>(),
+                DType::F32 => run.all::<f32>(),
+                DType::F64 => run.all::<f64>(),
+            }?;
+        }
     }
-    Ok(Measured { device: run.device, problems, groups: run.groups })
+    Ok(Measured { groups: groups(&run.products), device: run.device, problems })
+}
+
+/// The products of each format, but for those that nobody would choose.
+fn groups(products: &[Product]) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for product in products {
+        let beside = products.iter().filter(|other| other.is_beside(product));
+        let least = beside.map(|other| other.seconds).fold(f64::INFINITY, f64::min);
+        let &Product { spec, dtype, matrix, n, terms, seconds } = product;
+        if seconds > HOPELESS * least {
+            continue;
+        }
+        let at = groups.iter().position(|g| (g.spec, g.dtype) == (spec, dtype));
+        let at = at.unwrap_or_else(|| {
+            groups.push(Group { spec, dtype, observations: Vec::new(), products: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].observations.push(Observation { terms, seconds });
+        groups[at].products.push((matrix, n));
+    }
+    groups
 }
 
 /// The built-in device that a CUDA device is, by its name.
@@ -106,7 +152,9 @@ struct Run<'a> {
     device: DeviceSpec,
     machine: Machine,
     team: Team,
-    groups: Vec<Group>,
+    /// How often all products were timed before.
+    pass: u32,
+    products: Vec<Product>,
     progress: &'a Progress,
 }
 
@@ -118,7 +166,13 @@ impl Run<'_> {
     {
         let problems: Vec<Problem<T>> = design::problems(self.options.quick);
         for (i, problem) in problems.iter().enumerate() {
-            let what = format!("{} {} ({} of {})", T::DTYPE, problem.name, i + 1, problems.len());
+            let (pass, passes) = (self.pass + 1, self.options.passes);
+            let (number, count) = (i + 1, problems.len());
+            let what = format!(
+                "{} {} ({number} of {count}, pass {pass} of {passes})",
+                T::DTYPE,
+                problem.name
+            );
             self.progress.stage(format!("{what}: generating"));
             let a = problem.matrix().map_err(|e| {
                 CliError::failed(format!("cannot generate {}", problem.name)).because(e)
@@ -156,39 +210,29 @@ impl Run<'_> {
                 ..PlanOptions::default()
             });
             let considered = self.team.run(|| planner.candidates(a)).map_err(planning)?;
-            let mut timed = Vec::with_capacity(considered.len());
             for candidate in considered {
                 let Some(cost) = candidate.cost.filter(|cost| cost.seconds <= LONGEST) else {
                     continue;
                 };
-                // Without the imbalance, which the estimate multiplies by.
-                let Some(seconds) = self.time(a, n, candidate.spec, &b, &mut c)? else { continue };
-                let stats = shared.format(candidate.spec, T::DTYPE).map_err(failed)?;
+                let spec = candidate.spec;
+                let Some(seconds) = self.time(a, n, spec, &b, &mut c)? else { continue };
+                let stats = shared.format(spec, T::DTYPE).map_err(failed)?;
                 let mut terms = terms(&workload, &stats, &self.device).to_array();
                 // All but what is paid per product and per window is stretched by the schedule.
                 terms[2..].iter_mut().for_each(|term| *term *= cost.imbalance);
-                let terms = girih::planner::Terms::from_array(terms);
-                timed.push((candidate.spec, Observation { terms, seconds }));
-            }
-            let least = timed.iter().map(|(_, o)| o.seconds).fold(f64::INFINITY, f64::min);
-            for (spec, observation) in timed {
-                if observation.seconds <= HOPELESS * least {
-                    let group = self.group(spec, T::DTYPE);
-                    group.observations.push(observation);
-                    group.products.push((name, n));
-                }
+                let terms = Terms::from_array(terms);
+                self.add(Product { spec, dtype: T::DTYPE, matrix: name, n, terms, seconds });
             }
         }
         Ok(())
     }
 
-    fn group(&mut self, spec: FormatSpec, dtype: DType) -> &mut Group {
-        let is_of = |g: &Group| g.spec == spec && g.dtype == dtype;
-        let at = self.groups.iter().position(is_of).unwrap_or_else(|| {
-            self.groups.push(Group { spec, dtype, observations: Vec::new(), products: Vec::new() });
-            self.groups.len() - 1
-        });
-        &mut self.groups[at]
+    /// Keeps a product, or the shorter time of one that was timed before.
+    fn add(&mut self, product: Product) {
+        match self.products.iter_mut().find(|other| other.is_same(&product)) {
+            Some(other) => other.seconds = other.seconds.min(product.seconds),
+            None => self.products.push(product),
+        }
     }
 
     /// The least seconds of a product in a format; `None` if the format or the backend can't.

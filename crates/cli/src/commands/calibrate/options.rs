@@ -10,10 +10,10 @@ use crate::args::{Json, dtype_parser, parse_seconds};
 /// Fit the planner's estimates to this machine, and write a device file for --device
 ///
 /// Products of generated matrices of every structure and many widths are planned, prepared and timed in
-/// every format the planner considers. Of those that take at most four times as long as in the best
-/// format, four fifths are what seconds per row, value, byte and so on are fitted to, and the rest what
-/// judges them. Nothing else should run meanwhile. Products
-/// are not verified: girih bench does that.
+/// every format the planner considers. Seconds per row, value, byte and so on are fitted to those that take
+/// at most four times as long as in the best format. Five more fits, each to four fifths of them, are judged
+/// by the fifth that they have not seen. Nothing else should run meanwhile. Products are not verified: girih
+/// bench does that.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Device file to write
@@ -41,6 +41,10 @@ pub(crate) struct Options {
     /// Seconds to spend on each product; each is timed at least three times
     #[arg(long, default_value_t = 0.03, value_parser = parse_seconds)]
     pub(super) seconds: f64,
+    /// Times to go through all products; the least time of each counts, as what else runs on a machine
+    /// slows some minutes down and not others
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(super) passes: u32,
     /// Fewer and smaller matrices, for a first look
     #[arg(long)]
     pub(super) quick: bool,
