@@ -55,6 +55,22 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
     }
 }
 
+#[test]
+fn formats_that_were_not_measured_do_not_seem_to_cost_nothing() {
+    let csr = Fit {
+        spec: FormatSpec::Csr,
+        dtype: DType::F32,
+        seconds: Terms { product: 1e-5, ..Terms::default() },
+        quality: Quality::default(),
+    };
+    let options = PlanOptions {
+        target: DeviceSpec { fits: vec![csr], task_seconds: 0.0, ..DeviceSpec::cpu() },
+        ..PlanOptions::default()
+    };
+    let plan = plan(&Csr::empty(3, 4).unwrap(), options).unwrap();
+    assert_eq!(plan.spec(), FormatSpec::Csr, "{}", plan.explanation().reason);
+}
+
 fn file_of(plan: &Plan) -> Vec<u8> {
     let mut bytes = Vec::new();
     plan.write_to(&mut bytes).unwrap();

@@ -168,7 +168,7 @@ pub fn price(
                 values * per_value,
                 windows * device.window_seconds
                     + tiles * device.bmat_tile_seconds
-                    + device.launch_seconds,
+                    + device.product_seconds(workload.dtype),
             )
         }
     };
@@ -226,7 +226,7 @@ pub fn linear_cost(
     let (tiles, windows) = (stats.tiles as f64, stats.windows as f64);
     let fixed = match device.fit(stats.spec, workload.dtype) {
         Some(fit) => fit.seconds.product,
-        None => device.launch_seconds,
+        None => device.product_seconds(workload.dtype),
     };
     let all = (cost.seconds - cost.overhead_seconds) / cost.imbalance.max(1.0);
     let writing = (cost.c_bytes / device.memory_bandwidth).min(all);

@@ -147,6 +147,15 @@ impl DeviceSpec {
         self.fits.iter().find(|fit| fit.spec == spec && fit.dtype == dtype)
     }
 
+    /// Seconds that a product takes at the least in a format that was not fitted: those of launching, or
+    /// what the cheapest of the formats that were fitted costs, so that no other seems to cost nothing.
+    #[must_use]
+    pub(crate) fn product_seconds(&self, dtype: DType) -> f64 {
+        let fits = self.fits.iter().filter(|fit| fit.dtype == dtype);
+        let least = fits.map(|fit| fit.seconds.product).reduce(f64::min);
+        self.launch_seconds.max(least.unwrap_or(0.0))
+    }
+
     /// Whether every number can be computed with, and the name can be shown and stored.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let dtypes = |rates: &PerDType| DType::ALL.map(|dtype| rates.get(dtype));

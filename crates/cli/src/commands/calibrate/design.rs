@@ -20,9 +20,13 @@ impl<T: Scalar> Problem<T> {
 
 /// Every structure in several sizes, so that no two terms grow together over all of them: scattered and
 /// banded entries, short and long rows, few and many columns of A, blocks full and part full, and
-/// matrices on either side of each cache. `quick` takes those of few entries.
+/// matrices on either side of each cache. The first three are so small that all they take is what a product
+/// costs at the least. `quick` takes those of few entries.
 pub(super) fn problems<T: Scalar>(quick: bool) -> Vec<Problem<T>> {
-    let small: [Problem<T>; 14] = [
+    let small: [Problem<T>; 17] = [
+        Problem { name: "uniform 20×20", make: || uniform(20, 20, 3, 1) },
+        Problem { name: "laplacian 10×12", make: || laplacian_5pt(10, 12) },
+        Problem { name: "uniform 200×150", make: || uniform(200, 150, 6, 1) },
         Problem { name: "uniform 1000×1000", make: || uniform(1000, 1000, 8, 1) },
         Problem { name: "uniform 8000×500", make: || uniform(8000, 500, 4, 2) },
         Problem { name: "uniform 6000×6000", make: || uniform(6000, 6000, 12, 3) },

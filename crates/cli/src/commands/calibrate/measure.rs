@@ -30,6 +30,10 @@ const LONGEST: f64 = 0.2;
 /// the estimates of those that are chosen should not bend to theirs.
 const HOPELESS: f64 = 4.0;
 
+/// Up to so many seconds a product counts in any format: it says what every product costs, without which
+/// a format would seem to cost nothing where matrices are small.
+const SHORT: f64 = 5e-6;
+
 /// Everything that was measured, and the device it is for.
 pub(super) struct Measured {
     pub(super) device: DeviceSpec,
@@ -114,7 +118,7 @@ fn groups(products: &[Product]) -> Vec<Group> {
         let beside = products.iter().filter(|other| other.is_beside(product));
         let least = beside.map(|other| other.seconds).fold(f64::INFINITY, f64::min);
         let &Product { spec, dtype, matrix, n, terms, seconds } = product;
-        if seconds > HOPELESS * least {
+        if seconds > SHORT.max(HOPELESS * least) {
             continue;
         }
         let at = groups.iter().position(|g| (g.spec, g.dtype) == (spec, dtype));
