@@ -67,8 +67,12 @@ fn formats_that_were_not_measured_do_not_seem_to_cost_nothing() {
         target: DeviceSpec { fits: vec![csr], task_seconds: 0.0, ..DeviceSpec::cpu() },
         ..PlanOptions::default()
     };
-    let plan = plan(&Csr::empty(3, 4).unwrap(), options).unwrap();
-    assert_eq!(plan.spec(), FormatSpec::Csr, "{}", plan.explanation().reason);
+    let one = Csr::try_new(3, 4, vec![0, 1, 1, 1], vec![2], vec![1.0]).unwrap();
+    for (a, why) in [(one, "estimated fastest"), (Csr::empty(3, 4).unwrap(), "no entries")] {
+        let plan = plan(&a, options.clone()).unwrap();
+        let reason = &plan.explanation().reason;
+        assert!(plan.spec() == FormatSpec::Csr && reason.contains(why), "{reason}");
+    }
 }
 
 fn file_of(plan: &Plan) -> Vec<u8> {

@@ -106,8 +106,12 @@ impl Chooser<'_> {
             .filter(|(_, p)| p.candidate.outcome == Outcome::Lost)
             .filter_map(|(i, p)| p.candidate.cost.map(|cost| (i, cost)))
             .collect();
-        // Stable, so that of equal times the first in the fixed order wins.
-        order.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
+        // Stable, so that of equal times the first in the fixed order wins. Where there is nothing to
+        // multiply all are equal.
+        let is_empty = self.workload.nnz == 0;
+        if !is_empty {
+            order.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
+        }
         let Some(&(fastest, least)) = order.first() else {
             let all = priced.iter().map(|p| &p.candidate);
             return Err(PlanError::NothingFits { reasons: reasons(all) });
@@ -136,6 +140,9 @@ impl Chooser<'_> {
         let spec = priced[winner].candidate.spec;
         let n = self.workload.n;
         let mut reason = match unsure {
+            _ if is_empty => {
+                format!("{spec}, as A has no entries: no format has anything to multiply")
+            }
             Some(off) if csr.is_some() => format!(
                 "{spec} for n = {n}: {}; {fastest} is estimated at {:.2} of that, and its estimates are off \
                  by {:.0} % on average",
@@ -145,7 +152,7 @@ impl Chooser<'_> {
             ),
             _ => format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost)),
         };
-        if let Some(&(second, next)) = order.first().filter(|_| csr.is_none()) {
+        if let Some(&(second, next)) = order.first().filter(|_| csr.is_none() && !is_empty) {
             let factor = next.seconds / cost.seconds.max(f64::MIN_POSITIVE);
             let second = priced[second].candidate.spec;
             reason += &format!("; next is {second}, {factor:.2} times as long");
