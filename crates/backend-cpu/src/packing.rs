@@ -62,7 +62,7 @@ const LONG_ROW: usize = 128;
 impl<T: Scalar> Packing<T> {
     /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
     /// cache; `tasks` are ranges of rows.
-    /// O(nnz), and room for a bit for each row of B; O(1) where B stays in the cache.
+    /// O(nnz), and room for a bit for each row of B; the entries of a few tasks where B stays in the cache.
     pub(crate) fn new(
         csr: &Csr<T>,
         tasks: &[Range<usize>],

@@ -26,3 +26,32 @@ pub(super) fn folds(observations: &[Observation]) -> Vec<usize> {
     }
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Terms;
+
+    #[test]
+    fn every_part_has_one_of_any_five_that_took_nearly_the_same_time() {
+        // 7 and 103 share no factor, so that times are out of order and all different.
+        let time = |i: usize| 1.0 + (i * 7 % 103) as f64;
+        let all: Vec<_> =
+            (0..103).map(|i| Observation { terms: Terms::default(), seconds: time(i) }).collect();
+        let parts = folds(&all);
+        let mut by_time: Vec<usize> = (0..all.len()).collect();
+        by_time.sort_by(|&x, &y| time(x).total_cmp(&time(y)));
+        let mut orders = Vec::new();
+        for alike in by_time.chunks(FOLDS) {
+            let order: Vec<usize> = alike.iter().map(|&i| parts[i]).collect();
+            let mut distinct = order.clone();
+            distinct.sort_unstable();
+            distinct.dedup();
+            assert!(distinct.len() == alike.len() && distinct.iter().all(|&part| part < FOLDS));
+            orders.push(order);
+        }
+        // Nor do the slowest of them always come to the same part.
+        orders.dedup();
+        assert!(orders.len() > 10, "{orders:?}");
+    }
+}
