@@ -35,7 +35,8 @@ impl CpuBackend {
 
     /// The backend with products on `threads` threads, at least one: whichever calls, and `threads` - 1
     /// of its own, who sleep when none follows for 100 µs. Without this, products run on the rayon pool
-    /// that `execute` is called in, and preparing does so in any case.
+    /// that `execute` is called in; outside of every pool, on as many threads as the global one has, whichever
+    /// calls and helpers that all backends share. Preparing runs on rayon's threads in any case.
     ///
     /// # Errors
     /// If threads can't be started.

@@ -27,10 +27,10 @@
 //! splits, and `execute` allocates nothing.
 //!
 //! # What runs
-//! The tasks of the plan's schedule, on the rayon pool that `execute` is called in, or on threads of
-//! the backend's own ([`CpuBackend::with_threads`]). The calling thread is always one of those that
-//! multiply, also where it is none of the pool's, and runs small products alone: to wake others, and
-//! be woken, takes longer. A window that the schedule splits has its parts' sums written to
+//! The tasks of the plan's schedule, on the rayon pool that `execute` is called in; outside of every
+//! pool on the calling thread and helpers, as many together as the global pool has threads; or on threads
+//! of the backend's own ([`CpuBackend::with_threads`]). The calling thread is always one of those that
+//! multiply, and runs small products alone: to wake others, and be woken, takes longer. A window that the schedule splits has its parts' sums written to
 //! scratch and added up in task order. Tasks share nothing that is written: each stores its own rows
 //! of C, whole cache lines where those are aligned, past the caches where C is large and β is zero.
 //! Where B is packed, threads that have room of their own each pack and multiply other panels, so that

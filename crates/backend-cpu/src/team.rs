@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
@@ -17,13 +17,26 @@ const PATIENCE: Duration = Duration::from_micros(100);
 /// and then to be woken, takes as long as a short product.
 #[derive(Clone, Debug)]
 pub(crate) enum Team {
-    /// As many as the rayon pool has that the caller is in, or the global one.
+    /// As many as the rayon pool has that the caller is in; outside of one, as the global one has: the
+    /// caller, and helpers that all such callers share.
     Current,
     /// The caller alone.
     Alone,
-    /// The caller and helpers, who stay awake for a while after a product or don't.
-    With { helpers: Arc<ThreadPool>, awake: bool },
+    /// The caller and helpers.
+    With(Arc<Helpers>),
 }
+
+/// Threads that help whoever calls.
+#[derive(Debug)]
+pub(crate) struct Helpers {
+    pool: ThreadPool,
+    /// Whether they stay awake for a while after a product.
+    awake: bool,
+}
+
+/// Callers outside of every rayon pool, and their helpers. They have none if threads can't be started.
+static OUTSIDE: LazyLock<Team> =
+    LazyLock::new(|| Team::of(rayon::current_num_threads()).unwrap_or(Team::Alone));
 
 /// Work that is one thread's to begin with. Apart from others', so that threads don't wait for each
 /// other's cache lines.
@@ -48,9 +61,9 @@ impl Team {
             0 => return Ok(Self::Alone),
             helpers => ThreadPoolBuilder::new().num_threads(helpers),
         };
-        let helpers = Arc::new(helpers.thread_name(|i| format!("girih-{i}")).build()?);
+        let pool = helpers.thread_name(|i| format!("girih-{i}")).build()?;
         let awake = thread::available_parallelism().is_ok_and(|cpus| threads <= cpus.get());
-        Ok(Self::With { helpers, awake })
+        Ok(Self::With(Arc::new(Helpers { pool, awake })))
     }
 
     /// How many there are.
@@ -58,7 +71,7 @@ impl Team {
         match self {
             Self::Current => rayon::current_num_threads(),
             Self::Alone => 1,
-            Self::With { helpers, .. } => helpers.current_num_threads() + 1,
+            Self::With(helpers) => helpers.pool.current_num_threads() + 1,
         }
     }
 
@@ -68,16 +81,18 @@ impl Team {
     pub(crate) fn for_each(&self, count: usize, grain: usize, f: impl Fn(usize) + Sync + Send) {
         let grain = grain.max(1);
         let threads = self.threads().min(count / grain);
-        if threads < 2 {
-            return (0..count).for_each(f);
-        }
-        if self.is_callers_pool() {
-            return (0..count).into_par_iter().with_min_len(grain).for_each(f);
-        }
+        let helpers = match self.here() {
+            _ if threads < 2 => return (0..count).for_each(f),
+            Self::Alone => return (0..count).for_each(f),
+            Self::Current => {
+                return (0..count).into_par_iter().with_min_len(grain).for_each(f);
+            }
+            Self::With(helpers) => helpers,
+        };
         let end = |i: usize| (count as u128 * i as u128 / threads as u128) as usize;
         let share = |i| Share((AtomicUsize::new(end(i)), end(i + 1)));
         let shares: Vec<_> = (0..threads).map(share).collect();
-        self.work_off(&shares, |(next, end)| {
+        helpers.work_off(&shares, |(next, end)| {
             while let Some(indices) = take(next, *end, grain) {
                 indices.for_each(&f);
             }
@@ -93,14 +108,20 @@ impl Team {
         len: usize,
         f: impl Fn(usize, &mut [T]) + Sync + Send,
     ) {
-        if self.is_callers_pool() {
-            return items.par_chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
-        }
+        let helpers = match self.here() {
+            Self::Alone => {
+                return items.chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
+            }
+            Self::Current => {
+                return items.par_chunks_mut(len).enumerate().for_each(|(i, chunk)| f(i, chunk));
+            }
+            Self::With(helpers) => helpers,
+        };
         let own = items.len().div_ceil(len).div_ceil(self.threads()).max(1);
         let parts = items.chunks_mut(own * len).enumerate();
         let shares: Vec<_> =
             parts.map(|(i, part)| Share(Mutex::new((i * own.., part.chunks_mut(len))))).collect();
-        self.work_off(&shares, |chunks| {
+        helpers.work_off(&shares, |chunks| {
             // Whoever holds the lock cannot panic.
             let next = || {
                 let (indices, chunks) = &mut *chunks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,11 +133,16 @@ impl Team {
         });
     }
 
-    /// Whether the caller is a thread of the pool that is used, which then splits work by itself.
-    fn is_callers_pool(&self) -> bool {
-        matches!(self, Self::Current) && rayon::current_thread_index().is_some()
+    /// Those of a caller outside of every pool; `Current` for one whose pool splits work by itself.
+    fn here(&self) -> &Self {
+        match self {
+            Self::Current if rayon::current_thread_index().is_none() => &OUTSIDE,
+            team => team,
+        }
     }
+}
 
+impl Helpers {
     /// Has the caller and a helper for each share but its own work them off: each what it finds of its
     /// own, then what others have not got to.
     fn work_off<S: Sync>(&self, shares: &[Share<S>], work: impl Fn(&S) + Sync) {
@@ -125,15 +151,15 @@ impl Team {
             first.iter().chain(others).for_each(|Share(share)| work(share));
         };
         let (run, awaited) = (&run, &AtomicUsize::new(shares.len().saturating_sub(1)));
-        let awake = matches!(self, Self::With { awake: true, .. });
         let help = move |own| {
             run(own);
             awaited.fetch_sub(1, Ordering::Relaxed);
-            if awake && !AWAKE.get() {
+            if self.awake && !AWAKE.get() {
                 rayon::spawn(stay_awake);
             }
         };
-        let here = || {
+        self.pool.in_place_scope(|scope| {
+            spawn_each(scope, 1..shares.len(), help);
             run(0);
             let begin = Instant::now();
             while awaited.load(Ordering::Relaxed) > 0 && begin.elapsed() < PATIENCE {
@@ -142,18 +168,7 @@ impl Team {
             }
             // Rayon's job is done a moment after what it runs, and to sleep till then takes longer.
             (0..16).for_each(|_| hint::spin_loop());
-        };
-        match self {
-            Self::Alone => run(0),
-            Self::Current => rayon::in_place_scope(|scope| {
-                spawn_each(scope, 1..shares.len(), help);
-                here();
-            }),
-            Self::With { helpers, .. } => helpers.in_place_scope(|scope| {
-                spawn_each(scope, 1..shares.len(), help);
-                here();
-            }),
-        }
+        });
     }
 }
 
@@ -236,9 +251,9 @@ mod tests {
     #[test]
     fn a_caller_works_while_all_helpers_are_busy() {
         let team = Team::of(2).unwrap();
-        let Team::With { helpers, .. } = &team else { unreachable!("two threads") };
+        let Team::With(helpers) = &team else { unreachable!("two threads") };
         let (free, done) = (std::sync::Barrier::new(2), AtomicUsize::new(0));
-        helpers.in_place_scope(|scope| {
+        helpers.pool.in_place_scope(|scope| {
             scope.spawn(|_| {
                 free.wait();
             });
