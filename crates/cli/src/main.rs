@@ -16,6 +16,7 @@ mod map;
 mod matrix;
 mod memory;
 mod npy;
+mod operand;
 mod order;
 mod output;
 mod planning;

@@ -88,6 +88,9 @@ pub(super) struct CaseFacts {
     pub(super) format: String,
     /// What it came to, with its sizes.
     pub(super) spec: String,
+    /// As it was asked for, and what it came to.
+    pub(super) reorder: String,
+    pub(super) order: String,
     #[serde(flatten)]
     pub(super) engine: EngineFacts,
     pub(super) tile_bytes: u64,
@@ -154,6 +157,7 @@ pub(super) struct SkippedFacts {
     pub(super) dtype: &'static str,
     pub(super) n: usize,
     pub(super) format: String,
+    pub(super) reorder: String,
     /// The one that can't, if it is not the format that can't.
     #[serde(flatten)]
     pub(super) engine: Option<EngineFacts>,
@@ -198,7 +202,8 @@ impl Facts {
             matrix: problem.matrix.clone(),
             dtype: problem.dtype,
             n,
-            format: skipped.format.to_string(),
+            format: skipped.asked.format.to_string(),
+            reorder: skipped.asked.order.to_string(),
             engine: skipped.engine.map(|at| engine_facts(&engines.engines[at], engines, None)),
             reason: skipped.reason.clone(),
         }));
@@ -217,8 +222,10 @@ impl CaseFacts {
         let (planning, preparing) = (case.planning.as_secs_f64(), case.preparing.as_secs_f64());
         Self {
             problem: problem.clone(),
-            format: case.format.to_string(),
+            format: case.asked.format.to_string(),
             spec: case.spec.clone(),
+            reorder: case.asked.order.to_string(),
+            order: case.order.clone(),
             engine: engine_facts(case.engine, engines, case.way),
             tile_bytes: case.tile_bytes,
             plan_seconds: planning,

@@ -5,18 +5,19 @@ use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
 use girih::cuda::TimedOperands;
+use girih::planner::Outcome;
 use girih::{AnyTiling, Csr, DenseScalar, DeviceSpec, Plan, PlanOptions, Planner, Scalar, Tiling};
 
+use super::asked::{Asked, OrderAsked};
 use super::engine::{Engine, Engines, Who};
 use super::on_device::{gathered_rows, skips};
-use super::operands::Operand;
-use super::options::FormatAsked;
 use super::runner::Runner;
 use super::sampling::{Samples, Team, by_turns};
 use super::verdict::Verdicts;
 use crate::commands::spmm::refused;
 use crate::error::{Class, CliError};
 use crate::machine::Ticks;
+use crate::operand::Operand;
 use crate::planning;
 use crate::progress::Progress;
 use crate::units;
@@ -24,7 +25,7 @@ use crate::units;
 /// What all groups have in common.
 #[derive(Debug)]
 pub(super) struct Terms<'a> {
-    pub(super) formats: &'a [FormatAsked],
+    pub(super) asked: &'a [Asked],
     pub(super) engines: &'a Engines,
     /// Seconds to spend on each case.
     pub(super) seconds: f64,
@@ -35,19 +36,19 @@ pub(super) struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    /// The formats asked for and, where a yardstick is timed that multiplies the same whatever the format,
+    /// What was asked for and, where a yardstick is timed that multiplies the same whatever the format,
     /// CSR, which it is made from.
-    fn planned(&self) -> impl Iterator<Item = FormatAsked> + '_ {
+    fn planned(&self) -> impl Iterator<Item = Asked> + '_ {
         let yardstick = self.engines.engines.iter().any(|engine| engine.who.is_yardstick());
-        let lacking = yardstick && !self.formats.contains(&FormatAsked::CSR);
-        self.formats.iter().copied().chain(lacking.then_some(FormatAsked::CSR))
+        let lacking = yardstick && !self.asked.contains(&Asked::CSR);
+        self.asked.iter().copied().chain(lacking.then_some(Asked::CSR))
     }
 
-    /// Whether an engine is to multiply a format that is planned.
-    fn wants(&self, engine: &Engine, format: FormatAsked) -> bool {
+    /// Whether an engine is to multiply what is planned.
+    fn wants(&self, engine: &Engine, asked: Asked) -> bool {
         match engine.who.is_yardstick() {
-            true => format == FormatAsked::CSR,
-            false => self.formats.contains(&format),
+            true => asked == Asked::CSR,
+            false => self.asked.contains(&asked),
         }
     }
 }
@@ -55,8 +56,10 @@ impl Terms<'_> {
 /// What was measured of one case.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
-    pub(super) format: FormatAsked,
+    pub(super) asked: Asked,
+    /// What auto made of it.
     pub(super) spec: String,
+    pub(super) order: String,
     pub(super) engine: &'a Engine,
     /// In which of several ways.
     pub(super) way: Option<&'static str>,
@@ -75,8 +78,8 @@ pub(super) struct Case<'a> {
 /// A case that was not run.
 #[derive(Debug)]
 pub(super) struct Skipped {
-    pub(super) format: FormatAsked,
-    /// The engine, if the format was fine but for it.
+    pub(super) asked: Asked,
+    /// The engine, if the plan was fine but for it.
     pub(super) engine: Option<usize>,
     pub(super) reason: String,
 }
@@ -109,8 +112,8 @@ where
     let left = match left_for_tiles::<T>(a, n, terms.memory_limit) {
         Ok(left) => left,
         Err(reason) => {
-            let skip = |&format| Skipped { format, engine: None, reason: reason.clone() };
-            group.skipped.extend(terms.formats.iter().map(skip));
+            let skip = |&asked| Skipped { asked, engine: None, reason: reason.clone() };
+            group.skipped.extend(terms.asked.iter().map(skip));
             return Ok(group);
         }
     };
@@ -119,24 +122,25 @@ where
     let b = Operand::<T>::random("B", (a.ncols(), n), terms.seed)?;
     let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
     let mut operands = Room { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
-    for format in terms.planned() {
+    for asked in terms.planned() {
         let options = PlanOptions {
             n,
-            format: format.choice(T::DTYPE)?,
+            format: asked.format.choice(T::DTYPE)?,
+            reorder: asked.order.0,
             memory_limit: left,
             target: terms.target.clone(),
             ..PlanOptions::default()
         };
         // Once for each team, whose threads it is timed on; the plans are equal.
         for (at, team) in terms.engines.teams.iter().enumerate() {
-            progress.stage(format!("{what}: planning {format}"));
+            progress.stage(format!("{what}: planning {asked}"));
             let start = Instant::now();
             let plan = match team.run(|| Planner::new(options.clone()).plan(a)) {
                 Ok(plan) => plan,
                 Err(error) => {
                     let class = planning::class_of(&error);
                     if class != Class::Unsupported {
-                        let what = format!("cannot plan {name} as {format}");
+                        let what = format!("cannot plan {name} as {asked}");
                         return Err(CliError::new(class, what).because(error));
                     }
                     let hint = match planning::is_above_limit(&error) {
@@ -144,22 +148,22 @@ where
                         false => "",
                     };
                     let reason = format!("{error}{hint}");
-                    group.skipped.push(Skipped { format, engine: None, reason });
+                    group.skipped.push(Skipped { asked, engine: None, reason });
                     break;
                 }
             };
             let planned = (&plan, start.elapsed());
             for (index, engine) in terms.engines.engines.iter().enumerate() {
-                if engine.team != at || !terms.wants(engine, format) || engine.who.repeats(&plan) {
+                if engine.team != at || !terms.wants(engine, asked) || engine.who.repeats(&plan) {
                     continue;
                 }
-                let skipped = |reason| Skipped { format, engine: Some(index), reason };
+                let skipped = |reason| Skipped { asked, engine: Some(index), reason };
                 if let Some(reason) = engine.who.refusal(&plan) {
                     group.skipped.push(skipped(reason));
                     continue;
                 }
-                progress.stage(format!("{what}: verifying {format}"));
-                match case(a, planned, format, (engine, team), &mut operands) {
+                progress.stage(format!("{what}: verifying {asked}"));
+                match case(a, planned, asked, (engine, team), &mut operands) {
                     Ok(case) => group.cases.push(case),
                     Err(Failure::Skips(reason)) => group.skipped.push(skipped(reason)),
                     Err(Failure::Ends(error)) => return Err(error),
@@ -238,7 +242,7 @@ impl From<CliError> for Failure {
 fn case<'a, T: DenseScalar>(
     a: &Csr<T>,
     (plan, planning): (&Plan, Duration),
-    format: FormatAsked,
+    asked: Asked,
     (engine, team): (&'a Engine, &Team),
     room: &mut Room<'_, T>,
 ) -> Result<Case<'a>, Failure> {
@@ -265,8 +269,9 @@ fn case<'a, T: DenseScalar>(
     let once = runner.time(team, 1, b, c)?;
     let device = engine.who.device();
     Ok(Case {
-        format,
+        asked,
         spec: plan.spec().to_string(),
+        order: order_of(plan, asked.order),
         engine,
         way: device.and_then(|device| device.way(plan.spec(), plan.dtype())),
         tf32: engine.who.rounding(plan).input_unit > 0.0,
@@ -278,6 +283,12 @@ fn case<'a, T: DenseScalar>(
         samples: Samples::of(once),
         runner,
     })
+}
+
+/// The order a plan is in, by name: what was asked for, or what was chosen.
+fn order_of(plan: &Plan, asked: OrderAsked) -> String {
+    let chosen = plan.explanation().orderings.iter().find(|o| o.outcome == Outcome::Chosen);
+    chosen.map_or_else(|| asked.to_string(), |o| o.name.clone())
 }
 
 #[cfg(test)]

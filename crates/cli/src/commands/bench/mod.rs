@@ -1,12 +1,12 @@
 //! `girih bench`: products timed beside what the machine could reach.
 
+mod asked;
 mod engine;
 mod facts;
 mod generated;
 mod group;
 mod input;
 mod on_device;
-pub(super) mod operands;
 mod options;
 mod ratios;
 mod roofline;
@@ -30,11 +30,12 @@ use crate::output;
 use crate::progress::Progress;
 use crate::report::Report;
 
+use asked::{Asked, FormatAsked, OrderAsked};
 use engine::Engines;
 use facts::{Facts, MatrixFacts, Reach};
 use group::Terms;
 use input::Input;
-use options::{FileType, FormatAsked, RooflineAsked};
+use options::{FileType, RooflineAsked};
 use text::Style;
 
 pub(crate) use options::Options;
@@ -62,6 +63,9 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             format.choice(dtype)?;
         }
     }
+    let orders = distinct(or_default(&options.reorder, || vec![OrderAsked::NONE]));
+    let in_orders = |&format| orders.iter().map(move |&order| Asked { format, order });
+    let asked: Vec<Asked> = formats.iter().flat_map(in_orders).collect();
     let file_type = options.output.as_deref().map(FileType::of).transpose()?;
     options.output.as_deref().map_or(Ok(()), output::check)?;
     let inputs = inputs(options, &dtypes)?;
@@ -84,7 +88,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         options,
         widths,
         terms: Terms {
-            formats: &formats,
+            asked: &asked,
             engines: &engines,
             seconds,
             memory_limit,

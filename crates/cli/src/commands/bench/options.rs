@@ -1,22 +1,20 @@
 //! What can be asked of `girih bench`.
 
-use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use girih::cpu::Isa;
-use girih::formats::{DType, FormatKind};
-use girih::planner::FormatChoice;
+use girih::formats::DType;
 
-use crate::args::{Block, FormatArg, Json, Limit, ReadArgs, TileArgs};
-use crate::args::{dtype_parser, parse_block, parse_limit, parse_seconds};
+use super::asked::{FormatAsked, OrderAsked};
+use crate::args::{Json, Limit, ReadArgs, dtype_parser, parse_limit, parse_seconds};
 use crate::error::CliError;
 
 /// Benchmark products, verified, beside what the machine could reach
 ///
-/// Every combination of matrix, value type, number of columns, format, backend and number of
+/// Every combination of matrix, value type, number of columns, format, order, backend and number of
 /// threads is planned, prepared, verified against an oracle and then timed: cases of one matrix,
 /// type and number of columns by turns. C = A·B is computed, B and C row-major and on a 64-byte
 /// boundary. The oracle judges each C once: one with the same bits, as on other numbers of threads,
@@ -44,6 +42,10 @@ pub(crate) struct Options {
     /// two-four [default: csr,auto]
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',')]
     pub(super) format: Vec<FormatAsked>,
+    /// Orders of the rows in the tiles: none, auto, rcm, window, degree, reverse, random; as in girih plan.
+    /// C comes out in the order of A [default: none]
+    #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
+    pub(super) reorder: Vec<OrderAsked>,
     /// Columns of B [default: 1,8,32,128, with --quick 8,128]
     #[arg(long, value_name = "COLS,...", value_delimiter = ',', value_parser = positive)]
     pub(super) n: Vec<usize>,
@@ -150,82 +152,6 @@ impl FromStr for ThreadsAsked {
     }
 }
 
-/// A format, and the sizes of its tiles if they were given.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FormatAsked {
-    format: FormatArg,
-    block: Option<Block>,
-    window: Option<u32>,
-}
-
-impl FromStr for FormatAsked {
-    type Err = String;
-
-    fn from_str(s: &str) -> Result<Self, String> {
-        let (name, size) = s.split_once(':').map_or((s, None), |(name, size)| (name, Some(size)));
-        let (mut block, mut window) = (None, None);
-        let format = match name {
-            "auto" => FormatArg::Auto,
-            name => FormatArg::Kind(name.parse::<FormatKind>().map_err(|e| {
-                // Its own list does not have what only commands know.
-                format!("{e}; or auto")
-            })?),
-        };
-        match (format, size) {
-            (_, None) => {}
-            (FormatArg::Kind(FormatKind::Bcsr | FormatKind::BlockedEll), Some(size)) => {
-                block = Some(parse_block(size)?);
-            }
-            (FormatArg::Kind(FormatKind::Wcsr), Some(size)) => {
-                let rows = size.parse().ok().filter(|&rows: &u32| rows > 0);
-                window = Some(rows.ok_or_else(|| {
-                    format!("{size:?} is not a number of rows; write for example wcsr:16")
-                })?);
-            }
-            (_, Some(size)) => return Err(format!("{name} takes no size, and {size:?} was given")),
-        }
-        Ok(Self { format, block, window })
-    }
-}
-
-impl FormatAsked {
-    pub(super) const CSR: Self = Self::plain(FormatArg::Kind(FormatKind::Csr));
-    pub(super) const AUTO: Self = Self::plain(FormatArg::Auto);
-
-    const fn plain(format: FormatArg) -> Self {
-        Self { format, block: None, window: None }
-    }
-
-    /// What the planner is asked for.
-    ///
-    /// # Errors
-    /// If a size does not suit the format.
-    pub(super) fn choice(self, dtype: DType) -> Result<FormatChoice, CliError> {
-        let Self { format, block, window } = self;
-        match format {
-            FormatArg::Auto => Ok(FormatChoice::Auto),
-            FormatArg::Kind(kind) => {
-                TileArgs { dtype: Some(dtype), block, window }.spec(kind).map(FormatChoice::Fixed)
-            }
-        }
-    }
-}
-
-/// As it is written on the command line.
-impl Display for FormatAsked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.format {
-            FormatArg::Auto => f.write_str("auto")?,
-            FormatArg::Kind(kind) => f.write_str(kind.name())?,
-        }
-        match (self.block, self.window) {
-            (Some(Block { rows, cols }), _) => write!(f, ":{rows}x{cols}"),
-            (None, Some(rows)) => write!(f, ":{rows}"),
-            (None, None) => Ok(()),
-        }
-    }
-}
-
 fn positive(s: &str) -> Result<usize, String> {
     s.parse::<u32>()
         .ok()
@@ -279,33 +205,6 @@ impl FileType {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih::formats::FormatSpec;
-
-    #[test]
-    fn formats_are_read_with_their_sizes() {
-        let spec = |s: &str, dtype| s.parse::<FormatAsked>().unwrap().choice(dtype).unwrap();
-        let fixed = FormatChoice::Fixed;
-        for (text, expected) in [
-            ("auto", FormatChoice::Auto),
-            ("csr", fixed(FormatSpec::Csr)),
-            ("bcsr", fixed(FormatSpec::Bcsr { block_rows: 64, block_cols: 64 })),
-            ("bcsr:16x8", fixed(FormatSpec::Bcsr { block_rows: 16, block_cols: 8 })),
-            ("wcsr:8", fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 })),
-            ("blocked-ell:32", fixed(FormatSpec::BlockedEll { block_size: 32 })),
-        ] {
-            assert_eq!(spec(text, DType::F32), expected, "{text}");
-        }
-        let half = fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 16 });
-        assert_eq!(spec("wcsr:8", DType::F16), half);
-        for text in ["auto", "csr", "bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four"] {
-            assert_eq!(text.parse::<FormatAsked>().unwrap().to_string(), text);
-        }
-        for text in ["", "coo", "csr:8", "auto:8", "wcsr:0", "wcsr:8x8", "bcsr:x", "bcsr:"] {
-            assert!(text.parse::<FormatAsked>().is_err(), "{text}");
-        }
-        let ell = "blocked-ell:8x4".parse::<FormatAsked>().unwrap();
-        assert!(ell.choice(DType::F32).is_err());
-    }
 
     #[test]
     fn threads_are_all_or_a_number() {

@@ -18,8 +18,9 @@ const PEERS: [(&str, &str, &str); 4] = [
 pub(super) struct RatioFacts {
     #[serde(flatten)]
     pub(super) problem: Problem,
-    /// What the case multiplied.
+    /// What the case multiplied, and in which order.
     pub(super) spec: String,
+    pub(super) order: String,
     pub(super) over: &'static str,
     /// What the fastest of the peer's cases multiplied, and in which way.
     pub(super) peer: String,
@@ -43,6 +44,7 @@ pub(super) fn ratios(cases: &[CaseFacts]) -> Vec<RatioFacts> {
                 found.push(RatioFacts {
                     problem: case.problem.clone(),
                     spec: case.spec.clone(),
+                    order: case.order.clone(),
                     over,
                     peer: format!("{} {way}", peer.spec).trim_end().to_owned(),
                     ratio: peer.median_seconds / case.median_seconds.max(1e-9),
@@ -53,8 +55,8 @@ pub(super) fn ratios(cases: &[CaseFacts]) -> Vec<RatioFacts> {
     found
 }
 
-/// The peer, the case's format, value type and columns.
-type Key<'a> = (&'a str, &'a str, &'a str, usize);
+/// The peer, the case's format, order, value type and columns.
+type Key<'a> = (&'a str, &'a str, &'a str, &'a str, usize);
 
 /// A row of the table of geometric means: the peer, the case's format, value type and columns, the mean,
 /// the least ratio, and how many there are.
@@ -63,19 +65,23 @@ pub(super) fn means(ratios: &[RatioFacts]) -> Vec<Vec<String>> {
     for ratio in ratios {
         // Formats without their sizes, which planners choose.
         let format = ratio.spec.split(' ').next().unwrap_or_default();
-        let key = (ratio.over, format, ratio.problem.dtype, ratio.problem.n);
+        let key = (ratio.over, format, &*ratio.order, ratio.problem.dtype, ratio.problem.n);
         match groups.iter_mut().find(|(known, _)| *known == key) {
             Some((_, values)) => values.push(ratio.ratio),
             None => groups.push((key, vec![ratio.ratio])),
         }
     }
     groups.sort_by_key(|&(key, _)| key);
-    let row = |((over, format, dtype, n), values): (Key<'_>, Vec<f64>)| {
+    let row = |((over, format, order, dtype, n), values): (Key<'_>, Vec<f64>)| {
         let mean = values.iter().map(|ratio| ratio.ln()).sum::<f64>() / values.len() as f64;
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let (mean, least) = (format!("{:.2}", mean.exp()), format!("{least:.2}"));
         let counts = (n.to_string(), values.len().to_string());
-        vec![over.to_owned(), format.to_owned(), dtype.to_owned(), counts.0, mean, least, counts.1]
+        let format = match order {
+            "none" | "natural" => format.to_owned(),
+            order => format!("{format}, {order}"),
+        };
+        vec![over.to_owned(), format, dtype.to_owned(), counts.0, mean, least, counts.1]
     };
     groups.into_iter().map(row).collect()
 }
@@ -88,6 +94,7 @@ mod tests {
         RatioFacts {
             problem: Problem { matrix: matrix.into(), dtype: "f32", n, bytes: 0, flops: 0 },
             spec: spec.into(),
+            order: "none".into(),
             over: "cusparse csr",
             peer: "csr csr 2".into(),
             ratio,

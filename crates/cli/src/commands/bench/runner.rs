@@ -7,8 +7,8 @@ use std::time::Duration;
 use girih::cuda::{CudaPrepared, TimedOperands, TimedProducts};
 use girih::{BackendError, DenseScalar, PreparedSpmm};
 
-use super::operands::Operand;
 use super::sampling::Team;
+use crate::operand::Operand;
 
 /// A prepared case.
 #[derive(Debug)]

@@ -118,7 +118,7 @@ fn row(case: &CaseFacts) -> Vec<String> {
     vec![
         case.problem.n.to_string(),
         case.problem.dtype.to_owned(),
-        if case.format == "auto" { format!("auto: {}", case.spec) } else { case.spec.clone() },
+        format(case),
         backend(&case.engine),
         table::optional(case.engine.threads),
         time(case.median_seconds),
@@ -131,6 +131,21 @@ fn row(case: &CaseFacts) -> Vec<String> {
         with_products(case.plan_seconds, case.plan_products),
         with_products(case.prepare_seconds, case.prepare_products),
     ]
+}
+
+/// What was multiplied: of a choice of the planner's that and what was chosen, and no order if that is
+/// the matrix's own.
+fn format(case: &CaseFacts) -> String {
+    let chosen = |asked: &str, came_to: &str| match asked {
+        "auto" => format!("auto: {came_to}"),
+        _ => came_to.to_owned(),
+    };
+    match case.reorder.as_str() {
+        "none" => chosen(&case.format, &case.spec),
+        reorder => {
+            format!("{}, {}", chosen(&case.format, &case.spec), chosen(reorder, &case.order))
+        }
+    }
 }
 
 fn backend(engine: &EngineFacts) -> String {
@@ -149,7 +164,8 @@ fn limit(floor: FloorFacts) -> String {
 }
 
 fn skipped(case: &SkippedFacts) -> String {
-    let SkippedFacts { matrix, dtype, n, format, engine, reason } = case;
+    let SkippedFacts { matrix, dtype, n, format, reorder, engine, reason } = case;
+    let order = if reorder == "none" { String::new() } else { format!(", {reorder}") };
     let on = match engine {
         Some(engine) => match engine.threads {
             Some(threads) => format!(" on {}, {threads} threads", backend(engine)),
@@ -157,5 +173,5 @@ fn skipped(case: &SkippedFacts) -> String {
         },
         None => String::new(),
     };
-    format!("{matrix}, n = {n}, {dtype}, {format}{on}: {reason}")
+    format!("{matrix}, n = {n}, {dtype}, {format}{order}{on}: {reason}")
 }

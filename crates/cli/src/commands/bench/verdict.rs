@@ -5,9 +5,9 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::engine::Who;
-use super::operands::Operand;
 use crate::commands::spmm::{refused, wrong};
 use crate::error::{Class, CliError};
+use crate::operand::Operand;
 
 /// Verdicts on products of one matrix with one finite B.
 ///

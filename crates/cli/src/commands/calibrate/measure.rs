@@ -11,11 +11,11 @@ use half::{bf16, f16};
 
 use super::design::{self, Problem};
 use super::options::{Options, Where};
-use crate::commands::bench::operands::Operand;
 use crate::commands::bench::runner::Runner;
 use crate::commands::bench::sampling::{Samples, Team};
 use crate::commands::spmm::refused;
 use crate::error::{Class, CliError};
+use crate::operand::Operand;
 use crate::progress::Progress;
 use crate::{cuda, device};
 

@@ -70,8 +70,9 @@ fn matrix() -> Csr<f32> {
     Csr::try_new(40, 31, row_ptr, col_idx, values).unwrap()
 }
 
-fn formats(names: &[&str]) -> Vec<FormatAsked> {
-    names.iter().map(|name| name.parse().unwrap()).collect()
+fn asked(formats: &[&str]) -> Vec<Asked> {
+    let asked = |name: &&str| Asked { format: name.parse().unwrap(), ..Asked::CSR };
+    formats.iter().map(asked).collect()
 }
 
 fn engines(faults: &[Fault]) -> Engines {
@@ -89,9 +90,9 @@ fn check(
     memory_limit: Option<u64>,
     judge: impl FnOnce(Result<Group<'_>, CliError>),
 ) {
-    let (formats, engines) = (formats(names), engines(faults));
+    let (asked, engines) = (asked(names), engines(faults));
     let terms = Terms {
-        formats: &formats,
+        asked: &asked,
         engines: &engines,
         seconds: 0.0,
         memory_limit,
@@ -113,6 +114,22 @@ fn right_products_are_timed() {
             assert!(summary.q1 <= summary.median && summary.median <= summary.q3);
         }
     });
+}
+
+#[test]
+fn orders_are_cases_of_their_own() {
+    let engines = engines(&[Fault::None]);
+    let asked: Vec<Asked> = ["none", "rcm", "random:3", "auto"]
+        .map(|order| Asked { order: order.parse().unwrap(), ..Asked::CSR })
+        .into();
+    let (seconds, memory_limit, seed) = (0.0, None, 1);
+    let target = DeviceSpec::cpu();
+    let terms = Terms { asked: &asked, engines: &engines, seconds, memory_limit, seed, target };
+    let group = run("test", &matrix(), 5, &terms, &Progress::on_stderr()).unwrap();
+    let orders: Vec<&str> = group.cases.iter().map(|case| case.order.as_str()).collect();
+    // So small a matrix is left as it is.
+    assert_eq!(orders, ["none", "rcm", "random:3", "natural"]);
+    assert!(group.cases.iter().all(|case| case.verification.max_error_over_bound <= 1.0));
 }
 
 #[test]
@@ -174,13 +191,13 @@ fn the_memory_limit_counts_operands_and_tiles() {
 fn a_yardstick_is_timed_once_whatever_the_formats() {
     let mut engines = engines(&[Fault::None]);
     let wanted = |engines: &Engines, names: &[&str]| {
-        let formats = formats(names);
+        let asked = asked(names);
         let (seconds, memory_limit, seed) = (0.0, None, 1);
         let target = DeviceSpec::cpu();
-        let terms = Terms { formats: &formats, engines, seconds, memory_limit, seed, target };
+        let terms = Terms { asked: &asked, engines, seconds, memory_limit, seed, target };
         let of = |engine: &Engine| {
-            let wants = terms.planned().filter(|&format| terms.wants(engine, format));
-            wants.map(|format| format.to_string()).collect::<Vec<_>>().join(" ")
+            let wants = terms.planned().filter(|&asked| terms.wants(engine, asked));
+            wants.map(|asked| asked.to_string()).collect::<Vec<_>>().join(" ")
         };
         engines.engines.iter().map(of).collect::<Vec<_>>()
     };
