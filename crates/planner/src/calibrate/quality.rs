@@ -17,7 +17,6 @@ pub(super) fn quality(pairs: &[(f64, f64)]) -> Quality {
         largest = largest.max(error.abs() / measured);
     }
     Quality {
-        fitted_on: pairs.len() as u32,
         held_out: pairs.len() as u32,
         r2: if total > 0.0 { 1.0 - residual / total } else { 0.0 },
         mean_relative_error: errors / count,

@@ -109,9 +109,7 @@ impl Terms {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quality {
-    /// Problems that the coefficients were found on.
-    pub fitted_on: u32,
-    /// Problems that were predicted by coefficients that were found without them.
+    /// Problems, each of them predicted by coefficients that were found without it.
     pub held_out: u32,
     /// Coefficient of determination of these predictions.
     pub r2: f64,

@@ -140,7 +140,6 @@ fn shown(facts: &Facts) -> String {
         vec![
             spec.clone(),
             (*dtype).to_owned(),
-            quality.fitted_on.to_string(),
             quality.held_out.to_string(),
             format!("{:.4}", quality.r2),
             format!("{:.1} %", 100.0 * quality.mean_relative_error),
@@ -148,8 +147,7 @@ fn shown(facts: &Facts) -> String {
             of_most.collect::<Vec<_>>().join(" "),
         ]
     });
-    let header =
-        ["format", "dtype", ">fitted on", ">held out", ">R²", ">error", ">at most", "terms"];
+    let header = ["format", "dtype", ">products", ">R²", ">error", ">at most", "terms"];
     let table = table::with_header(header, rows);
     let left_out: String = facts
         .left_out
