@@ -6,14 +6,14 @@
 
 Every matrix is multiplied as it comes and shuffled (rows and columns, alike if it is square), in CSR,
 WCSR and BMat, with its rows in the order of the input, in RCM order and in the window ordering's, for n
-of 32, 128 and 512. Each product is verified once against a rigorous bound. Beside the times stand the
+of 32, 128 and 512, all by `girih bench`, which verifies each. Beside the times stand the
 counts that tensor-core kernels would pay for: rows of B that windows of 16 and 64 rows gather, and BMat
 tiles. `auto` is asked, for each format and n, which order it would take; it was right if that order's
 measured time is within --tolerance of the best.
 
 NAME.jsonl gets a line for each measurement as it is made, and NAME.md the tables. A second run goes on
 where the first stopped: what NAME.jsonl has is not measured again. Times are minima over products by
-turns between the orders of one format and n. Needs numpy and scipy.
+turns between the orders and formats of one n. Needs numpy and scipy.
 """
 
 import argparse
@@ -32,10 +32,12 @@ from scipy.io import mmread
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GIRIH = os.environ.get("GIRIH", os.path.join(ROOT, "target", "release", "girih"))
-FORMATS = {"csr": [], "wcsr": ["--window", "64"], "bmat": []}
+FORMATS = {"csr": "csr", "wcsr": "wcsr:64", "bmat": "bmat"}
 ORDERS = ["none", "rcm", "window"]
 INPUTS = ["natural", "shuffled"]
 COLUMNS = [32, 128, 512]
+# The n whose plans' times are reported.
+PLANNED = 128
 
 
 class Records:
@@ -81,45 +83,26 @@ def save_inputs(path, directory):
     return files, a
 
 
-def plan_all(source, kind, directory):
-    """A plan for each order; the seconds that planning took."""
-    plans = {}
-    for order in ORDERS:
-        path = os.path.join(directory, f"{kind}-{order}.girih")
-        facts = girih(
-            "plan", source, "-o", path, "--format", kind, *FORMATS[kind],
-            "--reorder", order, "--n", 128, "--memory-limit", "none",
-        )  # fmt: skip
-        plans[order] = (path, facts["plan_seconds"])
-    return plans
-
-
-def time_products(plans, n, rounds, repeat):
-    """Minimum seconds for each order, by turns; the first of each order is verified."""
-    times = {order: [] for order in plans}
-    for turn in range(rounds):
-        for order, (path, _) in plans.items():
-            words = ["spmm", path, "--random", n, "--backend", "cpu", "--repeat", repeat]
-            facts = girih(*words, *(["--verify"] if turn == 0 else []))
-            times[order].append(facts["min_seconds"])
-    return {order: min(seconds) for order, seconds in times.items()}
-
-
-def auto_choice(source, kind, n, directory, device):
-    """The order that `auto` takes, and what it expected of each."""
+def products(source, options):
+    """For each format and n: the least seconds in each order, the order that auto takes, and the
+    seconds that planning each took."""
     facts = girih(
-        "plan", source, "-o", os.path.join(directory, "auto.girih"), "--format", kind, *FORMATS[kind],
-        "--reorder", "auto", "--n", n, "--explain", "--memory-limit", "none",
-        *(["--device", device] if device else []),
+        "bench", source, "--format", ",".join(FORMATS.values()), "--reorder", ",".join([*ORDERS, "auto"]),
+        "--n", ",".join(map(str, COLUMNS)), "--threads", options.threads, "--seconds", options.seconds,
+        "--roofline", "off", "--memory-limit", "none", *(["--device", options.device] if options.device else []),
     )  # fmt: skip
-    orderings = facts["explanation"]["orderings"]
-    chosen = [o["name"] for o in orderings if o["outcome"] == "Chosen"]
-    name = chosen[0].split(":")[0]
-    return {
-        "order": "none" if name == "natural" else name,
-        "expected": {o["name"]: o["seconds"] for o in orderings},
-        "seconds": facts["plan_seconds"],
-    }
+    found = {}
+    for case in facts["cases"]:
+        kind = next(kind for kind, asked in FORMATS.items() if asked == case["format"])
+        times, plans, auto = found.setdefault((kind, case["n"]), ({}, {}, {}))
+        order = case["reorder"]
+        plans[order] = case["plan_seconds"]
+        if order == "auto":
+            name = case["order"].split(":")[0]
+            auto["order"] = "none" if name == "natural" else name
+        else:
+            times[order] = case["min_seconds"]
+    return found
 
 
 def measure(path, records, options, deadline):
@@ -131,24 +114,16 @@ def measure(path, records, options, deadline):
             for order in ORDERS[1:]:
                 key = (name, source, "counts", order)
                 records.get(key, lambda: counts(files[source], order))
-            for kind in FORMATS:
-                keys = [(name, source, kind, n) for n in COLUMNS]
-                wanted = [key for key in keys if key not in records.found]
-                plans = None
-                for key in wanted:
-                    if time.monotonic() > deadline:
-                        return False
-                    if plans is None:
-                        plans = plan_all(files[source], kind, directory)
-                        seconds = {order: plan[1] for order, plan in plans.items()}
-                        records.get((name, source, kind, "plan"), lambda: seconds)
-                    rounds, repeat = options.rounds, options.repeat
-                    records.get(key, lambda: time_products(plans, key[-1], rounds, repeat))
-                for n in COLUMNS:
-                    if time.monotonic() > deadline:
-                        return False
-                    key = (name, source, kind, n, "auto")
-                    records.get(key, lambda: auto_choice(files[source], kind, n, directory, options.device))
+            if (name, source, "measured") in records.found:
+                continue
+            if time.monotonic() > deadline:
+                return False
+            for (kind, n), (times, plans, auto) in products(files[source], options).items():
+                records.get((name, source, kind, n), lambda: times)
+                records.get((name, source, kind, n, "auto"), lambda: auto)
+                if n == PLANNED:
+                    records.get((name, source, kind, "plan"), lambda: plans)
+            records.get((name, source, "measured"), lambda: True)
     return True
 
 
@@ -240,24 +215,32 @@ def report(records, tolerance, load):
             rows.append(row)
     out.append(table(["matrix", "input", *(f"{k}, {o}" for k in FORMATS for o in ORDERS[1:])], rows))
 
-    out.append(f"## Whether auto was right\n\nIts order's time over the best order's, where that is above {1 + tolerance:.2f}.\n")
-    rows, right, asked, regrets = [], 0, 0, []
-    for name in names:
-        for source in INPUTS:
-            for kind in FORMATS:
-                for n in COLUMNS:
-                    times, auto = found.get((name, source, kind, n)), found.get((name, source, kind, n, "auto"))
-                    if not times or not auto:
-                        continue
-                    best = min(times, key=times.get)
-                    regret = times[auto["order"]] / times[best]
-                    asked, right = asked + 1, right + (regret <= 1 + tolerance)
-                    regrets.append(regret)
-                    if regret > 1 + tolerance:
-                        rows.append([name, source, kind, n, auto["order"], best, f"{regret:.2f}"])
-    if asked:
-        out.append(f"Right in {right} of {asked} cases; geometric mean over the best {geomean(regrets):.3f}, worst {max(regrets):.2f}.\n")
-    out.append(table(["matrix", "input", "format", "n", "auto", "best", "ratio"], rows))
+    out.append("## Whether auto was right\n\nTime over the best order's, geometric means.\n")
+    cases = [
+        (*key[:4], found[key[:4]], found[key]["order"])
+        for key in sorted(found, key=str)
+        if key[-1] == "auto" and key[:4] in found
+    ]
+    regret = lambda times, order: times[order] / min(times.values())
+    rows = []
+    for kind in [*FORMATS, None]:
+        for n in COLUMNS if kind else [None]:
+            for source in INPUTS if kind else [None]:
+                part = [c for c in cases if None in (kind, n) or c[1:4] == (source, kind, n)]
+                if part:
+                    means = [geomean([regret(times, order) for *_, times, _ in part]) for order in ORDERS]
+                    auto = geomean([regret(times, order) for *_, times, order in part])
+                    near = sum(regret(times, order) <= 1 + tolerance for *_, times, order in part)
+                    rows.append([kind or "all", n or "", source or "", *(f"{mean:.2f}" for mean in (*means, auto)), f"{near} of {len(part)}"])
+    within = f"auto within {100 * tolerance:.0f} %"
+    out.append(table(["format", "n", "input", *(f"always {order}" for order in ORDERS), "auto", within], rows))
+    rows = [
+        [*case, order, min(times, key=times.get), f"{1e3 * min(times.values()):.3f}", f"{regret(times, order):.2f}"]
+        for *case, times, order in cases
+        if regret(times, order) > 1 + tolerance
+    ]
+    rows.sort(key=lambda row: -float(row[-1]))
+    out.append(table(["matrix", "input", "format", "n", "auto", "best", "its ms", "auto's over it"], rows))
     return "\n".join(out)
 
 
@@ -278,8 +261,8 @@ def main():
     parser.add_argument("--folder", help="Matrix Market files with an INDEX.csv")
     parser.add_argument("--min-nnz", type=int, default=80_000)
     parser.add_argument("--max-nnz", type=int, default=4_000_000)
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--threads", default="all")
+    parser.add_argument("--seconds", type=float, default=0.05, help="for each product in each order")
     parser.add_argument("--budget", type=float, default=840, help="seconds after which nothing new is begun")
     parser.add_argument("--device", help="device file of girih calibrate, for auto; else this CPU, not calibrated")
     parser.add_argument("--tolerance", type=float, default=0.1)
