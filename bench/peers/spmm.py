@@ -17,6 +17,8 @@ three times as long as another, after two rounds, is not called again.
 Ratios are of minima: the least time of the best peer over girih's, per case. A peer that is faster
 on one thread than on two counts with one. GB/s counts A as CSR with 32-bit indices, B and C once;
 the floor is what the machine needs for those bytes or for the flops, measured in the same run.
+Reading, among the runners, is nothing but reading the row of B that each entry names: whole or in
+panels, in place or copied apart, asked for ahead or not, whichever is fastest.
 """
 
 import argparse
@@ -96,7 +98,7 @@ def fill(b):
 
 
 def case(name, a, n, options, rooflines):
-    from spmm_girih import Girih
+    from spmm_girih import Girih, Reads
     from spmm_peers import add_all
 
     dtype, (m, k) = a.dtype, a.shape
@@ -130,6 +132,9 @@ def case(name, a, n, options, rooflines):
             call = lambda girih=girih: girih(b, c)
             more = dict(format=girih.format, prepare_seconds=prepare, also=[])
             add(f"girih {format}", threads, call, **more)
+        if Reads.possible(b):
+            runners["reading", threads], facts["reading", threads] = Reads(a, b, threads), {}
+            pins.new_workers()
     notes = add_all(a, b, c, options.threads, BLOCKS.get(name, ()), add, aligned)
     with spmm_run.Load() as load:
         times = spmm_run.measure(runners, options.reps, options.seconds, pins)

@@ -38,6 +38,9 @@ def _load():
             [pointer, ct.c_double, pointer, size, ct.c_double, pointer, size, size],
         ),
         "girih_spmm_free": (None, [pointer]),
+        "girih_reads_prepare": (pointer, [ct.POINTER(CsrArrays), pointer, size, size]),
+        "girih_reads_run": (ct.c_int, [pointer]),
+        "girih_reads_free": (None, [pointer]),
     }
     for name, (result, arguments) in signatures.items():
         function = getattr(lib, name)
@@ -124,15 +127,42 @@ class Roofline:
             _lib.girih_roofline_free(self.handle)
 
 
+def lend(a):
+    return CsrArrays(
+        *a.shape, a.nnz, a.indptr.ctypes.data, a.indices.ctypes.data, a.data.ctypes.data,
+        32, 8 * a.dtype.itemsize,
+    )  # fmt: skip
+
+
+class Reads:
+    """Reading, for every entry of A in turn, the row of B that it names, and nothing else: in the
+    fastest way there is."""
+
+    def __init__(self, a, b, threads):
+        self.b = b  # is read where it is
+        arguments = ct.byref(lend(a)), b.ctypes.data, b.shape[1], threads
+        self.handle = _lib.girih_reads_prepare(*arguments) or _failed()
+
+    @staticmethod
+    def possible(b):
+        """Whether rows are whole cache lines, or small parts of one."""
+        row = b.shape[1] * b.dtype.itemsize
+        return row in (4, 8, 32) or row % 64 == 0
+
+    def __call__(self):
+        if _lib.girih_reads_run(self.handle):
+            _failed()
+
+    def __del__(self):
+        if getattr(self, "handle", None):
+            _lib.girih_reads_free(self.handle)
+
+
 class Girih:
     """A plan in one format, prepared for one number of columns and of threads."""
 
     def __init__(self, a, format, n, threads):
-        arrays = CsrArrays(
-            *a.shape, a.nnz, a.indptr.ctypes.data, a.indices.ctypes.data, a.data.ctypes.data,
-            32, 8 * a.dtype.itemsize,
-        )  # fmt: skip
-        self.handle = _lib.girih_spmm_prepare(ct.byref(arrays), format.encode(), n, threads)
+        self.handle = _lib.girih_spmm_prepare(ct.byref(lend(a)), format.encode(), n, threads)
         self.handle or _failed()
         self.format = _lib.girih_spmm_format(self.handle).decode()
 

@@ -2,6 +2,8 @@
 
 import math
 
+from spmm_run import is_peer
+
 STENCILS = ("laplacian",)  # near bandwidth in every library: means without them are given too
 BEHIND = 0.95  # ratios below this are listed
 SHARE = 0.6  # shares of the roofline below this are listed
@@ -12,7 +14,7 @@ def is_girih(result):
 
 
 def best_peer(case, threads):
-    peers = [r for r in case["results"] if not is_girih(r) and r["threads"] <= threads]
+    peers = [r for r in case["results"] if is_peer(r["name"]) and r["threads"] <= threads]
     return min(peers, key=lambda r: r["min_seconds"]) if peers else None
 
 
@@ -31,6 +33,14 @@ def share(case, threads, result):
     if floor is None:
         return None, ""
     return floor["seconds"] / result["min_seconds"], floor["limit"]
+
+
+def reading(case, threads):
+    """The seconds of only reading a row of B for each entry."""
+    for r in case["results"]:
+        if r["name"] == "reading" and r["threads"] == threads:
+            return r["min_seconds"]
+    return None
 
 
 def machine(record):
@@ -67,12 +77,19 @@ def show(case):
     for r in sorted(case["results"], key=lambda r: (r["threads"], r["min_seconds"])):
         best, low, high = r["min_seconds"], *r["quartiles"]
         format = f"  {r['format']}" if "format" in r else ""
-        part, limit = share(case, r["threads"], r)
-        floor = "" if part is None else f"  {100 * part:3.0f} % of {limit}"
-        print(
+        times = (
             f"  {r['threads']} thr  {r['name']:14} {best * 1e3:10.3f} ms  "
             f"(median {r['median_seconds'] * 1e3:10.3f}, quartiles {low * 1e3:.3f}-{high * 1e3:.3f})"
-            f" {case['flops'] / best / 1e9:7.1f} GF/s {case['bytes'] / best / 1e9:6.1f} GB/s"
+        )
+        if r["name"] == "reading":
+            print(times, flush=True)
+            continue
+        part, limit = share(case, r["threads"], r)
+        floor = "" if part is None else f"  {100 * part:3.0f} % of {limit}"
+        read = reading(case, r["threads"])
+        floor += "" if read is None else f", {100 * read / best:.0f} % reading"
+        print(
+            f"{times} {case['flops'] / best / 1e9:7.1f} GF/s {case['bytes'] / best / 1e9:6.1f} GB/s"
             f"{floor}{format}",
             flush=True,
         )
@@ -89,9 +106,9 @@ def tables(cases):
     formats.sort(key=lambda format: format != "csr")
     for threads in sorted({r["threads"] for r in ours}):
         print(f"\n### {threads} thread{'' if threads == 1 else 's'}\n")
-        columns = "".join(f" {f} ms (median) | ratio | roofline |" for f in formats)
+        columns = "".join(f" {f} ms (median) | ratio | roofline | reading |" for f in formats)
         print(f"| matrix | dtype | n | best peer | ms (median) |{columns} GF/s | GB/s | other load |")
-        print("|---|---|---|---|---|" + "---|---|---|" * len(formats) + "---|---|---|")
+        print("|---|---|---|---|---|" + "---|---|---|---|" * len(formats) + "---|---|---|")
         found = {format: [] for format in formats}
         for case in cases:
             peer = best_peer(case, threads)
@@ -108,16 +125,22 @@ def line(case, threads, peer, formats, found):
     for format in formats:
         ours = girih(case, threads, format)
         if ours is None:
-            cells += " - | - | - |"
+            cells += " - | - | - | - |"
             continue
         ratio = peer["min_seconds"] / ours["min_seconds"]
         part, limit = share(case, threads, ours)
+        least = reading(case, threads)
+        read = least and least / ours["min_seconds"]
         found[format].append(
-            dict(matrix=case["matrix"], dtype=case["dtype"], n=case["n"], ratio=ratio, share=part)
-        )
+            dict(
+                matrix=case["matrix"], dtype=case["dtype"], n=case["n"], ratio=ratio, share=part,
+                reading=read, most=least and peer["min_seconds"] / least,
+            )
+        )  # fmt: skip
         picked = f" {ours['format']}" if format == "auto" else ""
         floor = "-" if part is None else f"{100 * part:.0f} % {limit}"
-        cells += f" {milliseconds(ours)}{picked} | {ratio:.2f} | {floor} |"
+        of_reading = "-" if read is None else f"{100 * read:.0f} %"
+        cells += f" {milliseconds(ours)}{picked} | {ratio:.2f} | {floor} | {of_reading} |"
         best = min(best, ours["min_seconds"])
     on = "" if peer["threads"] == threads else f", {peer['threads']} thr"
     return (
@@ -145,8 +168,19 @@ def means(format, threads, found):
         ratio = lambda x: f"{x['ratio']:.2f}"
         print(f"- below {BEHIND}: {listed(behind, ratio)}")
         low = [x for x in part if x["share"] is not None and x["share"] < SHARE]
-        percent = lambda x: f"{100 * x['share']:.0f} %"
-        print(f"- below {100 * SHARE:.0f} % of the roofline: {listed(low, percent)}")
+        print(f"- below {100 * SHARE:.0f} % of the roofline: {len(low)} of {len(part)} cases")
+        rest = [x for x in low if x["reading"] is None or x["reading"] < SHARE]
+        percent = lambda x: f"{100 * x['share']:.0f} %" + (
+            "" if x["reading"] is None else f", {100 * x['reading']:.0f} % reading"
+        )
+        print(f"- and reading is below {100 * SHARE:.0f} % of the time: {listed(rest, percent)}")
+        known = [x for x in part if x["most"] is not None]
+        if known:
+            mean_reading = geomean([x["reading"] for x in known])
+            print(
+                f"- reading alone: {100 * mean_reading:.0f} % of the time in geomean; a product that took "
+                f"no longer would have a ratio of {geomean([x['most'] for x in known]):.2f}"
+            )
 
 
 def mean(group):

@@ -76,11 +76,16 @@ def measure(runners, reps, seconds, pins):
     return times
 
 
+def is_peer(name):
+    """Whether it is another library's product."""
+    return name != "reading" and not name.startswith("girih")
+
+
 def hopeless(key, times):
     """Whether another peer of as many threads or fewer is that much faster."""
-    if key[0].startswith("girih"):
+    if not is_peer(key[0]):
         return False
-    peers = (k for k in times if not k[0].startswith("girih") and k[1] <= key[1])
+    peers = (k for k in times if is_peer(k[0]) and k[1] <= key[1])
     return min(times[key]) > HOPELESS * min(min(times[k]) for k in peers)
 
 

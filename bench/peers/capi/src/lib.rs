@@ -6,10 +6,12 @@
 
 #![expect(unsafe_code, reason = "a C ABI")]
 
+mod crew;
 mod error;
 mod format;
 mod matrix;
 mod product;
+mod reads;
 mod roofline;
 #[cfg(test)]
 mod tests;
@@ -19,6 +21,7 @@ pub use matrix::{CsrArrays, Matrix, girih_csr_free, girih_csr_open};
 pub use product::{
     Product, girih_spmm_execute, girih_spmm_format, girih_spmm_free, girih_spmm_prepare,
 };
+pub use reads::{Reads, girih_reads_free, girih_reads_prepare, girih_reads_run};
 pub use roofline::{
     BandwidthPoint, girih_roofline_bandwidth, girih_roofline_floor, girih_roofline_free,
     girih_roofline_measure, girih_roofline_peak,
