@@ -77,8 +77,10 @@ impl<T: KernelScalar> Prepared<T> {
                 let stride = packing.as_ref().map_or(n, Packing::row_stride);
                 let row_bytes = stride.saturating_mul(size_of::<T>());
                 let packed = packing.is_some();
-                let ahead =
-                    n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, packed, caches);
+                let width = n.saturating_mul(size_of::<T>());
+                let ahead = n > 1
+                    && gains_by_asking()
+                    && is_scattered(a.csr(), width, row_bytes, packed, caches);
                 (Relaid::new(a, &tasks, n, packed, ahead), packing)
             }
             _ => (None, None),

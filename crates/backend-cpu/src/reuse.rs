@@ -127,20 +127,26 @@ const FORETOLD: usize = 64;
 
 /// The least share of entries whose row of B comes unforetold from beyond a core's own caches for it to
 /// pay to ask for rows ahead. Uniform matrices lie above it; what has few well-known rows, as graphs of
-/// power laws do, lies between this and 0.4, and gains as often as it loses.
+/// power laws do, lies between this and 0.4, and narrow products of it gain as often as they lose.
 const UNFORETOLD: f64 = 0.7;
 
-/// As [`UNFORETOLD`], foretold or not, where B is so many times as large as a core's own caches and in
-/// main memory: then what is asked for in vain costs nothing beside what is waited for.
-const NEW: f64 = 0.5;
-const FAR: usize = 16;
+/// Bytes of a row of B from which a product is wide: then to ask costs little beside what is multiplied.
+const WIDE: usize = 512;
 
-/// Whether it pays to ask ahead for rows of B of so many bytes: O(entries of 16 [stretches](STRETCH)),
-/// and room for a number for each row of B.
-///
-/// Packed, they come from the last-level cache.
+/// Where B is so many times as large as a core's own caches, wide products gain by asking, foretold or
+/// not; narrow ones if at least this share of entries meets a row of B anew.
+const FAR: usize = 16;
+const NEW: f64 = 0.5;
+
+/// As [`FAR`], for wide products of which so many entries meet a row anew.
+const NEAR: usize = 4;
+
+/// Whether it pays to ask ahead for rows of B in products of `width` bytes a row, of which B, or a packed
+/// panel of it, has `row_bytes`: O(entries of 16 [stretches](STRETCH)), and room for a number for each row
+/// of B.
 pub(crate) fn is_scattered<T: Scalar>(
     csr: &Csr<T>,
+    width: usize,
     row_bytes: usize,
     is_packed: bool,
     caches: Room,
@@ -163,9 +169,16 @@ pub(crate) fn is_scattered<T: Scalar>(
         unforetold += first - foretold;
     }
     let share = |count| f64::from(count) / f64::from(entries.max(1));
-    let beyond = 1.0 - caches.private as f64 / b as f64;
-    let is_far = !is_packed && b / FAR >= caches.private;
-    share(unforetold) * beyond >= UNFORETOLD || is_far && share(new) >= NEW
+    // A and C pass through the caches too.
+    let beyond = 1.0 - caches.private as f64 / 2.0 / b as f64;
+    let is_new = share(new) >= NEW;
+    let exceeds = |times: usize| b / times >= caches.private;
+    share(unforetold) * beyond >= UNFORETOLD
+        || match width >= WIDE {
+            true => exceeds(FAR) || exceeds(NEAR) && is_new,
+            // Packed, they come from the last-level cache.
+            false => exceeds(FAR) && is_new && !is_packed,
+        }
 }
 
 /// Which columns were met, and when.
@@ -209,13 +222,18 @@ mod tests {
     }
 
     #[test]
-    fn only_rows_of_b_without_a_stream_and_beyond_a_cores_caches_are_scattered() {
+    fn rows_of_b_are_asked_for_where_they_come_unforetold_or_wide_from_beyond_a_cores_caches() {
         let caches = Room::of(32 << 20, 1 << 20);
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        assert!(is_scattered(&scattered, 128, false, caches));
-        assert!(!is_scattered(&scattered, 16, false, caches));
-        assert!(!is_scattered(&scattered, 128, false, Room::of(32 << 20, 8 << 20)));
+        let is = |a: &Csr<f32>, width, caches| is_scattered(a, width, width, false, caches);
+        assert!(is(&scattered, 128, caches));
+        assert!(!is(&scattered, 16, caches));
+        assert!(!is(&scattered, 128, Room::of(32 << 20, 8 << 20)));
         let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
-        assert!(!is_scattered(&stencil, 128, false, caches));
+        assert!(!is(&stencil, 128, caches));
+        // Wide, and much larger than the caches: foretold or not.
+        assert!(is(&stencil, 512, caches));
+        assert!(!is(&stencil, 512, Room::of(32 << 20, 4 << 20)));
+        assert!(is_scattered(&stencil, 2048, 512, true, caches));
     }
 }

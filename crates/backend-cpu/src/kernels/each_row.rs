@@ -42,11 +42,11 @@ pub(crate) trait OnRow {
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
 
-/// Multiplies rows by `width` columns of B.
+/// Multiplies rows by `width` columns of B; with `ASK`, asking [ahead](super::ahead) for its rows.
 ///
 /// # Safety
-/// As for [`OnRow::row`], for every row.
-pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
+/// As for [`OnRow::row`], for every row. With `ASK`, [`AHEAD`](super::ahead::AHEAD) more columns.
+pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: bool>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -61,7 +61,7 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
                     #[inline(always)]
                     move || {
                         let by = By::<$line, S, T>::new(b, out, width);
-                        all::<$line, S>(rows, Few::<_, _, _, $lines, $chains, $tail>(by));
+                        all::<$line, S>(rows, Few::<_, _, _, $lines, $chains, $tail, ASK>(by));
                     },
                 )
             };
@@ -87,9 +87,9 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar>(
                 move || {
                     let by = By::<I::Line, S, T>::new(b, out, width);
                     if const { I::STRIP_LINES == 4 } {
-                        rows.each(Many::<_, _, _, 8> { by, width });
+                        rows.each(Many::<_, _, _, 8, ASK> { by, width });
                     } else {
-                        rows.each(Many::<_, _, _, 4> { by, width });
+                        rows.each(Many::<_, _, _, 4, ASK> { by, width });
                     }
                 },
             );

@@ -62,7 +62,7 @@ where
     /// # Safety
     /// As for [`OnRow::row`]; those columns must exist.
     #[inline(always)]
-    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool>(
+    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool>(
         &self,
         entries: Entries<T::Acc>,
         dst: *mut T::Acc,
@@ -71,17 +71,23 @@ where
         let &Self { ref out, mask, last, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         // SAFETY: the caller's contract.
-        unsafe { group::<V, S, T, K, CHAINS, TAIL>(entries, b, out, dst, mask, last) }
+        unsafe { group::<V, S, T, K, CHAINS, TAIL, ASK>(entries, b, out, dst, mask, last) }
     }
 }
 
 /// Rows by a panel of `K` lines.
-pub(super) struct Few<V: Line, S, T: Scalar, const K: usize, const CHAINS: usize, const TAIL: bool>(
-    pub(super) By<V, S, T>,
-);
+pub(super) struct Few<
+    V: Line,
+    S,
+    T: Scalar,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const ASK: bool,
+>(pub(super) By<V, S, T>);
 
-impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool> OnRow
-    for Few<V, S, T, K, CHAINS, TAIL>
+impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool> OnRow
+    for Few<V, S, T, K, CHAINS, TAIL, ASK>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
@@ -93,18 +99,18 @@ where
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
         // SAFETY: the caller's contract.
-        unsafe { self.0.group::<K, CHAINS, TAIL>(entries, self.0.out.row(row), 0) }
+        unsafe { self.0.group::<K, CHAINS, TAIL, ASK>(entries, self.0.out.row(row), 0) }
     }
 }
 
 /// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
 /// row of B is read at once, the sooner the processor sees a stream in it.
-pub(super) struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize> {
+pub(super) struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize, const ASK: bool> {
     pub(super) by: By<V, S, T>,
     pub(super) width: usize,
 }
 
-impl<V, S, T, const AT_ONCE: usize> OnRow for Many<V, S, T, AT_ONCE>
+impl<V, S, T, const AT_ONCE: usize, const ASK: bool> OnRow for Many<V, S, T, AT_ONCE, ASK>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
@@ -123,7 +129,7 @@ where
         unsafe {
             macro_rules! group {
                 ($k:literal, $chains:literal, $tail:literal) => {
-                    by.group::<$k, $chains, $tail>(entries, dst, j)
+                    by.group::<$k, $chains, $tail, ASK>(entries, dst, j)
                 };
             }
             if const { !(S::WIDE && V::WIDE) } {
@@ -173,7 +179,7 @@ where
 /// # Safety
 /// As for [`OnRow::row`].
 #[inline(always)]
-unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -188,7 +194,7 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     // SAFETY: the caller's contract.
     unsafe {
         if const { S::WIDE && V::WIDE } {
-            let sums = sum::<V, S, T, K, CHAINS, TAIL>(entries, b, mask, len);
+            let sums = sum::<V, S, T, K, CHAINS, TAIL, ASK>(entries, b, mask, len);
             store::<V, K, TAIL>(sums, out, dst, mask, len);
             return;
         }
@@ -196,10 +202,10 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
             let j = line * V::LANES;
             let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
             if TAIL && line + 1 == K {
-                let sums = sum::<V, S, T, 1, CHAINS, true>(entries, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, true, false>(entries, b, mask, len);
                 store::<V, 1, true>(sums, out, dst, mask, len);
             } else {
-                let sums = sum::<V, S, T, 1, CHAINS, false>(entries, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, false, false>(entries, b, mask, len);
                 store::<V, 1, false>(sums, out, dst, mask, len);
             }
         }

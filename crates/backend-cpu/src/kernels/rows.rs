@@ -56,7 +56,7 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
                 },
             );
         } else {
-            each_row::<I, S, T>(rows, b, out, width);
+            each_row::<I, S, T, false>(rows, b, out, width);
         }
     }
 }

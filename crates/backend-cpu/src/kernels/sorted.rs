@@ -3,7 +3,6 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided, Unit};
-use super::ahead::{AskingAhead, OfB};
 use super::each_row::{OnRow, Rows, all, each_row};
 use super::panel::Dot;
 use super::store::store;
@@ -75,10 +74,9 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
         } else {
             let rows = SortedRows { block, lanes: I::Line::LANES };
             if const { S::WIDE && I::Line::PREFETCHES } && block.ahead {
-                let b_rows = OfB::<I::Line>::new(&b, width);
-                each_row::<I, S, T>(AskingAhead { rows, b: b_rows }, b, out, width);
+                each_row::<I, S, T, true>(rows, b, out, width);
             } else {
-                each_row::<I, S, T>(rows, b, out, width);
+                each_row::<I, S, T, false>(rows, b, out, width);
             }
         }
     }

@@ -3,6 +3,7 @@
 use girih_formats::{Accumulator, DType, Scalar};
 
 use super::access::Access;
+use super::ahead::AHEAD;
 use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
 
@@ -38,12 +39,22 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`.
+/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`; with `ASK`, those lines of the
+/// rows that entries [`AHEAD`] further on name are asked for meanwhile.
 ///
 /// # Safety
-/// The instruction set of `V`. The entries must be there, and their columns in B.
+/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK`, so many
+/// columns more.
 #[inline(always)]
-pub(crate) unsafe fn sum<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+pub(crate) unsafe fn sum<
+    V,
+    S,
+    T,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const ASK: bool,
+>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
@@ -61,6 +72,13 @@ where
         let Entries { col_idx, shift, values, step, len: count } = entries;
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
+                if const { ASK } {
+                    let col = *col_idx.add($p + AHEAD) as isize;
+                    let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
+                    for u in 0..K {
+                        V::prefetch_l2(row.wrapping_add(u * V::LANES));
+                    }
+                }
                 let a = V::splat(*values.add($p * step));
                 let col = *col_idx.add($p) as usize + shift;
                 let row = b.ptr.offset(col as isize * b.row_stride);
