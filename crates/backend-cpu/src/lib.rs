@@ -15,7 +15,8 @@
 //!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
 //!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1
 //!   across vector lanes. At any n > 1, on AMD's processors, where entries meet rows of B beyond a
-//!   core's own caches and nothing foretells them: these are asked for ahead.
+//!   core's own caches and nothing foretells them, or those are of 512 bytes and more and B is 16 times
+//!   as large as these caches: then rows of B are asked for 32 entries ahead.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
 //! Where rows of a B that the last-level cache ([`caches()`]) does not hold are met far apart, room is
