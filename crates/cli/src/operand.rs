@@ -32,8 +32,7 @@ impl<T: Scalar> Operand<T> {
             let bytes = dim.0 as f64 * dim.1 as f64 * size_of::<T>() as f64;
             let size = units::bytes(bytes as u64);
             CliError::failed(format!(
-                "{what} is {}×{} and needs {size}, which the system refuses; give fewer columns \
-                 or a --memory-limit",
+                "{what} is {}×{} and needs {size}, which the system refuses; give fewer columns",
                 dim.0, dim.1
             ))
         };
