@@ -6,7 +6,7 @@ use std::str::FromStr;
 use girih::formats::{DType, FormatKind};
 use girih::planner::{FormatChoice, Reorder};
 
-use crate::args::{Block, FormatArg, ReorderArg, TileArgs, parse_block};
+use crate::args::{Block, FormatArg, TileArgs, parse_block};
 use crate::error::CliError;
 
 /// A format in an order.
@@ -45,12 +45,16 @@ impl FromStr for OrderAsked {
     type Err = String;
 
     fn from_str(s: &str) -> Result<Self, String> {
-        match s.parse()? {
-            ReorderArg::Plan(order) => Ok(Self(order)),
-            ReorderArg::File(path) => Err(format!(
-                "{} is of one matrix; give girih plan such a file, and girih spmm the plan",
-                path.display()
+        match s {
+            "none" => Ok(Self::NONE),
+            "auto" => Ok(Self(Reorder::Auto)),
+            _ if s.ends_with(".npy") => Err(format!(
+                "{s} is of one matrix; give girih plan such a file, and girih spmm the plan"
             )),
+            _ => match s.parse() {
+                Ok(method) => Ok(Self(Reorder::By(method))),
+                Err(error) => Err(format!("{error}; also none and auto")),
+            },
         }
     }
 }
