@@ -249,6 +249,18 @@ mod tests {
     }
 
     #[test]
+    fn callers_outside_of_pools_have_helpers_and_those_inside_their_pool() {
+        let team = Team::Current;
+        assert!(!matches!(team.here(), Team::Current));
+        assert_eq!(team.here().threads(), rayon::current_num_threads());
+        let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        pool.install(|| {
+            assert!(matches!(team.here(), Team::Current));
+            assert_eq!(team.threads(), 3);
+        });
+    }
+
+    #[test]
     fn a_caller_works_while_all_helpers_are_busy() {
         let team = Team::of(2).unwrap();
         let Team::With(helpers) = &team else { unreachable!("two threads") };
