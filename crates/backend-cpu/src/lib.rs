@@ -19,21 +19,29 @@
 //!   as large as these caches: then rows of B are asked for 32 entries ahead.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
-//! Where rows of a B that the last-level cache ([`caches()`]) does not hold are met far apart, room is
-//! kept for a **packed panel** of it, 2 or 4 lines of 64 bytes wide and at most three quarters of that
-//! cache, or 256 bytes for each row of B where those met lie in a band; for one for each thread if all
-//! of them fit there. So it is on Intel's processors, whose last-level cache is slow to read, where a
-//! core's own caches do not hold half of B and long rows of A meet all of it, for panels that they do
-//! hold. Besides that `prepare` allocates room for the sums of windows that the schedule
-//! splits, and `execute` allocates nothing.
+//!
+//! Room is kept for a **packed panel** of a B wider than 512 bytes, 2 or 4 lines of 64 bytes wide, or for
+//! one for each thread if all of them fit five eighths of the last-level cache ([`caches()`]),
+//!
+//! - where that cache does not hold B and would fetch each of its rows six times and more, and the panel
+//!   takes at most three quarters of it;
+//! - where that cache would not, but a core's own caches would, patterns are multiplied, which go through
+//!   some lines of B at a time, and its rows are of 1024 bytes and more (2048 where they are asked for
+//!   ahead): few sets of these caches hold such lines;
+//! - on Intel's processors, whose last-level cache is slow to read, where a core's own caches do not hold
+//!   half of B and long rows of A meet all of it, if they do hold the panel.
+//!
+//! Besides that `prepare` allocates room for the sums of windows that the schedule splits, and `execute`
+//! allocates nothing.
 //!
 //! # What runs
 //! The tasks of the plan's schedule, on the rayon pool that `execute` is called in; outside of every
 //! pool on the calling thread and helpers, as many together as the global pool has threads; or on threads
 //! of the backend's own ([`CpuBackend::with_threads`]). The calling thread is always one of those that
-//! multiply, and runs small products alone: to wake others, and be woken, takes longer. A window that the schedule splits has its parts' sums written to
-//! scratch and added up in task order. Tasks share nothing that is written: each stores its own rows
-//! of C, whole cache lines where those are aligned, past the caches where C is large and β is zero.
+//! multiply, and runs small products alone: to wake others, and be woken, takes longer. A window that
+//! the schedule splits has its parts' sums written to scratch and added up in task order. Tasks share
+//! nothing that is written: each stores its own rows of C, whole cache lines where those are aligned,
+//! past the caches where C is large and β is zero.
 //! Where B is packed, threads that have room of their own each pack and multiply other panels, so that
 //! nothing packed goes from one core's caches to another's; else, or where that would leave threads
 //! without a panel, all pack a panel together and then multiply by it.
@@ -88,6 +96,7 @@ mod packing;
 mod prepared;
 mod reuse;
 pub mod roofline;
+mod room;
 mod split;
 mod team;
 

@@ -5,7 +5,10 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use girih_formats::{Buffer, Csr, Scalar};
 
-use crate::reuse::{Reuse, Room, met_rows};
+#[cfg(doc)]
+use crate::reuse::Reading;
+use crate::reuse::{Fetches, span};
+use crate::room::Room;
 
 /// Rows of B that are packed at a time.
 pub(crate) const PACKED_ROWS: usize = 256;
@@ -40,19 +43,12 @@ const GROUP_LINES: usize = 4;
 /// Packing is for rows of B from this many bytes on.
 const ROW_BYTES: usize = 512;
 
-/// Rows of B from this many bytes on lie so far apart that their panels meet in few sets of the
-/// caches.
-const FAR_BYTES: usize = 1024;
-
 /// Panels for each thread from which on it does not matter that not all threads have equally many.
 const PANELS_EACH: usize = 4;
 
-/// How often, at the least, each row of B is fetched on average where packing pays because B passes
-/// through the cache.
-const FETCHES: usize = 8;
-
-/// As [`FETCHES`], where it only pays because rows of B lie far apart.
-const FAR_FETCHES: usize = 4;
+/// How often, at the least, a cache fetches each row of B that is met where packing pays. To pack takes
+/// as long as to fetch each some three times, and panels are fetched too, from the last-level cache.
+const FETCHES: f64 = 6.0;
 
 /// Entries of A for each row of B, and of each row of A, from which on packing pays where B stays in a
 /// last-level cache that is slow to read: to go through A once for each panel costs less then.
@@ -61,25 +57,25 @@ const LONG_ROW: usize = 128;
 
 impl<T: Scalar> Packing<T> {
     /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
-    /// cache; `tasks` are ranges of rows.
-    /// O(nnz), and room for a bit for each row of B; the entries of a few tasks where B stays in the cache.
+    /// cache, rows of A one by one or [by patterns](Reading::by_patterns): O(nnz), and room for a number
+    /// for each row of B; O(m) where B stays in the cache.
     pub(crate) fn new(
         csr: &Csr<T>,
-        tasks: &[Range<usize>],
         n: usize,
         threads: usize,
         cache: Room,
+        by_patterns: bool,
     ) -> Option<Self> {
         let row_bytes = n.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= ROW_BYTES)?;
         let line_bytes = csr.ncols().checked_mul(lanes::<T>() * size_of::<T>())?;
-        let b = Rows { csr, tasks, row_bytes, line_bytes };
+        let b = Rows { csr, row_bytes, line_bytes };
         let is_near = csr.ncols().checked_mul(row_bytes)? < cache.b;
         let (lines, row_bytes) = if is_near {
             (b.lines_near(cache)?, ROW_BYTES.max(beyond_core(cache).div_ceil(csr.ncols())))
         } else {
-            (b.lines_far(cache)?, ROW_BYTES)
+            (b.lines_far(cache, by_patterns)?, ROW_BYTES)
         };
-        let own = threads.saturating_mul(lines * line_bytes) <= cache.panels;
+        let own = threads.saturating_mul(lines * line_bytes) <= cache.b;
         let room = || Buffer::zeroed(line_bytes / size_of::<T>() * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
         let packing = Self { lines, row_bytes, rooms };
@@ -143,7 +139,6 @@ const fn beyond_core(cache: Room) -> usize {
 /// Rows of B as a matrix meets them.
 struct Rows<'a, T: Scalar> {
     csr: &'a Csr<T>,
-    tasks: &'a [Range<usize>],
     row_bytes: usize,
     /// Bytes of a line of all rows.
     line_bytes: usize,
@@ -151,18 +146,23 @@ struct Rows<'a, T: Scalar> {
 
 impl<T: Scalar> Rows<'_, T> {
     /// Lines of a panel of a B that the last-level cache does not hold, if packing pays.
-    fn lines_far(&self, cache: Room) -> Option<usize> {
-        let Self { csr, tasks, row_bytes, line_bytes } = *self;
+    fn lines_far(&self, cache: Room, by_patterns: bool) -> Option<usize> {
+        let Self { csr, row_bytes, line_bytes } = *self;
+        let fetches = |cache: usize| Fetches::of(csr, cache / row_bytes);
+        let last_level = fetches(cache.b)?;
         // Rows that no entry meets take no place in the cache.
-        if met_rows(csr)? * row_bytes < cache.b {
+        if last_level.met * row_bytes < cache.b {
             return None;
         }
-        let reuse = Reuse::of(csr, tasks);
-        let local = reuse.span.saturating_mul(row_bytes) <= cache.met;
-        let least = if local { FAR_FETCHES } else { FETCHES };
-        if reuse.fetches < least || local && row_bytes < FAR_BYTES {
+        // A panel after the other, so that few sets of a core's own caches hold what is met meanwhile.
+        let conflicts = || {
+            let private = fetches(cache.private)?;
+            Some(by_patterns && row_bytes >= cache.far_row && private.of_each() >= FETCHES)
+        };
+        if last_level.of_each() < FETCHES && !conflicts()? {
             return None;
         }
+        let local = span(csr).saturating_mul(row_bytes) <= cache.met;
         match line_bytes {
             _ if local => Some(4),
             bytes if 4 * bytes <= cache.panel => Some(4),
@@ -174,14 +174,14 @@ impl<T: Scalar> Rows<'_, T> {
     /// As [`lines_far`](Self::lines_far), of a B that it holds: panels that stay in a core's own caches
     /// where B does not, and long rows of A meet all of it again and again.
     fn lines_near(&self, cache: Room) -> Option<usize> {
-        let Self { csr, tasks, row_bytes, line_bytes } = *self;
+        let Self { csr, row_bytes, line_bytes } = *self;
         let lines = [4, 2].into_iter().find(|lines| lines * line_bytes <= cache.private / 2)?;
         let is_used = csr.nnz() / USES >= csr.ncols() && csr.nnz() / LONG_ROW >= csr.nrows();
         let bytes = |rows: usize| rows.saturating_mul(row_bytes);
         let pays = cache.is_slow
             && is_used
             && bytes(csr.ncols()) >= beyond_core(cache)
-            && bytes(Reuse::of(csr, tasks).span) > cache.private;
+            && bytes(span(csr)) > cache.private;
         pays.then_some(lines)
     }
 }
@@ -193,44 +193,55 @@ const fn lanes<T: Scalar>() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{banded, laplacian_5pt, uniform};
+    use girih_formats::generate::{banded, fem_3d, laplacian_5pt, rmat, uniform};
 
     use super::*;
 
-    fn task_ranges(nrows: usize) -> Vec<Range<usize>> {
-        (0..nrows).step_by(64).map(|row| row..nrows.min(row + 64)).collect()
+    #[test]
+    fn a_large_b_is_packed_where_the_last_level_cache_keeps_fetching_its_rows() {
+        let scattered: Csr<f32> = uniform(44_000, 44_000, 12, 1).unwrap();
+        let cache = |mib: u64| Room::of(mib << 20, 1 << 20);
+        let new = |csr: &Csr<f32>, n, mib| Packing::new(csr, n, 1, cache(mib), false);
+        assert_eq!(new(&scattered, 256, 32).unwrap().lines, 4);
+        assert!(new(&scattered, 64, 32).is_none());
+        // Of a B a little larger than what it holds a cache fetches little again.
+        assert!(new(&scattered, 128, 32).is_none());
+        // B of 45 MB stays in a larger cache, and not even its panels do in a small one.
+        assert!(new(&scattered, 256, 128).is_none());
+        assert_eq!(new(&scattered, 256, 16).unwrap().lines, 2);
+        assert!(new(&scattered, 256, 4).is_none());
+        // Most entries meet few rows.
+        let skewed: Csr<f32> = rmat(16, 12, 1).unwrap();
+        assert!(new(&skewed, 256, 32).is_none());
+        // Of a B as large, rows that are never met don't count.
+        let few_met: Csr<f32> = uniform(44_000, 19_000, 12, 1).unwrap();
+        let row_ptr = few_met.row_ptr().to_vec();
+        let cols: Vec<u32> = few_met.col_idx().iter().map(|&col| col * 44 / 19).collect();
+        let few_met =
+            Csr::try_new(44_000, 44_000, row_ptr, cols, few_met.values().to_vec()).unwrap();
+        assert!(new(&few_met, 256, 32).is_none());
     }
 
     #[test]
-    fn only_scattered_rows_of_a_large_b_are_packed() {
-        let scattered: Csr<f32> = uniform(44_000, 44_000, 12, 1).unwrap();
-        let tasks = task_ranges(44_000);
-        let new = |csr: &Csr<f32>, n, mib: u64| {
-            Packing::new(csr, &tasks, n, 1, Room::of(mib << 20, 1 << 20))
-        };
-        assert_eq!(new(&scattered, 128, 32).unwrap().lines, 4);
-        assert!(new(&scattered, 64, 32).is_none());
-        // B of 22 MB stays in a larger cache, and not even its panels do in a small one.
-        assert!(new(&scattered, 128, 64).is_none());
-        assert_eq!(new(&scattered, 128, 16).unwrap().lines, 2);
-        assert!(new(&scattered, 128, 4).is_none());
+    fn rows_far_apart_are_packed_although_the_last_level_cache_fetches_them_once() {
+        let mesh: Csr<f32> = fem_3d(24, 24, 24, 3, 1).unwrap();
+        let cache = Room::of(8 << 20, 512 << 10);
+        let new = |n, cache| Packing::new(&mesh, n, 1, cache, true);
+        assert_eq!(new(256, cache).unwrap().lines, 4);
+        assert!(new(128, cache).is_none());
+        let asking = Room { far_row: 2048, ..cache };
+        assert!(new(256, asking).is_none());
+        assert!(Packing::new(&mesh, 256, 1, cache, false).is_none());
+        // A stencil's rows meet five.
         let stencil: Csr<f32> = laplacian_5pt(220, 200).unwrap();
-        assert!(new(&stencil, 512, 32).is_none());
-        // Of a B as large, rows that are never met don't count.
-        let few_met: Csr<f32> = uniform(44_000, 30_000, 12, 1).unwrap();
-        let row_ptr = few_met.row_ptr().to_vec();
-        let cols: Vec<u32> = few_met.col_idx().iter().map(|&col| col * 22 / 15).collect();
-        let few_met =
-            Csr::try_new(44_000, 44_000, row_ptr, cols, few_met.values().to_vec()).unwrap();
-        assert!(new(&few_met, 128, 32).is_none());
+        assert!(Packing::new(&stencil, 512, 1, cache, true).is_none());
     }
 
     #[test]
     fn long_rows_pack_what_a_core_does_not_hold_where_the_cache_behind_it_is_slow() {
         let weights: Csr<f32> = uniform(2048, 2048, 160, 1).unwrap();
-        let tasks = task_ranges(2048);
         let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
-        let new = |csr: &Csr<f32>, n, threads, cache| Packing::new(csr, &tasks, n, threads, cache);
+        let new = |csr: &Csr<f32>, n, threads, cache| Packing::new(csr, n, threads, cache, false);
         let packing = new(&weights, 256, 2, slow).unwrap();
         assert_eq!((packing.lines, packing.rooms.len()), (4, 2));
         // Products that are narrower than the plan's, and whose B the core holds, are not packed.

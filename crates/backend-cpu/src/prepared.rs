@@ -10,11 +10,11 @@ use girih_formats::{Buffer, FormatSpec, Scalar, Tiling};
 use girih_planner::{Columns, Schedule, Task};
 
 use crate::Isa;
-use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
+use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up, suited};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::packing::{PACKED_ROWS, Packing, Piece};
-use crate::reuse::{Room, gains_by_asking, is_scattered};
+use crate::room::Room;
 use crate::split::{Split, SplitWindow};
 use crate::team::Team;
 
@@ -72,16 +72,7 @@ impl<T: KernelScalar> Prepared<T> {
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                let caches = Room::here();
-                let packing = Packing::new(a.csr(), &tasks, n, team.threads(), caches);
-                let stride = packing.as_ref().map_or(n, Packing::row_stride);
-                let row_bytes = stride.saturating_mul(size_of::<T>());
-                let packed = packing.is_some();
-                let width = n.saturating_mul(size_of::<T>());
-                let ahead = n > 1
-                    && gains_by_asking()
-                    && is_scattered(a.csr(), width, row_bytes, packed, caches);
-                (Relaid::new(a, &tasks, n, packed, ahead), packing)
+                suited(a, &tasks, n, team.threads(), Room::here())
             }
             _ => (None, None),
         };

@@ -1,123 +1,70 @@
-//! How a matrix uses the rows of B, and what of B the caches hold.
-
-use std::ops::Range;
+//! How a matrix uses the rows of B: what it takes from beyond which cache.
 
 use girih_formats::{Buffer, Csr, Scalar};
 use rayon::prelude::*;
 
-use crate::caches;
+use crate::room::Room;
 
-/// What machines that do not tell their caches count as having: what servers have for a few cores.
-const USUAL_LAST_LEVEL: u64 = 32 << 20;
-
-/// As [`USUAL_LAST_LEVEL`], for one core alone.
-const USUAL_PRIVATE: u64 = 1 << 20;
-
-/// What parts of a product may take of the caches, in bytes.
+/// How often rows of B come from beyond a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Room {
-    /// B stays in the last-level cache as it is up to this size.
-    pub(crate) b: usize,
-    /// So does the part of it that neighbouring rows of A meet.
+pub(crate) struct Fetches {
+    /// Rows of B that any entry meets.
     pub(crate) met: usize,
-    /// A panel of B of four lines, or it is cut to two.
-    pub(crate) panel: usize,
-    /// A panel of two lines, or packing is given up. The panels of all threads if each has its own.
-    pub(crate) panels: usize,
-    /// A part of B that stays in a core's own caches.
-    pub(crate) private: usize,
-    /// Whether what only the last-level cache has comes so slowly that kernels wait for it.
-    pub(crate) is_slow: bool,
+    /// Times that one of them is fetched.
+    pub(crate) fetched: usize,
 }
 
-impl Room {
-    /// What a last-level cache and those of each core, of so many bytes, have room for.
-    pub(crate) fn of(last_level: u64, private: u64) -> Self {
-        let eighth = usize::try_from(last_level / 8).unwrap_or(usize::MAX / 8);
-        let private = usize::try_from(private).unwrap_or(usize::MAX);
-        Self {
-            b: 5 * eighth,
-            met: 4 * eighth,
-            panel: 3 * eighth,
-            panels: 6 * eighth,
-            private,
-            is_slow: false,
+impl Fetches {
+    /// By a cache for so many rows of B, of those that the entries of A meet in order: O(nnz), and room
+    /// for a number for each row of B; `None` without that.
+    ///
+    /// In place of an order of all rows it holds there are two generations: a row is there if it was met
+    /// in this one or in the one before. As a generation is two thirds of the cache, one and a half are
+    /// there on average. On real matrices that is between none and a third more than a cache fetches
+    /// which gives up the row that was not used for longest.
+    pub(crate) fn of<T: Scalar>(csr: &Csr<T>, rows: usize) -> Option<Self> {
+        let mut met_in = Buffer::<u32>::zeroed(csr.ncols()).ok()?;
+        let met_in = met_in.make_mut();
+        let room = (rows / 3 * 2).max(1);
+        // Generations are counted from 2, so that no row was met in the one before the first.
+        let (mut generation, mut used) = (2, 0);
+        let (mut met, mut fetched) = (0, 0);
+        for &col in csr.col_idx().iter() {
+            let last = met_in[col as usize];
+            if last == generation {
+                continue;
+            }
+            if used == room {
+                (generation, used) = (generation + 1, 0);
+            }
+            met += usize::from(last == 0);
+            fetched += usize::from(last + 1 < generation);
+            met_in[col as usize] = generation;
+            used += 1;
         }
+        Some(Self { met, fetched })
     }
 
-    /// What this machine's have.
-    pub(crate) fn here() -> Self {
-        let last_level = caches::last_level().unwrap_or(USUAL_LAST_LEVEL);
-        let room = Self::of(last_level, caches::private().unwrap_or(USUAL_PRIVATE));
-        Self { is_slow: is_made_by(b"GenuineIntel"), ..room }
+    /// Of each row that is met, on average.
+    pub(crate) fn of_each(&self) -> f64 {
+        self.fetched as f64 / self.met.max(1) as f64
     }
 }
 
-/// Tasks looked at to see how rows of B are used.
+/// Rows of B between the first and the last that a row of A meets, on average over the entries:
+/// O(m).
+pub(crate) fn span<T: Scalar>(csr: &Csr<T>) -> usize {
+    let of_row = |row: usize| match csr.row(row).0 {
+        [] => 0,
+        // In 128 bits neither the product nor the sum overflows.
+        cols => u128::from(cols[cols.len() - 1] - cols[0] + 1) * cols.len() as u128,
+    };
+    let spans: u128 = (0..csr.nrows()).into_par_iter().map(of_row).sum();
+    (spans / csr.nnz().max(1) as u128) as usize
+}
+
+/// Places that are looked at to see which rows of B are met anew.
 const SAMPLE: usize = 16;
-
-/// How many rows of B are met at all: O(nnz), and room for a bit for each; `None` without that.
-pub(crate) fn met_rows<T: Scalar>(csr: &Csr<T>) -> Option<usize> {
-    let mut met = Buffer::<u64>::zeroed(csr.ncols().div_ceil(64)).ok()?;
-    let words = met.make_mut();
-    csr.col_idx().iter().for_each(|&col| words[col as usize / 64] |= 1 << (col % 64));
-    Some(words.iter().map(|word| word.count_ones() as usize).sum())
-}
-
-/// How a matrix uses the rows of B, judged by some of its tasks.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reuse {
-    /// How often each is fetched on average if every task fetches those it meets once.
-    pub(crate) fetches: usize,
-    /// Rows of B between the first and the last that a row of A meets, on average over the entries.
-    pub(crate) span: usize,
-}
-
-impl Reuse {
-    /// By the matrix whose rows these tasks have: O(entries of 16 tasks).
-    pub(crate) fn of<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
-        // In 128 bits no sum or product overflows.
-        let met = |rows: &Range<usize>| {
-            let entries = csr.row_range(rows.start).start..csr.row_range(rows.end - 1).end;
-            let mut cols = csr.col_idx()[entries.clone()].to_vec();
-            cols.sort_unstable();
-            cols.dedup();
-            let spans = rows.clone().map(|row| match csr.row(row).0 {
-                [] => 0,
-                cols => u128::from(cols[cols.len() - 1] - cols[0] + 1) * cols.len() as u128,
-            });
-            [cols.len() as u128, entries.len() as u128, spans.sum()]
-        };
-        let step = tasks.len().div_ceil(SAMPLE).max(1);
-        let sample = tasks.par_iter().step_by(step).filter(|rows| !rows.is_empty()).map(met);
-        let add = |a: [u128; 3], b: [u128; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        let [met, entries, spans] = sample.reduce(|| [0; 3], add);
-        let fetches = met * csr.nnz() as u128 / (entries * csr.ncols() as u128).max(1);
-        Self { fetches: fetches as usize, span: (spans / entries.max(1)) as usize }
-    }
-}
-
-/// Whether this processor gains by being asked ahead for rows of B: one of AMD's. A Zen 4 does, by up
-/// to 1.9 times. A Xeon (Emerald Rapids), which sees the lines of a row coming by itself, loses up to a
-/// fifth where rows are long. Others were not measured.
-pub(crate) fn gains_by_asking() -> bool {
-    is_made_by(b"AuthenticAMD")
-}
-
-/// Whether `vendor` made this processor, by the name it gives itself.
-fn is_made_by(vendor: &[u8; 12]) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let found = std::arch::x86_64::__cpuid(0);
-        let name = [found.ebx, found.edx, found.ecx].map(u32::to_le_bytes);
-        name.as_flattened() == vendor
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = vendor;
-        false
-    }
-}
 
 /// Entries that are looked at, at a time, to see which rows of B are met anew.
 const STRETCH: usize = 1 << 13;
@@ -141,16 +88,22 @@ const NEW: f64 = 0.5;
 /// As [`FAR`], for wide products of which so many entries meet a row anew.
 const NEAR: usize = 4;
 
-/// Whether it pays to ask ahead for rows of B in products of `width` bytes a row, of which B, or a packed
-/// panel of it, has `row_bytes`: O(entries of 16 [stretches](STRETCH)), and room for a number for each row
-/// of B.
-pub(crate) fn is_scattered<T: Scalar>(
-    csr: &Csr<T>,
-    width: usize,
-    row_bytes: usize,
-    is_packed: bool,
-    caches: Room,
-) -> bool {
+/// How a product reads B.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// Bytes of a row of its columns.
+    pub(crate) width: usize,
+    /// Bytes of a row of B, or of a packed panel of it.
+    pub(crate) row_bytes: usize,
+    pub(crate) is_packed: bool,
+    /// Whether it takes several rows of A at a time, column by column, a panel of B after the other.
+    pub(crate) by_patterns: bool,
+}
+
+/// Whether it pays to ask ahead for rows of B: O(entries of 16 [stretches](STRETCH)), and room for a
+/// number for each row of B.
+pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, reading: Reading, caches: Room) -> bool {
+    let Reading { width, row_bytes, is_packed, by_patterns } = reading;
     let b = csr.ncols().saturating_mul(row_bytes);
     if b <= caches.private {
         return false;
@@ -175,7 +128,7 @@ pub(crate) fn is_scattered<T: Scalar>(
     let exceeds = |times: usize| b / times >= caches.private;
     share(unforetold) * beyond >= UNFORETOLD
         || match width >= WIDE {
-            true => exceeds(FAR) || exceeds(NEAR) && is_new,
+            true => exceeds(FAR) || exceeds(NEAR) && is_new && !by_patterns,
             // Packed, they come from the last-level cache.
             false => exceeds(FAR) && is_new && !is_packed,
         }
@@ -209,9 +162,50 @@ impl Seen<'_> {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{laplacian_5pt, uniform};
+    use std::collections::VecDeque;
+
+    use girih_formats::generate::{laplacian_5pt, rmat, uniform};
 
     use super::*;
+
+    #[test]
+    fn rows_stay_for_a_generation_and_the_next() {
+        let cols = vec![0, 1, 2, 0, 3, 4, 1, 5, 0];
+        let csr = Csr::try_new(9, 7, (0..=9).collect::<Vec<u64>>(), cols, vec![1.0f32; 9]).unwrap();
+        // Generations of two rows: 0 1, 2 0, 3 4, 1 5, 0.
+        assert_eq!(Fetches::of(&csr, 3), Some(Fetches { met: 6, fetched: 8 }));
+        assert_eq!(Fetches::of(&csr, 9), Some(Fetches { met: 6, fetched: 6 }));
+        assert_eq!(Fetches::of(&csr, 0), Some(Fetches { met: 6, fetched: 9 }));
+    }
+
+    #[test]
+    fn a_cache_of_two_generations_fetches_about_what_one_in_order_of_use_does() {
+        let rows = 300;
+        for a in [uniform(2000, 1000, 8, 1).unwrap(), rmat(10, 16, 1).unwrap()] {
+            let a: Csr<f32> = a;
+            let (mut kept, mut fetched) = (VecDeque::new(), 0);
+            for col in a.col_idx().iter() {
+                match kept.iter().position(|held| held == col) {
+                    Some(at) => drop(kept.remove(at)),
+                    None => fetched += 1,
+                }
+                kept.push_front(*col);
+                kept.truncate(rows);
+            }
+            let ratio = Fetches::of(&a, rows).unwrap().fetched as f64 / f64::from(fetched);
+            assert!((0.8..1.35).contains(&ratio), "{ratio}");
+        }
+    }
+
+    #[test]
+    fn spans_are_averages_over_entries() {
+        let (row_ptr, cols) = (vec![0, 3, 3, 4], vec![1, 2, 6, 5]);
+        let csr = Csr::try_new(3, 9, row_ptr, cols, vec![1.0f32; 4]).unwrap();
+        assert_eq!(span(&csr), (3 * 6 + 1) / 4);
+        let empty = Csr::try_new(0, 0, vec![0], vec![], Vec::<f32>::new()).unwrap();
+        assert_eq!(span(&empty), 0);
+        assert_eq!(Fetches::of(&empty, 5).unwrap().of_each(), 0.0);
+    }
 
     #[test]
     fn columns_are_new_once_in_a_stretch_and_foretold_by_the_one_before() {
@@ -225,7 +219,9 @@ mod tests {
     fn rows_of_b_are_asked_for_where_they_come_unforetold_or_wide_from_beyond_a_cores_caches() {
         let caches = Room::of(32 << 20, 1 << 20);
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        let is = |a: &Csr<f32>, width, caches| is_scattered(a, width, width, false, caches);
+        let reading =
+            |width| Reading { width, row_bytes: width, is_packed: false, by_patterns: false };
+        let is = |a: &Csr<f32>, width, caches| is_scattered(a, reading(width), caches);
         assert!(is(&scattered, 128, caches));
         assert!(!is(&scattered, 16, caches));
         assert!(!is(&scattered, 128, Room::of(32 << 20, 8 << 20)));
@@ -234,6 +230,7 @@ mod tests {
         // Wide, and much larger than the caches: foretold or not.
         assert!(is(&stencil, 512, caches));
         assert!(!is(&stencil, 512, Room::of(32 << 20, 4 << 20)));
-        assert!(is_scattered(&stencil, 2048, 512, true, caches));
+        let packed = Reading { row_bytes: 512, is_packed: true, ..reading(2048) };
+        assert!(is_scattered(&stencil, packed, caches));
     }
 }

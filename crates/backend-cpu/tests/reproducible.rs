@@ -290,7 +290,7 @@ fn packing_agrees<T: Value>(widths: [usize; 3])
 where
     AnyTiling: From<Tiling<T>>,
 {
-    let a: Csr<T> = uniform(1_500, 60_000, 400, 1).unwrap();
+    let a: Csr<T> = uniform(1_500, 80_000, 800, 1).unwrap();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let unpacked = csr_plan(&a, &layout, 64);
     for n in widths {

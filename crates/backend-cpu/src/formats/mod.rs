@@ -11,7 +11,7 @@ use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
-pub(crate) use csr::Relaid;
+pub(crate) use csr::{Relaid, suited};
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]

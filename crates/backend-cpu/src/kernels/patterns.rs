@@ -3,6 +3,7 @@
 use girih_formats::{PAD_ROW, Scalar};
 
 use super::access::Access;
+use super::ahead::AHEAD;
 use super::store::store;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
@@ -28,6 +29,9 @@ pub(crate) struct PatternBlock<'a, A> {
     pub(crate) tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
     pub(crate) col_idx: &'a [u32],
+    /// Whether to ask [ahead](super::ahead) for the rows of B that columns meet, four lines at a time.
+    /// Then there are [`AHEAD`] columns more.
+    pub(crate) ahead: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.
     pub(crate) values: &'a [A],
 }
@@ -42,7 +46,8 @@ pub(crate) struct PatternBlock<'a, A> {
 /// # Safety
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in the tiles must be valid for `width` columns and accessed by no other thread;
-/// columns and values must be as many as the tiles say.
+/// columns and values must be as many as the tiles say, and columns `AHEAD` more where the block asks
+/// ahead.
 pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
     b: Input<T>,
@@ -57,7 +62,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
             ($line:ty) => {
                 I::call(
                     #[inline(always)]
-                    move || columns::<$line, S, T, 1, 2, true>(block, b, out, width),
+                    move || columns::<$line, S, T, 1, 2, true, false>(block, b, out, width),
                 )
             };
         }
@@ -76,9 +81,14 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
             let (b, out) = (b.at_col(j), out.at_col(j));
             macro_rules! columns {
                 ($k:literal, $chains:literal, $tail:literal) => {
+                    columns!($k, $chains, $tail, false)
+                };
+                ($k:literal, $chains:literal, $tail:literal, $ask:literal) => {
                     I::call(
                         #[inline(always)]
-                        move || columns::<I::Line, S, T, $k, $chains, $tail>(block, b, out, last),
+                        move || {
+                            columns::<I::Line, S, T, $k, $chains, $tail, $ask>(block, b, out, last)
+                        },
                     )
                 };
             }
@@ -93,6 +103,9 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
                     2 => columns!(2, 1, true),
                     3 => columns!(3, 1, true),
                     _ if left < 4 * lanes => columns!(4, 1, true),
+                    _ if const { I::Line::PREFETCHES } && block.ahead => {
+                        columns!(4, 1, false, true);
+                    }
                     _ => columns!(4, 1, false),
                 }
                 j += 4 * lanes;
@@ -112,12 +125,12 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
 }
 
 /// All tiles by `K` lines of columns, the last of them `len` lanes wide with `TAIL`; sums in `CHAINS`
-/// chains: 1 or 2.
+/// chains: 1 or 2; with `ASK`, asking [ahead](super::ahead) for B.
 ///
 /// # Safety
 /// As for [`patterns`].
 #[inline(always)]
-unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -139,6 +152,13 @@ unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool
             // from one pattern to the next.
             macro_rules! column {
                 ($chain:literal: $($r:literal)*) => {{
+                    if const { ASK } {
+                        let col = *cols.add(AHEAD) as isize;
+                        let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
+                        for u in 0..K {
+                            V::prefetch_l2(row.wrapping_add(u * V::LANES));
+                        }
+                    }
                     let row = b.ptr.offset(*cols as isize * b.row_stride);
                     cols = cols.add(1);
                     let mut x = [V::splat(T::Acc::ZERO); K];

@@ -16,6 +16,9 @@ use super::{Multiply, Panel, add_up};
 use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
 use crate::operands::RowMap;
+use crate::packing::Packing;
+use crate::reuse::{Reading, is_scattered};
+use crate::room::{Room, gains_by_asking};
 
 /// Entries widened at a time.
 const CHUNK: usize = 2048;
@@ -33,27 +36,38 @@ fn is_narrow<A>(n: usize) -> bool {
     n <= 2 * 64 / size_of::<A>()
 }
 
-impl<T: KernelScalar> Relaid<T> {
-    /// What pays for products with `n` columns, B packed or not, its rows asked for ahead or not, if
-    /// anything does; `tasks` are ranges of slots.
-    pub(crate) fn new(
-        a: &RowCsr<T>,
-        tasks: &[Range<usize>],
-        n: usize,
-        packed: bool,
-        ahead: bool,
-    ) -> Option<Self> {
-        let narrow = is_narrow::<T::Acc>(n);
-        let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
-        match patterns {
-            Some(patterns) => Some(Self::Patterns(patterns)),
-            None if packed || narrow || ahead => {
-                Sorted::new(a, tasks, narrow && !ahead, ahead).map(Self::Sorted)
-            }
-            None => None,
+/// What pays for products with `n` columns on `threads` threads that share a cache, if anything does: the
+/// matrix laid out once more, and B packed. `tasks` are ranges of slots. O(nnz).
+pub(crate) fn suited<T: KernelScalar>(
+    a: &RowCsr<T>,
+    tasks: &[Range<usize>],
+    n: usize,
+    threads: usize,
+    caches: Room,
+) -> (Option<Relaid<T>>, Option<Packing<T>>) {
+    let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
+    let by_patterns = patterns.is_some();
+    let packing = Packing::new(a.csr(), n, threads, caches, by_patterns);
+    let stride = packing.as_ref().map_or(n, Packing::row_stride);
+    let reading = Reading {
+        width: n.saturating_mul(size_of::<T>()),
+        row_bytes: stride.saturating_mul(size_of::<T>()),
+        is_packed: packing.is_some(),
+        by_patterns,
+    };
+    let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), reading, caches);
+    let narrow = is_narrow::<T::Acc>(n);
+    let relaid = match patterns {
+        Some(patterns) => Some(Relaid::Patterns(patterns.asking(ahead))),
+        None if reading.is_packed || narrow || ahead => {
+            Sorted::new(a, tasks, narrow && !ahead, ahead).map(Relaid::Sorted)
         }
-    }
+        None => None,
+    };
+    (relaid, packing)
+}
 
+impl<T: KernelScalar> Relaid<T> {
     /// Whether it is for products with `n` columns.
     pub(crate) fn suits(&self, n: usize) -> bool {
         match self {
@@ -146,4 +160,50 @@ fn to_parts<T>(mut all: &mut [T], ranges: impl Iterator<Item = Range<usize>>) ->
 fn natural(a: &girih_formats::Csr<f32>) -> RowCsr<f32> {
     let layout = girih_formats::RowLayout::natural(a.nrows(), 1).unwrap();
     RowCsr::try_new(layout, a.clone()).unwrap()
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::Csr;
+    use girih_formats::generate::{fem_3d, uniform};
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::Isa;
+    use crate::operands::{Input, Output};
+
+    /// Whether or not this processor gains by it.
+    #[test]
+    fn asking_ahead_changes_no_bit() {
+        let scattered: Csr<f32> = uniform(500, 700, 9, 1).unwrap();
+        let mesh = fem_3d(4, 4, 6, 3, 1).unwrap();
+        for (a, has_patterns) in [(scattered, false), (mesh, true)] {
+            let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
+            let tasks = [0..m / 3, m / 3..m];
+            let [plain, asking] = [false, true].map(|ahead| {
+                let patterns = Patterns::new(&a, &tasks);
+                assert_eq!(patterns.is_some(), has_patterns);
+                match patterns {
+                    Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),
+                    None => Relaid::Sorted(Sorted::new(&a, &tasks, false, ahead).unwrap()),
+                }
+            });
+            for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                let kernels = &f32::kernels(isa);
+                for n in [2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
+                    let b =
+                        Array2::from_shape_fn((k, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));
+                    let product = |by: &Relaid<f32>| {
+                        let mut c = Array2::from_elem((m, n), f32::NAN);
+                        let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
+                        let (b, width) = (Input::new(&b.view()), n);
+                        let panel = Panel { kernels, b, out, width, relaid: None, alone: false };
+                        (0..tasks.len()).for_each(|task| by.multiply(task, &panel));
+                        c
+                    };
+                    assert_eq!(product(&asking), product(&plain), "{isa}, n = {n}");
+                }
+            }
+        }
+    }
 }

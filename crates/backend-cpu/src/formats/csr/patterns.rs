@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{row_of, to_parts};
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
+use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::{PATTERNS, PatternBlock, TILE_ROWS, Tile};
 
 /// Loads of rows of B that a tile has to spare on average to make up for walking its patterns.
@@ -19,6 +20,8 @@ const SAMPLE: usize = 8;
 /// A copy of a matrix in tiles of up to four rows, columns grouped by which of the rows hold them.
 #[derive(Debug)]
 pub(crate) struct Patterns<T: Scalar> {
+    /// Whether the rows of B that columns meet are asked for ahead.
+    ahead: bool,
     tasks: Vec<TaskTiles>,
     /// A task's columns begin where its entries begin in the matrix, and are fewer.
     col_idx: Buffer<u32>,
@@ -48,7 +51,7 @@ impl<T: KernelScalar> Patterns<T> {
         let entries = |slots: &Range<usize>| {
             csr.row_ptr()[slots.start] as usize..csr.row_ptr()[slots.end] as usize
         };
-        let mut col_idx = Buffer::zeroed(csr.nnz()).ok()?;
+        let mut col_idx = Buffer::zeroed(csr.nnz() + AHEAD).ok()?;
         let mut values = Buffer::zeroed(csr.nnz()).ok()?;
         let cols = to_parts(col_idx.make_mut(), tasks.iter().map(entries));
         let vals = to_parts(values.make_mut(), tasks.iter().map(entries));
@@ -68,14 +71,23 @@ impl<T: KernelScalar> Patterns<T> {
                 TaskTiles { tiles, cols: values.start..values.start + fill.used[0], values }
             })
             .collect();
-        Some(Self { tasks, col_idx, values })
+        Some(Self { ahead: false, tasks, col_idx, values })
+    }
+
+    /// The same, asking for rows of B ahead or not.
+    pub(crate) fn asking(self, ahead: bool) -> Self {
+        Self { ahead, ..self }
     }
 
     /// Multiplies the rows of a task.
     pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
         let of = &self.tasks[task];
-        let (col_idx, values) = (&self.col_idx[of.cols.clone()], &self.values[of.values.clone()]);
-        let block = PatternBlock { tiles: &of.tiles, col_idx, values };
+        let block = PatternBlock {
+            tiles: &of.tiles,
+            col_idx: &self.col_idx[of.cols.start..of.cols.end + AHEAD],
+            ahead: self.ahead,
+            values: &self.values[of.values.clone()],
+        };
         on.kernels.patterns(&block, on.b, &on.out, on.width);
     }
 }
