@@ -34,8 +34,12 @@ pub(crate) struct Prepared<T: Scalar> {
     split: Split<T::Acc>,
 }
 
-/// Work that is worth handing to another thread: some 5 µs.
-const GRAIN: usize = 1 << 18;
+/// Work, in multiply-adds, that is worth sharing with other threads: some 10 µs for one.
+const SHARED: usize = 1 << 19;
+
+/// Work that a thread takes at a time. Where rows are short, or B is not in the first-level cache, it is
+/// several times the microsecond that it could be.
+const GRAIN: usize = 1 << 16;
 
 /// The work of finding a stored value, in multiply-adds.
 const FIND: usize = 15;
@@ -244,7 +248,7 @@ impl<T: KernelScalar> Prepared<T> {
     /// Runs `f` on every index, in parallel if that pays.
     fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
         let work = self.stored.saturating_mul(on.width + FIND);
-        if on.alone || count < 2 || work < 2 * GRAIN {
+        if on.alone || count < 2 || work < SHARED {
             (0..count).for_each(f);
         } else {
             self.team.for_each(count, GRAIN.div_ceil((work / count).max(1)), f);
