@@ -25,7 +25,8 @@ impl Fetches {
     pub(crate) fn of<T: Scalar>(csr: &Csr<T>, rows: usize) -> Option<Self> {
         let mut met_in = Buffer::<u32>::zeroed(csr.ncols()).ok()?;
         let met_in = met_in.make_mut();
-        let room = (rows / 3 * 2).max(1);
+        // So many at least that generations can be counted in 32 bits.
+        let room = (rows / 3 * 2).max(csr.nnz() >> 31).max(1);
         // Generations are counted from 2, so that no row was met in the one before the first.
         let (mut generation, mut used) = (2, 0);
         let (mut met, mut fetched) = (0, 0);
