@@ -125,7 +125,8 @@ def case(name, a, n, options, rooflines):
             begin = time.perf_counter()
             girih = Girih(a, format, n, threads)
             prepare = time.perf_counter() - begin
-            # Also a worker that is not timed: of two new ones the second goes to another processor.
+            # Workers of what is not timed too: of two that are new, the second would be pinned to the
+            # caller's processor.
             pins.new_workers()
             if girih.format in planned:
                 facts[planned[girih.format]]["also"].append(format)

@@ -20,8 +20,8 @@
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
 //!
-//! Room is kept for a **packed panel** of a B wider than 512 bytes, 2 or 4 lines of 64 bytes wide, or for
-//! one for each thread if all of them fit five eighths of the last-level cache ([`caches()`]),
+//! Room is kept for a **packed panel** of a B of 512 bytes a row and more, 2 or 4 lines of 64 bytes wide,
+//! or for one for each thread if all of them fit five eighths of the last-level cache ([`caches()`]),
 //!
 //! - where that cache does not hold B and would fetch each of its rows six times and more, and the panel
 //!   takes at most three quarters of it;

@@ -155,11 +155,10 @@ impl<T: Scalar> Rows<'_, T> {
             return None;
         }
         // A panel after the other, so that few sets of a core's own caches hold what is met meanwhile.
-        let conflicts = || {
-            let private = fetches(cache.private)?;
-            Some(by_patterns && row_bytes >= cache.far_row && private.of_each() >= FETCHES)
-        };
-        if last_level.of_each() < FETCHES && !conflicts()? {
+        let conflicts = by_patterns && row_bytes >= cache.far_row;
+        let pays = last_level.of_each() >= FETCHES
+            || conflicts && fetches(cache.private)?.of_each() >= FETCHES;
+        if !pays {
             return None;
         }
         let local = span(csr).saturating_mul(row_bytes) <= cache.met;

@@ -20,8 +20,9 @@ impl Fetches {
     ///
     /// In place of an order of all rows it holds there are two generations: a row is there if it was met
     /// in this one or in the one before. As a generation is two thirds of the cache, one and a half are
-    /// there on average. On real matrices that is between none and a third more than a cache fetches
-    /// which gives up the row that was not used for longest.
+    /// there on average. Beside a cache that gives up the row that was not used for longest this counted
+    /// none to two fifths more on nearly all of 13 matrices, of finite elements once 71 % more, once 15 %
+    /// less.
     pub(crate) fn of<T: Scalar>(csr: &Csr<T>, rows: usize) -> Option<Self> {
         let mut met_in = Buffer::<u32>::zeroed(csr.ncols()).ok()?;
         let met_in = met_in.make_mut();
