@@ -15,8 +15,8 @@
 //!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
 //!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1
 //!   across vector lanes. At any n > 1, on AMD's processors, where entries meet rows of B beyond a
-//!   core's own caches and nothing foretells them, or those are of 512 bytes and more and B is 16 times
-//!   as large as these caches: then rows of B are asked for 32 entries ahead.
+//!   core's own caches and nothing foretells them, or B is 8 times as large as these caches: then rows of
+//!   B are asked for ahead.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
 //!
@@ -41,7 +41,7 @@
 //! multiply, and runs small products alone: to wake others, and be woken, takes longer. A window that
 //! the schedule splits has its parts' sums written to scratch and added up in task order. Tasks share
 //! nothing that is written: each stores its own rows of C, whole cache lines where those are aligned,
-//! past the caches where C is large and β is zero.
+//! past the caches where C is larger than 2 MiB (4 for tiles of rows) and β is zero.
 //! Where B is packed, threads that have room of their own each pack and multiply other panels, so that
 //! nothing packed goes from one core's caches to another's; else, or where that would leave threads
 //! without a panel, all pack a panel together and then multiply by it.

@@ -50,6 +50,8 @@ pub(crate) struct Output<A> {
     /// Write whole lines past the caches. Only where β is zero, columns have unit stride, and every
     /// row begins at a multiple of 64 bytes, or of its own 32 or 16.
     pub(crate) stream: bool,
+    /// Whether tiles of several rows are written so too.
+    pub(crate) stream_tiles: bool,
 }
 
 // SAFETY: threads write disjoint rows; see the module's documentation.
@@ -57,8 +59,13 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 // SAFETY: as above.
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
-/// A C larger than this leaves no room for B in the caches, or has left them before anyone reads it.
-const STREAM_BYTES: usize = 8 << 20;
+/// A C larger than this has left a core's own caches before its rows are written once more, so that they
+/// would be read from beyond for it.
+const STREAM_BYTES: usize = 2 << 20;
+
+/// As [`STREAM_BYTES`], for tiles of several rows: their lines are many at a time to be written past
+/// the caches.
+const STREAM_TILES_BYTES: usize = 4 << 20;
 
 impl<A: Scalar> Output<A> {
     pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
@@ -69,9 +76,10 @@ impl<A: Scalar> Output<A> {
         let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
         let aligned = ptr.addr().is_multiple_of(64)
             && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
-        let large = view.len() * size_of::<A>() > STREAM_BYTES;
-        let stream = large && aligned && col_stride == 1 && beta.is_zero();
-        Self { ptr, row_stride, col_stride, alpha, beta, stream }
+        let bytes = view.len() * size_of::<A>();
+        let stream = bytes > STREAM_BYTES && aligned && col_stride == 1 && beta.is_zero();
+        let stream_tiles = stream && bytes > STREAM_TILES_BYTES;
+        Self { ptr, row_stride, col_stride, alpha, beta, stream, stream_tiles }
     }
 
     /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
@@ -84,12 +92,18 @@ impl<A: Scalar> Output<A> {
             alpha: A::ONE,
             beta,
             stream: false,
+            stream_tiles: false,
         }
     }
 
     /// The panel that begins `cols` columns later.
     pub(crate) fn at_col(self, cols: usize) -> Self {
         Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+    }
+
+    /// The same for tiles of several rows.
+    pub(crate) fn in_tiles(self) -> Self {
+        Self { stream: self.stream_tiles, ..self }
     }
 
     /// The address of a row of the panel.

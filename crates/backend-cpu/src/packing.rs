@@ -5,8 +5,6 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use girih_formats::{Buffer, Csr, Scalar};
 
-#[cfg(doc)]
-use crate::reuse::Reading;
 use crate::reuse::{Fetches, span};
 use crate::room::Room;
 
@@ -57,8 +55,8 @@ const LONG_ROW: usize = 128;
 
 impl<T: Scalar> Packing<T> {
     /// Room for a panel if packing pays for products with `n` columns on `threads` threads that share a
-    /// cache, rows of A one by one or [by patterns](Reading::by_patterns): O(nnz), and room for a number
-    /// for each row of B; O(m) where B stays in the cache.
+    /// cache, rows of A one by one or by patterns, several at a time: O(nnz), and room for a number for each
+    /// row of B; O(m) where B stays in the cache.
     pub(crate) fn new(
         csr: &Csr<T>,
         n: usize,

@@ -75,65 +75,36 @@ const STRETCH: usize = 1 << 13;
 const FORETOLD: usize = 64;
 
 /// The least share of entries whose row of B comes unforetold from beyond a core's own caches for it to
-/// pay to ask for rows ahead. Uniform matrices lie above it; what has few well-known rows, as graphs of
-/// power laws do, lies between this and 0.4, and narrow products of it gain as often as they lose.
-const UNFORETOLD: f64 = 0.7;
+/// pay to ask for rows ahead, however narrow they are.
+const UNFORETOLD: f64 = 0.45;
 
-/// Bytes of a row of B from which a product is wide: then to ask costs little beside what is multiplied.
-const WIDE: usize = 512;
+/// Where B is so many times as large as a core's own caches, it pays though they are foretold.
+const FAR: usize = 8;
 
-/// Where B is so many times as large as a core's own caches, wide products gain by asking, foretold or
-/// not; narrow ones if at least this share of entries meets a row of B anew.
-const FAR: usize = 16;
-const NEW: f64 = 0.5;
-
-/// As [`FAR`], for wide products of which so many entries meet a row anew.
-const NEAR: usize = 4;
-
-/// How a product reads B.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Reading {
-    /// Bytes of a row of its columns.
-    pub(crate) width: usize,
-    /// Bytes of a row of B, or of a packed panel of it.
-    pub(crate) row_bytes: usize,
-    pub(crate) is_packed: bool,
-    /// Whether it takes several rows of A at a time, column by column, a panel of B after the other.
-    pub(crate) by_patterns: bool,
-}
-
-/// Whether it pays to ask ahead for rows of B: O(entries of 16 [stretches](STRETCH)), and room for a
-/// number for each row of B.
-pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, reading: Reading, caches: Room) -> bool {
-    let Reading { width, row_bytes, is_packed, by_patterns } = reading;
+/// Whether it pays to ask ahead for rows of B of so many bytes, or of a packed panel of it: O(entries of
+/// 16 [stretches](STRETCH)), and room for a number for each row of B.
+pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, row_bytes: usize, caches: Room) -> bool {
     let b = csr.ncols().saturating_mul(row_bytes);
     if b <= caches.private {
         return false;
+    }
+    if b / FAR >= caches.private {
+        return true;
     }
     // As many rows of B as a core's caches hold.
     let len = (caches.private / row_bytes).clamp(1, STRETCH);
     let step = (csr.nnz() / SAMPLE).max(len);
     let Ok(mut last) = Buffer::zeroed(csr.ncols()) else { return false };
     let mut seen = Seen { last: last.make_mut(), count: 0 };
-    let (mut entries, mut new, mut unforetold) = (0, 0, 0);
+    let (mut entries, mut unforetold) = (0, 0);
     for start in (0..csr.nnz()).step_by(step) {
         let stretch = &csr.col_idx()[start..csr.nnz().min(start + len)];
-        let [first, foretold] = seen.stretch(stretch);
         entries += stretch.len() as u32;
-        new += first;
-        unforetold += first - foretold;
+        unforetold += seen.unforetold(stretch);
     }
-    let share = |count| f64::from(count) / f64::from(entries.max(1));
     // A and C pass through the caches too.
     let beyond = 1.0 - caches.private as f64 / 2.0 / b as f64;
-    let is_new = share(new) >= NEW;
-    let exceeds = |times: usize| b / times >= caches.private;
-    share(unforetold) * beyond >= UNFORETOLD
-        || match width >= WIDE {
-            true => exceeds(FAR) || exceeds(NEAR) && is_new && !by_patterns,
-            // Packed, they come from the last-level cache.
-            false => exceeds(FAR) && is_new && !is_packed,
-        }
+    f64::from(unforetold) * beyond >= UNFORETOLD * f64::from(entries)
 }
 
 /// Which columns were met, and when.
@@ -144,21 +115,19 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// How many of a stretch's columns are new to it, and how many of those are foretold.
-    fn stretch(&mut self, cols: &[u32]) -> [u32; 2] {
-        let begin = self.count;
-        let [mut new, mut foretold] = [0; 2];
+    /// How many of a stretch's columns are new to it, and not foretold.
+    fn unforetold(&mut self, cols: &[u32]) -> u32 {
+        let (begin, mut unforetold) = (self.count, 0);
         for &col in cols {
             let col = col as usize;
             if self.last[col] <= begin {
                 let recent = begin.max(self.count.saturating_sub(FORETOLD as u32));
-                new += 1;
-                foretold += u32::from(col > 0 && self.last[col - 1] > recent);
+                unforetold += u32::from(col == 0 || self.last[col - 1] <= recent);
             }
             self.count += 1;
             self.last[col] = self.count;
         }
-        [new, foretold]
+        unforetold
     }
 }
 
@@ -213,26 +182,21 @@ mod tests {
     fn columns_are_new_once_in_a_stretch_and_foretold_by_the_one_before() {
         let mut last = [0; 10];
         let mut seen = Seen { last: &mut last, count: 0 };
-        assert_eq!(seen.stretch(&[3, 4, 3, 4, 8, 0]), [4, 1]);
-        assert_eq!(seen.stretch(&[4, 5, 9, 8]), [4, 1]);
+        assert_eq!(seen.unforetold(&[3, 4, 3, 4, 8, 0]), 3);
+        assert_eq!(seen.unforetold(&[4, 5, 9, 8]), 3);
     }
 
     #[test]
-    fn rows_of_b_are_asked_for_where_they_come_unforetold_or_wide_from_beyond_a_cores_caches() {
+    fn rows_of_b_are_asked_for_where_they_come_unforetold_or_from_far_beyond_a_cores_caches() {
         let caches = Room::of(32 << 20, 1 << 20);
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        let reading =
-            |width| Reading { width, row_bytes: width, is_packed: false, by_patterns: false };
-        let is = |a: &Csr<f32>, width, caches| is_scattered(a, reading(width), caches);
-        assert!(is(&scattered, 128, caches));
-        assert!(!is(&scattered, 16, caches));
-        assert!(!is(&scattered, 128, Room::of(32 << 20, 8 << 20)));
+        assert!(is_scattered(&scattered, 128, caches));
+        assert!(!is_scattered(&scattered, 16, caches));
+        assert!(!is_scattered(&scattered, 128, Room::of(32 << 20, 8 << 20)));
+        // Its rows are foretold.
         let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
-        assert!(!is(&stencil, 128, caches));
-        // Wide, and much larger than the caches: foretold or not.
-        assert!(is(&stencil, 512, caches));
-        assert!(!is(&stencil, 512, Room::of(32 << 20, 4 << 20)));
-        let packed = Reading { row_bytes: 512, is_packed: true, ..reading(2048) };
-        assert!(is_scattered(&stencil, packed, caches));
+        assert!(!is_scattered(&stencil, 128, caches));
+        assert!(is_scattered(&stencil, 256, caches));
+        assert!(!is_scattered(&stencil, 256, Room::of(32 << 20, 4 << 20)));
     }
 }

@@ -188,26 +188,40 @@ fn equal_rows_are_right_on_every_instruction_set() {
     }
 }
 
-/// A large C whose rows are aligned is written past the caches; one that is not aligned is not.
+/// A large C whose rows are aligned is written past the caches; one that is not aligned is not: in
+/// whole lines, in parts of a line next to each other, row by row and in tiles.
 #[test]
 fn streamed_results_are_the_same() {
-    const N: usize = 128;
-    let a: Csr<f32> = laplacian_5pt(260, 260).unwrap();
-    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
-    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
-    let b = b::<f32>(a.ncols(), N, false);
-    for isa in Isa::ALL {
-        let Some(backend) = CpuBackend::with_isa(isa) else { continue };
-        let prepared = backend.prepare(&plan).unwrap();
-        let run = |skip: usize| {
-            let mut room = vec![f32::NAN; a.nrows() * N + 32];
-            let start = (64 - room.as_ptr().addr() % 64) % 64 / 4 + skip;
-            let c = &mut room[start..start + a.nrows() * N];
-            let mut c = ArrayViewMut2::from_shape((a.nrows(), N), c).unwrap();
-            prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
-            c.to_owned()
-        };
-        assert!(run(0) == run(1), "{isa}");
+    let stencil: Csr<f32> = laplacian_5pt(260, 260).unwrap();
+    let mesh: Csr<f32> = fem_3d(20, 20, 20, 3, 1).unwrap();
+    let in_rows = |a: &Csr<f32>, n| csr_plan(a, &RowLayout::natural(a.nrows(), 1).unwrap(), n);
+    let in_windows = |a: &Csr<f32>| {
+        let layout = RowLayout::natural(a.nrows(), 16).unwrap();
+        let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        Plan::from_tiling(Tiling::from_csr(a, spec, layout).unwrap())
+    };
+    for (a, plan, n) in [
+        (&stencil, in_rows(&stencil, 8), 8),
+        (&stencil, in_rows(&stencil, 32), 32),
+        (&stencil, in_rows(&stencil, 128), 128),
+        (&mesh, in_rows(&mesh, 48), 48),
+        (&stencil, in_windows(&stencil), 48),
+    ] {
+        let b = b::<f32>(a.ncols(), n, false);
+        for isa in Isa::ALL {
+            let Some(backend) = CpuBackend::with_isa(isa) else { continue };
+            let prepared = backend.prepare(&plan).unwrap();
+            let run = |skip: usize| {
+                let mut room = vec![f32::NAN; a.nrows() * n + 32];
+                let start = (64 - room.as_ptr().addr() % 64) % 64 / 4 + skip;
+                let c = &mut room[start..start + a.nrows() * n];
+                let mut c = ArrayViewMut2::from_shape((a.nrows(), n), c).unwrap();
+                prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+                c.to_owned()
+            };
+            let streamed = run(0);
+            assert!(streamed == run(1), "{isa}, n = {n}");
+        }
     }
 }
 

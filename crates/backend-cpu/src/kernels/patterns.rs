@@ -55,7 +55,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     width: usize,
 ) {
     let lanes = const { <I::Line as Line>::LANES };
-    let (block, out) = (*block, *out);
+    let (block, out) = (*block, out.in_tiles());
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         macro_rules! narrow {

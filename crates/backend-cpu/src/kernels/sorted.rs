@@ -3,6 +3,7 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided, Unit};
+use super::ahead::{AHEAD_ROWS, ahead};
 use super::each_row::{OnRow, Rows, all, each_row};
 use super::panel::Dot;
 use super::store::store;
@@ -32,8 +33,8 @@ pub(crate) struct SortedBlock<'a, A> {
     pub(crate) rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub(crate) col_idx: &'a [u32],
-    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are no
-    /// slices, and [`AHEAD`](super::ahead::AHEAD) columns more.
+    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are [`AHEAD`](super::ahead::AHEAD)
+    /// columns more.
     pub(crate) ahead: bool,
     /// Values of slices and of rows, in order.
     pub(crate) values: &'a [A],
@@ -72,7 +73,8 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
                 },
             );
         } else {
-            let rows = SortedRows { block, lanes: I::Line::LANES };
+            let rows =
+                SortedRows { block, lanes: I::Line::LANES, ahead: ahead(width * size_of::<T>()) };
             if const { S::WIDE && I::Line::PREFETCHES } && block.ahead {
                 each_row::<I, S, T, true>(rows, b, out, width);
             } else {
@@ -87,12 +89,14 @@ struct SortedRows<'a, A> {
     block: SortedBlock<'a, A>,
     /// Rows of a slice.
     lanes: usize,
+    /// How many entries ahead rows of B are asked for, where they are.
+    ahead: usize,
 }
 
 /// Does `$what` to every row, in code of its own for each of the lengths up to `$short`.
 macro_rules! rows {
     ($self:ident, $what:ident, $short:expr; $($len:literal)*) => {{
-        let Self { block, lanes } = $self;
+        let Self { block, lanes, ahead } = $self;
         let mut rows = block.rows;
         let (mut col_idx, mut values) = (block.col_idx.as_ptr(), block.values.as_ptr());
         macro_rules! runs {
@@ -103,7 +107,15 @@ macro_rules! rows {
                     macro_rules! all {
                         ($of:expr) => {
                             for &$first in these {
-                                let $entries = Entries { col_idx, shift: 0, values, step: 1, len: $of };
+                                let $entries = Entries {
+                                    col_idx,
+                                    shift: 0,
+                                    values,
+                                    step: 1,
+                                    len: $of,
+                                    asked: col_idx.wrapping_add(ahead),
+                                    asked_shift: 0,
+                                };
                                 $row
                             }
                         };
@@ -120,7 +132,14 @@ macro_rules! rows {
             runs!(block.slices, entries, first, {
                 for r in 0..lanes {
                     let values = values.add(r);
-                    let entries = Entries { shift: r, values, step: lanes, ..entries };
+                    let entries = Entries {
+                        shift: r,
+                        values,
+                        step: lanes,
+                        asked: col_idx,
+                        asked_shift: r + AHEAD_ROWS,
+                        ..entries
+                    };
                     $what.row(entries, first as usize + r);
                 }
                 (col_idx, values) = (col_idx.add(entries.len), values.add(entries.len * lanes));
@@ -190,7 +209,7 @@ unsafe fn one_column<V, A, const UNIT: bool>(
             values: &block.values[value..],
             ..block
         };
-        let rows = SortedRows { block, lanes: V::LANES };
+        let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
         all::<V, Unit>(rows, Dot::<V, UNIT> { x, stride, out });
     }
 }

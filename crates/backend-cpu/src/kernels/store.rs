@@ -38,7 +38,7 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
         for u in 0..K {
             let p = dst.add(u * lanes);
             let mut v = sums[u].mul(alpha);
-            if TAIL && u + 1 == K {
+            if TAIL && u + 1 == K && len < lanes {
                 if !overwrite {
                     v = V::load_masked(p, mask).mul_add(beta, v);
                 }

@@ -64,7 +64,7 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
 ) {
     let lanes = const { <I::Line as Line>::LANES };
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
-    let strip = *strip;
+    let (strip, out) = (*strip, out.in_tiles());
     let mut j = 0;
     // SAFETY: the caller's contract, for every call below.
     unsafe {

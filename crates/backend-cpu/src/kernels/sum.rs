@@ -3,7 +3,6 @@
 use girih_formats::{Accumulator, DType, Scalar};
 
 use super::access::Access;
-use super::ahead::AHEAD;
 use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
 
@@ -17,6 +16,10 @@ pub(crate) struct Entries<A> {
     /// From a value to the next.
     pub(crate) step: usize,
     pub(crate) len: usize,
+    /// Columns of which to ask for the row of B, as many, where that is done.
+    pub(crate) asked: *const u32,
+    /// Added to every one of those.
+    pub(crate) asked_shift: usize,
 }
 
 impl<A> Entries<A> {
@@ -30,7 +33,7 @@ impl<A> Entries<A> {
         // SAFETY: the caller's contract.
         let (col_idx, values) =
             unsafe { (col_idx.as_ptr().add(start), values.as_ptr().add(start)) };
-        Self { col_idx, shift: 0, values, step: 1, len }
+        Self { col_idx, shift: 0, values, step: 1, len, asked: col_idx, asked_shift: 0 }
     }
 }
 
@@ -40,11 +43,11 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
 }
 
 /// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`; with `ASK`, those lines of the
-/// rows that entries [`AHEAD`] further on name are asked for meanwhile.
+/// rows that are to be [asked](Entries::asked) for are asked for meanwhile.
 ///
 /// # Safety
-/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK`, so many
-/// columns more.
+/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK`,
+/// so must what is asked for.
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
@@ -69,11 +72,11 @@ where
     unsafe {
         let zero = V::splat(T::Acc::ZERO);
         let mut sums = [[zero; K]; CHAINS];
-        let Entries { col_idx, shift, values, step, len: count } = entries;
+        let Entries { col_idx, shift, values, step, len: count, asked, asked_shift } = entries;
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
                 if const { ASK } {
-                    let col = *col_idx.add($p + AHEAD) as isize;
+                    let col = *asked.add($p) as isize + asked_shift as isize;
                     let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
                     for u in 0..K {
                         V::prefetch_l2(row.wrapping_add(u * V::LANES));

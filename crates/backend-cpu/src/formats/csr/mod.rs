@@ -17,7 +17,7 @@ use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
 use crate::operands::RowMap;
 use crate::packing::Packing;
-use crate::reuse::{Reading, is_scattered};
+use crate::reuse::is_scattered;
 use crate::room::{Room, gains_by_asking};
 
 /// Entries widened at a time.
@@ -48,19 +48,13 @@ pub(crate) fn suited<T: KernelScalar>(
     let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
     let by_patterns = patterns.is_some();
     let packing = Packing::new(a.csr(), n, threads, caches, by_patterns);
-    let stride = packing.as_ref().map_or(n, Packing::row_stride);
-    let reading = Reading {
-        width: n.saturating_mul(size_of::<T>()),
-        row_bytes: stride.saturating_mul(size_of::<T>()),
-        is_packed: packing.is_some(),
-        by_patterns,
-    };
-    let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), reading, caches);
+    let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
+    let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, caches);
     let narrow = is_narrow::<T::Acc>(n);
     let relaid = match patterns {
         Some(patterns) => Some(Relaid::Patterns(patterns.asking(ahead))),
-        None if reading.is_packed || narrow || ahead => {
-            Sorted::new(a, tasks, narrow && !ahead, ahead).map(Relaid::Sorted)
+        None if packing.is_some() || narrow || ahead => {
+            Sorted::new(a, tasks, narrow, ahead).map(Relaid::Sorted)
         }
         None => None,
     };
@@ -165,7 +159,7 @@ fn natural(a: &girih_formats::Csr<f32>) -> RowCsr<f32> {
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{fem_3d, uniform};
+    use girih_formats::generate::{fem_3d, laplacian_5pt, uniform};
     use ndarray::Array2;
 
     use super::*;
@@ -177,7 +171,8 @@ mod tests {
     fn asking_ahead_changes_no_bit() {
         let scattered: Csr<f32> = uniform(500, 700, 9, 1).unwrap();
         let mesh = fem_3d(4, 4, 6, 3, 1).unwrap();
-        for (a, has_patterns) in [(scattered, false), (mesh, true)] {
+        let stencil = laplacian_5pt(40, 20).unwrap();
+        for (a, has_patterns) in [(scattered, false), (mesh, true), (stencil, false)] {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
             let tasks = [0..m / 3, m / 3..m];
             let [plain, asking] = [false, true].map(|ahead| {
@@ -185,7 +180,7 @@ mod tests {
                 assert_eq!(patterns.is_some(), has_patterns);
                 match patterns {
                     Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),
-                    None => Relaid::Sorted(Sorted::new(&a, &tasks, false, ahead).unwrap()),
+                    None => Relaid::Sorted(Sorted::new(&a, &tasks, true, ahead).unwrap()),
                 }
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {

@@ -46,7 +46,7 @@ struct Ranges {
 
 impl<T: KernelScalar> Sorted<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
-    /// With `slices` where rows repeat each other a column later, or asking for rows of B `ahead`.
+    /// With `slices` where rows repeat each other a column later; asking for rows of B `ahead` or not.
     ///
     /// `None` where it does not pay, since rows are long, or where there is no memory for it.
     pub(crate) fn new(
