@@ -56,6 +56,29 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
 }
 
 #[test]
+fn an_advantage_over_csr_must_be_larger_than_a_call() {
+    let bmat = FormatSpec::BMat { pattern_only: false };
+    let fit = |spec, product: f64| Fit {
+        spec,
+        dtype: DType::F32,
+        seconds: Terms { product, ..Terms::default() },
+        quality: Quality::default(),
+    };
+    let a = generate::uniform(6, 6, 3, 1).unwrap();
+    for (product, expected) in [(90e-9, FormatSpec::Csr), (900e-9, bmat)] {
+        let fits = vec![fit(FormatSpec::Csr, product), fit(bmat, product / 2.0)];
+        let options = PlanOptions {
+            target: DeviceSpec { fits, task_seconds: 0.0, ..DeviceSpec::cpu() },
+            ..PlanOptions::default()
+        };
+        let plan = plan(&a, options).unwrap();
+        let reason = &plan.explanation().reason;
+        assert_eq!(plan.spec(), expected, "{reason}");
+        assert_eq!(reason.contains("not foretold"), expected == FormatSpec::Csr, "{reason}");
+    }
+}
+
+#[test]
 fn formats_that_were_not_measured_do_not_seem_to_cost_nothing() {
     let csr = Fit {
         spec: FormatSpec::Csr,

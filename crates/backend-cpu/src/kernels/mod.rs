@@ -30,9 +30,9 @@
 //! A row of C that has left a core's own caches is read from beyond only to be overwritten, and single
 //! rows wait for that: with its lines written past the caches, C of 2 to 8 MiB, n = 16 to 64, is up to 2
 //! times as fast on a Zen 4 and up to 1.9 on a Xeon. If it had stayed in the last-level cache from the
-//! product before, that gains up to 1.3 times or loses up to a seventh; tiles, which store many lines at
-//! a time, lose up to a quarter below 4 MiB. A group's last line must be stored like its others: one past
-//! the caches and its neighbour into them took 1.3 times as long as either.
+//! product before, the Xeon gains up to 1.3 times or loses up to a seventh; tiles, which store many lines
+//! at a time, lose up to a quarter below 4 MiB. A group's last line must be stored like its others: one
+//! past the caches and its neighbour into them took 1.2 to 1.4 times as long as all into them.
 //!
 //! # What was tried and left out
 //! Asking ahead in a stencil's columns and values, with its leading row of B: 8 columns of a B in memory

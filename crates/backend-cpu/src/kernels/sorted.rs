@@ -33,8 +33,8 @@ pub(crate) struct SortedBlock<'a, A> {
     pub(crate) rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub(crate) col_idx: &'a [u32],
-    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are [`AHEAD`](super::ahead::AHEAD)
-    /// columns more.
+    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are
+    /// [`AHEAD`](super::ahead::AHEAD) columns more.
     pub(crate) ahead: bool,
     /// Values of slices and of rows, in order.
     pub(crate) values: &'a [A],

@@ -61,6 +61,10 @@ impl Choice {
 /// By how much estimates of one format in two sizes may differ and still count as equal.
 const TIE: f64 = 0.02;
 
+/// Seconds that no measured coefficients tell apart: a product is called in as many. Those of matrices of
+/// three to six rows are tens of nanoseconds apart, and were foretold in the wrong order.
+const INDISTINCT: f64 = 100e-9;
+
 struct Chooser<'a> {
     options: &'a PlanOptions,
     shared: &'a SharedStats<'a>,
@@ -130,9 +134,12 @@ impl Chooser<'_> {
         let unsure =
             device.fit(fastest, self.workload.dtype).map(|fit| fit.quality.mean_relative_error);
         // Where an advantage over CSR is less than estimates are off, nothing speaks for laying A out anew.
+        let is_within = |off: f64, seconds: f64| seconds <= least.seconds * (1.0 + off);
         let near = |&(i, cost): &(usize, Cost)| {
-            let is_csr = priced[i].candidate.spec == FormatSpec::Csr;
-            is_csr && cost.seconds <= least.seconds * (1.0 + unsure.unwrap_or(0.0))
+            let is_near = unsure.map_or(is_within(0.0, cost.seconds), |off| {
+                is_within(off, cost.seconds) || cost.seconds - least.seconds <= INDISTINCT
+            });
+            priced[i].candidate.spec == FormatSpec::Csr && is_near
         };
         let csr = order.iter().position(near).filter(|_| fastest != FormatSpec::Csr);
         let (winner, cost) = order.remove(csr.unwrap_or(at));
@@ -143,13 +150,16 @@ impl Chooser<'_> {
             _ if is_empty => {
                 format!("{spec}, as A has no entries: no format has anything to multiply")
             }
-            Some(off) if csr.is_some() => format!(
-                "{spec} for n = {n}: {}; {fastest} is estimated at {:.2} of that, and its estimates are off \
-                 by {:.0} % on average",
-                describe(&cost),
-                least.seconds / cost.seconds,
-                100.0 * off
-            ),
+            Some(off) if csr.is_some() => {
+                let (took, share) = (describe(&cost), least.seconds / cost.seconds);
+                let doubt = match is_within(off, cost.seconds) {
+                    true => format!("its estimates are off by {:.0} % on average", 100.0 * off),
+                    false => "so short a time is not foretold".to_owned(),
+                };
+                format!(
+                    "{spec} for n = {n}: {took}; {fastest} is estimated at {share:.2} of that, and {doubt}"
+                )
+            }
             _ => format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost)),
         };
         if let Some(&(second, next)) = order.first().filter(|_| csr.is_none() && !is_empty) {
