@@ -18,6 +18,9 @@ pub(crate) struct Input<T> {
     /// Whether a panel of up to two lines is a part of a group of four: then rows are summed in one
     /// chain, as there.
     pub(crate) of_group: bool,
+    /// Whether kernels ask for entries of A ahead: between rows of a large B the processor does not see
+    /// that they follow one another.
+    pub(crate) hides_a: bool,
 }
 
 // SAFETY: it is a shared view of plain values that outlives the threads it is lent to.
@@ -28,7 +31,13 @@ unsafe impl<T: Scalar> Sync for Input<T> {}
 impl<T: Scalar> Input<T> {
     pub(crate) fn new(view: &ArrayView2<'_, T>) -> Self {
         let strides = view.strides();
-        Self { ptr: view.as_ptr(), row_stride: strides[0], col_stride: strides[1], of_group: false }
+        Self {
+            ptr: view.as_ptr(),
+            row_stride: strides[0],
+            col_stride: strides[1],
+            of_group: false,
+            hides_a: false,
+        }
     }
 
     /// The panel that begins `cols` columns later.

@@ -14,6 +14,7 @@ use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up, suited};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::packing::{PACKED_ROWS, Packing, Piece};
+use crate::reuse::hides_a;
 use crate::room::Room;
 use crate::split::{Split, SplitWindow};
 use crate::team::Team;
@@ -32,6 +33,9 @@ pub(crate) struct Prepared<T: Scalar> {
     relaid: Option<Relaid<T>>,
     packing: Option<Packing<T>>,
     split: Split<T::Acc>,
+    room: Room,
+    /// Whether a single column of B [hides](Input::hides_a) A.
+    column_hides_a: bool,
 }
 
 /// Work, in multiply-adds, that is worth sharing with other threads: some 10 µs for one.
@@ -68,6 +72,7 @@ impl<T: KernelScalar> Prepared<T> {
         let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
         // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
         let split = Split::new(tiling, if columns.is_some() { &[] } else { &tasks[..] }, stored)?;
+        let room = Room::here();
         let (relaid, packing) = match tiling {
             // Laid out once more a row has one place, and tasks for some columns share their rows.
             Tiling::Csr(a) if columns.is_none() => {
@@ -76,9 +81,13 @@ impl<T: KernelScalar> Prepared<T> {
                     None => task.windows(),
                 };
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                suited(a, &tasks, n, team.threads(), Room::here())
+                suited(a, &tasks, n, team.threads(), room)
             }
             _ => (None, None),
+        };
+        let column_hides_a = match tiling {
+            Tiling::Csr(a) if n == 1 && room.asks => hides_a(a.csr()),
+            _ => false,
         };
         Ok(Self {
             isa,
@@ -91,7 +100,17 @@ impl<T: KernelScalar> Prepared<T> {
             relaid,
             packing,
             split,
+            room,
+            column_hides_a,
         })
+    }
+
+    /// Whether a B of `k` rows and `n` columns hides A.
+    fn hides_a(&self, k: usize, n: usize) -> bool {
+        match n {
+            1 => self.column_hides_a,
+            _ => self.room.hides_a(k, n * size_of::<T>()),
+        }
     }
 
     /// The product on operands that fit, α ≠ 0.
@@ -131,7 +150,7 @@ impl<T: KernelScalar> Prepared<T> {
         let panel = whole.part(cols);
         self.pack(&panel, room, stride);
         let row_stride = stride as isize;
-        let packed = Input { ptr: room.as_ptr(), row_stride, col_stride: 1, of_group };
+        let packed = Input { ptr: room.as_ptr(), row_stride, col_stride: 1, of_group, ..panel.b };
         self.panel(&Panel { b: packed, ..panel });
     }
 
@@ -281,7 +300,8 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
             }
             return Ok(());
         }
-        self.product(Input::new(&b), Output::new(&mut c, alpha, beta), n);
+        let b = Input { hides_a: self.hides_a(k, n), ..Input::new(&b) };
+        self.product(b, Output::new(&mut c, alpha, beta), n);
         Ok(())
     }
 }

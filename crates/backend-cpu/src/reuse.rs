@@ -74,6 +74,9 @@ const STRETCH: usize = 1 << 13;
 /// Rows of B that follow one met so many entries before are foretold: the processor sees a stream.
 const FORETOLD: usize = 64;
 
+/// What a core's first-level cache holds of data.
+const FIRST_LEVEL: usize = 32 << 10;
+
 /// The least share of entries whose row of B comes unforetold from beyond a core's own caches for it to
 /// pay to ask for rows ahead, however narrow they are.
 const UNFORETOLD: f64 = 0.45;
@@ -88,13 +91,23 @@ pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, row_bytes: usize, caches: Ro
     if b <= caches.private {
         return false;
     }
-    if b / FAR >= caches.private {
-        return true;
-    }
-    // As many rows of B as a core's caches hold.
-    let len = (caches.private / row_bytes).clamp(1, STRETCH);
+    b / FAR >= caches.private || unforetold(csr, row_bytes, caches.private) >= UNFORETOLD
+}
+
+/// Whether a single column of B [hides](crate::operands::Input::hides_a) A: its elements come unforetold
+/// from beyond the first-level cache. As costly as [`is_scattered`].
+pub(crate) fn hides_a<T: Scalar>(csr: &Csr<T>) -> bool {
+    csr.ncols() * size_of::<T>() > FIRST_LEVEL
+        && unforetold(csr, size_of::<T>(), FIRST_LEVEL) >= UNFORETOLD
+}
+
+/// The share of entries whose row of B, of so many bytes, comes unforetold from beyond a cache that does
+/// not hold B.
+fn unforetold<T: Scalar>(csr: &Csr<T>, row_bytes: usize, cache: usize) -> f64 {
+    // As many rows of B as the cache holds.
+    let len = (cache / row_bytes).clamp(1, STRETCH);
     let step = (csr.nnz() / SAMPLE).max(len);
-    let Ok(mut last) = Buffer::zeroed(csr.ncols()) else { return false };
+    let Ok(mut last) = Buffer::zeroed(csr.ncols()) else { return 0.0 };
     let mut seen = Seen { last: last.make_mut(), count: 0 };
     let (mut entries, mut unforetold) = (0, 0);
     for start in (0..csr.nnz()).step_by(step) {
@@ -103,8 +116,8 @@ pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, row_bytes: usize, caches: Ro
         unforetold += seen.unforetold(stretch);
     }
     // A and C pass through the caches too.
-    let beyond = 1.0 - caches.private as f64 / 2.0 / b as f64;
-    f64::from(unforetold) * beyond >= UNFORETOLD * f64::from(entries)
+    let beyond = 1.0 - cache as f64 / 2.0 / csr.ncols() as f64 / row_bytes as f64;
+    f64::from(unforetold) * beyond / f64::from(entries.max(1))
 }
 
 /// Which columns were met, and when.
@@ -198,5 +211,13 @@ mod tests {
         assert!(!is_scattered(&stencil, 128, caches));
         assert!(is_scattered(&stencil, 256, caches));
         assert!(!is_scattered(&stencil, 256, Room::of(32 << 20, 4 << 20)));
+    }
+
+    #[test]
+    fn a_column_hides_a_where_its_elements_come_unforetold_from_beyond_the_first_cache() {
+        let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
+        assert!(hides_a(&scattered));
+        assert!(!hides_a(&uniform::<f32>(4000, 4000, 12, 1).unwrap()));
+        assert!(!hides_a(&laplacian_5pt::<f32>(200, 200).unwrap()));
     }
 }

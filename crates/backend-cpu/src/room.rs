@@ -30,7 +30,12 @@ pub(crate) struct Room {
     /// Rows of B from this many bytes on lie so far apart that their panels meet in few sets of the
     /// caches, and it is not made up for by [asking ahead](gains_by_asking) for them.
     pub(crate) far_row: usize,
+    /// Whether the processor [gains by asking](gains_by_asking).
+    pub(crate) asks: bool,
 }
+
+/// Rows of B of up to so many bytes have few multiply-adds for each entry that is asked for.
+const NARROW: usize = 128;
 
 impl Room {
     /// What a last-level cache and those of each core, of so many bytes, have room for.
@@ -45,6 +50,7 @@ impl Room {
             private,
             is_slow: false,
             far_row: FAR_ROW,
+            asks: false,
         }
     }
 
@@ -52,14 +58,23 @@ impl Room {
     pub(crate) fn here() -> Self {
         let last_level = caches::last_level().unwrap_or(USUAL_LAST_LEVEL);
         let room = Self::of(last_level, caches::private().unwrap_or(USUAL_PRIVATE));
-        let far_row = if gains_by_asking() { 2 * FAR_ROW } else { FAR_ROW };
-        Self { is_slow: is_made_by(b"GenuineIntel"), far_row, ..room }
+        let asks = gains_by_asking();
+        let far_row = if asks { 2 * FAR_ROW } else { FAR_ROW };
+        Self { is_slow: is_made_by(b"GenuineIntel"), far_row, asks, ..room }
+    }
+
+    /// Whether B, of `k` rows of so many bytes, [hides](crate::operands::Input::hides_a) A. Of a single
+    /// column that depends on [the matrix](crate::reuse::hides_a).
+    pub(crate) fn hides_a(&self, k: usize, row_bytes: usize) -> bool {
+        let quarters = if row_bytes <= NARROW { 3 } else { 1 };
+        self.asks && k.saturating_mul(row_bytes) >= self.private / 4 * quarters
     }
 }
 
-/// Whether this processor gains by being asked ahead for rows of B: one of AMD's. A Zen 4 does, by up
-/// to 1.9 times. A Xeon (Emerald Rapids), which sees the lines of a row coming by itself, loses up to a
-/// fifth where rows are long. Others were not measured.
+/// Whether this processor gains by being asked ahead for rows of B, and for entries of A: one of AMD's. A
+/// Zen 4 does, by up to 1.9 and 1.8 times. A Xeon (Emerald Rapids), which sees the lines of a row coming by
+/// itself, loses up to a fifth where rows are long, and by entries up to a seventh where B is small. Others
+/// were not measured.
 pub(crate) fn gains_by_asking() -> bool {
     is_made_by(b"AuthenticAMD")
 }

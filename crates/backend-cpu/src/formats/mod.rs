@@ -113,3 +113,49 @@ pub(crate) fn add_up<T: KernelScalar>(
         on.kernels.combine(&sums, 1, &on.out.at_col(j), map, width);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::generate::uniform;
+    use girih_formats::{Csr, FormatSpec, RowLayout};
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::Isa;
+
+    /// Whether or not this processor gains by it.
+    #[test]
+    fn asking_for_entries_changes_no_bit_in_tiles() {
+        let a: Csr<f32> = uniform(70, 300, 40, 1).unwrap();
+        for spec in [
+            FormatSpec::Bcsr { block_rows: 5, block_cols: 20 },
+            FormatSpec::BlockedEll { block_size: 8 },
+            FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+            FormatSpec::BMat { pattern_only: false },
+        ] {
+            let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+            let tiles = Tiling::from_csr(&a, spec, layout).unwrap();
+            let slots = 0..tiles.layout().n_slots();
+            for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                for n in [1, 8, 16, 40, 64, 150] {
+                    let b = Array2::from_shape_fn((300, n), |(i, j)| (i + 2 * j) as f32 / 7.0);
+                    let product = |hides_a| {
+                        let mut c = Array2::from_elem((a.nrows(), n), f32::NAN);
+                        let panel = Panel {
+                            kernels: &f32::kernels(isa),
+                            b: Input { hides_a, ..Input::new(&b.view()) },
+                            out: Output::new(&mut c.view_mut(), 1.0, 0.0),
+                            width: n,
+                            relaid: None,
+                            alone: false,
+                        };
+                        let map = RowMap::of(tiles.layout(), 0, slots.len());
+                        tiles.multiply(0..map.len(), 0..u64::MAX, map, &panel);
+                        c
+                    };
+                    assert!(product(true) == product(false), "{spec}, {isa}, n = {n}");
+                }
+            }
+        }
+    }
+}

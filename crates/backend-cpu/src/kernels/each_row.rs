@@ -42,11 +42,12 @@ pub(crate) trait OnRow {
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
 
-/// Multiplies rows by `width` columns of B; with `ASK`, asking [ahead](super::ahead) for its rows.
+/// Multiplies rows by `width` columns of B; `ASK` says what is asked for [ahead](super::ahead).
 ///
 /// # Safety
-/// As for [`OnRow::row`], for every row. With `ASK`, [`AHEAD`](super::ahead::AHEAD) more columns.
-pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: bool>(
+/// As for [`OnRow::row`], for every row. With `ASK` of [`ROWS`](super::ahead::ROWS),
+/// [`AHEAD`](super::ahead::AHEAD) more columns.
+pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: u8>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use girih_formats::Scalar;
 
 use super::access::Access;
+use super::ahead::NOTHING;
 use super::each_row::OnRow;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
@@ -12,13 +13,13 @@ use crate::isa::{Line, Widen};
 use crate::operands::{Input, Output};
 
 /// Rows by one column, whose elements are next to each other with `UNIT`.
-pub(crate) struct Dot<V: Line, const UNIT: bool> {
+pub(crate) struct Dot<V: Line, const UNIT: bool, const ASK: u8> {
     pub(crate) x: *const V::Acc,
     pub(crate) stride: isize,
     pub(crate) out: Output<V::Acc>,
 }
 
-impl<V: Line, const UNIT: bool> OnRow for Dot<V, UNIT> {
+impl<V: Line, const UNIT: bool, const ASK: u8> OnRow for Dot<V, UNIT, ASK> {
     type Acc = V::Acc;
     const SHORT: usize = 16;
 
@@ -27,7 +28,7 @@ impl<V: Line, const UNIT: bool> OnRow for Dot<V, UNIT> {
         let stride = if UNIT { 1 } else { self.stride };
         // SAFETY: the caller's contract.
         unsafe {
-            let sum = dot::<V, V::Acc>(entries, self.x, stride);
+            let sum = dot::<V, V::Acc, ASK>(entries, self.x, stride);
             store_one::<V>(sum, &self.out, self.out.row(row));
         }
     }
@@ -62,7 +63,7 @@ where
     /// # Safety
     /// As for [`OnRow::row`]; those columns must exist.
     #[inline(always)]
-    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool>(
+    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
         &self,
         entries: Entries<T::Acc>,
         dst: *mut T::Acc,
@@ -83,10 +84,10 @@ pub(super) struct Few<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const ASK: bool,
+    const ASK: u8,
 >(pub(super) By<V, S, T>);
 
-impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool> OnRow
+impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8> OnRow
     for Few<V, S, T, K, CHAINS, TAIL, ASK>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
@@ -105,12 +106,12 @@ where
 
 /// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
 /// row of B is read at once, the sooner the processor sees a stream in it.
-pub(super) struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize, const ASK: bool> {
+pub(super) struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize, const ASK: u8> {
     pub(super) by: By<V, S, T>,
     pub(super) width: usize,
 }
 
-impl<V, S, T, const AT_ONCE: usize, const ASK: bool> OnRow for Many<V, S, T, AT_ONCE, ASK>
+impl<V, S, T, const AT_ONCE: usize, const ASK: u8> OnRow for Many<V, S, T, AT_ONCE, ASK>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
     S: Access,
@@ -179,7 +180,7 @@ where
 /// # Safety
 /// As for [`OnRow::row`].
 #[inline(always)]
-unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool>(
+unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -202,10 +203,10 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, 
             let j = line * V::LANES;
             let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
             if TAIL && line + 1 == K {
-                let sums = sum::<V, S, T, 1, CHAINS, true, false>(entries, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, true, NOTHING>(entries, b, mask, len);
                 store::<V, 1, true>(sums, out, dst, mask, len);
             } else {
-                let sums = sum::<V, S, T, 1, CHAINS, false, false>(entries, b, mask, len);
+                let sums = sum::<V, S, T, 1, CHAINS, false, NOTHING>(entries, b, mask, len);
                 store::<V, 1, false>(sums, out, dst, mask, len);
             }
         }

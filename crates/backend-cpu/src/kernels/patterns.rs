@@ -3,7 +3,7 @@
 use girih_formats::{PAD_ROW, Scalar};
 
 use super::access::Access;
-use super::ahead::AHEAD;
+use super::ahead::{AHEAD, ENTRIES, NOTHING, ROWS, foresee};
 use super::store::store;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
@@ -60,9 +60,16 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     unsafe {
         macro_rules! narrow {
             ($line:ty) => {
+                if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
+                    narrow!($line, ENTRIES)
+                } else {
+                    narrow!($line, NOTHING)
+                }
+            };
+            ($line:ty, $ask:ident) => {
                 I::call(
                     #[inline(always)]
-                    move || columns::<$line, S, T, 1, 2, true, false>(block, b, out, width),
+                    move || columns::<$line, S, T, 1, 2, true, $ask>(block, b, out, width),
                 )
             };
         }
@@ -81,9 +88,13 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
             let (b, out) = (b.at_col(j), out.at_col(j));
             macro_rules! columns {
                 ($k:literal, $chains:literal, $tail:literal) => {
-                    columns!($k, $chains, $tail, false)
+                    if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
+                        columns!($k, $chains, $tail, ENTRIES)
+                    } else {
+                        columns!($k, $chains, $tail, NOTHING)
+                    }
                 };
-                ($k:literal, $chains:literal, $tail:literal, $ask:literal) => {
+                ($k:literal, $chains:literal, $tail:literal, $ask:ident) => {
                     I::call(
                         #[inline(always)]
                         move || {
@@ -104,7 +115,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
                     3 => columns!(3, 1, true),
                     _ if left < 4 * lanes => columns!(4, 1, true),
                     _ if const { I::Line::PREFETCHES } && block.ahead => {
-                        columns!(4, 1, false, true);
+                        columns!(4, 1, false, ROWS);
                     }
                     _ => columns!(4, 1, false),
                 }
@@ -125,12 +136,12 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
 }
 
 /// All tiles by `K` lines of columns, the last of them `len` lanes wide with `TAIL`; sums in `CHAINS`
-/// chains: 1 or 2; with `ASK`, asking [ahead](super::ahead) for B.
+/// chains: 1 or 2; `ASK` says what is asked for [ahead](super::ahead).
 ///
 /// # Safety
 /// As for [`patterns`].
 #[inline(always)]
-unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: bool>(
+unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -152,12 +163,15 @@ unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool
             // from one pattern to the next.
             macro_rules! column {
                 ($chain:literal: $($r:literal)*) => {{
-                    if const { ASK } {
+                    if const { ASK == ROWS } {
                         let col = *cols.add(AHEAD) as isize;
                         let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
                         for u in 0..K {
                             V::prefetch_l2(row.wrapping_add(u * V::LANES));
                         }
+                    }
+                    if const { ASK != NOTHING && $chain == 0 } {
+                        foresee::<V, _>(cols, values);
                     }
                     let row = b.ptr.offset(*cols as isize * b.row_stride);
                     cols = cols.add(1);

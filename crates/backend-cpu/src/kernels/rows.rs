@@ -3,10 +3,11 @@
 use girih_formats::Scalar;
 
 use super::access::Access;
+use super::ahead::{ENTRIES, NOTHING};
 use super::each_row::{OnRow, Rows, each_row};
 use super::panel::Dot;
 use super::sum::{Entries, is_own_accumulator};
-use crate::isa::LineFor;
+use crate::isa::{Line, LineFor};
 use crate::operands::{Input, Output, RowMap};
 
 /// Some consecutive sparse rows, values already in the accumulation type.
@@ -43,20 +44,26 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
         if width == 1 && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let stride = b.row_stride;
+            let (stride, hides_a) = (b.row_stride, b.hides_a);
             I::call(
                 #[inline(always)]
                 move || {
                     // A constant stride spares a multiplication for every entry.
-                    if stride == 1 {
-                        rows.each(Dot::<I::Line, true> { x, stride, out });
+                    if stride != 1 {
+                        rows.each(Dot::<I::Line, false, NOTHING> { x, stride, out });
+                    } else if hides_a {
+                        rows.each(Dot::<I::Line, true, ENTRIES> { x, stride, out });
                     } else {
-                        rows.each(Dot::<I::Line, false> { x, stride, out });
+                        rows.each(Dot::<I::Line, true, NOTHING> { x, stride, out });
                     }
                 },
             );
         } else {
-            each_row::<I, S, T, false>(rows, b, out, width);
+            if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
+                each_row::<I, S, T, ENTRIES>(rows, b, out, width);
+            } else {
+                each_row::<I, S, T, NOTHING>(rows, b, out, width);
+            }
         }
     }
 }

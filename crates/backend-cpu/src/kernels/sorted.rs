@@ -3,7 +3,7 @@
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
 use super::access::{Access, Strided, Unit};
-use super::ahead::{AHEAD_ROWS, ahead};
+use super::ahead::{AHEAD_ROWS, ENTRIES, NOTHING, ROWS, ahead};
 use super::each_row::{OnRow, Rows, all, each_row};
 use super::panel::Dot;
 use super::store::store;
@@ -60,15 +60,17 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
         if width == 1 && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let stride = b.row_stride;
+            let (stride, hides_a) = (b.row_stride, b.hides_a);
             I::call(
                 #[inline(always)]
                 move || {
                     // A constant stride spares a multiplication for every entry.
-                    if stride == 1 {
-                        one_column::<I::Line, T::Acc, true>(block, x, stride, out);
+                    if stride != 1 {
+                        one_column::<I::Line, T::Acc, false, NOTHING>(block, x, stride, out);
+                    } else if hides_a {
+                        one_column::<I::Line, T::Acc, true, ENTRIES>(block, x, stride, out);
                     } else {
-                        one_column::<I::Line, T::Acc, false>(block, x, stride, out);
+                        one_column::<I::Line, T::Acc, true, NOTHING>(block, x, stride, out);
                     }
                 },
             );
@@ -76,9 +78,11 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
             let rows =
                 SortedRows { block, lanes: I::Line::LANES, ahead: ahead(width * size_of::<T>()) };
             if const { S::WIDE && I::Line::PREFETCHES } && block.ahead {
-                each_row::<I, S, T, true>(rows, b, out, width);
+                each_row::<I, S, T, ROWS>(rows, b, out, width);
+            } else if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
+                each_row::<I, S, T, ENTRIES>(rows, b, out, width);
             } else {
-                each_row::<I, S, T, false>(rows, b, out, width);
+                each_row::<I, S, T, NOTHING>(rows, b, out, width);
             }
         }
     }
@@ -174,7 +178,7 @@ impl<A> Rows for SortedRows<'_, A> {
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn one_column<V, A, const UNIT: bool>(
+unsafe fn one_column<V, A, const UNIT: bool, const ASK: u8>(
     block: SortedBlock<'_, A>,
     x: *const A,
     stride: isize,
@@ -210,7 +214,7 @@ unsafe fn one_column<V, A, const UNIT: bool>(
             ..block
         };
         let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
-        all::<V, Unit>(rows, Dot::<V, UNIT> { x, stride, out });
+        all::<V, Unit>(rows, Dot::<V, UNIT, ASK> { x, stride, out });
     }
 }
 

@@ -3,6 +3,7 @@
 use girih_formats::Scalar;
 
 use super::access::Access;
+use super::ahead::foresee;
 use super::store::store;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output, RowMap};
@@ -45,6 +46,9 @@ impl<'a, A> Strip<'a, A> {
         (start, self.len.min(self.ncols.saturating_sub(start)))
     }
 }
+
+/// Values in a line, of those that are narrowest.
+const LINE: usize = 16;
 
 /// Rows of the register tile.
 pub(crate) const TILE_ROWS: usize = 4;
@@ -179,6 +183,7 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     // SAFETY: the caller's contract: the values are in the strip, the columns in B.
     unsafe {
         let mut sums = [[V::splat(T::Acc::ZERO); K]; ROWS];
+        let asks = const { K > 1 } && b.hides_a;
         // A strip without columns has no values to point at.
         let values = strip.values.as_ptr().wrapping_add(r * strip.row_stride);
         macro_rules! column {
@@ -200,8 +205,16 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             };
         }
         if strip.is_gathered() {
-            for (i, &col) in strip.runs.iter().enumerate() {
-                column!(values.add(i), b.ptr.offset(col as isize * b.row_stride));
+            for (i, cols) in strip.runs.chunks(LINE).enumerate() {
+                let a = values.add(i * LINE);
+                if asks {
+                    each_row!(q, {
+                        foresee::<V, _>(cols.as_ptr(), a.wrapping_add(q * strip.row_stride));
+                    });
+                }
+                for (i, &col) in cols.iter().enumerate() {
+                    column!(a.add(i), b.ptr.offset(col as isize * b.row_stride));
+                }
             }
         } else {
             for (i, &run) in strip.runs.iter().enumerate() {
@@ -209,6 +222,14 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 // A part of a run may lie past the last column: then it counts no columns.
                 let a = values.add(i * strip.run_stride);
                 let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
+                if asks {
+                    each_row!(q, {
+                        let next = a.wrapping_add(strip.run_stride + q * strip.row_stride);
+                        for at in (0..strip.len).step_by(LINE) {
+                            V::prefetch(next.wrapping_add(at));
+                        }
+                    });
+                }
                 for c in 0..count {
                     column!(a.add(c), row);
                     row = row.wrapping_offset(b.row_stride);

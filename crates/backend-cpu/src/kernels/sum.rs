@@ -3,6 +3,7 @@
 use girih_formats::{Accumulator, DType, Scalar};
 
 use super::access::Access;
+use super::ahead::{NOTHING, ROWS, foresee};
 use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
 
@@ -37,17 +38,20 @@ impl<A> Entries<A> {
     }
 }
 
+/// Entries that are asked for at once, half a line of columns, where each has few multiply-adds.
+const AT_ONCE: usize = 8;
+
 /// Whether values of type `T` are summed as they are.
 pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`; with `ASK`, those lines of the
-/// rows that are to be [asked](Entries::asked) for are asked for meanwhile.
+/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`; `ASK` says what is asked for
+/// meanwhile: entries further on, and those lines of the rows that are to be [asked](Entries::asked) for.
 ///
 /// # Safety
-/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK`,
-/// so must what is asked for.
+/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK` of
+/// [`ROWS`], so must the columns of what is asked for.
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
@@ -56,7 +60,7 @@ pub(crate) unsafe fn sum<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const ASK: bool,
+    const ASK: u8,
 >(
     entries: Entries<T::Acc>,
     b: Input<T>,
@@ -75,7 +79,7 @@ where
         let Entries { col_idx, shift, values, step, len: count, asked, asked_shift } = entries;
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
-                if const { ASK } {
+                if const { ASK == ROWS } {
                     let col = *asked.add($p) as isize + asked_shift as isize;
                     let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
                     for u in 0..K {
@@ -96,6 +100,17 @@ where
             }};
         }
         let mut p = 0;
+        // The rows of a slice share their values' lines.
+        if const { ASK != NOTHING } && step == 1 {
+            let at_once = const { if K < 4 { AT_ONCE } else { 1 } };
+            while p + at_once <= count {
+                foresee::<V, _>(col_idx.add(p), values.add(p));
+                for i in 0..at_once {
+                    entry!(p + i, i % CHAINS);
+                }
+                p += at_once;
+            }
+        }
         while p + CHAINS <= count {
             for chain in 0..CHAINS {
                 entry!(p + chain, chain);
@@ -136,11 +151,12 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
 ///
 /// Entries are added in eight chains, eight at a time, then four more of those left in the first
 /// four; what the chains come to, pairwise, is the beginning of the last three entries' only chain.
+/// `ASK` says what is [asked](super::ahead) for meanwhile.
 ///
 /// # Safety
 /// The instruction set of `V`. The entries must be there, and their columns in B.
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
+pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
     entries: Entries<A>,
     x: *const A,
     stride: isize,
@@ -156,6 +172,9 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator>(
                 sums.add_products(values.add(p), col_idx.add(p), x, stride)
             };
             while p + 8 <= count {
+                if const { ASK != NOTHING } {
+                    foresee::<V, A>(col_idx.add(p), values.add(p));
+                }
                 sums[0] = more(sums[0], p);
                 sums[1] = more(sums[1], p + 4);
                 p += 8;

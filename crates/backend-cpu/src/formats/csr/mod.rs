@@ -185,18 +185,28 @@ mod tests {
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
                 let kernels = &f32::kernels(isa);
-                for n in [2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
+                for n in [1, 2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
                     let b =
                         Array2::from_shape_fn((k, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));
-                    let product = |by: &Relaid<f32>| {
+                    let product = |by: Option<&Relaid<f32>>, hides_a| {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
-                        let (b, width) = (Input::new(&b.view()), n);
+                        let (b, width) = (Input { hides_a, ..Input::new(&b.view()) }, n);
                         let panel = Panel { kernels, b, out, width, relaid: None, alone: false };
-                        (0..tasks.len()).for_each(|task| by.multiply(task, &panel));
+                        for (task, slots) in tasks.iter().enumerate() {
+                            let map = RowMap::of(a.layout(), slots.start, slots.len());
+                            match by {
+                                Some(by) if by.suits(n) => by.multiply(task, &panel),
+                                _ => a.multiply(slots.clone(), 0..u64::MAX, map, &panel),
+                            }
+                        }
                         c
                     };
-                    assert_eq!(product(&asking), product(&plain), "{isa}, n = {n}");
+                    for by in [Some(&plain), Some(&asking), None] {
+                        let silent = by.map(|_| &plain);
+                        let same = product(by, true) == product(silent, false);
+                        assert!(same, "{isa}, n = {n}");
+                    }
                 }
             }
         }
