@@ -93,3 +93,17 @@ fn is_made_by(vendor: &[u8; 12]) -> bool {
         false
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_b_hides_a_where_asking_gains_and_narrow_rows_take_a_larger_one() {
+        let room = Room { asks: true, ..Room::of(32 << 20, 1 << 20) };
+        assert!(room.hides_a(1 << 10, 256) && !room.hides_a((1 << 10) - 1, 256));
+        assert!(room.hides_a(3 << 11, 128) && !room.hides_a((3 << 11) - 1, 128));
+        assert!(room.hides_a(usize::MAX, 512) && !room.hides_a(0, 512));
+        assert!(!Room { asks: false, ..room }.hides_a(1 << 20, 256));
+    }
+}

@@ -26,6 +26,11 @@
 //! are foretold or near, what is asked in vain costs up to a quarter. On a Xeon (Emerald Rapids) it gains
 //! nothing and costs up to a fifth, so only AMD's processors are asked.
 //!
+//! Entries of A are asked for where B is large: its rows lie anywhere, and between them a Zen 4 does not see
+//! that columns and values follow one another. Finite elements and graphs of power laws gain 1.2 to 1.5
+//! times at n = 8 and 128, 64×64 blocks up to 2 at n = 128, the more the less of A is still in the
+//! last-level cache. Where all of it is and B is small, it costs up to a fifth; on a Xeon up to a seventh.
+//!
 //! # Storing past the caches
 //! A row of C that has left a core's own caches is read from beyond only to be overwritten, and single
 //! rows wait for that: with its lines written past the caches, C of 2 to 8 MiB, n = 16 to 64, is up to 2
