@@ -31,8 +31,11 @@
 //! - on Intel's processors, whose last-level cache is slow to read, where a core's own caches do not hold
 //!   half of B and long rows of A meet all of it, if they do hold the panel.
 //!
-//! Besides that `prepare` allocates room for the sums of windows that the schedule splits, and `execute`
-//! allocates nothing.
+//! Besides that `prepare` allocates room for the sums of windows that the schedule splits. `execute`
+//! allocates nothing but with AVX2, where a thread that meets dense tiles of 32 to 128 rows, for n from 256
+//! bytes on, keeps room for up to 260 KiB of **gathered rows** of B and 32 KiB of sums (f32; as many bytes
+//! of f64): a first-level cache of the rows that a window meets, copied next to each other, so that all
+//! rows of the window go through them there.
 //!
 //! # What runs
 //! The tasks of the plan's schedule, on the rayon pool that `execute` is called in; outside of every
@@ -97,6 +100,7 @@ mod prepared;
 mod reuse;
 pub mod roofline;
 mod room;
+mod rooms;
 mod split;
 mod team;
 

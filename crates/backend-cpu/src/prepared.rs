@@ -116,7 +116,8 @@ impl<T: KernelScalar> Prepared<T> {
     /// The product on operands that fit, α ≠ 0.
     fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
         let relaid = self.relaid.as_ref().filter(|relaid| relaid.suits(n));
-        let whole = Panel { kernels: &self.kernels, b, out, width: n, relaid, alone: false };
+        let (kernels, gathers) = (&self.kernels, self.kernels.gathers());
+        let whole = Panel { kernels, b, out, width: n, relaid, alone: false, gathers };
         let Some(packing) = self.packing.as_ref().filter(|packing| packing.suits(n)) else {
             return self.panel(&whole);
         };

@@ -4,8 +4,10 @@ use std::ops::Range;
 
 use girih_formats::{Bcsr, BlockedEll, PAD_COL, Scalar, Wcsr};
 
+use super::gathered::Gathered;
 use super::{CARRIED_ROWS, Multiply, Panel, add_up, clamp, for_each_window};
 use crate::isa::KernelScalar;
+use crate::kernels::runs::Runs;
 use crate::kernels::strip::Strip;
 use crate::operands::RowMap;
 
@@ -23,11 +25,14 @@ impl<T: KernelScalar> Multiply<T> for Bcsr<T> {
                 values: self.values().get(first..).unwrap_or(&[]),
                 row_stride: block_cols,
                 run_stride: block_rows * block_cols,
-                runs: &self.block_col_idx()[blocks],
-                pitch: block_cols,
-                offset: 0,
-                len: block_cols,
-                ncols: self.ncols(),
+                resumes: false,
+                runs: Runs {
+                    starts: &self.block_col_idx()[blocks],
+                    pitch: block_cols,
+                    offset: 0,
+                    len: block_cols,
+                    ncols: self.ncols(),
+                },
             };
             multiply_strip(&strip, map.part(before, slots.len()), on);
         });
@@ -46,11 +51,14 @@ impl<T: KernelScalar> Multiply<T> for BlockedEll<T> {
                 values: self.values().get(first..).unwrap_or(&[]),
                 row_stride: self.row_stride(),
                 run_stride: block_size,
-                runs: without_padding(&self.ell_col_idx()[blocks]),
-                pitch: block_size,
-                offset: 0,
-                len: block_size,
-                ncols: self.ncols(),
+                resumes: false,
+                runs: Runs {
+                    starts: without_padding(&self.ell_col_idx()[blocks]),
+                    pitch: block_size,
+                    offset: 0,
+                    len: block_size,
+                    ncols: self.ncols(),
+                },
             };
             multiply_strip(&strip, map.part(before, slots.len()), on);
         });
@@ -70,11 +78,8 @@ impl<T: KernelScalar> Multiply<T> for Wcsr<T> {
                 values: self.values().get(first..).unwrap_or(&[]),
                 row_stride: self.packed_cols(),
                 run_stride: 1,
-                runs: without_padding(&self.window_col_idx()[cols]),
-                pitch: 1,
-                offset: 0,
-                len: 1,
-                ncols: self.ncols(),
+                resumes: false,
+                runs: Runs::columns(without_padding(&self.window_col_idx()[cols]), self.ncols()),
             };
             multiply_strip(&strip, map.part(before, slots.len()), on);
         });
@@ -90,25 +95,30 @@ fn without_padding(list: &[u32]) -> &[u32] {
 /// Multiplies a strip, widening its values if need be.
 fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &Panel<'_, T>) {
     if let Some(values) = T::as_acc(strip.values) {
-        return on.kernels.strip(&strip.with_values(values), on.b, &on.out, map, on.width);
+        let strip = strip.with_values(values);
+        return match Gathered::of(&strip, map, on) {
+            Some(gathered) => gathered.multiply(&strip, map, on),
+            None => on.kernels.strip(&strip, on.b, &on.out, map, on.width),
+        };
     }
+    let Strip { runs, .. } = *strip;
     let mut wide = [T::Acc::ZERO; CHUNK];
     for first in (0..map.len()).step_by(CARRIED_ROWS) {
         let map = map.part(first, CARRIED_ROWS);
         let rows = map.len();
         // Packed columns are counted run by run. A piece is some whole runs or a part of one.
         let room = CHUNK / rows;
-        let next = |col: usize| match room / strip.len {
-            0 => (col + room).min(col - col % strip.len + strip.len),
-            runs => col + runs * strip.len,
+        let next = |col: usize| match room / runs.len {
+            0 => (col + room).min(col - col % runs.len + runs.len),
+            whole => col + whole * runs.len,
         };
-        add_up(0..strip.runs.len() * strip.len, next, map, on, |cols, map, on| {
-            let (run, offset) = (cols.start / strip.len, cols.start % strip.len);
-            let runs = &strip.runs[run..cols.end.div_ceil(strip.len)];
-            let len = cols.len() / runs.len().max(1);
+        add_up(0..runs.starts.len() * runs.len, next, map, on, |cols, map, on| {
+            let (run, offset) = (cols.start / runs.len, cols.start % runs.len);
+            let starts = &runs.starts[run..cols.end.div_ceil(runs.len)];
+            let len = cols.len() / starts.len().max(1);
             let row_stride = cols.len();
             for r in 0..rows {
-                for i in 0..runs.len() {
+                for i in 0..starts.len() {
                     let from =
                         (first + r) * strip.row_stride + (run + i) * strip.run_stride + offset;
                     let to = r * row_stride + i * len;
@@ -119,11 +129,8 @@ fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &P
                 values: &wide[..rows * row_stride],
                 row_stride,
                 run_stride: len,
-                runs,
-                pitch: strip.pitch,
-                offset,
-                len,
-                ncols: strip.ncols,
+                resumes: false,
+                runs: Runs { starts, offset, len, ..runs },
             };
             on.kernels.strip(&piece, on.b, &on.out, map, on.width);
         });

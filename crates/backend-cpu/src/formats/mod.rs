@@ -3,6 +3,7 @@
 mod bmat;
 mod csr;
 mod dense;
+mod gathered;
 mod two_four;
 
 use std::ops::Range;
@@ -25,6 +26,8 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) relaid: Option<&'a Relaid<T>>,
     /// Whether this thread multiplies all of it, while others have panels of their own.
     pub(crate) alone: bool,
+    /// Whether rows of B that a window of many rows meets are gathered.
+    pub(crate) gathers: bool,
 }
 
 impl<T: Scalar> Panel<'_, T> {
@@ -125,35 +128,40 @@ mod tests {
 
     /// Whether or not this processor gains by it.
     #[test]
-    fn asking_for_entries_changes_no_bit_in_tiles() {
-        let a: Csr<f32> = uniform(70, 300, 40, 1).unwrap();
+    fn neither_asking_for_entries_nor_gathering_changes_a_bit() {
+        // Sums that go on from part to part, and a last block that is not whole.
+        let (m, k) = (150, 610);
+        let a: Csr<f32> = uniform(m, k, 80, 1).unwrap();
         for spec in [
             FormatSpec::Bcsr { block_rows: 5, block_cols: 20 },
-            FormatSpec::BlockedEll { block_size: 8 },
-            FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+            FormatSpec::Bcsr { block_rows: 40, block_cols: 20 },
+            FormatSpec::BlockedEll { block_size: 32 },
+            FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 },
             FormatSpec::BMat { pattern_only: false },
         ] {
-            let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+            let layout = RowLayout::natural(m, spec.window_rows()).unwrap();
             let tiles = Tiling::from_csr(&a, spec, layout).unwrap();
-            let slots = 0..tiles.layout().n_slots();
+            let map = RowMap::of(tiles.layout(), 0, m);
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
                 for n in [1, 8, 16, 40, 64, 150] {
-                    let b = Array2::from_shape_fn((300, n), |(i, j)| (i + 2 * j) as f32 / 7.0);
-                    let product = |hides_a| {
-                        let mut c = Array2::from_elem((a.nrows(), n), f32::NAN);
+                    let b = Array2::from_shape_fn((k, n), |(i, j)| (i + 2 * j) as f32 / 7.0);
+                    let product = |hides_a, gathers| {
+                        let mut c = Array2::from_elem((m, n), f32::NAN);
                         let panel = Panel {
                             kernels: &f32::kernels(isa),
                             b: Input { hides_a, ..Input::new(&b.view()) },
-                            out: Output::new(&mut c.view_mut(), 1.0, 0.0),
+                            out: Output::new(&mut c.view_mut(), 1.5, 0.0),
                             width: n,
                             relaid: None,
                             alone: false,
+                            gathers,
                         };
-                        let map = RowMap::of(tiles.layout(), 0, slots.len());
-                        tiles.multiply(0..map.len(), 0..u64::MAX, map, &panel);
+                        tiles.multiply(0..m, 0..u64::MAX, map, &panel);
                         c
                     };
-                    assert!(product(true) == product(false), "{spec}, {isa}, n = {n}");
+                    let plain = product(false, false);
+                    let same = product(true, false) == plain && product(false, true) == plain;
+                    assert!(same, "{spec}, {isa}, n = {n}");
                 }
             }
         }

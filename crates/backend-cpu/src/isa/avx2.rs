@@ -372,6 +372,8 @@ macro_rules! line_for {
             type Half = $half;
             type Quarter = $quarter;
             const STRIP_LINES: usize = 1;
+            const STRIP_ROWS: usize = 6;
+            const GATHERS: bool = true;
         }
     )*};
 }

@@ -101,4 +101,10 @@ pub(crate) trait LineFor<T: Scalar>: Compile {
     const HAS_QUARTER: bool = Self::Quarter::LANES < Self::Line::LANES;
     /// Lines of the register tile of a dense strip: 4 where 32 wide registers exist, else 1.
     const STRIP_LINES: usize;
+    /// Rows of it, up to 6: as many as registers have room for.
+    const STRIP_ROWS: usize = 4;
+    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::formats::gathered)
+    /// first: where their tile is one line wide, and each line of a row a pass of its own. A Zen 3 gains up
+    /// to 1.6 times; with four lines at once a Xeon (Emerald Rapids) loses up to a third.
+    const GATHERS: bool = false;
 }

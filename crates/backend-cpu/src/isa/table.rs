@@ -1,5 +1,8 @@
 //! The kernels of one instruction set, behind safe functions.
 
+use std::cell::Cell;
+use std::thread::LocalKey;
+
 use girih_formats::Scalar;
 use half::{bf16, f16};
 
@@ -12,19 +15,23 @@ use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, LineFor};
 use crate::kernels::access::{Strided, Unit};
+use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
 use crate::kernels::rows::{RowBlock, rows};
+use crate::kernels::runs::Runs;
 use crate::kernels::sorted::{SortedBlock, sorted};
 use crate::kernels::store::combine;
 use crate::kernels::strip::{Strip, strip};
 use crate::kernels::widen::widen;
 use crate::operands::{Input, Output, RowMap};
 use crate::roofline::probe::{Work, probe};
+use crate::rooms::Rooms;
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);
 type PackFn<T> = unsafe fn(Input<T>, usize, usize, usize, *mut T, usize);
+type GatherFn<T> = unsafe fn(&Runs<'_>, usize, Input<T>, usize, *mut T);
 type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, usize);
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
@@ -37,6 +44,9 @@ pub(crate) struct Kernels<T: Scalar> {
     rows: [RowsFn<T, T::Acc>; 2],
     sorted: [SortedFn<T, T::Acc>; 2],
     pack: PackFn<T>,
+    gather: GatherFn<T>,
+    panel: usize,
+    gathers: bool,
     patterns: [PatternsFn<T, T::Acc>; 2],
     strip: [StripFn<T, T::Acc>; 2],
     widen: WidenFn<T, T::Acc>,
@@ -50,6 +60,9 @@ impl<T: KernelScalar> Kernels<T> {
             rows: [rows::<I, Unit, T>, rows::<I, Strided, T>],
             sorted: [sorted::<I, Unit, T>, sorted::<I, Strided, T>],
             pack: pack::<I, T>,
+            gather: gather::<I, T>,
+            panel: const { panel::<I, T>() },
+            gathers: I::GATHERS,
             patterns: [patterns::<I, Unit, T>, patterns::<I, Strided, T>],
             strip: [strip::<I, Unit, T>, strip::<I, Strided, T>],
             widen: widen::<I, T>,
@@ -110,6 +123,30 @@ impl<T: KernelScalar> Kernels<T> {
         unsafe { (self.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
+    /// Whether dense strips of many rows gain by gathered rows of B.
+    #[inline]
+    pub(crate) fn gathers(&self) -> bool {
+        self.gathers
+    }
+
+    /// Columns of a panel of gathered rows.
+    #[inline]
+    pub(crate) fn panel(&self) -> usize {
+        self.panel
+    }
+
+    /// Copies the rows of B that `runs` name, `width` columns wide, to panels of [`panel`](Self::panel)
+    /// columns, one after the other.
+    ///
+    /// B must have those rows and columns.
+    #[inline]
+    pub(crate) fn gather(&self, runs: &Runs<'_>, b: Input<T>, width: usize, to: &mut [T]) {
+        let count = runs.count();
+        assert!(count * width.next_multiple_of(self.panel) <= to.len());
+        // SAFETY: the table was chosen for this machine; `to` has room for all panels and is exclusive.
+        unsafe { (self.gather)(runs, count, b, width, to.as_mut_ptr()) }
+    }
+
     /// Multiplies tiles of rows by `width` columns of B.
     ///
     /// The block's columns must be rows of B; its columns and values must be as many as its tiles
@@ -136,9 +173,9 @@ impl<T: KernelScalar> Kernels<T> {
         map: RowMap<'_>,
         width: usize,
     ) {
-        if let (Some(row), Some(run)) = (map.len().checked_sub(1), strip.runs.len().checked_sub(1))
-        {
-            let end = row * strip.row_stride + run * strip.run_stride + strip.len;
+        let runs = strip.runs.starts.len();
+        if let (Some(row), Some(run)) = (map.len().checked_sub(1), runs.checked_sub(1)) {
+            let end = row * strip.row_stride + run * strip.run_stride + strip.runs.len;
             assert!(end <= strip.values.len());
         }
         // SAFETY: as for `rows`; that the values are there was just asserted.
@@ -186,6 +223,9 @@ pub(crate) trait KernelScalar: Scalar {
     ///
     /// The caller must have found it available.
     fn kernels(isa: Isa) -> Kernels<Self>;
+
+    /// Room for gathered rows of B and for sums, which each thread keeps.
+    fn rooms() -> &'static LocalKey<Cell<Rooms<Self>>>;
 }
 
 macro_rules! kernel_scalar {
@@ -194,6 +234,11 @@ macro_rules! kernel_scalar {
             #[inline(always)]
             fn as_acc($values: &[Self]) -> Option<&[Self::Acc]> {
                 $as_acc
+            }
+
+            fn rooms() -> &'static LocalKey<Cell<Rooms<Self>>> {
+                thread_local!(static ROOMS: Cell<Rooms<$t>> = const { Cell::new(Rooms::new()) });
+                &ROOMS
             }
 
             fn kernels(isa: Isa) -> Kernels<Self> {

@@ -4,54 +4,42 @@ use girih_formats::Scalar;
 
 use super::access::Access;
 use super::ahead::foresee;
+use super::runs::Runs;
 use super::store::store;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output, RowMap};
 
 /// Rows of a window over some of its packed columns, dense, values in the accumulation type.
 ///
-/// The packed columns come in runs of neighbours: run `i` covers the columns
-/// `runs[i]·pitch + offset ..` for `len` columns, or up to `ncols`. The value in row `r` and column
-/// `c` of run `i` is `values[r·row_stride + i·run_stride + c]`.
+/// The packed columns come in runs of neighbours. The value in row `r` and column `c` of run `i` is
+/// `values[r·row_stride + i·run_stride + c]`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Strip<'a, A> {
     pub(crate) values: &'a [A],
     pub(crate) row_stride: usize,
     pub(crate) run_stride: usize,
-    pub(crate) runs: &'a [u32],
-    pub(crate) pitch: usize,
-    pub(crate) offset: usize,
-    pub(crate) len: usize,
-    /// Columns of A: rows of B.
-    pub(crate) ncols: usize,
+    pub(crate) runs: Runs<'a>,
+    /// Whether sums go on from what the output holds instead of from zero: as if the strip and those
+    /// before it were one.
+    pub(crate) resumes: bool,
 }
 
 impl<'a, A> Strip<'a, A> {
     /// The same strip of the same values in another type.
     pub(crate) fn with_values<B>(&self, values: &'a [B]) -> Strip<'a, B> {
-        let &Self { row_stride, run_stride, runs, pitch, offset, len, ncols, .. } = self;
-        Strip { values, row_stride, run_stride, runs, pitch, offset, len, ncols }
+        let &Self { row_stride, run_stride, runs, resumes, .. } = self;
+        Strip { values, row_stride, run_stride, runs, resumes }
     }
 
     /// Whether every run is one column, next to the one before it.
     #[inline(always)]
     fn is_gathered(&self) -> bool {
-        (self.pitch, self.offset, self.len, self.run_stride) == (1, 0, 1, 1)
-    }
-
-    /// The first column of a run, and how many of its columns exist.
-    #[inline(always)]
-    pub(crate) fn run(&self, run: u32) -> (usize, usize) {
-        let start = run as usize * self.pitch + self.offset;
-        (start, self.len.min(self.ncols.saturating_sub(start)))
+        self.run_stride == 1 && self.runs.are_columns()
     }
 }
 
 /// Values in a line, of those that are narrowest.
 const LINE: usize = 16;
-
-/// Rows of the register tile.
-pub(crate) const TILE_ROWS: usize = 4;
 
 /// Multiplies a strip by `width` columns of B.
 ///
@@ -77,13 +65,22 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
             let left = width - j;
             macro_rules! columns {
                 ($k:literal, $tail:literal) => {
+                    columns!(I::Line, $k, $tail, last)
+                };
+                ($line:ty, $k:literal, $tail:literal, $last:expr) => {
                     I::call(
                         #[inline(always)]
-                        move || columns::<I::Line, S, T, $k, $tail>(strip, b, out, map, last),
+                        move || {
+                            let rows = const { I::STRIP_ROWS };
+                            columns::<$line, S, T, $k, $tail>(strip, b, out, map, rows, $last)
+                        },
                     )
                 };
             }
-            if const { S::WIDE && I::STRIP_LINES == 4 } {
+            if const { S::WIDE && I::HAS_HALF } && width <= I::Half::LANES {
+                columns!(I::Half, 1, true, width);
+                j += lanes;
+            } else if const { S::WIDE && I::STRIP_LINES == 4 } {
                 match left.div_ceil(lanes) {
                     1 => columns!(1, true),
                     2 => columns!(2, true),
@@ -117,6 +114,7 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
     b: Input<T>,
     out: Output<T::Acc>,
     map: RowMap<'_>,
+    tile_rows: usize,
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
@@ -135,11 +133,15 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
         }
         // SAFETY: the caller's contract; the tile's rows are in the map.
         r += unsafe {
-            match map.len() - r {
+            // Tiles of as equal a size as they can be.
+            let left = map.len() - r;
+            match left.div_ceil(left.div_ceil(tile_rows)) {
                 1 => tile!(1),
                 2 => tile!(2),
                 3 => tile!(3),
-                _ => tile!(TILE_ROWS),
+                5 if tile_rows > 4 => tile!(5),
+                6 if tile_rows > 4 => tile!(6),
+                _ => tile!(4),
             }
         };
     }
@@ -165,7 +167,7 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
 {
     // Written out: of a loop over rows the compiler, unless it optimizes the whole program, keeps the
     // sums in memory, which takes two and a half times as long.
-    const { assert!(ROWS <= TILE_ROWS && TILE_ROWS == 4) };
+    const { assert!(ROWS <= 6) };
     macro_rules! each_row {
         (@ $at:literal $q:ident $body:block) => {
             if $at < ROWS {
@@ -178,11 +180,24 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             each_row!(@ 1 $q $body);
             each_row!(@ 2 $q $body);
             each_row!(@ 3 $q $body);
+            each_row!(@ 4 $q $body);
+            each_row!(@ 5 $q $body);
         };
     }
     // SAFETY: the caller's contract: the values are in the strip, the columns in B.
     unsafe {
         let mut sums = [[V::splat(T::Acc::ZERO); K]; ROWS];
+        if strip.resumes {
+            each_row!(q, {
+                if let Some(row) = map.row(r + q) {
+                    for u in 0..K {
+                        let p = out.row(row).add(u * V::LANES);
+                        sums[q][u] =
+                            if TAIL && u + 1 == K { V::load_masked(p, mask) } else { V::load(p) };
+                    }
+                }
+            });
+        }
         let asks = const { K > 1 } && b.hides_a;
         // A strip without columns has no values to point at.
         let values = strip.values.as_ptr().wrapping_add(r * strip.row_stride);
@@ -205,7 +220,7 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             };
         }
         if strip.is_gathered() {
-            for (i, cols) in strip.runs.chunks(LINE).enumerate() {
+            for (i, cols) in strip.runs.starts.chunks(LINE).enumerate() {
                 let a = values.add(i * LINE);
                 if asks {
                     each_row!(q, {
@@ -217,15 +232,15 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 }
             }
         } else {
-            for (i, &run) in strip.runs.iter().enumerate() {
-                let (start, count) = strip.run(run);
+            for (i, &run) in strip.runs.starts.iter().enumerate() {
+                let (start, count) = strip.runs.run(run);
                 // A part of a run may lie past the last column: then it counts no columns.
                 let a = values.add(i * strip.run_stride);
                 let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
                 if asks {
                     each_row!(q, {
                         let next = a.wrapping_add(strip.run_stride + q * strip.row_stride);
-                        for at in (0..strip.len).step_by(LINE) {
+                        for at in (0..strip.runs.len).step_by(LINE) {
                             V::prefetch(next.wrapping_add(at));
                         }
                     });

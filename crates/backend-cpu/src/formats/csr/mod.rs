@@ -192,7 +192,15 @@ mod tests {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
                         let (b, width) = (Input { hides_a, ..Input::new(&b.view()) }, n);
-                        let panel = Panel { kernels, b, out, width, relaid: None, alone: false };
+                        let panel = Panel {
+                            kernels,
+                            b,
+                            out,
+                            width,
+                            relaid: None,
+                            alone: false,
+                            gathers: true,
+                        };
                         for (task, slots) in tasks.iter().enumerate() {
                             let map = RowMap::of(a.layout(), slots.start, slots.len());
                             match by {
