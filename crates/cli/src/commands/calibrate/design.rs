@@ -42,7 +42,7 @@ pub(super) fn problems<T: Scalar>(quick: bool) -> Vec<Problem<T>> {
         Problem { name: "weights 95 %", make: || pruned_weights(1024, 512, 0.95, 1) },
         Problem { name: "2:4 512×512", make: || two_four(512, 512, 1) },
     ];
-    let large: [Problem<T>; 14] = [
+    let large: [Problem<T>; 17] = [
         Problem { name: "uniform 30000×30000", make: || uniform(30_000, 30_000, 16, 5) },
         Problem { name: "uniform 60000×60000", make: || uniform(60_000, 60_000, 4, 6) },
         Problem { name: "uniform 3000×80000", make: || uniform(3000, 80_000, 100, 7) },
@@ -56,7 +56,10 @@ pub(super) fn problems<T: Scalar>(quick: bool) -> Vec<Problem<T>> {
         Problem { name: "large blocks of 64", make: || block_sparse(4096, 2048, 64, 0.1, 2) },
         Problem { name: "weights 90 %", make: || pruned_weights(2048, 2048, 0.9, 2) },
         Problem { name: "weights 50 %", make: || pruned_weights(1024, 1024, 0.5, 3) },
+        Problem { name: "weights 60 %", make: || pruned_weights(1536, 768, 0.6, 4) },
         Problem { name: "2:4 2048×1024", make: || two_four(2048, 1024, 2) },
+        Problem { name: "2:4 1536×768", make: || two_four(1536, 768, 3) },
+        Problem { name: "2:4 1024×2048", make: || two_four(1024, 2048, 4) },
     ];
     small.into_iter().chain(large.into_iter().filter(|_| !quick)).collect()
 }
