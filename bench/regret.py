@@ -117,7 +117,8 @@ def main():
         of_n = [row for row in rows if row[1] == n]
         print(f"| {n} | {100 * geomean(of_n):.1f} % | {100 * max(row[4] for row in of_n):.1f} % |")
     if calibration.exists():
-        fits = json.loads(calibration.read_text())["fits"]
+        found = json.loads(calibration.read_text())
+        fits = [*found["fits"], dict(spec="all together", quality=found["quality"])]
         print("\n| format | R² held out | mean error | largest |\n|---|---|---|---|")
         for fit in fits:
             quality = fit["quality"]

@@ -29,13 +29,17 @@
 //!   some lines of B at a time, and its rows are of 1024 bytes and more (2048 where they are asked for
 //!   ahead): few sets of these caches hold such lines;
 //! - on Intel's processors, whose last-level cache is slow to read, where a core's own caches do not hold
-//!   half of B and long rows of A meet all of it, if they do hold the panel.
+//!   half of B and would fetch each of its rows 48 times and more, for rows of 128 entries and more; or for
+//!   rows of BMat and 2:4 that each meet more of B than these caches hold; if they do hold the panel;
+//! - for dense tiles, where the rows of B that a window meets are twice what these caches hold, and each
+//!   meets 1024 values of A: four lines of rows far apart share few sets. Not with AVX2, where such rows are
+//!   gathered; on Intel's processors for windows of up to 16 rows and n from 2048 bytes on.
 //!
 //! Besides that `prepare` allocates room for the sums of windows that the schedule splits. `execute`
-//! allocates nothing but with AVX2, where a thread that meets dense tiles of 32 to 128 rows, for n from 256
-//! bytes on, keeps room for up to 260 KiB of **gathered rows** of B and 32 KiB of sums (f32; as many bytes
-//! of f64): a first-level cache of the rows that a window meets, copied next to each other, so that all
-//! rows of the window go through them there.
+//! allocates nothing but for [a B that is copied](#operands), and with AVX2, where a thread that meets dense
+//! tiles of 32 to 128 rows, for n from 256 bytes on, keeps room for up to 260 KiB of **gathered rows** of B and
+//! 32 KiB of sums (f32; as many bytes of f64): a first-level cache of the rows that a window meets, copied next
+//! to each other, so that all rows of the window go through them there.
 //!
 //! # What runs
 //! The tasks of the plan's schedule, on the rayon pool that `execute` is called in; outside of every
@@ -60,9 +64,10 @@
 //! fused multiply-add and without.
 //!
 //! # Operands
-//! B with unit column stride (row-major) is read in whole vectors; with any other strides its
-//! elements are gathered one by one, which costs more the wider the product. C with other strides
-//! than row-major is written element by element.
+//! B with unit column stride (row-major) is read where it is, a single column if its elements are next to
+//! each other. With any other strides it is copied first, 256 bytes of each row (of sums) at a time: O(k·n)
+//! time, and room for k·min(n, 64) elements (f32; half as many of f64), which the prepared plan keeps. C with
+//! other strides than row-major is written element by element.
 //!
 //! ```
 //! use girih_backend::SpmmBackend;
@@ -87,6 +92,7 @@
 
 mod backend;
 mod caches;
+mod copies;
 mod formats;
 #[expect(unsafe_code, reason = "SIMD")]
 mod isa;

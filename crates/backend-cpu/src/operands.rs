@@ -8,41 +8,81 @@
 use girih_formats::{PAD_ROW, RowLayout, Scalar};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-/// B, or a panel of its columns.
+/// B as it is given, with any strides.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<T> {
+    /// The element in row 0 and the first column.
+    pub(crate) ptr: *const T,
+    pub(crate) row_stride: isize,
+    pub(crate) col_stride: isize,
+}
+
+// SAFETY: it is a shared view of plain values that outlives the threads it is lent to.
+unsafe impl<T: Scalar> Send for Source<T> {}
+// SAFETY: as above.
+unsafe impl<T: Scalar> Sync for Source<T> {}
+
+impl<T: Scalar> Source<T> {
+    pub(crate) fn new(view: &ArrayView2<'_, T>) -> Self {
+        let strides = view.strides();
+        Self { ptr: view.as_ptr(), row_stride: strides[0], col_stride: strides[1] }
+    }
+
+    /// What begins `cols` columns later.
+    pub(crate) fn at_col(self, cols: usize) -> Self {
+        Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+    }
+}
+
+/// B, or a panel of its columns, as kernels read it: columns next to each other.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<T> {
     /// The element in row 0 and the panel's first column.
     pub(crate) ptr: *const T,
     pub(crate) row_stride: isize,
-    pub(crate) col_stride: isize,
+    /// Whether B has a single column. Its elements are next to each other then, and have an order of
+    /// additions of their own; a panel of one column among others does not.
+    pub(crate) is_column: bool,
     /// Whether a panel of up to two lines is a part of a group of four: then rows are summed in one
     /// chain, as there.
     pub(crate) of_group: bool,
+    /// Whether B is beyond the last-level cache: long rows of A then read rows of it [whole].
+    ///
+    /// [whole]: crate::kernels
+    pub(crate) is_far: bool,
     /// Whether kernels ask for entries of A ahead: between rows of a large B the processor does not see
     /// that they follow one another.
     pub(crate) hides_a: bool,
 }
 
-// SAFETY: it is a shared view of plain values that outlives the threads it is lent to.
+// SAFETY: as for `Source`.
 unsafe impl<T: Scalar> Send for Input<T> {}
 // SAFETY: as above.
 unsafe impl<T: Scalar> Sync for Input<T> {}
 
 impl<T: Scalar> Input<T> {
-    pub(crate) fn new(view: &ArrayView2<'_, T>) -> Self {
-        let strides = view.strides();
-        Self {
-            ptr: view.as_ptr(),
-            row_stride: strides[0],
-            col_stride: strides[1],
-            of_group: false,
-            hides_a: false,
-        }
+    /// Rows `row_stride` elements apart, of a B of so many columns; a single one has them next to each
+    /// other.
+    pub(crate) fn new(ptr: *const T, row_stride: isize, ncols: usize) -> Self {
+        let is_column = ncols == 1;
+        Self { ptr, row_stride, is_column, of_group: false, is_far: false, hides_a: false }
+    }
+
+    /// B where it is, if kernels can read it there.
+    pub(crate) fn in_place(view: &ArrayView2<'_, T>) -> Option<Self> {
+        let (strides, ncols) = (view.strides(), view.ncols());
+        let next = if ncols == 1 { strides[0] } else { strides[1] };
+        (next == 1).then(|| Self::new(view.as_ptr(), strides[0], ncols))
     }
 
     /// The panel that begins `cols` columns later.
     pub(crate) fn at_col(self, cols: usize) -> Self {
-        Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+        Self { ptr: self.ptr.wrapping_add(cols), ..self }
+    }
+
+    /// As what to copy from.
+    pub(crate) fn source(self) -> Source<T> {
+        Source { ptr: self.ptr, row_stride: self.row_stride, col_stride: 1 }
     }
 }
 

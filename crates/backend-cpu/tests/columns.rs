@@ -6,7 +6,7 @@ use girih_backend_cpu::CpuBackend;
 use girih_formats::generate::{power_law_rows, two_four};
 use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, RowLayout, Tiling};
 use girih_planner::{ColRange, Columns, LinearCost, Plan, Reduction, Schedule, Task};
-use ndarray::Array2;
+use ndarray::{Array2, ShapeBuilder};
 
 const SPECS: [FormatSpec; 6] = [
     FormatSpec::Csr,
@@ -26,10 +26,11 @@ fn matrix(spec: FormatSpec) -> Csr<f32> {
     }
 }
 
-fn product(a: &Csr<f32>, plan: &Plan, n: usize, threads: usize) -> Array2<f32> {
+fn product(a: &Csr<f32>, plan: &Plan, n: usize, threads: usize, col_major: bool) -> Array2<f32> {
     let prepared = CpuBackend::new().prepare(plan).unwrap();
-    let b =
-        Array2::from_shape_fn((a.ncols(), n), |(i, j)| ((i * 37 + j * 101) % 199) as f32 - 99.5);
+    let b = Array2::from_shape_fn((a.ncols(), n).set_f(col_major), |(i, j)| {
+        ((i * 37 + j * 101) % 199) as f32 - 99.5
+    });
     let mut c = Array2::from_elem((a.nrows(), n), f32::NAN);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())).unwrap();
@@ -57,8 +58,11 @@ fn partitions_multiply_as_any_schedule_does() {
                 let schedule = Schedule::sm_aligned(plan.tiling(), cut_for, workers, &COST);
                 let plan = plan.clone().with_schedule(&schedule).unwrap();
                 for n in [1, 16, 69, 70, 71, 300] {
-                    let one = product(&a, &plan, n, 1);
-                    assert!(one == product(&a, &plan, n, 3), "{spec}: other bits on other threads");
+                    let one = product(&a, &plan, n, 1, false);
+                    let same =
+                        |threads, col_major| product(&a, &plan, n, threads, col_major) == one;
+                    assert!(same(3, false), "{spec}: other bits on other threads");
+                    assert!(same(1, true), "{spec}: other bits in another layout");
                 }
             }
         }

@@ -18,8 +18,8 @@ const SPECS: [FormatSpec; 6] = [
     FormatSpec::TwoFour,
 ];
 
-/// Widths on either side of every group of columns.
-const WIDTHS: [usize; 6] = [1, 16, 29, 48, 77, 290];
+/// Widths on either side of every group of columns, and with one column left beyond a panel's.
+const WIDTHS: [usize; 8] = [1, 16, 29, 48, 65, 77, 257, 290];
 
 trait Value: DenseScalar {
     fn any(tiling: Tiling<Self>) -> AnyTiling;
@@ -143,22 +143,25 @@ fn threads_do_not_matter() {
 }
 
 /// Products of one preparation inside tasks of the pool that they run on: they find the room for
-/// split sums taken, by others and by frames of their own stack, and must neither wait nor differ.
+/// split sums, or for a copy of B, taken, by others and by frames of their own stack, and must neither
+/// wait nor differ.
 #[test]
 fn nested_products_neither_wait_nor_differ() {
     for spec in SPECS {
         let plan = plan::<f32>(spec);
         let prepared = CpuBackend::new().prepare(&plan).unwrap();
-        let b = b::<f32>(plan.ncols(), 77, false);
-        let run = || {
-            let mut c = Array2::zeros((plan.nrows(), 77));
-            prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
-            bits::<f32>(&c)
-        };
-        let alone = run();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let all: Vec<_> = pool.install(|| (0..8).into_par_iter().map(|_| run()).collect());
-        assert!(all.iter().all(|c| *c == alone), "{spec}");
+        for (n, col_major) in [(77, false), (65, false), (65, true)] {
+            let b = b::<f32>(plan.ncols(), n, col_major);
+            let run = || {
+                let mut c = Array2::zeros((plan.nrows(), n));
+                prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+                bits::<f32>(&c)
+            };
+            let alone = run();
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+            let all: Vec<_> = pool.install(|| (0..8).into_par_iter().map(|_| run()).collect());
+            assert!(all.iter().all(|c| *c == alone), "{spec}, n = {n}");
+        }
     }
 }
 
@@ -322,9 +325,9 @@ where
 
 #[test]
 fn packing_changes_no_bit() {
-    packing_agrees::<f32>([140, 160, 180]);
-    packing_agrees::<f64>([68, 80, 90]);
-    packing_agrees::<bf16>([290, 336, 352]);
+    packing_agrees::<f32>([140, 160, 193]);
+    packing_agrees::<f64>([68, 80, 97]);
+    packing_agrees::<bf16>([290, 336, 353]);
 }
 
 /// On processors that gain by it, a plan for a B that a core's own caches don't hold asks for its

@@ -85,7 +85,7 @@ impl Gathered {
                 };
                 for (p, width) in panels.clone() {
                     let ptr = rows[p * runs.count()..].as_ptr();
-                    let b = Input { ptr, row_stride: panel as isize, col_stride: 1, ..on.b };
+                    let b = Input { ptr, row_stride: panel as isize, ..on.b };
                     let out = Output::sums(&mut sums[sums_at(p)..], width, false);
                     on.kernels.strip(&part, b, &out, slots, width);
                 }

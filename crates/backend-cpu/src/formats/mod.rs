@@ -12,6 +12,8 @@ use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
+use crate::packing::Panels;
+use crate::room::Room;
 pub(crate) use csr::{Relaid, suited};
 
 /// A panel of a product: what all windows have in common.
@@ -55,6 +57,24 @@ impl<T: KernelScalar> Multiply<T> for Tiling<T> {
             Self::BMat(t) => t.multiply(slots, tiles, map, on),
             Self::TwoFour(t) => t.multiply(slots, tiles, map, on),
         }
+    }
+}
+
+/// Panels of B that it pays to pack for a tiling other than CSR, with so many values stored and `n` columns;
+/// not for dense strips whose rows of B are [gathered].
+pub(crate) fn panels<T: Scalar>(
+    tiling: &Tiling<T>,
+    stored: usize,
+    n: usize,
+    gathers: bool,
+    cache: Room,
+) -> Option<Panels> {
+    let (m, k) = (tiling.nrows().max(1), tiling.ncols());
+    let window = tiling.spec().window_rows();
+    match tiling {
+        Tiling::BMat(_) | Tiling::TwoFour(_) => Panels::for_decoded::<T>(k, stored / m, n, cache),
+        _ if gathers => None,
+        _ => Panels::for_strips::<T>(k, stored, (window, stored / m), n, cache),
     }
 }
 
@@ -128,11 +148,12 @@ mod tests {
 
     /// Whether or not this processor gains by it.
     #[test]
-    fn neither_asking_for_entries_nor_gathering_changes_a_bit() {
+    fn neither_asking_for_entries_nor_gathering_nor_reading_whole_rows_changes_a_bit() {
         // Sums that go on from part to part, and a last block that is not whole.
         let (m, k) = (150, 610);
         let a: Csr<f32> = uniform(m, k, 80, 1).unwrap();
         for spec in [
+            FormatSpec::Csr,
             FormatSpec::Bcsr { block_rows: 5, block_cols: 20 },
             FormatSpec::Bcsr { block_rows: 40, block_cols: 20 },
             FormatSpec::BlockedEll { block_size: 32 },
@@ -143,13 +164,13 @@ mod tests {
             let tiles = Tiling::from_csr(&a, spec, layout).unwrap();
             let map = RowMap::of(tiles.layout(), 0, m);
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
-                for n in [1, 8, 16, 40, 64, 150] {
+                for n in [1, 8, 16, 40, 64, 150, 550] {
                     let b = Array2::from_shape_fn((k, n), |(i, j)| (i + 2 * j) as f32 / 7.0);
-                    let product = |hides_a, gathers| {
+                    let product = |hides_a, gathers, is_far| {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let panel = Panel {
                             kernels: &f32::kernels(isa),
-                            b: Input { hides_a, ..Input::new(&b.view()) },
+                            b: Input { hides_a, is_far, ..Input::in_place(&b.view()).unwrap() },
                             out: Output::new(&mut c.view_mut(), 1.5, 0.0),
                             width: n,
                             relaid: None,
@@ -159,8 +180,10 @@ mod tests {
                         tiles.multiply(0..m, 0..u64::MAX, map, &panel);
                         c
                     };
-                    let plain = product(false, false);
-                    let same = product(true, false) == plain && product(false, true) == plain;
+                    let plain = product(false, false, false);
+                    let same = product(true, false, false) == plain
+                        && product(false, true, false) == plain
+                        && product(true, false, true) == plain;
                     assert!(same, "{spec}, {isa}, n = {n}");
                 }
             }

@@ -17,13 +17,12 @@ pub(crate) trait Four: Copy {
     /// Four sums of nothing.
     unsafe fn zero() -> Self;
     /// `self` and four products more: of values next to each other by the elements of `x` that
-    /// `col_idx` names, `stride` elements apart.
+    /// `col_idx` names.
     unsafe fn add_products(
         self,
         values: *const Self::Acc,
         col_idx: *const u32,
         x: *const Self::Acc,
-        stride: isize,
     ) -> Self;
     /// `self + b`, sum by sum.
     unsafe fn add(self, b: Self) -> Self;
@@ -56,12 +55,11 @@ impl<L: Line> Four for Array<L> {
         values: *const L::Acc,
         col_idx: *const u32,
         x: *const L::Acc,
-        stride: isize,
     ) -> Self {
         for i in 0..4 {
             // SAFETY: the caller's contract.
             self.0[i] = unsafe {
-                let x = *x.offset(*col_idx.add(i) as isize * stride);
+                let x = *x.add(*col_idx.add(i) as usize);
                 L::mul_add_one(x, *values.add(i), self.0[i])
             };
         }
@@ -91,12 +89,12 @@ pub(crate) mod x86 {
 
     use super::Four;
 
-    /// Offsets of two columns, read at once.
+    /// Two columns, read at once.
     #[inline(always)]
-    unsafe fn offsets(col_idx: *const u32, stride: isize) -> [isize; 2] {
+    unsafe fn two(col_idx: *const u32) -> [usize; 2] {
         // SAFETY: two columns are there.
         let both = unsafe { col_idx.cast::<u64>().read_unaligned() };
-        [(both as u32) as isize * stride, (both >> 32) as isize * stride]
+        [both as u32 as usize, (both >> 32) as usize]
     }
 
     #[derive(Clone, Copy)]
@@ -117,16 +115,15 @@ pub(crate) mod x86 {
             values: *const f32,
             col_idx: *const u32,
             x: *const f32,
-            stride: isize,
         ) -> Self {
             // SAFETY: FMA, and four values and elements of x, as `Four` requires.
             Self(unsafe {
-                let pair = |at: [isize; 2]| {
-                    let low = _mm_load_ss(x.offset(at[0]));
-                    _mm_insert_ps::<0x10>(low, _mm_load_ss(x.offset(at[1])))
+                let pair = |at: [usize; 2]| {
+                    let low = _mm_load_ss(x.add(at[0]));
+                    _mm_insert_ps::<0x10>(low, _mm_load_ss(x.add(at[1])))
                 };
-                let low = pair(offsets(col_idx, stride));
-                let high = pair(offsets(col_idx.add(2), stride));
+                let low = pair(two(col_idx));
+                let high = pair(two(col_idx.add(2)));
                 _mm_fmadd_ps(_mm_movelh_ps(low, high), _mm_loadu_ps(values), self.0)
             })
         }
@@ -165,16 +162,15 @@ pub(crate) mod x86 {
             values: *const f64,
             col_idx: *const u32,
             x: *const f64,
-            stride: isize,
         ) -> Self {
             // SAFETY: AVX and FMA, and four values and elements of x, as `Four` requires.
             Self(unsafe {
-                let pair = |at: [isize; 2]| {
-                    let low = _mm_load_sd(x.offset(at[0]));
-                    _mm_loadh_pd(low, x.offset(at[1]))
+                let pair = |at: [usize; 2]| {
+                    let low = _mm_load_sd(x.add(at[0]));
+                    _mm_loadh_pd(low, x.add(at[1]))
                 };
-                let low = pair(offsets(col_idx, stride));
-                let high = pair(offsets(col_idx.add(2), stride));
+                let low = pair(two(col_idx));
+                let high = pair(two(col_idx.add(2)));
                 _mm256_fmadd_pd(_mm256_set_m128d(high, low), _mm256_loadu_pd(values), self.0)
             })
         }

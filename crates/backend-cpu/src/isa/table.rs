@@ -14,7 +14,6 @@ use super::avx512::Avx512;
 use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, LineFor};
-use crate::kernels::access::{Strided, Unit};
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
@@ -24,13 +23,13 @@ use crate::kernels::sorted::{SortedBlock, sorted};
 use crate::kernels::store::combine;
 use crate::kernels::strip::{Strip, strip};
 use crate::kernels::widen::widen;
-use crate::operands::{Input, Output, RowMap};
+use crate::operands::{Input, Output, RowMap, Source};
 use crate::roofline::probe::{Work, probe};
 use crate::rooms::Rooms;
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);
-type PackFn<T> = unsafe fn(Input<T>, usize, usize, usize, *mut T, usize);
+type PackFn<T> = unsafe fn(Source<T>, usize, usize, usize, *mut T, usize);
 type GatherFn<T> = unsafe fn(&Runs<'_>, usize, Input<T>, usize, *mut T);
 type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, usize);
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
@@ -38,17 +37,17 @@ type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
 type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 
-/// The kernels for values of type `T`, each for unit column stride of B and for any.
+/// The kernels for values of type `T`.
 #[derive(Clone, Copy)]
 pub(crate) struct Kernels<T: Scalar> {
-    rows: [RowsFn<T, T::Acc>; 2],
-    sorted: [SortedFn<T, T::Acc>; 2],
+    rows: RowsFn<T, T::Acc>,
+    sorted: SortedFn<T, T::Acc>,
     pack: PackFn<T>,
     gather: GatherFn<T>,
     panel: usize,
     gathers: bool,
-    patterns: [PatternsFn<T, T::Acc>; 2],
-    strip: [StripFn<T, T::Acc>; 2],
+    patterns: PatternsFn<T, T::Acc>,
+    strip: StripFn<T, T::Acc>,
     widen: WidenFn<T, T::Acc>,
     combine: CombineFn<T::Acc>,
     probe: ProbeFn<T::Acc>,
@@ -57,14 +56,14 @@ pub(crate) struct Kernels<T: Scalar> {
 impl<T: KernelScalar> Kernels<T> {
     fn of<I: LineFor<T>>() -> Self {
         Self {
-            rows: [rows::<I, Unit, T>, rows::<I, Strided, T>],
-            sorted: [sorted::<I, Unit, T>, sorted::<I, Strided, T>],
+            rows: rows::<I, T>,
+            sorted: sorted::<I, T>,
             pack: pack::<I, T>,
             gather: gather::<I, T>,
             panel: const { panel::<I, T>() },
             gathers: I::GATHERS,
-            patterns: [patterns::<I, Unit, T>, patterns::<I, Strided, T>],
-            strip: [strip::<I, Unit, T>, strip::<I, Strided, T>],
+            patterns: patterns::<I, T>,
+            strip: strip::<I, T>,
             widen: widen::<I, T>,
             combine: combine::<I, T>,
             probe: probe::<I, T>,
@@ -86,7 +85,7 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
         // SAFETY: the table was chosen for this machine; the operands were checked against the
         // tiling, whose indices are valid; a valid schedule gives these rows to this thread alone.
-        unsafe { self.rows[usize::from(b.col_stride != 1)](block, b, out, map, width) }
+        unsafe { (self.rows)(block, b, out, map, width) }
     }
 
     /// Multiplies sorted rows by `width` columns of B.
@@ -102,7 +101,7 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
-        unsafe { self.sorted[usize::from(b.col_stride != 1)](block, b, out, width) }
+        unsafe { (self.sorted)(block, b, out, width) }
     }
 
     /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
@@ -112,7 +111,7 @@ impl<T: KernelScalar> Kernels<T> {
     #[inline]
     pub(crate) fn pack(
         &self,
-        b: Input<T>,
+        b: Source<T>,
         first: usize,
         width: usize,
         to: &mut [T],
@@ -160,7 +159,7 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         // SAFETY: as for `rows`; a layout made from a valid matrix is as its tiles say.
-        unsafe { self.patterns[usize::from(b.col_stride != 1)](block, b, out, width) }
+        unsafe { (self.patterns)(block, b, out, width) }
     }
 
     /// Multiplies a dense strip by `width` columns of B.
@@ -179,7 +178,7 @@ impl<T: KernelScalar> Kernels<T> {
             assert!(end <= strip.values.len());
         }
         // SAFETY: as for `rows`; that the values are there was just asserted.
-        unsafe { self.strip[usize::from(b.col_stride != 1)](strip, b, out, map, width) }
+        unsafe { (self.strip)(strip, b, out, map, width) }
     }
 
     /// Widens values to the accumulation type.

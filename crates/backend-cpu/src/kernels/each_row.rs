@@ -2,7 +2,6 @@
 
 use girih_formats::Scalar;
 
-use super::access::Access;
 use super::panel::{By, Few, Many};
 use super::sum::Entries;
 use crate::isa::{Line, LineFor};
@@ -47,7 +46,7 @@ pub(crate) trait OnRow {
 /// # Safety
 /// As for [`OnRow::row`], for every row. With `ASK` of [`ROWS`](super::ahead::ROWS),
 /// [`AHEAD`](super::ahead::AHEAD) more columns.
-pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: u8>(
+pub(crate) unsafe fn each_row<I: LineFor<T>, T: Scalar, const ASK: u8>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -61,8 +60,8 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: u8
                 I::call(
                     #[inline(always)]
                     move || {
-                        let by = By::<$line, S, T>::new(b, out, width);
-                        all::<$line, S>(rows, Few::<_, _, _, $lines, $chains, $tail, ASK>(by));
+                        let by = By::<$line, T>::new(b, out, width);
+                        all::<$line>(rows, Few::<_, _, $lines, $chains, $tail, ASK>(by));
                     },
                 )
             };
@@ -74,9 +73,9 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: u8
                 }
             };
         }
-        if const { S::WIDE && I::HAS_QUARTER } && !b.of_group && width <= I::Quarter::LANES {
+        if const { I::HAS_QUARTER } && !b.of_group && width <= I::Quarter::LANES {
             few!(I::Quarter, 1, 4);
-        } else if const { S::WIDE && I::HAS_HALF } && !b.of_group && width <= I::Half::LANES {
+        } else if const { I::HAS_HALF } && !b.of_group && width <= I::Half::LANES {
             few!(I::Half, 1, 4);
         } else if !b.of_group && width <= lanes {
             few!(I::Line, 1, 4);
@@ -86,11 +85,11 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: u8
             I::call(
                 #[inline(always)]
                 move || {
-                    let by = By::<I::Line, S, T>::new(b, out, width);
+                    let by = By::<I::Line, T>::new(b, out, width);
                     if const { I::STRIP_LINES == 4 } {
-                        rows.each(Many::<_, _, _, 8, ASK> { by, width });
+                        rows.each(Many::<_, _, 8, ASK> { by, width });
                     } else {
-                        rows.each(Many::<_, _, _, 4, ASK> { by, width });
+                        rows.each(Many::<_, _, 4, ASK> { by, width });
                     }
                 },
             );
@@ -106,13 +105,10 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, S: Access, T: Scalar, const ASK: u8
 /// # Safety
 /// As for [`Rows::each`].
 #[inline(always)]
-pub(super) unsafe fn all<V: Line, S: Access>(
-    rows: impl Rows<Acc = V::Acc>,
-    what: impl OnRow<Acc = V::Acc>,
-) {
+pub(super) unsafe fn all<V: Line>(rows: impl Rows<Acc = V::Acc>, what: impl OnRow<Acc = V::Acc>) {
     // SAFETY: the caller's contract.
     unsafe {
-        if const { S::WIDE && V::WIDE } {
+        if const { V::WIDE } {
             rows.each_by_length(what);
         } else {
             rows.each(what);

@@ -32,7 +32,7 @@ pub(crate) unsafe fn gather<I: LineFor<T>, T: Scalar>(
                     let (start, len) = runs.run(run);
                     for col in start..start + len {
                         let from = b.ptr.wrapping_offset(col as isize * b.row_stride);
-                        copy::<T>(from, b.col_stride, width, row, panel, count * panel);
+                        copy::<T>(from, width, row, panel, count * panel);
                         row = row.add(panel);
                     }
                 }
@@ -51,14 +51,7 @@ pub(crate) const fn panel<I: LineFor<T>, T: Scalar>() -> usize {
 /// # Safety
 /// As for [`gather`].
 #[inline(always)]
-unsafe fn copy<T: Scalar>(
-    from: *const T,
-    col_stride: isize,
-    width: usize,
-    to: *mut T,
-    panel: usize,
-    apart: usize,
-) {
+unsafe fn copy<T: Scalar>(from: *const T, width: usize, to: *mut T, panel: usize, apart: usize) {
     let line = const { 64 / size_of::<T::Acc>() };
     for (p, first) in (0..width).step_by(panel).enumerate() {
         // SAFETY: the caller's contract.
@@ -66,7 +59,7 @@ unsafe fn copy<T: Scalar>(
             let to = to.add(p * apart);
             let mut j = 0;
             // Whole lines of a constant size, so that the copy takes vectors instead of a call.
-            while col_stride == 1 && j < panel && first + j + line <= width {
+            while j < panel && first + j + line <= width {
                 let from = from.add(first + j).cast::<[u8; 32]>();
                 let to = to.add(j).cast::<[u8; 32]>();
                 to.write_unaligned(from.read_unaligned());
@@ -76,7 +69,7 @@ unsafe fn copy<T: Scalar>(
                 j += line;
             }
             while j < panel.min(width - first) {
-                *to.add(j) = *from.offset((first + j) as isize * col_stride);
+                *to.add(j) = *from.add(first + j);
                 j += 1;
             }
         }

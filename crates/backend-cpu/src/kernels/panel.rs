@@ -1,52 +1,46 @@
 //! One row by one column, by a few lines of columns, or by a panel of any width.
 
-use std::marker::PhantomData;
-
 use girih_formats::Scalar;
 
-use super::access::Access;
 use super::ahead::NOTHING;
 use super::each_row::OnRow;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
+use super::whole::{LINES, LONG, whole};
 use crate::isa::{Line, Widen};
 use crate::operands::{Input, Output};
 
-/// Rows by one column, whose elements are next to each other with `UNIT`.
-pub(crate) struct Dot<V: Line, const UNIT: bool, const ASK: u8> {
+/// Rows by one column, whose elements are next to each other.
+pub(crate) struct Dot<V: Line, const ASK: u8> {
     pub(crate) x: *const V::Acc,
-    pub(crate) stride: isize,
     pub(crate) out: Output<V::Acc>,
 }
 
-impl<V: Line, const UNIT: bool, const ASK: u8> OnRow for Dot<V, UNIT, ASK> {
+impl<V: Line, const ASK: u8> OnRow for Dot<V, ASK> {
     type Acc = V::Acc;
     const SHORT: usize = 16;
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        let stride = if UNIT { 1 } else { self.stride };
         // SAFETY: the caller's contract.
         unsafe {
-            let sum = dot::<V, V::Acc, ASK>(entries, self.x, stride);
+            let sum = dot::<V, V::Acc, ASK>(entries, self.x);
             store_one::<V>(sum, &self.out, self.out.row(row));
         }
     }
 }
 
 /// What rows are multiplied by, where their products go, and how wide the last line is.
-pub(super) struct By<V: Line, S, T: Scalar> {
+pub(super) struct By<V: Line, T: Scalar> {
     b: Input<T>,
     out: Output<T::Acc>,
     mask: V::Mask,
     last: usize,
-    access: PhantomData<S>,
 }
 
-impl<V, S, T> By<V, S, T>
+impl<V, T> By<V, T>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     /// # Safety
@@ -55,7 +49,7 @@ where
     pub(super) unsafe fn new(b: Input<T>, out: Output<T::Acc>, width: usize) -> Self {
         let last = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
         // SAFETY: the caller's contract.
-        Self { b, out, mask: unsafe { V::mask(last) }, last, access: PhantomData }
+        Self { b, out, mask: unsafe { V::mask(last) }, last }
     }
 
     /// A row by `K` lines of columns from column `j` on.
@@ -72,26 +66,24 @@ where
         let &Self { ref out, mask, last, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         // SAFETY: the caller's contract.
-        unsafe { group::<V, S, T, K, CHAINS, TAIL, ASK>(entries, b, out, dst, mask, last) }
+        unsafe { group::<V, T, K, CHAINS, TAIL, ASK>(entries, b, out, dst, mask, last) }
     }
 }
 
 /// Rows by a panel of `K` lines.
 pub(super) struct Few<
     V: Line,
-    S,
     T: Scalar,
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
     const ASK: u8,
->(pub(super) By<V, S, T>);
+>(pub(super) By<V, T>);
 
-impl<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8> OnRow
-    for Few<V, S, T, K, CHAINS, TAIL, ASK>
+impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8> OnRow
+    for Few<V, T, K, CHAINS, TAIL, ASK>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     type Acc = T::Acc;
@@ -106,15 +98,14 @@ where
 
 /// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
 /// row of B is read at once, the sooner the processor sees a stream in it.
-pub(super) struct Many<V: Line, S, T: Scalar, const AT_ONCE: usize, const ASK: u8> {
-    pub(super) by: By<V, S, T>,
+pub(super) struct Many<V: Line, T: Scalar, const AT_ONCE: usize, const ASK: u8> {
+    pub(super) by: By<V, T>,
     pub(super) width: usize,
 }
 
-impl<V, S, T, const AT_ONCE: usize, const ASK: u8> OnRow for Many<V, S, T, AT_ONCE, ASK>
+impl<V, T, const AT_ONCE: usize, const ASK: u8> OnRow for Many<V, T, AT_ONCE, ASK>
 where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     type Acc = T::Acc;
@@ -133,7 +124,7 @@ where
                     by.group::<$k, $chains, $tail, ASK>(entries, dst, j)
                 };
             }
-            if const { !(S::WIDE && V::WIDE) } {
+            if const { !V::WIDE } {
                 while j < *width {
                     // Lines of the group of four that this one belongs to, if that is no whole one.
                     let of =
@@ -149,6 +140,13 @@ where
                     j += lanes;
                 }
                 return;
+            }
+            if by.b.is_far && entries.len >= LONG && entries.step == 1 {
+                while j + LINES * lanes <= *width {
+                    let dst = dst.wrapping_offset(j as isize * by.out.col_stride);
+                    whole::<V, T, ASK>(entries, by.b.at_col(j), &by.out, dst, by.mask);
+                    j += LINES * lanes;
+                }
             }
             while AT_ONCE == 8 && j + 8 * lanes <= *width {
                 group!(8, 1, false);
@@ -180,7 +178,7 @@ where
 /// # Safety
 /// As for [`OnRow::row`].
 #[inline(always)]
-unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
+unsafe fn group<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -189,13 +187,12 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, 
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     // SAFETY: the caller's contract.
     unsafe {
-        if const { S::WIDE && V::WIDE } {
-            let sums = sum::<V, S, T, K, CHAINS, TAIL, ASK>(entries, b, mask, len);
+        if const { V::WIDE } {
+            let sums = sum::<V, T, K, CHAINS, TAIL, ASK>(entries, b, mask);
             store::<V, K, TAIL>(sums, out, dst, mask, len);
             return;
         }
@@ -203,10 +200,10 @@ unsafe fn group<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, 
             let j = line * V::LANES;
             let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
             if TAIL && line + 1 == K {
-                let sums = sum::<V, S, T, 1, CHAINS, true, NOTHING>(entries, b, mask, len);
+                let sums = sum::<V, T, 1, CHAINS, true, NOTHING>(entries, b, mask);
                 store::<V, 1, true>(sums, out, dst, mask, len);
             } else {
-                let sums = sum::<V, S, T, 1, CHAINS, false, NOTHING>(entries, b, mask, len);
+                let sums = sum::<V, T, 1, CHAINS, false, NOTHING>(entries, b, mask);
                 store::<V, 1, false>(sums, out, dst, mask, len);
             }
         }

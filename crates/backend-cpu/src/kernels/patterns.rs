@@ -2,9 +2,9 @@
 
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::access::Access;
 use super::ahead::{AHEAD, ENTRIES, NOTHING, ROWS, foresee};
 use super::store::store;
+use super::sum::line;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output};
 
@@ -48,7 +48,7 @@ pub(crate) struct PatternBlock<'a, A> {
 /// output's rows in the tiles must be valid for `width` columns and accessed by no other thread;
 /// columns and values must be as many as the tiles say, and columns `AHEAD` more where the block asks
 /// ahead.
-pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
+pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -60,7 +60,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
     unsafe {
         macro_rules! narrow {
             ($line:ty) => {
-                if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
+                if const { I::Line::PREFETCHES } && b.hides_a {
                     narrow!($line, ENTRIES)
                 } else {
                     narrow!($line, NOTHING)
@@ -69,15 +69,15 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
             ($line:ty, $ask:ident) => {
                 I::call(
                     #[inline(always)]
-                    move || columns::<$line, S, T, 1, 2, true, $ask>(block, b, out, width),
+                    move || columns::<$line, T, 1, 2, true, $ask>(block, b, out, width),
                 )
             };
         }
         if !b.of_group {
-            if const { S::WIDE && I::HAS_QUARTER } && width <= I::Quarter::LANES {
+            if const { I::HAS_QUARTER } && width <= I::Quarter::LANES {
                 return narrow!(I::Quarter);
             }
-            if const { S::WIDE && I::HAS_HALF } && width <= I::Half::LANES {
+            if const { I::HAS_HALF } && width <= I::Half::LANES {
                 return narrow!(I::Half);
             }
         }
@@ -88,7 +88,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
             let (b, out) = (b.at_col(j), out.at_col(j));
             macro_rules! columns {
                 ($k:literal, $chains:literal, $tail:literal) => {
-                    if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
+                    if const { I::Line::PREFETCHES } && b.hides_a {
                         columns!($k, $chains, $tail, ENTRIES)
                     } else {
                         columns!($k, $chains, $tail, NOTHING)
@@ -98,7 +98,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
                     I::call(
                         #[inline(always)]
                         move || {
-                            columns::<I::Line, S, T, $k, $chains, $tail, $ask>(block, b, out, last)
+                            columns::<I::Line, T, $k, $chains, $tail, $ask>(block, b, out, last)
                         },
                     )
                 };
@@ -108,7 +108,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
                 // The only line of a group of four.
                 columns!(1, 2, true);
                 j += lanes;
-            } else if const { S::WIDE && I::STRIP_LINES == 4 } {
+            } else if const { I::STRIP_LINES == 4 } {
                 match lines {
                     1 => columns!(1, 1, true),
                     2 => columns!(2, 1, true),
@@ -141,14 +141,13 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, S: Access, T: Scalar>(
 /// # Safety
 /// As for [`patterns`].
 #[inline(always)]
-unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
+unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     // SAFETY: the caller's contract.
@@ -177,11 +176,7 @@ unsafe fn columns<V, S, T, const K: usize, const CHAINS: usize, const TAIL: bool
                     cols = cols.add(1);
                     let mut x = [V::splat(T::Acc::ZERO); K];
                     for u in 0..K {
-                        x[u] = if TAIL && u + 1 == K {
-                            S::part(row, u, b.col_stride, mask, len)
-                        } else {
-                            S::line(row, u, b.col_stride)
-                        };
+                        x[u] = line::<V, T, TAIL>(row, u, K, mask);
                     }
                     $(
                         let a = V::splat(*values);

@@ -2,7 +2,6 @@
 
 use girih_formats::Scalar;
 
-use super::access::Access;
 use super::ahead::{ENTRIES, NOTHING};
 use super::each_row::{OnRow, Rows, each_row};
 use super::panel::Dot;
@@ -31,7 +30,7 @@ pub(crate) struct RowBlock<'a, A> {
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// rows of the output in `map` must be valid for `width` columns and accessed by no other thread;
 /// `map` must not be longer than the block.
-pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
+pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
     block: &RowBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -41,29 +40,24 @@ pub(crate) unsafe fn rows<I: LineFor<T>, S: Access, T: Scalar>(
     let (rows, out) = (BlockRows { block: *block, map }, *out);
     // SAFETY: the caller's contract, for every call below.
     unsafe {
-        if width == 1 && const { is_own_accumulator::<T>() } {
+        if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let (stride, hides_a) = (b.row_stride, b.hides_a);
+            let hides_a = b.hides_a;
             I::call(
                 #[inline(always)]
                 move || {
-                    // A constant stride spares a multiplication for every entry.
-                    if stride != 1 {
-                        rows.each(Dot::<I::Line, false, NOTHING> { x, stride, out });
-                    } else if hides_a {
-                        rows.each(Dot::<I::Line, true, ENTRIES> { x, stride, out });
+                    if hides_a {
+                        rows.each(Dot::<I::Line, ENTRIES> { x, out });
                     } else {
-                        rows.each(Dot::<I::Line, true, NOTHING> { x, stride, out });
+                        rows.each(Dot::<I::Line, NOTHING> { x, out });
                     }
                 },
             );
+        } else if const { I::Line::PREFETCHES } && b.hides_a {
+            each_row::<I, T, ENTRIES>(rows, b, out, width);
         } else {
-            if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
-                each_row::<I, S, T, ENTRIES>(rows, b, out, width);
-            } else {
-                each_row::<I, S, T, NOTHING>(rows, b, out, width);
-            }
+            each_row::<I, T, NOTHING>(rows, b, out, width);
         }
     }
 }

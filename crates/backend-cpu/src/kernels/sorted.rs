@@ -2,7 +2,6 @@
 
 use girih_formats::{Accumulator, PAD_ROW, Scalar};
 
-use super::access::{Access, Strided, Unit};
 use super::ahead::{AHEAD_ROWS, ENTRIES, NOTHING, ROWS, ahead};
 use super::each_row::{OnRow, Rows, all, each_row};
 use super::panel::Dot;
@@ -48,7 +47,7 @@ pub(crate) struct SortedBlock<'a, A> {
 /// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
 /// runs, rows, columns and values must be as many as the runs say, and columns `AHEAD` more where the
 /// block asks ahead. Slices must have as many rows as `I::Line` has lanes.
-pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
+pub(crate) unsafe fn sorted<I: LineFor<T>, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -57,32 +56,29 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, S: Access, T: Scalar>(
     let (block, out) = (*block, *out);
     // SAFETY: the caller's contract, for every call below.
     unsafe {
-        if width == 1 && const { is_own_accumulator::<T>() } {
+        if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let (stride, hides_a) = (b.row_stride, b.hides_a);
+            let hides_a = b.hides_a;
             I::call(
                 #[inline(always)]
                 move || {
-                    // A constant stride spares a multiplication for every entry.
-                    if stride != 1 {
-                        one_column::<I::Line, T::Acc, false, NOTHING>(block, x, stride, out);
-                    } else if hides_a {
-                        one_column::<I::Line, T::Acc, true, ENTRIES>(block, x, stride, out);
+                    if hides_a {
+                        one_column::<I::Line, T::Acc, ENTRIES>(block, x, out);
                     } else {
-                        one_column::<I::Line, T::Acc, true, NOTHING>(block, x, stride, out);
+                        one_column::<I::Line, T::Acc, NOTHING>(block, x, out);
                     }
                 },
             );
         } else {
             let rows =
                 SortedRows { block, lanes: I::Line::LANES, ahead: ahead(width * size_of::<T>()) };
-            if const { S::WIDE && I::Line::PREFETCHES } && block.ahead {
-                each_row::<I, S, T, ROWS>(rows, b, out, width);
-            } else if const { S::WIDE && I::Line::PREFETCHES } && b.hides_a {
-                each_row::<I, S, T, ENTRIES>(rows, b, out, width);
+            if const { I::Line::PREFETCHES } && block.ahead {
+                each_row::<I, T, ROWS>(rows, b, out, width);
+            } else if const { I::Line::PREFETCHES } && b.hides_a {
+                each_row::<I, T, ENTRIES>(rows, b, out, width);
             } else {
-                each_row::<I, S, T, NOTHING>(rows, b, out, width);
+                each_row::<I, T, NOTHING>(rows, b, out, width);
             }
         }
     }
@@ -178,12 +174,8 @@ impl<A> Rows for SortedRows<'_, A> {
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn one_column<V, A, const UNIT: bool, const ASK: u8>(
-    block: SortedBlock<'_, A>,
-    x: *const A,
-    stride: isize,
-    out: Output<A>,
-) where
+unsafe fn one_column<V, A, const ASK: u8>(block: SortedBlock<'_, A>, x: *const A, out: Output<A>)
+where
     V: Line<Acc = A> + Widen<A>,
     A: Accumulator,
 {
@@ -198,7 +190,7 @@ unsafe fn one_column<V, A, const UNIT: bool, const ASK: u8>(
             for _ in 0..run.count {
                 let cols = block.col_idx.as_ptr().add(col);
                 let values = block.values.as_ptr().add(value);
-                let sum = slice::<V, A, UNIT>(cols, values, len, x, stride);
+                let sum = slice::<V, A>(cols, values, len, x);
                 let first = *block.rows.get_unchecked(row) as usize;
                 store::<V, 1, false>([sum], &across, out.row(first), mask, V::LANES);
                 col += len;
@@ -214,7 +206,7 @@ unsafe fn one_column<V, A, const UNIT: bool, const ASK: u8>(
             ..block
         };
         let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
-        all::<V, Unit>(rows, Dot::<V, UNIT, ASK> { x, stride, out });
+        all::<V>(rows, Dot::<V, ASK> { x, out });
     }
 }
 
@@ -223,12 +215,11 @@ unsafe fn one_column<V, A, const UNIT: bool, const ASK: u8>(
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator, const UNIT: bool>(
+unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
     cols: *const u32,
     values: *const A,
     len: usize,
     x: *const A,
-    stride: isize,
 ) -> V {
     // SAFETY: the caller's contract: the columns lie in B, and so do those of the rows below.
     unsafe {
@@ -236,8 +227,7 @@ unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator, const UNIT: bool>(
         let mut sums = [zero; 8];
         macro_rules! entry {
             ($t:expr, $sum:expr) => {
-                let p = x.offset(*cols.add($t) as isize * if UNIT { 1 } else { stride });
-                let x: V = if UNIT { V::load(p) } else { Strided::line(p, 0, stride) };
+                let x = V::load(x.add(*cols.add($t) as usize));
                 $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);
             };
         }

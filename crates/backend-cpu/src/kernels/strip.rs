@@ -2,10 +2,10 @@
 
 use girih_formats::Scalar;
 
-use super::access::Access;
 use super::ahead::foresee;
 use super::runs::Runs;
 use super::store::store;
+use super::sum::line;
 use crate::isa::{Line, LineFor, Widen};
 use crate::operands::{Input, Output, RowMap};
 
@@ -47,7 +47,7 @@ const LINE: usize = 16;
 /// The instruction set of `I`. B must have `width` columns and `ncols` rows; `values` must hold
 /// every value the strip's fields speak of for `map.len()` rows; the rows of the output in `map`
 /// must be valid for `width` columns and accessed by no other thread.
-pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
+pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
     strip: &Strip<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -72,15 +72,15 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
                         #[inline(always)]
                         move || {
                             let rows = const { I::STRIP_ROWS };
-                            columns::<$line, S, T, $k, $tail>(strip, b, out, map, rows, $last)
+                            columns::<$line, T, $k, $tail>(strip, b, out, map, rows, $last)
                         },
                     )
                 };
             }
-            if const { S::WIDE && I::HAS_HALF } && width <= I::Half::LANES {
+            if const { I::HAS_HALF } && width <= I::Half::LANES {
                 columns!(I::Half, 1, true, width);
                 j += lanes;
-            } else if const { S::WIDE && I::STRIP_LINES == 4 } {
+            } else if const { I::STRIP_LINES == 4 } {
                 match left.div_ceil(lanes) {
                     1 => columns!(1, true),
                     2 => columns!(2, true),
@@ -109,7 +109,7 @@ pub(crate) unsafe fn strip<I: LineFor<T>, S: Access, T: Scalar>(
 /// # Safety
 /// As for [`strip`].
 #[inline(always)]
-unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
+unsafe fn columns<V, T, const K: usize, const TAIL: bool>(
     strip: Strip<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -118,7 +118,6 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     // SAFETY: the caller's contract.
@@ -127,7 +126,7 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
     while r < map.len() {
         macro_rules! tile {
             ($rows:expr) => {{
-                tile::<V, S, T, { $rows }, K, TAIL>(&strip, r, b, &out, map, mask, len);
+                tile::<V, T, { $rows }, K, TAIL>(&strip, r, b, &out, map, mask, len);
                 $rows
             }};
         }
@@ -152,7 +151,7 @@ unsafe fn columns<V, S, T, const K: usize, const TAIL: bool>(
 /// # Safety
 /// As for [`strip`].
 #[inline(always)]
-unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
+unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     strip: &Strip<'_, T::Acc>,
     r: usize,
     b: Input<T>,
@@ -162,7 +161,6 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     len: usize,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     // Written out: of a loop over rows the compiler, unless it optimizes the whole program, keeps the
@@ -205,11 +203,7 @@ unsafe fn tile<V, S, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             ($a:expr, $row:expr) => {
                 let mut x = [V::splat(T::Acc::ZERO); K];
                 for u in 0..K {
-                    x[u] = if TAIL && u + 1 == K {
-                        S::part($row, u, b.col_stride, mask, len)
-                    } else {
-                        S::line($row, u, b.col_stride)
-                    };
+                    x[u] = line::<V, T, TAIL>($row, u, K, mask);
                 }
                 each_row!(q, {
                     let a = V::splat(*$a.add(q * strip.row_stride));

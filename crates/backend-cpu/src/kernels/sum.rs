@@ -2,7 +2,6 @@
 
 use girih_formats::{Accumulator, DType, Scalar};
 
-use super::access::Access;
 use super::ahead::{NOTHING, ROWS, foresee};
 use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
@@ -41,6 +40,24 @@ impl<A> Entries<A> {
 /// Entries that are asked for at once, half a line of columns, where each has few multiply-adds.
 const AT_ONCE: usize = 8;
 
+/// Line `u` of `K` of a row of B: the last of them only where `mask` says with `TAIL`.
+///
+/// # Safety
+/// The instruction set of `V`; those lanes must lie inside B.
+#[inline(always)]
+pub(super) unsafe fn line<V: Widen<T>, T, const TAIL: bool>(
+    row: *const T,
+    u: usize,
+    of: usize,
+    mask: V::Mask,
+) -> V {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let p = row.add(u * V::LANES);
+        if TAIL && u + 1 == of { V::widen_masked(p, mask) } else { V::widen(p) }
+    }
+}
+
 /// Whether values of type `T` are summed as they are.
 pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
@@ -55,7 +72,6 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
-    S,
     T,
     const K: usize,
     const CHAINS: usize,
@@ -65,11 +81,9 @@ pub(crate) unsafe fn sum<
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
-    len: usize,
 ) -> [V; K]
 where
     V: Widen<T> + Line<Acc = T::Acc>,
-    S: Access,
     T: Scalar,
 {
     // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
@@ -90,11 +104,7 @@ where
                 let col = *col_idx.add($p) as usize + shift;
                 let row = b.ptr.offset(col as isize * b.row_stride);
                 for u in 0..K {
-                    let x: V = if TAIL && u + 1 == K {
-                        S::part(row, u, b.col_stride, mask, len)
-                    } else {
-                        S::line(row, u, b.col_stride)
-                    };
+                    let x = line::<V, T, TAIL>(row, u, K, mask);
                     sums[$chain][u] = x.mul_add(a, sums[$chain][u]);
                 }
             }};
@@ -159,7 +169,6 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
 pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
     entries: Entries<A>,
     x: *const A,
-    stride: isize,
 ) -> A {
     // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
     unsafe {
@@ -168,9 +177,8 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
         let mut p = 0;
         if count >= 4 {
             let mut sums = [V::Four::zero(); 2];
-            let more = |sums: V::Four, p: usize| {
-                sums.add_products(values.add(p), col_idx.add(p), x, stride)
-            };
+            let more =
+                |sums: V::Four, p: usize| sums.add_products(values.add(p), col_idx.add(p), x);
             while p + 8 <= count {
                 if const { ASK != NOTHING } {
                     foresee::<V, A>(col_idx.add(p), values.add(p));
@@ -187,7 +195,7 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
         }
         macro_rules! entries {
             ($($p:literal)*) => {{$(
-                let b = *x.offset(*col_idx.add(p + $p) as isize * stride);
+                let b = *x.add(*col_idx.add(p + $p) as usize);
                 sum = V::mul_add_one(b, *values.add(p + $p), sum);
             )*}};
         }

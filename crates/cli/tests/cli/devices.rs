@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::Value;
+
 use crate::common::{Files, girih, scattered};
 
 #[test]
@@ -38,6 +40,8 @@ fn a_calibrated_device_is_a_file_to_plan_for() {
         assert!(seconds.values().all(|x| x.as_f64() >= Some(0.0)), "{fit}");
         assert!(seconds.values().any(|x| x.as_f64() > Some(0.0)), "{fit}");
     }
+    let held_out = |of: &Value| of["quality"]["held_out"].as_u64().unwrap();
+    assert_eq!(held_out(&json), fits.iter().map(held_out).sum::<u64>());
     assert!(left_out.iter().all(|group| group["reason"].is_string()), "{left_out:?}");
     let text = fs::read_to_string(&device).unwrap();
     assert!(text.starts_with('#') && text.contains("[[fits]]"));

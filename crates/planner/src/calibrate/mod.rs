@@ -32,6 +32,7 @@ use girih_formats::{DType, FormatSpec};
 use thiserror::Error;
 
 use crate::device::{Fit, Terms};
+pub use quality::quality;
 
 /// The fewest observations that a fit and its test are worth anything with.
 const MIN_OBSERVATIONS: usize = 20;
@@ -65,12 +66,17 @@ pub enum CalibrateError {
     },
 }
 
+/// A time that was predicted by coefficients found without it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prediction {
+    /// What was predicted, in seconds.
+    pub predicted: f64,
+    /// What was measured, in seconds.
+    pub measured: f64,
+}
+
 /// Fits the seconds per unit of each term, none of them negative, so that errors are least relative to the
-/// power ¾ of the time.
-///
-/// The quality is that of five more fits, each on 80 % of the observations, over the 20 % that it has not
-/// seen: every observation is predicted once by coefficients that were found without it. What a single
-/// choice of 20 % says depends on where the few longest products come to lie. O(observations · log).
+/// power ¾ of the time. The quality is that of [`held_out`] predictions. O(observations · log).
 ///
 /// # Errors
 /// If there are fewer than 20 observations, or one is not a positive time of finite terms.
@@ -79,6 +85,17 @@ pub fn fit(
     dtype: DType,
     observations: &[Observation],
 ) -> Result<Fit, CalibrateError> {
+    let quality = quality(&held_out(observations)?);
+    Ok(Fit { spec, dtype, seconds: least_squares::solve(observations), quality })
+}
+
+/// Predicts every observation by coefficients that were found without it: those of five fits, each on 80 %
+/// of the observations, over the 20 % that it has not seen. What a single choice of 20 % says depends on
+/// where the few longest products come to lie. O(observations · log).
+///
+/// # Errors
+/// As for [`fit`].
+pub fn held_out(observations: &[Observation]) -> Result<Vec<Prediction>, CalibrateError> {
     if observations.len() < MIN_OBSERVATIONS {
         let (found, needed) = (observations.len(), MIN_OBSERVATIONS);
         return Err(CalibrateError::TooFew { found, needed });
@@ -92,15 +109,19 @@ pub fn fit(
         return Err(CalibrateError::Unusable { position });
     }
     let folds = split::folds(observations);
-    let mut pairs = Vec::with_capacity(observations.len());
+    let mut predictions = Vec::with_capacity(observations.len());
     for fold in 0..split::FOLDS {
         let of = |held_out: bool| {
             let all = observations.iter().zip(&folds);
             all.filter(move |&(_, &f)| (f == fold) == held_out).map(|(o, _)| *o)
         };
         let seconds = least_squares::solve(&of(false).collect::<Vec<_>>());
-        pairs.extend(of(true).map(|o| (seconds.times(o.terms).sum(), o.seconds)));
+        predictions.extend(
+            of(true).map(|o| Prediction {
+                predicted: seconds.times(o.terms).sum(),
+                measured: o.seconds,
+            }),
+        );
     }
-    let seconds = least_squares::solve(observations);
-    Ok(Fit { spec, dtype, seconds, quality: quality::quality(&pairs) })
+    Ok(predictions)
 }

@@ -1,15 +1,16 @@
 //! How well coefficients predict.
 
+use super::Prediction;
 use crate::device::Quality;
 
-/// The quality of predictions of times, each by coefficients that were found without it: pairs of what
-/// was predicted and what was measured.
-pub(super) fn quality(pairs: &[(f64, f64)]) -> Quality {
-    let count = pairs.len().max(1) as f64;
-    let mean = pairs.iter().map(|(_, measured)| measured).sum::<f64>() / count;
+/// How good predictions are, of one format's products or of several formats' together.
+#[must_use]
+pub fn quality(predictions: &[Prediction]) -> Quality {
+    let count = predictions.len().max(1) as f64;
+    let mean = predictions.iter().map(|p| p.measured).sum::<f64>() / count;
     let (mut residual, mut total) = (0.0, 0.0);
     let (mut errors, mut largest) = (0.0, 0.0f64);
-    for (predicted, measured) in pairs {
+    for Prediction { predicted, measured } in predictions {
         let error = predicted - measured;
         residual += error * error;
         total += (measured - mean).powi(2);
@@ -17,7 +18,7 @@ pub(super) fn quality(pairs: &[(f64, f64)]) -> Quality {
         largest = largest.max(error.abs() / measured);
     }
     Quality {
-        held_out: pairs.len() as u32,
+        held_out: predictions.len() as u32,
         r2: if total > 0.0 { 1.0 - residual / total } else { 0.0 },
         mean_relative_error: errors / count,
         max_relative_error: largest,

@@ -16,7 +16,7 @@ use super::{Multiply, Panel, add_up};
 use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
 use crate::operands::RowMap;
-use crate::packing::Packing;
+use crate::packing::{Packing, Panels};
 use crate::reuse::is_scattered;
 use crate::room::{Room, gains_by_asking};
 
@@ -47,7 +47,8 @@ pub(crate) fn suited<T: KernelScalar>(
 ) -> (Option<Relaid<T>>, Option<Packing<T>>) {
     let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
     let by_patterns = patterns.is_some();
-    let packing = Packing::new(a.csr(), n, threads, caches, by_patterns);
+    let packing = Panels::for_rows(a.csr(), n, caches, by_patterns)
+        .and_then(|panels| Packing::new(panels, a.csr().ncols(), n, threads, caches));
     let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
     let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, caches);
     let narrow = is_narrow::<T::Acc>(n);
@@ -62,11 +63,11 @@ pub(crate) fn suited<T: KernelScalar>(
 }
 
 impl<T: KernelScalar> Relaid<T> {
-    /// Whether it is for products with `n` columns.
-    pub(crate) fn suits(&self, n: usize) -> bool {
+    /// Whether it is for products with a single column, or with several.
+    pub(crate) fn suits(&self, is_column: bool) -> bool {
         match self {
             Self::Sorted(_) => true,
-            Self::Patterns(_) => n > 1,
+            Self::Patterns(_) => !is_column,
         }
     }
 
@@ -191,7 +192,8 @@ mod tests {
                     let product = |by: Option<&Relaid<f32>>, hides_a| {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
-                        let (b, width) = (Input { hides_a, ..Input::new(&b.view()) }, n);
+                        let b = Input { hides_a, ..Input::in_place(&b.view()).unwrap() };
+                        let width = n;
                         let panel = Panel {
                             kernels,
                             b,
@@ -204,7 +206,7 @@ mod tests {
                         for (task, slots) in tasks.iter().enumerate() {
                             let map = RowMap::of(a.layout(), slots.start, slots.len());
                             match by {
-                                Some(by) if by.suits(n) => by.multiply(task, &panel),
+                                Some(by) if by.suits(n == 1) => by.multiply(task, &panel),
                                 _ => a.multiply(slots.clone(), 0..u64::MAX, map, &panel),
                             }
                         }

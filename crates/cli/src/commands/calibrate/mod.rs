@@ -30,6 +30,8 @@ struct Facts {
     /// The share of all processors that other programs had meanwhile.
     other_load: Option<f64>,
     fits: Vec<FitFacts>,
+    /// How well the products of all fitted formats together are predicted.
+    quality: Quality,
     /// Formats that could not be fitted, and why.
     left_out: Vec<LeftOut>,
     /// Every product that was timed.
@@ -70,6 +72,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let other_load = Ticks::others_between(before, Ticks::now());
     let products = groups.iter().map(|group| group.observations.len()).sum();
     let (mut fits, mut left_out, mut observations) = (Vec::new(), Vec::new(), Vec::new());
+    let mut predictions = Vec::new();
     for group in groups {
         observations.extend(group.products.iter().zip(&group.observations).map(
             |(&(matrix, n), &Observation { terms, seconds })| ObservationFacts {
@@ -81,6 +84,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
                 seconds,
             },
         ));
+        let held_out = calibrate::held_out(&group.observations);
+        predictions.extend(held_out.into_iter().flatten());
         match calibrate::fit(group.spec, group.dtype, &group.observations) {
             Ok(fit) => fits.push(fit),
             Err(error) => left_out.push(LeftOut {
@@ -113,6 +118,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
                 quality,
             })
             .collect(),
+        quality: calibrate::quality(&predictions),
         left_out,
         observations,
     };
@@ -134,19 +140,24 @@ fn heading(name: &str, problems: usize, other_load: Option<f64>) -> String {
 }
 
 fn shown(facts: &Facts) -> String {
-    let rows = facts.fits.iter().map(|FitFacts { spec, dtype, seconds, quality }| {
-        let terms = seconds.to_array();
-        let of_most = (0..Terms::COUNT).filter(|&i| terms[i] > 0.0).map(|i| Terms::NAMES[i]);
+    let row = |spec: &str, dtype: &str, quality: &Quality, terms: String| {
         vec![
-            spec.clone(),
-            (*dtype).to_owned(),
+            spec.to_owned(),
+            dtype.to_owned(),
             quality.held_out.to_string(),
             format!("{:.4}", quality.r2),
             format!("{:.1} %", 100.0 * quality.mean_relative_error),
             format!("{:.1} %", 100.0 * quality.max_relative_error),
-            of_most.collect::<Vec<_>>().join(" "),
+            terms,
         ]
+    };
+    let fits = facts.fits.iter().map(|FitFacts { spec, dtype, seconds, quality }| {
+        let terms = seconds.to_array();
+        let of_most = (0..Terms::COUNT).filter(|&i| terms[i] > 0.0).map(|i| Terms::NAMES[i]);
+        row(spec, dtype, quality, of_most.collect::<Vec<_>>().join(" "))
     });
+    let all = (!facts.fits.is_empty()).then(|| row("all", "", &facts.quality, String::new()));
+    let rows = fits.chain(all);
     let header = ["format", "dtype", ">products", ">R²", ">error", ">at most", "terms"];
     let table = table::with_header(header, rows);
     let left_out: String = facts

@@ -1,0 +1,140 @@
+//! Panels of B, packed: [`pays`] says when, and how wide.
+
+mod pays;
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use girih_formats::{Buffer, Scalar};
+
+use crate::room::Room;
+pub(crate) use pays::Panels;
+
+/// Rows of B that are packed at a time.
+pub(crate) const PACKED_ROWS: usize = 256;
+
+/// Room for packed panels of B: their rows next to each other, a few lines wide.
+///
+/// Where rows of A meet rows of B far apart, more of B passes through the caches than they hold. A
+/// panel of a few columns is small enough to stay there; packed, its rows fill cache lines and pages
+/// that in B itself hold other columns too.
+#[derive(Debug)]
+pub(crate) struct Packing<T: Scalar> {
+    /// Lines, of 64 bytes of sums each, in a row of a panel: 2 or 4.
+    lines: usize,
+    /// Bytes of a row of B from which on it is packed.
+    row_bytes: usize,
+    /// One, or as many as threads that each have a panel of their own.
+    rooms: Vec<Mutex<Buffer<T>>>,
+}
+
+/// A panel of columns of B.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    /// Its columns.
+    pub(crate) cols: Range<usize>,
+    /// Whether it is a part of a group of four lines, whose sums are single chains.
+    pub(crate) of_group: bool,
+}
+
+/// Lines of a group of columns that kernels keep in registers.
+pub(crate) const GROUP_LINES: usize = 4;
+
+/// Panels for each thread from which on it does not matter that not all threads have equally many.
+const PANELS_EACH: usize = 4;
+
+impl<T: Scalar> Packing<T> {
+    /// Room for a panel of a B of `k` rows if packing pays for products with `n` columns on `threads`
+    /// threads that share a cache.
+    pub(crate) fn new(
+        panels: Panels,
+        k: usize,
+        n: usize,
+        threads: usize,
+        cache: Room,
+    ) -> Option<Self> {
+        let Panels { lines, row_bytes, is_near } = panels;
+        let line = k.checked_mul(lanes::<T>())?;
+        let own = threads.saturating_mul(lines * line * size_of::<T>()) <= cache.b;
+        let room = || Buffer::zeroed(line * lines).ok().map(Mutex::new);
+        let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
+        let packing = Self { lines, row_bytes, rooms };
+        // Panels that all threads pack and multiply together gain nothing over a cache that all share.
+        let count = packing.pieces(n).count();
+        (!is_near || threads == 1 || packing.apart(count, threads)).then_some(packing)
+    }
+
+    /// Whether each of `threads` should pack and multiply panels of its own, of `count`: what one thread
+    /// packs and another reads has to go from cache to cache, and nobody waits for the others after
+    /// each panel.
+    pub(crate) fn apart(&self, count: usize, threads: usize) -> bool {
+        threads > 1
+            && threads <= self.rooms.len()
+            && (count.is_multiple_of(threads) || count >= PANELS_EACH * threads)
+    }
+
+    /// Elements from a packed row to the next.
+    pub(crate) fn row_stride(&self) -> usize {
+        self.lines * lanes::<T>()
+    }
+
+    /// Whether it is for products with `n` columns.
+    pub(crate) fn suits(&self, n: usize) -> bool {
+        n * size_of::<T>() >= self.row_bytes
+    }
+
+    /// The panels of `n` columns of B. They cut no line, and sums are added up in them as they are
+    /// in one panel of all columns.
+    pub(crate) fn pieces(&self, n: usize) -> impl Iterator<Item = Piece> {
+        let (group, lines) = (GROUP_LINES * lanes::<T>(), self.lines);
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let start = next;
+            let in_group = (group - start % group).min(n.checked_sub(start).filter(|&n| n > 0)?);
+            // What is left of a group at the end counts as one: up to two lines have chains of
+            // their own, and are not cut.
+            let left = (n - start / group * group).min(group).div_ceil(lanes::<T>());
+            let width = if left > 2 { in_group.min(lines * lanes::<T>()) } else { in_group };
+            next += width;
+            Some(Piece { cols: start..next, of_group: left > 2 })
+        })
+    }
+
+    /// A room; `None` while other products use them, which may be further up on this very thread's
+    /// stack.
+    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Buffer<T>>> {
+        self.rooms.iter().find_map(|room| match room.try_lock() {
+            Ok(room) => Some(room),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        })
+    }
+}
+
+/// Columns of a line: sums in 64 bytes, as kernels count them, also where B is narrower.
+pub(crate) const fn lanes<T: Scalar>() -> usize {
+    64 / size_of::<T::Acc>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {
+        let piece = |cols, of_group| Piece { cols, of_group };
+        let pieces = |lines, n| {
+            let packing = Packing::<f32> { lines, row_bytes: 512, rooms: Vec::new() };
+            packing.pieces(n).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            pieces(4, 130),
+            [piece(0..64, true), piece(64..128, true), piece(128..130, false)]
+        );
+        assert_eq!(
+            pieces(2, 100),
+            [piece(0..32, true), piece(32..64, true), piece(64..96, true), piece(96..100, true),]
+        );
+        assert_eq!(pieces(2, 96)[2..], [piece(64..96, false)]);
+    }
+}

@@ -1,0 +1,258 @@
+//! When it pays to pack panels of B, and how wide they are.
+
+use girih_formats::{Csr, Scalar};
+
+use super::lanes;
+use crate::reuse::{Fetches, span};
+use crate::room::Room;
+
+/// Packing is for rows of B from this many bytes on.
+const ROW_BYTES: usize = 512;
+
+/// How often, at the least, a cache fetches each row of B that is met where packing pays. To pack takes
+/// as long as to fetch each some three times, and panels are fetched too, from the last-level cache.
+const FETCHES: f64 = 6.0;
+
+/// How often a core's own caches fetch each row of B that is met from a last-level cache that is slow to
+/// read, and how many entries a row of A has, from which on packing pays there: to go through A once for
+/// each panel costs less then.
+const SLOW_FETCHES: f64 = 48.0;
+const LONG_ROW: usize = 128;
+
+/// Values stored in dense tiles for each row of B from which on packing it costs next to nothing.
+const STRIP_USES: usize = 1024;
+
+/// Where the last-level cache is slow, strips of up to so many rows gain, and by rows of B of so many bytes.
+const SLOW_STRIP: (usize, usize) = (16, 2048);
+
+/// Panels of B that it pays to pack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Panels {
+    /// Lines, of 64 bytes of sums each, in a row of a panel: 2 or 4.
+    pub(super) lines: usize,
+    /// Bytes of a row of B from which on it is packed.
+    pub(super) row_bytes: usize,
+    /// Whether the last-level cache holds B.
+    pub(super) is_near: bool,
+}
+
+impl Panels {
+    /// For sparse rows, one by one or by patterns, several at a time, and `n` columns: O(nnz), and room
+    /// for a number for each row of B; O(m) where B stays in the cache.
+    pub(crate) fn for_rows<T: Scalar>(
+        csr: &Csr<T>,
+        n: usize,
+        cache: Room,
+        by_patterns: bool,
+    ) -> Option<Self> {
+        let b = Rows::of::<T>(csr.ncols(), n)?;
+        if b.bytes() >= cache.b {
+            let lines = b.lines_far(csr, cache, by_patterns)?;
+            return Some(Self { lines, row_bytes: ROW_BYTES, is_near: false });
+        }
+        let lines = b.lines_near(cache)?;
+        let pays = csr.nnz() / LONG_ROW >= csr.nrows()
+            && Fetches::of(csr, cache.private / b.row_bytes)?.of_each() >= SLOW_FETCHES;
+        pays.then(|| b.near(lines, cache))
+    }
+
+    /// For rows that are decoded one by one, of so many entries on average: where each meets more of B than a
+    /// core's own caches hold.
+    pub(crate) fn for_decoded<T: Scalar>(
+        k: usize,
+        row_len: usize,
+        n: usize,
+        cache: Room,
+    ) -> Option<Self> {
+        let b = Rows::of::<T>(k, n)?;
+        let lines = b.lines_near(cache)?;
+        let pays = row_len.saturating_mul(b.row_bytes) >= cache.private;
+        pays.then(|| b.near(lines, cache))
+    }
+
+    /// For dense strips of `window_rows` rows, with so many values stored in all. A few of a strip's rows at a
+    /// time go through all rows of B that it meets, `met` on average: where those are far apart, few sets of a
+    /// core's own caches hold the four lines that they go through.
+    pub(crate) fn for_strips<T: Scalar>(
+        k: usize,
+        stored: usize,
+        (window_rows, met): (usize, usize),
+        n: usize,
+        cache: Room,
+    ) -> Option<Self> {
+        let b = Rows::of::<T>(k, n)?;
+        let (rows, row_bytes) = SLOW_STRIP;
+        let pays = stored / STRIP_USES >= k
+            && met.saturating_mul(b.row_bytes) >= beyond_core(cache)
+            && 4 * b.line_bytes <= cache.panel
+            && (!cache.is_slow || window_rows <= rows && b.row_bytes >= row_bytes);
+        pays.then(|| b.near(4, cache))
+    }
+}
+
+/// Bytes of B that a core's own caches do not hold, nor most of it.
+const fn beyond_core(cache: Room) -> usize {
+    2 * cache.private
+}
+
+/// Rows of B.
+struct Rows {
+    k: usize,
+    row_bytes: usize,
+    /// Bytes of a line of all rows.
+    line_bytes: usize,
+}
+
+impl Rows {
+    /// If they are wide enough.
+    fn of<T: Scalar>(k: usize, n: usize) -> Option<Self> {
+        let row_bytes = n.checked_mul(size_of::<T>()).filter(|&bytes| bytes >= ROW_BYTES)?;
+        let line_bytes = k.checked_mul(lanes::<T>() * size_of::<T>())?;
+        k.checked_mul(row_bytes)?;
+        Some(Self { k, row_bytes, line_bytes })
+    }
+
+    /// All of B.
+    fn bytes(&self) -> usize {
+        self.k * self.row_bytes
+    }
+
+    /// Panels for rows at least so wide that a core does not hold B.
+    fn near(&self, lines: usize, cache: Room) -> Panels {
+        let row_bytes = ROW_BYTES.max(beyond_core(cache).div_ceil(self.k.max(1)));
+        Panels { lines, row_bytes, is_near: true }
+    }
+
+    /// Lines of a panel of a B that the last-level cache does not hold, if packing pays.
+    fn lines_far<T: Scalar>(&self, csr: &Csr<T>, cache: Room, by_patterns: bool) -> Option<usize> {
+        let Self { row_bytes, line_bytes, .. } = *self;
+        let fetches = |cache: usize| Fetches::of(csr, cache / row_bytes);
+        let last_level = fetches(cache.b)?;
+        // Rows that no entry meets take no place in the cache.
+        if last_level.met * row_bytes < cache.b {
+            return None;
+        }
+        // A panel after the other, so that few sets of a core's own caches hold what is met meanwhile.
+        let conflicts = by_patterns && row_bytes >= cache.far_row;
+        let pays = last_level.of_each() >= FETCHES
+            || conflicts && fetches(cache.private)?.of_each() >= FETCHES;
+        if !pays {
+            return None;
+        }
+        let local = span(csr).saturating_mul(row_bytes) <= cache.met;
+        match line_bytes {
+            _ if local => Some(4),
+            bytes if 4 * bytes <= cache.panel => Some(4),
+            bytes if 2 * bytes <= cache.panels => Some(2),
+            _ => None,
+        }
+    }
+
+    /// Lines of a panel that stays in a core's own caches, of a B that they do not hold but a slow last-level
+    /// cache does.
+    fn lines_near(&self, cache: Room) -> Option<usize> {
+        let is_near = cache.is_slow && self.bytes() >= beyond_core(cache);
+        let stays = |lines: &usize| lines * self.line_bytes <= cache.private / 2;
+        [4, 2].into_iter().find(stays).filter(|_| is_near)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::generate::{banded, block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
+
+    use super::super::Packing;
+    use super::*;
+
+    #[test]
+    fn a_large_b_is_packed_where_the_last_level_cache_keeps_fetching_its_rows() {
+        let scattered: Csr<f32> = uniform(44_000, 44_000, 12, 1).unwrap();
+        let cache = |mib: u64| Room::of(mib << 20, 1 << 20);
+        let new = |csr: &Csr<f32>, n, mib| Panels::for_rows(csr, n, cache(mib), false);
+        assert_eq!(new(&scattered, 256, 32).unwrap().lines, 4);
+        assert!(new(&scattered, 64, 32).is_none());
+        // Of a B a little larger than what it holds a cache fetches little again.
+        assert!(new(&scattered, 128, 32).is_none());
+        // B of 45 MB stays in a larger cache, and not even its panels do in a small one.
+        assert!(new(&scattered, 256, 128).is_none());
+        assert_eq!(new(&scattered, 256, 16).unwrap().lines, 2);
+        assert!(new(&scattered, 256, 4).is_none());
+        // Most entries meet few rows.
+        let skewed: Csr<f32> = rmat(16, 12, 1).unwrap();
+        assert!(new(&skewed, 256, 32).is_none());
+        // Of a B as large, rows that are never met don't count.
+        let few_met: Csr<f32> = uniform(44_000, 19_000, 12, 1).unwrap();
+        let row_ptr = few_met.row_ptr().to_vec();
+        let cols: Vec<u32> = few_met.col_idx().iter().map(|&col| col * 44 / 19).collect();
+        let few_met =
+            Csr::try_new(44_000, 44_000, row_ptr, cols, few_met.values().to_vec()).unwrap();
+        assert!(new(&few_met, 256, 32).is_none());
+    }
+
+    #[test]
+    fn rows_far_apart_are_packed_although_the_last_level_cache_fetches_them_once() {
+        let mesh: Csr<f32> = fem_3d(24, 24, 24, 3, 1).unwrap();
+        let cache = Room::of(8 << 20, 512 << 10);
+        let new = |n, cache| Panels::for_rows(&mesh, n, cache, true);
+        assert_eq!(new(256, cache).unwrap().lines, 4);
+        assert!(new(128, cache).is_none());
+        let asking = Room { far_row: 2048, ..cache };
+        assert!(new(256, asking).is_none());
+        assert!(Panels::for_rows(&mesh, 256, cache, false).is_none());
+        // A stencil's rows meet five.
+        let stencil: Csr<f32> = laplacian_5pt(220, 200).unwrap();
+        assert!(Panels::for_rows(&stencil, 512, cache, true).is_none());
+    }
+
+    #[test]
+    fn long_rows_pack_what_a_core_does_not_hold_where_the_cache_behind_it_is_slow() {
+        let weights: Csr<f32> = uniform(2048, 2048, 160, 1).unwrap();
+        let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
+        let panels = |csr: &Csr<f32>, n, cache| Panels::for_rows(csr, n, cache, false);
+        let new = |csr: &Csr<f32>, n, threads, cache| {
+            Packing::<f32>::new(panels(csr, n, cache)?, csr.ncols(), n, threads, cache)
+        };
+        let packing = new(&weights, 256, 2, slow).unwrap();
+        assert_eq!((packing.lines, packing.rooms.len()), (4, 2));
+        // Products that are narrower than the plan's, and whose B the core holds, are not packed.
+        assert!(packing.suits(256) && !packing.suits(255));
+        assert!(new(&weights, 255, 2, slow).is_none());
+        // Four panels leave most of 16 threads without one.
+        assert!(new(&weights, 256, 16, slow).is_none());
+        assert!(new(&weights, 256, 2, Room { is_slow: false, ..slow }).is_none());
+        assert!(new(&uniform(2048, 2048, 100, 1).unwrap(), 256, 2, slow).is_none());
+        // A band meets few rows of B at a time, however many there are, and neighbouring rows of blocks the
+        // same ones.
+        assert!(new(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 2, slow).is_none());
+        assert!(new(&block_sparse(2048, 2048, 64, 0.1, 1).unwrap(), 256, 2, slow).is_none());
+    }
+
+    #[test]
+    fn dense_tiles_pack_what_a_core_does_not_hold_where_each_row_meets_many() {
+        let cache = Room::of(32 << 20, 1 << 20);
+        let of = |stored, window, n, cache| {
+            Panels::for_strips::<f32>(2048, stored, window, n, cache).map(|panels| panels.lines)
+        };
+        assert_eq!(of(1 << 21, (64, 2048), 256, cache), Some(4));
+        assert!(of(1 << 21, (64, 2048), 255, cache).is_none());
+        assert!(of(1 << 20, (64, 2048), 256, cache).is_none());
+        // Blocks here and there: a core holds what a window meets.
+        assert!(of(1 << 21, (64, 1024), 256, cache).is_none());
+        let slow = Room { is_slow: true, ..cache };
+        assert_eq!(of(1 << 21, (16, 2048), 512, slow), Some(4));
+        assert!(of(1 << 21, (64, 2048), 512, slow).is_none());
+        assert!(of(1 << 21, (16, 2048), 256, slow).is_none());
+        // Of a B this large not even a panel stays in the last-level cache.
+        let large = Panels::for_strips::<f32>(1 << 16, 1 << 30, (64, 1 << 16), 256, cache);
+        assert!(large.is_none());
+    }
+
+    #[test]
+    fn long_decoded_rows_are_packed_where_a_core_does_not_hold_what_they_meet() {
+        let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
+        let of = |row_len, n, cache| Panels::for_decoded::<f32>(2048, row_len, n, cache);
+        assert_eq!(of(1024, 256, slow).unwrap().lines, 4);
+        assert!(of(1023, 256, slow).is_none() && of(2048, 255, slow).is_none());
+        assert!(of(1024, 256, Room { is_slow: false, ..slow }).is_none());
+    }
+}

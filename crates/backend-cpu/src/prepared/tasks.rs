@@ -1,0 +1,133 @@
+//! The tasks of a schedule, on a panel of B.
+
+use std::ops::Range;
+
+use girih_planner::Columns;
+
+use super::Prepared;
+use crate::formats::{CARRIED_ROWS, Multiply, Panel, add_up};
+use crate::isa::KernelScalar;
+use crate::operands::{Output, RowMap};
+use crate::split::SplitWindow;
+
+/// Work, in multiply-adds, that is worth sharing with other threads: some 10 µs for one.
+const SHARED: usize = 1 << 19;
+
+/// Work that a thread takes at a time. Where rows are short, or B is not in the first-level cache, it is
+/// several times the microsecond that it could be.
+const GRAIN: usize = 1 << 16;
+
+/// The work of finding a stored value, in multiply-adds.
+const FIND: usize = 15;
+
+impl<T: KernelScalar> Prepared<T> {
+    /// The product on a panel of columns.
+    pub(super) fn panel(&self, whole: &Panel<'_, T>) {
+        let n = whole.width;
+        if let Some(columns) = &self.columns {
+            return self.parts_on(columns, whole);
+        }
+        let room = if self.split.windows().is_empty() { None } else { self.split.room() };
+        let Some(mut sums) = room else {
+            self.tasks_on(whole, None);
+            let windows = self.split.windows();
+            self.for_each(windows.len(), whole, |i| self.add_up_window(&windows[i], whole));
+            return;
+        };
+        for j in (0..n).step_by(self.split.panel) {
+            let width = self.split.panel.min(n - j);
+            let (b, out) = (whole.b.at_col(j), whole.out.at_col(j));
+            let panel = Panel { b, out, width, ..*whole };
+            let rows = self.tiling.layout().window_rows();
+            self.tasks_on(&panel, Some(Output::sums(&mut sums, width, false)));
+            let windows = self.split.windows();
+            self.for_each(windows.len(), &panel, |i| {
+                let SplitWindow { window, tasks, first_part } = &windows[i];
+                let first = first_part * rows * width;
+                let sums = &sums[first..first + tasks.len() * rows * width];
+                let map = RowMap::of(self.tiling.layout(), window * rows, rows);
+                self.kernels.combine(sums, tasks.len(), &panel.out, map, width);
+            });
+        }
+    }
+
+    /// Runs the tasks of whole windows, and those of split windows if there is room for their sums.
+    fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
+        let rows = self.tiling.layout().window_rows();
+        self.for_each(self.tasks.len(), panel, |i| {
+            let task = &self.tasks[i];
+            let tiles = task.tile_start..task.tile_end;
+            let slots = task.windows().start * rows..task.windows().end * rows;
+            match (self.split.of_task(i), sums) {
+                (None, _) if let Some(relaid) = panel.relaid => relaid.multiply(i, panel),
+                (None, _) => {
+                    let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
+                    self.multiply(slots, tiles, map, panel);
+                }
+                (Some(window), Some(out)) => {
+                    let part = window.first_part + i - window.tasks.start;
+                    let len = RowMap::of(self.tiling.layout(), slots.start, rows).len();
+                    let map = RowMap::Consecutive { first: part * rows, len };
+                    self.multiply(slots, tiles, map, &Panel { out, ..*panel });
+                }
+                (Some(_), None) => {}
+            }
+        });
+    }
+
+    /// Runs the tasks of a schedule that cuts windows by columns. Without packing, so that the panel
+    /// is the whole product.
+    fn parts_on(&self, columns: &Columns, whole: &Panel<'_, T>) {
+        let rows = self.tiling.layout().window_rows();
+        self.for_each(self.tasks.len(), whole, |i| {
+            let cols = columns.of_task(i, whole.width);
+            if cols.is_empty() {
+                return;
+            }
+            let task = &self.tasks[i];
+            let slots = task.windows().start * rows..task.windows().end * rows;
+            let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
+            let (b, out) = (whole.b.at_col(cols.start), whole.out.at_col(cols.start));
+            let panel = Panel { b, out, width: cols.len(), ..*whole };
+            self.multiply(slots, task.tile_start..task.tile_end, map, &panel);
+        });
+    }
+
+    /// One split window on one thread, its parts in order: the same bits without scratch.
+    fn add_up_window(&self, split: &SplitWindow, panel: &Panel<'_, T>) {
+        let rows = self.tiling.layout().window_rows();
+        let slots = split.window * rows..(split.window + 1) * rows;
+        for start in slots.clone().step_by(CARRIED_ROWS) {
+            let slots = start..slots.end.min(start + CARRIED_ROWS);
+            let map = RowMap::of(self.tiling.layout(), start, slots.len());
+            add_up(
+                split.tasks.clone(),
+                |task| task + 1,
+                map,
+                panel,
+                |tasks, map, panel| {
+                    let tiles =
+                        self.tasks[tasks.start].tile_start..self.tasks[tasks.end - 1].tile_end;
+                    self.multiply(slots.clone(), tiles, map, panel);
+                },
+            );
+        }
+    }
+
+    /// Multiplies the rows of slots that exist.
+    fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
+        // Beyond a natural layout's last row there are slots, but no rows.
+        let slots = slots.start..slots.start + map.len();
+        self.tiling.multiply(slots, tiles, map, on);
+    }
+
+    /// Runs `f` on every index, in parallel if that pays.
+    fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
+        let work = self.stored.saturating_mul(on.width + FIND);
+        if on.alone || count < 2 || work < SHARED {
+            (0..count).for_each(f);
+        } else {
+            self.team.for_each(count, GRAIN.div_ceil((work / count).max(1)), f);
+        }
+    }
+}
