@@ -50,8 +50,9 @@
 //! nothing that is written: each stores its own rows of C, whole cache lines where those are aligned,
 //! past the caches where C is larger than 2 MiB (4 for tiles of rows) and β is zero.
 //! Where B is packed, threads that have room of their own each pack and multiply other panels, so that
-//! nothing packed goes from one core's caches to another's; else, or where that would leave threads
-//! without a panel, all pack a panel together and then multiply by it.
+//! nothing packed goes from one core's caches to another's; where there are twice as many threads as panels,
+//! two pack the same one and multiply half of the tasks each. Else, or where that would leave threads without
+//! a panel, all pack a panel together and then multiply by it.
 //!
 //! # Reproducibility
 //! An element of C is the same, bit for bit, on any number of threads, for any strides of B and C,

@@ -26,10 +26,24 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) width: usize,
     /// A CSR matrix as it suits this product.
     pub(crate) relaid: Option<&'a Relaid<T>>,
-    /// Whether this thread multiplies all of it, while others have panels of their own.
-    pub(crate) alone: bool,
+    /// What this thread multiplies of it by itself, while others have other panels or shares.
+    pub(crate) alone: Option<Share>,
     /// Whether rows of B that a window of many rows meets are gathered.
     pub(crate) gathers: bool,
+}
+
+/// A share of the tasks: the `part`th of so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) part: usize,
+    pub(crate) of: usize,
+}
+
+impl Share {
+    /// Which of `count` indices belong to it.
+    pub(crate) fn indices(self, count: usize) -> Range<usize> {
+        count * self.part / self.of..count * (self.part + 1) / self.of
+    }
 }
 
 impl<T: Scalar> Panel<'_, T> {
@@ -174,7 +188,7 @@ mod tests {
                             out: Output::new(&mut c.view_mut(), 1.5, 0.0),
                             width: n,
                             relaid: None,
-                            alone: false,
+                            alone: None,
                             gathers,
                         };
                         tiles.multiply(0..m, 0..u64::MAX, map, &panel);

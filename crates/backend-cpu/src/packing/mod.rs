@@ -43,6 +43,9 @@ pub(crate) const GROUP_LINES: usize = 4;
 /// Panels for each thread from which on it does not matter that not all threads have equally many.
 const PANELS_EACH: usize = 4;
 
+/// Threads that each pack the same panel, at the most, to multiply a share of the tasks by it.
+const SHARES: usize = 2;
+
 impl<T: Scalar> Packing<T> {
     /// Room for a panel of a B of `k` rows if packing pays for products with `n` columns on `threads`
     /// threads that share a cache.
@@ -61,16 +64,21 @@ impl<T: Scalar> Packing<T> {
         let packing = Self { lines, row_bytes, rooms };
         // Panels that all threads pack and multiply together gain nothing over a cache that all share.
         let count = packing.pieces(n).count();
-        (!is_near || threads == 1 || packing.apart(count, threads)).then_some(packing)
+        (!is_near || threads == 1 || packing.shares(count, threads).is_some()).then_some(packing)
     }
 
-    /// Whether each of `threads` should pack and multiply panels of its own, of `count`: what one thread
-    /// packs and another reads has to go from cache to cache, and nobody waits for the others after
-    /// each panel.
-    pub(crate) fn apart(&self, count: usize, threads: usize) -> bool {
-        threads > 1
-            && threads <= self.rooms.len()
-            && (count.is_multiple_of(threads) || count >= PANELS_EACH * threads)
+    /// In how many shares of the tasks each of `count` panels should be multiplied, by threads that each pack
+    /// panels of their own: what one thread packs and another reads has to go from cache to cache, and nobody
+    /// waits for the others after each panel. `None` for all of `threads` together.
+    pub(crate) fn shares(&self, count: usize, threads: usize) -> Option<usize> {
+        if threads < 2 || threads > self.rooms.len() || count == 0 {
+            return None;
+        }
+        if count.is_multiple_of(threads) || count >= PANELS_EACH * threads {
+            return Some(1);
+        }
+        let shares = threads / count;
+        (threads.is_multiple_of(count) && shares <= SHARES).then_some(shares)
     }
 
     /// Elements from a packed row to the next.
@@ -119,6 +127,17 @@ pub(crate) const fn lanes<T: Scalar>() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_have_panels_or_shares_of_them_if_all_have_equally_many() {
+        let rooms = (0..16).map(|_| Mutex::new(Vec::new().into())).collect();
+        let packing = Packing::<f32> { lines: 4, row_bytes: 512, rooms };
+        let shares = |count| packing.shares(count, 16);
+        assert_eq!([16, 32, 64, 65].map(shares), [Some(1); 4]);
+        assert_eq!(shares(8), Some(2));
+        assert_eq!([0, 1, 4, 6, 9, 63].map(shares), [None; 6]);
+        assert_eq!((packing.shares(16, 1), packing.shares(17, 17)), (None, None));
+    }
 
     #[test]
     fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {

@@ -37,6 +37,12 @@ pub(crate) struct Panels {
 }
 
 impl Panels {
+    /// Of four lines, for rows of any width that is packed.
+    #[cfg(test)]
+    pub(crate) fn any() -> Self {
+        Self { lines: 4, row_bytes: ROW_BYTES, is_near: false }
+    }
+
     /// For sparse rows, one by one or by patterns, several at a time, and `n` columns: O(nnz), and room
     /// for a number for each row of B; O(m) where B stays in the cache.
     pub(crate) fn for_rows<T: Scalar>(

@@ -3,7 +3,7 @@
 use girih_formats::FormatError;
 
 use super::Prepared;
-use crate::formats::Panel;
+use crate::formats::{Panel, Share};
 use crate::isa::KernelScalar;
 use crate::operands::{Input, Output, Source};
 use crate::packing::{GROUP_LINES, PACKED_ROWS, Packing, Piece, lanes};
@@ -17,15 +17,15 @@ impl<T: KernelScalar> Prepared<T> {
     pub(super) fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
         let relaid = self.relaid.as_ref().filter(|relaid| relaid.suits(b.is_column));
         let (kernels, gathers) = (&self.kernels, self.kernels.gathers());
-        let whole = Panel { kernels, b, out, width: n, relaid, alone: false, gathers };
+        let whole = Panel { kernels, b, out, width: n, relaid, alone: None, gathers };
         let Some(packing) = self.packing.as_ref().filter(|packing| packing.suits(n)) else {
             return self.panel(&whole);
         };
         let count = packing.pieces(n).count();
-        if packing.apart(count, self.team.threads()) {
-            let alone = Panel { alone: true, ..whole };
-            self.team.for_each(count, 1, |i| {
-                let Some(piece) = packing.pieces(n).nth(i) else { return };
+        if let Some(shares) = packing.shares(count, self.team.threads()) {
+            self.team.for_each(count * shares, 1, |i| {
+                let Some(piece) = packing.pieces(n).nth(i / shares) else { return };
+                let alone = Panel { alone: Some(Share { part: i % shares, of: shares }), ..whole };
                 match packing.room() {
                     Some(mut room) => self.packed(&piece, room.make_mut(), packing, &alone),
                     None => self.panel(&alone.part(&piece.cols)),
@@ -49,7 +49,7 @@ impl<T: KernelScalar> Prepared<T> {
     ) {
         let (stride, of_group) = (packing.row_stride(), *of_group);
         let panel = whole.part(cols);
-        let team = if panel.alone { &Team::Alone } else { &self.team };
+        let team = if panel.alone.is_some() { &Team::Alone } else { &self.team };
         self.pack(panel.b.source(), panel.width, room, stride, team);
         let row_stride = stride as isize;
         let packed = Input { ptr: room.as_ptr(), row_stride, of_group, ..panel.b };
@@ -86,5 +86,53 @@ impl<T: KernelScalar> Prepared<T> {
                 self.product(self.placed(copy, width), out.at_col(j), width);
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_backend::PreparedSpmm;
+    use girih_formats::generate::power_law_rows;
+    use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+    use girih_planner::Schedule;
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::Isa;
+    use crate::packing::Panels;
+
+    /// Whether or not packing pays: panels of all threads, of each, and in shares, windows in parts too.
+    #[test]
+    fn packed_panels_and_shares_of_them_change_no_bit() {
+        let a: Csr<f32> = power_law_rows(60, 700, 200, 3).unwrap();
+        for spec in [FormatSpec::Csr, FormatSpec::Bcsr { block_rows: 4, block_cols: 8 }] {
+            let layout = RowLayout::natural(60, spec.window_rows()).unwrap();
+            let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
+            let schedule = Schedule::by_tiles(&tiling, 90);
+            for (n, threads, shares) in [
+                (128, 1, None),
+                (128, 2, Some(1)),
+                (130, 2, None),
+                (128, 4, Some(2)),
+                (193, 8, Some(2)),
+            ] {
+                let b = Array2::from_shape_fn((700, n), |(i, j)| ((i + 3 * j) % 29) as f32 / 7.0);
+                let product = |packs: bool| {
+                    let team = Team::of(threads).unwrap();
+                    let (isa, room) = (Isa::best(), crate::room::Room::here());
+                    let mut prepared = Prepared::new(isa, team, &tiling, &schedule, n).unwrap();
+                    prepared.packing =
+                        packs.then(|| Packing::new(Panels::any(), 700, n, threads, room).unwrap());
+                    if let Some(packing) = &prepared.packing {
+                        let count = packing.pieces(n).count();
+                        assert_eq!(packing.shares(count, threads), shares, "n = {n}");
+                    }
+                    let mut c = Array2::from_elem((60, n), f32::NAN);
+                    prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+                    c
+                };
+                assert!(product(true) == product(false), "{spec}, n = {n}, {threads} threads");
+            }
+        }
     }
 }

@@ -27,7 +27,10 @@ impl<T: KernelScalar> Prepared<T> {
         if let Some(columns) = &self.columns {
             return self.parts_on(columns, whole);
         }
-        let room = if self.split.windows().is_empty() { None } else { self.split.room() };
+        // The parts of a window may be of several shares.
+        let apart = whole.alone.is_some_and(|share| share.of > 1);
+        let none = apart || self.split.windows().is_empty();
+        let room = if none { None } else { self.split.room() };
         let Some(mut sums) = room else {
             self.tasks_on(whole, None);
             let windows = self.split.windows();
@@ -121,10 +124,12 @@ impl<T: KernelScalar> Prepared<T> {
         self.tiling.multiply(slots, tiles, map, on);
     }
 
-    /// Runs `f` on every index, in parallel if that pays.
+    /// Runs `f` on every index, in parallel if that pays; on those of a share.
     fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
         let work = self.stored.saturating_mul(on.width + FIND);
-        if on.alone || count < 2 || work < SHARED {
+        if let Some(share) = on.alone {
+            share.indices(count).for_each(f);
+        } else if count < 2 || work < SHARED {
             (0..count).for_each(f);
         } else {
             self.team.for_each(count, GRAIN.div_ceil((work / count).max(1)), f);

@@ -200,7 +200,7 @@ mod tests {
                             out,
                             width,
                             relaid: None,
-                            alone: false,
+                            alone: None,
                             gathers: true,
                         };
                         for (task, slots) in tasks.iter().enumerate() {
