@@ -44,7 +44,7 @@ impl Panels {
     }
 
     /// For sparse rows, one by one or by patterns, several at a time, and `n` columns: O(nnz), and room
-    /// for a number for each row of B; O(m) where B stays in the cache.
+    /// for a number for each row of B, where that has to be known.
     pub(crate) fn for_rows<T: Scalar>(
         csr: &Csr<T>,
         n: usize,
