@@ -155,6 +155,7 @@ pub(crate) fn add_up<T: KernelScalar>(
 mod tests {
     use girih_formats::generate::uniform;
     use girih_formats::{Csr, FormatSpec, RowLayout};
+    use half::bf16;
     use ndarray::Array2;
 
     use super::*;
@@ -163,9 +164,15 @@ mod tests {
     /// Whether or not this processor gains by it.
     #[test]
     fn neither_asking_for_entries_nor_gathering_nor_reading_whole_rows_changes_a_bit() {
+        bits_agree::<f32>();
+        bits_agree::<f64>();
+        bits_agree::<bf16>();
+    }
+
+    fn bits_agree<T: KernelScalar>() {
         // Sums that go on from part to part, and a last block that is not whole.
         let (m, k) = (150, 610);
-        let a: Csr<f32> = uniform(m, k, 80, 1).unwrap();
+        let a: Csr<T> = uniform(m, k, 80, 1).unwrap();
         for spec in [
             FormatSpec::Csr,
             FormatSpec::Bcsr { block_rows: 5, block_cols: 20 },
@@ -179,13 +186,19 @@ mod tests {
             let map = RowMap::of(tiles.layout(), 0, m);
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
                 for n in [1, 8, 16, 40, 64, 150, 550] {
-                    let b = Array2::from_shape_fn((k, n), |(i, j)| (i + 2 * j) as f32 / 7.0);
+                    let b = Array2::from_shape_fn((k, n), |(i, j)| {
+                        T::from_f64((i + 2 * j) as f64 / 7.0)
+                    });
                     let product = |hides_a, gathers, is_far| {
-                        let mut c = Array2::from_elem((m, n), f32::NAN);
+                        let mut c = Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN));
                         let panel = Panel {
-                            kernels: &f32::kernels(isa),
+                            kernels: &T::kernels(isa),
                             b: Input { hides_a, is_far, ..Input::in_place(&b.view()).unwrap() },
-                            out: Output::new(&mut c.view_mut(), 1.5, 0.0),
+                            out: Output::new(
+                                &mut c.view_mut(),
+                                T::Acc::from_f64(1.5),
+                                T::Acc::ZERO,
+                            ),
                             width: n,
                             relaid: None,
                             alone: None,
@@ -198,7 +211,7 @@ mod tests {
                     let same = product(true, false, false) == plain
                         && product(false, true, false) == plain
                         && product(true, false, true) == plain;
-                    assert!(same, "{spec}, {isa}, n = {n}");
+                    assert!(same, "{spec}, {}, {isa}, n = {n}", T::DTYPE);
                 }
             }
         }

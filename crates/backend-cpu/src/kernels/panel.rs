@@ -144,7 +144,7 @@ where
             if by.b.is_far && entries.len >= LONG && entries.step == 1 {
                 while j + LINES * lanes <= *width {
                     let dst = dst.wrapping_offset(j as isize * by.out.col_stride);
-                    whole::<V, T, ASK>(entries, by.b.at_col(j), &by.out, dst, by.mask);
+                    whole::<V, T, ASK>(entries, by.b.at_col(j), &by.out, dst);
                     j += LINES * lanes;
                 }
             }

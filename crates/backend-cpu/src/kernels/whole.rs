@@ -6,7 +6,7 @@ use girih_formats::Scalar;
 
 use super::ahead::{NOTHING, ROWS, foresee};
 use super::store::store;
-use super::sum::{Entries, line};
+use super::sum::Entries;
 use crate::isa::{Line, Widen};
 use crate::operands::{Input, Output};
 
@@ -24,15 +24,14 @@ const AT_ONCE: usize = 4;
 /// order of [`sum`](super::sum::sum) with a single chain; `ASK` as there.
 ///
 /// # Safety
-/// As for [`sum`](super::sum::sum), and for [`store`] at `dst`. There must be an entry, and values next to
-/// each other.
+/// As for [`sum`](super::sum::sum), and for [`store`] at `dst`. There must be an entry, columns as they are and
+/// values next to each other.
 #[inline(always)]
 pub(super) unsafe fn whole<V, T, const ASK: u8>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
-    mask: V::Mask,
 ) where
     V: Widen<T> + Line<Acc = T::Acc>,
     T: Scalar,
@@ -41,6 +40,7 @@ pub(super) unsafe fn whole<V, T, const ASK: u8>(
     let mut sums = [MaybeUninit::<V>::uninit(); LINES];
     // SAFETY: the caller's contract; every sum is read only after the first entries have written it.
     unsafe {
+        let all = V::mask(V::LANES);
         let row = |cols: *const u32, i: usize| {
             b.ptr.wrapping_offset((*cols.add(i) as isize).wrapping_mul(b.row_stride))
         };
@@ -64,11 +64,11 @@ pub(super) unsafe fn whole<V, T, const ASK: u8>(
                     let mut sum =
                         if $first == 0 { V::splat(T::Acc::ZERO) } else { sums[u].assume_init() };
                     $(
-                        sum = line::<V, T, false>(x[$i], u, LINES, mask).mul_add(a[$i], sum);
+                        sum = V::widen(x[$i].add(u * V::LANES)).mul_add(a[$i], sum);
                     )*
                     if is_last {
                         let dst = dst.wrapping_offset((u * V::LANES) as isize * out.col_stride);
-                        store::<V, 1, false>([sum], out, dst, mask, V::LANES);
+                        store::<V, 1, false>([sum], out, dst, all, V::LANES);
                     } else {
                         sums[u].write(sum);
                     }

@@ -47,8 +47,8 @@ const PANELS_EACH: usize = 4;
 const SHARES: usize = 2;
 
 impl<T: Scalar> Packing<T> {
-    /// Room for a panel of a B of `k` rows if packing pays for products with `n` columns on `threads`
-    /// threads that share a cache.
+    /// Room for panels that pay, of a B of `k` rows, for products with `n` columns on `threads` threads that
+    /// share a cache; `None` where these could not have panels of their own and gain nothing together.
     pub(crate) fn new(
         panels: Panels,
         k: usize,

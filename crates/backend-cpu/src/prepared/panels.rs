@@ -9,8 +9,8 @@ use crate::operands::{Input, Output, Source};
 use crate::packing::{GROUP_LINES, PACKED_ROWS, Packing, Piece, lanes};
 use crate::team::Team;
 
-/// Elements that are copied at a time, from which on other threads are waked for it.
-const SHARED: usize = 1 << 16;
+/// Elements to copy from which on it is worth waking other threads.
+const WAKES: usize = 1 << 16;
 
 impl<T: KernelScalar> Prepared<T> {
     /// The product on operands that fit, α ≠ 0.
@@ -77,7 +77,7 @@ impl<T: KernelScalar> Prepared<T> {
         // A schedule that cuts windows by columns cuts those of the whole product.
         let stride = if self.columns.is_some() { n } else { n.min(GROUP_LINES * lanes::<T>()) };
         let len = self.tiling.ncols().saturating_mul(stride);
-        let team = if len < SHARED { &Team::Alone } else { &self.team };
+        let team = if len < WAKES { &Team::Alone } else { &self.team };
         self.copies.with(len, |room| {
             for j in (0..n).step_by(stride) {
                 let width = stride.min(n - j);
