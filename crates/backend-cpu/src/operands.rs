@@ -86,6 +86,17 @@ impl<T: Scalar> Input<T> {
     }
 }
 
+/// How whole lines of sums are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    /// Written without a look at what is there: β is zero, and columns are next to each other.
+    Write,
+    /// The same past the caches: every row begins at a multiple of 64 bytes, or of its own 32 or 16.
+    Stream,
+    /// As α, β and the column stride say.
+    Update,
+}
+
 /// Where sums go, and how: `out = α·sum + β·out` on a panel of columns.
 #[derive(Clone, Copy)]
 pub(crate) struct Output<A> {
@@ -96,11 +107,10 @@ pub(crate) struct Output<A> {
     pub(crate) alpha: A,
     /// Zero means that the element is written without being read.
     pub(crate) beta: A,
-    /// Write whole lines past the caches. Only where β is zero, columns have unit stride, and every
-    /// row begins at a multiple of 64 bytes, or of its own 32 or 16.
-    pub(crate) stream: bool,
-    /// Whether tiles of several rows are written so too.
-    pub(crate) stream_tiles: bool,
+    /// How lines are stored row by row, or partly written.
+    pub(crate) store: Store,
+    /// How those of tiles of several rows are.
+    store_tiles: Store,
 }
 
 // SAFETY: threads write disjoint rows; see the module's documentation.
@@ -118,30 +128,35 @@ const STREAM_TILES_BYTES: usize = 4 << 20;
 
 impl<A: Scalar> Output<A> {
     pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
-        let (row_stride, col_stride) = (view.strides()[0], view.strides()[1]);
+        // A single column has none next to it.
+        let col_stride = if view.ncols() == 1 { 1 } else { view.strides()[1] };
+        let row_stride = view.strides()[0];
         let ptr = view.as_mut_ptr();
         let row_bytes = row_stride * size_of::<A>() as isize;
         // Rows of half or a quarter of a line are aligned to that if nothing lies between them.
         let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
         let aligned = ptr.addr().is_multiple_of(64)
             && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
-        let bytes = view.len() * size_of::<A>();
-        let stream = bytes > STREAM_BYTES && aligned && col_stride == 1 && beta.is_zero();
-        let stream_tiles = stream && bytes > STREAM_TILES_BYTES;
-        Self { ptr, row_stride, col_stride, alpha, beta, stream, stream_tiles }
+        let past = |bytes: usize| match bytes < view.len() * size_of::<A>() {
+            _ if col_stride != 1 || !beta.is_zero() => Store::Update,
+            true if aligned => Store::Stream,
+            _ => Store::Write,
+        };
+        let (store, store_tiles) = (past(STREAM_BYTES), past(STREAM_TILES_BYTES));
+        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles }
     }
 
     /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
     pub(crate) fn sums(sums: &mut [A], width: usize, add: bool) -> Self {
-        let beta = if add { A::ONE } else { A::ZERO };
+        let (beta, store) = if add { (A::ONE, Store::Update) } else { (A::ZERO, Store::Write) };
         Self {
             ptr: sums.as_mut_ptr(),
             row_stride: width as isize,
             col_stride: 1,
             alpha: A::ONE,
             beta,
-            stream: false,
-            stream_tiles: false,
+            store,
+            store_tiles: store,
         }
     }
 
@@ -152,7 +167,29 @@ impl<A: Scalar> Output<A> {
 
     /// The same for tiles of several rows.
     pub(crate) fn in_tiles(self) -> Self {
-        Self { stream: self.stream_tiles, ..self }
+        Self { store: self.store_tiles, ..self }
+    }
+
+    /// The same into the caches.
+    pub(crate) fn cached(self) -> Self {
+        match self.store {
+            Store::Stream => Self { store: Store::Write, ..self },
+            Store::Write | Store::Update => self,
+        }
+    }
+
+    /// Rows of a single column as columns of a row.
+    #[inline(always)]
+    pub(crate) fn across(self) -> Self {
+        let writes = self.row_stride == 1 && self.beta.is_zero();
+        let store = if writes { Store::Write } else { Store::Update };
+        Self { col_stride: self.row_stride, store, ..self }
+    }
+
+    /// Whether anything is written past the caches.
+    #[inline(always)]
+    pub(crate) fn streams(&self) -> bool {
+        self.store == Store::Stream
     }
 
     /// The address of a row of the panel.
@@ -209,5 +246,39 @@ impl<'a> RowMap<'a> {
             Self::Consecutive { first, .. } => Some(first + i),
             Self::Scattered(rows) => (rows[i] != PAD_ROW).then_some(rows[i] as usize),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, ShapeBuilder};
+
+    use super::*;
+
+    #[test]
+    fn what_is_overwritten_is_not_read_and_large_lines_go_past_the_caches() {
+        let store = |m, n: usize, col_major: bool, beta: f32| {
+            let mut c = Array2::<f32>::zeros((m, n + 16).set_f(col_major));
+            let skip = c.as_ptr().align_offset(64);
+            let cols = if col_major { 0..n } else { skip..skip + n };
+            let mut view = c.slice_mut(ndarray::s![.., cols]);
+            let out = Output::new(&mut view, 1.0, beta);
+            (out.store, out.store_tiles, out.across().store)
+        };
+        // Row stride: n + 16 elements, a multiple of a line.
+        assert_eq!(store(100, 32, false, 0.0).0, Store::Write);
+        assert_eq!(store(100, 32, false, 1.0).0, Store::Update);
+        assert_eq!(store(100, 32, true, 0.0).0, Store::Update);
+        let large = store((4 << 20) / 128, 32, false, 0.0);
+        assert_eq!((large.0, large.1), (Store::Stream, Store::Write));
+        assert_eq!(store((4 << 20) / 128 + 1, 32, false, 0.0).1, Store::Stream);
+        // One column: its rows are next to each other, or not.
+        let column = |col_major, beta| {
+            let (own, _, across) = store(100, 1, col_major, beta);
+            (own, across)
+        };
+        assert_eq!(column(true, 0.0), (Store::Write, Store::Write));
+        assert_eq!(column(false, 0.0), (Store::Write, Store::Update));
+        assert_eq!(column(true, 0.5), (Store::Update, Store::Update));
     }
 }

@@ -60,18 +60,26 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, T: Scalar, const ASK: u8>(
                 I::call(
                     #[inline(always)]
                     move || {
+                        let (mut b, mut out, mut width) = (b, out, width);
+                        if !$tail {
+                            width = $lines * <$line>::LANES;
+                            (b.row_stride, out.row_stride) = (width as isize, width as isize);
+                        }
                         let by = By::<$line, T>::new(b, out, width);
                         all::<$line>(rows, Few::<_, _, $lines, $chains, $tail, ASK>(by));
                     },
                 )
             };
-            ($line:ty, $lines:literal, $chains:literal) => {
-                if width.is_multiple_of(<$line>::LANES) {
+            ($line:ty, $lines:literal, $chains:literal) => {{
+                // Whole lines with no gap between rows are at distances that the compiler knows.
+                let whole = $lines * <$line>::LANES;
+                let stride = whole as isize;
+                if (width, b.row_stride, out.row_stride) == (whole, stride, stride) {
                     few!(@ $line, $lines, $chains, false)
                 } else {
                     few!(@ $line, $lines, $chains, true)
                 }
-            };
+            }};
         }
         if const { I::HAS_QUARTER } && !b.of_group && width <= I::Quarter::LANES {
             few!(I::Quarter, 1, 4);
@@ -94,7 +102,7 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, T: Scalar, const ASK: u8>(
                 },
             );
         }
-        if out.stream {
+        if out.streams() {
             I::Line::fence();
         }
     }

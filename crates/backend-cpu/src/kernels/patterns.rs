@@ -129,7 +129,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
                 j += lanes;
             }
         }
-        if out.stream {
+        if out.streams() {
             I::Line::fence();
         }
     }

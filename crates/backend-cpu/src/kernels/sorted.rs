@@ -1,6 +1,6 @@
 //! Sparse rows sorted by length, so that the processor foresees where each ends.
 
-use girih_formats::{Accumulator, PAD_ROW, Scalar};
+use girih_formats::{Accumulator, Scalar};
 
 use super::ahead::{AHEAD_ROWS, ENTRIES, NOTHING, ROWS, ahead};
 use super::each_row::{OnRow, Rows, all, each_row};
@@ -28,7 +28,7 @@ pub(crate) struct Run {
 pub(crate) struct SortedBlock<'a, A> {
     pub(crate) slices: &'a [Run],
     pub(crate) runs: &'a [Run],
-    /// Where rows go: the first row of each slice, then every single row, which may be `PAD_ROW`.
+    /// Where rows go: the first row of each slice, then every single row.
     pub(crate) rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub(crate) col_idx: &'a [u32],
@@ -146,9 +146,7 @@ macro_rules! rows {
             });
             runs!(block.runs, entries, row, {
                 (col_idx, values) = (col_idx.add(entries.len), values.add(entries.len));
-                if row != PAD_ROW {
-                    $what.row(entries, row as usize);
-                }
+                $what.row(entries, row as usize);
             });
         }
     }};
@@ -182,8 +180,7 @@ where
     let (mut col, mut value, mut row) = (0, 0, 0);
     // SAFETY: the caller's contract, for every access below.
     unsafe {
-        // Rows of C next to each other, seen as a line of columns.
-        let across = Output { col_stride: out.row_stride, stream: false, ..out };
+        let across = out.across();
         let mask = V::mask(V::LANES);
         for run in block.slices {
             let len = run.len as usize;

@@ -3,7 +3,7 @@
 use girih_formats::Scalar;
 
 use crate::isa::{Line, LineFor};
-use crate::operands::{Output, RowMap};
+use crate::operands::{Output, RowMap, Store};
 
 /// Stores `K` lines of sums at `dst`, the last of them `len` lanes wide.
 ///
@@ -12,6 +12,42 @@ use crate::operands::{Output, RowMap};
 /// no other thread may access them. `mask` is of length `len`.
 #[inline(always)]
 pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
+    sums: [V; K],
+    out: &Output<V::Acc>,
+    dst: *mut V::Acc,
+    mask: V::Mask,
+    len: usize,
+) {
+    let lanes = V::LANES;
+    // SAFETY: the caller's contract, for every access below.
+    unsafe {
+        let alpha = V::splat(out.alpha);
+        macro_rules! write {
+            ($store:ident) => {
+                for u in 0..K {
+                    let (v, p) = (sums[u].mul(alpha), dst.add(u * lanes));
+                    if TAIL && u + 1 == K && len < lanes {
+                        v.store_masked(p, mask);
+                    } else {
+                        v.$store(p);
+                    }
+                }
+            };
+        }
+        match out.store {
+            Store::Write => write!(store),
+            Store::Stream => write!(stream),
+            Store::Update => update::<V, K, TAIL>(sums, out, dst, mask, len),
+        }
+    }
+}
+
+/// As [`store`], where C may be read, or have its columns apart.
+///
+/// # Safety
+/// As for [`store`].
+#[inline(always)]
+unsafe fn update<V: Line, const K: usize, const TAIL: bool>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
@@ -32,26 +68,13 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
             }
             return;
         }
-        let alpha = V::splat(out.alpha);
-        let beta = V::splat(out.beta);
-        let overwrite = out.beta.is_zero();
+        let (alpha, beta) = (V::splat(out.alpha), V::splat(out.beta));
         for u in 0..K {
-            let p = dst.add(u * lanes);
-            let mut v = sums[u].mul(alpha);
-            if TAIL && u + 1 == K && len < lanes {
-                if !overwrite {
-                    v = V::load_masked(p, mask).mul_add(beta, v);
-                }
-                v.store_masked(p, mask);
+            let (v, p) = (sums[u].mul(alpha), dst.add(u * lanes));
+            if TAIL && u + 1 == K {
+                V::load_masked(p, mask).mul_add(beta, v).store_masked(p, mask);
             } else {
-                if out.stream {
-                    v.stream(p);
-                    continue;
-                }
-                if !overwrite {
-                    v = V::load(p).mul_add(beta, v);
-                }
-                v.store(p);
+                V::load(p).mul_add(beta, v).store(p);
             }
         }
     }
@@ -65,7 +88,12 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
 pub(crate) unsafe fn store_one<V: Line>(sum: V::Acc, out: &Output<V::Acc>, dst: *mut V::Acc) {
     let v = out.alpha * sum;
     // SAFETY: the caller's contract.
-    unsafe { *dst = if out.beta.is_zero() { v } else { V::mul_add_one(*dst, out.beta, v) } }
+    unsafe {
+        *dst = match out.store {
+            Store::Update if !out.beta.is_zero() => V::mul_add_one(*dst, out.beta, v),
+            _ => v,
+        };
+    }
 }
 
 /// Adds up `parts` arrays of sums in order and stores them: part `p` holds the sums of slot `i` at
@@ -81,7 +109,7 @@ pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
     map: RowMap<'_>,
     width: usize,
 ) {
-    let out = Output { stream: false, ..*out };
+    let out = out.cached();
     // SAFETY: the caller's contract.
     unsafe {
         I::call(

@@ -98,7 +98,7 @@ pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
                 j += lanes;
             }
         }
-        if out.stream {
+        if out.streams() {
             I::Line::fence();
         }
     }

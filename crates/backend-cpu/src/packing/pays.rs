@@ -43,22 +43,24 @@ impl Panels {
         Self { lines: 4, row_bytes: ROW_BYTES, is_near: false }
     }
 
-    /// For sparse rows, one by one or by patterns, several at a time, and `n` columns: O(nnz), and room
-    /// for a number for each row of B, where that has to be known.
+    /// For sparse rows, one by one or by patterns, several at a time, and `n` columns; `cols` are those of its
+    /// entries in the order in which they are multiplied. O(nnz), and room for a number for each row of B,
+    /// where that has to be known.
     pub(crate) fn for_rows<T: Scalar>(
         csr: &Csr<T>,
+        cols: &[&[u32]],
         n: usize,
         cache: Room,
         by_patterns: bool,
     ) -> Option<Self> {
         let b = Rows::of::<T>(csr.ncols(), n)?;
         if b.bytes() >= cache.b {
-            let lines = b.lines_far(csr, cache, by_patterns)?;
+            let lines = b.lines_far(csr, cols, cache, by_patterns)?;
             return Some(Self { lines, row_bytes: ROW_BYTES, is_near: false });
         }
         let lines = b.lines_near(cache)?;
         let pays = csr.nnz() / LONG_ROW >= csr.nrows()
-            && Fetches::of(csr, cache.private / b.row_bytes)?.of_each() >= SLOW_FETCHES;
+            && Fetches::of(cols, b.k, cache.private / b.row_bytes)?.of_each() >= SLOW_FETCHES;
         pays.then(|| b.near(lines, cache))
     }
 
@@ -130,9 +132,15 @@ impl Rows {
     }
 
     /// Lines of a panel of a B that the last-level cache does not hold, if packing pays.
-    fn lines_far<T: Scalar>(&self, csr: &Csr<T>, cache: Room, by_patterns: bool) -> Option<usize> {
+    fn lines_far<T: Scalar>(
+        &self,
+        csr: &Csr<T>,
+        cols: &[&[u32]],
+        cache: Room,
+        by_patterns: bool,
+    ) -> Option<usize> {
         let Self { row_bytes, line_bytes, .. } = *self;
-        let fetches = |cache: usize| Fetches::of(csr, cache / row_bytes);
+        let fetches = |cache: usize| Fetches::of(cols, self.k, cache / row_bytes);
         let last_level = fetches(cache.b)?;
         // Rows that no entry meets take no place in the cache.
         if last_level.met * row_bytes < cache.b {
@@ -170,11 +178,15 @@ mod tests {
     use super::super::Packing;
     use super::*;
 
+    fn for_rows(csr: &Csr<f32>, n: usize, cache: Room, by_patterns: bool) -> Option<Panels> {
+        Panels::for_rows(csr, &[csr.col_idx()], n, cache, by_patterns)
+    }
+
     #[test]
     fn a_large_b_is_packed_where_the_last_level_cache_keeps_fetching_its_rows() {
         let scattered: Csr<f32> = uniform(44_000, 44_000, 12, 1).unwrap();
         let cache = |mib: u64| Room::of(mib << 20, 1 << 20);
-        let new = |csr: &Csr<f32>, n, mib| Panels::for_rows(csr, n, cache(mib), false);
+        let new = |csr: &Csr<f32>, n, mib| for_rows(csr, n, cache(mib), false);
         assert_eq!(new(&scattered, 256, 32).unwrap().lines, 4);
         assert!(new(&scattered, 64, 32).is_none());
         // Of a B a little larger than what it holds a cache fetches little again.
@@ -199,22 +211,22 @@ mod tests {
     fn rows_far_apart_are_packed_although_the_last_level_cache_fetches_them_once() {
         let mesh: Csr<f32> = fem_3d(24, 24, 24, 3, 1).unwrap();
         let cache = Room::of(8 << 20, 512 << 10);
-        let new = |n, cache| Panels::for_rows(&mesh, n, cache, true);
+        let new = |n, cache| for_rows(&mesh, n, cache, true);
         assert_eq!(new(256, cache).unwrap().lines, 4);
         assert!(new(128, cache).is_none());
         let asking = Room { far_row: 2048, ..cache };
         assert!(new(256, asking).is_none());
-        assert!(Panels::for_rows(&mesh, 256, cache, false).is_none());
+        assert!(for_rows(&mesh, 256, cache, false).is_none());
         // A stencil's rows meet five.
         let stencil: Csr<f32> = laplacian_5pt(220, 200).unwrap();
-        assert!(Panels::for_rows(&stencil, 512, cache, true).is_none());
+        assert!(for_rows(&stencil, 512, cache, true).is_none());
     }
 
     #[test]
     fn long_rows_pack_what_a_core_does_not_hold_where_the_cache_behind_it_is_slow() {
         let weights: Csr<f32> = uniform(2048, 2048, 160, 1).unwrap();
         let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
-        let panels = |csr: &Csr<f32>, n, cache| Panels::for_rows(csr, n, cache, false);
+        let panels = |csr: &Csr<f32>, n, cache| for_rows(csr, n, cache, false);
         let new = |csr: &Csr<f32>, n, threads, cache| {
             Packing::<f32>::new(panels(csr, n, cache)?, csr.ncols(), n, threads, cache)
         };

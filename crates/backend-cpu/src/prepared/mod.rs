@@ -76,8 +76,10 @@ impl<T: KernelScalar> Prepared<T> {
                     Some(_) => 0..0,
                     None => task.windows(),
                 };
+                let entries = |task: &Task| task.tile_start as usize..task.tile_end as usize;
+                let parts: Vec<_> = split.parts().iter().map(|&i| entries(&tasks[i])).collect();
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                suited(a, &tasks, n, team.threads(), room)
+                suited(a, &tasks, &parts, n, team.threads(), room)
             }
             _ => {
                 let panels = panels(tiling, stored, n, kernels.gathers(), room);

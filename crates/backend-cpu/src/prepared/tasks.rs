@@ -58,6 +58,7 @@ impl<T: KernelScalar> Prepared<T> {
     fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
         let rows = self.tiling.layout().window_rows();
         self.for_each(self.tasks.len(), panel, |i| {
+            let i = self.split.nth(i);
             let task = &self.tasks[i];
             let tiles = task.tile_start..task.tile_end;
             let slots = task.windows().start * rows..task.windows().end * rows;

@@ -45,7 +45,8 @@ impl Order {
                 order.values += len * lanes::<T>();
                 slot = end;
             } else {
-                single.push(slot);
+                // Slots without a row have nothing to multiply, nor to store.
+                single.extend(a.layout().row(slot).map(|_| slot));
                 slot += 1;
             }
         }

@@ -11,7 +11,6 @@ use crate::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::kernels::sorted::{Run, SortedBlock};
-use crate::operands::Output;
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
@@ -119,7 +118,7 @@ impl<T: KernelScalar> Sorted<T> {
         };
         // Parts of a line written past the caches only make a whole one if they are neighbours.
         let whole_lines = (on.width * size_of::<T::Acc>()).is_multiple_of(64);
-        let stream = on.out.stream && (whole_lines || self.consecutive);
-        on.kernels.sorted(&block, on.b, &Output { stream, ..on.out }, on.width);
+        let out = if whole_lines || self.consecutive { on.out } else { on.out.cached() };
+        on.kernels.sorted(&block, on.b, &out, on.width);
     }
 }
