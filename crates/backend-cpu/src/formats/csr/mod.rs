@@ -60,7 +60,7 @@ pub(crate) fn suited<T: KernelScalar>(
     let relaid = match patterns {
         Some(patterns) => Some(Relaid::Patterns(patterns.asking(ahead))),
         None if packing.is_some() || narrow || ahead => {
-            Sorted::new(a, tasks, narrow, ahead).map(Relaid::Sorted)
+            Sorted::new(a, tasks, threads, narrow, ahead).map(Relaid::Sorted)
         }
         None => None,
     };
@@ -186,7 +186,7 @@ mod tests {
                 assert_eq!(patterns.is_some(), has_patterns);
                 match patterns {
                     Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),
-                    None => Relaid::Sorted(Sorted::new(&a, &tasks, true, ahead).unwrap()),
+                    None => Relaid::Sorted(Sorted::new(&a, &tasks, 2, true, ahead).unwrap()),
                 }
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {

@@ -11,7 +11,7 @@ pub(crate) const SHORT: usize = 128;
 
 /// Rows that are sorted together. More would share more lengths, but be further apart in C and less
 /// likely to meet the same rows of B.
-const WINDOW: usize = 256;
+pub(crate) const WINDOW: usize = 256;
 
 /// A task's rows in the order of their lengths, those that repeat the row before them a column later
 /// in slices before them.

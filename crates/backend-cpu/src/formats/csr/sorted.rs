@@ -5,7 +5,7 @@ use std::ops::Range;
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use rayon::prelude::*;
 
-use super::order::{Order, SHORT, lanes};
+use super::order::{Order, SHORT, WINDOW, lanes};
 use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
@@ -44,13 +44,15 @@ struct Ranges {
 }
 
 impl<T: KernelScalar> Sorted<T> {
-    /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
+    /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix. Tasks that
+    /// are neighbours are [joined] where `threads` have enough of them.
     /// With `slices` where rows repeat each other a column later; asking for rows of B `ahead` or not.
     ///
     /// `None` where it does not pay, since rows are long, or where there is no memory for it.
     pub(crate) fn new(
         a: &RowCsr<T>,
         tasks: &[Range<usize>],
+        threads: usize,
         slices: bool,
         ahead: bool,
     ) -> Option<Self> {
@@ -59,6 +61,7 @@ impl<T: KernelScalar> Sorted<T> {
         if nnz == 0 || nnz / nrows > SHORT || !numbered {
             return None;
         }
+        let tasks = joined(a.csr().row_ptr(), tasks, threads);
         let orders: Vec<Order> =
             tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
         let mut sorted = Self {
@@ -120,5 +123,49 @@ impl<T: KernelScalar> Sorted<T> {
         let whole_lines = (on.width * size_of::<T::Acc>()).is_multiple_of(64);
         let out = if whole_lines || self.consecutive { on.out } else { on.out.cached() };
         on.kernels.sorted(&block, on.b, &out, on.width);
+    }
+}
+
+/// Joined tasks that every thread has at the least, so that threads end at about the same time.
+const EACH: usize = 16;
+
+/// Tasks with their neighbours, up to a window of rows that are sorted together; what was joined to the one
+/// before is empty then. Each row is added up by itself, so that bits don't depend on it.
+fn joined(row_ptr: &[u64], tasks: &[Range<usize>], threads: usize) -> Vec<Range<usize>> {
+    let mut joined = tasks.to_vec();
+    let all = row_ptr[row_ptr.len() - 1];
+    let most = if threads == 1 { all } else { all / (threads * EACH) as u64 };
+    let mut first = 0;
+    for i in 1..joined.len() {
+        let (own, next) = (joined[first].clone(), joined[i].clone());
+        let neighbours = !own.is_empty() && own.end == next.start;
+        if neighbours && own.len() < WINDOW && row_ptr[next.end] - row_ptr[own.start] <= most {
+            joined[first].end = next.end;
+            joined[i] = next.end..next.end;
+        } else {
+            first = i;
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_joined_up_to_a_window_while_every_thread_has_many() {
+        // A hundred tasks of 40 rows of two entries, the fourth of which is run in parts.
+        let row_ptr: Vec<u64> = (0..=4000).map(|row| 2 * row).collect();
+        let mut tasks: Vec<_> = (0..100).map(|i| 40 * i..40 * (i + 1)).collect();
+        tasks[3] = 0..0;
+        let own = |threads| -> Vec<_> {
+            let joined = joined(&row_ptr, &tasks, threads);
+            let own = joined.into_iter().enumerate().filter(|(_, task)| !task.is_empty());
+            own.take(3).collect()
+        };
+        assert_eq!(own(1), [(0, 0..120), (4, 160..440), (11, 440..720)]);
+        assert_eq!(own(2), [(0, 0..120), (4, 160..280), (7, 280..400)]);
+        assert_eq!(own(64), [(0, 0..40), (1, 40..80), (2, 80..120)]);
     }
 }
