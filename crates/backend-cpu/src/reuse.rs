@@ -103,6 +103,19 @@ pub(crate) fn hides_a<T: Scalar>(csr: &Csr<T>) -> bool {
         && unforetold(csr, size_of::<T>(), FIRST_LEVEL) >= UNFORETOLD
 }
 
+/// Whether most entries, of the [stretches](STRETCH) that are looked at, do not follow the one before by a
+/// column.
+pub(crate) fn leaps<T: Scalar>(csr: &Csr<T>) -> bool {
+    let step = (csr.nnz() / SAMPLE).max(STRETCH);
+    let (mut entries, mut follow) = (0, 0);
+    for start in (0..csr.nnz()).step_by(step) {
+        let cols = &csr.col_idx()[start..csr.nnz().min(start + STRETCH)];
+        entries += cols.len();
+        follow += cols.windows(2).filter(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
+    }
+    2 * follow < entries
+}
+
 /// The share of entries whose row of B, of so many bytes, comes unforetold from beyond a cache that does
 /// not hold B.
 fn unforetold<T: Scalar>(csr: &Csr<T>, row_bytes: usize, cache: usize) -> f64 {
@@ -150,7 +163,7 @@ impl Seen<'_> {
 mod tests {
     use std::collections::VecDeque;
 
-    use girih_formats::generate::{laplacian_5pt, rmat, uniform};
+    use girih_formats::generate::{fem_3d, laplacian_5pt, rmat, uniform};
 
     use super::*;
 
@@ -223,5 +236,12 @@ mod tests {
         assert!(hides_a(&scattered));
         assert!(!hides_a(&uniform::<f32>(4000, 4000, 12, 1).unwrap()));
         assert!(!hides_a(&laplacian_5pt::<f32>(200, 200).unwrap()));
+    }
+
+    #[test]
+    fn weights_leap_and_elements_do_not() {
+        assert!(leaps(&uniform::<f32>(300, 300, 90, 1).unwrap()));
+        assert!(!leaps(&fem_3d::<f32>(4, 4, 6, 3, 1).unwrap()));
+        assert!(!leaps(&uniform::<f32>(0, 0, 0, 1).unwrap()));
     }
 }

@@ -19,6 +19,9 @@ pub(crate) struct Room {
     pub(crate) b: usize,
     /// So does the part of it that neighbouring rows of A meet.
     pub(crate) met: usize,
+    /// Blocks of A come fast enough from beyond a core's own caches up to this size, although kernels leap from
+    /// one to the next.
+    pub(crate) blocks: usize,
     /// A panel of B of four lines, or it is cut to two.
     pub(crate) panel: usize,
     /// A panel of two lines, or packing is given up.
@@ -45,6 +48,7 @@ impl Room {
         Self {
             b: 5 * eighth,
             met: 4 * eighth,
+            blocks: eighth,
             panel: 3 * eighth,
             panels: 6 * eighth,
             private,

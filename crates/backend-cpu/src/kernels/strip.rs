@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::ahead::foresee;
+use super::ahead::{AHEAD, foresee};
 use super::runs::Runs;
 use super::store::store;
 use super::sum::line;
@@ -38,7 +38,7 @@ impl<'a, A> Strip<'a, A> {
     }
 }
 
-/// Values in a line, of those that are narrowest.
+/// Columns of a gathered strip whose values are asked for at a time: a line of those that are narrowest.
 const LINE: usize = 16;
 
 /// Multiplies a strip by `width` columns of B.
@@ -196,7 +196,6 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 }
             });
         }
-        let asks = const { K > 1 } && b.hides_a;
         // A strip without columns has no values to point at.
         let values = strip.values.as_ptr().wrapping_add(r * strip.row_stride);
         macro_rules! column {
@@ -216,7 +215,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
         if strip.is_gathered() {
             for (i, cols) in strip.runs.starts.chunks(LINE).enumerate() {
                 let a = values.add(i * LINE);
-                if asks {
+                if const { K > 1 } && b.hides_a {
                     each_row!(q, {
                         foresee::<V, _>(cols.as_ptr(), a.wrapping_add(q * strip.row_stride));
                     });
@@ -226,15 +225,16 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 }
             }
         } else {
+            let ahead = (AHEAD / strip.runs.len.max(1)).max(1) * strip.run_stride;
             for (i, &run) in strip.runs.starts.iter().enumerate() {
                 let (start, count) = strip.runs.run(run);
                 // A part of a run may lie past the last column: then it counts no columns.
                 let a = values.add(i * strip.run_stride);
                 let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
-                if asks {
+                if b.hides_a {
                     each_row!(q, {
-                        let next = a.wrapping_add(strip.run_stride + q * strip.row_stride);
-                        for at in (0..strip.runs.len).step_by(LINE) {
+                        let next = a.wrapping_add(ahead + q * strip.row_stride);
+                        for at in (0..strip.runs.len).step_by(const { 64 / size_of::<T::Acc>() }) {
                             V::prefetch(next.wrapping_add(at));
                         }
                     });

@@ -1,5 +1,7 @@
-//! A prepared plan: [`panels`] says from where B is read, [`tasks`] runs the tasks on it.
+//! A prepared plan: [`panels`] says from where B is read, [`hidden`] where A is asked for, [`tasks`] runs the
+//! tasks on it.
 
+mod hidden;
 mod panels;
 mod tasks;
 
@@ -11,12 +13,13 @@ use girih_backend::{
 use girih_formats::{Buffer, FormatError, FormatSpec, Scalar, Tiling};
 use girih_planner::{Columns, Schedule, Task};
 
+use hidden::Hidden;
+
 use crate::copies::Copies;
 use crate::formats::{Relaid, panels, suited};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, Source};
 use crate::packing::Packing;
-use crate::reuse::hides_a;
 use crate::room::Room;
 use crate::split::Split;
 use crate::team::Team;
@@ -38,8 +41,7 @@ pub(crate) struct Prepared<T: Scalar> {
     split: Split<T::Acc>,
     copies: Copies<T>,
     room: Room,
-    /// Whether a single column of B [hides](Input::hides_a) A.
-    column_hides_a: bool,
+    hidden: Hidden,
 }
 
 impl<T: KernelScalar> Prepared<T> {
@@ -87,10 +89,7 @@ impl<T: KernelScalar> Prepared<T> {
                 (None, panels.and_then(|panels| Packing::new(panels, k, n, team.threads(), room)))
             }
         };
-        let column_hides_a = match tiling {
-            Tiling::Csr(a) if n == 1 && room.asks => hides_a(a.csr()),
-            _ => false,
-        };
+        let hidden = Hidden::of(tiling, stored, n, room);
         Ok(Self {
             isa,
             kernels,
@@ -104,15 +103,14 @@ impl<T: KernelScalar> Prepared<T> {
             split,
             copies: Copies::new(),
             room,
-            column_hides_a,
+            hidden,
         })
     }
 
     /// B, of `n` columns, saying from how far its rows come.
     fn placed(&self, b: Input<T>, n: usize) -> Input<T> {
         let (k, row_bytes) = (self.tiling.ncols(), n * size_of::<T>());
-        let hides_a =
-            if b.is_column { self.column_hides_a } else { self.room.hides_a(k, row_bytes) };
+        let hides_a = self.hidden.by(k, row_bytes, b.is_column, self.room);
         Input { is_far: k.saturating_mul(row_bytes) > self.room.b, hides_a, ..b }
     }
 }
