@@ -41,7 +41,8 @@ impl Plan {
         let tiling = tiling.into();
         let options =
             PlanOptions { format: FormatChoice::Fixed(tiling.spec()), ..PlanOptions::default() };
-        let schedule = Schedule::by_size(&tiling, TaskSize::balanced(&tiling, options.n));
+        let size = TaskSize::balanced(&tiling, options.n, options.target.kind);
+        let schedule = Schedule::by_size(&tiling, size);
         let explanation = Explanation {
             reason: format!("{} was built by the caller", tiling.spec()),
             candidates: Vec::new(),

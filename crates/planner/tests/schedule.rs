@@ -1,7 +1,7 @@
 //! Schedules: what is cut covers a tiling exactly once, and nothing else is accepted.
 
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::{Schedule, ScheduleError, Task, TaskSize};
+use girih_planner::{DeviceKind, Schedule, ScheduleError, Task, TaskSize};
 use proptest::prelude::*;
 
 /// CSR with these row lengths; entries at the first columns.
@@ -77,7 +77,8 @@ proptest! {
             TaskSize { tiles, windows: u64::MAX },
             TaskSize { tiles: u64::MAX, windows },
             TaskSize { tiles: u64::MAX, windows: u64::MAX },
-            TaskSize::balanced(&tiling, tiles as usize),
+            TaskSize::balanced(&tiling, tiles as usize, DeviceKind::Cpu),
+            TaskSize::balanced(&tiling, tiles as usize, DeviceKind::Cuda),
         ] {
             let schedule = Schedule::by_size(&tiling, size);
             prop_assert!(is_schedule(schedule.tasks(), &tiling));
@@ -168,17 +169,20 @@ fn faults_are_named_with_their_task() {
     }
 }
 
-/// Nothing about the machine or the threads enters the size of tasks; the work does.
+/// Nothing about the machine but its kind, nor about the threads, enters the size of tasks; the work does.
 #[test]
 fn balanced_tasks_follow_the_work() {
     let tiling = tiling(&[40; 4000], FormatSpec::Csr);
-    let sizes: Vec<_> = [1, 64, 4096].map(|n| TaskSize::balanced(&tiling, n).tiles).into();
-    assert!(sizes[0] > sizes[1] && sizes[1] >= sizes[2], "{sizes:?}");
-    // A part of a split row is long enough to pay for its pass over C.
-    assert_eq!(sizes[2], 512);
+    let sizes = |kind| [1, 8, 64, 4096].map(|n| TaskSize::balanced(&tiling, n, kind).tiles);
+    // A 256th of the work or 65 536 multiply-adds, and a product with few columns counts as one with 8. A
+    // part of a split row is long enough to pay for its pass over C.
+    assert_eq!(sizes(DeviceKind::Cpu), [8192, 8192, 1024, 512]);
+    assert_eq!(sizes(DeviceKind::Cuda), [32_768, 4096, 512, 512]);
     let one_long_row = self::tiling(&[64], FormatSpec::Csr);
     assert_eq!(
-        Schedule::by_size(&one_long_row, TaskSize::balanced(&one_long_row, 4096)).tasks().len(),
+        Schedule::by_size(&one_long_row, TaskSize::balanced(&one_long_row, 4096, DeviceKind::Cpu))
+            .tasks()
+            .len(),
         1
     );
 }

@@ -148,10 +148,10 @@ impl Cut<'_> {
             ScheduleKind::Tasks => {
                 let size = TaskSize::balanced_for(
                     self.spec,
-                    self.spec.window_rows(),
                     self.nnz as u64,
                     windows,
                     self.n,
+                    self.device.kind,
                 );
                 Schedule::by_size(windows, size)
             }
