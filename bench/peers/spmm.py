@@ -18,7 +18,8 @@ Ratios are of minima: the least time of the best peer over girih's, per case. A 
 on one thread than on two counts with one. GB/s counts A as CSR with 32-bit indices, B and C once;
 the floor is what the machine needs for those bytes or for the flops, measured in the same run.
 Reading, among the runners, is nothing but reading the row of B that each entry names: whole or in
-panels, in place or copied apart, asked for ahead or not, whichever is fastest.
+panels, in place or copied apart, asked for ahead or not, whichever is fastest. Moving reads the
+values of A too and writes C, past the caches or not: what a product that goes entry by entry moves.
 """
 
 import argparse
@@ -137,6 +138,7 @@ def case(name, a, n, options, rooflines):
             add(f"girih {format}", threads, call, **more)
         if Reads.possible(b):
             runners["reading", threads], facts["reading", threads] = Reads(a, b, threads), {}
+            runners["moving", threads], facts["moving", threads] = Reads(a, b, threads, c), {}
             pins.new_workers()
     notes = add_all(a, b, c, options.threads, BLOCKS.get(name, ()), add, aligned)
     with spmm_run.Load() as load:

@@ -35,10 +35,10 @@ def share(case, threads, result):
     return floor["seconds"] / result["min_seconds"], floor["limit"]
 
 
-def reading(case, threads):
-    """The seconds of only reading a row of B for each entry."""
+def bound(case, threads, name="reading"):
+    """The seconds of only reading a row of B for each entry, or of moving C and values too."""
     for r in case["results"]:
-        if r["name"] == "reading" and r["threads"] == threads:
+        if r["name"] == name and r["threads"] == threads:
             return r["min_seconds"]
     return None
 
@@ -81,12 +81,12 @@ def show(case):
             f"  {r['threads']} thr  {r['name']:14} {best * 1e3:10.3f} ms  "
             f"(median {r['median_seconds'] * 1e3:10.3f}, quartiles {low * 1e3:.3f}-{high * 1e3:.3f})"
         )
-        if r["name"] == "reading":
+        if r["name"] in ("reading", "moving"):
             print(times, flush=True)
             continue
         part, limit = share(case, r["threads"], r)
         floor = "" if part is None else f"  {100 * part:3.0f} % of {limit}"
-        read = reading(case, r["threads"])
+        read = bound(case, r["threads"])
         floor += "" if read is None else f", {100 * read / best:.0f} % reading"
         print(
             f"{times} {case['flops'] / best / 1e9:7.1f} GF/s {case['bytes'] / best / 1e9:6.1f} GB/s"
@@ -129,12 +129,13 @@ def line(case, threads, peer, formats, found):
             continue
         ratio = peer["min_seconds"] / ours["min_seconds"]
         part, limit = share(case, threads, ours)
-        least = reading(case, threads)
+        least, moved = bound(case, threads), bound(case, threads, "moving")
         read = least and least / ours["min_seconds"]
         found[format].append(
             dict(
                 matrix=case["matrix"], dtype=case["dtype"], n=case["n"], ratio=ratio, share=part,
-                reading=read, most=least and peer["min_seconds"] / least,
+                reading=read,
+                moving=moved and moved / ours["min_seconds"],
             )
         )  # fmt: skip
         picked = f" {ours['format']}" if format == "auto" else ""
@@ -174,13 +175,17 @@ def means(format, threads, found):
             "" if x["reading"] is None else f", {100 * x['reading']:.0f} % reading"
         )
         print(f"- and reading is below {100 * SHARE:.0f} % of the time: {listed(rest, percent)}")
-        known = [x for x in part if x["most"] is not None]
-        if known:
-            mean_reading = geomean([x["reading"] for x in known])
-            print(
-                f"- reading alone: {100 * mean_reading:.0f} % of the time in geomean; a product that took "
-                f"no longer would have a ratio of {geomean([x['most'] for x in known]):.2f}"
-            )
+        for name, alone in (("reading", "reading alone"), ("moving", "moving alone")):
+            known = [x for x in part if x[name] is not None]
+            wide = [x for x in known if x["n"] >= 128]
+            if known:
+                print(f"- {alone}: {most(known, name)}" + ("" if not wide else f"; n >= 128: {most(wide, name)}"))
+
+
+def most(group, name):
+    """What a product that took no longer than a bound would have."""
+    taken, ratio = geomean([x[name] for x in group]), geomean([x["ratio"] / x[name] for x in group])
+    return f"{100 * taken:.0f} % of the time in geomean, a product that took no longer has {ratio:.2f}"
 
 
 def mean(group):

@@ -78,7 +78,7 @@ def measure(runners, reps, seconds, pins):
 
 def is_peer(name):
     """Whether it is another library's product."""
-    return name != "reading" and not name.startswith("girih")
+    return name not in ("reading", "moving") and not name.startswith("girih")
 
 
 def hopeless(key, times):

@@ -1,10 +1,13 @@
 //! What it takes to only read the rows of B that the entries of A name, one after the other.
 //!
 //! A roofline counts B once. Who multiplies entry by entry reads a row of it for each, from whichever
-//! cache has it: no such product is faster than the fastest way of doing nothing else.
+//! cache has it: no such product is faster than the fastest way of doing nothing else. With a C, what it takes
+//! to move everything that such a product moves: the values of A too, and C, whose lines are written in order,
+//! as many for each entry, whatever the lengths of rows are.
 
 use std::ffi::{c_int, c_void};
 use std::hint;
+use std::ops::Range;
 use std::ptr;
 use std::time::Instant;
 
@@ -25,6 +28,10 @@ const PACKED: usize = 1 << 30;
 /// fastest.
 const PASSES: [usize; 2] = [2, 4];
 
+/// Bytes of B that are read between lines of C, and the entries of one such stretch.
+const STRETCH: usize = 64 << 10;
+const ENTRIES: [usize; 2] = [64, 1024];
+
 /// How the rows are read.
 #[derive(Clone, Copy, Debug)]
 struct Way {
@@ -35,6 +42,8 @@ struct Way {
     ahead: bool,
     /// Whether threads deal the panels among themselves, not the entries.
     by_panels: bool,
+    /// Whether C, if there is one, is written past the caches.
+    past: bool,
 }
 
 /// Rows of B, from which each entry reads.
@@ -197,8 +206,10 @@ fn widths(row: usize) -> Vec<usize> {
     }
 }
 
-fn ways(row: usize, rows: usize, threads: usize) -> Vec<Way> {
+/// All ways; those of writing C past the caches if it `moves`.
+fn ways(row: usize, rows: usize, threads: usize, moves: bool) -> Vec<Way> {
     let mut ways = Vec::new();
+    let past = &[false, true][..1 + usize::from(moves)];
     for width in widths(row) {
         for packed in [false, true] {
             // A row that is read whole is its own panel.
@@ -209,7 +220,15 @@ fn ways(row: usize, rows: usize, threads: usize) -> Vec<Way> {
                 if by_panels && (threads == 1 || !(row / width).is_multiple_of(threads)) {
                     continue;
                 }
-                ways.extend([false, true].map(|ahead| Way { width, packed, ahead, by_panels }));
+                for &past in past {
+                    ways.extend([false, true].map(|ahead| Way {
+                        width,
+                        packed,
+                        ahead,
+                        by_panels,
+                        past,
+                    }));
+                }
             }
         }
     }
@@ -230,6 +249,7 @@ fn pack(b: &[u8], row: usize, width: usize) -> Vec<u8> {
 pub struct Reads {
     col_idx: Vec<u32>,
     b: B,
+    moved: Option<Moved>,
     way: Way,
     /// B's panels, where the way reads those.
     packed: Vec<u8>,
@@ -254,13 +274,88 @@ impl B {
     }
 }
 
+/// What a product moves besides rows of B.
+#[derive(Debug)]
+struct Moved {
+    /// The values of A, byte by byte.
+    values: Vec<u8>,
+    /// The first of as many rows of C as A has, which are as long as those of B.
+    c: *mut u8,
+    rows: usize,
+}
+
+// SAFETY: threads write disjoint parts of C, which the caller lends.
+unsafe impl Sync for Moved {}
+
+impl Moved {
+    /// Reads the values of some of `nnz` entries, if `reads`, and writes as large a share of C's rows: bytes
+    /// from `at` on of each, `width` of `row`.
+    ///
+    /// # Safety
+    /// C must be writable, rows must have so many bytes, and no other thread may have these entries and bytes.
+    unsafe fn move_with(
+        &self,
+        entries: Range<usize>,
+        nnz: usize,
+        reads: bool,
+        (at, width, row): (usize, usize, usize),
+        past: bool,
+    ) {
+        if reads {
+            let size = self.values.len() / nnz;
+            let values = &self.values[entries.start * size..entries.end * size];
+            hint::black_box(values.iter().fold(0, |all, byte| all | byte));
+        }
+        let rows = self.rows * entries.start / nnz..self.rows * entries.end / nnz;
+        // Whole rows lie one after the other.
+        let (count, width) = match width == row {
+            true => (usize::from(!rows.is_empty()), rows.len() * width),
+            false => (rows.len(), width),
+        };
+        for i in 0..count {
+            let to = self.c.wrapping_add((rows.start + i) * row + at);
+            // SAFETY: the caller's contract.
+            unsafe { if past { write_past(to, width) } else { to.write_bytes(0, width) } }
+        }
+    }
+}
+
+/// Writes zeros past the caches, but for a beginning and an end that are not whole lines.
+///
+/// # Safety
+/// `to` must be writable for `len` bytes.
+unsafe fn write_past(to: *mut u8, len: usize) {
+    let begin = to.align_offset(LINE).min(len);
+    let whole = (len - begin) / LINE * LINE;
+    // SAFETY: the caller's contract: all three parts are within `len` bytes.
+    unsafe {
+        to.write_bytes(0, begin);
+        #[cfg(target_arch = "x86_64")]
+        for at in (begin..begin + whole).step_by(16) {
+            use std::arch::x86_64::{_mm_setzero_si128, _mm_stream_si128};
+            _mm_stream_si128(to.add(at).cast(), _mm_setzero_si128());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        to.add(begin).write_bytes(0, whole);
+        to.add(begin + whole).write_bytes(0, len - begin - whole);
+    }
+}
+
+/// Waits until what was written past the caches is there.
+fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    std::arch::x86_64::_mm_sfence();
+}
+
 impl Reads {
     /// Finds the fastest way.
-    fn new(col_idx: Vec<u32>, b: B, threads: usize) -> Outcome<Self> {
-        let mut ways: Vec<(Way, f64)> =
-            ways(b.row, b.rows, threads).into_iter().map(|way| (way, f64::INFINITY)).collect();
+    fn new(col_idx: Vec<u32>, b: B, moved: Option<Moved>, threads: usize) -> Outcome<Self> {
+        let mut ways: Vec<(Way, f64)> = ways(b.row, b.rows, threads, moved.is_some())
+            .into_iter()
+            .map(|way| (way, f64::INFINITY))
+            .collect();
         let crew = Crew::new(threads)?;
-        let mut this = Self { col_idx, b, way: ways[0].0, packed: Vec::new(), crew };
+        let mut this = Self { col_idx, b, moved, way: ways[0].0, packed: Vec::new(), crew };
         let mut best = f64::INFINITY;
         for passes in PASSES {
             let limit = 1.5 * best;
@@ -291,9 +386,9 @@ impl Reads {
         self.way = way;
     }
 
-    /// Reads everything once.
+    /// Reads everything once, and moves what else there is.
     fn pass(&self) {
-        let Self { col_idx, b: B { rows, row, .. }, way, .. } = self;
+        let Self { col_idx, b: B { rows, row, .. }, moved, way, .. } = self;
         let (threads, panels) = (self.crew.threads(), row / way.width);
         let b = if way.packed { &self.packed } else { self.b.bytes() };
         self.crew.run(|thread| {
@@ -307,10 +402,30 @@ impl Reads {
                     true => (panel * rows * way.width, way.width),
                     false => (panel * way.width, *row),
                 };
-                let (col_idx, first) = (&col_idx[entries.clone()], b[at..].as_ptr());
-                let rows = Rows { col_idx, first, stride, ahead: way.ahead };
-                // SAFETY: columns are less than the rows of B, each of which has the panel's bytes.
-                hint::black_box(unsafe { rows.read(way.width) });
+                let first = b[at..].as_ptr();
+                let read = |entries: Range<usize>| {
+                    let rows = Rows { col_idx: &col_idx[entries], first, stride, ahead: way.ahead };
+                    // SAFETY: columns are less than the rows of B, each of which has the panel's bytes.
+                    hint::black_box(unsafe { rows.read(way.width) });
+                };
+                let Some(moved) = moved else {
+                    read(entries.clone());
+                    continue;
+                };
+                let stretch = (STRETCH / way.width).clamp(ENTRIES[0], ENTRIES[1]);
+                for start in entries.clone().step_by(stretch) {
+                    let entries = start..entries.end.min(start + stretch);
+                    read(entries.clone());
+                    let part = (panel * way.width, way.width, *row);
+                    // SAFETY: `girih_reads_prepare`'s caller vouches for C; entries or panels are this
+                    // thread's alone.
+                    unsafe {
+                        moved.move_with(entries, col_idx.len(), panel == 0, part, way.past);
+                    }
+                }
+            }
+            if way.past {
+                fence();
             }
         });
     }
@@ -319,15 +434,17 @@ impl Reads {
 /// Prepares to read, for every entry of A in turn, the row of B that it names, on `threads` threads, the
 /// caller one of them: in the fastest of whole rows or panels of them, in place or copied apart
 /// beforehand, asked for ahead or not, threads dealing entries or panels. B is `ncols`×`n` of A's type,
-/// row-major and without gaps; its rows must have 4, 8, 32 or a multiple of 64 bytes.
+/// row-major and without gaps; its rows must have 4, 8, 32 or a multiple of 64 bytes. With `c`, `nrows`×`n` and
+/// like B, values of A are read too, and C is overwritten with zeros.
 ///
 /// # Safety
 /// `arrays` must be null, or its pointers null or readable for as much as its sizes say; `b` must be
-/// null or readable for that many values until [`girih_reads_free`].
+/// null or readable for that many values until [`girih_reads_free`], and `c` null or writable, by nobody else.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn girih_reads_prepare(
     arrays: *const CsrArrays,
     b: *const c_void,
+    c: *mut c_void,
     n: usize,
     threads: usize,
 ) -> *mut Reads {
@@ -344,22 +461,32 @@ pub unsafe extern "C" fn girih_reads_prepare(
         let b = B { ptr: b.cast(), rows: usize::try_from(arrays.ncols)?, row };
         // Checked, so that no entry reads beyond B.
         // SAFETY: as the caller vouches.
-        let col_idx = unsafe { columns(arrays) }?;
-        Ok(Box::new(Reads::new(col_idx, b, threads)?))
+        let (col_idx, values) = unsafe { entries(arrays) }?;
+        let rows = usize::try_from(arrays.nrows)?;
+        let moved = (!c.is_null()).then_some(Moved { values, c: c.cast(), rows });
+        Ok(Box::new(Reads::new(col_idx, b, moved, threads)?))
     });
     reads.map_or(ptr::null_mut(), Box::into_raw)
 }
 
-/// The columns of a valid matrix.
+/// The columns of a valid matrix, and its values byte by byte.
 ///
 /// # Safety
 /// As for [`CsrArrays::copy`].
-unsafe fn columns(arrays: &CsrArrays) -> Outcome<Vec<u32>> {
+unsafe fn entries(arrays: &CsrArrays) -> Outcome<(Vec<u32>, Vec<u8>)> {
     match arrays.value_bits {
-        // SAFETY: the caller's contract.
-        32 => Ok(unsafe { arrays.copy::<f32>() }?.col_idx().to_vec()),
-        // SAFETY: the caller's contract.
-        64 => Ok(unsafe { arrays.copy::<f64>() }?.col_idx().to_vec()),
+        32 => {
+            // SAFETY: the caller's contract.
+            let csr = unsafe { arrays.copy::<f32>() }?;
+            let values = csr.values().iter().flat_map(|value| value.to_ne_bytes()).collect();
+            Ok((csr.col_idx().to_vec(), values))
+        }
+        64 => {
+            // SAFETY: the caller's contract.
+            let csr = unsafe { arrays.copy::<f64>() }?;
+            let values = csr.values().iter().flat_map(|value| value.to_ne_bytes()).collect();
+            Ok((csr.col_idx().to_vec(), values))
+        }
         bits => Err(format!("value_bits is {bits}, not 32 or 64").into()),
     }
 }
@@ -426,12 +553,37 @@ mod tests {
     #[test]
     fn the_fastest_way_is_kept_and_reads_in_any_number_of_threads() {
         let b = vec![1; 10 * 512];
-        assert_eq!(ways(512, 10, 1).len(), 2 * (4 + 3));
+        assert_eq!(ways(512, 10, 1, false).len(), 2 * (4 + 3));
+        assert_eq!(ways(512, 10, 1, true).len(), 4 * (4 + 3));
         for threads in [1, 2, 3] {
             let b = B { ptr: b.as_ptr(), rows: 10, row: 512 };
-            let reads = Reads::new(vec![0, 5, 3, 3, 9], b, threads).unwrap();
+            let reads = Reads::new(vec![0, 5, 3, 3, 9], b, None, threads).unwrap();
             assert_eq!(reads.packed.is_empty(), !reads.way.packed);
             (0..3).for_each(|_| reads.pass());
+        }
+    }
+
+    #[test]
+    fn every_way_of_moving_writes_all_of_c_and_nothing_else() {
+        let b = vec![1; 10 * 512];
+        for (nnz, rows) in [(5, 3), (300, 700), (3000, 40)] {
+            let col_idx: Vec<u32> = (0..nnz).map(|i| i % 10).collect();
+            for threads in [1, 2] {
+                let (row, values) = (512, vec![1; 4 * nnz as usize]);
+                // From an odd byte on, so that no line begins there.
+                let mut c = vec![7u8; rows * row + 2];
+                let moved = Moved { values, c: c[1..].as_mut_ptr(), rows };
+                let b = B { ptr: b.as_ptr(), rows: 10, row };
+                let mut reads = Reads::new(col_idx.clone(), b, Some(moved), threads).unwrap();
+                for way in ways(row, 10, threads, true) {
+                    c[1..=rows * row].fill(7);
+                    reads.moved.as_mut().unwrap().c = c[1..].as_mut_ptr();
+                    reads.take(way);
+                    reads.pass();
+                    assert!(c[1..=rows * row].iter().all(|&x| x == 0), "{way:?}");
+                    assert!(c[0] == 7 && c[rows * row + 1] == 7, "{way:?}");
+                }
+            }
         }
     }
 }
