@@ -343,8 +343,11 @@ unsafe fn write_past(to: *mut u8, len: usize) {
 
 /// Waits until what was written past the caches is there.
 fn fence() {
+    // SAFETY: every x86-64 processor has the instruction.
     #[cfg(target_arch = "x86_64")]
-    std::arch::x86_64::_mm_sfence();
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
 }
 
 impl Reads {

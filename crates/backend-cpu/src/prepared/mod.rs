@@ -78,10 +78,10 @@ impl<T: KernelScalar> Prepared<T> {
                     Some(_) => 0..0,
                     None => task.windows(),
                 };
-                let entries = |task: &Task| task.tile_start as usize..task.tile_end as usize;
-                let parts: Vec<_> = split.parts().iter().map(|&i| entries(&tasks[i])).collect();
+                let entries = |i: usize| tasks[i].tile_start as usize..tasks[i].tile_end as usize;
+                let in_order: Vec<_> = (0..tasks.len()).map(|i| entries(split.nth(i))).collect();
                 let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                suited(a, &tasks, &parts, n, team.threads(), room)
+                suited(a, &tasks, &in_order, n, team.threads(), room)
             }
             _ => {
                 let panels = panels(tiling, stored, n, kernels.gathers(), room);

@@ -37,21 +37,20 @@ fn is_narrow<A>(n: usize) -> bool {
 }
 
 /// What pays for products with `n` columns on `threads` threads that share a cache, if anything does: the
-/// matrix laid out once more, and B packed. `tasks` are ranges of slots, and `parts` of entries, of rows that
-/// are multiplied in parts before the others. O(nnz).
+/// matrix laid out once more, and B packed. `tasks` are ranges of slots, empty for rows that are multiplied in
+/// parts, and `in_order` of entries, in the order in which they are multiplied. O(nnz).
 pub(crate) fn suited<T: KernelScalar>(
     a: &RowCsr<T>,
     tasks: &[Range<usize>],
-    parts: &[Range<usize>],
+    in_order: &[Range<usize>],
     n: usize,
     threads: usize,
     caches: Room,
 ) -> (Option<Relaid<T>>, Option<Packing<T>>) {
     let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
     let by_patterns = patterns.is_some();
-    let (row_ptr, col_idx) = (a.csr().row_ptr(), a.csr().col_idx());
-    let whole = tasks.iter().map(|task| row_ptr[task.start] as usize..row_ptr[task.end] as usize);
-    let cols: Vec<_> = parts.iter().cloned().chain(whole).map(|part| &col_idx[part]).collect();
+    let col_idx = a.csr().col_idx();
+    let cols: Vec<_> = in_order.iter().map(|entries| &col_idx[entries.clone()]).collect();
     let packing = Panels::for_rows(a.csr(), &cols, n, caches, by_patterns)
         .and_then(|panels| Packing::new(panels, a.csr().ncols(), n, threads, caches));
     let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
