@@ -137,9 +137,9 @@ def case(name, a, n, options, rooflines):
             more = dict(format=girih.format, prepare_seconds=prepare, also=[])
             add(f"girih {format}", threads, call, **more)
         if Reads.possible(b):
-            runners["reading", threads], facts["reading", threads] = Reads(a, b, threads), {}
-            runners["moving", threads], facts["moving", threads] = Reads(a, b, threads, c), {}
-            pins.new_workers()
+            for label, out in (("reading", None), ("moving", c)):
+                runners[label, threads], facts[label, threads] = Reads(a, b, threads, out), {}
+                pins.new_workers()
     notes = add_all(a, b, c, options.threads, BLOCKS.get(name, ()), add, aligned)
     with spmm_run.Load() as load:
         times = spmm_run.measure(runners, options.reps, options.seconds, pins)
