@@ -174,9 +174,9 @@ fn faults_are_named_with_their_task() {
 fn balanced_tasks_follow_the_work() {
     let tiling = tiling(&[40; 4000], FormatSpec::Csr);
     let sizes = |kind| [1, 8, 64, 4096].map(|n| TaskSize::balanced(&tiling, n, kind).tiles);
-    // A 256th of the work or 65 536 multiply-adds, and a product with few columns counts as one with 8. A
+    // A 256th of the work or 65 536 multiply-adds, and a product with one column counts as one with 2. A
     // part of a split row is long enough to pay for its pass over C.
-    assert_eq!(sizes(DeviceKind::Cpu), [8192, 8192, 1024, 512]);
+    assert_eq!(sizes(DeviceKind::Cpu), [32_768, 8192, 1024, 512]);
     assert_eq!(sizes(DeviceKind::Cuda), [32_768, 4096, 512, 512]);
     let one_long_row = self::tiling(&[64], FormatSpec::Csr);
     assert_eq!(

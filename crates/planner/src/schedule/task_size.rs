@@ -22,8 +22,8 @@ struct Grain {
     tasks: u64,
     /// The fewest multiply-adds that make a task worth handing to another worker (some microseconds).
     least: u64,
-    /// Columns that a product with fewer counts as having, since finding a value takes as long as so many
-    /// multiply-adds.
+    /// Columns that a product with fewer counts as having, since finding a value takes time too. A quarter of
+    /// the entries in a task for one column, as for 8, took up to a tenth longer on one thread of a Zen 4.
     narrow: u64,
 }
 
@@ -35,7 +35,7 @@ impl Grain {
     /// Zen 4 and on two of a Xeon, and loses nothing on 16 (n from 8 to 512, up to 32 matrices).
     const fn of(kind: DeviceKind) -> Self {
         match kind {
-            DeviceKind::Cpu => Self { tasks: 256, least: 1 << 16, narrow: 8 },
+            DeviceKind::Cpu => Self { tasks: 256, least: 1 << 16, narrow: 2 },
             DeviceKind::Cuda => Self { tasks: 1024, least: 1 << 15, narrow: 1 },
         }
     }
@@ -55,7 +55,7 @@ impl TaskSize {
     /// A size that balances a product with `n` columns of B on many workers of a kind. It depends on
     /// nothing else of a machine, least of all the one that plans, so that plans are reproducible.
     ///
-    /// The work, in multiply-adds, is a tile's stored values times `n`, or 8 if that is more on a CPU, and
+    /// The work, in multiply-adds, is a tile's stored values times `n`, or 2 if that is more on a CPU, and
     /// one pass over C for every row of a window. A task gets a 256th of it on a CPU, within 2¹⁶ to 2²⁰
     /// multiply-adds, and a 1024th on a GPU, within 2¹⁵ to 2²⁰; and at least so many tiles that a part of a
     /// split window covers 512 columns of A; of CSR at least 8 rows of average length.
