@@ -2,16 +2,18 @@
 
 use std::sync::{Mutex, TryLockError};
 
-use girih_formats::{Buffer, FormatError, Scalar};
+use girih_formats::{FormatError, Scalar};
+
+use crate::aligned::Aligned;
 
 /// Room for some columns of B, kept from one product to the next.
 #[derive(Debug)]
-pub(crate) struct Copies<T: Scalar>(Mutex<Buffer<T>>);
+pub(crate) struct Copies<T: Scalar>(Mutex<Aligned<T>>);
 
 impl<T: Scalar> Copies<T> {
     /// None yet.
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Vec::new().into()))
+        Self(Mutex::new(Aligned::none()))
     }
 
     /// Calls `f` with room for `len` elements: what is kept; or new room where another product has it,
@@ -27,12 +29,12 @@ impl<T: Scalar> Copies<T> {
         let mut kept = match self.0.try_lock() {
             Ok(kept) => kept,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return Ok(f(Buffer::zeroed(len)?.make_mut())),
+            Err(TryLockError::WouldBlock) => return Ok(f(Aligned::zeroed(len)?.elements())),
         };
         if kept.len() < len {
-            *kept = Buffer::zeroed(len)?;
+            *kept = Aligned::zeroed(len)?;
         }
-        Ok(f(&mut kept.make_mut()[..len]))
+        Ok(f(&mut kept.elements()[..len]))
     }
 }
 

@@ -91,6 +91,7 @@
 
 #![deny(unsafe_code)]
 
+mod aligned;
 mod backend;
 mod caches;
 mod copies;

@@ -86,14 +86,14 @@ const UNFORETOLD: f64 = 0.45;
 /// Where B is so many times as large as a core's own caches, it pays though they are foretold.
 const FAR: usize = 8;
 
+/// Where it is less than so many times as large, it does not pay though they are not.
+const NEAR: usize = 5;
+
 /// Whether it pays to ask ahead for rows of B of so many bytes, or of a packed panel of it: O(entries of
 /// 16 [stretches](STRETCH)), and room for a number for each row of B.
 pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, row_bytes: usize, caches: Room) -> bool {
-    let b = csr.ncols().saturating_mul(row_bytes);
-    if b <= caches.private {
-        return false;
-    }
-    b / FAR >= caches.private || unforetold(csr, row_bytes, caches.private) >= UNFORETOLD
+    let times = csr.ncols().saturating_mul(row_bytes) / caches.private.max(1);
+    times >= FAR || times >= NEAR && unforetold(csr, row_bytes, caches.private) >= UNFORETOLD
 }
 
 /// Whether a single column of B [hides](crate::operands::Input::hides_a) A: its elements come unforetold
@@ -220,12 +220,12 @@ mod tests {
     fn rows_of_b_are_asked_for_where_they_come_unforetold_or_from_far_beyond_a_cores_caches() {
         let caches = Room::of(32 << 20, 1 << 20);
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        assert!(is_scattered(&scattered, 128, caches));
+        assert!(is_scattered(&scattered, 160, caches));
         assert!(!is_scattered(&scattered, 16, caches));
-        assert!(!is_scattered(&scattered, 128, Room::of(32 << 20, 8 << 20)));
+        assert!(!is_scattered(&scattered, 160, Room::of(32 << 20, 8 << 20)));
         // Its rows are foretold.
         let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
-        assert!(!is_scattered(&stencil, 128, caches));
+        assert!(!is_scattered(&stencil, 160, caches));
         assert!(is_scattered(&stencil, 256, caches));
         assert!(!is_scattered(&stencil, 256, Room::of(32 << 20, 4 << 20)));
     }

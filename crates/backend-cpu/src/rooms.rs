@@ -2,6 +2,8 @@
 
 use girih_formats::Scalar;
 
+use crate::aligned::{from_line, spare};
+
 /// Rows of B, and sums.
 #[derive(Debug)]
 pub(crate) struct Rooms<T: Scalar> {
@@ -15,8 +17,7 @@ impl<T: Scalar> Rooms<T> {
         Self { rows: Vec::new(), sums: Vec::new() }
     }
 
-    /// Room for so many elements of B and so many sums, each from the beginning of a cache line on: a
-    /// load that meets two lines takes twice as long.
+    /// Room for so many elements of B and so many sums, each from the beginning of a cache line on.
     pub(crate) fn of(&mut self, rows: usize, sums: usize) -> (&mut [T], &mut [T::Acc]) {
         (aligned(&mut self.rows, rows), aligned(&mut self.sums, sums))
     }
@@ -30,12 +31,10 @@ impl<T: Scalar> Default for Rooms<T> {
 
 /// `len` elements of a vector that grows as needed.
 fn aligned<T: Scalar>(all: &mut Vec<T>, len: usize) -> &mut [T] {
-    let line = 64 / size_of::<T>();
-    if all.len() < len + line {
-        all.resize(len + line, T::ZERO);
+    if all.len() < len + spare::<T>() {
+        all.resize(len + spare::<T>(), T::ZERO);
     }
-    let first = all.as_ptr().align_offset(64).min(line);
-    &mut all[first..first + len]
+    from_line(all, len)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use girih_formats::{Scalar, Tiling};
 use girih_planner::Task;
 
+use crate::aligned::Aligned;
+
 /// A window whose tiles several consecutive tasks share.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SplitWindow {
@@ -18,13 +20,13 @@ pub(crate) struct SplitWindow {
 
 /// The split windows of a schedule and room for their sums.
 #[derive(Debug)]
-pub(crate) struct Split<A> {
+pub(crate) struct Split<A: Scalar> {
     windows: Vec<SplitWindow>,
     /// The tasks in the order they are best run in; empty if that is their own.
     order: Vec<usize>,
     /// Columns that there is room for at a time.
     pub(crate) panel: usize,
-    sums: Mutex<Vec<A>>,
+    sums: Mutex<Aligned<A>>,
 }
 
 /// Columns are cut into panels at multiples of this, in bytes of sums: 4 lines.
@@ -65,11 +67,8 @@ impl<A: Scalar> Split<A> {
         let budget = FREE_ROOM.max(stored.saturating_mul(size_of::<T>()) / 4);
         let bytes = (budget / rows.max(1)).clamp(PANEL_UNIT, PANEL_MAX) / PANEL_UNIT * PANEL_UNIT;
         let panel = bytes / size_of::<A>();
-        let len =
-            rows.checked_mul(panel).filter(|&len| len <= isize::MAX as usize / size_of::<A>());
-        let mut sums = Vec::new();
-        sums.try_reserve_exact(len.ok_or_else(too_large)?).map_err(|_| too_large())?;
-        sums.resize(rows * panel, A::ZERO);
+        let len = rows.checked_mul(panel).ok_or_else(too_large)?;
+        let sums = Aligned::zeroed(len).map_err(|_| too_large())?;
         let order = order(tiling, tasks, &windows);
         Ok(Self { windows, order, panel, sums: Mutex::new(sums) })
     }
@@ -94,7 +93,7 @@ impl<A: Scalar> Split<A> {
     ///
     /// Never waits: the product that uses it may be further up on this very thread's stack, its
     /// thread having been lent to this one by rayon.
-    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Vec<A>>> {
+    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Aligned<A>>> {
         match self.sums.try_lock() {
             Ok(sums) => Some(sums),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),

@@ -81,14 +81,17 @@ pub(crate) fn panels<T: Scalar>(
     stored: usize,
     n: usize,
     gathers: bool,
+    threads: usize,
     cache: Room,
 ) -> Option<Panels> {
     let (m, k) = (tiling.nrows().max(1), tiling.ncols());
     let window = tiling.spec().window_rows();
     match tiling {
-        Tiling::BMat(_) | Tiling::TwoFour(_) => Panels::for_decoded::<T>(k, stored / m, n, cache),
+        Tiling::BMat(_) | Tiling::TwoFour(_) => {
+            Panels::for_decoded::<T>(k, stored / m, n, threads, cache)
+        }
         _ if gathers => None,
-        _ => Panels::for_strips::<T>(k, stored, (window, stored / m), n, cache),
+        _ => Panels::for_strips::<T>(k, stored, (window, stored / m), n, threads, cache),
     }
 }
 

@@ -5,8 +5,9 @@ mod pays;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use girih_formats::{Buffer, Scalar};
+use girih_formats::Scalar;
 
+use crate::aligned::Aligned;
 use crate::room::Room;
 pub(crate) use pays::Panels;
 
@@ -25,7 +26,7 @@ pub(crate) struct Packing<T: Scalar> {
     /// Bytes of a row of B from which on it is packed.
     row_bytes: usize,
     /// One, or as many as threads that each have a panel of their own.
-    rooms: Vec<Mutex<Buffer<T>>>,
+    rooms: Vec<Mutex<Aligned<T>>>,
 }
 
 /// A panel of columns of B.
@@ -47,38 +48,20 @@ const PANELS_EACH: usize = 4;
 const SHARES: usize = 2;
 
 impl<T: Scalar> Packing<T> {
-    /// Room for panels that pay, of a B of `k` rows, for products with `n` columns on `threads` threads that
-    /// share a cache; `None` where these could not have panels of their own and gain nothing together.
-    pub(crate) fn new(
-        panels: Panels,
-        k: usize,
-        n: usize,
-        threads: usize,
-        cache: Room,
-    ) -> Option<Self> {
-        let Panels { lines, row_bytes, is_near } = panels;
+    /// Room for panels that pay, of a B of `k` rows, on `threads` threads that share a cache; `None` where
+    /// there is no memory for it.
+    pub(crate) fn new(panels: Panels, k: usize, threads: usize, cache: Room) -> Option<Self> {
+        let Panels { lines, row_bytes } = panels;
         let line = k.checked_mul(lanes::<T>())?;
         let own = threads.saturating_mul(lines * line * size_of::<T>()) <= cache.b;
-        let room = || Buffer::zeroed(line * lines).ok().map(Mutex::new);
+        let room = || Aligned::zeroed(line * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
-        let packing = Self { lines, row_bytes, rooms };
-        // Panels that all threads pack and multiply together gain nothing over a cache that all share.
-        let count = packing.pieces(n).count();
-        (!is_near || threads == 1 || packing.shares(count, threads).is_some()).then_some(packing)
+        Some(Self { lines, row_bytes, rooms })
     }
 
-    /// In how many shares of the tasks each of `count` panels should be multiplied, by threads that each pack
-    /// panels of their own: what one thread packs and another reads has to go from cache to cache, and nobody
-    /// waits for the others after each panel. `None` for all of `threads` together.
+    /// The [shares](shares) of `count` panels, if there is room for panels of each of the threads.
     pub(crate) fn shares(&self, count: usize, threads: usize) -> Option<usize> {
-        if threads < 2 || threads > self.rooms.len() || count == 0 {
-            return None;
-        }
-        if count.is_multiple_of(threads) || count >= PANELS_EACH * threads {
-            return Some(1);
-        }
-        let shares = threads / count;
-        (threads.is_multiple_of(count) && shares <= SHARES).then_some(shares)
+        shares(count, threads).filter(|_| threads <= self.rooms.len())
     }
 
     /// Elements from a packed row to the next.
@@ -91,32 +74,51 @@ impl<T: Scalar> Packing<T> {
         n * size_of::<T>() >= self.row_bytes
     }
 
-    /// The panels of `n` columns of B. They cut no line, and sums are added up in them as they are
-    /// in one panel of all columns.
+    /// The panels of `n` columns of B.
     pub(crate) fn pieces(&self, n: usize) -> impl Iterator<Item = Piece> {
-        let (group, lines) = (GROUP_LINES * lanes::<T>(), self.lines);
-        let mut next = 0;
-        std::iter::from_fn(move || {
-            let start = next;
-            let in_group = (group - start % group).min(n.checked_sub(start).filter(|&n| n > 0)?);
-            // What is left of a group at the end counts as one: up to two lines have chains of
-            // their own, and are not cut.
-            let left = (n - start / group * group).min(group).div_ceil(lanes::<T>());
-            let width = if left > 2 { in_group.min(lines * lanes::<T>()) } else { in_group };
-            next += width;
-            Some(Piece { cols: start..next, of_group: left > 2 })
-        })
+        pieces::<T>(self.lines, n)
     }
 
     /// A room; `None` while other products use them, which may be further up on this very thread's
     /// stack.
-    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Buffer<T>>> {
+    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Aligned<T>>> {
         self.rooms.iter().find_map(|room| match room.try_lock() {
             Ok(room) => Some(room),
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => None,
         })
     }
+}
+
+/// In how many shares of the tasks each of `count` panels should be multiplied, by threads that each pack
+/// panels of their own: what one thread packs and another reads has to go from cache to cache, and nobody
+/// waits for the others after each panel. `None` for all of `threads` together.
+fn shares(count: usize, threads: usize) -> Option<usize> {
+    if threads < 2 || count == 0 {
+        return None;
+    }
+    if count.is_multiple_of(threads) || count >= PANELS_EACH * threads {
+        return Some(1);
+    }
+    let shares = threads / count;
+    (threads.is_multiple_of(count) && shares <= SHARES).then_some(shares)
+}
+
+/// The panels, so many lines wide, of `n` columns of B. They cut no line, and sums are added up in them as
+/// they are in one panel of all columns.
+fn pieces<T: Scalar>(lines: usize, n: usize) -> impl Iterator<Item = Piece> {
+    let group = GROUP_LINES * lanes::<T>();
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let start = next;
+        let in_group = (group - start % group).min(n.checked_sub(start).filter(|&n| n > 0)?);
+        // What is left of a group at the end counts as one: up to two lines have chains of
+        // their own, and are not cut.
+        let left = (n - start / group * group).min(group).div_ceil(lanes::<T>());
+        let width = if left > 2 { in_group.min(lines * lanes::<T>()) } else { in_group };
+        next += width;
+        Some(Piece { cols: start..next, of_group: left > 2 })
+    })
 }
 
 /// Columns of a line: sums in 64 bytes, as kernels count them, also where B is narrower.
@@ -130,22 +132,20 @@ mod tests {
 
     #[test]
     fn threads_have_panels_or_shares_of_them_if_all_have_equally_many() {
-        let rooms = (0..16).map(|_| Mutex::new(Vec::new().into())).collect();
+        let of_16 = |count| shares(count, 16);
+        assert_eq!([16, 32, 64, 65].map(of_16), [Some(1); 4]);
+        assert_eq!(of_16(8), Some(2));
+        assert_eq!([0, 1, 4, 6, 9, 63].map(of_16), [None; 6]);
+        assert_eq!(shares(16, 1), None);
+        let rooms = (0..16).map(|_| Mutex::new(Aligned::none())).collect();
         let packing = Packing::<f32> { lines: 4, row_bytes: 512, rooms };
-        let shares = |count| packing.shares(count, 16);
-        assert_eq!([16, 32, 64, 65].map(shares), [Some(1); 4]);
-        assert_eq!(shares(8), Some(2));
-        assert_eq!([0, 1, 4, 6, 9, 63].map(shares), [None; 6]);
-        assert_eq!((packing.shares(16, 1), packing.shares(17, 17)), (None, None));
+        assert_eq!((packing.shares(16, 16), packing.shares(17, 17)), (Some(1), None));
     }
 
     #[test]
     fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {
         let piece = |cols, of_group| Piece { cols, of_group };
-        let pieces = |lines, n| {
-            let packing = Packing::<f32> { lines, row_bytes: 512, rooms: Vec::new() };
-            packing.pieces(n).collect::<Vec<_>>()
-        };
+        let pieces = |lines, n| pieces::<f32>(lines, n).collect::<Vec<_>>();
         assert_eq!(
             pieces(4, 130),
             [piece(0..64, true), piece(64..128, true), piece(128..130, false)]

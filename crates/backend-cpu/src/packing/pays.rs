@@ -2,22 +2,32 @@
 
 use girih_formats::{Csr, Scalar};
 
-use super::lanes;
+use super::{lanes, pieces, shares};
 use crate::reuse::{Fetches, span};
 use crate::room::Room;
 
 /// Packing is for rows of B from this many bytes on.
 const ROW_BYTES: usize = 512;
 
-/// How often, at the least, a cache fetches each row of B that is met where packing pays. To pack takes
-/// as long as to fetch each some three times, and panels are fetched too, from the last-level cache.
+/// How often, at the least, a cache fetches each row of B that is met where packing pays, on one thread. To
+/// pack takes as long as to fetch each some three times, and panels are fetched too.
 const FETCHES: f64 = 6.0;
 
-/// How often a core's own caches fetch each row of B that is met from a last-level cache that is slow to
-/// read, and how many entries a row of A has, from which on packing pays there: to go through A once for
-/// each panel costs less then.
-const SLOW_FETCHES: f64 = 48.0;
-const LONG_ROW: usize = 128;
+/// The same for two threads, which take panels instead of the next task.
+const FETCHES_OF_TWO: f64 = 10.0;
+
+/// The same for more of them, for each [share](shares), whose threads pack the same panel.
+const FETCHES_OF_SHARE: f64 = 16.0;
+
+/// The same for panels of two lines, where loops are half as long.
+const FETCHES_NARROW: f64 = 16.0;
+
+/// The same for a B that a core's own caches hold the larger half of.
+const FETCHES_NEAR: f64 = 32.0;
+
+/// Entries of a row of A, on average, from which on panels pay that go through all rows of C each: its parts
+/// of shorter ones weigh as much as what they add up.
+const ENTRIES: usize = 20;
 
 /// Values stored in dense tiles for each row of B from which on packing it costs next to nothing.
 const STRIP_USES: usize = 1024;
@@ -32,36 +42,48 @@ pub(crate) struct Panels {
     pub(super) lines: usize,
     /// Bytes of a row of B from which on it is packed.
     pub(super) row_bytes: usize,
-    /// Whether the last-level cache holds B.
-    pub(super) is_near: bool,
 }
 
 impl Panels {
     /// Of four lines, for rows of any width that is packed.
     #[cfg(test)]
     pub(crate) fn any() -> Self {
-        Self { lines: 4, row_bytes: ROW_BYTES, is_near: false }
+        Self { lines: 4, row_bytes: ROW_BYTES }
     }
 
-    /// For sparse rows, one by one or by patterns, several at a time, and `n` columns; `cols` are those of its
-    /// entries in the order in which they are multiplied. O(nnz), and room for a number for each row of B,
-    /// where that has to be known.
+    /// For sparse rows, one by one or by patterns, several at a time, and `n` columns on `threads` threads;
+    /// `cols` are those of its entries in the order in which they are multiplied. O(nnz), and room for a number
+    /// for each row of B, where that has to be known.
     pub(crate) fn for_rows<T: Scalar>(
         csr: &Csr<T>,
         cols: &[&[u32]],
         n: usize,
+        threads: usize,
         cache: Room,
         by_patterns: bool,
     ) -> Option<Self> {
         let b = Rows::of::<T>(csr.ncols(), n)?;
         if b.bytes() >= cache.b {
             let lines = b.lines_far(csr, cols, cache, by_patterns)?;
-            return Some(Self { lines, row_bytes: ROW_BYTES, is_near: false });
+            return Some(Self { lines, row_bytes: ROW_BYTES });
         }
-        let lines = b.lines_near(cache)?;
-        let pays = csr.nnz() / LONG_ROW >= csr.nrows()
-            && Fetches::of(cols, b.k, cache.private / b.row_bytes)?.of_each() >= SLOW_FETCHES;
-        pays.then(|| b.near(lines, cache))
+        if b.bytes() < cache.private || csr.nnz() / ENTRIES < csr.nrows() {
+            return None;
+        }
+        let lines = [4, 2].into_iter().find(|&lines| b.stays(lines, cache))?;
+        let mut needed = match b.shares::<T>(lines, n, threads)? {
+            _ if threads < 2 => FETCHES,
+            _ if threads == 2 => FETCHES_OF_TWO,
+            shares => FETCHES_OF_SHARE * shares as f64,
+        };
+        if lines < 4 {
+            needed = needed.max(FETCHES_NARROW);
+        }
+        if b.bytes() < beyond_core(cache) {
+            needed = needed.max(FETCHES_NEAR);
+        }
+        let pays = Fetches::of(cols, b.k, cache.private / b.row_bytes)?.of_each() >= needed;
+        pays.then(|| b.panels(lines, cache.private))
     }
 
     /// For rows that are decoded one by one, of so many entries on average: where each meets more of B than a
@@ -70,12 +92,15 @@ impl Panels {
         k: usize,
         row_len: usize,
         n: usize,
+        threads: usize,
         cache: Room,
     ) -> Option<Self> {
         let b = Rows::of::<T>(k, n)?;
-        let lines = b.lines_near(cache)?;
-        let pays = row_len.saturating_mul(b.row_bytes) >= cache.private;
-        pays.then(|| b.near(lines, cache))
+        let pays = b.bytes() >= beyond_core(cache)
+            && row_len.saturating_mul(b.row_bytes) >= cache.private
+            && b.stays(4, cache);
+        b.shares::<T>(4, n, threads).filter(|_| pays)?;
+        Some(b.panels(4, beyond_core(cache)))
     }
 
     /// For dense strips of `window_rows` rows, with so many values stored in all. A few of a strip's rows at a
@@ -86,6 +111,7 @@ impl Panels {
         stored: usize,
         (window_rows, met): (usize, usize),
         n: usize,
+        threads: usize,
         cache: Room,
     ) -> Option<Self> {
         let b = Rows::of::<T>(k, n)?;
@@ -94,7 +120,8 @@ impl Panels {
             && met.saturating_mul(b.row_bytes) >= beyond_core(cache)
             && 4 * b.line_bytes <= cache.panel
             && (!cache.is_slow || window_rows <= rows && b.row_bytes >= row_bytes);
-        pays.then(|| b.near(4, cache))
+        b.shares::<T>(4, n, threads).filter(|_| pays)?;
+        Some(b.panels(4, beyond_core(cache)))
     }
 }
 
@@ -125,10 +152,20 @@ impl Rows {
         self.k * self.row_bytes
     }
 
-    /// Panels for rows at least so wide that a core does not hold B.
-    fn near(&self, lines: usize, cache: Room) -> Panels {
-        let row_bytes = ROW_BYTES.max(beyond_core(cache).div_ceil(self.k.max(1)));
-        Panels { lines, row_bytes, is_near: true }
+    /// Panels for rows so wide that B takes at least so many bytes.
+    fn panels(&self, lines: usize, bytes: usize) -> Panels {
+        Panels { lines, row_bytes: ROW_BYTES.max(bytes.div_ceil(self.k.max(1))) }
+    }
+
+    /// Whether a panel stays in a core's own caches, or most of it.
+    fn stays(&self, lines: usize, cache: Room) -> bool {
+        lines * self.line_bytes <= cache.private / 4 * 5
+    }
+
+    /// In how many shares threads multiply by panels of their own, 1 if there is a single thread; `None` where
+    /// all would pack a panel together, which gains nothing over a cache that all share.
+    fn shares<T: Scalar>(&self, lines: usize, n: usize, threads: usize) -> Option<usize> {
+        if threads < 2 { Some(1) } else { shares(pieces::<T>(lines, n).count(), threads) }
     }
 
     /// Lines of a panel of a B that the last-level cache does not hold, if packing pays.
@@ -161,14 +198,6 @@ impl Rows {
             _ => None,
         }
     }
-
-    /// Lines of a panel that stays in a core's own caches, of a B that they do not hold but a slow last-level
-    /// cache does.
-    fn lines_near(&self, cache: Room) -> Option<usize> {
-        let is_near = cache.is_slow && self.bytes() >= beyond_core(cache);
-        let stays = |lines: &usize| lines * self.line_bytes <= cache.private / 2;
-        [4, 2].into_iter().find(stays).filter(|_| is_near)
-    }
 }
 
 #[cfg(test)]
@@ -179,7 +208,7 @@ mod tests {
     use super::*;
 
     fn for_rows(csr: &Csr<f32>, n: usize, cache: Room, by_patterns: bool) -> Option<Panels> {
-        Panels::for_rows(csr, &[csr.col_idx()], n, cache, by_patterns)
+        Panels::for_rows(csr, &[csr.col_idx()], n, 1, cache, by_patterns)
     }
 
     #[test]
@@ -223,33 +252,42 @@ mod tests {
     }
 
     #[test]
-    fn long_rows_pack_what_a_core_does_not_hold_where_the_cache_behind_it_is_slow() {
-        let weights: Csr<f32> = uniform(2048, 2048, 160, 1).unwrap();
-        let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
-        let panels = |csr: &Csr<f32>, n, cache| for_rows(csr, n, cache, false);
-        let new = |csr: &Csr<f32>, n, threads, cache| {
-            Packing::<f32>::new(panels(csr, n, cache)?, csr.ncols(), n, threads, cache)
+    fn what_a_core_does_not_hold_is_packed_where_it_keeps_fetching_its_rows() {
+        let cache = Room::of(64 << 20, 1 << 20);
+        let panels = |csr: &Csr<f32>, n, threads| {
+            Panels::for_rows(csr, &[csr.col_idx()], n, threads, cache, false)
         };
-        let packing = new(&weights, 256, 2, slow).unwrap();
+        let lines = |csr: &Csr<f32>, n, threads| panels(csr, n, threads).map(|panels| panels.lines);
+        let weights = |m, k, row_len| uniform::<f32>(m, k, row_len, 1).unwrap();
+        let often = weights(2048, 2048, 160);
+        let packing = Packing::<f32>::new(panels(&often, 256, 2).unwrap(), 2048, 2, cache).unwrap();
         assert_eq!((packing.lines, packing.rooms.len()), (4, 2));
         // Products that are narrower than the plan's, and whose B the core holds, are not packed.
-        assert!(packing.suits(256) && !packing.suits(255));
-        assert!(new(&weights, 255, 2, slow).is_none());
+        assert!(packing.suits(128) && !packing.suits(127));
         // Four panels leave most of 16 threads without one.
-        assert!(new(&weights, 256, 16, slow).is_none());
-        assert!(new(&weights, 256, 2, Room { is_slow: false, ..slow }).is_none());
-        assert!(new(&uniform(2048, 2048, 100, 1).unwrap(), 256, 2, slow).is_none());
+        assert_eq!([1, 8, 16].map(|threads| lines(&often, 256, threads)), [Some(4), Some(4), None]);
+        // Threads that share panels pack them once each.
+        let seldom = weights(512, 2048, 160);
+        assert_eq!([2, 4, 8].map(|threads| lines(&seldom, 256, threads)), [Some(4), Some(4), None]);
+        // A core holds much of a B that is no larger than its caches.
+        assert_eq!([128, 256].map(|n| lines(&seldom, n, 1)), [None, Some(4)]);
+        // Rows of C weigh as much as short rows of A, however often rows of B are met.
+        assert_eq!(lines(&weights(1 << 16, 2048, 19), 256, 1), None);
+        // Panels of two lines take more, and none stays if B has so many rows.
+        let of_two = [2048, 512].map(|m| lines(&weights(m, 8192, 160), 256, 1));
+        assert_eq!(of_two, [Some(2), None]);
+        assert_eq!(lines(&weights(2048, 12_000, 160), 256, 1), None);
         // A band meets few rows of B at a time, however many there are, and neighbouring rows of blocks the
         // same ones.
-        assert!(new(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 2, slow).is_none());
-        assert!(new(&block_sparse(2048, 2048, 64, 0.1, 1).unwrap(), 256, 2, slow).is_none());
+        assert_eq!(lines(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 1), None);
+        assert_eq!(lines(&block_sparse(2048, 2048, 64, 0.1, 1).unwrap(), 256, 1), None);
     }
 
     #[test]
     fn dense_tiles_pack_what_a_core_does_not_hold_where_each_row_meets_many() {
         let cache = Room::of(32 << 20, 1 << 20);
         let of = |stored, window, n, cache| {
-            Panels::for_strips::<f32>(2048, stored, window, n, cache).map(|panels| panels.lines)
+            Panels::for_strips::<f32>(2048, stored, window, n, 1, cache).map(|panels| panels.lines)
         };
         assert_eq!(of(1 << 21, (64, 2048), 256, cache), Some(4));
         assert!(of(1 << 21, (64, 2048), 255, cache).is_none());
@@ -261,16 +299,19 @@ mod tests {
         assert!(of(1 << 21, (64, 2048), 512, slow).is_none());
         assert!(of(1 << 21, (16, 2048), 256, slow).is_none());
         // Of a B this large not even a panel stays in the last-level cache.
-        let large = Panels::for_strips::<f32>(1 << 16, 1 << 30, (64, 1 << 16), 256, cache);
+        let large = Panels::for_strips::<f32>(1 << 16, 1 << 30, (64, 1 << 16), 256, 1, cache);
         assert!(large.is_none());
+        // 16 threads would pack each of the four panels together.
+        let of_16 = Panels::for_strips::<f32>(2048, 1 << 21, (64, 2048), 256, 16, cache);
+        assert!(of_16.is_none());
     }
 
     #[test]
     fn long_decoded_rows_are_packed_where_a_core_does_not_hold_what_they_meet() {
-        let slow = Room { is_slow: true, ..Room::of(256 << 20, 1 << 20) };
-        let of = |row_len, n, cache| Panels::for_decoded::<f32>(2048, row_len, n, cache);
-        assert_eq!(of(1024, 256, slow).unwrap().lines, 4);
-        assert!(of(1023, 256, slow).is_none() && of(2048, 255, slow).is_none());
-        assert!(of(1024, 256, Room { is_slow: false, ..slow }).is_none());
+        let cache = Room::of(32 << 20, 1 << 20);
+        let of = |row_len, n, threads| Panels::for_decoded::<f32>(2048, row_len, n, threads, cache);
+        assert_eq!(of(1024, 256, 1).unwrap().lines, 4);
+        assert!(of(1023, 256, 1).is_none() && of(2048, 255, 1).is_none());
+        assert!(of(1024, 256, 4).is_some() && of(1024, 256, 16).is_none());
     }
 }

@@ -84,9 +84,9 @@ impl<T: KernelScalar> Prepared<T> {
                 suited(a, &tasks, &in_order, n, team.threads(), room)
             }
             _ => {
-                let panels = panels(tiling, stored, n, kernels.gathers(), room);
-                let k = tiling.ncols();
-                (None, panels.and_then(|panels| Packing::new(panels, k, n, team.threads(), room)))
+                let (k, threads) = (tiling.ncols(), team.threads());
+                let panels = panels(tiling, stored, n, kernels.gathers(), threads, room);
+                (None, panels.and_then(|panels| Packing::new(panels, k, threads, room)))
             }
         };
         let hidden = Hidden::of(tiling, stored, n, room);

@@ -27,12 +27,12 @@ impl<T: KernelScalar> Prepared<T> {
                 let Some(piece) = packing.pieces(n).nth(i / shares) else { return };
                 let alone = Panel { alone: Some(Share { part: i % shares, of: shares }), ..whole };
                 match packing.room() {
-                    Some(mut room) => self.packed(&piece, room.make_mut(), packing, &alone),
+                    Some(mut room) => self.packed(&piece, room.elements(), packing, &alone),
                     None => self.panel(&alone.part(&piece.cols)),
                 }
             });
         } else if let Some(mut room) = packing.room() {
-            let room = room.make_mut();
+            let room = room.elements();
             packing.pieces(n).for_each(|piece| self.packed(&piece, room, packing, &whole));
         } else {
             self.panel(&whole);
@@ -122,7 +122,7 @@ mod tests {
                     let (isa, room) = (Isa::best(), crate::room::Room::here());
                     let mut prepared = Prepared::new(isa, team, &tiling, &schedule, n).unwrap();
                     prepared.packing =
-                        packs.then(|| Packing::new(Panels::any(), 700, n, threads, room).unwrap());
+                        packs.then(|| Packing::new(Panels::any(), 700, threads, room).unwrap());
                     if let Some(packing) = &prepared.packing {
                         let count = packing.pieces(n).count();
                         assert_eq!(packing.shares(count, threads), shares, "n = {n}");

@@ -37,12 +37,13 @@ impl<T: KernelScalar> Prepared<T> {
             self.for_each(windows.len(), whole, |i| self.add_up_window(&windows[i], whole));
             return;
         };
+        let sums = sums.elements();
         for j in (0..n).step_by(self.split.panel) {
             let width = self.split.panel.min(n - j);
             let (b, out) = (whole.b.at_col(j), whole.out.at_col(j));
             let panel = Panel { b, out, width, ..*whole };
             let rows = self.tiling.layout().window_rows();
-            self.tasks_on(&panel, Some(Output::sums(&mut sums, width, false)));
+            self.tasks_on(&panel, Some(Output::sums(sums, width, false)));
             let windows = self.split.windows();
             self.for_each(windows.len(), &panel, |i| {
                 let SplitWindow { window, tasks, first_part } = &windows[i];

@@ -47,12 +47,12 @@ pub(crate) fn suited<T: KernelScalar>(
     threads: usize,
     caches: Room,
 ) -> (Option<Relaid<T>>, Option<Packing<T>>) {
-    let patterns = if n == 1 { None } else { Patterns::new(a, tasks) };
+    let patterns = if n == 1 { None } else { Patterns::new(a, tasks, n) };
     let by_patterns = patterns.is_some();
     let col_idx = a.csr().col_idx();
     let cols: Vec<_> = in_order.iter().map(|entries| &col_idx[entries.clone()]).collect();
-    let packing = Panels::for_rows(a.csr(), &cols, n, caches, by_patterns)
-        .and_then(|panels| Packing::new(panels, a.csr().ncols(), n, threads, caches));
+    let packing = Panels::for_rows(a.csr(), &cols, n, threads, caches, by_patterns)
+        .and_then(|panels| Packing::new(panels, a.csr().ncols(), threads, caches));
     let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
     let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, caches);
     let narrow = is_narrow::<T::Acc>(n);
@@ -181,7 +181,7 @@ mod tests {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
             let tasks = [0..m / 3, m / 3..m];
             let [plain, asking] = [false, true].map(|ahead| {
-                let patterns = Patterns::new(&a, &tasks);
+                let patterns = Patterns::new(&a, &tasks, 8);
                 assert_eq!(patterns.is_some(), has_patterns);
                 match patterns {
                     Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),

@@ -10,9 +10,18 @@ use crate::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::{PATTERNS, PatternBlock, TILE_ROWS, Tile};
+use crate::packing::lanes;
 
 /// Loads of rows of B that a tile has to spare on average to make up for walking its patterns.
 const WORTH: usize = 24;
+
+/// The same for four to eight lines of columns, and for up to sixteen: a pattern's way takes as long as fewer
+/// loads do there. Further lines walk the patterns again, four at a time, while rows alone read their rows of B
+/// whole.
+const WORTH_WIDE: [(usize, usize); 2] = [(8, 6), (16, 16)];
+
+/// Lines of columns that patterns are multiplied by together.
+const LINES: usize = 4;
 
 /// Tasks looked at to see whether tiles pay.
 const SAMPLE: usize = 8;
@@ -41,11 +50,11 @@ impl<T: KernelScalar> Patterns<T> {
     /// Lays out the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the
     /// matrix with one column index for all rows of a tile that hold it.
     ///
-    /// `None` where it does not pay, since neighbouring rows share too few columns, or where there is
-    /// no memory for it.
-    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>]) -> Option<Self> {
+    /// `None` where it does not pay for `n` columns, since neighbouring rows share too few of theirs, or where
+    /// there is no memory for it.
+    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
         let csr = a.csr();
-        if a.layout().nrows() >= PAD_ROW as usize || !pays(csr, tasks) {
+        if a.layout().nrows() >= PAD_ROW as usize || !pays(csr, tasks, worth(n / lanes::<T>())) {
             return None;
         }
         let entries = |slots: &Range<usize>| {
@@ -92,10 +101,16 @@ impl<T: KernelScalar> Patterns<T> {
     }
 }
 
-/// Whether tiles spare enough loads, judged by some of the tasks.
-fn pays<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> bool {
+/// Loads that a tile has to spare for so many whole lines of columns.
+fn worth(lines: usize) -> usize {
+    let wide = || WORTH_WIDE.into_iter().find(|&(most, _)| lines <= most);
+    if lines < LINES { WORTH } else { wide().map_or(WORTH, |(_, worth)| worth) }
+}
+
+/// Whether tiles spare so many loads on average, judged by some of the tasks.
+fn pays<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>], worth: usize) -> bool {
     // Even rows that are all alike spare no more than three quarters of their loads.
-    if csr.nnz() * TILE_ROWS < csr.nrows() * WORTH {
+    if csr.nnz() * TILE_ROWS < csr.nrows() * worth {
         return false;
     }
     let spared = |slots: &Range<usize>| {
@@ -109,7 +124,7 @@ fn pays<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> bool {
     };
     let sample = tasks.par_iter().step_by(tasks.len().div_ceil(SAMPLE).max(1)).map(spared);
     let (spared, n_tiles) = sample.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    spared >= n_tiles * WORTH && n_tiles > 0
+    spared >= n_tiles * worth && n_tiles > 0
 }
 
 /// Cuts slots into tiles, before and after neighbours that have the same columns.
@@ -240,6 +255,14 @@ mod tests {
     }
 
     #[test]
+    fn tiles_have_to_spare_least_where_all_columns_are_multiplied_together() {
+        assert_eq!([0, 3, 4, 8, 9, 16, 17].map(worth), [24, 24, 6, 6, 16, 16, 24]);
+        let a: Csr<f32> = fem_3d(4, 4, 4, 1, 1).unwrap();
+        let pays = |worth| pays(&a, &[0..30, 30..64], worth);
+        assert!(pays(6) && !pays(24));
+    }
+
+    #[test]
     fn tiles_keep_equal_rows_together() {
         let a: Csr<f32> = fem_3d(4, 4, 4, 3, 1).unwrap();
         assert!(tiles(&a, 0..a.nrows()).all(|slots| slots.len() == 3 && slots.start % 3 == 0));
@@ -255,7 +278,7 @@ mod tests {
             natural(&Csr::try_new(16, 512, row_ptr, col_idx, vec![1.0; 512]).unwrap())
         };
         let tasks = [0..7, 7..7, 7..16];
-        assert!(Patterns::new(&make(1), &tasks).is_none());
-        assert!(Patterns::new(&make(0), &tasks).is_some());
+        assert!(Patterns::new(&make(1), &tasks, 16).is_none());
+        assert!(Patterns::new(&make(0), &tasks, 16).is_some());
     }
 }
