@@ -10,13 +10,14 @@
 //! - **Patterns**, from n = 2 on: tiles of four neighbouring rows, their columns grouped by which of
 //!   the rows hold them. A row of B is loaded once for all of them and every sum stays in a register
 //!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
-//!   weights.
+//!   weights; fewer have to be shared for n from 256 to 1024 bytes, where few walks through the patterns
+//!   multiply all columns.
 //! - **Sorted rows**, for n up to 128 bytes and where B is packed: the rows of a task by their
 //!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
 //!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1
 //!   across vector lanes. At any n > 1, on AMD's processors, where entries meet rows of B beyond a
-//!   core's own caches and nothing foretells them, or B is 8 times as large as these caches: then rows of
-//!   B are asked for ahead.
+//!   core's own caches and nothing foretells them, of a B five times as large as these caches, or B is 8
+//!   times as large: then rows of B are asked for ahead.
 //!
 //! Otherwise rows are multiplied as they stand, as they are for an n that the layout is not for.
 //!
@@ -28,12 +29,16 @@
 //! - where that cache would not, but a core's own caches would, patterns are multiplied, which go through
 //!   some lines of B at a time, and its rows are of 1024 bytes and more (2048 where they are asked for
 //!   ahead): few sets of these caches hold such lines;
-//! - on Intel's processors, whose last-level cache is slow to read, where a core's own caches do not hold
-//!   half of B and would fetch each of its rows 48 times and more, for rows of 128 entries and more; or for
-//!   rows of BMat and 2:4 that each meet more of B than these caches hold; if they do hold the panel;
+//! - where that cache holds B, a core's own caches do not, but would hold the panel, and rows have 20 entries
+//!   and more: if a core would fetch each row of B six times and more, ten times on two threads, and on more
+//!   of them 16 times for each thread that packs the same panel; 16 times for a panel of two lines, 32 times
+//!   where B is less than twice as large as these caches;
+//! - for rows of BMat and 2:4 that each meet more of B than a core's own caches hold, if these hold the panel;
 //! - for dense tiles, where the rows of B that a window meets are twice what these caches hold, and each
 //!   meets 1024 values of A: four lines of rows far apart share few sets. Not with AVX2, where such rows are
-//!   gathered; on Intel's processors for windows of up to 16 rows and n from 2048 bytes on.
+//!   gathered; on more than two threads for windows of up to 16 rows.
+//!
+//! The last three only for threads that have panels of their own.
 //!
 //! Besides that `prepare` allocates room for the sums of windows that the schedule splits. `execute`
 //! allocates nothing but for [a B that is copied](#operands), and with AVX2, where a thread that meets dense

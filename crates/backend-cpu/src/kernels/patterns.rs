@@ -40,8 +40,9 @@ pub(crate) struct PatternBlock<'a, A> {
 ///
 /// A row of B is loaded once for all rows of a tile that meet it, and their sums stay in registers
 /// across patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network
-/// Inference", PLDI 2023, section 4). An element of C is summed in the order of the tile's columns,
-/// where a group of columns is a single line in two interleaved chains for each pattern.
+/// Inference", PLDI 2023, section 4). An element of C is summed in the order of the tile's columns, where a
+/// group of columns is one or two lines in two interleaved chains for each pattern: columns that a single row
+/// holds would wait for each other's multiply-adds.
 ///
 /// # Safety
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
@@ -104,9 +105,21 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
                 };
             }
             let lines = left.div_ceil(lanes);
-            if lines == 1 && !b.of_group && j.is_multiple_of(4 * lanes) {
-                // The only line of a group of four.
-                columns!(1, 2, true);
+            // A group of one or two lines has two chains for each.
+            let of_few = !b.of_group && (width - j / (4 * lanes) * 4 * lanes) <= 2 * lanes;
+            if const { I::STRIP_LINES == 4 } && of_few {
+                if lines == 1 {
+                    columns!(1, 2, true);
+                } else {
+                    columns!(2, 2, true);
+                }
+                j += 2 * lanes;
+            } else if of_few {
+                if left < lanes {
+                    columns!(1, 2, true);
+                } else {
+                    columns!(1, 2, false);
+                }
                 j += lanes;
             } else if const { I::STRIP_LINES == 4 } {
                 match lines {

@@ -32,8 +32,8 @@ const ENTRIES: usize = 20;
 /// Values stored in dense tiles for each row of B from which on packing it costs next to nothing.
 const STRIP_USES: usize = 1024;
 
-/// Where the last-level cache is slow, strips of up to so many rows gain, and by rows of B of so many bytes.
-const SLOW_STRIP: (usize, usize) = (16, 2048);
+/// Rows of strips up to which panels pay on more than two threads, which take panels instead of strips.
+const STRIP_ROWS: usize = 16;
 
 /// Panels of B that it pays to pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,11 +115,10 @@ impl Panels {
         cache: Room,
     ) -> Option<Self> {
         let b = Rows::of::<T>(k, n)?;
-        let (rows, row_bytes) = SLOW_STRIP;
         let pays = stored / STRIP_USES >= k
             && met.saturating_mul(b.row_bytes) >= beyond_core(cache)
             && 4 * b.line_bytes <= cache.panel
-            && (!cache.is_slow || window_rows <= rows && b.row_bytes >= row_bytes);
+            && (threads <= 2 || window_rows <= STRIP_ROWS);
         b.shares::<T>(4, n, threads).filter(|_| pays)?;
         Some(b.panels(4, beyond_core(cache)))
     }
@@ -286,24 +285,20 @@ mod tests {
     #[test]
     fn dense_tiles_pack_what_a_core_does_not_hold_where_each_row_meets_many() {
         let cache = Room::of(32 << 20, 1 << 20);
-        let of = |stored, window, n, cache| {
-            Panels::for_strips::<f32>(2048, stored, window, n, 1, cache).map(|panels| panels.lines)
+        let of = |stored, window, n, threads| {
+            Panels::for_strips::<f32>(2048, stored, window, n, threads, cache).map(|p| p.lines)
         };
-        assert_eq!(of(1 << 21, (64, 2048), 256, cache), Some(4));
-        assert!(of(1 << 21, (64, 2048), 255, cache).is_none());
-        assert!(of(1 << 20, (64, 2048), 256, cache).is_none());
+        assert_eq!(of(1 << 21, (64, 2048), 256, 1), Some(4));
+        assert!(of(1 << 21, (64, 2048), 255, 1).is_none());
+        assert!(of(1 << 20, (64, 2048), 256, 1).is_none());
         // Blocks here and there: a core holds what a window meets.
-        assert!(of(1 << 21, (64, 1024), 256, cache).is_none());
-        let slow = Room { is_slow: true, ..cache };
-        assert_eq!(of(1 << 21, (16, 2048), 512, slow), Some(4));
-        assert!(of(1 << 21, (64, 2048), 512, slow).is_none());
-        assert!(of(1 << 21, (16, 2048), 256, slow).is_none());
+        assert!(of(1 << 21, (64, 1024), 256, 1).is_none());
+        // Many threads share low strips alone, and 16 would pack each of the four panels together.
+        assert_eq!([2, 4].map(|threads| of(1 << 21, (64, 2048), 256, threads)), [Some(4), None]);
+        assert_eq!([4, 16].map(|threads| of(1 << 21, (16, 2048), 256, threads)), [Some(4), None]);
         // Of a B this large not even a panel stays in the last-level cache.
         let large = Panels::for_strips::<f32>(1 << 16, 1 << 30, (64, 1 << 16), 256, 1, cache);
         assert!(large.is_none());
-        // 16 threads would pack each of the four panels together.
-        let of_16 = Panels::for_strips::<f32>(2048, 1 << 21, (64, 2048), 256, 16, cache);
-        assert!(of_16.is_none());
     }
 
     #[test]
