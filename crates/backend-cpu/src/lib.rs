@@ -31,7 +31,7 @@
 //!   ahead): few sets of these caches hold such lines;
 //! - where that cache holds B, a core's own caches do not, but would hold the panel, and rows have 20 entries
 //!   and more: if a core would fetch each row of B six times and more, ten times on two threads, and on more
-//!   of them 16 times for each thread that packs the same panel; 16 times for a panel of two lines, 32 times
+//!   of them 16 times for each thread that packs the same panel; 16 times for a panel of two lines, 24 times
 //!   where B is less than twice as large as these caches;
 //! - for rows of BMat and 2:4 that each meet more of B than a core's own caches hold, if these hold the panel;
 //! - for dense tiles, where the rows of B that a window meets are twice what these caches hold, and each

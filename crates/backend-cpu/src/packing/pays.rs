@@ -23,7 +23,7 @@ const FETCHES_OF_SHARE: f64 = 16.0;
 const FETCHES_NARROW: f64 = 16.0;
 
 /// The same for a B that a core's own caches hold the larger half of.
-const FETCHES_NEAR: f64 = 32.0;
+const FETCHES_NEAR: f64 = 24.0;
 
 /// Entries of a row of A, on average, from which on panels pay that go through all rows of C each: its parts
 /// of shorter ones weigh as much as what they add up.
