@@ -33,7 +33,8 @@
 //!   and more: if a core would fetch each row of B six times and more, ten times on two threads, and on more
 //!   of them 16 times for each thread that packs the same panel; 16 times for a panel of two lines, 24 times
 //!   where B is less than twice as large as these caches;
-//! - for rows of BMat and 2:4 that each meet more of B than a core's own caches hold, if these hold the panel;
+//! - for rows of BMat, on Intel's processors of 2:4 too, that each meet more of B than a core's own caches hold,
+//!   if these hold the panel;
 //! - for dense tiles, where the rows of B that a window meets are twice what these caches hold, and each
 //!   meets 1024 values of A: four lines of rows far apart share few sets. Not with AVX2, where such rows are
 //!   gathered; on more than two threads for windows of up to 16 rows.

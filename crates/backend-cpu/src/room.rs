@@ -28,6 +28,9 @@ pub(crate) struct Room {
     pub(crate) panels: usize,
     /// A part of B that stays in a core's own caches.
     pub(crate) private: usize,
+    /// Whether what only the last-level cache has comes so slowly that it pays to decode values again for each
+    /// packed panel.
+    pub(crate) is_slow: bool,
     /// Rows of B from this many bytes on lie so far apart that their panels meet in few sets of the
     /// caches, and it is not made up for by [asking ahead](gains_by_asking) for them.
     pub(crate) far_row: usize,
@@ -50,6 +53,7 @@ impl Room {
             panel: 3 * eighth,
             panels: 6 * eighth,
             private,
+            is_slow: false,
             far_row: FAR_ROW,
             asks: false,
         }
@@ -61,7 +65,7 @@ impl Room {
         let room = Self::of(last_level, caches::private().unwrap_or(USUAL_PRIVATE));
         let asks = gains_by_asking();
         let far_row = if asks { 2 * FAR_ROW } else { FAR_ROW };
-        Self { far_row, asks, ..room }
+        Self { is_slow: is_made_by(b"GenuineIntel"), far_row, asks, ..room }
     }
 
     /// Whether B, of `k` rows of so many bytes, [hides](crate::operands::Input::hides_a) A. Of a single
