@@ -53,7 +53,7 @@ impl<T: Scalar> Packing<T> {
     pub(crate) fn new(panels: Panels, k: usize, threads: usize, cache: Room) -> Option<Self> {
         let Panels { lines, row_bytes } = panels;
         let line = k.checked_mul(lanes::<T>())?;
-        let own = threads.saturating_mul(lines * line * size_of::<T>()) <= cache.b;
+        let own = fit_for_each(threads, lines * line * size_of::<T>(), cache);
         let room = || Aligned::zeroed(line * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
         Some(Self { lines, row_bytes, rooms })
@@ -88,6 +88,11 @@ impl<T: Scalar> Packing<T> {
             Err(TryLockError::WouldBlock) => None,
         })
     }
+}
+
+/// Whether the cache that threads share has room for a panel of so many bytes for each of them.
+const fn fit_for_each(threads: usize, panel: usize, cache: Room) -> bool {
+    threads.saturating_mul(panel) <= cache.b
 }
 
 /// In how many shares of the tasks each of `count` panels should be multiplied, by threads that each pack

@@ -2,7 +2,7 @@
 
 use girih_formats::{Csr, Scalar};
 
-use super::{lanes, pieces, shares};
+use super::{fit_for_each, lanes, pieces, shares};
 use crate::reuse::{Fetches, span};
 use crate::room::Room;
 
@@ -71,7 +71,7 @@ impl Panels {
             return None;
         }
         let lines = [4, 2].into_iter().find(|&lines| b.stays(lines, cache))?;
-        let mut needed = match b.shares::<T>(lines, n, threads)? {
+        let mut needed = match b.shares::<T>(lines, n, threads, cache)? {
             _ if threads < 2 => FETCHES,
             _ if threads == 2 => FETCHES_OF_TWO,
             shares => FETCHES_OF_SHARE * shares as f64,
@@ -99,7 +99,7 @@ impl Panels {
         let pays = b.bytes() >= beyond_core(cache)
             && row_len.saturating_mul(b.row_bytes) >= cache.private
             && b.stays(4, cache);
-        b.shares::<T>(4, n, threads).filter(|_| pays)?;
+        b.shares::<T>(4, n, threads, cache).filter(|_| pays)?;
         Some(b.panels(4, beyond_core(cache)))
     }
 
@@ -119,7 +119,7 @@ impl Panels {
             && met.saturating_mul(b.row_bytes) >= beyond_core(cache)
             && 4 * b.line_bytes <= cache.panel
             && (threads <= 2 || window_rows <= STRIP_ROWS);
-        b.shares::<T>(4, n, threads).filter(|_| pays)?;
+        b.shares::<T>(4, n, threads, cache).filter(|_| pays)?;
         Some(b.panels(4, beyond_core(cache)))
     }
 }
@@ -163,8 +163,18 @@ impl Rows {
 
     /// In how many shares threads multiply by panels of their own, 1 if there is a single thread; `None` where
     /// all would pack a panel together, which gains nothing over a cache that all share.
-    fn shares<T: Scalar>(&self, lines: usize, n: usize, threads: usize) -> Option<usize> {
-        if threads < 2 { Some(1) } else { shares(pieces::<T>(lines, n).count(), threads) }
+    fn shares<T: Scalar>(
+        &self,
+        lines: usize,
+        n: usize,
+        threads: usize,
+        cache: Room,
+    ) -> Option<usize> {
+        if threads < 2 {
+            return Some(1);
+        }
+        let fit = fit_for_each(threads, lines * self.line_bytes, cache);
+        shares(pieces::<T>(lines, n).count(), threads).filter(|_| fit)
     }
 
     /// Lines of a panel of a B that the last-level cache does not hold, if packing pays.
@@ -265,6 +275,10 @@ mod tests {
         assert!(packing.suits(128) && !packing.suits(127));
         // Four panels leave most of 16 threads without one.
         assert_eq!([1, 8, 16].map(|threads| lines(&often, 256, threads)), [Some(4), Some(4), None]);
+        // Nor would room for one for each of eight stay in a small last-level cache.
+        let small = Room { b: 3 << 20, ..cache };
+        let of_8 = Panels::for_rows(&often, &[often.col_idx()], 256, 8, small, false);
+        assert!(of_8.is_none());
         // Threads that share panels pack them once each.
         let seldom = weights(512, 2048, 160);
         assert_eq!([2, 4, 8].map(|threads| lines(&seldom, 256, threads)), [Some(4), Some(4), None]);
