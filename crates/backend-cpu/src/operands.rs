@@ -172,10 +172,14 @@ impl<A: Scalar> Output<A> {
 
     /// The same into the caches.
     pub(crate) fn cached(self) -> Self {
-        match self.store {
-            Store::Stream => Self { store: Store::Write, ..self },
-            Store::Write | Store::Update => self,
-        }
+        let cached = |store| if store == Store::Stream { Store::Write } else { store };
+        let (store, store_tiles) = (cached(self.store), cached(self.store_tiles));
+        Self { store, store_tiles, ..self }
+    }
+
+    /// The same for further sums, which are added to what is there.
+    pub(crate) fn resumed(self) -> Self {
+        Self { beta: A::ONE, store: Store::Update, store_tiles: Store::Update, ..self }
     }
 
     /// Rows of a single column as columns of a row.

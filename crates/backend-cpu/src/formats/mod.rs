@@ -26,6 +26,8 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) width: usize,
     /// A CSR matrix as it suits this product.
     pub(crate) relaid: Option<&'a Relaid<T>>,
+    /// The slab of it whose rows of B are there, if not all are.
+    pub(crate) slab: Option<usize>,
     /// What this thread multiplies of it by itself, while others have other panels or shares.
     pub(crate) alone: Option<Share>,
     /// Whether rows of B that a window of many rows meets are gathered.
@@ -166,6 +168,24 @@ mod tests {
     use super::*;
     use crate::Isa;
 
+    #[test]
+    fn two_four_packs_panels_where_the_last_level_cache_is_slow_and_bmat_everywhere() {
+        let row_ptr: Vec<u64> = (0..=4).map(|row| 1024 * row).collect();
+        let col_idx: Vec<u32> = (0..4096).map(|i| i % 1024 * 2).collect();
+        let a = Csr::try_new(4, 2048, row_ptr, col_idx, vec![1.0f32; 4096]).unwrap();
+        let fast = Room::of(32 << 20, 1 << 20);
+        let slow = Room { is_slow: true, ..fast };
+        for (spec, packs) in [
+            (FormatSpec::TwoFour, [false, true]),
+            (FormatSpec::BMat { pattern_only: false }, [true, true]),
+        ] {
+            let layout = RowLayout::natural(4, spec.window_rows()).unwrap();
+            let tiles = Tiling::from_csr(&a, spec, layout).unwrap();
+            let of = |room| panels(&tiles, a.nnz(), 256, false, 1, room).is_some();
+            assert_eq!([of(fast), of(slow)], packs, "{spec}");
+        }
+    }
+
     /// Whether or not this processor gains by it.
     #[test]
     fn neither_asking_for_entries_nor_gathering_nor_reading_whole_rows_changes_a_bit() {
@@ -206,6 +226,7 @@ mod tests {
                             ),
                             width: n,
                             relaid: None,
+                            slab: None,
                             alone: None,
                             gathers,
                         };

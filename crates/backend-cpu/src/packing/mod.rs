@@ -23,6 +23,8 @@ pub(crate) const PACKED_ROWS: usize = 256;
 pub(crate) struct Packing<T: Scalar> {
     /// Lines, of 64 bytes of sums each, in a row of a panel: 2 or 4.
     lines: usize,
+    /// Rows of B that are packed before they are multiplied: all, or those of a slab.
+    rows: usize,
     /// Bytes of a row of B from which on it is packed.
     row_bytes: usize,
     /// One, or as many as threads that each have a panel of their own.
@@ -48,15 +50,15 @@ const PANELS_EACH: usize = 4;
 const SHARES: usize = 2;
 
 impl<T: Scalar> Packing<T> {
-    /// Room for panels that pay, of a B of `k` rows, on `threads` threads that share a cache; `None` where
+    /// Room for panels that pay, of `rows` rows of B, on `threads` threads that share a cache; `None` where
     /// there is no memory for it.
-    pub(crate) fn new(panels: Panels, k: usize, threads: usize, cache: Room) -> Option<Self> {
+    pub(crate) fn new(panels: Panels, rows: usize, threads: usize, cache: Room) -> Option<Self> {
         let Panels { lines, row_bytes } = panels;
-        let line = k.checked_mul(lanes::<T>())?;
+        let line = rows.checked_mul(lanes::<T>())?;
         let own = fit_for_each(threads, lines * line * size_of::<T>(), cache);
         let room = || Aligned::zeroed(line * lines).ok().map(Mutex::new);
         let rooms = (0..if own { threads } else { 1 }).map(|_| room()).collect::<Option<_>>()?;
-        Some(Self { lines, row_bytes, rooms })
+        Some(Self { lines, rows, row_bytes, rooms })
     }
 
     /// The [shares](shares) of `count` panels, if there is room for panels of each of the threads.
@@ -67,6 +69,11 @@ impl<T: Scalar> Packing<T> {
     /// Elements from a packed row to the next.
     pub(crate) fn row_stride(&self) -> usize {
         self.lines * lanes::<T>()
+    }
+
+    /// Rows of B that are packed before they are multiplied.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// Whether it is for products with `n` columns.
@@ -143,7 +150,7 @@ mod tests {
         assert_eq!([0, 1, 4, 6, 9, 63].map(of_16), [None; 6]);
         assert_eq!(shares(16, 1), None);
         let rooms = (0..16).map(|_| Mutex::new(Aligned::none())).collect();
-        let packing = Packing::<f32> { lines: 4, row_bytes: 512, rooms };
+        let packing = Packing::<f32> { lines: 4, rows: 1, row_bytes: 512, rooms };
         assert_eq!((packing.shares(16, 16), packing.shares(17, 17)), (Some(1), None));
     }
 

@@ -25,6 +25,10 @@ const FETCHES_NARROW: f64 = 16.0;
 /// The same for a B that a core's own caches hold the larger half of.
 const FETCHES_NEAR: f64 = 24.0;
 
+/// How often tiles load each row of B of [`ROW_BYTES`], at the least, where it pays to pack slabs of it, for each
+/// [share](shares).
+const LOADS_OF_SHARE: usize = 16;
+
 /// Entries of a row of A, on average, from which on panels pay that go through all rows of C each: its parts
 /// of shorter ones weigh as much as what they add up.
 const ENTRIES: usize = 20;
@@ -84,6 +88,22 @@ impl Panels {
         }
         let pays = Fetches::of(cols, b.k, cache.private / b.row_bytes)?.of_each() >= needed;
         pays.then(|| b.panels(lines, cache.private))
+    }
+
+    /// For tiles of a slab of columns after the other, whose rows of B are packed, `rows` at a time, and stay in a
+    /// core's own caches, evenly in their sets; tiles load each row of B so often, `loads`, on average.
+    pub(crate) fn for_slabs<T: Scalar>(
+        rows: usize,
+        loads: usize,
+        n: usize,
+        threads: usize,
+        cache: Room,
+    ) -> Option<Self> {
+        let b = Rows::of::<T>(rows, n)?;
+        let shares = b.shares::<T>(4, n, threads, cache)?;
+        // The further apart rows are, the fewer sets hold what is not packed.
+        let pays = loads.saturating_mul(b.row_bytes) / ROW_BYTES >= LOADS_OF_SHARE * shares;
+        (pays && b.stays(4, cache)).then_some(Self { lines: 4, row_bytes: ROW_BYTES })
     }
 
     /// For rows that are decoded one by one, of so many entries on average: where each meets more of B than a
@@ -313,6 +333,17 @@ mod tests {
         // Of a B this large not even a panel stays in the last-level cache.
         let large = Panels::for_strips::<f32>(1 << 16, 1 << 30, (64, 1 << 16), 256, 1, cache);
         assert!(large.is_none());
+    }
+
+    #[test]
+    fn slabs_are_packed_where_tiles_load_their_rows_often_or_they_are_far_apart() {
+        let cache = Room::of(32 << 20, 1 << 20);
+        let pays =
+            |loads, n, threads| Panels::for_slabs::<f32>(512, loads, n, threads, cache).is_some();
+        assert!(pays(16, 128, 1) && !pays(15, 128, 1) && !pays(100, 127, 1));
+        assert!(pays(4, 512, 1) && !pays(3, 512, 1));
+        // Two threads pack every panel on their own, or no thread does.
+        assert!(pays(8, 512, 16) && !pays(7, 512, 16) && !pays(100, 256, 16));
     }
 
     #[test]

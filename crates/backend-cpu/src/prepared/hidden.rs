@@ -16,6 +16,8 @@ pub(super) struct Hidden {
     /// From one with few, and from one with more: A is far away.
     from_few: bool,
     from_more: bool,
+    /// So little of it there is that it comes fast enough while B is no further away.
+    is_near: bool,
 }
 
 impl Hidden {
@@ -26,16 +28,17 @@ impl Hidden {
         }
         match tiling {
             Tiling::Csr(a) => {
-                let is_far = stored.saturating_mul(size_of::<u32>() + size_of::<T>()) > room.b;
+                let bytes = stored.saturating_mul(size_of::<u32>() + size_of::<T>());
+                let (is_far, is_near) = (bytes > room.b, bytes <= room.blocks);
                 let is_narrow = n * size_of::<T>() < ROW_BYTES;
                 let from_few = is_far && is_narrow && leaps(a.csr());
                 let from_column = n == 1 && (from_few || hides_a(a.csr()));
-                Self { from_column, from_few, from_more: is_far }
+                Self { from_column, from_few, from_more: is_far, is_near }
             }
             // Each block is read some rows at a time.
             Tiling::Bcsr(_) => {
                 let is_far = stored.saturating_mul(size_of::<T>()) > room.blocks;
-                Self { from_column: is_far, from_few: is_far, from_more: is_far }
+                Self { from_column: is_far, from_few: is_far, from_more: is_far, is_near: false }
             }
             _ => Self::default(),
         }
@@ -44,7 +47,11 @@ impl Hidden {
     /// Whether a B of `k` rows of so many bytes [hides](crate::operands::Input::hides_a) A.
     pub(super) fn by(self, k: usize, row_bytes: usize, is_column: bool, room: Room) -> bool {
         let is_far = if row_bytes < ROW_BYTES { self.from_few } else { self.from_more };
-        if is_column { self.from_column } else { is_far || room.hides_a(k, row_bytes) }
+        if is_column {
+            return self.from_column;
+        }
+        let by_b = !self.is_near || k.saturating_mul(row_bytes) > room.b;
+        is_far || by_b && room.hides_a(k, row_bytes)
     }
 }
 
@@ -81,6 +88,17 @@ mod tests {
         assert_eq!([1, 2, 4, 64].map(|n| by(&weights, n, large)), [false; 4]);
         let silent = Room { asks: false, ..asking };
         assert_eq!([1, 2, 4, 64].map(|n| by(&weights, n, silent)), [false; 4]);
+    }
+
+    #[test]
+    fn a_small_a_is_asked_for_where_the_last_level_cache_does_not_hold_b() {
+        let room = Room { asks: true, ..Room::of(1 << 20, 1 << 14) };
+        let by = |m, k| {
+            let a: Csr<f32> = uniform(m, 100, 80, 1).unwrap();
+            hidden(&a, FormatSpec::Csr, 64, room).by(k, 256, false, room)
+        };
+        // 640 bytes for each row of A, of which 128 KiB come fast; 640 KiB of B stay.
+        assert_eq!([by(200, 2560), by(210, 2560), by(200, 2561)], [false, true, true]);
     }
 
     #[test]

@@ -1,15 +1,20 @@
 //! CSR: rows as they are, narrow values widened a chunk at a time; or in an order that suits the
 //! number of columns.
 
+mod fill;
+mod join;
 mod order;
 mod patterns;
+mod sharing;
 mod sorted;
+mod tiles;
 
 use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
-use patterns::Patterns;
+use patterns::{Patterns, Slabs};
+use sharing::SLAB_ROWS;
 use sorted::Sorted;
 
 use super::{Multiply, Panel, add_up};
@@ -47,14 +52,20 @@ pub(crate) fn suited<T: KernelScalar>(
     threads: usize,
     caches: Room,
 ) -> (Option<Relaid<T>>, Option<Packing<T>>) {
-    let patterns = if n == 1 { None } else { Patterns::new(a, tasks, n) };
-    let by_patterns = patterns.is_some();
-    let col_idx = a.csr().col_idx();
-    let cols: Vec<_> = in_order.iter().map(|entries| &col_idx[entries.clone()]).collect();
-    let packing = Panels::for_rows(a.csr(), &cols, n, threads, caches, by_patterns)
-        .and_then(|panels| Packing::new(panels, a.csr().ncols(), threads, caches));
-    let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
-    let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, caches);
+    // A slab has no place for the parts of a row.
+    let whole = tasks.iter().all(|slots| !slots.is_empty());
+    let patterns = if n == 1 { None } else { Patterns::new(a, tasks, n, threads, whole) };
+    let slabs = patterns.as_ref().and_then(Patterns::slabs);
+    let in_slabs = slabs.and_then(|Slabs { cols, loads }| {
+        let (m, k) = (a.csr().nrows(), a.csr().ncols());
+        let rows = if m <= SLAB_ROWS { cols } else { k };
+        let panels = Panels::for_slabs::<T>(rows, loads, n, threads, caches)?;
+        Packing::new(panels, rows, threads, caches)
+    });
+    let (packing, ahead) = match in_slabs {
+        Some(packing) => (Some(packing), false),
+        None => packed(a, in_order, n, threads, caches, patterns.is_some()),
+    };
     let narrow = is_narrow::<T::Acc>(n);
     let relaid = match patterns {
         Some(patterns) => Some(Relaid::Patterns(patterns.asking(ahead))),
@@ -66,7 +77,36 @@ pub(crate) fn suited<T: KernelScalar>(
     (relaid, packing)
 }
 
+/// B packed, if that pays where all of it is multiplied at a time, and whether to ask ahead for rows of B or of
+/// what is packed.
+fn packed<T: KernelScalar>(
+    a: &RowCsr<T>,
+    in_order: &[Range<usize>],
+    n: usize,
+    threads: usize,
+    caches: Room,
+    by_patterns: bool,
+) -> (Option<Packing<T>>, bool) {
+    let col_idx = a.csr().col_idx();
+    let cols: Vec<_> = in_order.iter().map(|entries| &col_idx[entries.clone()]).collect();
+    let packing = Panels::for_rows(a.csr(), &cols, n, threads, caches, by_patterns)
+        .and_then(|panels| Packing::new(panels, a.csr().ncols(), threads, caches));
+    let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
+    let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, caches);
+    (packing, ahead)
+}
+
 impl<T: KernelScalar> Relaid<T> {
+    /// The ranges of rows of B that its slabs meet: one or several.
+    pub(crate) fn slabs(&self, k: usize) -> impl Iterator<Item = Range<usize>> {
+        let cols = match self {
+            Self::Sorted(_) => None,
+            Self::Patterns(patterns) => patterns.slabs().map(|slabs| slabs.cols),
+        };
+        let cols = cols.unwrap_or(k.max(1));
+        (0..k.div_ceil(cols).max(1)).map(move |s| s * cols..k.min((s + 1) * cols))
+    }
+
     /// Whether it is for products with a single column, or with several.
     pub(crate) fn suits(&self, is_column: bool) -> bool {
         match self {
@@ -181,7 +221,7 @@ mod tests {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
             let tasks = [0..m / 3, m / 3..m];
             let [plain, asking] = [false, true].map(|ahead| {
-                let patterns = Patterns::new(&a, &tasks, 8);
+                let patterns = Patterns::new(&a, &tasks, 8, 1, true);
                 assert_eq!(patterns.is_some(), has_patterns);
                 match patterns {
                     Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),
@@ -204,6 +244,7 @@ mod tests {
                             out,
                             width,
                             relaid: None,
+                            slab: None,
                             alone: None,
                             gathers: true,
                         };

@@ -2,14 +2,18 @@
 
 use std::ops::Range;
 
-use girih_formats::{Buffer, Csr, PAD_ROW, RowCsr, Scalar};
+use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use rayon::prelude::*;
 
-use super::{row_of, to_parts};
+use super::fill::{Fill, Slab};
+use super::join::{joined, parts};
+use super::sharing::Sharing;
+use super::tiles::tiles;
+use super::to_parts;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
-use crate::kernels::patterns::{PATTERNS, PatternBlock, TILE_ROWS, Tile};
+use crate::kernels::patterns::{PatternBlock, TILE_ROWS};
 use crate::packing::lanes;
 
 /// Loads of rows of B that a tile has to spare on average to make up for walking its patterns.
@@ -23,27 +27,30 @@ const WORTH_WIDE: [(usize, usize); 2] = [(8, 6), (16, 16)];
 /// Lines of columns that patterns are multiplied by together.
 const LINES: usize = 4;
 
-/// Tasks looked at to see whether tiles pay.
-const SAMPLE: usize = 8;
+/// Rows that go through a group of columns together, and through a slab after the other: a core's own caches hold
+/// what they sum up to.
+const ROWS: usize = 1024;
 
-/// A copy of a matrix in tiles of up to four rows, columns grouped by which of the rows hold them.
+/// Parts of all tiles that each of several threads has at the least.
+const EACH: usize = 16;
+
+/// The same where there are slabs, which more tiles should go through together.
+const EACH_IN_SLABS: usize = 4;
+
+/// A copy of a matrix in tiles of up to four rows, columns grouped by which of the rows hold them; all of them, or
+/// those of a slab of columns after the other.
 #[derive(Debug)]
 pub(crate) struct Patterns<T: Scalar> {
     /// Whether the rows of B that columns meet are asked for ahead.
     ahead: bool,
-    tasks: Vec<TaskTiles>,
+    /// If there are several.
+    slabs: Option<Slabs>,
+    /// The slabs of each task: one or several.
+    tasks: Vec<Vec<Slab>>,
     /// A task's columns begin where its entries begin in the matrix, and are fewer.
     col_idx: Buffer<u32>,
     /// Widened, so that one kernel multiplies them all.
     values: Buffer<T::Acc>,
-}
-
-/// A task's tiles, and its positions among columns and values.
-#[derive(Debug)]
-struct TaskTiles {
-    tiles: Vec<Tile>,
-    cols: Range<usize>,
-    values: Range<usize>,
 }
 
 impl<T: KernelScalar> Patterns<T> {
@@ -51,36 +58,53 @@ impl<T: KernelScalar> Patterns<T> {
     /// matrix with one column index for all rows of a tile that hold it.
     ///
     /// `None` where it does not pay for `n` columns, since neighbouring rows share too few of theirs, or where
-    /// there is no memory for it.
-    pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], n: usize) -> Option<Self> {
-        let csr = a.csr();
-        if a.layout().nrows() >= PAD_ROW as usize || !pays(csr, tasks, worth(n / lanes::<T>())) {
+    /// there is no memory for it. Slabs where they [pay](Sharing::slab_cols) and are `wanted`. Tasks that are
+    /// neighbours are [joined] where `threads` have enough of them; tiles and slabs are the same on any number of
+    /// threads.
+    pub(crate) fn new(
+        a: &RowCsr<T>,
+        tasks: &[Range<usize>],
+        n: usize,
+        threads: usize,
+        wanted: bool,
+    ) -> Option<Self> {
+        let (csr, lines) = (a.csr(), n / lanes::<T>());
+        let worth = worth(lines);
+        // Even rows that are all alike spare no more than three quarters of their loads.
+        let hopeless = csr.nnz() * TILE_ROWS < csr.nrows() * worth;
+        if a.layout().nrows() >= PAD_ROW as usize || hopeless {
             return None;
         }
+        let sharing = Sharing::of(csr, tasks);
+        if !sharing.spares(worth) {
+            return None;
+        }
+        let slab_cols =
+            sharing.slab_cols(csr.nrows(), csr.ncols()).filter(|_| wanted && lines >= LINES);
+        let each = if slab_cols.is_some() { EACH_IN_SLABS } else { EACH };
+        let joined = joined(csr.row_ptr(), tasks, ROWS, parts(threads, each));
         let entries = |slots: &Range<usize>| {
             csr.row_ptr()[slots.start] as usize..csr.row_ptr()[slots.end] as usize
         };
         let mut col_idx = Buffer::zeroed(csr.nnz() + AHEAD).ok()?;
         let mut values = Buffer::zeroed(csr.nnz()).ok()?;
-        let cols = to_parts(col_idx.make_mut(), tasks.iter().map(entries));
-        let vals = to_parts(values.make_mut(), tasks.iter().map(entries));
-        let parts: Vec<_> = tasks.iter().zip(cols.into_iter().zip(vals)).collect();
-        let tasks = parts
+        let cols = to_parts(col_idx.make_mut(), joined.iter().map(entries));
+        let vals = to_parts(values.make_mut(), joined.iter().map(entries));
+        let to_fill: Vec<_> = joined.iter().enumerate().zip(cols.into_iter().zip(vals)).collect();
+        let tasks: Vec<Vec<Slab>> = to_fill
             .into_par_iter()
-            .map(|(slots, (cols, vals))| {
-                let values = entries(slots);
-                let mut fill = Fill { cols, values: vals, used: [0; 2] };
-                let mut merged = Vec::new();
-                let tiles = tiles(csr, slots.clone())
-                    .map(|slots| {
-                        merge(csr, slots.clone(), &mut merged);
-                        fill.tile(a, slots, &merged)
-                    })
-                    .collect();
-                TaskTiles { tiles, cols: values.start..values.start + fill.used[0], values }
+            .map(|((i, slots), (cols, values))| {
+                let fill = Fill::new(cols, values, entries(slots).start);
+                // Nothing is left of a task that was joined to the one before.
+                let own = tasks[i..].iter().filter(|_| !slots.is_empty());
+                let own = own.take_while(|own| own.start < slots.end);
+                let tiles = own.flat_map(|own| tiles(csr, own.clone()));
+                fill.slabs(a, &tiles.collect::<Vec<_>>(), slab_cols.unwrap_or(usize::MAX))
             })
             .collect();
-        Some(Self { ahead: false, tasks, col_idx, values })
+        let cols = tasks.iter().flatten().map(|slab| slab.cols.len()).sum::<usize>();
+        let slabs = slab_cols.map(|of_slab| Slabs { cols: of_slab, loads: cols / csr.ncols() });
+        Some(Self { ahead: false, slabs, tasks, col_idx, values })
     }
 
     /// The same, asking for rows of B ahead or not.
@@ -88,17 +112,44 @@ impl<T: KernelScalar> Patterns<T> {
         Self { ahead, ..self }
     }
 
-    /// Multiplies the rows of a task.
-    pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
-        let of = &self.tasks[task];
-        let block = PatternBlock {
-            tiles: &of.tiles,
-            col_idx: &self.col_idx[of.cols.start..of.cols.end + AHEAD],
-            ahead: self.ahead,
-            values: &self.values[of.values.clone()],
-        };
-        on.kernels.patterns(&block, on.b, &on.out, on.width);
+    /// Its slabs, if there are several.
+    pub(crate) fn slabs(&self) -> Option<Slabs> {
+        self.slabs
     }
+
+    /// Multiplies the rows of a task, by the panel's slab or by all of them: what the first gives is stored, what
+    /// others give is added to it, a group of columns after the other.
+    pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
+        let slabs = &self.tasks[task];
+        let at_once = if slabs.len() == 1 { on.width } else { LINES * lanes::<T>() };
+        for j in (0..on.width).step_by(at_once.max(1)) {
+            let on = on.part(&(j..on.width.min(j + at_once)));
+            for s in on.slab.map_or(0..slabs.len(), |slab| slab..slab + 1) {
+                let of = &slabs[s];
+                let block = PatternBlock {
+                    tiles: &of.tiles,
+                    col_idx: &self.col_idx[of.cols.start..of.cols.end + AHEAD],
+                    ahead: self.ahead,
+                    values: &self.values[of.values.clone()],
+                };
+                let out = match s {
+                    0 if slabs.len() == 1 => on.out,
+                    0 => on.out.cached(),
+                    _ => on.out.resumed(),
+                };
+                on.kernels.patterns(&block, on.b, &out, on.width);
+            }
+        }
+    }
+}
+
+/// Slabs of columns that are multiplied one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slabs {
+    /// Columns of each but the last.
+    pub(crate) cols: usize,
+    /// How often tiles load a row of B, on average.
+    pub(crate) loads: usize,
 }
 
 /// Loads that a tile has to spare for so many whole lines of columns.
@@ -107,165 +158,49 @@ fn worth(lines: usize) -> usize {
     if lines < LINES { WORTH } else { wide().map_or(WORTH, |(_, worth)| worth) }
 }
 
-/// Whether tiles spare so many loads on average, judged by some of the tasks.
-fn pays<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>], worth: usize) -> bool {
-    // Even rows that are all alike spare no more than three quarters of their loads.
-    if csr.nnz() * TILE_ROWS < csr.nrows() * worth {
-        return false;
-    }
-    let spared = |slots: &Range<usize>| {
-        let (mut spared, mut n_tiles, mut merged) = (0, 0, Vec::new());
-        for slots in tiles(csr, slots.clone()) {
-            merge(csr, slots.clone(), &mut merged);
-            spared += slots.map(|slot| csr.row_range(slot).len()).sum::<usize>() - merged.len();
-            n_tiles += 1;
-        }
-        (spared, n_tiles)
-    };
-    let sample = tasks.par_iter().step_by(tasks.len().div_ceil(SAMPLE).max(1)).map(spared);
-    let (spared, n_tiles) = sample.reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    spared >= n_tiles * worth && n_tiles > 0
-}
-
-/// Cuts slots into tiles, before and after neighbours that have the same columns.
-fn tiles<T: Scalar>(csr: &Csr<T>, slots: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let mut next = slots.start;
-    let same = move |slot: usize| slot < slots.end && csr.row(slot).0 == csr.row(slot - 1).0;
-    std::iter::from_fn(move || {
-        if next >= slots.end {
-            return None;
-        }
-        let start = next;
-        next += 1;
-        let limit = slots.end.min(start + TILE_ROWS);
-        while next < limit {
-            let ends = next > start + 1 && same(next - 1) && !same(next);
-            let begins = !same(next) && same(next + 1);
-            if ends || begins {
-                break;
-            }
-            next += 1;
-        }
-        Some(start..next)
-    })
-}
-
-/// The columns of up to four rows in order, each with its pattern.
-fn merge<T: Scalar>(csr: &Csr<T>, slots: Range<usize>, merged: &mut Vec<(u32, u8)>) {
-    merged.clear();
-    let first = csr.row(slots.start).0;
-    if slots.clone().skip(1).all(|slot| csr.row(slot).0 == first) {
-        let all = (1 << slots.len()) - 1;
-        return merged.extend(first.iter().map(|&col| (col, all)));
-    }
-    let col_idx: &[u32] = csr.col_idx();
-    let mut rows = [(0, 0); TILE_ROWS];
-    for (row, slot) in rows.iter_mut().zip(slots) {
-        *row = (csr.row_range(slot).start, csr.row_range(slot).end);
-    }
-    // No column is the largest index, so an exhausted row never has the least. Which rows advance
-    // can't be foreseen: selections instead of jumps.
-    let head = |(next, end): (usize, usize)| {
-        let col = col_idx.get(next).copied().unwrap_or(u32::MAX);
-        if next < end { col } else { u32::MAX }
-    };
-    let mut heads = rows.map(head);
-    loop {
-        let col = heads[0].min(heads[1]).min(heads[2].min(heads[3]));
-        if col == u32::MAX {
-            return;
-        }
-        let mut pattern = 0;
-        for r in 0..TILE_ROWS {
-            let held = heads[r] == col;
-            pattern |= u8::from(held) << r;
-            rows[r].0 += usize::from(held);
-            heads[r] = head(rows[r]);
-        }
-        merged.push((col, pattern));
-    }
-}
-
-/// A task's columns and values, and how many of each are written.
-struct Fill<'a, A> {
-    cols: &'a mut [u32],
-    values: &'a mut [A],
-    used: [usize; 2],
-}
-
-impl<A: Scalar> Fill<'_, A> {
-    /// Writes a tile's columns and values, pattern by pattern.
-    fn tile<T: Scalar<Acc = A>>(
-        &mut self,
-        a: &RowCsr<T>,
-        slots: Range<usize>,
-        merged: &[(u32, u8)],
-    ) -> Tile {
-        let mut counts = [0; PATTERNS];
-        merged.iter().for_each(|&(_, pattern)| counts[pattern as usize - 1] += 1);
-        let mut next = [[0; 2]; PATTERNS + 1];
-        for (p, count) in (1u32..).zip(counts) {
-            next[p as usize] = self.used;
-            self.used[0] += count as usize;
-            self.used[1] += count as usize * p.count_ones() as usize;
-        }
-        let mut rows = [PAD_ROW; TILE_ROWS];
-        let mut left: [&[T]; TILE_ROWS] = [&[]; TILE_ROWS];
-        for (r, slot) in slots.enumerate() {
-            rows[r] = row_of(a, slot);
-            left[r] = a.csr().row(slot).1;
-        }
-        for &(col, pattern) in merged {
-            let [col_at, value_at] = &mut next[pattern as usize];
-            self.cols[*col_at] = col;
-            *col_at += 1;
-            for r in (0..TILE_ROWS).filter(|r| pattern >> r & 1 == 1) {
-                self.values[*value_at] = left[r][0].to_acc();
-                left[r] = &left[r][1..];
-                *value_at += 1;
-            }
-        }
-        Tile { rows, counts }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::fem_3d;
+    use girih_formats::Csr;
+    use girih_formats::generate::uniform;
 
     use super::super::natural;
     use super::*;
+    use crate::kernels::patterns::Tile;
 
     #[test]
-    fn columns_are_grouped_by_the_rows_that_hold_them() {
-        let row_ptr = vec![0, 3, 5, 6];
-        let a = Csr::try_new(3, 9, row_ptr, vec![1, 4, 8, 4, 6, 4], vec![1., 2., 3., 4., 5., 6.]);
-        let a = natural(&a.unwrap());
-        assert!(tiles(a.csr(), 0..3).eq(std::iter::once(0..3)));
-        let mut merged = Vec::new();
-        merge(a.csr(), 0..3, &mut merged);
-        assert_eq!(merged, [(1, 0b001), (4, 0b111), (6, 0b010), (8, 0b001)]);
-        let (mut cols, mut values) = ([0; 6], [0.0; 6]);
-        let mut fill = Fill { cols: &mut cols, values: &mut values, used: [0; 2] };
-        let tile = fill.tile(&a, 0..3, &merged);
-        assert_eq!(tile.rows, [0, 1, 2, PAD_ROW]);
-        assert_eq!((tile.counts[0], tile.counts[1], tile.counts[6]), (2, 1, 1));
-        assert_eq!(fill.used, [4, 6]);
-        assert_eq!((cols, values), ([1, 8, 6, 4, 0, 0], [1., 3., 5., 2., 4., 6.]));
+    fn slabs_have_all_columns_and_the_first_all_tiles() {
+        let a = natural(&uniform(21, 1000, 200, 1).unwrap());
+        // The third task is run in parts.
+        let tasks = [0..4, 4..9, 0..0, 9..20];
+        let patterns = |threads, wanted| Patterns::new(&a, &tasks, 64, threads, wanted).unwrap();
+        assert_eq!(patterns(1, false).slabs(), None);
+        let alone = patterns(1, true);
+        assert_eq!(alone.slabs(), Some(Slabs { cols: 256, loads: 3 }));
+        let n_tiles: Vec<_> = alone.tasks.iter().map(|slabs| slabs[0].tiles.len()).collect();
+        assert_eq!(n_tiles, [3, 0, 0, 3]);
+        let (mut n_values, mut tiles) = (0, Vec::new());
+        for slabs in &alone.tasks {
+            for (s, slab) in slabs.iter().enumerate() {
+                let cols = &alone.col_idx[slab.cols.clone()];
+                assert!(cols.iter().all(|&col| col as usize / 256 == s));
+                let counts = slab.tiles.iter().flat_map(|tile| tile.counts);
+                assert_eq!(counts.sum::<u32>() as usize, cols.len());
+                n_values += slab.values.len();
+            }
+            tiles.extend(slabs.iter().flat_map(|slab| &slab.tiles));
+        }
+        assert_eq!(n_values, 20 * 200);
+        let of_four = patterns(4, true);
+        let mut others: Vec<_> = of_four.tasks.iter().flatten().flat_map(|s| &s.tiles).collect();
+        let key = |tile: &&Tile| (tile.rows, tile.counts);
+        tiles.sort_unstable_by_key(key);
+        others.sort_unstable_by_key(key);
+        assert_eq!(tiles, others);
     }
 
     #[test]
     fn tiles_have_to_spare_least_where_all_columns_are_multiplied_together() {
         assert_eq!([0, 3, 4, 8, 9, 16, 17].map(worth), [24, 24, 6, 6, 16, 16, 24]);
-        let a: Csr<f32> = fem_3d(4, 4, 4, 1, 1).unwrap();
-        let pays = |worth| pays(&a, &[0..30, 30..64], worth);
-        assert!(pays(6) && !pays(24));
-    }
-
-    #[test]
-    fn tiles_keep_equal_rows_together() {
-        let a: Csr<f32> = fem_3d(4, 4, 4, 3, 1).unwrap();
-        assert!(tiles(&a, 0..a.nrows()).all(|slots| slots.len() == 3 && slots.start % 3 == 0));
     }
 
     #[test]
@@ -278,7 +213,7 @@ mod tests {
             natural(&Csr::try_new(16, 512, row_ptr, col_idx, vec![1.0; 512]).unwrap())
         };
         let tasks = [0..7, 7..7, 7..16];
-        assert!(Patterns::new(&make(1), &tasks, 16).is_none());
-        assert!(Patterns::new(&make(0), &tasks, 16).is_some());
+        assert!(Patterns::new(&make(1), &tasks, 16, 1, true).is_none());
+        assert!(Patterns::new(&make(0), &tasks, 16, 1, true).is_some());
     }
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use rayon::prelude::*;
 
+use super::join::{joined, parts};
 use super::order::{Order, SHORT, WINDOW, lanes};
 use super::row_of;
 use crate::formats::Panel;
@@ -45,7 +46,8 @@ struct Ranges {
 
 impl<T: KernelScalar> Sorted<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix. Tasks that
-    /// are neighbours are [joined] where `threads` have enough of them.
+    /// are neighbours are [joined], up to a window of rows that are sorted together, where `threads` have enough of
+    /// them; each row is added up by itself, so that bits don't depend on it.
     /// With `slices` where rows repeat each other a column later; asking for rows of B `ahead` or not.
     ///
     /// `None` where it does not pay, since rows are long, or where there is no memory for it.
@@ -61,7 +63,7 @@ impl<T: KernelScalar> Sorted<T> {
         if nnz == 0 || nnz / nrows > SHORT || !numbered {
             return None;
         }
-        let tasks = joined(a.csr().row_ptr(), tasks, threads);
+        let tasks = joined(a.csr().row_ptr(), tasks, WINDOW, parts(threads, EACH));
         let orders: Vec<Order> =
             tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
         let mut sorted = Self {
@@ -75,10 +77,10 @@ impl<T: KernelScalar> Sorted<T> {
             values: Buffer::zeroed(orders.iter().map(|o| o.values).sum()).ok()?,
         };
         let (mut cols, mut values) = (sorted.col_idx.make_mut(), sorted.values.make_mut());
-        let mut parts = Vec::with_capacity(tasks.len());
+        let mut to_fill = Vec::with_capacity(tasks.len());
         let mut end = Ranges::default();
         for order in &orders {
-            parts.push((
+            to_fill.push((
                 order,
                 cols.split_off_mut(..order.cols)?,
                 values.split_off_mut(..order.values)?,
@@ -95,7 +97,7 @@ impl<T: KernelScalar> Sorted<T> {
             };
             sorted.tasks.push(end.clone());
         }
-        parts.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
+        to_fill.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
         let mut rows = sorted.tasks.iter().zip(&orders).flat_map(|(of, order)| {
             let in_order = sorted.rows[of.rows.clone()].iter().enumerate();
             let slices = order.slices();
@@ -126,46 +128,5 @@ impl<T: KernelScalar> Sorted<T> {
     }
 }
 
-/// Joined tasks that every thread has at the least, so that threads end at about the same time.
+/// Joined tasks that every thread has at the least.
 const EACH: usize = 16;
-
-/// Tasks with their neighbours, up to a window of rows that are sorted together; what was joined to the one
-/// before is empty then. Each row is added up by itself, so that bits don't depend on it.
-fn joined(row_ptr: &[u64], tasks: &[Range<usize>], threads: usize) -> Vec<Range<usize>> {
-    let mut joined = tasks.to_vec();
-    let all = row_ptr[row_ptr.len() - 1];
-    let most = if threads == 1 { all } else { all / (threads * EACH) as u64 };
-    let mut first = 0;
-    for i in 1..joined.len() {
-        let (own, next) = (joined[first].clone(), joined[i].clone());
-        let neighbours = !own.is_empty() && own.end == next.start;
-        if neighbours && own.len() < WINDOW && row_ptr[next.end] - row_ptr[own.start] <= most {
-            joined[first].end = next.end;
-            joined[i] = next.end..next.end;
-        } else {
-            first = i;
-        }
-    }
-    joined
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn neighbours_are_joined_up_to_a_window_while_every_thread_has_many() {
-        // A hundred tasks of 40 rows of two entries, the fourth of which is run in parts.
-        let row_ptr: Vec<u64> = (0..=4000).map(|row| 2 * row).collect();
-        let mut tasks: Vec<_> = (0..100).map(|i| 40 * i..40 * (i + 1)).collect();
-        tasks[3] = 0..0;
-        let own = |threads| -> Vec<_> {
-            let joined = joined(&row_ptr, &tasks, threads);
-            let own = joined.into_iter().enumerate().filter(|(_, task)| !task.is_empty());
-            own.take(3).collect()
-        };
-        assert_eq!(own(1), [(0, 0..120), (4, 160..440), (11, 440..720)]);
-        assert_eq!(own(2), [(0, 0..120), (4, 160..280), (7, 280..400)]);
-        assert_eq!(own(64), [(0, 0..40), (1, 40..80), (2, 80..120)]);
-    }
-}
