@@ -5,7 +5,7 @@ use std::ops::Range;
 use girih_planner::Columns;
 
 use super::Prepared;
-use crate::formats::{CARRIED_ROWS, Multiply, Panel, add_up};
+use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
 use crate::isa::KernelScalar;
 use crate::operands::{Output, RowMap};
 use crate::split::SplitWindow;
@@ -58,13 +58,16 @@ impl<T: KernelScalar> Prepared<T> {
     /// Runs the tasks of whole windows, and those of split windows if there is room for their sums.
     fn tasks_on(&self, panel: &Panel<'_, T>, sums: Option<Output<T::Acc>>) {
         let rows = self.tiling.layout().window_rows();
-        self.for_each(self.tasks.len(), panel, |i| {
-            let i = self.split.nth(i);
+        let parts = panel.relaid.map_or(1, Relaid::parts);
+        self.for_each(self.tasks.len() * parts, panel, |i| {
+            let (i, part) = (self.split.nth(i / parts), i % parts);
             let task = &self.tasks[i];
             let tiles = task.tile_start..task.tile_end;
             let slots = task.windows().start * rows..task.windows().end * rows;
             match (self.split.of_task(i), sums) {
-                (None, _) if let Some(relaid) = panel.relaid => relaid.multiply(i, panel),
+                (None, _) if let Some(relaid) = panel.relaid => relaid.multiply(i, part, panel),
+                // Parts of a window are cut no further.
+                _ if part > 0 => {}
                 (None, _) => {
                     let map = RowMap::of(self.tiling.layout(), slots.start, slots.len());
                     self.multiply(slots, tiles, map, panel);

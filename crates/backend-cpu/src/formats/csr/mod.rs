@@ -115,10 +115,18 @@ impl<T: KernelScalar> Relaid<T> {
         }
     }
 
-    /// Multiplies the rows of a task.
-    pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
+    /// In how many parts each task is multiplied.
+    pub(crate) fn parts(&self) -> usize {
         match self {
-            Self::Sorted(sorted) => sorted.multiply(task, on),
+            Self::Sorted(sorted) => sorted.parts(),
+            Self::Patterns(_) => 1,
+        }
+    }
+
+    /// Multiplies the rows of a part of a task.
+    pub(crate) fn multiply(&self, task: usize, part: usize, on: &Panel<'_, T>) {
+        match self {
+            Self::Sorted(sorted) => sorted.multiply(task, part, on),
             Self::Patterns(patterns) => patterns.multiply(task, on),
         }
     }
@@ -251,7 +259,10 @@ mod tests {
                         for (task, slots) in tasks.iter().enumerate() {
                             let map = RowMap::of(a.layout(), slots.start, slots.len());
                             match by {
-                                Some(by) if by.suits(n == 1) => by.multiply(task, &panel),
+                                Some(by) if by.suits(n == 1) => {
+                                    (0..by.parts())
+                                        .for_each(|part| by.multiply(task, part, &panel));
+                                }
                                 _ => a.multiply(slots.clone(), 0..u64::MAX, map, &panel),
                             }
                         }

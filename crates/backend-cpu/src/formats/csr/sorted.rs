@@ -25,6 +25,9 @@ pub(crate) struct Sorted<T: Scalar> {
     consecutive: bool,
     /// Whether the rows of B that entries meet are asked for ahead.
     ahead: bool,
+    /// Parts of each task.
+    parts: usize,
+    /// The parts of each task, one after the other.
     tasks: Vec<Ranges>,
     slices: Vec<Run>,
     runs: Vec<Run>,
@@ -34,7 +37,7 @@ pub(crate) struct Sorted<T: Scalar> {
     values: Buffer<T::Acc>,
 }
 
-/// What belongs to a task.
+/// What belongs to a part of a task.
 #[derive(Clone, Debug, Default)]
 struct Ranges {
     slices: Range<usize>,
@@ -64,11 +67,16 @@ impl<T: KernelScalar> Sorted<T> {
             return None;
         }
         let tasks = joined(a.csr().row_ptr(), tasks, WINDOW, parts(threads, EACH));
+        let n_parts = parts_of_each(nnz, &tasks, threads);
+        let tasks: Vec<_> = (0..tasks.len() * n_parts)
+            .map(|i| part(a.csr().row_ptr(), &tasks[i / n_parts], i % n_parts, n_parts))
+            .collect();
         let orders: Vec<Order> =
             tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
         let mut sorted = Self {
             consecutive: false,
             ahead,
+            parts: n_parts,
             tasks: Vec::with_capacity(tasks.len()),
             slices: Vec::new(),
             runs: Vec::new(),
@@ -110,9 +118,14 @@ impl<T: KernelScalar> Sorted<T> {
         Some(sorted)
     }
 
-    /// Multiplies the rows of a task.
-    pub(crate) fn multiply(&self, task: usize, on: &Panel<'_, T>) {
-        let of = &self.tasks[task];
+    /// In how many parts each task is multiplied.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// Multiplies the rows of a part of a task.
+    pub(crate) fn multiply(&self, task: usize, part: usize, on: &Panel<'_, T>) {
+        let of = &self.tasks[task * self.parts + part];
         let block = SortedBlock {
             slices: &self.slices[of.slices.clone()],
             runs: &self.runs[of.runs.clone()],
@@ -128,5 +141,54 @@ impl<T: KernelScalar> Sorted<T> {
     }
 }
 
-/// Joined tasks that every thread has at the least.
+/// Joined tasks, or parts of tasks, that every thread has at the least.
 const EACH: usize = 16;
+
+/// Entries of a part of a task, at the least: to take it takes a thread a small part of its time.
+const PART: usize = 4096;
+
+/// Entries of a task from which on it is cut: those of one or two columns are.
+const LARGE: usize = 4 * PART;
+
+/// In how many parts tasks are cut that are too few for so many threads.
+fn parts_of_each(nnz: usize, tasks: &[Range<usize>], threads: usize) -> usize {
+    let used = tasks.iter().filter(|slots| !slots.is_empty()).count().max(1);
+    let of_each = if nnz / used < LARGE { 1 } else { nnz / used / PART };
+    of_each.min(parts(threads, EACH) / used).max(1)
+}
+
+/// One of `of` parts of a task, of about equally many entries.
+fn part(row_ptr: &[u64], slots: &Range<usize>, part: usize, of: usize) -> Range<usize> {
+    let ends = &row_ptr[slots.start..=slots.end];
+    let (first, all) = (ends[0], ends[ends.len() - 1] - ends[0]);
+    let cut = |part: usize| match part {
+        0 => slots.start,
+        part if part == of => slots.end,
+        part => {
+            let entries = first + all * part as u64 / of as u64;
+            slots.start + ends[..ends.len() - 1].partition_point(|&end| end < entries)
+        }
+    };
+    cut(part)..cut(part + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_tasks_are_cut_for_several_threads_into_parts_of_as_many_entries() {
+        let tasks = [0..10, 10..20, 0..0, 20..40];
+        // 3 tasks of 20 000 entries are for 4 parts of each.
+        assert_eq!([1, 2, 16].map(|threads| parts_of_each(60_000, &tasks, threads)), [1, 4, 4]);
+        assert_eq!([1, 2, 16].map(|threads| parts_of_each(1 << 20, &tasks, threads)), [1, 10, 85]);
+        assert_eq!([49_151, 49_152].map(|nnz| parts_of_each(nnz, &tasks, 2)), [1, 4]);
+        let row_ptr = [0, 5, 5, 10, 50, 60, 60, 70];
+        let parts = |slots: Range<usize>, of| -> Vec<_> {
+            (0..of).map(|i| part(&row_ptr, &slots, i, of)).collect()
+        };
+        assert_eq!(parts(0..7, 3), [0..4, 4..4, 4..7]);
+        assert_eq!(parts(1..7, 2), [1..4, 4..7]);
+        assert_eq!(parts(3..3, 2), [3..3, 3..3]);
+    }
+}
