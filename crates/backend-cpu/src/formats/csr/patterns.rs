@@ -19,10 +19,12 @@ use crate::packing::lanes;
 /// Loads of rows of B that a tile has to spare on average to make up for walking its patterns.
 const WORTH: usize = 24;
 
-/// The same for four to eight lines of columns, and for up to sixteen: a pattern's way takes as long as fewer
-/// loads do there. Further lines walk the patterns again, four at a time, while rows alone read their rows of B
-/// whole.
-const WORTH_WIDE: [(usize, usize); 2] = [(8, 6), (16, 16)];
+/// The same for one or two groups of [`LINES`] lines: a pattern's way takes as long as fewer loads do there.
+const WORTH_OF_GROUPS: usize = 6;
+
+/// The same for more of them, of which rows alone would read their rows of B whole, while a thousand rows of tiles go
+/// through one group before the next.
+const WORTH_WIDE: usize = 4;
 
 /// Lines of columns that patterns are multiplied by together.
 const LINES: usize = 4;
@@ -154,8 +156,11 @@ pub(crate) struct Slabs {
 
 /// Loads that a tile has to spare for so many whole lines of columns.
 fn worth(lines: usize) -> usize {
-    let wide = || WORTH_WIDE.into_iter().find(|&(most, _)| lines <= most);
-    if lines < LINES { WORTH } else { wide().map_or(WORTH, |(_, worth)| worth) }
+    match lines / LINES {
+        0 => WORTH,
+        1 | 2 => WORTH_OF_GROUPS,
+        _ => WORTH_WIDE,
+    }
 }
 
 #[cfg(test)]
@@ -199,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn tiles_have_to_spare_least_where_all_columns_are_multiplied_together() {
-        assert_eq!([0, 3, 4, 8, 9, 16, 17].map(worth), [24, 24, 6, 6, 16, 16, 24]);
+    fn tiles_have_to_spare_less_the_more_columns_there_are() {
+        assert_eq!([0, 3, 4, 11, 12, 100].map(worth), [24, 24, 6, 6, 4, 4]);
     }
 
     #[test]
