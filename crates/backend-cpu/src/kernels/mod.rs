@@ -11,9 +11,9 @@
 //! the panel is at most 64 bytes wide, in four interleaved chains, up to 128 bytes in two, so that
 //! narrow products are not bound by the latency of one addition. One column of f32 or f64 has eight
 //! chains, and the last three values at most are added to what the chains come to. In tiles the order is
-//! that of the tile's columns, up to 64 bytes in two chains. Panels are cut at multiples of 256 bytes, or
-//! say that they are a part of such a group, so which chain an entry joins depends on the plan and on n
-//! alone.
+//! that of the tile's columns, up to 128 bytes in two chains; slab by slab, C takes the sums of each. Panels
+//! are cut at multiples of 256 bytes, or say that they are a part of such a group, and slabs at columns that
+//! matrix and n fix, so which chain an entry joins depends on the plan and on n alone.
 //!
 //! # Asking ahead
 //! Where rows of B come from beyond a core's own caches and no stream foretells them, or B is far larger
@@ -30,7 +30,9 @@
 //! Entries of A are asked for where B is large: its rows lie anywhere, and between them a Zen 4 does not see
 //! that columns and values follow one another. Finite elements and graphs of power laws gain 1.2 to 1.5
 //! times at n = 8 and 128, 64×64 blocks up to 2 at n = 128, the more the less of A is still in the
-//! last-level cache. Where all of it is and B is small, it costs up to a fifth; on a Xeon up to a seventh.
+//! last-level cache. Where all of it is and B is small, it costs up to a fifth; on a Xeon up to a seventh. Up to
+//! 4 MiB of A (an eighth of that cache) it is not asked for unless B is beyond: on a Zen 5 that gains pruned weights
+//! up to 1.07 times at n = 64 to 512.
 //! Where A itself is beyond that cache they are asked for whatever B is: weights of 20 to 50 MB gain 1.1 to
 //! 1.4 times at n = 4 to 32, and those whose columns leap at n = 1 and 2 too (1.1 to 1.5), where others would
 //! lose a tenth.
@@ -78,9 +80,9 @@
 //! last-level cache lost up to a third. Gathering for strips with four lines at once (AVX-512): a Xeon lost
 //! up to a third.
 //!
-//! Packing panels of 64 or 128 columns where the last-level cache holds B and a core's own do not: on a Zen 4
-//! pruned weights and graphs at n = 256 and 512 came to 0.6 to 1.3 times, 0.85 and 0.9 in geomean, as that
-//! cache streams nearly as fast as theirs. Dense tiles gain ([`crate::packing`]).
+//! Two patterns without a common row by turns, for twice as many chains: pruned weights at n = 64 to 512 came to
+//! 0.95 to 1.05 times on a Zen 5, whose rows of B come from the second-level cache. Slabs of columns at n = 16 and
+//! 32: 0.4 to 1.2 times, as every slab guesses wrong where each pattern ends.
 //!
 //! With AVX2, where four lines of patterns are four passes: all four by one tile before the next, or asking
 //! in the first for the lines of the others, gained finite elements up to 1.2 times and lost elsewhere up
