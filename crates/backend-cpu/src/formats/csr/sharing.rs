@@ -10,11 +10,11 @@ use super::tiles::{merge, rows_of, tiles};
 /// Tasks looked at.
 const SAMPLE: usize = 8;
 
-/// Columns of a slab, of which there are several. In a group of four lines the first-level cache has room for much of
-/// the smallest, of the rows of B that it meets.
+/// Columns that slabs may have. Of the rows of B that the columns of the smallest meet the first-level cache holds much,
+/// four lines of each at a time.
 const SLABS: [usize; 4] = [256, 512, 1024, 2048];
 
-/// Columns of A from which on others pay: a core's own caches have no room for the rows of B that all of them meet.
+/// Columns of A from which on larger slabs pay: a core's own caches do not hold the rows of B that all of them meet.
 const ALL_COLS: usize = 3072;
 
 /// Columns of a tile in a slab, on average, from which on it pays to add what they sum up to C once more.
@@ -72,9 +72,9 @@ impl Sharing {
         self.tiles > 0 && self.spared >= self.tiles * loads
     }
 
-    /// Columns of a slab of a matrix of `m` rows and `k` columns, if it pays to multiply by a slab of them after the other:
-    /// where tiles meet most slabs, in many columns each, so that a slab's rows of B stay in the first caches
-    /// from tile to tile, while all that a tile meets do not.
+    /// Columns of a slab of a matrix of `m` rows and `k` columns, if it pays to multiply by one slab after the
+    /// other: where tiles meet most slabs, in many columns each, so that a slab's rows of B stay in the first
+    /// caches from tile to tile, while all that a tile meets do not (K tiling in Wilkinson et al., PLDI 2023).
     pub(super) fn slab_cols(&self, m: usize, k: usize) -> Option<usize> {
         let least = if m > SLAB_ROWS { COLS_FAR } else { COLS };
         let pays = |&(slabs, size): &(usize, usize)| {
