@@ -153,21 +153,21 @@ impl Helpers {
         let (run, awaited) = (&run, &AtomicUsize::new(shares.len().saturating_sub(1)));
         let help = move |own| {
             run(own);
-            awaited.fetch_sub(1, Ordering::Relaxed);
             if self.awake && !AWAKE.get() {
                 rayon::spawn(stay_awake);
             }
+            awaited.fetch_sub(1, Ordering::Relaxed);
         };
         self.pool.in_place_scope(|scope| {
             spawn_each(scope, 1..shares.len(), help);
             run(0);
+            let mut pause = Pause::default();
             let begin = Instant::now();
             while awaited.load(Ordering::Relaxed) > 0 && begin.elapsed() < PATIENCE {
-                // A helper may have been woken on this very processor.
-                thread::yield_now();
+                pause.once();
             }
             // Rayon's job is done a moment after what it runs, and to sleep till then takes longer.
-            (0..16).for_each(|_| hint::spin_loop());
+            (0..2).for_each(|_| hint::spin_loop());
         });
     }
 }
@@ -192,20 +192,39 @@ fn stay_awake() {
     if AWAKE.replace(true) {
         return;
     }
-    let (mut begin, mut idle) = (Instant::now(), 0_u32);
+    let (mut begin, mut pause) = (Instant::now(), Pause::default());
     while begin.elapsed() < PATIENCE {
         if rayon::yield_now() == Some(Yield::Executed) {
-            (begin, idle) = (Instant::now(), 0);
-        } else if idle < 16 {
-            idle += 1;
-            (0..8).for_each(|_| hint::spin_loop());
+            (begin, pause) = (Instant::now(), Pause::default());
         } else {
-            // The caller may be on this very processor. But others that wait so don't give it back.
-            idle = 0;
-            thread::yield_now();
+            pause.once();
         }
     }
     AWAKE.set(false);
+}
+
+/// The pauses of a thread that waits for another.
+#[derive(Default)]
+struct Pause {
+    /// Since the processor was last given to others.
+    pauses: u32,
+}
+
+impl Pause {
+    /// Pauses before the processor is given to others: a microsecond or a few, which is more than that takes.
+    const PAUSES: u32 = 64;
+
+    /// As short as the processor can, most of the time: the other thread is a few microseconds away. But it may
+    /// wait for this very processor.
+    fn once(&mut self) {
+        if self.pauses < Self::PAUSES {
+            self.pauses += 1;
+            hint::spin_loop();
+        } else {
+            self.pauses = 0;
+            thread::yield_now();
+        }
+    }
 }
 
 #[cfg(test)]
