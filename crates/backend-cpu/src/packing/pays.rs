@@ -91,8 +91,9 @@ impl Panels {
     }
 
     /// For tiles of a slab of columns after the other, whose rows of B are packed, `rows` at a time, and stay in a
-    /// core's own caches, evenly in their sets; tiles load each row of B so often, `loads`, on average.
+    /// core's own caches, evenly in their sets; tiles load each of its `k` rows so often, `loads`, on average.
     pub(crate) fn for_slabs<T: Scalar>(
+        k: usize,
         rows: usize,
         loads: usize,
         n: usize,
@@ -103,6 +104,9 @@ impl Panels {
         let shares = b.shares::<T>(4, n, threads, cache)?;
         // The further apart rows are, the fewer sets hold what is not packed.
         let pays = loads.saturating_mul(b.row_bytes) / ROW_BYTES >= LOADS_OF_SHARE * shares;
+        // Threads with panels of their own each read all of A, for what their caches would hold of B anyway.
+        let reads_more = threads > 1 && cache.is_slow;
+        let pays = pays && !(reads_more && 4 * Rows::of::<T>(k, n)?.line_bytes < cache.private);
         (pays && b.stays(4, cache)).then_some(Self { lines: 4, row_bytes: ROW_BYTES })
     }
 
@@ -338,12 +342,17 @@ mod tests {
     #[test]
     fn slabs_are_packed_where_tiles_load_their_rows_often_or_they_are_far_apart() {
         let cache = Room::of(32 << 20, 1 << 20);
-        let pays =
-            |loads, n, threads| Panels::for_slabs::<f32>(512, loads, n, threads, cache).is_some();
+        let in_cache = |k, loads, n, threads, cache| {
+            Panels::for_slabs::<f32>(k, 512, loads, n, threads, cache).is_some()
+        };
+        let pays = |loads, n, threads| in_cache(2048, loads, n, threads, cache);
         assert!(pays(16, 128, 1) && !pays(15, 128, 1) && !pays(100, 127, 1));
         assert!(pays(4, 512, 1) && !pays(3, 512, 1));
         // Two threads pack every panel on their own, or no thread does.
         assert!(pays(8, 512, 16) && !pays(7, 512, 16) && !pays(100, 256, 16));
+        // From a slow cache several threads read only their own rows of A, if they hold panels of all rows of B.
+        let slow = |k, threads| in_cache(k, 100, 512, threads, Room { is_slow: true, ..cache });
+        assert!(slow(2048, 1) && !slow(4095, 2) && slow(4096, 2));
     }
 
     #[test]

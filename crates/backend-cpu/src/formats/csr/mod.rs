@@ -54,12 +54,12 @@ pub(crate) fn suited<T: KernelScalar>(
 ) -> (Option<Relaid<T>>, Option<Packing<T>>) {
     // A slab has no place for the parts of a row.
     let whole = tasks.iter().all(|slots| !slots.is_empty());
-    let patterns = if n == 1 { None } else { Patterns::new(a, tasks, n, threads, whole) };
+    let patterns = if n == 1 { None } else { Patterns::new(a, tasks, n, threads, whole, caches) };
     let slabs = patterns.as_ref().and_then(Patterns::slabs);
     let in_slabs = slabs.and_then(|Slabs { cols, loads }| {
         let (m, k) = (a.csr().nrows(), a.csr().ncols());
         let rows = if m <= SLAB_ROWS { cols } else { k };
-        let panels = Panels::for_slabs::<T>(rows, loads, n, threads, caches)?;
+        let panels = Panels::for_slabs::<T>(k, rows, loads, n, threads, caches)?;
         Packing::new(panels, rows, threads, caches)
     });
     let (packing, ahead) = match in_slabs {
@@ -229,7 +229,7 @@ mod tests {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
             let tasks = [0..m / 3, m / 3..m];
             let [plain, asking] = [false, true].map(|ahead| {
-                let patterns = Patterns::new(&a, &tasks, 8, 1, true);
+                let patterns = Patterns::new(&a, &tasks, 8, 1, true, Room::of(1 << 20, 1 << 14));
                 assert_eq!(patterns.is_some(), has_patterns);
                 match patterns {
                     Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),

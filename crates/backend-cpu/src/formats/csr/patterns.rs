@@ -15,6 +15,7 @@ use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::{PatternBlock, TILE_ROWS};
 use crate::packing::lanes;
+use crate::room::Room;
 
 /// Loads of rows of B that a tile has to spare on average to make up for walking its patterns.
 const WORTH: usize = 24;
@@ -61,14 +62,15 @@ impl<T: KernelScalar> Patterns<T> {
     ///
     /// `None` where it does not pay for `n` columns, since neighbouring rows share too few of theirs, or where
     /// there is no memory for it. Slabs where they [pay](Sharing::slab_cols) and are `wanted`. Tasks that are
-    /// neighbours are [joined] where `threads` have enough of them; tiles and slabs are the same on any number of
-    /// threads.
+    /// neighbours are [joined] where `threads` have enough of them and rows of B need not be read whole at a time;
+    /// tiles and slabs are the same on any number of threads and any processor.
     pub(crate) fn new(
         a: &RowCsr<T>,
         tasks: &[Range<usize>],
         n: usize,
         threads: usize,
         wanted: bool,
+        caches: Room,
     ) -> Option<Self> {
         let (csr, lines) = (a.csr(), n / lanes::<T>());
         let worth = worth(lines);
@@ -83,8 +85,11 @@ impl<T: KernelScalar> Patterns<T> {
         }
         let slab_cols =
             sharing.slab_cols(csr.nrows(), csr.ncols()).filter(|_| wanted && lines >= LINES);
-        let each = if slab_cols.is_some() { EACH_IN_SLABS } else { EACH };
-        let joined = joined(csr.row_ptr(), tasks, ROWS, parts(threads, each));
+        let (each, rows) = match slab_cols {
+            Some(_) => (EACH_IN_SLABS, ROWS),
+            None => (EACH, if caches.runs_on { 0 } else { ROWS }),
+        };
+        let joined = joined(csr.row_ptr(), tasks, rows, parts(threads, each));
         let entries = |slots: &Range<usize>| {
             csr.row_ptr()[slots.start] as usize..csr.row_ptr()[slots.end] as usize
         };
@@ -172,12 +177,18 @@ mod tests {
     use super::*;
     use crate::kernels::patterns::Tile;
 
+    /// What other tests than of caches take.
+    fn room() -> Room {
+        Room::of(1 << 20, 1 << 14)
+    }
+
     #[test]
     fn slabs_have_all_columns_and_the_first_all_tiles() {
         let a = natural(&uniform(21, 1000, 200, 1).unwrap());
         // The third task is run in parts.
         let tasks = [0..4, 4..9, 0..0, 9..20];
-        let patterns = |threads, wanted| Patterns::new(&a, &tasks, 64, threads, wanted).unwrap();
+        let patterns =
+            |threads, wanted| Patterns::new(&a, &tasks, 64, threads, wanted, room()).unwrap();
         assert_eq!(patterns(1, false).slabs(), None);
         let alone = patterns(1, true);
         assert_eq!(alone.slabs(), Some(Slabs { cols: 256, loads: 3 }));
@@ -209,6 +220,19 @@ mod tests {
     }
 
     #[test]
+    fn tasks_are_joined_unless_rows_of_b_are_better_read_whole() {
+        let a = natural(&uniform(20, 1000, 200, 1).unwrap());
+        let runs_on = |runs_on, wanted| {
+            let caches = Room { runs_on, ..room() };
+            let patterns = Patterns::new(&a, &[0..4, 4..20], 64, 1, wanted, caches).unwrap();
+            patterns.tasks.iter().map(|slabs| slabs[0].tiles.len()).collect::<Vec<_>>()
+        };
+        assert_eq!([runs_on(false, false), runs_on(true, false)], [[5, 0], [1, 4]]);
+        // Slabs are for many tiles.
+        assert_eq!(runs_on(true, true), [5, 0]);
+    }
+
+    #[test]
     fn rows_that_share_nothing_are_not_tiled() {
         let dense =
             |offset: u32| (0..16u32).flat_map(move |i| (0..32).map(move |j| 32 * i * offset + j));
@@ -218,7 +242,7 @@ mod tests {
             natural(&Csr::try_new(16, 512, row_ptr, col_idx, vec![1.0; 512]).unwrap())
         };
         let tasks = [0..7, 7..7, 7..16];
-        assert!(Patterns::new(&make(1), &tasks, 16, 1, true).is_none());
-        assert!(Patterns::new(&make(0), &tasks, 16, 1, true).is_some());
+        assert!(Patterns::new(&make(1), &tasks, 16, 1, true, room()).is_none());
+        assert!(Patterns::new(&make(0), &tasks, 16, 1, true, room()).is_some());
     }
 }
