@@ -10,8 +10,8 @@
 //! - **Patterns**, from n = 2 on: tiles of four neighbouring rows, their columns grouped by which of
 //!   the rows hold them. A row of B is loaded once for all of them and every sum stays in a register
 //!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
-//!   weights; fewer have to be shared for n from 256 to 1024 bytes, where few walks through the patterns
-//!   multiply all columns.
+//!   weights; fewer have to be shared for n from 256 bytes on, where a walk through the patterns multiplies four
+//!   lines of columns.
 //! - **Sorted rows**, for n up to 128 bytes and where B is packed: the rows of a task by their
 //!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
 //!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1

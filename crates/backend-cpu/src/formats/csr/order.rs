@@ -9,9 +9,18 @@ use crate::kernels::sorted::Run;
 /// Rows longer than this keep their order: a wrong guess of their end costs little to them.
 pub(crate) const SHORT: usize = 128;
 
-/// Rows that are sorted together. More would share more lengths, but be further apart in C and less
-/// likely to meet the same rows of B.
-pub(crate) const WINDOW: usize = 256;
+/// Rows that are sorted together, where they have 8 entries and more each, and at the most. More would share more
+/// lengths, but be further apart in C and less likely to meet the same rows of B.
+const WINDOW: [usize; 2] = [256, 1024];
+
+/// Entries that rows sorted together have, between these bounds: of shorter rows that many share few lengths.
+const WINDOW_ENTRIES: usize = 2048;
+
+/// How many rows of a matrix are sorted together.
+pub(crate) fn window<T: Scalar>(csr: &Csr<T>) -> usize {
+    let rows = WINDOW_ENTRIES.saturating_mul(csr.nrows()) / csr.nnz().max(1);
+    rows.clamp(WINDOW[0], WINDOW[1])
+}
 
 /// A task's rows in the order of their lengths, those that repeat the row before them a column later
 /// in slices before them.
@@ -53,15 +62,15 @@ impl Order {
         // A counting sort keeps it linear, and rows of one length in their order.
         let key = |slot: usize| csr.row_range(slot).len().min(SHORT + 1);
         let first = order.slots.len();
-        for window in single.chunks(WINDOW) {
+        for together in single.chunks(window(csr)) {
             let mut next = [0; SHORT + 3];
-            window.iter().for_each(|&slot| next[key(slot) + 1] += 1);
+            together.iter().for_each(|&slot| next[key(slot) + 1] += 1);
             for i in 1..next.len() {
                 next[i] += next[i - 1];
             }
             let begin = order.slots.len();
-            order.slots.resize(begin + window.len(), 0);
-            for &slot in window {
+            order.slots.resize(begin + together.len(), 0);
+            for &slot in together {
                 order.slots[begin + next[key(slot)]] = slot;
                 next[key(slot)] += 1;
             }
@@ -129,7 +138,7 @@ fn is_shifted<T: Scalar>(csr: &Csr<T>, row: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::laplacian_5pt;
+    use girih_formats::generate::{laplacian_5pt, uniform};
 
     use super::super::natural;
     use super::*;
@@ -149,6 +158,12 @@ mod tests {
         let (mut cols, mut values) = ([0; 6], [0.0; 6]);
         order.fill(a.csr(), &mut cols, &mut values);
         assert_eq!((cols, values), ([1, 0, 0, 3, 1, 2], [3., 6., 1., 2., 4., 5.]));
+    }
+
+    #[test]
+    fn more_short_rows_are_sorted_together() {
+        let of = |row_len| window::<f32>(&uniform(2000, 100, row_len, 1).unwrap());
+        assert_eq!([0, 1, 3, 8, 50].map(of), [1024, 1024, 682, 256, 256]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use rayon::prelude::*;
 
 use super::join::{joined, parts};
-use super::order::{Order, SHORT, WINDOW, lanes};
+use super::order::{Order, SHORT, lanes, window};
 use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
@@ -66,7 +66,7 @@ impl<T: KernelScalar> Sorted<T> {
         if nnz == 0 || nnz / nrows > SHORT || !numbered {
             return None;
         }
-        let tasks = joined(a.csr().row_ptr(), tasks, WINDOW, parts(threads, EACH));
+        let tasks = joined(a.csr().row_ptr(), tasks, window(a.csr()), parts(threads, EACH));
         let n_parts = parts_of_each(nnz, &tasks, threads);
         let tasks: Vec<_> = (0..tasks.len() * n_parts)
             .map(|i| part(a.csr().row_ptr(), &tasks[i / n_parts], i % n_parts, n_parts))
