@@ -133,9 +133,8 @@ def case(name, a, n, options, rooflines):
                 facts[planned[girih.format]]["also"].append(format)
                 continue
             planned[girih.format] = (f"girih {format}", threads)
-            call = lambda girih=girih: girih(b, c)
             more = dict(format=girih.format, prepare_seconds=prepare, also=[])
-            add(f"girih {format}", threads, call, **more)
+            add(f"girih {format}", threads, girih.call(b, c), **more)
         if Reads.possible(b):
             for label, out in (("reading", None), ("moving", c)):
                 runners[label, threads], facts[label, threads] = Reads(a, b, threads, out), {}

@@ -6,6 +6,8 @@ import os
 import numpy as np
 import scipy.sparse as sp
 
+from spmm_call import bound
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEFAULT = os.path.join(ROOT, "target", "release", "libgirih_peers_capi.so")
 LIBRARY = os.environ.get("GIRIH_LIB", DEFAULT)  # another build, to compare it with
@@ -167,10 +169,16 @@ class Girih:
         self.handle or _failed()
         self.format = _lib.girih_spmm_format(self.handle).decode()
 
-    def __call__(self, b, c):
-        n = b.shape[1]
-        if _lib.girih_spmm_execute(self.handle, 1.0, b.ctypes.data, n, 0.0, c.ctypes.data, n, n):
-            _failed()
+    def call(self, b, c):
+        n, at = b.shape[1], (b.ctypes.data, c.ctypes.data)
+        run = bound(_lib.girih_spmm_execute, self.handle, 1.0, at[0], n, 0.0, at[1], n, n)
+
+        def call():
+            if run():
+                _failed()
+
+        call.plan = self  # whoever holds the call holds the plan
+        return call
 
     def __del__(self):
         if getattr(self, "handle", None):

@@ -5,6 +5,8 @@ import os
 
 import numpy as np
 
+from spmm_call import bound
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 RUST = os.path.join(ROOT, "target", "peers", "release", "libgirih_peers_rust.so")
 EIGEN = os.path.join(ROOT, "target", "release", "libgirih_peers_eigen.so")
@@ -41,13 +43,15 @@ class Rust:
             raise RuntimeError("sprs refuses the matrix")
 
     def call(self, name, b, c):
-        method, n = METHODS[name], b.shape[1]
+        n, at = b.shape[1], (b.ctypes.data, c.ctypes.data)
+        run = bound(self.run, self.handle, METHODS[name], at[0], n, at[1])
 
-        def run():
-            if self.run(self.handle, method, b.ctypes.data, n, c.ctypes.data):
+        def call():
+            if run():
                 raise RuntimeError(f"{name} failed")
 
-        return run
+        call.copy = self  # whoever holds the call holds the copy of A
+        return call
 
     def __del__(self):
         if getattr(self, "handle", None):
@@ -73,7 +77,8 @@ def eigen_call(a, b, c, threads):
     pointer, integer = ct.c_void_p, ct.c_int
     run.argtypes = [integer, integer, ct.c_int64, *[pointer] * 4, integer, pointer, integer]
     arrays = [x.ctypes.data for x in (a.indptr, a.indices, a.data)]
-    return lambda: run(*a.shape, a.nnz, *arrays, b.ctypes.data, b.shape[1], c.ctypes.data, threads)
+    n, at = b.shape[1], (b.ctypes.data, c.ctypes.data)
+    return bound(run, *a.shape, a.nnz, *arrays, at[0], n, at[1], threads)
 
 
 def add_all(a, b, c, threads, add, aligned):

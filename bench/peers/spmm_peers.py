@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import _sparsetools as kernels
 
 import spmm_native
+from spmm_call import Setting, bound
 
 warnings.filterwarnings("ignore", message="Sparse (CSR|BSR|invariant)")
 try:
@@ -49,6 +50,15 @@ def _mkl():
 
 
 mkl = _mkl()
+mkl_threads = Setting(lambda threads: mkl.MKL_Set_Num_Threads(threads))
+torch_threads = Setting(lambda threads: torch.set_num_threads(threads))
+
+
+def _graphblas_threads(threads):
+    graphblas.ss.config["nthreads"] = threads
+
+
+graphblas_threads = Setting(_graphblas_threads)
 
 
 def mkl_version():
@@ -63,7 +73,7 @@ class Mkl:
     def __init__(self, a, n, threads, block=None):
         letter, real = ("s", ct.c_float) if a.dtype == np.float32 else ("d", ct.c_double)
         self.threads, self.n, self.handle = threads, n, ct.c_void_p()
-        mkl.MKL_Set_Num_Threads(threads)
+        mkl_threads.be(threads)
         if block:
             bsr = a.tobsr((block, block))
             bsr.sort_indices()
@@ -94,16 +104,19 @@ class Mkl:
         if status != 0:
             raise RuntimeError(f"MKL status {status}")
 
-    def __call__(self, b, c):
-        mkl.MKL_Set_Num_Threads(self.threads)
-        h, n = self.handle, self.n
+    def call(self, b, c):
+        h, n, at = self.handle, self.n, (b.ctypes.data, c.ctypes.data)
         if n == 1:
-            status = self.mv(NON_TRANSPOSE, 1.0, h, GENERAL, address(b), 0.0, address(c))
+            run = bound(self.mv, NON_TRANSPOSE, 1.0, h.value, GENERAL, at[0], 0.0, at[1])
         else:
-            status = self.mm(
-                NON_TRANSPOSE, 1.0, h, GENERAL, ROW_MAJOR, address(b), n, n, 0.0, address(c), n
-            )
-        self.check(status)
+            first = NON_TRANSPOSE, 1.0, h.value, GENERAL, ROW_MAJOR
+            run = bound(self.mm, *first, at[0], n, n, 0.0, at[1], n)
+
+        def call():
+            mkl_threads.be(self.threads)
+            self.check(run())
+
+        return call
 
     def __del__(self):
         mkl.mkl_sparse_destroy(self.handle)
@@ -133,7 +146,7 @@ def torch_call(a, b, c, threads, block=None):
     tb, tc = torch.from_numpy(b), torch.from_numpy(c)
 
     def call():
-        torch.set_num_threads(threads)
+        torch_threads.be(threads)
         torch.addmm(tc, ta, tb, beta=0, alpha=1, out=tc)
 
     return call
@@ -155,7 +168,7 @@ class GraphBlas:
 
     def call(self, threads):
         def run():
-            graphblas.ss.config["nthreads"] = threads
+            graphblas_threads.be(threads)
             self.c(self.plus) << self.semiring(self.a @ self.b)
 
         return run
@@ -174,7 +187,7 @@ def add_all(a, b, c, threads, blocks, add, aligned):
     for t in threads:
         for block in (None, *(blocks if n > 1 else ())) if mkl else ():
             peer = Mkl(a, n, t, block)
-            add(f"mkl bsr {block}" if block else "mkl csr", t, lambda peer=peer: peer(b, c))
+            add(f"mkl bsr {block}" if block else "mkl csr", t, peer.call(b, c))
         if torch:
             add("torch csr", t, torch_call(a, b, c, t))
             # Its conversion to small blocks does not end in minutes.
