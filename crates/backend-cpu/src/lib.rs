@@ -11,7 +11,9 @@
 //!   the rows hold them. A row of B is loaded once for all of them and every sum stays in a register
 //!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
 //!   weights; fewer have to be shared for n from 256 bytes on, where a walk through the patterns multiplies four
-//!   lines of columns.
+//!   lines of columns. There, where tiles meet a hundred columns and more of each 256 (or up to 2048, of more than
+//!   3072), all of them go through one **slab** of so many columns before the next: rows of B that the first
+//!   caches hold (K tiling in the same paper).
 //! - **Sorted rows**, for n up to 128 bytes and where B is packed: the rows of a task by their
 //!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
 //!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1
@@ -33,13 +35,16 @@
 //!   and more: if a core would fetch each row of B six times and more, ten times on two threads, and on more
 //!   of them 16 times for each thread that packs the same panel; 16 times for a panel of two lines, 24 times
 //!   where B is less than twice as large as these caches;
+//! - where tiles go through slabs and load each row of B 16 times and more, or fewer times in proportion as its
+//!   rows have more than 512 bytes, for each thread that packs the same panel: a slab's rows of B at a time up to 4096
+//!   rows of A, else all. Not on several threads of Intel's processors whose own caches hold a panel of all rows;
 //! - for rows of BMat, on Intel's processors of 2:4 too, that each meet more of B than a core's own caches hold,
 //!   if these hold the panel;
 //! - for dense tiles, where the rows of B that a window meets are twice what these caches hold, and each
 //!   meets 1024 values of A: four lines of rows far apart share few sets. Not with AVX2, where such rows are
 //!   gathered; on more than two threads for windows of up to 16 rows.
 //!
-//! The last three only for threads that have panels of their own.
+//! The last four only for threads that have panels of their own.
 //!
 //! Besides that `prepare` allocates room for the sums of windows that the schedule splits. `execute`
 //! allocates nothing but for [a B that is copied](#operands), and with AVX2, where a thread that meets dense

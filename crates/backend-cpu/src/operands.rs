@@ -267,6 +267,8 @@ mod tests {
             let cols = if col_major { 0..n } else { skip..skip + n };
             let mut view = c.slice_mut(ndarray::s![.., cols]);
             let out = Output::new(&mut view, 1.0, beta);
+            let kept = [out.cached(), out.in_tiles().cached()].map(|out| out.store);
+            assert!(!kept.contains(&Store::Stream));
             (out.store, out.store_tiles, out.across().store)
         };
         // Row stride: n + 16 elements, a multiple of a line.

@@ -29,7 +29,7 @@ pub(crate) struct Room {
     /// A part of B that stays in a core's own caches.
     pub(crate) private: usize,
     /// Whether what only the last-level cache has comes so slowly that it pays to decode values again for each
-    /// packed panel.
+    /// packed panel, and not to read all of A again for each thread's.
     pub(crate) is_slow: bool,
     /// Whether the processor brings the lines that follow those it was asked for, so that rows of B had better be
     /// read whole before others are.

@@ -116,7 +116,7 @@ mod tests {
     use girih_formats::generate::{power_law_rows, uniform};
     use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
     use girih_planner::Schedule;
-    use ndarray::Array2;
+    use ndarray::{Array2, s};
 
     use super::*;
     use crate::Isa;
@@ -137,6 +137,31 @@ mod tests {
         let a: Csr<f32> = uniform(60, 700, 200, 3).unwrap();
         agree(&a, FormatSpec::Csr, 4000, 700);
         agree(&a, FormatSpec::Csr, 4000, 256);
+    }
+
+    #[test]
+    fn slabs_add_to_a_c_whose_lines_would_else_go_past_the_caches() {
+        let (m, k, n) = (2100, 600, 512);
+        let a: Csr<f32> = uniform(m, k, 200, 3).unwrap();
+        let layout = RowLayout::natural(m, 1).unwrap();
+        let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
+        let schedule = Schedule::by_tiles(&tiling, 40_000);
+        let b = Array2::from_shape_fn((k, n), |(i, j)| ((i + 3 * j) % 29) as f32 / 7.0);
+        let (team, isa, room) = (Team::Alone, Isa::best(), crate::room::Room::here());
+        let mut prepared = Prepared::new(isa, team, &tiling, &schedule, n).unwrap();
+        assert_eq!(prepared.relaid.as_ref().unwrap().slabs(k).count(), 3);
+        let mut product = |packs: bool, skip: usize| {
+            prepared.packing = packs.then(|| Packing::new(Panels::any(), 256, 1, room).unwrap());
+            let mut c = Array2::from_elem((m, n + 32), f32::NAN);
+            let first = c.as_ptr().align_offset(64) + skip;
+            let mut c = c.slice_mut(s![.., first..first + n]);
+            let lines = Output::new(&mut c, 1.0, 0.0).in_tiles().streams();
+            assert_eq!(lines, skip == 0);
+            prepared.execute(1.5, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+            c.to_owned()
+        };
+        let plain = product(false, 1);
+        assert!(product(false, 0) == plain && product(true, 0) == plain);
     }
 
     /// Packed `rows` at a time, a matrix of 60×700 gives the bits that it gives where B is not packed, by one thread,
