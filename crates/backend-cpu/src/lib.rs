@@ -11,9 +11,9 @@
 //!   the rows hold them. A row of B is loaded once for all of them and every sum stays in a register
 //!   (Wilkinson et al., PLDI 2023). For rows that share columns: finite elements, pruned and blocked
 //!   weights; fewer have to be shared for n from 256 bytes on, where a walk through the patterns multiplies four
-//!   lines of columns. There, where tiles meet a hundred columns and more of each 256 (or up to 2048, of more than
-//!   3072), all of them go through one **slab** of so many columns before the next: rows of B that the first
-//!   caches hold (K tiling in the same paper).
+//!   lines of columns. There, where tiles meet a hundred columns and more of each 256 (of 512 to 2048 too if there
+//!   are 3072; 150 of them for more than 4096 rows), all of them go through one **slab** of so many columns before the
+//!   next: rows of B that the first caches hold (K tiling in the same paper).
 //! - **Sorted rows**, for n up to 128 bytes and where B is packed: the rows of a task by their
 //!   lengths, since most of the time of short rows goes into guessing wrong where each ends. Rows that
 //!   repeat the one before them a column later, those of a stencil, share one column index, for n = 1

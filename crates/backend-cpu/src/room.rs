@@ -31,9 +31,8 @@ pub(crate) struct Room {
     /// Whether what only the last-level cache has comes so slowly that it pays to decode values again for each
     /// packed panel, and not to read all of A again for each thread's.
     pub(crate) is_slow: bool,
-    /// Whether the processor brings the lines that follow those it was asked for, so that rows of B had better be
-    /// read whole before others are.
-    pub(crate) runs_on: bool,
+    /// Whether the processor brings the lines that follow in a row of B, so that rows had better be read whole.
+    pub(crate) follows_rows: bool,
     /// Rows of B from this many bytes on lie so far apart that their panels meet in few sets of the
     /// caches, and it is not made up for by [asking ahead](gains_by_asking) for them.
     pub(crate) far_row: usize,
@@ -57,7 +56,7 @@ impl Room {
             panels: 6 * eighth,
             private,
             is_slow: false,
-            runs_on: false,
+            follows_rows: false,
             far_row: FAR_ROW,
             asks: false,
         }
@@ -70,7 +69,7 @@ impl Room {
         let asks = gains_by_asking();
         let far_row = if asks { 2 * FAR_ROW } else { FAR_ROW };
         let is_intel = is_made_by(b"GenuineIntel");
-        Self { is_slow: is_intel, runs_on: is_intel, far_row, asks, ..room }
+        Self { is_slow: is_intel, follows_rows: is_intel, far_row, asks, ..room }
     }
 
     /// Whether B, of `k` rows of so many bytes, [hides](crate::operands::Input::hides_a) A. Of a single

@@ -87,7 +87,7 @@ impl<T: KernelScalar> Patterns<T> {
             sharing.slab_cols(csr.nrows(), csr.ncols()).filter(|_| wanted && lines >= LINES);
         let (each, rows) = match slab_cols {
             Some(_) => (EACH_IN_SLABS, ROWS),
-            None => (EACH, if caches.runs_on { 0 } else { ROWS }),
+            None => (EACH, if caches.follows_rows { 0 } else { ROWS }),
         };
         let joined = joined(csr.row_ptr(), tasks, rows, parts(threads, each));
         let entries = |slots: &Range<usize>| {
@@ -222,14 +222,14 @@ mod tests {
     #[test]
     fn tasks_are_joined_unless_rows_of_b_are_better_read_whole() {
         let a = natural(&uniform(20, 1000, 200, 1).unwrap());
-        let runs_on = |runs_on, wanted| {
-            let caches = Room { runs_on, ..room() };
+        let follows_rows = |follows_rows, wanted| {
+            let caches = Room { follows_rows, ..room() };
             let patterns = Patterns::new(&a, &[0..4, 4..20], 64, 1, wanted, caches).unwrap();
             patterns.tasks.iter().map(|slabs| slabs[0].tiles.len()).collect::<Vec<_>>()
         };
-        assert_eq!([runs_on(false, false), runs_on(true, false)], [[5, 0], [1, 4]]);
+        assert_eq!([follows_rows(false, false), follows_rows(true, false)], [[5, 0], [1, 4]]);
         // Slabs are for many tiles.
-        assert_eq!(runs_on(true, true), [5, 0]);
+        assert_eq!(follows_rows(true, true), [5, 0]);
     }
 
     #[test]
