@@ -1,13 +1,15 @@
 //! The backend: what it can do, and how a plan is prepared.
 
 use girih_backend::{
-    BackendError, Capabilities, PreparedSpmm, SpmmBackend, Unsupported, gathering,
+    BackendError, Capabilities, Lowering, PreparedSpmm, SpmmBackend, Unsupported, gathering,
 };
-use girih_formats::{DType, FormatKind, for_any_tiling};
-use girih_planner::Plan;
+use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
+use girih_planner::{DeviceSpec, Plan, seconds_on};
 
 use crate::Isa;
-use crate::prepared::Prepared;
+use crate::lowering::Case;
+use crate::machine::Machine;
+use crate::prepared::{Prepared, lowered};
 use crate::team::Team;
 
 /// The name of the CPU backend.
@@ -54,6 +56,11 @@ impl CpuBackend {
         self.isa
     }
 
+    /// What decisions about a plan depend on.
+    fn case<T: Scalar>(&self, tiling: &Tiling<T>, plan: &Plan) -> Case {
+        Case::of(tiling, plan.options().n, self.team.threads(), self.isa, Machine::here())
+    }
+
     fn unsupported(reason: String) -> Unsupported {
         Unsupported { backend: NAME.to_owned(), reason }
     }
@@ -66,6 +73,11 @@ impl Default for CpuBackend {
 }
 
 impl SpmmBackend for CpuBackend {
+    /// By the CPU at hand, all of its cores.
+    fn estimate(&self, plan: &Plan) -> Option<f64> {
+        seconds_on(plan, &DeviceSpec::this_cpu())
+    }
+
     fn name(&self) -> &str {
         NAME
     }
@@ -91,6 +103,21 @@ impl SpmmBackend for CpuBackend {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Decides what [`prepare`](Self::prepare) decides without a copy of the matrix: O(nnz), in parallel for the
+    /// most part. A plan that gathers B is prepared.
+    fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
+        self.supports(plan)?;
+        let n = plan.options().n;
+        if plan.gathers().is_some() {
+            return Ok(self.prepare(plan)?.lowering(n));
+        }
+        let threads = self.team.threads();
+        for_any_tiling!(plan.tiling(), tiling => {
+            let lowering = lowered(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unsupported)?;
+            Ok(lowering.describe(n, threads))
+        })
     }
 
     /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For

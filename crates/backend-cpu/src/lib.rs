@@ -3,6 +3,12 @@
 //! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR. Values
 //! of f16 and bf16 are widened in registers or in small buffers on the stack and summed in f32.
 //!
+//! # What is decided
+//! Preparing first decides, then makes what was decided: a value holds the kernels, copies of the matrix, packed
+//! panels, prefetching and sums of split windows, each with its reason. Products read that value and nothing else,
+//! and [`PreparedSpmm::lowering`](girih_backend::PreparedSpmm::lowering) prints it for any number of columns.
+//! [`CpuBackend`]'s `lower` decides without copies. The numbers that decide stand in [`thresholds`].
+//!
 //! # What preparing does
 //! No tiling but CSR is copied. CSR is laid out once more where that pays for the n of the plan, in
 //! O(nnz) and in parallel, for at most another copy of its columns and values, these widened:
@@ -112,16 +118,18 @@ mod isa;
 #[expect(unsafe_code, reason = "SIMD")]
 #[expect(clippy::needless_range_loop, reason = "indices of registers, constant once unrolled")]
 mod kernels;
+mod lowering;
+mod machine;
 #[expect(unsafe_code, reason = "threads write disjoint rows of one array")]
 mod operands;
 mod packing;
 mod prepared;
 mod reuse;
 pub mod roofline;
-mod room;
 mod rooms;
 mod split;
 mod team;
+pub mod thresholds;
 
 pub use backend::{CpuBackend, NAME};
 pub use caches::{Cache, caches};

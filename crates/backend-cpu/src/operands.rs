@@ -8,6 +8,8 @@
 use girih_formats::{PAD_ROW, RowLayout, Scalar};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
+use crate::thresholds::{STORE_PAST_BYTES, STORE_PAST_TILES_BYTES};
+
 /// B as it is given, with any strides.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<T> {
@@ -53,6 +55,9 @@ pub(crate) struct Input<T> {
     /// Whether kernels ask for entries of A ahead: between rows of a large B the processor does not see
     /// that they follow one another.
     pub(crate) hides_a: bool,
+    /// What kernels say that they do, in tests.
+    #[cfg(test)]
+    pub(crate) recorder: Option<&'static crate::lowering::ran::Recorder>,
 }
 
 // SAFETY: as for `Source`.
@@ -65,7 +70,16 @@ impl<T: Scalar> Input<T> {
     /// other.
     pub(crate) fn new(ptr: *const T, row_stride: isize, ncols: usize) -> Self {
         let is_column = ncols == 1;
-        Self { ptr, row_stride, is_column, of_group: false, is_far: false, hides_a: false }
+        Self {
+            ptr,
+            row_stride,
+            is_column,
+            of_group: false,
+            is_far: false,
+            hides_a: false,
+            #[cfg(test)]
+            recorder: None,
+        }
     }
 
     /// B where it is, if kernels can read it there.
@@ -78,6 +92,16 @@ impl<T: Scalar> Input<T> {
     /// The panel that begins `cols` columns later.
     pub(crate) fn at_col(self, cols: usize) -> Self {
         Self { ptr: self.ptr.wrapping_add(cols), ..self }
+    }
+
+    /// Tells tests that a kernel runs here, what it asks for [ahead](crate::kernels::ahead), and whether it writes
+    /// past the caches.
+    #[inline(always)]
+    pub(crate) fn ran(&self, _kernel: &'static str, _ask: u8, _past_caches: bool) {
+        #[cfg(test)]
+        if let Some(recorder) = self.recorder {
+            recorder.kernel(_kernel, _ask, _past_caches);
+        }
     }
 
     /// As what to copy from.
@@ -118,13 +142,11 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 // SAFETY: as above.
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
-/// A C larger than this has left a core's own caches before its rows are written once more, so that they
-/// would be read from beyond for it.
-const STREAM_BYTES: usize = 2 << 20;
-
-/// As [`STREAM_BYTES`], for tiles of several rows: their lines are many at a time to be written past
-/// the caches.
-const STREAM_TILES_BYTES: usize = 4 << 20;
+/// Whether a C of so many bytes has left a core's own caches before its rows are written once more, so that they
+/// would be read from beyond for it. Tiles of several rows write many lines at a time.
+pub(crate) const fn leaves_caches(bytes: usize, in_tiles: bool) -> bool {
+    bytes > if in_tiles { STORE_PAST_TILES_BYTES } else { STORE_PAST_BYTES }
+}
 
 impl<A: Scalar> Output<A> {
     pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
@@ -137,12 +159,12 @@ impl<A: Scalar> Output<A> {
         let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
         let aligned = ptr.addr().is_multiple_of(64)
             && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
-        let past = |bytes: usize| match bytes < view.len() * size_of::<A>() {
+        let past = |in_tiles| match leaves_caches(view.len() * size_of::<A>(), in_tiles) {
             _ if col_stride != 1 || !beta.is_zero() => Store::Update,
             true if aligned => Store::Stream,
             _ => Store::Write,
         };
-        let (store, store_tiles) = (past(STREAM_BYTES), past(STREAM_TILES_BYTES));
+        let (store, store_tiles) = (past(false), past(true));
         Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles }
     }
 

@@ -3,7 +3,7 @@
 use girih_formats::{Buffer, Csr, Scalar};
 use rayon::prelude::*;
 
-use crate::room::Room;
+use crate::thresholds::*;
 
 /// How often rows of B come from beyond a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,72 +67,36 @@ pub(crate) fn span<T: Scalar>(csr: &Csr<T>) -> usize {
     (spans / csr.nnz().max(1) as u128) as usize
 }
 
-/// Places that are looked at to see which rows of B are met anew.
-const SAMPLE: usize = 16;
-
-/// Entries that are looked at, at a time, to see which rows of B are met anew.
-const STRETCH: usize = 1 << 13;
-
-/// Rows of B that follow one met so many entries before are foretold: the processor sees a stream.
-const FORETOLD: usize = 64;
-
-/// What a core's first-level cache holds of data.
-const FIRST_LEVEL: usize = 32 << 10;
-
-/// The least share of entries whose row of B comes unforetold from beyond a core's own caches for it to
-/// pay to ask for rows ahead, however narrow they are.
-const UNFORETOLD: f64 = 0.45;
-
-/// Where B is so many times as large as a core's own caches, it pays though they are foretold.
-const FAR: usize = 8;
-
-/// Where it is less than so many times as large, it does not pay though they are not.
-const NEAR: usize = 5;
-
-/// Whether it pays to ask ahead for rows of B of so many bytes, or of a packed panel of it: O(entries of
-/// 16 [stretches](STRETCH)), and room for a number for each row of B.
-pub(crate) fn is_scattered<T: Scalar>(csr: &Csr<T>, row_bytes: usize, caches: Room) -> bool {
-    let times = csr.ncols().saturating_mul(row_bytes) / caches.private.max(1);
-    times >= FAR || times >= NEAR && unforetold(csr, row_bytes, caches.private) >= UNFORETOLD
-}
-
-/// Whether a single column of B [hides](crate::operands::Input::hides_a) A: its elements come unforetold
-/// from beyond the first-level cache. As costly as [`is_scattered`].
-pub(crate) fn hides_a<T: Scalar>(csr: &Csr<T>) -> bool {
-    csr.ncols() * size_of::<T>() > FIRST_LEVEL
-        && unforetold(csr, size_of::<T>(), FIRST_LEVEL) >= UNFORETOLD
-}
-
-/// Whether most entries, of the [stretches](STRETCH) that are looked at, do not follow the one before by a
+/// Whether most entries, of the [stretches](PREFETCH_STRETCH) that are looked at, do not follow the one before by a
 /// column.
 pub(crate) fn leaps<T: Scalar>(csr: &Csr<T>) -> bool {
-    let step = (csr.nnz() / SAMPLE).max(STRETCH);
+    let step = (csr.nnz() / PREFETCH_SAMPLES).max(PREFETCH_STRETCH);
     let (mut entries, mut follow) = (0, 0);
     for start in (0..csr.nnz()).step_by(step) {
-        let cols = &csr.col_idx()[start..csr.nnz().min(start + STRETCH)];
+        let cols = &csr.col_idx()[start..csr.nnz().min(start + PREFETCH_STRETCH)];
         entries += cols.len();
         follow += cols.windows(2).filter(|pair| pair[0].checked_add(1) == Some(pair[1])).count();
     }
     2 * follow < entries
 }
 
-/// The share of entries whose row of B, of so many bytes, comes unforetold from beyond a cache that does
-/// not hold B.
-fn unforetold<T: Scalar>(csr: &Csr<T>, row_bytes: usize, cache: usize) -> f64 {
+/// The share of entries whose row of B, of so many bytes, comes unpredicted from beyond a cache that does
+/// not hold B: O(entries of 16 [stretches](PREFETCH_STRETCH)), and a number for each row of B.
+pub(crate) fn unpredicted<T: Scalar>(csr: &Csr<T>, row_bytes: usize, cache: usize) -> f64 {
     // As many rows of B as the cache holds.
-    let len = (cache / row_bytes).clamp(1, STRETCH);
-    let step = (csr.nnz() / SAMPLE).max(len);
+    let len = (cache / row_bytes).clamp(1, PREFETCH_STRETCH);
+    let step = (csr.nnz() / PREFETCH_SAMPLES).max(len);
     let Ok(mut last) = Buffer::zeroed(csr.ncols()) else { return 0.0 };
     let mut seen = Seen { last: last.make_mut(), count: 0 };
-    let (mut entries, mut unforetold) = (0, 0);
+    let (mut entries, mut unpredicted) = (0, 0);
     for start in (0..csr.nnz()).step_by(step) {
         let stretch = &csr.col_idx()[start..csr.nnz().min(start + len)];
         entries += stretch.len() as u32;
-        unforetold += seen.unforetold(stretch);
+        unpredicted += seen.unpredicted(stretch);
     }
     // A and C pass through the caches too.
     let beyond = 1.0 - cache as f64 / 2.0 / csr.ncols() as f64 / row_bytes as f64;
-    f64::from(unforetold) * beyond / f64::from(entries.max(1))
+    f64::from(unpredicted) * beyond / f64::from(entries.max(1))
 }
 
 /// Which columns were met, and when.
@@ -143,19 +107,19 @@ struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// How many of a stretch's columns are new to it, and not foretold.
-    fn unforetold(&mut self, cols: &[u32]) -> u32 {
-        let (begin, mut unforetold) = (self.count, 0);
+    /// How many of a stretch's columns are new to it, and not predicted.
+    fn unpredicted(&mut self, cols: &[u32]) -> u32 {
+        let (begin, mut unpredicted) = (self.count, 0);
         for &col in cols {
             let col = col as usize;
             if self.last[col] <= begin {
-                let recent = begin.max(self.count.saturating_sub(FORETOLD as u32));
-                unforetold += u32::from(col == 0 || self.last[col - 1] <= recent);
+                let recent = begin.max(self.count.saturating_sub(PREFETCH_STREAM as u32));
+                unpredicted += u32::from(col == 0 || self.last[col - 1] <= recent);
             }
             self.count += 1;
             self.last[col] = self.count;
         }
-        unforetold
+        unpredicted
     }
 }
 
@@ -163,7 +127,7 @@ impl Seen<'_> {
 mod tests {
     use std::collections::VecDeque;
 
-    use girih_formats::generate::{fem_3d, laplacian_5pt, rmat, uniform};
+    use girih_formats::generate::{fem_3d, rmat, uniform};
 
     use super::*;
 
@@ -209,33 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_new_once_in_a_stretch_and_foretold_by_the_one_before() {
+    fn columns_are_new_once_in_a_stretch_and_predicted_by_the_one_before() {
         let mut last = [0; 10];
         let mut seen = Seen { last: &mut last, count: 0 };
-        assert_eq!(seen.unforetold(&[3, 4, 3, 4, 8, 0]), 3);
-        assert_eq!(seen.unforetold(&[4, 5, 9, 8]), 3);
-    }
-
-    #[test]
-    fn rows_of_b_are_asked_for_where_they_come_unforetold_or_from_far_beyond_a_cores_caches() {
-        let caches = Room::of(32 << 20, 1 << 20);
-        let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        assert!(is_scattered(&scattered, 160, caches));
-        assert!(!is_scattered(&scattered, 16, caches));
-        assert!(!is_scattered(&scattered, 160, Room::of(32 << 20, 8 << 20)));
-        // Its rows are foretold.
-        let stencil: Csr<f32> = laplacian_5pt(200, 200).unwrap();
-        assert!(!is_scattered(&stencil, 160, caches));
-        assert!(is_scattered(&stencil, 256, caches));
-        assert!(!is_scattered(&stencil, 256, Room::of(32 << 20, 4 << 20)));
-    }
-
-    #[test]
-    fn a_column_hides_a_where_its_elements_come_unforetold_from_beyond_the_first_cache() {
-        let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
-        assert!(hides_a(&scattered));
-        assert!(!hides_a(&uniform::<f32>(4000, 4000, 12, 1).unwrap()));
-        assert!(!hides_a(&laplacian_5pt::<f32>(200, 200).unwrap()));
+        assert_eq!(seen.unpredicted(&[3, 4, 3, 4, 8, 0]), 3);
+        assert_eq!(seen.unpredicted(&[4, 5, 9, 8]), 3);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use girih_formats::{Scalar, Tiling};
 use girih_planner::Task;
 
 use crate::aligned::Aligned;
+use crate::lowering::SplitSums;
+use crate::thresholds::{SUMS_FREE, SUMS_MAX, SUMS_UNIT};
 
 /// A window whose tiles several consecutive tasks share.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,17 +28,10 @@ pub(crate) struct Split<A: Scalar> {
     order: Vec<usize>,
     /// Columns that there is room for at a time.
     pub(crate) panel: usize,
+    /// Sums that there is scratch for.
+    len: usize,
     sums: Mutex<Aligned<A>>,
 }
-
-/// Columns are cut into panels at multiples of this, in bytes of sums: 4 lines.
-const PANEL_UNIT: usize = 256;
-
-/// The widest panel, in bytes of sums.
-const PANEL_MAX: usize = 4096;
-
-/// Room for sums that needs no justification by the size of the matrix, in bytes.
-const FREE_ROOM: usize = 1 << 20;
 
 impl<A: Scalar> Split<A> {
     /// Finds the split windows and allocates room for their sums: as wide a panel as fits a quarter
@@ -64,13 +59,26 @@ impl<A: Scalar> Split<A> {
         }
         let too_large = || format!("{parts} parts of split windows need more room than there is");
         let rows = parts.checked_mul(tiling.layout().window_rows()).ok_or_else(too_large)?;
-        let budget = FREE_ROOM.max(stored.saturating_mul(size_of::<T>()) / 4);
-        let bytes = (budget / rows.max(1)).clamp(PANEL_UNIT, PANEL_MAX) / PANEL_UNIT * PANEL_UNIT;
+        let budget = SUMS_FREE.max(stored.saturating_mul(size_of::<T>()) / 4);
+        let bytes = (budget / rows.max(1)).clamp(SUMS_UNIT, SUMS_MAX) / SUMS_UNIT * SUMS_UNIT;
         let panel = bytes / size_of::<A>();
         let len = rows.checked_mul(panel).ok_or_else(too_large)?;
         let sums = Aligned::zeroed(len).map_err(|_| too_large())?;
         let order = order(tiling, tasks, &windows);
-        Ok(Self { windows, order, panel, sums: Mutex::new(sums) })
+        Ok(Self { windows, order, panel, len, sums: Mutex::new(sums) })
+    }
+
+    /// Their numbers.
+    pub(crate) fn sums(&self) -> SplitSums {
+        match self.windows.last() {
+            None => SplitSums::default(),
+            Some(last) => SplitSums {
+                windows: self.windows.len(),
+                parts: last.first_part + last.tasks.len(),
+                cols: self.panel,
+                bytes: self.len * size_of::<A>(),
+            },
+        }
     }
 
     /// The split windows, in order.

@@ -10,8 +10,10 @@ use std::{hint, thread};
 use rayon::prelude::*;
 use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
-/// How long threads wait for each other before they sleep: a few times as long as waking takes.
-const PATIENCE: Duration = Duration::from_micros(100);
+use crate::thresholds::{THREADS_PATIENCE, THREADS_PAUSES};
+
+/// How long threads wait for each other before they sleep.
+const PATIENCE: Duration = Duration::from_micros(THREADS_PATIENCE);
 
 /// The threads of a product. Whoever calls is one of them, since to wait for a thread to take over,
 /// and then to be woken, takes as long as a short product.
@@ -211,13 +213,10 @@ struct Pause {
 }
 
 impl Pause {
-    /// Pauses before the processor is given to others: a microsecond or a few, which is more than that takes.
-    const PAUSES: u32 = 64;
-
     /// As short as the processor can, most of the time: the other thread is a few microseconds away. But it may
     /// wait for this very processor.
     fn once(&mut self) {
-        if self.pauses < Self::PAUSES {
+        if self.pauses < THREADS_PAUSES {
             self.pauses += 1;
             hint::spin_loop();
         } else {

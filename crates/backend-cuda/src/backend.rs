@@ -6,16 +6,17 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
-    BackendError, Capabilities, PreparedSpmm, Rounding, SpmmBackend, Unsupported, gathering,
+    BackendError, Capabilities, Lowering, PreparedSpmm, Rounding, SpmmBackend, Unsupported,
+    gathering, gathering_lowering,
 };
 use girih_formats::DType;
-use girih_planner::Plan;
+use girih_planner::{Plan, seconds_on, transfer_seconds};
 
-use crate::device::{Functions, Gpu};
+use crate::device::{Functions, Gpu, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::{self, Kernel};
-use crate::prepared::{self, Launched, OperandRows, Reduction, Setup, image};
+use crate::prepared::{self, Launched, OperandRows, image};
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -29,8 +30,6 @@ pub struct CudaOptions {
     pub sources: Option<PathBuf>,
     /// The index of the device.
     pub device: usize,
-    /// How parts of split windows are added up, by kernels that have a choice.
-    pub reduction: Reduction,
 }
 
 /// Multiplies on a CUDA device.
@@ -45,7 +44,6 @@ pub struct CudaBackend(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     index: usize,
-    reduction: Reduction,
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     /// By stem and configuration.
@@ -56,10 +54,9 @@ impl CudaBackend {
     /// The backend on a device.
     #[must_use]
     pub fn new(options: CudaOptions) -> Self {
-        let CudaOptions { libraries, cache, sources, device, reduction } = options;
+        let CudaOptions { libraries, cache, sources, device } = options;
         Self(Arc::new(Shared {
             index: device,
-            reduction,
             jit: Jit::new(libraries, cache, sources),
             gpu: OnceLock::new(),
             loaded: Mutex::default(),
@@ -104,9 +101,7 @@ impl CudaBackend {
         self.supports(plan)?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let setup =
-            Setup { reduction: self.0.reduction, multiprocessors: gpu.info.multiprocessors };
-        let image = image(plan, &setup);
+        let image = image(plan, gpu.info.multiprocessors);
         let functions = image.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
         let shape = image.shape;
@@ -195,7 +190,12 @@ impl SpmmBackend for CudaBackend {
         })
     }
 
-    /// Plans in any row order and with any schedule: in CSR, of any value type.
+    /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
+    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0, which is not
+    /// asked for where there is no device. Rows may be in any order.
+    ///
+    /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
+    /// windows [atomically](girih_planner::Reduction::Atomic) are refused in CSR and BCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         prepared::supports(plan, arch)
@@ -206,8 +206,27 @@ impl SpmmBackend for CudaBackend {
         prepared::rounding(plan)
     }
 
+    /// The product on the device, and copies of B there and of C back.
+    fn estimate(&self, plan: &Plan) -> Option<f64> {
+        let device = self.device().ok()?.spec();
+        Some(seconds_on(plan, &device)? + transfer_seconds(plan, &device))
+    }
+
     /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         gathering(NAME, plan, Box::new(self.prepare_tiles(plan)?))
+    }
+
+    /// What the device that the plan is made for would execute, without one at hand: a pure function of
+    /// the plan, O(nnz). A plan for a CPU is lowered for the device of this backend, as it is prepared.
+    fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
+        let (target, n) = (&plan.options().target, plan.options().n);
+        let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
+        let unsupported = |reason| Unsupported { backend: NAME.to_owned(), reason };
+        prepared::supports(plan, Some(arch)).map_err(unsupported)?;
+        let machine = machine(&target.name, arch, target.workers);
+        let image = image(plan, target.workers);
+        let inner = |n| image.describe(Lowering::new(NAME, machine, n));
+        Ok(gathering_lowering(plan, n, inner))
     }
 }

@@ -19,7 +19,7 @@
 //! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied
 //! by the copy engine where they begin on 16 bytes and are contiguous; B of any other layout is gathered
 //! element by element, which is slower. Windows that the schedule splits are computed in parts, whose sums
-//! are added in order, or atomically if a caller asks for that ([`Reduction`]).
+//! are added in order, or atomically if the schedule says so ([`Reduction`](girih_planner::Reduction)).
 //!
 //! And on Hopper plans in BCSR with 64×64 blocks of f16, bf16 or f32, in any row order, by a kernel after
 //! AsyncSparse (section III): tensor copies fill a ring of stages in shared memory, `wgmma` multiplies what
@@ -32,7 +32,8 @@
 //! [`CudaPrepared::execute_device`] takes B and C in device memory, with any positive strides, and only
 //! enqueues: it can be captured into a graph, and any number of streams may use a plan. As a
 //! [`SpmmBackend`](girih_backend::SpmmBackend) the backend takes operands on the host and copies them
-//! through pinned memory, which takes far longer than most products.
+//! there and back, which takes far longer than most products: page-locked memory as it is, other memory
+//! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
 //! # NVIDIA's libraries
 //! [`CusparseBackend`] multiplies with cuSPARSE, [`DenseYardstick`] the dense form of a matrix with cuBLASLt:
@@ -40,8 +41,8 @@
 //!
 //! # Reproducibility
 //! An element of C has the same bits whenever it is computed from the same plan, value type and n, for
-//! any strides and alignment, on any device: nothing is added atomically, unless
-//! [`CudaOptions::reduction`] says so.
+//! any strides and alignment, on any device: nothing is added atomically, unless the plan's schedule says
+//! so.
 //!
 //! ```no_run
 //! use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
@@ -66,6 +67,7 @@
 extern crate self as girih_backend_cuda;
 
 mod backend;
+mod catalog;
 #[expect(unsafe_code, reason = "the CUDA driver is called")]
 mod device;
 #[cfg(test)]
@@ -87,12 +89,13 @@ mod vendor;
 pub use cudarc;
 
 pub use backend::{CudaBackend, CudaOptions};
+pub use catalog::CudaKernels;
 pub use device::{DeviceInfo, devices, driver_version};
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
 pub use library::{Attempt, CublasLt, Cusparse, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
-pub use prepared::{CudaPrepared, OperandRows, Reduction};
+pub use prepared::{CudaPrepared, OperandRows};
 pub use roofline::CudaRoofline;
 pub use timing::{TimedOperands, TimedProducts};
 pub use vendor::{CsrAlgorithm, CublasLtOptions, CusparseBackend, CusparseOptions, DenseYardstick};

@@ -151,6 +151,15 @@ fn address<T>(slice: &CudaSlice<T>) -> u64 {
 }
 
 impl Place {
+    /// Rows × columns of elements of `size` bytes, in rows that are contiguous and, if they are that
+    /// long, begin on 16 bytes: as operands on the host are sent.
+    pub(crate) fn row_major(address: u64, (rows, cols): (usize, usize), size: usize) -> Self {
+        let per_vector = 16 / size;
+        let stride = if cols < per_vector { cols } else { cols.next_multiple_of(per_vector) };
+        let (row_stride, spare) = (stride as u64, (stride - cols) as u64);
+        Self { address, rows, cols, row_stride, col_stride: 1, spare }
+    }
+
     /// `width` columns from `first` on, of elements of `size` bytes.
     pub(crate) fn columns(&self, first: u64, width: u64, size: u64) -> Self {
         let address = self.address + first * self.col_stride * size;

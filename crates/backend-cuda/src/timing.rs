@@ -13,7 +13,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use crate::device::Gpu;
 use crate::error::refused_by;
 use crate::operand::Place;
-use crate::prepared::host::{clear_rows, fetch, send};
+use crate::prepared::host::clear_rows;
 use crate::prepared::launch::Operands;
 use crate::{CudaError, CudaPrepared, OperandRows};
 
@@ -94,8 +94,8 @@ impl<T: DenseScalar> TimedOperands<T> {
             };
             let c = room_of_c.device_ptr_mut(&stream).0;
             let to = place(room_of_b.device_ptr_mut(&stream).0, k + SPARE_ROWS, n);
-            send(&mut transfer, &to, b)?;
-            clear_rows::<T>(&transfer, &to, k)?;
+            transfer.send_matrix(&to, b)?;
+            clear_rows::<T>(&stream, &to, k)?;
             copies.push(Copy { b: to.address, c, _room_of_b: room_of_b, room_of_c });
         }
         transfer.wait()?;
@@ -219,7 +219,7 @@ impl<T: DenseScalar> TimedProducts<T> {
         let last = self.operands.copy(self.next + copies.len() - 1);
         let from = place(last.c, shape.m, *n);
         let mut transfer = gpu.transfer();
-        fetch(&mut transfer, &from, c).map_err(|error| self.refused(error, "fetch C"))
+        transfer.fetch_matrix(&from, c).map_err(|error| self.refused(error, "fetch C"))
     }
 
     fn refused(&self, error: CudaError, operation: &str) -> BackendError {

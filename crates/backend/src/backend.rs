@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 
-use crate::{BackendError, DenseView, DenseViewMut, Rounding, Unsupported};
+use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupported};
 
 /// What a backend can do on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +55,24 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// # Errors
     /// If the backend is not available or can't run the plan.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError>;
+
+    /// Seconds that a product of the plan's number of columns is estimated to take here, with operands
+    /// in the host's memory; `None`, as by default, if the backend cannot tell. A backend that copies
+    /// operands counts that. Run-time selection compares these.
+    fn estimate(&self, _: &Plan) -> Option<f64> {
+        None
+    }
+
+    /// What this backend would execute for products of the plan's number of columns.
+    ///
+    /// The default prepares the plan and asks what it [prepared](PreparedSpmm::lowering). A backend that
+    /// knows without a device at hand says so without one.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
+        Ok(self.prepare(plan)?.lowering(plan.options().n))
+    }
 }
 
 /// A plan made ready on a backend, to be executed as often as wanted.
@@ -83,4 +101,7 @@ pub trait PreparedSpmm: Debug + Send + Sync {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError>;
+
+    /// What [`execute`](Self::execute) does for row-major operands with `n` columns, β = 0.
+    fn lowering(&self, n: usize) -> Lowering;
 }

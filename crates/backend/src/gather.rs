@@ -9,7 +9,9 @@ use half::{bf16, f16};
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
-use crate::{BackendError, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape};
+use crate::{
+    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
+};
 
 /// The most columns of B that are gathered at a time: wide enough for every kernel's registers, and
 /// no more memory than a few columns need.
@@ -45,6 +47,32 @@ pub fn gathering(
     })
 }
 
+/// What [`gathering`] makes of a lowering, for a backend that lowers a plan without preparing it: `inner`
+/// says what is executed for a number of columns.
+pub fn gathering_lowering(
+    plan: &Plan,
+    n: usize,
+    inner: impl FnOnce(usize) -> Lowering,
+) -> Lowering {
+    match plan.gathers() {
+        None => inner(n),
+        Some(_) => gathered(panel_cols(plan).min(n.max(1)), inner),
+    }
+}
+
+/// Columns that are gathered at a time.
+fn panel_cols(plan: &Plan) -> usize {
+    plan.options().n.clamp(1, PANEL_COLS)
+}
+
+fn gathered(cols: usize, inner: impl FnOnce(usize) -> Lowering) -> Lowering {
+    inner(cols).with(
+        "rows of B",
+        format!("copied into the order of the plan's columns, {cols} columns at a time"),
+        "the tiles hold blocks of columns in another order than B",
+    )
+}
+
 struct Gathered<T: Scalar> {
     backend: String,
     shape: ProductShape,
@@ -63,7 +91,7 @@ impl<T: DenseScalar> Gathered<T> {
         order: Vec<u32>,
         inner: Box<dyn PreparedSpmm>,
     ) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        let cols = plan.options().n.clamp(1, PANEL_COLS);
+        let cols = panel_cols(plan);
         let (backend, shape) = (backend.to_owned(), ProductShape::of(plan));
         let this = Self { backend, shape, order, cols, idle: Mutex::default(), inner };
         let room = this.allocate()?;
@@ -139,6 +167,10 @@ impl<T: DenseScalar> PreparedSpmm for Gathered<T> {
         let done = self.multiply(alpha, &b, beta, c, &mut room);
         self.put_back(room);
         done
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        gathered(self.cols.min(n.max(1)), |cols| self.inner.lowering(cols))
     }
 }
 

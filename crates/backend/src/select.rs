@@ -4,12 +4,14 @@ use girih_planner::Plan;
 
 use crate::{BackendError, Capabilities, SpmmBackend};
 
-/// Backends in order of preference: the first that can run a plan is the one that will.
+/// Backends in order of preference.
 ///
-/// The order is the caller's. The default registry of the `girih` crate holds the fastest first and
-/// the reference backend last; a backend of one's own goes in front with
-/// [`prefer`](Self::prefer) or behind with [`with`](Self::with). Nothing is passed over silently:
-/// a [`Selection`] carries every backend that was preferred but can't run the plan, and why.
+/// Of those that can run a plan the first will, unless it [estimates](SpmmBackend::estimate) a product
+/// and another estimates less: then the fastest. The order is the caller's. The default registry of the
+/// `girih` crate holds the reference backend last, which estimates nothing; a backend of one's own goes in front
+/// with [`prefer`](Self::prefer) or behind with [`with`](Self::with). Nothing is passed over silently: a
+/// [`Selection`] carries every backend that can't run the plan, with the reason, and the estimates of those
+/// that can.
 #[derive(Debug, Default)]
 pub struct Registry {
     backends: Vec<Box<dyn SpmmBackend>>,
@@ -31,6 +33,17 @@ pub struct Selection<'a> {
     pub backend: &'a dyn SpmmBackend,
     /// Those that were preferred to it and can't, in order of preference.
     pub rejected: Vec<Rejection>,
+    /// Seconds of a product on each backend that can run the plan and says so, in order of preference.
+    pub estimates: Vec<Estimate>,
+}
+
+/// What a backend says of a product with operands on the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Its name.
+    pub backend: String,
+    /// Seconds, copies of operands included.
+    pub seconds: f64,
 }
 
 /// What one backend can do on this machine, or why it can do nothing.
@@ -81,21 +94,37 @@ impl Registry {
         })
     }
 
-    /// The most preferred backend that is available here and can run `plan`.
+    /// The backend that is available here, can run `plan`, and is estimated fastest for operands on the
+    /// host; the most preferred where the most preferred estimates nothing.
     ///
     /// # Errors
     /// [`BackendError::NoBackend`] with the reason of every one.
     pub fn best_for(&self, plan: &Plan) -> Result<Selection<'_>, BackendError> {
         let mut rejected = Vec::new();
+        let mut able: Vec<(&dyn SpmmBackend, Option<f64>, usize)> = Vec::new();
         for backend in self.iter() {
             match refusal(backend, plan) {
-                None => return Ok(Selection { backend, rejected }),
+                None => able.push((backend, backend.estimate(plan), rejected.len())),
                 Some(reason) => {
                     rejected.push(Rejection { backend: backend.name().to_owned(), reason });
                 }
             }
         }
-        Err(BackendError::NoBackend { rejected })
+        let Some(&first) = able.first() else { return Err(BackendError::NoBackend { rejected }) };
+        let named = |&(backend, seconds, _): &(&dyn SpmmBackend, Option<f64>, usize)| {
+            Some(Estimate { backend: backend.name().to_owned(), seconds: seconds? })
+        };
+        let estimates = able.iter().filter_map(named).collect();
+        let (backend, _, before) = match first.1 {
+            None => first,
+            Some(_) => able
+                .iter()
+                .filter(|one| one.1.is_some())
+                .copied()
+                .fold(first, |best, one| if one.1 < best.1 { one } else { best }),
+        };
+        rejected.truncate(before);
+        Ok(Selection { backend, rejected, estimates })
     }
 
     /// Every backend with what it can do on this machine, in order of preference.
@@ -174,6 +203,50 @@ mod tests {
         assert_eq!(selection.backend.name(), "reference");
         let reasons: Vec<_> = selection.rejected.iter().map(|r| r.reason.as_str()).collect();
         assert_eq!(reasons, ["libfussy.so is not on the loader's path", "it takes f64 only"]);
+    }
+
+    /// The reference under another name, with an estimate.
+    #[derive(Debug)]
+    struct Timed(&'static str, Option<f64>);
+
+    impl SpmmBackend for Timed {
+        fn name(&self) -> &str {
+            self.0
+        }
+
+        fn capabilities(&self) -> Result<Capabilities, BackendError> {
+            ReferenceBackend.capabilities()
+        }
+
+        fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+            ReferenceBackend.supports(plan)
+        }
+
+        fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
+            ReferenceBackend.prepare(plan)
+        }
+
+        fn estimate(&self, _: &Plan) -> Option<f64> {
+            self.1
+        }
+    }
+
+    #[test]
+    fn the_least_estimate_wins_unless_the_first_has_none() {
+        let choice = |first: Option<f64>| {
+            let registry = Registry::new()
+                .with(Timed("first", first))
+                .with(Fussy { available: false })
+                .with(Timed("second", Some(2.0)))
+                .with(ReferenceBackend);
+            let plan = plan();
+            let Selection { backend, rejected, estimates } = registry.best_for(&plan).unwrap();
+            (backend.name().to_owned(), rejected.len(), estimates.len())
+        };
+        assert_eq!(choice(Some(1.0)), ("first".to_owned(), 0, 2));
+        assert_eq!(choice(Some(2.0)), ("first".to_owned(), 0, 2));
+        assert_eq!(choice(Some(3.0)), ("second".to_owned(), 1, 2));
+        assert_eq!(choice(None), ("first".to_owned(), 0, 1));
     }
 
     #[test]

@@ -26,7 +26,6 @@ pub(crate) fn options() -> Result<CudaOptions, CliError> {
         cache: cache(),
         sources: set("GIRIH_CUDA_SOURCES").map(PathBuf::from),
         device,
-        ..CudaOptions::default()
     })
 }
 

@@ -2,7 +2,7 @@
 
 use girih::backend::{DenseView, DenseViewMut};
 use girih::formats::io::{WriteError, npy};
-use girih::formats::{DType, Scalar};
+use girih::formats::{DType, Narrowing, Scalar};
 use half::{bf16, f16};
 
 use crate::error::CliError;
@@ -18,6 +18,16 @@ pub(crate) enum Dense {
     F64(Operand<f64>),
 }
 
+/// A dense matrix read from a file.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadDense {
+    pub(crate) dense: Dense,
+    /// The file's value type, if it is wider.
+    pub(crate) rounded_from: Option<DType>,
+    /// What rounding made of the values.
+    pub(crate) narrowing: Narrowing,
+}
+
 /// Evaluates an expression on the operand inside a [`Dense`], whatever its value type.
 macro_rules! each {
     ($dense:expr, $operand:ident => $body:expr) => {
@@ -31,14 +41,14 @@ macro_rules! each {
 }
 
 impl Dense {
-    /// Reads a `.npy` file, rounding to `dtype`. Gives the file's type if that is wider.
-    pub(crate) fn read(file: NpyFile, dtype: DType) -> Result<(Self, Option<DType>), CliError> {
-        fn typed<T: Scalar>(file: NpyFile) -> Result<(Dense, Option<DType>), CliError>
+    /// Reads a `.npy` file, rounding to `dtype`.
+    pub(crate) fn read(file: NpyFile, dtype: DType) -> Result<ReadDense, CliError> {
+        fn typed<T: Scalar>(file: NpyFile) -> Result<ReadDense, CliError>
         where
             Dense: From<Operand<T>>,
         {
-            let npy::Dense { array, rounded_from } = file.read::<T>()?;
-            Ok((Operand::from(array).into(), rounded_from))
+            let npy::Dense { array, rounded_from, narrowing } = file.read::<T>()?;
+            Ok(ReadDense { dense: Operand::from(array).into(), rounded_from, narrowing })
         }
         match dtype {
             DType::F16 => typed::<f16>(file),
@@ -77,6 +87,11 @@ impl Dense {
     /// Rows and columns.
     pub(crate) fn dim(&self) -> (usize, usize) {
         each!(self, operand => operand.view().dim())
+    }
+
+    /// Whether a row's elements are next to each other.
+    pub(crate) fn is_row_major(&self) -> bool {
+        each!(self, operand => operand.view().is_standard_layout())
     }
 
     /// The matrix, borrowed.

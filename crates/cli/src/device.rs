@@ -68,20 +68,7 @@ pub(crate) fn measured_cpu() -> Result<DeviceSpec, CliError> {
 }
 
 fn this_cpu(measured: Option<MeasuredRates>) -> DeviceSpec {
-    let machine = Machine::this();
-    let simd_bits = match Isa::best() {
-        Isa::Avx512 => 512,
-        Isa::Avx2 => 256,
-        _ => 128,
-    };
-    DeviceSpec::of_cpu(&CpuFacts {
-        name: machine.cpu.clone().unwrap_or_else(|| "CPU".to_owned()),
-        cores: rayon::current_num_threads() as u32,
-        simd_bits,
-        cache_bytes: machine.last_level(),
-        private_cache_bytes: machine.private(),
-        measured,
-    })
+    DeviceSpec::of_cpu(&CpuFacts { measured, ..CpuFacts::here() })
 }
 
 #[cfg(test)]
@@ -92,7 +79,7 @@ mod tests {
     fn devices_are_found_by_name_and_by_path() {
         assert_eq!(find("h200").unwrap().workers, 132);
         let this = find("this").unwrap();
-        assert_eq!(this.workers as usize, rayon::current_num_threads());
+        assert_eq!(this, DeviceSpec::this_cpu());
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mine.toml");
         std::fs::write(&path, this.to_toml()).unwrap();

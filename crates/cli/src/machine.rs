@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use girih::cpu::Cache;
+use girih::planner::cpu_name;
 use serde::Serialize;
 
 use crate::units;
@@ -32,7 +33,7 @@ impl Machine {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         Self {
-            cpu: cpu_name(&cpuinfo),
+            cpu: cpu_name(),
             cpus: std::thread::available_parallelism().map_or(1, usize::from),
             cores: cores(&cpuinfo),
             caches: girih::cpu::caches().to_vec(),
@@ -49,12 +50,6 @@ impl Machine {
     /// Bytes of the largest cache.
     pub(crate) fn last_level(&self) -> Option<u64> {
         self.caches.iter().map(|cache| cache.bytes).max()
-    }
-
-    /// Bytes of the largest cache below that.
-    pub(crate) fn private(&self) -> Option<u64> {
-        let last = self.caches.iter().map(|cache| cache.level).max()?;
-        self.caches.iter().filter(|cache| cache.level < last).map(|cache| cache.bytes).max()
     }
 }
 
@@ -82,15 +77,6 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
         let (key, value) = line.split_once(':')?;
         (key.trim() == name).then(|| value.trim())
     })
-}
-
-/// The model, with the numbers that tell generations of one marketing name apart.
-fn cpu_name(cpuinfo: &str) -> Option<String> {
-    let name = field(cpuinfo, "model name")?;
-    match (field(cpuinfo, "cpu family"), field(cpuinfo, "model")) {
-        (Some(family), Some(model)) => Some(format!("{name} (family {family} model {model})")),
-        _ => Some(name.to_owned()),
-    }
 }
 
 fn cores(cpuinfo: &str) -> Option<usize> {
@@ -156,7 +142,6 @@ physical id\t: 0\ncore id\t\t: 0\n\nprocessor\t: 2\nphysical id\t: 0\ncore id\t\
 
     #[test]
     fn processors_are_described() {
-        assert_eq!(cpu_name(CPUINFO).unwrap(), "Some CPU (family 25 model 17)");
         assert_eq!(cores(CPUINFO), Some(2));
         assert_eq!(cores("processor: 0"), None);
     }

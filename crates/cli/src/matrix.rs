@@ -1,6 +1,6 @@
 //! A matrix whose value type is known at run time.
 
-use girih::formats::{AnyTiling, Csr, DType};
+use girih::formats::{AnyTiling, Csr, DType, Narrowing, Scalar};
 use girih::planner::{Plan, PlanError, Planner, Space};
 use girih::reorder::Reordering;
 use half::{bf16, f16};
@@ -33,19 +33,30 @@ macro_rules! for_matrix {
 pub(crate) use for_matrix;
 
 impl Matrix {
-    /// Reads a matrix straight into `dtype`.
+    /// Reads a matrix straight into `dtype`, and says what rounding made of its values.
     pub(crate) fn read(
         source: MatrixSource,
         dtype: DType,
         args: &ReadArgs,
         progress: &Progress,
-    ) -> Result<Self, CliError> {
-        Ok(match dtype {
-            DType::F16 => source.read::<f16>(args, progress)?.0.into(),
-            DType::Bf16 => source.read::<bf16>(args, progress)?.0.into(),
-            DType::F32 => source.read::<f32>(args, progress)?.0.into(),
-            DType::F64 => source.read::<f64>(args, progress)?.0.into(),
-        })
+    ) -> Result<(Self, Narrowing), CliError> {
+        fn typed<T: Scalar>(
+            source: MatrixSource,
+            args: &ReadArgs,
+            progress: &Progress,
+        ) -> Result<(Matrix, Narrowing), CliError>
+        where
+            Matrix: From<Csr<T>>,
+        {
+            let (csr, info) = source.read::<T>(args, progress)?;
+            Ok((csr.into(), info.narrowing))
+        }
+        match dtype {
+            DType::F16 => typed::<f16>(source, args, progress),
+            DType::Bf16 => typed::<bf16>(source, args, progress),
+            DType::F32 => typed::<f32>(source, args, progress),
+            DType::F64 => typed::<f64>(source, args, progress),
+        }
     }
 
     /// What a plan's tiles hold, exactly: the matrix, with what the plan moved of it.

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use girih::formats::FormatError;
+use girih::DeviceSpec;
+use girih::formats::{FormatError, Narrowing};
 use girih::planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner, Reorder, Space};
 
 use crate::args::{PlanArgs, ReorderArg};
@@ -19,6 +20,8 @@ pub(crate) struct Planned {
     pub(crate) plan: Plan,
     /// The matrix as planned: in the plan's value type, pruned.
     pub(crate) matrix: Matrix,
+    /// What rounding to the plan's value type made of the values that were read.
+    pub(crate) narrowing: Narrowing,
     pub(crate) read: Duration,
     pub(crate) planning: Duration,
 }
@@ -34,7 +37,7 @@ pub(crate) fn plan(
     let planner = Planner::new(options(args, n)?);
     let name = shown(source.path());
     let start = Instant::now();
-    let mut matrix = Matrix::read(source, args.tiles.dtype(), &args.read, progress)?;
+    let (mut matrix, narrowing) = Matrix::read(source, args.tiles.dtype(), &args.read, progress)?;
     let read = start.elapsed();
 
     progress.stage(format!("planning {name}"));
@@ -50,10 +53,14 @@ pub(crate) fn plan(
         Some(ReorderArg::Plan(_)) | None => None,
     };
     let plan = matrix.plan(&planner, order.as_ref()).map_err(|e| refused(&name, &e))?;
-    Ok(Planned { plan, matrix, read, planning: start.elapsed() })
+    Ok(Planned { plan, matrix, narrowing, read, planning: start.elapsed() })
 }
 
 fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
+    let target = match &args.planning.device {
+        Some(name) => device::find(name)?,
+        None => DeviceSpec::this_cpu(),
+    };
     Ok(PlanOptions {
         n,
         format: args.format()?.map_or(FormatChoice::Auto, FormatChoice::Fixed),
@@ -67,10 +74,8 @@ fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
         memory_limit: args.memory_limit(),
         deterministic: !args.planning.nondeterministic,
         planning_seconds: args.planning.planning_time,
-        target: match &args.planning.device {
-            Some(name) => device::find(name)?,
-            None => PlanOptions::default().target,
-        },
+        kernels: girih::kernels_for(&target),
+        target,
         ..PlanOptions::default()
     })
 }

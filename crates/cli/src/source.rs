@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use girih::formats::Csr;
 use girih::formats::Scalar;
 use girih::formats::io::{self as matrix_io, Info, ReadError};
-use girih::planner::{LoadOptions, Plan};
+use girih::planner::{LoadOptions, Plan, PlanFileInfo};
 
 use crate::args::ReadArgs;
 use crate::error::{CliError, shown};
@@ -91,7 +91,7 @@ impl Source {
         match Self::detect(path)? {
             Self::Matrix(matrix) => Ok(matrix),
             Self::Plan(_) => Err(CliError::input(format!(
-                "{}: this is a plan, and a matrix is needed; `girih verify` tells about plans",
+                "{}: this is a plan, and a matrix is needed; `girih inspect` tells about plans",
                 shown(path)
             ))),
         }
@@ -148,11 +148,16 @@ impl PlanSource {
 
     /// Loads the plan with full checks.
     pub(crate) fn read(self) -> Result<Plan, CliError> {
+        self.read_with_info().map(|(plan, _)| plan)
+    }
+
+    /// Loads the plan with full checks, and what its file says of itself.
+    pub(crate) fn read_with_info(self) -> Result<(Plan, PlanFileInfo), CliError> {
         let Place { path, stream } = self.0;
         let options = LoadOptions::default();
         let read = match stream {
-            Some(stream) => options.read_from(stream),
-            None => options.read(&path),
+            Some(stream) => options.read_from_with_info(stream),
+            None => options.read_with_info(&path),
         };
         read.map_err(|e| CliError::input_from(&path, e))
     }

@@ -161,6 +161,38 @@ fn all_are_planned_multiplied_and_verified() {
     assert!(products > 0);
 }
 
+#[test]
+fn what_overflows_f16_is_said() {
+    let Some(entries) = entries() else {
+        eprintln!("skipped: GIRIH_MATRICES names no folder of matrices");
+        return;
+    };
+    let Some(entry) = entries.iter().find(|entry| entry.name == "bcsstk13") else {
+        eprintln!("skipped: there is no bcsstk13");
+        return;
+    };
+    let file = entry.file.to_str().unwrap();
+    let (_, inspected, _) = girih(&["inspect", file, "--dtype", "f16", "--json"]);
+    let count = |json: &Value, key: &str| json[key].as_u64().unwrap();
+    // A stiffness matrix: its values reach 10¹², and those of every row leave f16.
+    let narrowing = &inspected["narrowing"];
+    assert!(count(narrowing, "overflowed") > entry.nnz / 2, "{narrowing}");
+    assert_eq!(count(narrowing, "nonzeros"), entry.nnz - count(&inspected, "explicit_zeros"));
+
+    let product = ["spmm", file, "--random", "8", "--verify", "--backend", "cpu", "--json"];
+    let with = |dtype| girih(&[&product[..], &["--dtype", dtype]].concat());
+    let (code, narrow, stderr) = with("f16");
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!(&narrow["narrowing"], narrowing);
+    let elements = 8 * count(&inspected, "nrows");
+    assert_eq!(count(&narrow, "non_finite"), elements, "{narrow}");
+    assert_eq!(count(&narrow, "non_finite_expected"), elements);
+    let (code, wide, stderr) = with("bf16");
+    assert_eq!(code, 0, "{stderr}");
+    assert_eq!((count(&wide, "non_finite"), count(&wide["narrowing"], "overflowed")), (0, 0));
+    assert!(wide["max_error_over_bound"].as_f64().unwrap() > 0.0);
+}
+
 enum Planned {
     Yes,
     TooLarge,

@@ -25,6 +25,7 @@ mod error;
 pub mod interop;
 pub mod io;
 mod layout;
+mod narrowing;
 mod pattern;
 pub mod rng;
 mod scalar;
@@ -39,6 +40,7 @@ pub use csr::{Coo, Csr, Duplicates};
 pub use error::FormatError;
 pub use half::{bf16, f16};
 pub use layout::{PAD_ROW, RowLayout};
+pub use narrowing::Narrowing;
 pub use pattern::CsrPattern;
 pub use scalar::{Accumulator, DType, Scalar};
 pub use tilings::{

@@ -150,21 +150,21 @@ pub use girih_planner as planner;
 pub use girih_reorder as reorder;
 
 pub use girih_backend::{
-    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, Product,
-    ProductShape, ReferenceBackend, Registry, Rejection, Rounding, Selection, SpmmBackend,
-    Unsupported, Verification, verify,
+    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Estimate, Lowering,
+    PreparedSpmm, Product, ProductShape, ReferenceBackend, Registry, Rejection, Rounding,
+    Selection, SpmmBackend, Unsupported, Verification, verify,
 };
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
 #[cfg(feature = "cuda")]
-pub use girih_backend_cuda::{CudaBackend, CudaOptions, Reduction};
+pub use girih_backend_cuda::{CudaBackend, CudaKernels, CudaOptions};
 pub use girih_formats::{
-    AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, PAD_COL,
-    PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
+    AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, Narrowing,
+    PAD_COL, PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
 };
 pub use girih_planner::{
-    DeviceSpec, FormatChoice, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions, Planner,
-    Reorder, Schedule, Space,
+    DeviceSpec, FormatChoice, Kernels, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions,
+    Planner, Reduction, Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
 
@@ -207,6 +207,31 @@ pub fn backends() -> Registry {
 #[must_use]
 pub fn backends_with(cuda: CudaOptions) -> Registry {
     host_backends().prefer(CudaBackend::new(cuda))
+}
+
+/// The kernels that this build's backends have for a device, for [`PlanOptions::kernels`]: the CUDA
+/// backend's for a GPU (with feature `cuda`), every format for a CPU.
+///
+/// ```
+/// # #[cfg(feature = "cuda")] {
+/// use girih::prelude::*;
+/// use girih::DeviceSpec;
+///
+/// let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0f32, 2.0, 3.0])?;
+/// let target = DeviceSpec::builtin("h200").unwrap();
+/// let kernels = girih::kernels_for(&target);
+/// let plan = Planner::new(PlanOptions { target, kernels, ..PlanOptions::default() }).plan(&a)?;
+/// assert_eq!(plan.options().target.name, "NVIDIA H200");
+/// # }
+/// # Ok::<(), girih::PlanError>(())
+/// ```
+#[must_use]
+pub fn kernels_for(device: &DeviceSpec) -> Kernels {
+    match device.kind {
+        #[cfg(feature = "cuda")]
+        girih_planner::DeviceKind::Cuda => Kernels::new(CudaKernels),
+        _ => Kernels::default(),
+    }
 }
 
 /// The backends that need nothing but the processor.

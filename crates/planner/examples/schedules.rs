@@ -115,7 +115,7 @@ fn bmat(a: &Csr<f32>, device: &DeviceSpec) -> Result<(TilePtr, ScheduleCost), Bo
     let counts = shared.unions(spec.window_rows(), 1)?;
     let windows =
         TilePtr::of_counts(counts.iter().map(|&cols| u64::from(cols).div_ceil(tile_cols)));
-    Ok((windows, ScheduleCost { linear, task: device.task_seconds }))
+    Ok((windows, ScheduleCost { linear, task: device.task_seconds, tile: 0.0 }))
 }
 
 fn row(

@@ -11,6 +11,7 @@ mod error;
 mod explain;
 pub mod file;
 mod fingerprint;
+pub mod kernels;
 mod options;
 mod ordering;
 mod plan;
@@ -18,16 +19,23 @@ mod planner;
 mod schedule;
 pub mod simulate;
 
-pub use candidates::{KernelConfig, Ring, ScheduleKind, ScheduleOption, ring};
-pub use cost::{Cost, Footprint, LinearCost, Resource, Workload, linear_cost, price, terms};
+pub use candidates::{ScheduleKind, ScheduleOption};
+pub use cost::{
+    Cost, Footprint, LinearCost, Resource, Workload, linear_cost, price, seconds_on, terms,
+    transfer_seconds,
+};
 pub use device::{
-    CpuFacts, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates, Overlap, PerDType,
-    PerFormat, Quality, Terms, Unit,
+    Cache, CpuFacts, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates, Overlap,
+    PerDType, PerFormat, Quality, Terms, Unit, caches, cpu_name,
 };
 pub use error::{PlanError, ScheduleError};
 pub use explain::{Candidate, Explanation, Outcome};
-pub use file::{LoadOptions, PlanFileError};
+pub use file::{
+    AttachedArray, AttachedData, AttachedElement, Attachment, AttachmentError, LoadOptions,
+    PlanFileError, PlanFileInfo, SectionInfo,
+};
 pub use fingerprint::Fingerprint;
+pub use kernels::{KernelCatalog, KernelConfig, KernelWork, Kernels};
 pub use options::{FormatChoice, PlanOptions};
 pub use ordering::{Considered, Reorder, Space};
 pub use plan::Plan;

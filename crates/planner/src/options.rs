@@ -3,6 +3,7 @@
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::kernels::Kernels;
 use crate::{DeviceSpec, PlanError, Reorder, Space};
 
 /// Which format a plan is to use.
@@ -15,8 +16,9 @@ pub enum FormatChoice {
     Fixed(FormatSpec),
 }
 
-/// What a caller asks of a plan. The same matrix and options give the same plan file, byte for
-/// byte, on any machine and any number of threads.
+/// What a caller asks of a plan. The same matrix and options, the target included, give the same plan
+/// file, byte for byte, on any machine and any number of threads. The default target is the machine at
+/// hand: name one for plans that are to be the same everywhere.
 ///
 /// ```
 /// use girih_formats::FormatSpec;
@@ -57,10 +59,14 @@ pub struct PlanOptions {
     pub planning_seconds: Option<f64>,
     /// The machine the estimate is for.
     pub target: DeviceSpec,
+    /// The kernels it has there: those of the backend that is to multiply. Not stored in plan files.
+    #[serde(skip)]
+    pub kernels: Kernels,
 }
 
 impl Default for PlanOptions {
-    /// n = 256, any format, rows as they are, no limits, no slot map, deterministic, a generic CPU.
+    /// n = 256, any format, rows as they are, no limits, no slot map, deterministic, the [CPU at
+    /// hand](DeviceSpec::this_cpu).
     fn default() -> Self {
         Self {
             n: 256,
@@ -72,7 +78,8 @@ impl Default for PlanOptions {
             keep_slot_map: false,
             deterministic: true,
             planning_seconds: None,
-            target: DeviceSpec::cpu(),
+            target: DeviceSpec::this_cpu(),
+            kernels: Kernels::default(),
         }
     }
 }

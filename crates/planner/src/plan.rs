@@ -13,8 +13,8 @@ use girih_reorder::Permutation;
 use crate::explain;
 use crate::ordering::Placement;
 use crate::{
-    Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError, PlanFileError, PlanOptions,
-    Schedule, ScheduleError, ScheduleKind, Space, TaskSize,
+    Attachment, AttachmentError, Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError,
+    PlanFileError, PlanOptions, Schedule, ScheduleError, ScheduleKind, Space, TaskSize,
 };
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
@@ -31,6 +31,7 @@ pub struct Plan {
     pub(crate) explanation: Explanation,
     pub(crate) slot_map: Option<SlotMap>,
     pub(crate) placement: Placement,
+    pub(crate) attachments: Vec<Attachment>,
 }
 
 impl Plan {
@@ -60,23 +61,25 @@ impl Plan {
             explanation,
             slot_map: None,
             placement,
+            attachments: Vec::new(),
         }
     }
 
-    /// The same plan with a schedule of the caller's: O(tasks).
+    /// The same plan with a schedule of the caller's, without attachments: O(tasks).
     ///
     /// # Errors
     /// If the schedule was cut for another tiling.
     pub fn with_schedule(mut self, schedule: &Schedule) -> Result<Self, ScheduleError> {
         schedule.check(&self.tiling)?;
         self.schedule = schedule.clone();
+        self.attachments.clear();
         self.explanation.schedule =
             format!("{} tasks, cut by the caller", self.schedule.tasks().len());
         Ok(self)
     }
 
     /// The same plan for a tiling that holds column `j` of the matrix as column `new(j)` of `cols`:
-    /// its products then [gather](Self::gathers) B.
+    /// its products then [gather](Self::gathers) B. Attachments are dropped.
     ///
     /// # Errors
     /// If `cols` does not permute as many indices as the tiling has columns.
@@ -85,6 +88,7 @@ impl Plan {
         if found != expected {
             return Err(FormatError::LayoutMismatch { what: "columns", found, expected }.into());
         }
+        self.attachments.clear();
         self.placement.cols = Some(cols).filter(|cols| !cols.is_identity());
         Ok(self)
     }
@@ -134,7 +138,8 @@ impl Plan {
 
     /// Puts new values on the old pattern: one parallel scatter, O(nnz), after sorting them as the
     /// tiles hold the matrix if they hold its columns in another order. The plan is then the one that
-    /// planning the new matrix would give.
+    /// planning the new matrix would give; [attachments](Self::attachments), which may hold values, are
+    /// dropped.
     ///
     /// `a` must have the pattern the plan was made from.
     ///
@@ -156,6 +161,7 @@ impl Plan {
             t.refresh_values(map, cast_slice(values))
         })?;
         self.fingerprint = Some(fingerprint);
+        self.attachments.clear();
         Ok(())
     }
 
@@ -238,6 +244,34 @@ impl Plan {
         self.tiling.nnz()
     }
 
+    /// What backends keep with the plan, in the order in which it was attached.
+    #[must_use]
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.attachments
+    }
+
+    /// The attachment of a backend and a key.
+    #[must_use]
+    pub fn attachment(&self, backend: &str, key: &str) -> Option<&Attachment> {
+        self.attachments.iter().find(|a| a.backend() == backend && a.key() == key)
+    }
+
+    /// Keeps a backend's layout with the plan, in the place of one with the same backend and key. It is
+    /// saved with the plan and loaded with it.
+    ///
+    /// # Errors
+    /// [`AttachmentError::TooMany`] if there are 16 others.
+    pub fn attach(&mut self, attachment: Attachment) -> Result<(), AttachmentError> {
+        crate::file::insert_attachment(&mut self.attachments, attachment)
+    }
+
+    /// The same plan without attachments: it multiplies as before, on any machine.
+    #[must_use]
+    pub fn without_attachments(mut self) -> Self {
+        self.attachments.clear();
+        self
+    }
+
     /// Bytes of the tiles' arrays, the row layout included.
     #[must_use]
     pub fn tile_bytes(&self) -> u64 {
@@ -289,6 +323,7 @@ impl PartialEq for Plan {
             && self.fingerprint == other.fingerprint
             && self.explanation == other.explanation
             && self.placement == other.placement
+            && self.attachments == other.attachments
             && arrays(self) == arrays(other)
     }
 }

@@ -163,6 +163,7 @@ impl Planner {
             explanation,
             slot_map,
             placement: arranged.placement,
+            attachments: Vec::new(),
         })
     }
 }

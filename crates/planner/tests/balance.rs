@@ -11,6 +11,7 @@ const N: usize = 256;
 const COST: ScheduleCost = ScheduleCost {
     linear: LinearCost { tile_col: 1.0, window_col: 8.0, fixed: 0.0, tile_again: 3.0 },
     task: 2000.0,
+    tile: 0.0,
 };
 
 /// Uniform numbers in (0, 1): xorshift64*.

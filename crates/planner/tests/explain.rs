@@ -2,18 +2,16 @@
 //!
 //! `GIRIH_BLESS=1 cargo test -p girih-planner --test explain` writes what is found over what is pinned.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
+use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
 use girih_planner::{
     DeviceKind, DeviceSpec, FormatChoice, Outcome, PlanError, PlanOptions, Planner, ScheduleKind,
 };
-
-fn options(device: &str, n: usize) -> PlanOptions {
-    let target = DeviceSpec::builtin(device).unwrap();
-    PlanOptions { n, target, ..PlanOptions::default() }
-}
 
 fn blocks() -> Csr<f32> {
     generate::block_sparse(2048, 2048, 64, 0.1, 1).unwrap()

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 const LINEAR: LinearCost =
     LinearCost { tile_col: 1.0, window_col: 0.5, fixed: 0.0, tile_again: 0.0 };
-const COST: ScheduleCost = ScheduleCost { linear: LINEAR, task: 0.25 };
+const COST: ScheduleCost = ScheduleCost { linear: LINEAR, task: 0.25, tile: 0.0 };
 
 #[test]
 fn tasks_go_to_whoever_is_free_first() {
@@ -51,7 +51,8 @@ fn a_part_that_begins_inside_of_a_window_loads_it_again() {
     let windows = TilePtr::of_counts([4]);
     let linear = LinearCost { tile_again: 10.0, ..LINEAR };
     let schedule = Schedule::sm_aligned(&windows, 32, 2, &linear);
-    let costs = task_costs(&schedule, &windows, 32, &ScheduleCost { linear, task: 0.25 });
+    let costs =
+        task_costs(&schedule, &windows, 32, &ScheduleCost { linear, task: 0.25, tile: 0.0 });
     assert_eq!(costs, [16.0 * 4.5, 40.0 + 16.0 * 4.5]);
 }
 
@@ -114,4 +115,17 @@ fn a_timeline_is_drawn_small() {
     assert!(picture.len() < 132 * 1000 * 90, "{}", picture.len());
     assert_eq!(picture.matches("<rect").count(), picture.matches("/>").count());
     assert!(!svg(&in_order(&[], 2), "nothing").contains("NaN"));
+}
+
+#[test]
+fn a_tile_takes_its_latency_however_narrow_c_is() {
+    let windows = TilePtr::of_counts([100, 1]);
+    let schedule = Schedule::by_window(&windows);
+    let cost = ScheduleCost { task: 0.0, tile: 3.0, ..COST };
+    let costs = |n| task_costs(&schedule, &windows, n, &cost);
+    let window = LINEAR.window_col;
+    assert_eq!(costs(1)[0], 300.0 + window);
+    let wide = 1_000_000;
+    let bare = ScheduleCost { tile: 0.0, ..cost };
+    assert_eq!(costs(wide), task_costs(&schedule, &windows, wide, &bare));
 }

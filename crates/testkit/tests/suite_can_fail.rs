@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_backend::{
-    BackendError, Capabilities, DenseView, DenseViewMut, PreparedSpmm, ReferenceBackend,
+    BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, ReferenceBackend,
     SpmmBackend, Unsupported,
 };
 use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
@@ -105,6 +105,10 @@ impl PreparedSpmm for PreparedBroken {
             }
             (b, c) => self.inner.execute(alpha, b, beta, c),
         }
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        self.inner.lowering(n)
     }
 }
 

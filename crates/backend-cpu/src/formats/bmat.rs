@@ -8,9 +8,7 @@ use super::{Multiply, Panel, add_up, clamp, for_each_window};
 use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
 use crate::operands::RowMap;
-
-/// Entries decoded at a time: no tile has more than 128.
-const CHUNK: usize = 1024;
+use crate::thresholds::STACK_BMAT_ENTRIES;
 
 /// Rows of a window.
 const ROWS: usize = 16;
@@ -18,19 +16,19 @@ const ROWS: usize = 16;
 /// Some tiles of a window, row by row.
 struct Decoded<A> {
     row_ptr: [u64; ROWS + 1],
-    col_idx: [u32; CHUNK],
-    values: [A; CHUNK],
+    col_idx: [u32; STACK_BMAT_ENTRIES],
+    values: [A; STACK_BMAT_ENTRIES],
     /// Values in mask order, widened.
-    stored: [A; CHUNK],
+    stored: [A; STACK_BMAT_ENTRIES],
 }
 
 impl<T: KernelScalar> Multiply<T> for BMat<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let mut decoded = Decoded {
             row_ptr: [0; ROWS + 1],
-            col_idx: [0; CHUNK],
-            values: [T::Acc::ONE; CHUNK],
-            stored: [T::Acc::ONE; CHUNK],
+            col_idx: [0; STACK_BMAT_ENTRIES],
+            values: [T::Acc::ONE; STACK_BMAT_ENTRIES],
+            stored: [T::Acc::ONE; STACK_BMAT_ENTRIES],
         };
         let value_ptr: &[u64] = self.tile_value_ptr();
         for_each_window(ROWS, slots, |w, slots, before| {
@@ -38,7 +36,7 @@ impl<T: KernelScalar> Multiply<T> for BMat<T> {
             let rows = slots.start - w * ROWS..slots.end - w * ROWS;
             let map = map.part(before, slots.len());
             let next = |tile: usize| {
-                let limit = value_ptr[tile] + CHUNK as u64;
+                let limit = value_ptr[tile] + STACK_BMAT_ENTRIES as u64;
                 tile + value_ptr[tile + 1..=tiles.end].partition_point(|&end| end <= limit)
             };
             add_up(tiles.clone(), next, map, on, |tiles, map, on| {

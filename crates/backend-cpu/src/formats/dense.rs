@@ -5,14 +5,12 @@ use std::ops::Range;
 use girih_formats::{Bcsr, BlockedEll, PAD_COL, Scalar, Wcsr};
 
 use super::gathered::Gathered;
-use super::{CARRIED_ROWS, Multiply, Panel, add_up, clamp, for_each_window};
+use super::{Multiply, Panel, add_up, clamp, for_each_window};
 use crate::isa::KernelScalar;
 use crate::kernels::runs::Runs;
 use crate::kernels::strip::Strip;
 use crate::operands::RowMap;
-
-/// Values widened at a time.
-const CHUNK: usize = 4096;
+use crate::thresholds::{STACK_STRIP_VALUES, SUMS_CARRIED_ROWS};
 
 impl<T: KernelScalar> Multiply<T> for Bcsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
@@ -102,12 +100,12 @@ fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &P
         };
     }
     let Strip { runs, .. } = *strip;
-    let mut wide = [T::Acc::ZERO; CHUNK];
-    for first in (0..map.len()).step_by(CARRIED_ROWS) {
-        let map = map.part(first, CARRIED_ROWS);
+    let mut wide = [T::Acc::ZERO; STACK_STRIP_VALUES];
+    for first in (0..map.len()).step_by(SUMS_CARRIED_ROWS) {
+        let map = map.part(first, SUMS_CARRIED_ROWS);
         let rows = map.len();
         // Packed columns are counted run by run. A piece is some whole runs or a part of one.
-        let room = CHUNK / rows;
+        let room = STACK_STRIP_VALUES / rows;
         let next = |col: usize| match room / runs.len {
             0 => (col + room).min(col - col % runs.len + runs.len),
             whole => col + whole * runs.len,

@@ -5,21 +5,9 @@ use crate::isa::KernelScalar;
 use crate::kernels::runs::Runs;
 use crate::kernels::strip::Strip;
 use crate::operands::{Input, Output, RowMap};
-
-/// Rows of a strip from which on it pays: tiles of four rows go through what is gathered once each.
-const ROWS: usize = 32;
-
-/// Rows of a strip whose sums there is room for.
-const MAX_ROWS: usize = 128;
-
-/// Columns of a run that there is room for.
-const MAX_COLS: usize = 1024;
-
-/// Lines of B that are gathered at a time.
-const LINES: usize = 4;
-
-/// Bytes of a panel of gathered rows: half a first-level cache.
-const PANEL_BYTES: usize = 16 << 10;
+use crate::thresholds::{
+    GATHER_BYTES, GATHER_LINES, GATHER_ROWS_MAX, GATHER_ROWS_MIN, GATHER_RUN_COLS,
+};
 
 /// Where gathered runs begin.
 const IN_ORDER: [u32; 256] = {
@@ -49,12 +37,12 @@ impl Gathered {
         map: RowMap<'_>,
         on: &Panel<'_, T>,
     ) -> Option<Self> {
-        let pays = (ROWS..=MAX_ROWS).contains(&map.len())
-            && on.width >= LINES * lanes::<T>()
-            && strip.runs.len <= MAX_COLS
+        let pays = (GATHER_ROWS_MIN..=GATHER_ROWS_MAX).contains(&map.len())
+            && on.width >= GATHER_LINES * lanes::<T>()
+            && strip.runs.len <= GATHER_RUN_COLS
             && on.gathers
             && !strip.runs.starts.is_empty();
-        let rows = PANEL_BYTES / (on.kernels.panel() * size_of::<T>());
+        let rows = GATHER_BYTES / (on.kernels.panel() * size_of::<T>());
         let runs = (rows / strip.runs.len).clamp(1, IN_ORDER.len());
         pays.then_some(Self { runs })
     }
@@ -66,7 +54,7 @@ impl Gathered {
         map: RowMap<'_>,
         on: &Panel<'_, T>,
     ) {
-        let (at_once, panel) = (LINES * lanes::<T>(), on.kernels.panel());
+        let (at_once, panel) = (GATHER_LINES * lanes::<T>(), on.kernels.panel());
         let sums_at = |p: usize| p * map.len();
         let mut rooms = T::rooms().take();
         let (rows, sums) = rooms.of(self.runs * strip.runs.len * at_once, map.len() * at_once);

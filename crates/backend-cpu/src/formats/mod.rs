@@ -12,9 +12,8 @@ use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
-use crate::packing::Panels;
-use crate::room::Room;
-pub(crate) use csr::{Relaid, suited};
+use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
+pub(crate) use csr::{Made, Relaid, Sharing};
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]
@@ -76,29 +75,6 @@ impl<T: KernelScalar> Multiply<T> for Tiling<T> {
     }
 }
 
-/// Panels of B that it pays to pack for a tiling other than CSR, with so many values stored and `n` columns;
-/// not for dense strips whose rows of B are [gathered].
-pub(crate) fn panels<T: Scalar>(
-    tiling: &Tiling<T>,
-    stored: usize,
-    n: usize,
-    gathers: bool,
-    threads: usize,
-    cache: Room,
-) -> Option<Panels> {
-    let (m, k) = (tiling.nrows().max(1), tiling.ncols());
-    let window = tiling.spec().window_rows();
-    match tiling {
-        // A Zen 4 loses up to a sixth by decoding 2:4 for each panel, a Xeon gains 1.7 times.
-        Tiling::TwoFour(_) if !cache.is_slow => None,
-        Tiling::BMat(_) | Tiling::TwoFour(_) => {
-            Panels::for_decoded::<T>(k, stored / m, n, threads, cache)
-        }
-        _ if gathers => None,
-        _ => Panels::for_strips::<T>(k, stored, (window, stored / m), n, threads, cache),
-    }
-}
-
 /// Calls `f` with every window that has some of `slots`, its slots among them, and how many of
 /// `slots` come before.
 fn for_each_window(
@@ -121,12 +97,6 @@ fn clamp(range: Range<u64>, bounds: &Range<u64>) -> Range<usize> {
     start as usize..range.end.min(bounds.end).max(start) as usize
 }
 
-/// The most rows [`add_up`] takes.
-pub(crate) const CARRIED_ROWS: usize = 16;
-
-/// Columns of the sums that [`add_up`] keeps: a whole number of 256-byte groups.
-const CARRIED_COLS: usize = 256;
-
 /// Multiplies rows piece by piece where a piece is all that scratch on the stack can hold, adding
 /// the pieces up in order.
 ///
@@ -141,11 +111,11 @@ pub(crate) fn add_up<T: KernelScalar>(
     if range.is_empty() || next(range.start) >= range.end {
         return piece(range, map, on);
     }
-    assert!(map.len() <= CARRIED_ROWS);
+    assert!(map.len() <= SUMS_CARRIED_ROWS);
     let rows = RowMap::Consecutive { first: 0, len: map.len() };
-    let mut sums = [T::Acc::ZERO; CARRIED_ROWS * CARRIED_COLS];
-    for j in (0..on.width).step_by(CARRIED_COLS) {
-        let width = CARRIED_COLS.min(on.width - j);
+    let mut sums = [T::Acc::ZERO; SUMS_CARRIED_ROWS * SUMS_CARRIED_COLS];
+    for j in (0..on.width).step_by(SUMS_CARRIED_COLS) {
+        let width = SUMS_CARRIED_COLS.min(on.width - j);
         let b = on.b.at_col(j);
         let mut start = range.start;
         while start < range.end {
@@ -167,24 +137,6 @@ mod tests {
 
     use super::*;
     use crate::Isa;
-
-    #[test]
-    fn two_four_packs_panels_where_the_last_level_cache_is_slow_and_bmat_everywhere() {
-        let row_ptr: Vec<u64> = (0..=4).map(|row| 1024 * row).collect();
-        let col_idx: Vec<u32> = (0..4096).map(|i| i % 1024 * 2).collect();
-        let a = Csr::try_new(4, 2048, row_ptr, col_idx, vec![1.0f32; 4096]).unwrap();
-        let fast = Room::of(32 << 20, 1 << 20);
-        let slow = Room { is_slow: true, ..fast };
-        for (spec, packs) in [
-            (FormatSpec::TwoFour, [false, true]),
-            (FormatSpec::BMat { pattern_only: false }, [true, true]),
-        ] {
-            let layout = RowLayout::natural(4, spec.window_rows()).unwrap();
-            let tiles = Tiling::from_csr(&a, spec, layout).unwrap();
-            let of = |room| panels(&tiles, a.nnz(), 256, false, 1, room).is_some();
-            assert_eq!([of(fast), of(slow)], packs, "{spec}");
-        }
-    }
 
     /// Whether or not this processor gains by it.
     #[test]

@@ -8,21 +8,19 @@ use super::{Multiply, Panel, add_up, clamp};
 use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
 use crate::operands::RowMap;
-
-/// Groups of four columns decoded at a time.
-const CHUNK: usize = 1024;
+use crate::thresholds::STACK_TWO_FOUR_GROUPS;
 
 impl<T: KernelScalar> Multiply<T> for TwoFour<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let groups = Self::groups_of(self.ncols());
-        let mut col_idx = [0; 2 * CHUNK];
-        let mut wide = [T::Acc::ZERO; 2 * CHUNK];
+        let mut col_idx = [0; 2 * STACK_TWO_FOUR_GROUPS];
+        let mut wide = [T::Acc::ZERO; 2 * STACK_TWO_FOUR_GROUPS];
         for (i, slot) in slots.enumerate() {
             let before = slot * groups;
             let own = clamp(before as u64..(before + groups) as u64, &tiles);
             add_up(
                 own,
-                |group| group + CHUNK,
+                |group| group + STACK_TWO_FOUR_GROUPS,
                 map.part(i, 1),
                 on,
                 |range, map, on| {

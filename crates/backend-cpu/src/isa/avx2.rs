@@ -373,7 +373,6 @@ macro_rules! line_for {
             type Quarter = $quarter;
             const STRIP_LINES: usize = 1;
             const STRIP_ROWS: usize = 6;
-            const GATHERS: bool = true;
         }
     )*};
 }

@@ -103,8 +103,4 @@ pub(crate) trait LineFor<T: Scalar>: Compile {
     const STRIP_LINES: usize;
     /// Rows of it, up to 6: as many as registers have room for.
     const STRIP_ROWS: usize = 4;
-    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::formats::gathered)
-    /// first: where their tile is one line wide, and each line of a row a pass of its own. A Zen 3 gains up
-    /// to 1.6 times; with four lines at once a Xeon (Emerald Rapids) loses up to a third.
-    const GATHERS: bool = false;
 }

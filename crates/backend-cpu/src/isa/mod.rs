@@ -70,6 +70,28 @@ impl Isa {
         Self::ALL.into_iter().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
     }
 
+    /// Whether kernels have a way to ask for cache lines.
+    pub(crate) const fn prefetches(self) -> bool {
+        matches!(self, Self::Avx512 | Self::Avx2)
+    }
+
+    /// Whether dense strips, and tiles of sparse rows, are four lines wide.
+    pub(crate) const fn has_wide_strips(self) -> bool {
+        matches!(self, Self::Avx512)
+    }
+
+    /// Whether rows are multiplied by several lines at once.
+    pub(crate) const fn has_wide_lines(self) -> bool {
+        !matches!(self, Self::Portable)
+    }
+
+    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::formats::gathered) first:
+    /// where their tile is one line wide, and each line of a row a pass of its own. A Zen 3 gains up to 1.6 times;
+    /// with four lines at once a Xeon (Emerald Rapids) loses up to a third.
+    pub(crate) const fn gathers(self) -> bool {
+        matches!(self, Self::Avx2)
+    }
+
     /// The name people know it by.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -45,7 +45,6 @@ pub(crate) struct Kernels<T: Scalar> {
     pack: PackFn<T>,
     gather: GatherFn<T>,
     panel: usize,
-    gathers: bool,
     patterns: PatternsFn<T, T::Acc>,
     strip: StripFn<T, T::Acc>,
     widen: WidenFn<T, T::Acc>,
@@ -61,7 +60,6 @@ impl<T: KernelScalar> Kernels<T> {
             pack: pack::<I, T>,
             gather: gather::<I, T>,
             panel: const { panel::<I, T>() },
-            gathers: I::GATHERS,
             patterns: patterns::<I, T>,
             strip: strip::<I, T>,
             widen: widen::<I, T>,
@@ -122,12 +120,6 @@ impl<T: KernelScalar> Kernels<T> {
         unsafe { (self.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
-    /// Whether dense strips of many rows gain by gathered rows of B.
-    #[inline]
-    pub(crate) fn gathers(&self) -> bool {
-        self.gathers
-    }
-
     /// Columns of a panel of gathered rows.
     #[inline]
     pub(crate) fn panel(&self) -> usize {
@@ -141,6 +133,10 @@ impl<T: KernelScalar> Kernels<T> {
     #[inline]
     pub(crate) fn gather(&self, runs: &Runs<'_>, b: Input<T>, width: usize, to: &mut [T]) {
         let count = runs.count();
+        #[cfg(test)]
+        if let Some(recorder) = b.recorder {
+            recorder.gathered();
+        }
         assert!(count * width.next_multiple_of(self.panel) <= to.len());
         // SAFETY: the table was chosen for this machine; `to` has room for all panels and is exclusive.
         unsafe { (self.gather)(runs, count, b, width, to.as_mut_ptr()) }
@@ -261,3 +257,26 @@ kernel_scalar!(
     f16, |_values| None;
     bf16, |_values| None
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::Line;
+
+    fn agree<I: LineFor<f32>>(isa: Isa) {
+        let found = (I::Line::PREFETCHES, I::STRIP_LINES == 4, I::Line::WIDE);
+        assert_eq!(found, (isa.prefetches(), isa.has_wide_strips(), isa.has_wide_lines()), "{isa}");
+    }
+
+    #[test]
+    fn decisions_know_what_kernels_of_each_instruction_set_can_do() {
+        agree::<Portable>(Isa::Portable);
+        #[cfg(target_arch = "x86_64")]
+        {
+            agree::<Avx2>(Isa::Avx2);
+            agree::<Avx512>(Isa::Avx512);
+        }
+        #[cfg(target_arch = "aarch64")]
+        agree::<Neon>(Isa::Neon);
+    }
+}

@@ -4,13 +4,7 @@ use girih_formats::Scalar;
 
 use crate::isa::{Line, LineFor};
 use crate::operands::Source;
-
-/// Rows ahead of the one that is copied: rows of B are too far apart for the processor to see a
-/// stream in them.
-const AHEAD: usize = 16;
-
-/// Rows that are copied together where columns are not next to each other: a cache line of each column.
-const TOGETHER: usize = 16;
+use crate::thresholds::{PACK_AHEAD, PACK_TOGETHER};
 
 /// Copies `rows` rows of `width` columns from row `first` of B on to rows of `stride` elements.
 ///
@@ -61,7 +55,7 @@ unsafe fn copy<V: Line, T: Copy>(
             let to = to.add(i * stride);
             if width == stride && width.is_multiple_of(line) {
                 // Whole lines, so that the copy takes vectors instead of a call.
-                let ahead = from.wrapping_offset(AHEAD as isize * b.row_stride);
+                let ahead = from.wrapping_offset(PACK_AHEAD as isize * b.row_stride);
                 for j in (0..width).step_by(line) {
                     V::prefetch(ahead.wrapping_add(j));
                     let line = from.add(j).cast::<[u8; 64]>().read_unaligned();
@@ -80,10 +74,10 @@ unsafe fn copy<V: Line, T: Copy>(
 /// As for [`pack`].
 #[inline(always)]
 unsafe fn transpose<T: Copy>(b: Source<T>, rows: usize, width: usize, to: *mut T, stride: usize) {
-    for start in (0..rows).step_by(TOGETHER) {
+    for start in (0..rows).step_by(PACK_TOGETHER) {
         for j in 0..width {
             let column = b.ptr.wrapping_offset(j as isize * b.col_stride);
-            for i in start..rows.min(start + TOGETHER) {
+            for i in start..rows.min(start + PACK_TOGETHER) {
                 // SAFETY: the caller's contract.
                 unsafe { *to.add(i * stride + j) = *column.offset(i as isize * b.row_stride) };
             }

@@ -6,7 +6,7 @@ use super::ahead::NOTHING;
 use super::each_row::OnRow;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
-use super::whole::{LINES, LONG, whole};
+use super::whole::{WHOLE_ENTRIES, WHOLE_LINES, whole};
 use crate::isa::{Line, Widen};
 use crate::operands::{Input, Output};
 
@@ -141,11 +141,15 @@ where
                 }
                 return;
             }
-            if by.b.is_far && entries.len >= LONG && entries.step == 1 {
-                while j + LINES * lanes <= *width {
+            if by.b.is_far && entries.len >= WHOLE_ENTRIES && entries.step == 1 {
+                while j + WHOLE_LINES * lanes <= *width {
                     let dst = dst.wrapping_offset(j as isize * by.out.col_stride);
+                    #[cfg(test)]
+                    if let Some(recorder) = by.b.recorder {
+                        recorder.whole_rows();
+                    }
                     whole::<V, T, ASK>(entries, by.b.at_col(j), &by.out, dst);
-                    j += LINES * lanes;
+                    j += WHOLE_LINES * lanes;
                 }
             }
             while AT_ONCE == 8 && j + 8 * lanes <= *width {

@@ -67,12 +67,13 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
                     narrow!($line, NOTHING)
                 }
             };
-            ($line:ty, $ask:ident) => {
+            ($line:ty, $ask:ident) => {{
+                b.ran("patterns", $ask, out.streams());
                 I::call(
                     #[inline(always)]
                     move || columns::<$line, T, 1, 2, true, $ask>(block, b, out, width),
                 )
-            };
+            }};
         }
         if !b.of_group {
             if const { I::HAS_QUARTER } && width <= I::Quarter::LANES {
@@ -95,14 +96,15 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
                         columns!($k, $chains, $tail, NOTHING)
                     }
                 };
-                ($k:literal, $chains:literal, $tail:literal, $ask:ident) => {
+                ($k:literal, $chains:literal, $tail:literal, $ask:ident) => {{
+                    b.ran("patterns", $ask, out.streams());
                     I::call(
                         #[inline(always)]
                         move || {
                             columns::<I::Line, T, $k, $chains, $tail, $ask>(block, b, out, last)
                         },
                     )
-                };
+                }};
             }
             let lines = left.div_ceil(lanes);
             // A group of one or two lines has two chains for each.

@@ -44,6 +44,8 @@ pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
             let hides_a = b.hides_a;
+            let asks = const { I::Line::PREFETCHES } && hides_a;
+            b.ran("rows", if asks { ENTRIES } else { NOTHING }, out.streams());
             I::call(
                 #[inline(always)]
                 move || {
@@ -55,8 +57,10 @@ pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
                 },
             );
         } else if const { I::Line::PREFETCHES } && b.hides_a {
+            b.ran("rows", ENTRIES, out.streams());
             each_row::<I, T, ENTRIES>(rows, b, out, width);
         } else {
+            b.ran("rows", NOTHING, out.streams());
             each_row::<I, T, NOTHING>(rows, b, out, width);
         }
     }

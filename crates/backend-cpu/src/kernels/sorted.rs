@@ -60,6 +60,8 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, T: Scalar>(
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
             let hides_a = b.hides_a;
+            let asks = const { I::Line::PREFETCHES } && hides_a;
+            b.ran("sorted", if asks { ENTRIES } else { NOTHING }, out.streams());
             I::call(
                 #[inline(always)]
                 move || {
@@ -74,10 +76,13 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, T: Scalar>(
             let rows =
                 SortedRows { block, lanes: I::Line::LANES, ahead: ahead(width * size_of::<T>()) };
             if const { I::Line::PREFETCHES } && block.ahead {
+                b.ran("sorted", ROWS, out.streams());
                 each_row::<I, T, ROWS>(rows, b, out, width);
             } else if const { I::Line::PREFETCHES } && b.hides_a {
+                b.ran("sorted", ENTRIES, out.streams());
                 each_row::<I, T, ENTRIES>(rows, b, out, width);
             } else {
+                b.ran("sorted", NOTHING, out.streams());
                 each_row::<I, T, NOTHING>(rows, b, out, width);
             }
         }

@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::ahead::{AHEAD, foresee};
+use super::ahead::{AHEAD, ENTRIES, NOTHING, foresee};
 use super::runs::Runs;
 use super::store::store;
 use super::sum::line;
@@ -67,7 +67,8 @@ pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
                 ($k:literal, $tail:literal) => {
                     columns!(I::Line, $k, $tail, last)
                 };
-                ($line:ty, $k:literal, $tail:literal, $last:expr) => {
+                ($line:ty, $k:literal, $tail:literal, $last:expr) => {{
+                    b.ran("strip", NOTHING, out.streams());
                     I::call(
                         #[inline(always)]
                         move || {
@@ -75,7 +76,7 @@ pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
                             columns::<$line, T, $k, $tail>(strip, b, out, map, rows, $last)
                         },
                     )
-                };
+                }};
             }
             if const { I::HAS_HALF } && width <= I::Half::LANES {
                 columns!(I::Half, 1, true, width);
@@ -216,6 +217,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             for (i, cols) in strip.runs.starts.chunks(LINE).enumerate() {
                 let a = values.add(i * LINE);
                 if const { K > 1 } && b.hides_a {
+                    b.ran("strip", if const { V::PREFETCHES } { ENTRIES } else { NOTHING }, false);
                     each_row!(q, {
                         foresee::<V, _>(cols.as_ptr(), a.wrapping_add(q * strip.row_stride));
                     });
@@ -232,6 +234,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 let a = values.add(i * strip.run_stride);
                 let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
                 if b.hides_a {
+                    b.ran("strip", if const { V::PREFETCHES } { ENTRIES } else { NOTHING }, false);
                     each_row!(q, {
                         let next = a.wrapping_add(ahead + q * strip.row_stride);
                         for at in (0..strip.runs.len).step_by(const { 64 / size_of::<T::Acc>() }) {

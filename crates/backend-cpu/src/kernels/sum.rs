@@ -5,6 +5,7 @@ use girih_formats::{Accumulator, DType, Scalar};
 use super::ahead::{NOTHING, ROWS, foresee};
 use crate::isa::{Four, Line, Widen};
 use crate::operands::Input;
+use crate::thresholds::PREFETCH_AT_ONCE;
 
 /// The entries of a row.
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +37,6 @@ impl<A> Entries<A> {
         Self { col_idx, shift: 0, values, step: 1, len, asked: col_idx, asked_shift: 0 }
     }
 }
-
-/// Entries that are asked for at once, half a line of columns, where each has few multiply-adds.
-const AT_ONCE: usize = 8;
 
 /// Line `u` of `K` of a row of B: the last of them only where `mask` says with `TAIL`.
 ///
@@ -112,7 +110,7 @@ where
         let mut p = 0;
         // The rows of a slice share their values' lines.
         if const { ASK != NOTHING } && step == 1 {
-            let at_once = const { if K < 4 { AT_ONCE } else { 1 } };
+            let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
             while p + at_once <= count {
                 foresee::<V, _>(col_idx.add(p), values.add(p));
                 for i in 0..at_once {

@@ -9,17 +9,12 @@ use super::store::store;
 use super::sum::Entries;
 use crate::isa::{Line, Widen};
 use crate::operands::{Input, Output};
-
-/// Lines of a row of B that are read one after the other.
-pub(super) const LINES: usize = 32;
-
-/// Entries of a row from which on it pays.
-pub(super) const LONG: usize = 64;
+pub(super) use crate::thresholds::{WHOLE_ENTRIES, WHOLE_LINES};
 
 /// Entries that are added at a time.
 const AT_ONCE: usize = 4;
 
-/// One row by [`LINES`] lines of columns, with their sums in the first-level cache: four entries at a time,
+/// One row by [`WHOLE_LINES`] lines of columns, with their sums in the first-level cache: four entries at a time,
 /// and of the rows of B that they name all lines, so that the processor sees a stream in each. Adds in the
 /// order of [`sum`](super::sum::sum) with a single chain; `ASK` as there.
 ///
@@ -37,7 +32,7 @@ pub(super) unsafe fn whole<V, T, const ASK: u8>(
     T: Scalar,
 {
     let Entries { col_idx, values, len, asked, .. } = entries;
-    let mut sums = [MaybeUninit::<V>::uninit(); LINES];
+    let mut sums = [MaybeUninit::<V>::uninit(); WHOLE_LINES];
     // SAFETY: the caller's contract; every sum is read only after the first entries have written it.
     unsafe {
         let all = V::mask(V::LANES);
@@ -49,7 +44,7 @@ pub(super) unsafe fn whole<V, T, const ASK: u8>(
                 if const { ASK == ROWS } {
                     $(
                         let next = row(asked, $first + $i);
-                        for u in 0..LINES {
+                        for u in 0..WHOLE_LINES {
                             V::prefetch_l2(next.wrapping_add(u * V::LANES));
                         }
                     )*
@@ -60,7 +55,7 @@ pub(super) unsafe fn whole<V, T, const ASK: u8>(
                 let a = [$(V::splat(*values.add($first + $i))),*];
                 let x = [$(row(col_idx, $first + $i)),*];
                 let is_last = $first + a.len() == len;
-                for u in 0..LINES {
+                for u in 0..WHOLE_LINES {
                     let mut sum =
                         if $first == 0 { V::splat(T::Acc::ZERO) } else { sums[u].assume_init() };
                     $(

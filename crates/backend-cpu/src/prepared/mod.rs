@@ -1,47 +1,84 @@
-//! A prepared plan: [`panels`] says from where B is read, [`hidden`] where A is asked for, [`tasks`] runs the
-//! tasks on it.
+//! A prepared plan, made by a [`CpuLowering`] and run by it: [`panels`] reads B in place or packed, [`tasks`] runs
+//! the tasks on it.
 
-mod hidden;
 mod panels;
+#[cfg(test)]
+mod ran;
 mod tasks;
 
 use std::fmt;
 
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
+    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
 };
-use girih_formats::{Buffer, FormatError, FormatSpec, Scalar, Tiling};
+use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::{Columns, Schedule, Task};
 
-use hidden::Hidden;
-
 use crate::copies::Copies;
-use crate::formats::{Relaid, panels, suited};
+use crate::formats::{Made, Relaid};
 use crate::isa::{KernelScalar, Kernels};
+use crate::lowering::{Case, CpuLowering, Product, Work};
+use crate::machine::Machine;
 use crate::operands::{Input, Output, Source};
 use crate::packing::Packing;
-use crate::room::Room;
 use crate::split::Split;
 use crate::team::Team;
 use crate::{Isa, NAME};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
-    isa: Isa,
+    /// Every decision: what is below was made by it, and products read it.
+    lowering: CpuLowering,
     kernels: Kernels<T>,
     team: Team,
     tiling: Tiling<T>,
     tasks: Buffer<Task>,
     /// The columns of C that each task is for, if not for all.
     columns: Option<Columns>,
-    /// Values stored: what work is estimated by.
-    stored: usize,
     relaid: Option<Relaid<T>>,
     packing: Option<Packing<T>>,
     split: Split<T::Acc>,
     copies: Copies<T>,
-    room: Room,
-    hidden: Hidden,
+    #[cfg(test)]
+    recorder: Option<&'static crate::lowering::ran::Recorder>,
+}
+
+/// What was decided, what was made of it, and the sums of split windows.
+type Decided<'a, T> = (CpuLowering, Made<'a, T>, Split<<T as Scalar>::Acc>);
+
+/// Decides about a tiling and makes what is decided, or only counts it.
+///
+/// # Errors
+/// If the sums of split windows don't fit in memory.
+fn decided<'a, T: KernelScalar>(
+    tiling: &'a Tiling<T>,
+    schedule: &Schedule,
+    case: Case,
+    makes: bool,
+) -> Result<Decided<'a, T>, String> {
+    let (tasks, columns) = (schedule.tasks(), schedule.columns());
+    // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
+    let cut = if columns.is_some() { &[] } else { &tasks[..] };
+    let split = Split::new(tiling, cut, case.stored)?;
+    let work = Work { tasks: tasks.len(), by_columns: columns.is_some(), split: split.sums() };
+    let mut made = Made::new(tiling, tasks, &split, makes);
+    let lowering = CpuLowering::decide(case, work, &mut made);
+    if let Some(Relaid::Patterns(patterns)) = &mut made.relaid {
+        patterns.prefetch(lowering.prefetch_b.choice);
+    }
+    Ok((lowering, made, split))
+}
+
+/// What [`Prepared::new`] would decide, without copies of the matrix.
+///
+/// # Errors
+/// As [`Prepared::new`].
+pub(crate) fn lowered<T: KernelScalar>(
+    tiling: &Tiling<T>,
+    schedule: &Schedule,
+    case: Case,
+) -> Result<CpuLowering, String> {
+    decided(tiling, schedule, case, false).map(|(lowering, ..)| lowering)
 }
 
 impl<T: KernelScalar> Prepared<T> {
@@ -56,62 +93,46 @@ impl<T: KernelScalar> Prepared<T> {
         schedule: &Schedule,
         n: usize,
     ) -> Result<Self, String> {
-        let (tasks, columns) = (schedule.tasks(), schedule.columns());
-        let tile = match tiling.spec() {
-            FormatSpec::Bcsr { block_rows, block_cols } => block_rows * block_cols,
-            FormatSpec::Wcsr { window_rows, pad_cols } => window_rows * pad_cols,
-            FormatSpec::BlockedEll { block_size } => block_size * block_size,
-            FormatSpec::TwoFour => 2,
-            FormatSpec::Csr => 1,
-            FormatSpec::BMat { .. } => 0,
-        };
-        let stored = tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize));
-        // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
-        let split = Split::new(tiling, if columns.is_some() { &[] } else { &tasks[..] }, stored)?;
-        let (kernels, room) = (T::kernels(isa), Room::here());
-        let (relaid, packing) = match tiling {
-            // Laid out once more a row has one place, and tasks for some columns share their rows. Nor is
-            // a panel the whole product, whose columns they are cut by.
-            _ if columns.is_some() => (None, None),
-            Tiling::Csr(a) => {
-                let whole = |(i, task): (usize, &Task)| match split.of_task(i) {
-                    Some(_) => 0..0,
-                    None => task.windows(),
-                };
-                let entries = |i: usize| tasks[i].tile_start as usize..tasks[i].tile_end as usize;
-                let in_order: Vec<_> = (0..tasks.len()).map(|i| entries(split.nth(i))).collect();
-                let tasks: Vec<_> = tasks.iter().enumerate().map(whole).collect();
-                suited(a, &tasks, &in_order, n, team.threads(), room)
-            }
-            _ => {
-                let (k, threads) = (tiling.ncols(), team.threads());
-                let panels = panels(tiling, stored, n, kernels.gathers(), threads, room);
-                (None, panels.and_then(|panels| Packing::new(panels, k, threads, room)))
-            }
-        };
-        let hidden = Hidden::of(tiling, stored, n, room);
+        let case = Case::of(tiling, n, team.threads(), isa, Machine::here());
+        Self::of(case, team, tiling, schedule)
+    }
+
+    /// The same for any case: decided as if this were another machine, or with other threads.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub(crate) fn of(
+        case: Case,
+        team: Team,
+        tiling: &Tiling<T>,
+        schedule: &Schedule,
+    ) -> Result<Self, String> {
+        let (lowering, made, split) = decided(tiling, schedule, case, true)?;
         Ok(Self {
-            isa,
-            kernels,
+            kernels: T::kernels(case.isa),
+            relaid: made.relaid,
+            packing: made.packing,
+            lowering,
             team,
             tiling: tiling.clone(),
-            tasks: tasks.clone(),
-            columns: columns.cloned(),
-            stored,
-            relaid,
-            packing,
+            tasks: schedule.tasks().clone(),
+            columns: schedule.columns().cloned(),
             split,
             copies: Copies::new(),
-            room,
-            hidden,
+            #[cfg(test)]
+            recorder: None,
         })
     }
 
-    /// B, of `n` columns, saying from how far its rows come.
-    fn placed(&self, b: Input<T>, n: usize) -> Input<T> {
-        let (k, row_bytes) = (self.tiling.ncols(), n * size_of::<T>());
-        let hides_a = self.hidden.by(k, row_bytes, b.is_column, self.room);
-        Input { is_far: k.saturating_mul(row_bytes) > self.room.b, hides_a, ..b }
+    /// B as a product reads it.
+    fn placed(&self, b: Input<T>, product: &Product) -> Input<T> {
+        Input {
+            is_far: product.b_is_far,
+            hides_a: product.prefetch_a,
+            #[cfg(test)]
+            recorder: self.recorder,
+            ..b
+        }
     }
 }
 
@@ -142,10 +163,14 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         }
         let out = Output::new(&mut c, alpha, beta);
         match Input::in_place(&b) {
-            Some(b) => self.product(self.placed(b, n), out, n),
+            Some(b) => self.product(b, out, n),
             None => self.copied(Source::new(&b), out, n).map_err(no_memory)?,
         }
         Ok(())
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        self.lowering.describe(n, self.team.threads())
     }
 }
 
@@ -161,7 +186,7 @@ fn no_memory(source: FormatError) -> BackendError {
 impl<T: Scalar> fmt::Debug for Prepared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prepared")
-            .field("isa", &self.isa)
+            .field("isa", &self.lowering.case.isa)
             .field("spec", &self.tiling.spec())
             .field("dtype", &T::DTYPE)
             .field("tasks", &self.tasks.len())

@@ -7,37 +7,44 @@ use girih_formats::FormatError;
 use super::Prepared;
 use crate::formats::{Panel, Share};
 use crate::isa::KernelScalar;
+use crate::lowering::{PackedBy, Panels, Piece};
 use crate::operands::{Input, Output, Source};
-use crate::packing::{GROUP_LINES, PACKED_ROWS, Packing, Piece, lanes};
+use crate::packing::{GROUP_LINES, lanes};
 use crate::team::Team;
-
-/// Elements to copy from which on it is worth waking other threads.
-const WAKES: usize = 1 << 16;
+use crate::thresholds::{PACK_ROWS, THREADS_COPIED};
 
 impl<T: KernelScalar> Prepared<T> {
     /// The product on operands that fit, α ≠ 0.
     pub(super) fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
-        let relaid = self.relaid.as_ref().filter(|relaid| relaid.suits(b.is_column));
-        let (kernels, gathers) = (&self.kernels, self.kernels.gathers());
+        let product = self.lowering.product(n, b.is_column, self.team.threads());
+        let (kernels, gathers) = (&self.kernels, product.gathers);
+        let (b, relaid) = (self.placed(b, &product), self.relaid.as_ref());
+        let relaid = relaid.filter(|_| product.by_layout);
         let whole = Panel { kernels, b, out, width: n, relaid, slab: None, alone: None, gathers };
-        let Some(packing) = self.packing.as_ref().filter(|packing| packing.suits(n)) else {
+        let (Some(packed), Some(panels), Some(packing)) =
+            (product.packed, &self.lowering.packing.choice, &self.packing)
+        else {
             return self.panel(&whole);
         };
-        let count = packing.pieces(n).count();
-        if let Some(shares) = packing.shares(count, self.team.threads()) {
-            self.team.for_each(count * shares, 1, |i| {
-                let Some(piece) = packing.pieces(n).nth(i / shares) else { return };
-                let alone = Panel { alone: Some(Share { part: i % shares, of: shares }), ..whole };
-                match packing.room() {
-                    Some(mut room) => self.packed(&piece, room.elements(), packing, &alone),
-                    None => self.panel(&alone.part(&piece.cols)),
+        match packed {
+            PackedBy::Each { panels: count, shares } => {
+                self.team.for_each(count * shares, 1, |i| {
+                    let Some(piece) = panels.pieces(n).nth(i / shares) else { return };
+                    let share = Share { part: i % shares, of: shares };
+                    let alone = Panel { alone: Some(share), ..whole };
+                    match packing.scratch() {
+                        Some(mut to) => self.packed(&piece, to.elements(), panels, &alone),
+                        None => self.panel(&alone.part(&piece.cols)),
+                    }
+                });
+            }
+            PackedBy::All { .. } => match packing.scratch() {
+                Some(mut to) => {
+                    let to = to.elements();
+                    panels.pieces(n).for_each(|piece| self.packed(&piece, to, panels, &whole));
                 }
-            });
-        } else if let Some(mut room) = packing.room() {
-            let room = room.elements();
-            packing.pieces(n).for_each(|piece| self.packed(&piece, room, packing, &whole));
-        } else {
-            self.panel(&whole);
+                None => self.panel(&whole),
+            },
         }
     }
 
@@ -46,10 +53,10 @@ impl<T: KernelScalar> Prepared<T> {
         &self,
         Piece { cols, of_group }: &Piece,
         room: &mut [T],
-        packing: &Packing<T>,
+        panels: &Panels,
         whole: &Panel<'_, T>,
     ) {
-        let (stride, of_group) = (packing.row_stride(), *of_group);
+        let (stride, of_group) = (panels.row_stride(), *of_group);
         let panel = whole.part(cols);
         let team = if panel.alone.is_some() { &Team::Alone } else { &self.team };
         let k = self.tiling.ncols();
@@ -62,7 +69,7 @@ impl<T: KernelScalar> Prepared<T> {
             self.panel(&Panel { b, slab, ..panel });
         };
         match panel.relaid {
-            Some(relaid) if packing.rows() < k => {
+            Some(relaid) if panels.rows < k => {
                 relaid.slabs(k).enumerate().for_each(|(s, rows)| multiply(rows, Some(s)));
             }
             _ => multiply(0..k, None),
@@ -79,8 +86,12 @@ impl<T: KernelScalar> Prepared<T> {
         stride: usize,
         team: &Team,
     ) {
-        team.for_each_chunk(room, PACKED_ROWS * stride, |i, to| {
-            self.kernels.pack(b, first + i * PACKED_ROWS, width, to, stride);
+        #[cfg(test)]
+        if let Some(recorder) = self.recorder {
+            recorder.packed(width);
+        }
+        team.for_each_chunk(room, PACK_ROWS * stride, |i, to| {
+            self.kernels.pack(b, first + i * PACK_ROWS, width, to, stride);
         });
     }
 
@@ -98,13 +109,13 @@ impl<T: KernelScalar> Prepared<T> {
         // A schedule that cuts windows by columns cuts those of the whole product.
         let stride = if self.columns.is_some() { n } else { n.min(GROUP_LINES * lanes::<T>()) };
         let len = self.tiling.ncols().saturating_mul(stride);
-        let team = if len < WAKES { &Team::Alone } else { &self.team };
+        let team = if len < THREADS_COPIED { &Team::Alone } else { &self.team };
         self.copies.with(len, |room| {
             for j in (0..n).step_by(stride) {
                 let width = stride.min(n - j);
                 self.pack(b.at_col(j), 0, width, room, stride, team);
                 let copy = Input::new(room.as_ptr(), stride as isize, n);
-                self.product(self.placed(copy, width), out.at_col(j), width);
+                self.product(copy, out.at_col(j), width);
             }
         })
     }
@@ -120,9 +131,17 @@ mod tests {
 
     use super::*;
     use crate::Isa;
-    use crate::packing::Panels;
+    use crate::lowering::Decided;
+    use crate::packing::Packing;
 
-    /// Whether or not packing pays: panels of all threads, of each, and in shares, windows in parts too.
+    /// Panels of four lines for rows of any width that is packed, or none, whatever was decided.
+    fn pack(prepared: &mut Prepared<f32>, rows: Option<usize>) {
+        let panels = rows.map(|rows| Panels::new(&prepared.lowering.case, 4, 512, rows));
+        prepared.packing = panels.map(|panels| Packing::new(&panels).unwrap());
+        prepared.lowering.packing = Decided::new(panels, "a test");
+    }
+
+    /// Whether or not packing is profitable: panels of all threads, of each, and in shares, windows in parts too.
     #[test]
     fn packed_panels_and_shares_of_them_change_no_bit() {
         let a: Csr<f32> = power_law_rows(60, 700, 200, 3).unwrap();
@@ -147,11 +166,11 @@ mod tests {
         let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
         let schedule = Schedule::by_tiles(&tiling, 40_000);
         let b = Array2::from_shape_fn((k, n), |(i, j)| ((i + 3 * j) % 29) as f32 / 7.0);
-        let (team, isa, room) = (Team::Alone, Isa::best(), crate::room::Room::here());
+        let (team, isa) = (Team::Alone, Isa::best());
         let mut prepared = Prepared::new(isa, team, &tiling, &schedule, n).unwrap();
         assert_eq!(prepared.relaid.as_ref().unwrap().slabs(k).count(), 3);
         let mut product = |packs: bool, skip: usize| {
-            prepared.packing = packs.then(|| Packing::new(Panels::any(), 256, 1, room).unwrap());
+            pack(&mut prepared, packs.then_some(256));
             let mut c = Array2::from_elem((m, n + 32), f32::NAN);
             let first = c.as_ptr().align_offset(64) + skip;
             let mut c = c.slice_mut(s![.., first..first + n]);
@@ -181,16 +200,15 @@ mod tests {
             let b = Array2::from_shape_fn((700, n), |(i, j)| ((i + 3 * j) % 29) as f32 / 7.0);
             let product = |packs: bool, threads: usize, beta: f64| {
                 let team = Team::of(threads).unwrap();
-                let (isa, room) = (Isa::best(), crate::room::Room::here());
+                let isa = Isa::best();
                 let mut prepared = Prepared::new(isa, team, &tiling, &schedule, n).unwrap();
                 if let Some(relaid) = prepared.relaid.as_ref().filter(|_| rows < 700) {
                     assert_eq!(relaid.slabs(700).next(), Some(0..rows));
                 }
-                prepared.packing =
-                    packs.then(|| Packing::new(Panels::any(), rows, threads, room).unwrap());
-                if let Some(packing) = &prepared.packing {
-                    let count = packing.pieces(n).count();
-                    assert_eq!(packing.shares(count, threads), shares, "n = {n}");
+                pack(&mut prepared, packs.then_some(rows));
+                if let Some(panels) = &prepared.lowering.packing.choice {
+                    let count = panels.pieces(n).count();
+                    assert_eq!(panels.shares(count, threads), shares, "n = {n}");
                 }
                 let before = if beta == 0.0 { f32::NAN } else { 3.0 };
                 let mut c = Array2::from_elem((60, n), before);

@@ -5,20 +5,11 @@ use std::ops::Range;
 use girih_planner::Columns;
 
 use super::Prepared;
-use crate::formats::{CARRIED_ROWS, Multiply, Panel, Relaid, add_up};
+use crate::formats::{Multiply, Panel, Relaid, add_up};
 use crate::isa::KernelScalar;
 use crate::operands::{Output, RowMap};
 use crate::split::SplitWindow;
-
-/// Work, in multiply-adds, that is worth sharing with other threads: some 10 µs for one.
-const SHARED: usize = 1 << 19;
-
-/// Work that a thread takes at a time. Where rows are short, or B is not in the first-level cache, it is
-/// several times the microsecond that it could be.
-const GRAIN: usize = 1 << 16;
-
-/// The work of finding a stored value, in multiply-adds.
-const FIND: usize = 15;
+use crate::thresholds::SUMS_CARRIED_ROWS;
 
 impl<T: KernelScalar> Prepared<T> {
     /// The product on a panel of columns.
@@ -105,8 +96,8 @@ impl<T: KernelScalar> Prepared<T> {
     fn add_up_window(&self, split: &SplitWindow, panel: &Panel<'_, T>) {
         let rows = self.tiling.layout().window_rows();
         let slots = split.window * rows..(split.window + 1) * rows;
-        for start in slots.clone().step_by(CARRIED_ROWS) {
-            let slots = start..slots.end.min(start + CARRIED_ROWS);
+        for start in slots.clone().step_by(SUMS_CARRIED_ROWS) {
+            let slots = start..slots.end.min(start + SUMS_CARRIED_ROWS);
             let map = RowMap::of(self.tiling.layout(), start, slots.len());
             add_up(
                 split.tasks.clone(),
@@ -129,15 +120,12 @@ impl<T: KernelScalar> Prepared<T> {
         self.tiling.multiply(slots, tiles, map, on);
     }
 
-    /// Runs `f` on every index, in parallel if that pays; on those of a share.
+    /// Runs `f` on every index, in parallel if that is profitable; on those of a share.
     fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
-        let work = self.stored.saturating_mul(on.width + FIND);
-        if let Some(share) = on.alone {
-            share.indices(count).for_each(f);
-        } else if count < 2 || work < SHARED {
-            (0..count).for_each(f);
-        } else {
-            self.team.for_each(count, GRAIN.div_ceil((work / count).max(1)), f);
+        match (on.alone, self.lowering.grain(count, on.width)) {
+            (Some(share), _) => share.indices(count).for_each(f),
+            (None, Some(grain)) => self.team.for_each(count, grain, f),
+            (None, None) => (0..count).for_each(f),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Devices: what there is, and one in use.
 
 mod gpu;
+mod spec;
 mod tensor_map;
 mod transfer;
 
@@ -30,6 +31,18 @@ pub struct DeviceInfo {
     pub memory_bytes: u64,
     /// Bytes of its second-level cache.
     pub l2_bytes: u64,
+}
+
+impl DeviceInfo {
+    /// What products run on, for people.
+    pub(crate) fn machine(&self) -> String {
+        machine(&self.name, self.arch, self.multiprocessors)
+    }
+}
+
+/// A device in words.
+pub(crate) fn machine(name: &str, arch: Arch, multiprocessors: u32) -> String {
+    format!("{name}, {arch}, {multiprocessors} multiprocessors")
 }
 
 /// The newest CUDA version that the driver serves, major and minor.

@@ -6,7 +6,9 @@
 mod conformance;
 mod entries;
 mod faults;
+mod lowering;
 mod operands;
+mod panels;
 mod sm90_bcsr;
 
 #[path = "../../tests/common/mod.rs"]
@@ -19,8 +21,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytemuck::cast;
 use girih_backend::{
-    BackendError, Capabilities, DenseView, DenseViewMut, PreparedSpmm, Rounding, SpmmBackend,
-    Unsupported, gathering,
+    BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, Rounding,
+    SpmmBackend, Unsupported, gathering,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
@@ -31,8 +33,9 @@ use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
 use crate::kernels::Kernel;
 use crate::prepared::launch::{Image, Launch, Operands};
+use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
-use crate::prepared::{self, Reduction, Setup, image};
+use crate::prepared::{self, image};
 use crate::{Arch, CudaError, Jit};
 use operands::{Placed, Placing};
 
@@ -65,11 +68,12 @@ struct Emulated(Arc<Shared>);
 struct Shared {
     compiler: Arc<Compiler>,
     placing: Placing,
-    reduction: Reduction,
     ways: &'static [Way],
     products: AtomicUsize,
     /// Entry points that were executed, with the names of their kernels.
     executed: Mutex<BTreeSet<(String, String)>>,
+    /// The launches of the last product.
+    launches: Mutex<Vec<Recorded>>,
 }
 
 impl fmt::Debug for Emulated {
@@ -119,25 +123,11 @@ impl Emulated {
         Some(Self::with(Compiler::built_in()?, placing, &WAYS))
     }
 
-    /// The same, where parts of windows are added atomically.
-    fn atomic(placing: Placing) -> Option<Self> {
-        let compiler = Compiler::built_in()?;
-        Some(Self::reducing(compiler, placing, Reduction::Atomic, &WAYS))
-    }
-
     /// A device for the kernels of a compiler.
     fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
-        Self::reducing(compiler, placing, Reduction::Ordered, ways)
-    }
-
-    fn reducing(
-        compiler: Arc<Compiler>,
-        placing: Placing,
-        reduction: Reduction,
-        ways: &'static [Way],
-    ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
-        Self(Arc::new(Shared { compiler, placing, reduction, ways, products, executed }))
+        let launches = Mutex::default();
+        Self(Arc::new(Shared { compiler, placing, ways, products, executed, launches }))
     }
 
     /// Entry points that were executed, with the names of their kernels.
@@ -145,9 +135,13 @@ impl Emulated {
         self.0.executed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// What the last product launched.
+    fn launches(&self) -> Vec<Recorded> {
+        self.0.launches.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn prepare_image(&self, plan: &Plan) -> EmulatedPlan {
-        let setup = Setup { reduction: self.0.reduction, multiprocessors: MULTIPROCESSORS };
-        EmulatedPlan { device: self.clone(), image: image(plan, &setup) }
+        EmulatedPlan { device: self.clone(), image: image(plan, MULTIPROCESSORS) }
     }
 }
 
@@ -227,6 +221,10 @@ impl PreparedSpmm for EmulatedPlan {
             source: error.into(),
         })
     }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        self.image.describe(Lowering::new("emulated", "ptx-emu", n))
+    }
 }
 
 impl EmulatedPlan {
@@ -281,8 +279,11 @@ impl EmulatedPlan {
             bytes => gpu.alloc_named::<u8>("the room", bytes as usize).address(),
         };
         let at = self.image.placed(parts, room, &Encoder)?;
+        let mut recorded = Vec::new();
+        let outline = self.image.outline();
         let mut failure = None;
         let launches = &mut |launch: &Launch<'_>| {
+            recorded.push(Recorded::of(launch, outline.kernels()));
             let Err(error) = self.launch(gpu, way, launch) else { return Ok(()) };
             let kernel = format!("{} {}", self.image.kernels[launch.kernel], launch.entry);
             failure = Some(match error {
@@ -294,6 +295,7 @@ impl EmulatedPlan {
             Err(CudaError::Operand { operand, reason })
         };
         let done = self.image.routine.launches(&at, operands, &Encoder, launches);
+        *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
     }
 

@@ -42,10 +42,8 @@ impl<T: Scalar> Placed<T> {
         let (offset, row_stride, col_stride) = match (placing, as_given(view)) {
             (Placing::AsGiven, Some(strides)) => strides,
             _ => {
-                let per_vector = 16 / size_of::<T>();
-                let padded =
-                    if cols < per_vector { cols } else { cols.next_multiple_of(per_vector) };
-                (0, padded, 1)
+                let sent = Place::row_major(0, (rows, cols), size_of::<T>());
+                (0, sent.row_stride as usize, 1)
             }
         };
         let spare = if placing == Placing::AsSent { row_stride - cols } else { 0 };

@@ -3,6 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
+use girih_planner::kernels::KernelConfig;
 
 use super::output::Output;
 use super::{Budget, Kernel};
@@ -129,6 +130,26 @@ impl Config {
     /// Bytes of dynamic shared memory: stages, their barriers, and which rows have a block in them.
     pub(crate) fn shared_bytes(&self) -> u32 {
         self.stages * (self.rows * BLOCK_BYTES + self.tile() * ROW_BYTES + 16 + 4)
+    }
+
+    /// The ring, for people.
+    pub(crate) fn stages_in_words(&self) -> String {
+        let blocks =
+            if self.rows == 1 { "a block".to_owned() } else { format!("{} blocks", self.rows) };
+        format!("{} of {blocks} of A and {BLOCK} rows of B", self.stages)
+    }
+
+    /// What a block of threads is made of, for a planner.
+    pub(crate) fn described(&self, entry: &str) -> KernelConfig {
+        KernelConfig {
+            entry: entry.to_owned(),
+            block_cols: self.tile(),
+            threads: self.threads(entry),
+            stages: self.stages,
+            stage_tiles: 1,
+            shared_bytes: u64::from(self.shared_bytes()),
+            blocks_per_worker: self.ctas,
+        }
     }
 
     /// Columns that one launch takes at most.

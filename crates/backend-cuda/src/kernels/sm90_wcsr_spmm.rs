@@ -3,6 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
+use girih_planner::kernels::KernelConfig;
 
 use super::{Budget, Kernel};
 use crate::error::Arch;
@@ -157,6 +158,46 @@ impl Config {
 
     fn row_bytes(&self) -> u32 {
         self.warpgroups * self.units * UNIT_BYTES
+    }
+
+    /// Why [`choose`] takes this for a product of `tasks` tasks and `n` columns.
+    pub(crate) fn why(
+        &self,
+        (dtype, window_rows): (DType, usize),
+        (tasks, n): (u64, u64),
+        multiprocessors: u32,
+    ) -> String {
+        let Configs { narrow, .. } = Configs::of(dtype, window_rows);
+        let blocks = tasks.saturating_mul(n.div_ceil(self.columns(dtype)));
+        let at_once = u64::from(multiprocessors) * u64::from(self.ctas);
+        if self.gather == Gather::Elements {
+            "rows of B are not contiguous on 16 bytes".to_owned()
+        } else if n <= self.columns(dtype) {
+            format!("it is the narrowest that takes {n} columns at a time")
+        } else if blocks <= at_once {
+            format!("it is the narrowest whose {blocks} blocks run at once")
+        } else {
+            let blocks = tasks.saturating_mul(n.div_ceil(narrow.columns(dtype)));
+            format!("narrow tiles would be {blocks} blocks, more than run at once")
+        }
+    }
+
+    /// The ring, for people.
+    pub(crate) fn stages_in_words(&self) -> String {
+        format!("{} of {} rows of B", self.stages, self.rows)
+    }
+
+    /// Columns × window rows of a block, its stages, and blocks to a multiprocessor, for a planner.
+    pub(crate) fn described(&self, dtype: DType, window_rows: usize) -> KernelConfig {
+        KernelConfig {
+            entry: self.entry.to_owned(),
+            block_cols: self.columns(dtype) as u32,
+            threads: self.threads(),
+            stages: self.stages,
+            stage_tiles: self.rows / step(dtype) as u32,
+            shared_bytes: u64::from(self.shared_bytes(dtype, window_rows)),
+            blocks_per_worker: self.ctas,
+        }
     }
 
     /// The line that makes the entry point in CUDA.

@@ -4,7 +4,7 @@ mod groups;
 mod tf32;
 
 use bytemuck::bytes_of;
-use girih_backend::ProductShape;
+use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Bcsr, DType, Scalar};
 
 use super::launch::{Addresses, Bytes, Each, Image, Launch, Operands, Routine};
@@ -164,6 +164,25 @@ impl Routine for BcsrRoutine {
         }
         Ok(())
     }
+
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
+        let (b, n) = (&operands.b, operands.b.cols as u64);
+        let entry = entry(b, self.dtype.size() as u64);
+        let config = &configs(self.dtype)[Config::index(self.dtype, n, entry, self.load)];
+        let (rows, why) = match config.groups_rows() {
+            true => (GROUP_ROWS * BLOCK, "block rows that share columns read less of B together"),
+            false => (BLOCK, "it reads the least of A and B from the cache"),
+        };
+        lowering
+            .with("tile", format!("{rows} rows × {} columns", config.tile()), why)
+            .with("stages", config.stages_in_words(), "")
+            .with(
+                "tasks",
+                if config.groups_rows() { self.n_wide_groups } else { self.n_groups }.to_string(),
+                "block rows, or groups of them, the longest first, whatever the schedule cuts",
+            )
+            .with("reduction", "none", "one block of threads sums a block row, in order")
+    }
 }
 
 impl BcsrRoutine {
@@ -197,7 +216,7 @@ fn per_row(size: u64) -> u32 {
 }
 
 /// How B is read: by tensor copies if its rows, or else its columns, can be moved so.
-fn entry(b: &Place, size: u64) -> &'static str {
+pub(crate) fn entry(b: &Place, size: u64) -> &'static str {
     let transposed = Place {
         rows: b.cols,
         cols: b.rows,

@@ -2,19 +2,18 @@
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, cast_slice_mut};
-use cudarc::driver::{CudaSlice, DevicePtr, result};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
 use girih_backend::{DenseView, DenseViewMut};
 use girih_formats::Scalar;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::CudaPrepared;
-use super::launch::Operands;
+use super::launch::{ALIGN, Operands};
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
 use crate::operand::Place;
 
-/// Room on the device for B and C.
+/// Memory on the device for B and C.
 #[derive(Debug, Default)]
 pub(super) struct HostOperands {
     b: Option<CudaSlice<u8>>,
@@ -31,91 +30,102 @@ impl HostOperands {
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
     ) -> Result<(), CudaError> {
-        let gpu = prepared.gpu();
-        let rows = prepared.operand_rows().b;
-        let b = match b {
-            DenseView::F16(b) => self.b(gpu, transfer, scales, rows, b),
-            DenseView::Bf16(b) => self.b(gpu, transfer, scales, rows, b),
-            DenseView::F32(b) => self.b(gpu, transfer, scales, rows, b),
-            DenseView::F64(b) => self.b(gpu, transfer, scales, rows, b),
-        }?;
-        match c {
-            DenseViewMut::F32(c) => self.c(prepared, transfer, scales, &b, c),
-            DenseViewMut::F64(c) => self.c(prepared, transfer, scales, &b, c),
+        match b {
+            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c),
+            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c),
+            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c),
+            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c),
         }
     }
 
-    /// B on the device.
-    fn b<T: Scalar>(
+    fn with_b<T: Scalar>(
         &mut self,
-        gpu: &Gpu,
+        prepared: &CudaPrepared,
         transfer: &mut Transfer,
         scales: (f64, f64),
-        rows: usize,
         b: &ArrayView2<'_, T>,
-    ) -> Result<Place, CudaError> {
-        let dim = (rows, b.ncols());
-        let place = reserve::<T>(gpu, transfer, &mut self.b, dim, "B's elements")?;
-        // With α = 0, B is not read.
-        if scales.0 != 0.0 {
-            send(transfer, &place, b)?;
-            clear_rows::<T>(transfer, &place, b.nrows())?;
+        c: DenseViewMut<'_>,
+    ) -> Result<(), CudaError> {
+        match c {
+            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c),
+            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c),
         }
-        Ok(place)
     }
 
-    /// The product into C.
-    fn c<T: Scalar>(
+    /// The product, panel by panel: while one is multiplied, the next is sent and the last one fetched.
+    fn with_b_and_c<T: Scalar, A: Scalar>(
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
         (alpha, beta): (f64, f64),
-        b: &Place,
-        c: ArrayViewMut2<'_, T>,
+        b: &ArrayView2<'_, T>,
+        c: ArrayViewMut2<'_, A>,
     ) -> Result<(), CudaError> {
-        let gpu = prepared.gpu();
-        let dim = (prepared.operand_rows().c, c.ncols());
-        let place = reserve::<T>(gpu, transfer, &mut self.c, dim, "C's elements")?;
-        if beta != 0.0 {
-            send(transfer, &place, &c.view())?;
+        let (gpu, rows) = (prepared.gpu(), prepared.operand_rows());
+        let panels = prepared.panels(b.ncols());
+        let b_places = reserve::<T>(gpu, transfer, &mut self.b, rows.b, &panels, "B's elements")?;
+        let c_places = reserve::<A>(gpu, transfer, &mut self.c, rows.c, &panels, "C's elements")?;
+        let mut moving = transfer.begin(c, panels.len() > 1)?;
+        for ((panel, b_place), c_place) in panels.into_iter().zip(b_places).zip(c_places) {
+            // With α = 0, B is not read.
+            if alpha != 0.0 {
+                moving.send(&b_place, &b.slice_axis(Axis(1), Slice::from(panel.clone())))?;
+            }
+            if beta != 0.0 {
+                moving.send_c(&c_place, panel.clone())?;
+            }
+            moving.sent()?;
+            let stream = moving.stream().clone();
+            if alpha != 0.0 {
+                clear_rows::<T>(&stream, &b_place, b.nrows())?;
+            }
+            let operands = Operands { alpha, beta, b: b_place, c: c_place };
+            // SAFETY: both places were reserved with this shape, by whom this thread has locked.
+            unsafe { prepared.enqueue(&stream, &operands, true) }?;
+            moving.fetch(&c_place, panel)?;
         }
-        let stream = transfer.stream().clone();
-        let operands = Operands { alpha, beta, b: *b, c: place };
-        // SAFETY: both places were reserved with this shape, by whom this thread has locked.
-        unsafe { prepared.enqueue(&stream, &operands, true) }?;
-        fetch(transfer, &place, c)
+        moving.settle()
     }
 }
 
-/// Room for a matrix, its rows on 16 bytes if they are that long.
+/// Memory for a matrix of so many rows in panels, each row-major, its rows on 16 bytes if they are that long.
 fn reserve<T: Scalar>(
     gpu: &Gpu,
     transfer: &Transfer,
-    room: &mut Option<CudaSlice<u8>>,
-    (rows, cols): (usize, usize),
+    kept: &mut Option<CudaSlice<u8>>,
+    rows: usize,
+    panels: &[Range<usize>],
     what: &'static str,
-) -> Result<Place, CudaError> {
-    let per_vector = 16 / size_of::<T>();
-    let stride = if cols < per_vector { cols } else { cols.next_multiple_of(per_vector) };
-    let bytes = (rows as u64).saturating_mul(stride as u64).saturating_mul(size_of::<T>() as u64);
-    let found = match room.take() {
+) -> Result<Vec<Place>, CudaError> {
+    let mut bytes = 0u64;
+    let mut places: Vec<Place> = Vec::with_capacity(panels.len());
+    for panel in panels {
+        let place = Place::row_major(bytes, (rows, panel.len()), size_of::<T>());
+        let taken = (rows as u64).saturating_mul(place.row_stride);
+        bytes = bytes.saturating_add(taken.saturating_mul(size_of::<T>() as u64));
+        bytes = bytes.checked_next_multiple_of(ALIGN).unwrap_or(u64::MAX);
+        places.push(place);
+    }
+    let found = match kept.take() {
         Some(found) if found.len() as u64 >= bytes => found,
         too_small => {
             // Given back first, so that the larger may take its place.
             drop(too_small);
-            gpu.alloc(transfer.stream(), bytes, what)?
+            let found = gpu.alloc(transfer.stream(), bytes, what)?;
+            // Other streams use it too.
+            transfer.wait()?;
+            found
         }
     };
-    let room = room.insert(found);
-    let address = room.device_ptr(transfer.stream()).0;
-    let (row_stride, spare) = (stride as u64, 0);
-    let spare = if cols == 0 { spare } else { (stride - cols) as u64 };
-    Ok(Place { address, rows, cols, row_stride, col_stride: 1, spare })
+    let kept = kept.insert(found);
+    let address = kept.device_ptr(transfer.stream()).0;
+    places.iter_mut().for_each(|place| place.address += address);
+    Ok(places)
 }
 
 /// Makes the rows of a place from `first` on zero.
 pub(crate) fn clear_rows<T: Scalar>(
-    transfer: &Transfer,
+    stream: &CudaStream,
     place: &Place,
     first: usize,
 ) -> Result<(), CudaError> {
@@ -124,91 +134,10 @@ pub(crate) fn clear_rows<T: Scalar>(
     if bytes == 0 {
         return Ok(());
     }
-    let stream = transfer.stream();
     let cleared = stream.context().bind_to_thread().and_then(|()| {
         let address = place.address + first as u64 * row;
         // SAFETY: whoever made the place made room for all its rows.
         unsafe { result::memset_d8_async(address, 0, bytes as usize, stream.cu_stream()) }
     });
     cleared.map_err(CudaError::driver("fill memory"))
-}
-
-/// Sends a matrix to the first rows of its place, row after row.
-pub(crate) fn send<T: Scalar>(
-    transfer: &mut Transfer,
-    place: &Place,
-    from: &ArrayView2<'_, T>,
-) -> Result<(), CudaError> {
-    let (rows, cols) = from.dim();
-    let stride = place.row_stride as usize;
-    let bytes = (rows * stride * size_of::<T>()) as u64;
-    transfer.send(place.address, bytes, size_of::<T>(), |range, to| {
-        let to: &mut [T] = cast_slice_mut(to);
-        for (row, cols, at) in rows_of(range, cols, stride) {
-            let row = from.row(row);
-            let to = &mut to[at..at + cols.len()];
-            match row.as_slice() {
-                Some(row) => to.copy_from_slice(&row[cols]),
-                None => {
-                    let row = row.slice_axis(Axis(0), Slice::from(cols));
-                    to.iter_mut().zip(row).for_each(|(to, &from)| *to = from);
-                }
-            }
-        }
-    })
-}
-
-/// Fetches a matrix from the first rows of its place, row after row.
-pub(crate) fn fetch<T: Scalar>(
-    transfer: &mut Transfer,
-    place: &Place,
-    mut to: ArrayViewMut2<'_, T>,
-) -> Result<(), CudaError> {
-    let (rows, cols) = to.dim();
-    let stride = place.row_stride as usize;
-    let bytes = (rows * stride * size_of::<T>()) as u64;
-    transfer.fetch(place.address, bytes, size_of::<T>(), |range, from| {
-        let from: &[T] = cast_slice(from);
-        for (row, cols, at) in rows_of(range, cols, stride) {
-            let mut to = to.row_mut(row);
-            let to = to.slice_axis_mut(Axis(0), Slice::from(cols.clone()));
-            for (to, &from) in to.into_iter().zip(&from[at..at + cols.len()]) {
-                *to = from;
-            }
-        }
-    })
-}
-
-/// The rows that a range of elements reaches into: which row, which of its `cols` columns, and where in
-/// the range they begin.
-fn rows_of(
-    range: Range<u64>,
-    cols: usize,
-    stride: usize,
-) -> impl Iterator<Item = (usize, Range<usize>, usize)> {
-    let (start, end) = (range.start as usize, range.end as usize);
-    // Without columns there are no elements, and so no rows either.
-    let stride = stride.max(1);
-    let rows = start / stride..end.div_ceil(stride);
-    rows.filter_map(move |row| {
-        let first = row * stride;
-        let begin = start.max(first) - first;
-        let end = end.min(first + cols).saturating_sub(first);
-        (begin < end).then(|| (row, begin..end, first + begin - start))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_range_of_elements_is_rows_and_parts_of_rows() {
-        let rows = |range, cols, stride| rows_of(range, cols, stride).collect::<Vec<_>>();
-        assert_eq!(rows(0..8, 3, 4), [(0, 0..3, 0), (1, 0..3, 4)]);
-        assert_eq!(rows(2..5, 3, 4), [(0, 2..3, 0), (1, 0..1, 2)]);
-        assert_eq!(rows(3..4, 3, 4), []);
-        assert_eq!(rows(5..7, 4, 4), [(1, 1..3, 0)]);
-        assert_eq!(rows(0..0, 0, 0), []);
-    }
 }

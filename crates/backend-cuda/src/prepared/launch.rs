@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use bytemuck::Pod;
-use girih_backend::ProductShape;
+use girih_backend::{Lowering, ProductShape};
 use girih_formats::Buffer;
 
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
@@ -73,6 +73,10 @@ pub(crate) trait Routine: Debug + Send + Sync {
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError>;
+
+    /// Adds what decides the launches of such a product to a lowering: tiles, stages, parts and how
+    /// they are added up. α is not zero.
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering;
 }
 
 /// Memory that is to be uploaded.

@@ -3,8 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
+use girih_backend::Lowering;
 
 use super::launch::{Addresses, Image, Operands, Routine};
+use super::lowering::Outline;
 use super::on_device::DeviceProduct;
 use super::upload::upload;
 use crate::CudaError;
@@ -20,6 +22,7 @@ pub(crate) struct Launched {
     /// What products write and read again, if anything.
     room: Option<Mutex<CudaSlice<u8>>>,
     at: Addresses,
+    outline: Outline,
     routine: Box<dyn Routine>,
 }
 
@@ -41,7 +44,8 @@ impl Launched {
         }
         let at = image.placed(parts, room_at, &Driver)?;
         transfer.wait()?;
-        Ok(Self { functions, arena, room, at, routine: image.routine })
+        let outline = image.outline();
+        Ok(Self { functions, arena, room, at, outline, routine: image.routine })
     }
 
     fn lock_room(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
@@ -50,6 +54,14 @@ impl Launched {
 }
 
 impl DeviceProduct for Launched {
+    fn takes_panels(&self) -> bool {
+        true
+    }
+
+    fn describe(&self, lowering: Lowering) -> Lowering {
+        self.outline.describe(&*self.routine, lowering)
+    }
+
     fn device_bytes(&self) -> u64 {
         self.arena.len() as u64 + self.lock_room().map_or(0, |room| room.len() as u64)
     }

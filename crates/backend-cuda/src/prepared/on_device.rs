@@ -1,17 +1,19 @@
 //! A plan on a device.
 
 use std::fmt::Debug;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
+    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
 };
 use girih_formats::DType;
 
 use super::host::HostOperands;
 use super::launch::Operands;
+use super::panels::panels;
 use crate::device::Gpu;
 use crate::error::refused_by;
 use crate::operand::Place;
@@ -21,6 +23,16 @@ use crate::{CudaError, DeviceMatrix, DeviceMatrixMut};
 pub(crate) trait DeviceProduct: Debug + Send + Sync {
     /// Bytes of device memory that it takes.
     fn device_bytes(&self) -> u64;
+
+    /// Whether the columns of C may be computed in panels, with the same bits.
+    fn takes_panels(&self) -> bool {
+        false
+    }
+
+    /// Adds what products of the lowering's n do, where that is known.
+    fn describe(&self, lowering: Lowering) -> Lowering {
+        lowering
+    }
 
     /// Enqueues a product of operands that fit. Neither m nor n is 0.
     ///
@@ -90,6 +102,14 @@ impl CudaPrepared {
 
     pub(crate) fn backend(&self) -> &'static str {
         self.backend
+    }
+
+    /// The panels of columns that operands on the host are moved in.
+    pub(super) fn panels(&self, n: usize) -> Vec<Range<usize>> {
+        match self.product.takes_panels() {
+            true => panels(self.shape, n),
+            false => std::iter::once(0..n).collect(),
+        }
     }
 
     pub(crate) fn gpu(&self) -> &Arc<Gpu> {
@@ -203,8 +223,10 @@ impl CudaPrepared {
 }
 
 impl PreparedSpmm for CudaPrepared {
-    /// Copies B (and C, unless β is zero) to the device, multiplies, and copies C back. The room on the
-    /// device for both is kept and grows with the widest product; one thread at a time is served.
+    /// Copies B (and C, unless β is zero) to the device, multiplies, and copies C back; large operands in
+    /// panels of columns, so that both directions and the product overlap. Page-locked memory is copied as
+    /// it is, other memory through page-locked buffers by all threads of the rayon pool. Device memory for
+    /// both is kept and grows with the widest product; one thread at a time is served.
     fn execute(
         &self,
         alpha: f64,
@@ -220,5 +242,9 @@ impl PreparedSpmm for CudaPrepared {
         let mut transfer = self.gpu.transfer();
         host.multiply(self, &mut transfer, (alpha, beta), &b, c)
             .map_err(|error| refused_by(self.backend, error, "multiply"))
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        self.product.describe(Lowering::new(self.backend, self.gpu.info.machine(), n))
     }
 }

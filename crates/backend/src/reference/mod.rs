@@ -14,8 +14,8 @@ use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::{
-    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, PreparedSpmm, ProductShape,
-    SpmmBackend, Unsupported,
+    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm,
+    ProductShape, SpmmBackend, Unsupported,
 };
 
 /// The reference backend: every format and value type, one thread, no cleverness.
@@ -75,6 +75,12 @@ impl PreparedSpmm for Prepared {
         let row_of_b = self.row_of_b.as_deref();
         for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c));
         Ok(())
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        let stored =
+            format!("every value that {} stores, in order, summed in f64", self.tiling.spec());
+        Lowering::new(NAME, "one thread", n).with("kernel", stored, "")
     }
 }
 

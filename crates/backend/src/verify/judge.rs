@@ -52,7 +52,8 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
 
     pub(super) fn element(&self, row: usize, col: usize, sum: Sum, found: T::Acc) -> Verification {
         let found = found.to_f64();
-        let one = Verification { elements: 1, ..Verification::default() };
+        let non_finite = u64::from(!found.is_finite());
+        let one = Verification { elements: 1, non_finite, ..Verification::default() };
         let wrong = |expected, bound, ratio| Verification {
             max_error_over_bound: ratio,
             worst: Some(Worst { row, col, found, expected, bound }),
@@ -66,7 +67,8 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             };
             let right = found == class
                 || found.is_nan() && (class.is_nan() || self.fill_in_leaks(row, col));
-            return if right { one } else { wrong(class, 0.0, f64::INFINITY) };
+            let verdict = if right { one } else { wrong(class, 0.0, f64::INFINITY) };
+            return Verification { non_finite_expected: non_finite, ..verdict };
         }
         // Half the range leaves room for the roundings on the way.
         if magnitude.max(sum.magnitude) > self.range.1 / 2.0 {

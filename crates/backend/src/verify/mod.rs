@@ -21,6 +21,12 @@
 //! meet a non-finite value (see [`PreparedSpmm`](crate::PreparedSpmm)), NaN is right too. An element
 //! whose finite terms may exceed the accumulation type's range on the way can't be judged and is
 //! counted in [`Verification::unjudged`].
+//!
+//! Such elements have a class and no error. A product of nothing else is right and says nothing about
+//! rounding, so [`Verification::non_finite`] counts the elements of C that are not finite, and
+//! [`Verification::non_finite_expected`] those of them where the oracle is not finite either.
+//! The values of A and B count as they were rounded to the value type: what overflows there is Inf for
+//! the oracle too, and is told by [`Narrowing`](girih_formats::Narrowing).
 
 mod judge;
 mod oracle;
@@ -76,6 +82,11 @@ pub struct Verification {
     pub elements: u64,
     /// Elements that can't be judged because their terms leave the accumulation type's range.
     pub unjudged: u64,
+    /// Elements found to be NaN or infinite, which have no error to measure.
+    pub non_finite: u64,
+    /// Those of them that NaN or infinite values of A, B or C before make so: the oracle is not finite there
+    /// either. The others are wrong, not judged, or NaN through zeros that fill tiles up.
+    pub non_finite_expected: u64,
 }
 
 impl Verification {
@@ -91,7 +102,14 @@ impl Verification {
             if other.max_error_over_bound > self.max_error_over_bound { other } else { self },
             self.elements + other.elements,
         );
-        Self { elements, unjudged: self.unjudged + other.unjudged, ..greater }
+        Self {
+            max_error_over_bound: greater.max_error_over_bound,
+            worst: greater.worst,
+            elements,
+            unjudged: self.unjudged + other.unjudged,
+            non_finite: self.non_finite + other.non_finite,
+            non_finite_expected: self.non_finite_expected + other.non_finite_expected,
+        }
     }
 }
 

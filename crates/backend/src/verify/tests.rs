@@ -110,6 +110,50 @@ fn classes_of_non_finite_elements_must_match() {
 }
 
 #[test]
+fn elements_that_are_not_finite_are_counted() {
+    let count = |v: &Verification| (v.elements, v.non_finite, v.non_finite_expected, v.unjudged);
+    let a = csr::<f32>(2, 2, &[&[(0, 1.0), (1, -1.0)], &[(1, 1.0)]]);
+    let b = array![[f32::INFINITY, f32::NAN], [1.0, 2.0]];
+    let right = array![[f32::INFINITY, f32::NAN], [1.0, 2.0]];
+    assert_eq!(count(&judge_f32(&a, &b, &right)), (4, 2, 2, 0));
+    // Finite where the oracle is not, not finite where the oracle is: both wrong, one of them counted.
+    let mut wrong = right.clone();
+    (wrong[[0, 0]], wrong[[1, 1]]) = (0.0, f32::INFINITY);
+    let verdict = judge_f32(&a, &b, &wrong);
+    assert_eq!((count(&verdict), verdict.max_error_over_bound), ((4, 2, 1, 0), f64::INFINITY));
+    // Infinity of the other sign is wrong, and not finite by the oracle either.
+    wrong = right;
+    wrong[[0, 0]] = f32::NEG_INFINITY;
+    let verdict = judge_f32(&a, &b, &wrong);
+    assert_eq!((count(&verdict), verdict.max_error_over_bound), ((4, 2, 2, 0), f64::INFINITY));
+    // What leaves the range on the way is not judged, and not what the oracle expects.
+    let a = csr::<f32>(1, 1, &[&[(0, f32::MAX.into())]]);
+    let verdict = judge_f32(&a, &array![[2.0f32]], &array![[f32::INFINITY]]);
+    assert_eq!(count(&verdict), (1, 1, 0, 1));
+}
+
+#[test]
+fn values_that_overflow_f16_make_a_product_without_errors_to_measure() {
+    use girih_formats::f16;
+    // Every row holds 1e6, which is infinite in f16; sums are of f32, where it would not be.
+    let wide = csr::<f64>(2, 2, &[&[(0, 1e6), (1, 1.0)], &[(0, 2.0), (1, -1e6)]]);
+    let (a, narrowing) = wide.cast_counted::<f16>();
+    assert_eq!((narrowing.nonzeros, narrowing.overflowed), (4, 2));
+    let b = array![[f16::ONE], [f16::ONE]];
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let found = array![[f32::INFINITY], [f32::NEG_INFINITY]];
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F16);
+    let verdict = verify(&a, &plan(&a), &product, &found.view().into(), rounding).unwrap();
+    assert!(verdict.passed());
+    assert_eq!((verdict.elements, verdict.non_finite, verdict.non_finite_expected), (2, 2, 2));
+    assert_eq!(verdict.max_error_over_bound, 0.0);
+    // The product of the values before they were rounded is wrong.
+    let found = array![[1000001.0f32], [-999998.0]];
+    let verdict = verify(&a, &plan(&a), &product, &found.view().into(), rounding).unwrap();
+    assert_eq!((verdict.passed(), verdict.non_finite), (false, 0));
+}
+
+#[test]
 fn fill_in_may_leak_and_padding_may_not() {
     // Row 0 holds column 1, row 1 column 2: one window of two rows packs both. Column 0 is absent.
     let a = csr::<f32>(2, 3, &[&[(1, 1.0)], &[(2, 1.0)]]);
@@ -122,8 +166,11 @@ fn fill_in_may_leak_and_padding_may_not() {
     let judge = |b: [f32; 3], c: [f32; 2]| {
         let (b, c) = (array![[b[0]], [b[1]], [b[2]]], array![[c[0]], [c[1]]]);
         let product = Product { alpha: 1.0, b: b.view().into(), added: None };
-        verify(&a, &plan, &product, &c.view().into(), rounding).unwrap().passed()
+        verify(&a, &plan, &product, &c.view().into(), rounding).unwrap()
     };
+    let leaked = judge([1.0, f32::NAN, 3.0], [f32::NAN, f32::NAN]);
+    assert_eq!((leaked.non_finite, leaked.non_finite_expected), (2, 1));
+    let judge = |b, c| judge(b, c).passed();
     let nan = f32::NAN;
     assert!(judge([1.0, nan, 3.0], [nan, 3.0]));
     assert!(judge([1.0, nan, 3.0], [nan, nan]), "row 1 stores a zero over column 1");

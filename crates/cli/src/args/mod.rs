@@ -128,7 +128,7 @@ impl ReadArgs {
     }
 
     /// The options that were given, by name.
-    fn given(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
         [
             ("--duplicates", self.duplicates.is_some()),
             ("--prune-zeros", self.prune_zeros),

@@ -109,8 +109,9 @@ pub(crate) struct PlanningArgs {
     /// Make the matrix 2:4 first: of every four columns of a row, keep the two largest magnitudes
     #[arg(long)]
     pub(crate) prune_two_four: bool,
-    /// The machine to plan for: cpu, h100-sxm, h100-pcie, h200, a100, this CPU by what the system says
-    /// of it (this) or measured (this-measured), or a device file [default: cpu]
+    /// The machine to plan for: this CPU by what the system says of it (this) or measured
+    /// (this-measured), a generic one (cpu), h100-sxm, h100-pcie, h200, a100, or a device file. Plans for
+    /// a named device are the same wherever they are made [default: this]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Allow additions in any order, so that results may differ in their last bits from one product to
@@ -120,7 +121,8 @@ pub(crate) struct PlanningArgs {
     /// Most seconds that planning may spend on counting candidates, by estimate
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) planning_time: Option<f64>,
-    /// Show every format that was considered, what it would cost and why it lost
+    /// Show every format that was considered, what it would cost and why it lost, and what the backend
+    /// of this machine executes
     #[arg(long)]
     pub(crate) explain: bool,
 }

@@ -89,7 +89,8 @@ pub(crate) fn run() -> Result<Report, CliError> {
     });
     let reasons: String = reasons.collect();
     let text = format!(
-        "{table}\n\n{reasons}The first that can run a plan is the one --backend auto takes.\n\n{}",
+        "{table}\n\n{reasons}Of those that can run a plan, --backend auto takes the one that is estimated fastest, copies of B \
+         and C included.\n\n{}",
         cuda.text()
     );
     Report::new(text, &Facts { backends, cuda })

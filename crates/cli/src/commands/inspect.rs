@@ -1,4 +1,6 @@
-//! `girih inspect`: what a matrix is, and what every format would make of it.
+//! `girih inspect`: what a matrix is, and what every format would make of it; or what a plan is.
+
+mod plan;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +10,7 @@ use clap::Args;
 use girih::formats::io::Info;
 use girih::formats::stats::{FormatStats, MatrixStats};
 use girih::formats::{
-    Csr, CsrPattern, DType, FormatError, FormatKind, FormatSpec, RowLayout, Scalar,
+    Csr, CsrPattern, DType, FormatError, FormatKind, FormatSpec, Narrowing, RowLayout, Scalar,
 };
 use girih::planner::Reorder;
 use rayon::prelude::*;
@@ -19,8 +21,8 @@ use crate::error::{CliError, shown};
 use crate::order::{self, Effect};
 use crate::progress::Progress;
 use crate::report::Report;
-use crate::source::Source;
-use crate::{spy, table, units};
+use crate::source::{MatrixSource, Source};
+use crate::{narrowing, spy, table, units};
 
 /// Largest size of the picture, in characters.
 const PICTURE: (usize, usize) = (64, 24);
@@ -34,11 +36,15 @@ const OTHER_SIZES: [FormatSpec; 5] = [
     FormatSpec::BlockedEll { block_size: 16 },
 ];
 
-/// Show what a matrix is like, and what it would take in every format
+/// Show what a matrix is like and what it would take in every format, or what a plan file holds
+///
+/// Of a plan: shape, format, the device and the n it was made for, order, schedule, what was considered,
+/// every section of the file with its size, and what backends keep with it. Every hash and index is
+/// checked.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Matrix; - is standard input
-    #[arg(value_name = "A")]
+    /// Matrix or plan file; - is standard input. The options but --json are for matrices
+    #[arg(value_name = "A|PLAN")]
     source: PathBuf,
     /// Show what an order of the rows would change: rcm, window, degree, reverse, random or
     /// random:SEED, or a .npy file as `girih reorder` writes them
@@ -62,6 +68,8 @@ struct Facts {
     explicit_zeros: usize,
     /// Value type the formats' bytes are for.
     dtype: &'static str,
+    /// What rounding to that type would make of the values.
+    narrowing: Narrowing,
     formats: BTreeMap<&'static str, FormatFacts>,
     /// The same for some other block and window sizes.
     other_sizes: Vec<FormatFacts>,
@@ -117,6 +125,44 @@ struct Sizes {
 }
 
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
+    match Source::detect(&options.source)? {
+        Source::Matrix(source) => matrix(source, options, progress),
+        Source::Plan(source) => {
+            let given = options.given();
+            if !given.is_empty() {
+                return Err(CliError::usage(format!(
+                    "{} is a plan, and for a matrix only: {}",
+                    shown(source.path()),
+                    given.join(", ")
+                )));
+            }
+            plan::inspect(source, progress)
+        }
+    }
+}
+
+impl Options {
+    /// The options for matrices that were given, by name.
+    fn given(&self) -> Vec<&'static str> {
+        let own = [
+            ("--reorder", self.reorder.is_some()),
+            ("--dtype", self.tiles.dtype.is_some()),
+            ("--block", self.tiles.block.is_some()),
+            ("--window", self.tiles.window.is_some()),
+        ];
+        own.into_iter()
+            .filter_map(|(name, given)| given.then_some(name))
+            .chain(self.read.given())
+            .collect()
+    }
+}
+
+/// Inspects a matrix.
+fn matrix(
+    source: MatrixSource,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Report, CliError> {
     let dtype = options.tiles.dtype();
     if let Some(ReorderArg::Plan(Reorder::None | Reorder::Auto | Reorder::Given)) = options.reorder
     {
@@ -129,7 +175,6 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         .into_iter()
         .map(|kind| options.tiles.spec(kind))
         .collect::<Result<_, _>>()?;
-    let source = Source::matrix(&options.source)?;
     let name = shown(source.path());
     let start = Instant::now();
     // Not in `dtype`: rounding could turn small values into explicit zeros.
@@ -157,13 +202,16 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         explicit_zeros: explicit_zeros(&a),
         stats,
         dtype: dtype.name(),
+        narrowing: Narrowing::of(a.values(), dtype),
         formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(asked).collect(),
         other_sizes,
         reordered,
         read_seconds: read.as_secs_f64(),
     };
+    let narrowed = narrowing::line(&facts.narrowing, dtype);
+    let narrowed = narrowed.map_or_else(String::new, |line| format!("\n\n{line}"));
     let mut text = format!(
-        "{}\n\n{picture}\n\nin {dtype}, every format would take\n\n{table}",
+        "{}\n\n{picture}{narrowed}\n\nin {dtype}, every format would take\n\n{table}",
         facts_table(&facts, &name)
     );
     if let Some(Reordered { order, order_seconds, effect }) = &facts.reordered {

@@ -81,7 +81,7 @@ struct EntryFacts {
 }
 
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    let CudaOptions { libraries, cache, sources, device, .. } = cuda::options()?;
+    let CudaOptions { libraries, cache, sources, device } = cuda::options()?;
     let cache = options.cache.clone().or(cache);
     if cache.is_none() && !matches!(options.action, Action::Check) {
         return Err(CliError::usage("there is no cache; --cache FOLDER or GIRIH_CACHE names one"));

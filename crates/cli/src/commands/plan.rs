@@ -4,17 +4,18 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use girih::formats::for_any_tiling;
+use girih::formats::{Narrowing, for_any_tiling};
 use girih::planner::{Explanation, Plan, Space};
 use serde::Serialize;
 
 use crate::args::{Json, PlanArgs};
 use crate::error::CliError;
+use crate::lowering::Lowered;
 use crate::planning::{self, Planned};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::source::Source;
-use crate::{memory, output, table, units};
+use crate::{lowering, memory, narrowing, output, table, units};
 
 /// Columns of B a plan is tuned for unless `--n` says otherwise.
 const DEFAULT_N: usize = 256;
@@ -73,14 +74,19 @@ struct Facts {
     pays_back_after: Option<f64>,
     device: String,
     write_seconds: f64,
+    /// What rounding to the value type made of A.
+    narrowing: Narrowing,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+    /// What the preferred backend of this machine would execute, or why none would.
+    #[serde(flatten)]
+    lowered: Option<Lowered>,
 }
 
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
     let source = Source::matrix(&options.source)?;
     let n = options.plan.planning.n.unwrap_or(DEFAULT_N);
-    let Planned { plan, matrix, read, planning } =
+    let Planned { plan, matrix, narrowing, read, planning } =
         planning::plan(source, &options.plan, n, progress)?;
     // The plan holds all that is written; its source need not stay in memory beside it.
     let source_bytes = matrix.bytes();
@@ -125,9 +131,14 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         pays_back_after: explanation.pays_back_after(planning.as_secs_f64()),
         device: plan.options().target.name.clone(),
         write_seconds: write.as_secs_f64(),
+        narrowing,
         explanation: options.plan.planning.explain.then(|| explanation.clone()),
+        lowered: match options.plan.planning.explain {
+            true => Some(lowering::here(&plan)?),
+            false => None,
+        },
     };
-    let table = table::facts([
+    let mut rows = vec![
         (
             "matrix",
             format!(
@@ -138,6 +149,9 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             ),
         ),
         ("format", format!("{}, {}", facts.spec, facts.dtype)),
+    ];
+    rows.extend(narrowing::line(&narrowing, plan.dtype()).map(|line| ("values of A", line)));
+    rows.extend([
         ("tuned for", format!("n = {n} on {}", facts.device)),
         ("tasks", units::count(facts.tasks as u64)),
         ("read in", units::time(read)),
@@ -145,8 +159,12 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         ("written in", units::time(write)),
         ("file", format!("{}, {}", facts.output, units::bytes(file_bytes))),
     ]);
+    let table = table::facts(rows);
     let why = match &facts.explanation {
-        Some(explanation) => format!("{explanation}\n{}", cost_of_planning(&facts)),
+        Some(explanation) => {
+            let lowered = facts.lowered.as_ref().map_or_else(String::new, |l| format!("\n\n{l}"));
+            format!("{explanation}\n{}{lowered}", cost_of_planning(&facts))
+        }
         None if explanation.order.is_empty() => explanation.reason.clone(),
         None => format!("{}\n{}", explanation.reason, explanation.order),
     };

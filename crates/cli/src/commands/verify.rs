@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use girih::formats::Csr;
-use girih::formats::Scalar;
+use girih::formats::{Csr, Narrowing, Scalar};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -15,12 +14,14 @@ use crate::matrix::Matrix;
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::source::Source;
-use crate::{table, units};
+use crate::{narrowing, table, units};
 
 /// Check a plan file: every hash, every index, and against its matrix
 ///
 /// With --against, the plan must hold exactly the entries of A, rounded to the value type of the plan.
-/// A plan that was pruned is compared with A after the same pruning, and the result says which.
+/// A plan that was pruned is compared with A after the same pruning, and the result says which. Values
+/// that are NaN or infinite in the plan are counted and reported; so are values of A that overflow, vanish
+/// or become subnormal in the plan's value type.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Plan file; - is standard input
@@ -47,6 +48,8 @@ struct Facts {
     ncols: usize,
     nnz: usize,
     tasks: usize,
+    /// Values in the tiles that are NaN or infinite.
+    non_finite_values: u64,
     load_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<Against>,
@@ -60,6 +63,8 @@ struct Against {
     /// The first difference from the matrix as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<String>,
+    /// What rounding to the plan's value type made of the matrix.
+    narrowing: Narrowing,
 }
 
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
@@ -77,11 +82,11 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         None => None,
         Some(path) => {
             let source = Source::matrix(path)?;
-            let matrix = Matrix::read(source, plan.dtype(), &options.read, progress)?;
+            let (matrix, narrowing) = Matrix::read(source, plan.dtype(), &options.read, progress)?;
             progress.stage("comparing");
             let planned = Matrix::of_plan(&plan)
                 .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
-            Some(compare(&planned, &matrix)?)
+            Some(compare(&planned, &matrix, narrowing)?)
         }
     };
     let mut rows = vec![
@@ -99,6 +104,12 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         ("tasks", units::count(plan.schedule().tasks().len() as u64)),
         ("checked in", units::time(load)),
     ];
+    let non_finite_values = narrowing::non_finite_in(&plan);
+    let lines = [
+        against.as_ref().and_then(|against| narrowing::line(&against.narrowing, plan.dtype())),
+        narrowing::plan_line(non_finite_values, &plan),
+    ];
+    rows.extend(lines.into_iter().flatten().map(|line| ("values", line)));
     let mut failure = None;
     if let (Some(against), Some(path)) = (&against, &options.against) {
         let verdict = match (&against.difference, against.pruning) {
@@ -122,6 +133,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         ncols: plan.ncols(),
         nnz: plan.nnz(),
         tasks: plan.schedule().tasks().len(),
+        non_finite_values,
         load_seconds: load.as_secs_f64(),
         against,
     };
@@ -129,10 +141,11 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
 }
 
 /// Compares a plan's entries with a matrix, as it is and after what pruning the planner may have
-/// been told to do.
-fn compare(planned: &Matrix, matrix: &Matrix) -> Result<Against, CliError> {
+/// been told to do. `narrowing` is what reading the matrix made of its values.
+fn compare(planned: &Matrix, matrix: &Matrix, narrowing: Narrowing) -> Result<Against, CliError> {
+    let equal = Against { equal: true, pruning: None, difference: None, narrowing };
     let Some(difference) = difference(planned, matrix)? else {
-        return Ok(Against { equal: true, pruning: None, difference: None });
+        return Ok(equal);
     };
     // Pruning drops entries: a plan that holds as many as the matrix was not pruned.
     if planned.nnz() < matrix.nnz() {
@@ -143,11 +156,11 @@ fn compare(planned: &Matrix, matrix: &Matrix) -> Result<Against, CliError> {
             ("dropping explicit zeros and pruning to 2:4", &without_zeros.prune_two_four()),
         ] {
             if self::difference(planned, pruned)?.is_none() {
-                return Ok(Against { equal: true, pruning: Some(pruning), difference: None });
+                return Ok(Against { pruning: Some(pruning), ..equal });
             }
         }
     }
-    Ok(Against { equal: false, pruning: None, difference: Some(difference) })
+    Ok(Against { equal: false, difference: Some(difference), ..equal })
 }
 
 /// The first difference between two matrices of one value type, in words.

@@ -52,7 +52,7 @@ fn bad_input_is_3_and_named() {
         girih(args).fails(3, &["missing.mtx", "No such file"]);
     }
     girih(["inspect", &files.name("")]).fails(3, &["is a directory"]);
-    girih(["inspect", &p]).fails(3, &["a.girih", "plan"]);
+    girih(["convert", &p, "-o", &files.name("b.mtx")]).fails(3, &["a.girih", "plan"]);
     girih(["verify", &a]).fails(3, &["a.mtx", "girih plan"]);
     girih(["spmm", &a, "--rhs", &files.name("missing.npy")]).fails(3, &["missing.npy"]);
     let complex = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n";

@@ -10,6 +10,8 @@ mod exit_codes;
 mod interruption;
 #[cfg(target_os = "linux")]
 mod memory;
+mod narrowing;
 mod orders;
+mod plans;
 mod products;
 mod scipy;

@@ -1,5 +1,6 @@
 //! Planning takes little more memory than the matrix and its tiles.
 
+use girih::Csr;
 use girih::formats::generate::banded;
 use girih::formats::io;
 
@@ -23,4 +24,30 @@ fn planning_ten_million_nonzeros_stays_within_matrix_and_tiles() {
         let limit = (bytes("source_bytes") + bytes("tile_bytes")) * 12 / 10;
         assert!(bytes("peak_rss_bytes") < limit, "{} of {limit}", bytes("peak_rss_bytes"));
     }
+}
+
+/// Shapes of which some formats would store rows × columns: what loses must not be made, nor listed.
+#[test]
+fn planning_by_default_takes_memory_for_the_matrix_whatever_its_shape() {
+    let files = Files::new();
+    let (a, plan) = (files.name("a.mtx"), files.name("a.girih"));
+    let m = 3_000_000;
+    let ones = vec![1.0f32; m];
+    let row_ptr: Vec<u64> = (0..=m as u64).collect();
+    let diagonal: Vec<u32> = (0..m as u32).collect();
+    for (ncols, col_idx) in [(m, diagonal), (1, vec![0; m])] {
+        let matrix = Csr::try_new(m, ncols, row_ptr.clone(), col_idx, ones.clone()).unwrap();
+        io::write(&a, &matrix).unwrap();
+        let json = girih(["plan", &a, "-o", &plan, "--json"]).ok().json();
+        let bytes = |key: &str| json[key].as_u64().unwrap();
+        let limit = (bytes("source_bytes") + bytes("tile_bytes")) * 12 / 10;
+        assert!(bytes("peak_rss_bytes") < limit, "{} of {limit}", bytes("peak_rss_bytes"));
+    }
+    // Two entries far apart: hardly more than the program itself.
+    let wide =
+        Csr::try_new(2, 4_000_000_000, vec![0, 1, 2], vec![5, 3_999_999_999], vec![1.0f32; 2]);
+    io::write(&a, &wide.unwrap()).unwrap();
+    let json = girih(["plan", &a, "-o", &plan, "--json"]).ok().json();
+    let peak = json["peak_rss_bytes"].as_u64().unwrap();
+    assert!(peak < 64 << 20, "{peak}");
 }

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::{Buffer, CsrPattern, FormatError, MAX_DIM, Scalar};
+use crate::{Buffer, CsrPattern, FormatError, MAX_DIM, Narrowing, Scalar};
 
 pub use coo::{Coo, Duplicates};
 pub(crate) use rows::fill_rows;
@@ -193,6 +193,23 @@ impl<T: Scalar> Csr<T> {
             col_idx: self.col_idx.clone(),
             values: values.into(),
         }
+    }
+
+    /// The same matrix in another value type, as [`cast`](Self::cast) makes it, and what became of its
+    /// values: how many overflow, vanish or become subnormal. O(nnz), in parallel.
+    ///
+    /// ```
+    /// use girih_formats::{Csr, f16};
+    ///
+    /// let a = Csr::try_new(1, 3, vec![0, 3], vec![0, 1, 2], vec![1.5f64, 1e6, 1e-9])?;
+    /// let (narrow, found) = a.cast_counted::<f16>();
+    /// assert_eq!((narrow.values()[1], found.overflowed), (f16::INFINITY, 1));
+    /// assert_eq!((narrow.values()[2], found.vanished), (f16::ZERO, 1));
+    /// # Ok::<(), girih_formats::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn cast_counted<U: Scalar>(&self) -> (Csr<U>, Narrowing) {
+        (self.cast(), Narrowing::of(&self.values, U::DTYPE))
     }
 
     /// Bytes of the three arrays.

@@ -5,10 +5,11 @@ use rayon::prelude::*;
 use super::ReadOptions;
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::csr::{check_dims, check_len, check_offsets};
-use crate::{Coo, Csr, FormatError, Scalar};
+use crate::{Coo, Csr, FormatError, Narrowing, Scalar};
 
 /// Checks compressed rows and makes them a matrix: as they are if rows are sorted, otherwise
-/// through triplets. Column indices are known to be below `ncols`.
+/// through triplets. Column indices are known to be below `ncols`. Also gives the number of sums of
+/// finite duplicates that are infinite.
 pub(super) fn from_rows<T: Scalar>(
     nrows: usize,
     ncols: usize,
@@ -16,7 +17,7 @@ pub(super) fn from_rows<T: Scalar>(
     col_idx: Vec<u32>,
     values: Vec<T>,
     options: &ReadOptions,
-) -> Result<Csr<T>, FormatError> {
+) -> Result<(Csr<T>, u64), FormatError> {
     check_dims(nrows, ncols)?;
     check_len("values", values.len(), col_idx.len())?;
     check_offsets("row_ptr", &row_ptr, nrows, col_idx.len())?;
@@ -27,20 +28,30 @@ pub(super) fn from_rows<T: Scalar>(
         })
     };
     if !options.prune_zeros && sorted() {
-        return Csr::try_new(nrows, ncols, row_ptr, col_idx, values);
+        return Ok((Csr::try_new(nrows, ncols, row_ptr, col_idx, values)?, 0));
     }
     let row_idx = expand(&row_ptr);
     drop(row_ptr);
     assemble(Coo::try_new(nrows, ncols, row_idx, col_idx, values)?, options)
 }
 
-/// Sorts triplets into CSR as the options say.
+/// Sorts triplets into CSR as the options say. Also gives the number of sums of finite duplicates that
+/// are infinite.
 pub(super) fn assemble<T: Scalar>(
     coo: Coo<T>,
     options: &ReadOptions,
-) -> Result<Csr<T>, FormatError> {
+) -> Result<(Csr<T>, u64), FormatError> {
     let ReadOptions { duplicates, prune_zeros, .. } = *options;
-    coo.assemble(Assembly { mirror: Mirror::None, duplicates, prune_zeros })
+    coo.assemble_counted(Assembly { mirror: Mirror::None, duplicates, prune_zeros })
+}
+
+/// A matrix with what became of its values, and of sums of its duplicates.
+pub(super) fn with_sums<T: Scalar>(
+    (matrix, infinite_sums): (Csr<T>, u64),
+    narrowing: Narrowing,
+) -> (Csr<T>, Narrowing) {
+    let overflowed = narrowing.overflowed + infinite_sums;
+    (matrix, Narrowing { overflowed, ..narrowing })
 }
 
 /// The list that every entry is in, from valid offsets.

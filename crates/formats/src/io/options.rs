@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{DType, Duplicates};
+use crate::{DType, Duplicates, Narrowing};
 
 /// Called while a file is read, with the bytes read so far and their total where it is known.
 ///
@@ -124,4 +124,8 @@ pub struct Info {
     pub dtype: Option<DType>,
     /// Whether the file is gzipped.
     pub gzip: bool,
+    /// What rounding to the value type asked for made of the values: of every entry the file stands
+    /// for, mirrored ones too, before duplicates are added up. A sum of finite duplicates that is
+    /// infinite counts as one more that overflowed.
+    pub narrowing: Narrowing,
 }

@@ -6,11 +6,11 @@
 
 use std::io::{self, Read};
 
-use super::compressed::from_rows;
+use super::compressed::{from_rows, with_sums};
 use super::error::shown;
 use super::source::{Bytes, Opened};
 use super::{Field, FileKind, Info, Place, ReadError, ReadOptions, Symmetry, TextFault};
-use crate::{Csr, MAX_DIM, Scalar};
+use crate::{Csr, MAX_DIM, Narrowing, Scalar};
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 16;
@@ -28,14 +28,17 @@ pub(super) fn read<T: Scalar>(
         Bytes::Stream(stream) => read_text(stream, None, options)?,
     };
     let (kind, field, symmetry) = (FileKind::Smtx, Field::Pattern, Symmetry::General);
-    Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype: None, gzip }))
+    // Ones are ones in every type.
+    let ones = Narrowing { nonzeros: stored_entries, ..Narrowing::default() };
+    let (matrix, narrowing) = with_sums(matrix, ones);
+    Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype: None, gzip, narrowing }))
 }
 
 fn read_text<T: Scalar>(
     reader: impl Read,
     len: Option<u64>,
     options: &ReadOptions,
-) -> Result<(Csr<T>, u64), ReadError> {
+) -> Result<((Csr<T>, u64), u64), ReadError> {
     let mut numbers = Numbers::new(reader);
     let mut dimension = |what| match numbers.next(what)? {
         (found, place) if found > MAX_DIM as u64 => {

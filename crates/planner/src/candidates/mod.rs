@@ -1,14 +1,8 @@
-//! What there is to choose from: formats with their tile sizes, kernel configurations, schedules —
-//! those that are legal for a device.
+//! Schedules that kernels honour, for the windows a format would have: cut, and compared by replay.
 
-mod formats;
-mod kernel;
 mod schedules;
-mod shared_memory;
+mod windows;
 
-pub use kernel::KernelConfig;
+pub(crate) use schedules::{Compared, Cut, compare};
 pub use schedules::{ScheduleKind, ScheduleOption};
-pub use shared_memory::{Ring, ring};
-
-pub(crate) use formats::{formats, illegal};
-pub(crate) use schedules::{Cut, compare, windows};
+pub(crate) use windows::counted_windows;

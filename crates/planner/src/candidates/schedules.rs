@@ -1,14 +1,13 @@
 //! Schedules for a format on a device, compared by replaying them.
 
-use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{BMat, FormatError, FormatKind, FormatSpec, TwoFour};
+use girih_formats::{DType, FormatSpec};
 use serde::{Deserialize, Serialize};
 
-use super::KernelConfig;
 use crate::cost::LinearCost;
-use crate::device::{DeviceKind, DeviceSpec};
-use crate::schedule::{Reduction, Schedule, TaskSize, TilePtr, Windows};
-use crate::simulate::{ScheduleCost, simulate};
+use crate::device::DeviceSpec;
+use crate::kernels::{KernelCatalog, KernelConfig, KernelWork};
+use crate::schedule::{Reduction, Schedule, TaskSize, Windows};
+use crate::simulate::{self, Busy, ScheduleCost};
 
 /// How work is cut into tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,82 +58,64 @@ pub struct ScheduleOption {
     pub stretch: f64,
 }
 
-/// What is cut: windows as they were counted, and how a device computes them.
+/// What is cut, and for which kernels of which device.
 pub(crate) struct Cut<'a> {
     pub(crate) spec: FormatSpec,
+    pub(crate) dtype: DType,
     pub(crate) nnz: usize,
     pub(crate) n: usize,
     pub(crate) device: &'a DeviceSpec,
-    pub(crate) config: Option<&'a KernelConfig>,
+    pub(crate) kernels: &'a dyn KernelCatalog,
     pub(crate) deterministic: bool,
+}
+
+/// A schedule that was considered, with the configuration in which the kernel runs it.
+#[derive(Clone, Debug)]
+pub(crate) struct Compared {
+    pub(crate) option: ScheduleOption,
+    pub(crate) config: Option<KernelConfig>,
 }
 
 /// Sub-tasks for each worker and pass over the columns that a limit aims at.
 const SUB_TASKS: [u64; 3] = [1, 4, 16];
 
-/// The tiles of every window of a format, counted.
-pub(crate) fn windows(
-    shared: &SharedStats<'_>,
-    stats: &FormatStats,
-) -> Result<TilePtr, FormatError> {
-    let spec = stats.spec;
-    let pattern = shared.pattern();
-    let rows = spec.window_rows();
-    let even = |tiles: u64| TilePtr::of_counts((0..stats.windows).map(|_| tiles));
-    let per_union = |width: usize, tile: usize| {
-        let counts = shared.unions(rows, width as u32)?;
-        Ok(TilePtr::of_counts(counts.iter().map(|&count| u64::from(count).div_ceil(tile as u64))))
-    };
-    match spec {
-        FormatSpec::Csr => {
-            let layout = shared.layout().with_window_rows(1)?;
-            let length = |slot| layout.row(slot).map_or(0, |row| pattern.row(row).len() as u64);
-            Ok(TilePtr::of_counts((0..layout.n_slots()).map(length)))
-        }
-        FormatSpec::Bcsr { block_cols, .. } => per_union(block_cols, 1),
-        FormatSpec::Wcsr { pad_cols, .. } => per_union(1, pad_cols),
-        FormatSpec::BMat { .. } => per_union(1, BMat::<f32>::TILE_COLS),
-        FormatSpec::BlockedEll { .. } => Ok(even(stats.ell_width)),
-        FormatSpec::TwoFour => Ok(even((rows * TwoFour::<f32>::groups_of(pattern.ncols())) as u64)),
-    }
-}
+/// Tasks beyond which a schedule is not replayed unless the windows or the entries are as many: it would
+/// take longer, and more memory, than the matrix it is for.
+const MOST_REPLAYED: u64 = 1 << 20;
 
 impl Cut<'_> {
-    /// The kinds that a device's kernels for a format take.
+    /// The kinds that the kernels for the format execute, in this product's mode.
     fn kinds(&self) -> Vec<ScheduleKind> {
-        let split = |this: &Self| {
-            let mut kinds = vec![ScheduleKind::Split(Reduction::TwoPass)];
-            if !this.deterministic {
-                kinds.push(ScheduleKind::Split(Reduction::Atomic));
-            }
-            kinds
-        };
-        match (self.device.kind, self.spec.kind()) {
-            (DeviceKind::Cpu, _) | (DeviceKind::Cuda, FormatKind::Csr) => vec![ScheduleKind::Tasks],
-            (DeviceKind::Cuda, FormatKind::Wcsr) => {
-                let mut kinds = vec![ScheduleKind::Windows];
-                kinds.extend(split(self));
-                kinds
-            }
-            (DeviceKind::Cuda, FormatKind::BMat) => {
-                vec![ScheduleKind::Partitions, ScheduleKind::Windows]
-            }
-            (DeviceKind::Cuda, _) => vec![ScheduleKind::Windows],
+        let mut kinds = self.kernels.schedules(self.spec);
+        if self.deterministic {
+            kinds.retain(|kind| *kind != ScheduleKind::Split(Reduction::Atomic));
         }
+        kinds
+    }
+
+    /// The configuration of the kernel for a schedule of `tasks` blocks.
+    pub(crate) fn config(&self, tasks: u64, windows: &impl Windows) -> Option<KernelConfig> {
+        let (spec, dtype, n, tiles) = (self.spec, self.dtype, self.n, windows.n_tiles());
+        self.kernels.config(self.device, &KernelWork { spec, dtype, n, tasks, tiles })
     }
 
     /// Blocks of columns that the hardware dispatches beside one another.
-    fn passes(&self) -> u64 {
-        self.config.map_or(1, |config| u64::from(config.passes(self.n)))
+    fn passes(&self, config: Option<&KernelConfig>) -> u64 {
+        config.map_or(1, |config| u64::from(config.passes(self.n)))
     }
 
-    /// Limits worth trying: so many sub-tasks for each worker.
+    /// Limits worth trying: a few sub-tasks for each worker.
     fn limits(&self, windows: &impl Windows) -> Vec<u64> {
-        let slots = u64::from(self.device.workers).div_ceil(self.passes());
+        let config = self.config(windows.n_windows() as u64, windows);
+        let slots = u64::from(self.device.workers).div_ceil(self.passes(config.as_ref()));
         let limits = SUB_TASKS.map(|each| windows.n_tiles().div_ceil((slots * each).max(1)).max(1));
         let mut limits = limits.to_vec();
         limits.dedup();
         limits
+    }
+
+    fn task_size(&self, windows: &impl Windows) -> TaskSize {
+        TaskSize::balanced_for(self.spec, self.nnz as u64, windows, self.n, self.device.kind)
     }
 
     /// Cuts a schedule that was considered, out of counted windows or the tiling itself.
@@ -145,16 +126,7 @@ impl Cut<'_> {
         linear: &LinearCost,
     ) -> Schedule {
         match option.kind {
-            ScheduleKind::Tasks => {
-                let size = TaskSize::balanced_for(
-                    self.spec,
-                    self.nnz as u64,
-                    windows,
-                    self.n,
-                    self.device.kind,
-                );
-                Schedule::by_size(windows, size)
-            }
+            ScheduleKind::Tasks => Schedule::by_size(windows, self.task_size(windows)),
             ScheduleKind::Split(reduction) => Schedule::by_limit(windows, option.limit, reduction),
             ScheduleKind::Windows => Schedule::by_window(windows),
             ScheduleKind::Partitions => {
@@ -163,38 +135,70 @@ impl Cut<'_> {
         }
     }
 
-    fn replayed(
-        &self,
-        kind: ScheduleKind,
-        limit: u64,
-        windows: &impl Windows,
-        linear: &LinearCost,
-    ) -> ScheduleOption {
-        let mut option = ScheduleOption {
+    /// Tasks that a kind would cut, at the most.
+    fn most_tasks(&self, kind: ScheduleKind, limit: u64, windows: &impl Windows) -> u64 {
+        let n_windows = windows.n_windows() as u64;
+        match kind {
+            ScheduleKind::Tasks => {
+                let TaskSize { tiles, windows: per_task } = self.task_size(windows);
+                let by_tiles = windows.n_tiles() / tiles.max(1);
+                by_tiles.saturating_add(n_windows / per_task.max(1)).saturating_add(1)
+            }
+            ScheduleKind::Split(_) => n_windows.saturating_add(windows.n_tiles() / limit.max(1)),
+            ScheduleKind::Windows | ScheduleKind::Partitions => n_windows,
+        }
+    }
+
+    /// A schedule that is taken to be even, for it is too large to be replayed.
+    fn unplayed(&self, kind: ScheduleKind, limit: u64, windows: &impl Windows) -> Compared {
+        let tasks = self.most_tasks(kind, limit, windows);
+        let option = ScheduleOption {
             kind,
             limit,
-            tasks: 0,
+            tasks,
             split_windows: 0,
             makespan: 0.0,
             imbalance: 1.0,
             idle_share: 0.0,
             stretch: 1.0,
         };
+        Compared { option, config: self.config(tasks, windows) }
+    }
+
+    fn replayed(
+        &self,
+        kind: ScheduleKind,
+        limit: u64,
+        windows: &impl Windows,
+        linear: &LinearCost,
+    ) -> Compared {
+        let Compared { mut option, config } = self.unplayed(kind, limit, windows);
+        if option.tasks > MOST_REPLAYED.max(self.nnz as u64).max(windows.n_windows() as u64) {
+            let bare = linear.work(windows.n_tiles(), windows.n_windows() as u64, self.n as f64);
+            option.makespan = bare / f64::from(self.device.workers);
+            return Compared { option, config };
+        }
         let schedule = self.schedule(&option, windows, linear);
-        let cost = ScheduleCost { linear: *linear, task: self.device.task_seconds };
+        // Kernels may put small windows into one block, which then begins once.
+        let tasks = schedule.tasks().len() as u64;
+        let blocks = self.kernels.blocks(self.spec, self.dtype, windows, schedule.tasks());
+        let config = self.config(blocks, windows);
+        let task = self.device.task_seconds * blocks as f64 / tasks.max(1) as f64;
+        let tile = config.as_ref().map_or(0.0, |config| config.tile_seconds(self.device));
+        let cost = ScheduleCost { linear: *linear, task, tile };
         let workers = self.device.workers as usize;
         // Every task is dispatched once for each block of columns: as many tasks, each narrower.
-        let passes = if kind == ScheduleKind::Partitions { 1 } else { self.passes() as usize };
-        let replay = simulate(&schedule, windows, self.n.div_ceil(passes), workers, &cost);
-        let (makespan, total) = match passes {
-            1 => (replay.makespan, replay.total),
-            // The later passes fill the gaps of the earlier ones: only the last one's end is ragged.
-            _ => {
-                let even = replay.total / workers as f64;
-                (replay.makespan + even * (passes - 1) as f64, replay.total * passes as f64)
-            }
+        let passes = match kind {
+            ScheduleKind::Partitions => 1,
+            _ => self.passes(config.as_ref()) as usize,
         };
-        option.tasks = schedule.tasks().len() as u64;
+        let Busy { makespan, total } =
+            simulate::busy(&schedule, windows, self.n.div_ceil(passes), workers, &cost);
+        // The later passes fill the gaps of the earlier ones: only the last one's end is ragged.
+        let even = total / workers as f64;
+        let makespan = makespan + even * (passes - 1) as f64;
+        let total = total * passes as f64;
+        option.tasks = tasks;
         option.split_windows = schedule.split_windows() as u64;
         option.makespan = makespan;
         option.imbalance = if total > 0.0 { makespan * workers as f64 / total } else { 1.0 };
@@ -204,17 +208,13 @@ impl Cut<'_> {
         if bare > 0.0 {
             option.stretch = (makespan * workers as f64 / bare).max(1.0);
         }
-        option
+        Compared { option, config }
     }
 }
 
-/// Every schedule that the device's kernels for the format take, replayed; the shortest first, and of
-/// equal ones in a fixed order.
-pub(crate) fn compare(
-    cut: &Cut<'_>,
-    windows: &impl Windows,
-    linear: &LinearCost,
-) -> Vec<ScheduleOption> {
+/// Every schedule that the kernels for the format execute, replayed; the shortest first, and of equal
+/// ones in the order of the catalogue.
+pub(crate) fn compare(cut: &Cut<'_>, windows: &impl Windows, linear: &LinearCost) -> Vec<Compared> {
     let mut options = Vec::new();
     for kind in cut.kinds() {
         match kind {
@@ -225,6 +225,6 @@ pub(crate) fn compare(
             _ => options.push(cut.replayed(kind, 0, windows, linear)),
         }
     }
-    options.sort_by(|a, b| a.makespan.total_cmp(&b.makespan));
+    options.sort_by(|a, b| a.option.makespan.total_cmp(&b.option.makespan));
     options
 }

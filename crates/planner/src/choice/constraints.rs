@@ -34,6 +34,7 @@ const COUNT_SECONDS: f64 = 3e-9;
 pub(super) struct Budget {
     limit: Option<f64>,
     left: f64,
+    spent: f64,
     per_count: f64,
     /// Heights of windows and widths of blocks that were counted.
     counted: Vec<(usize, usize)>,
@@ -45,10 +46,21 @@ impl Budget {
         Self {
             limit,
             left: limit.unwrap_or(f64::INFINITY),
+            spent: shared.pattern().nnz() as f64 * COUNT_SECONDS,
             per_count: shared.pattern().nnz() as f64 * COUNT_SECONDS,
             // The workload's own.
             counted: vec![(16, 1)],
         }
+    }
+
+    /// Seconds of one count.
+    pub(super) fn per_count(&self) -> f64 {
+        self.per_count
+    }
+
+    /// Seconds of all counts so far, the workload's own included.
+    pub(super) fn spent(&self) -> f64 {
+        self.spent
     }
 
     /// Takes what counting a format costs, if that was not counted for another.
@@ -76,6 +88,7 @@ impl Budget {
             )),
             _ => {
                 self.left -= self.per_count;
+                self.spent += self.per_count;
                 self.counted.push(key);
                 Ok(())
             }

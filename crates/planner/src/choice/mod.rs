@@ -1,14 +1,20 @@
 //! Which format, kernel configuration and schedule a plan uses.
+//!
+//! Candidates come from the kernels' catalogue. Each is first priced from its statistics, with its work
+//! shared out evenly: that is the least it can take, and needs no memory of the tiles' size. What the
+//! options rule out, and what even so is far slower than the best, is left there. The schedules of the
+//! others are cut out of counted windows and replayed.
 
 mod constraints;
 
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{DType, FormatError, FormatSpec};
+use girih_formats::{DType, FormatSpec};
 
-use crate::candidates::{self, Cut, KernelConfig, ScheduleOption};
+use crate::candidates::{Compared, Cut, ScheduleOption, compare, counted_windows};
 use crate::cost::{Cost, LinearCost, Workload, linear_cost, price};
 use crate::device::DeviceKind;
 use crate::explain::Seconds;
+use crate::kernels::{KernelConfig, KernelWork};
 use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions};
 use constraints::{Budget, objection};
 
@@ -21,18 +27,25 @@ pub(crate) struct Choice {
     pub(crate) schedules: Vec<ScheduleOption>,
     pub(crate) config: Option<KernelConfig>,
     pub(crate) linear: LinearCost,
+    pub(crate) dtype: DType,
+    /// Rows of B that windows of 16 rows fetch, and what larger caches do.
+    pub(crate) workload: Workload,
+    /// Seconds that counting took, by estimate.
+    pub(crate) planning_seconds: f64,
 }
 
-/// A format that can be had, with its best configuration and schedule.
+/// A format that can be had, priced with its work shared out evenly.
 struct Priced {
+    stats: FormatStats,
     candidate: Candidate,
-    schedules: Vec<ScheduleOption>,
     linear: LinearCost,
+    /// Those of its schedules that were compared, the best first.
+    schedules: Vec<ScheduleOption>,
 }
 
 impl Choice {
     /// Makes the choice that `options` asks for, from counts alone: nothing is built, and what formats
-    /// share is counted once.
+    /// share is counted once. O(nnz) time for each count, O(nnz + m + k) memory in all.
     pub(crate) fn of(
         options: &PlanOptions,
         shared: &SharedStats<'_>,
@@ -42,18 +55,67 @@ impl Choice {
         let chooser = Chooser { options, shared, workload };
         match options.format {
             FormatChoice::Fixed(spec) => chooser.admit(spec),
-            FormatChoice::Auto => chooser.choose(),
+            FormatChoice::Auto => chooser.choose(&Self::formats(options, dtype)),
+        }
+    }
+
+    /// The same among some formats only, where the choice is free: those that an order may make
+    /// faster than what is known already.
+    pub(crate) fn among(
+        options: &PlanOptions,
+        shared: &SharedStats<'_>,
+        dtype: DType,
+        specs: &[FormatSpec],
+    ) -> Result<Self, PlanError> {
+        let workload = Workload::of(shared, options.n, dtype)?;
+        let chooser = Chooser { options, shared, workload };
+        match options.format {
+            FormatChoice::Fixed(spec) => chooser.admit(spec),
+            FormatChoice::Auto => chooser.choose(specs),
+        }
+    }
+
+    /// The formats that the options leave to choose from.
+    pub(crate) fn formats(options: &PlanOptions, dtype: DType) -> Vec<FormatSpec> {
+        match options.format {
+            FormatChoice::Fixed(spec) => vec![spec],
+            FormatChoice::Auto => options.kernels.candidates(&options.target, dtype),
+        }
+    }
+
+    /// Seconds that a product of these counts takes at the least, its work shared out evenly; `None`
+    /// where the device has no kernel.
+    pub(crate) fn least(
+        options: &PlanOptions,
+        workload: &Workload,
+        stats: &FormatStats,
+    ) -> Option<f64> {
+        let (device, &FormatStats { spec, windows: tasks, tiles, .. }) = (&options.target, stats);
+        let (dtype, n) = (workload.dtype, workload.n);
+        options.kernels.check(device, spec, dtype).ok()?;
+        let work = KernelWork { spec, dtype, n, tasks, tiles };
+        let config = options.kernels.config(device, &work);
+        Some(price(workload, stats, device, config.as_ref(), 1.0).seconds)
+    }
+
+    /// By which share an estimate of a format has to be less than CSR's to count; `None` where any
+    /// advantage does.
+    pub(crate) fn doubt(options: &PlanOptions, spec: FormatSpec, dtype: DType) -> Option<f64> {
+        match options.target.fit(spec, dtype) {
+            Some(fit) => Some(fit.quality.mean_relative_error),
+            None => (options.target.kind == DeviceKind::Cpu).then_some(UNCALIBRATED),
         }
     }
 
     /// What a schedule is cut for.
-    pub(crate) fn cut<'a>(&'a self, options: &'a PlanOptions, nnz: usize) -> Cut<'a> {
+    pub(crate) fn cut<'a>(&self, options: &'a PlanOptions, nnz: usize) -> Cut<'a> {
         Cut {
             spec: self.spec,
+            dtype: self.dtype,
             nnz,
             n: options.n,
             device: &options.target,
-            config: self.config.as_ref(),
+            kernels: &*options.kernels,
             deterministic: options.deterministic,
         }
     }
@@ -63,13 +125,17 @@ impl Choice {
 const TIE: f64 = 0.02;
 
 /// Seconds that no measured coefficients tell apart: a product is called in as many. Those of matrices of
-/// three to six rows are tens of nanoseconds apart, and were foretold in the wrong order.
+/// three to six rows are tens of nanoseconds apart, and were predicted in the wrong order.
 const INDISTINCT: f64 = 100e-9;
 
 /// By how much estimates for a CPU are off, on average, where it was not calibrated: between 28 and 42 % for
 /// each format but 64×64 blocks, over 72 matrices with 8 to 512 columns on a Zen 4. An advantage over CSR
 /// counts from there on: choices then took 0.2 % longer than the best on average, without it 1.2 %.
 const UNCALIBRATED: f64 = 1.0 / 3.0;
+
+/// A format that would take this many times as long as the best, were its work shared out evenly, is not
+/// scheduled: it has lost, also where estimates are [uncalibrated](UNCALIBRATED).
+const HOPELESS: f64 = 2.0;
 
 struct Chooser<'a> {
     options: &'a PlanOptions,
@@ -80,41 +146,60 @@ struct Chooser<'a> {
 impl Chooser<'_> {
     /// Takes the one format that was asked for.
     fn admit(&self, spec: FormatSpec) -> Result<Choice, PlanError> {
-        let stats = self.shared.format(spec, self.workload.dtype)?;
+        let refused = |reason| PlanError::Refused { spec, reason };
+        let (device, dtype) = (&self.options.target, self.workload.dtype);
+        self.options.kernels.check(device, spec, dtype).map_err(refused)?;
+        let stats = self.shared.format(spec, dtype)?;
         if let Some(reason) = objection(self.options, &self.workload, &stats) {
             return Err(PlanError::Refused { spec, reason });
         }
-        let mut priced =
-            self.priced(&stats).map_err(|reason| PlanError::Refused { spec, reason })?;
+        let mut priced = self.bare(stats);
+        self.schedule(&mut priced).map_err(refused)?;
         priced.candidate.outcome = Outcome::Chosen;
         let reason = match &priced.candidate.cost {
             Some(cost) => format!("{spec} was asked for: {}", describe(cost)),
             None => format!("{spec} was asked for"),
         };
         let candidates = vec![priced.candidate.clone()];
-        Ok(Choice {
-            spec,
+        let spent = Budget::new(self.options, self.shared).per_count();
+        Ok(self.chosen(priced, reason, candidates, spent))
+    }
+
+    fn chosen(
+        &self,
+        priced: Priced,
+        reason: String,
+        candidates: Vec<Candidate>,
+        planning_seconds: f64,
+    ) -> Choice {
+        let Priced { candidate, schedules, linear, .. } = priced;
+        Choice {
+            spec: candidate.spec,
             reason,
             candidates,
-            config: priced.candidate.config,
-            schedules: priced.schedules,
-            linear: priced.linear,
-        })
+            schedules,
+            config: candidate.config,
+            linear,
+            dtype: self.workload.dtype,
+            workload: self.workload,
+            planning_seconds,
+        }
     }
 
     /// Prices every candidate and takes the fastest.
-    fn choose(&self) -> Result<Choice, PlanError> {
-        let device = &self.options.target;
+    fn choose(&self, specs: &[FormatSpec]) -> Result<Choice, PlanError> {
         let mut budget = Budget::new(self.options, self.shared);
-        let mut priced: Vec<Priced> = candidates::formats(device, self.workload.dtype)
-            .into_iter()
-            .map(|spec| self.candidate(spec, &mut budget))
-            .collect();
-        let mut order: Vec<(usize, Cost)> = priced
+        let mut all: Vec<Result<Priced, Box<Candidate>>> =
+            specs.iter().map(|&spec| self.candidate(spec, &mut budget)).collect();
+        self.schedule_hopeful(&mut all);
+        let candidates = |all: &[Result<Priced, Box<Candidate>>]| -> Vec<Candidate> {
+            all.iter().map(|one| candidate(one).clone()).collect()
+        };
+        let mut order: Vec<(usize, Cost)> = all
             .iter()
             .enumerate()
-            .filter(|(_, p)| p.candidate.outcome == Outcome::Lost)
-            .filter_map(|(i, p)| p.candidate.cost.map(|cost| (i, cost)))
+            .filter(|(_, one)| candidate(one).outcome == Outcome::Lost)
+            .filter_map(|(i, one)| candidate(one).cost.map(|cost| (i, cost)))
             .collect();
         // Stable, so that of equal times the first in the fixed order wins. Where there is nothing to
         // multiply all are equal.
@@ -122,142 +207,179 @@ impl Chooser<'_> {
         if !is_empty {
             order.sort_by(|a, b| a.1.seconds.total_cmp(&b.1.seconds));
         }
-        let Some(&(fastest, least)) = order.first() else {
-            let all = priced.iter().map(|p| &p.candidate);
-            return Err(PlanError::NothingFits { reasons: reasons(all) });
+        let Some(Picked { winner, reason }) = self.pick(&all, &order) else {
+            return Err(PlanError::NothingFits { reasons: reasons(&candidates(&all)) });
         };
+        if let Ok(priced) = &mut all[winner] {
+            priced.candidate.outcome = Outcome::Chosen;
+        }
+        let listed = candidates(&all);
+        match all.swap_remove(winner) {
+            Ok(priced) => Ok(self.chosen(priced, reason, listed, budget.spent())),
+            Err(_) => unreachable!("what was rejected has not lost, and only what has lost wins"),
+        }
+    }
+
+    /// Picks from candidates in order of their times, and says why.
+    fn pick(
+        &self,
+        all: &[Result<Priced, Box<Candidate>>],
+        order: &[(usize, Cost)],
+    ) -> Option<Picked> {
+        let (device, n) = (&self.options.target, self.workload.n);
+        let spec_of = |i: usize| candidate(&all[i]).spec;
+        let &(fastest, least) = order.first()?;
+        if self.workload.nnz == 0 {
+            let spec = spec_of(fastest);
+            let reason = format!("{spec}, as A has no entries: no format has anything to multiply");
+            return Some(Picked { winner: fastest, reason });
+        }
         // Estimates of one format in two sizes are closer than they are good: the larger tiles win.
-        let kind = priced[fastest].candidate.spec.kind();
+        let kind = spec_of(fastest).kind();
         let at = (0..order.len())
             .filter(|&at| order[at].1.seconds <= least.seconds * (1.0 + TIE))
-            .filter(|&at| priced[order[at].0].candidate.spec.kind() == kind)
-            .max_by_key(|&at| {
-                (priced[order[at].0].candidate.spec.window_rows(), std::cmp::Reverse(at))
-            })
+            .filter(|&at| spec_of(order[at].0).kind() == kind)
+            .max_by_key(|&at| (spec_of(order[at].0).window_rows(), std::cmp::Reverse(at)))
             .unwrap_or(0);
-        let (first, _) = order[at];
-        let fastest = priced[first].candidate.spec;
-        let unsure = match device.fit(fastest, self.workload.dtype) {
-            Some(fit) => Some(fit.quality.mean_relative_error),
-            None => (device.kind == DeviceKind::Cpu).then_some(UNCALIBRATED),
-        };
+        let best = spec_of(order[at].0);
+        let fit = device.fit(best, self.workload.dtype);
+        let unsure = Choice::doubt(self.options, best, self.workload.dtype);
         // Where an advantage over CSR is less than estimates are off, nothing speaks for laying A out anew.
         let is_within = |off: f64, seconds: f64| seconds <= least.seconds * (1.0 + off);
         let near = |&(i, cost): &(usize, Cost)| {
             let is_near = unsure.map_or(is_within(0.0, cost.seconds), |off| {
                 is_within(off, cost.seconds) || cost.seconds - least.seconds <= INDISTINCT
             });
-            priced[i].candidate.spec == FormatSpec::Csr && is_near
+            spec_of(i) == FormatSpec::Csr && is_near
         };
-        let csr = order.iter().position(near).filter(|_| fastest != FormatSpec::Csr);
-        let (winner, cost) = order.remove(csr.unwrap_or(at));
-        priced[winner].candidate.outcome = Outcome::Chosen;
-        let spec = priced[winner].candidate.spec;
-        let n = self.workload.n;
-        let mut reason = match unsure {
-            _ if is_empty => {
-                format!("{spec}, as A has no entries: no format has anything to multiply")
-            }
-            Some(off) if csr.is_some() => {
-                let (took, share) = (describe(&cost), least.seconds / cost.seconds);
-                let whose = match device.fit(fastest, self.workload.dtype) {
-                    Some(_) => "its estimates",
-                    None => "estimates without calibration",
-                };
-                let doubt = match is_within(off, cost.seconds) {
-                    true => format!("{whose} are off by {:.0} % on average", 100.0 * off),
-                    false => "so short a time is not foretold".to_owned(),
-                };
-                format!(
-                    "{spec} for n = {n}: {took}; {fastest} is estimated at {share:.2} of that, and {doubt}"
-                )
-            }
-            _ => format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost)),
-        };
-        if let Some(&(second, next)) = order.first().filter(|_| csr.is_none() && !is_empty) {
+        let csr = order.iter().find(|one| near(one)).filter(|_| best != FormatSpec::Csr);
+        if let (Some(&(winner, cost)), Some(off)) = (csr, unsure) {
+            let (took, share) = (describe(&cost), least.seconds / cost.seconds);
+            let whose = match fit {
+                Some(_) => "its estimates",
+                None => "estimates without calibration",
+            };
+            let doubt = match is_within(off, cost.seconds) {
+                true => format!("{whose} are off by {:.0} % on average", 100.0 * off),
+                false => "so short a time cannot be predicted".to_owned(),
+            };
+            let reason = format!(
+                "csr for n = {n}: {took}; {best} is estimated at {share:.2} of that, and {doubt}"
+            );
+            return Some(Picked { winner, reason });
+        }
+        let (winner, cost) = csr.copied().unwrap_or(order[at]);
+        let spec = spec_of(winner);
+        let mut reason = format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost));
+        if let Some(&(second, next)) = order.iter().find(|&&(i, _)| i != winner) {
             let factor = next.seconds / cost.seconds.max(f64::MIN_POSITIVE);
-            let second = priced[second].candidate.spec;
+            let second = spec_of(second);
             reason += &format!("; next is {second}, {factor:.2} times as long");
         }
-        let candidates = priced.iter().map(|p| p.candidate.clone()).collect();
-        let Priced { candidate, schedules, linear } = priced.swap_remove(winner);
-        Ok(Choice { spec, reason, candidates, schedules, config: candidate.config, linear })
+        Some(Picked { winner, reason })
     }
 
-    /// A format with its price, not chosen yet.
-    fn candidate(&self, spec: FormatSpec, budget: &mut Budget) -> Priced {
-        let rejected = |reason: String| Priced {
-            candidate: Candidate {
-                spec,
-                config: None,
-                schedule: None,
-                outcome: Outcome::Rejected { reason },
-                cost: None,
-            },
-            schedules: Vec::new(),
-            linear: LinearCost { tile_col: 0.0, window_col: 0.0, fixed: 0.0, tile_again: 0.0 },
+    /// A format with its price, its work shared out evenly; or why it is rejected.
+    fn candidate(&self, spec: FormatSpec, budget: &mut Budget) -> Result<Priced, Box<Candidate>> {
+        let rejected = |reason: String| {
+            let outcome = Outcome::Rejected { reason };
+            Box::new(Candidate { spec, config: None, schedule: None, outcome, cost: None })
         };
-        if let Some(reason) = candidates::illegal(&self.options.target, spec, self.workload.dtype) {
-            return rejected(reason);
-        }
-        if let Err(reason) = budget.spend(spec) {
-            return rejected(reason);
-        }
-        let stats = match self.shared.format(spec, self.workload.dtype) {
-            Ok(stats) => stats,
-            Err(error) => return rejected(error.to_string()),
-        };
-        match self.priced(&stats) {
-            Err(reason) => rejected(reason),
-            Ok(mut priced) => {
-                if let Some(reason) = objection(self.options, &self.workload, &stats) {
-                    priced.candidate.outcome = Outcome::Rejected { reason };
-                }
-                priced
+        let (device, dtype) = (&self.options.target, self.workload.dtype);
+        self.options.kernels.check(device, spec, dtype).map_err(rejected)?;
+        budget.spend(spec).map_err(rejected)?;
+        let stats = self.shared.format(spec, dtype).map_err(|error| rejected(error.to_string()))?;
+        let reason = objection(self.options, &self.workload, &stats);
+        let mut priced = self.bare(stats);
+        match reason {
+            None => Ok(priced),
+            Some(reason) => {
+                priced.candidate.outcome = Outcome::Rejected { reason };
+                Err(Box::new(priced.candidate))
             }
         }
     }
 
-    /// The best configuration of a format, by the bare price, and its best schedule.
-    fn priced(&self, stats: &FormatStats) -> Result<Priced, String> {
+    /// The price of a format whose work is shared out evenly: the least that any schedule can take.
+    fn bare(&self, stats: FormatStats) -> Priced {
         let (device, spec) = (&self.options.target, stats.spec);
-        if let Some(reason) = candidates::illegal(device, spec, self.workload.dtype) {
-            return Err(reason);
-        }
-        let failed = |error: FormatError| error.to_string();
-        let configs = KernelConfig::all(device, spec, self.workload.dtype, self.workload.n)?;
-        let bare =
-            |config: Option<&KernelConfig>| price(&self.workload, stats, device, config, 1.0);
-        let config = configs.iter().copied().min_by(|a, b| {
-            bare(Some(a)).seconds.total_cmp(&bare(Some(b)).seconds).then(
-                // Of equal prices the fewest columns for nothing, then the least shared memory.
-                a.padded(self.workload.n)
-                    .cmp(&b.padded(self.workload.n))
-                    .then(a.shared_bytes.cmp(&b.shared_bytes)),
-            )
-        });
-        let cost = bare(config.as_ref());
-        let linear = linear_cost(&self.workload, stats, device, &cost);
-        let cut = Cut {
+        let work = KernelWork {
             spec,
+            dtype: self.workload.dtype,
+            n: self.workload.n,
+            tasks: stats.windows,
+            tiles: stats.tiles,
+        };
+        let config = self.options.kernels.config(device, &work);
+        let cost = price(&self.workload, &stats, device, config.as_ref(), 1.0);
+        let linear = linear_cost(&self.workload, &stats, device, &cost);
+        let candidate =
+            Candidate { spec, config, schedule: None, outcome: Outcome::Lost, cost: Some(cost) };
+        Priced { stats, candidate, linear, schedules: Vec::new() }
+    }
+
+    /// Schedules the candidates that may still win, the most promising first.
+    fn schedule_hopeful(&self, all: &mut [Result<Priced, Box<Candidate>>]) {
+        let seconds = |one: &Result<Priced, Box<Candidate>>| {
+            one.as_ref().ok().and_then(|priced| priced.candidate.cost).map(|cost| cost.seconds)
+        };
+        let mut order: Vec<(usize, f64)> =
+            (0..all.len()).filter_map(|i| Some((i, seconds(&all[i])?))).collect();
+        order.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let mut best = f64::INFINITY;
+        for (i, bare) in order {
+            let Ok(priced) = &mut all[i] else { continue };
+            let is_csr = priced.candidate.spec == FormatSpec::Csr;
+            if bare > best * HOPELESS && !is_csr {
+                continue;
+            }
+            if let Err(reason) = self.schedule(priced) {
+                priced.candidate.outcome = Outcome::Rejected { reason };
+                all[i] = Err(Box::new(priced.candidate.clone()));
+                continue;
+            }
+            best = seconds(&all[i]).map_or(best, |seconds| best.min(seconds));
+        }
+    }
+
+    /// Compares the schedules of a format, and prices it with the best.
+    ///
+    /// # Errors
+    /// If its windows cannot be counted.
+    fn schedule(&self, priced: &mut Priced) -> Result<(), String> {
+        let (device, stats) = (&self.options.target, &priced.stats);
+        let cut = Cut {
+            spec: stats.spec,
+            dtype: self.workload.dtype,
             nnz: self.workload.nnz,
             n: self.workload.n,
             device,
-            config: config.as_ref(),
+            kernels: &*self.options.kernels,
             deterministic: self.options.deterministic,
         };
-        let windows = candidates::windows(self.shared, stats).map_err(failed)?;
-        let schedules = candidates::compare(&cut, &windows, &linear);
-        let stretch = schedules.first().map_or(1.0, |schedule| schedule.stretch);
-        let cost = price(&self.workload, stats, device, config.as_ref(), stretch);
-        let candidate = Candidate {
-            spec,
-            config,
-            schedule: schedules.first().copied(),
-            outcome: Outcome::Lost,
-            cost: Some(cost),
-        };
-        Ok(Priced { candidate, schedules, linear })
+        let windows = counted_windows(self.shared, stats).map_err(|error| error.to_string())?;
+        let compared = compare(&cut, &windows, &priced.linear);
+        if let Some(Compared { option, config }) = compared.first() {
+            let cost = price(&self.workload, stats, device, config.as_ref(), option.stretch);
+            priced.candidate.cost = Some(cost);
+            priced.candidate.schedule = Some(*option);
+            priced.candidate.config.clone_from(config);
+        }
+        priced.schedules = compared.into_iter().map(|compared| compared.option).collect();
+        Ok(())
+    }
+}
+
+/// A candidate, and why it.
+struct Picked {
+    winner: usize,
+    reason: String,
+}
+
+fn candidate(one: &Result<Priced, Box<Candidate>>) -> &Candidate {
+    match one {
+        Ok(priced) => &priced.candidate,
+        Err(candidate) => candidate,
     }
 }
 
@@ -265,8 +387,8 @@ fn describe(cost: &Cost) -> String {
     format!("{}, bound by {}", Seconds(cost.seconds), cost.dominant.name())
 }
 
-fn reasons<'a>(candidates: impl Iterator<Item = &'a Candidate>) -> String {
-    let reasons = candidates.filter_map(|c| match &c.outcome {
+fn reasons(candidates: &[Candidate]) -> String {
+    let reasons = candidates.iter().filter_map(|c| match &c.outcome {
         Outcome::Rejected { reason } => Some(format!("{}: {reason}", c.spec)),
         Outcome::Chosen | Outcome::Lost => None,
     });

@@ -9,11 +9,13 @@ mod breakdown;
 mod footprint;
 mod linear;
 mod price;
+mod rerate;
 mod workload;
 
 pub use breakdown::{Cost, Resource};
 pub use footprint::Footprint;
 pub use linear::LinearCost;
 pub use price::{linear_cost, price, terms};
+pub use rerate::{seconds_on, transfer_seconds};
 pub use workload::Workload;
 pub(crate) use workload::multiplied;

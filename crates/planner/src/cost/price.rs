@@ -29,8 +29,8 @@ use girih_formats::FormatKind;
 use girih_formats::stats::FormatStats;
 
 use super::{Cost, LinearCost, Resource, Workload, multiplied};
-use crate::candidates::KernelConfig;
 use crate::device::{DeviceKind, DeviceSpec, Overlap, Terms, Unit};
+use crate::kernels::KernelConfig;
 
 /// Seconds that a worker of a CPU waits for where a row of C goes that does not lie behind the one
 /// before: nothing was prefetched there, and another core may have had its lines. Measured in CSR with

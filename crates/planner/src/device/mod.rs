@@ -3,6 +3,7 @@
 mod cpu;
 mod file;
 mod fit;
+mod host;
 mod rates;
 
 use girih_formats::{DType, FormatKind, FormatSpec};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use cpu::{CpuFacts, MeasuredRates};
 pub use file::DeviceFileError;
 pub use fit::{Fit, Quality, Terms};
+pub use host::{Cache, caches, cpu_name};
 pub use rates::{PerDType, PerFormat};
 
 /// What sort of machine it is: which kernels run, and how tasks come to workers.
@@ -57,6 +59,7 @@ pub enum Unit {
 /// assert_eq!(DeviceSpec::from_toml(&h200.to_toml())?, h200);
 /// # Ok::<(), girih_planner::DeviceFileError>(())
 /// ```
+// Device files and plan files hold it as TOML: a new field takes a default, so that older files load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceSpec {
@@ -104,6 +107,9 @@ pub struct DeviceSpec {
     pub task_seconds: f64,
     /// Seconds of a product besides everything else: starting threads, launching a kernel.
     pub launch_seconds: f64,
+    /// Bytes per second of operands on the host, to a GPU and back; 0 for a CPU.
+    #[serde(default)]
+    pub host_bandwidth: f64,
     /// How far moving and computing overlap.
     pub overlap: Overlap,
     /// What calibration found, for some formats and value types: it goes before the rates.
@@ -141,10 +147,14 @@ impl DeviceSpec {
         rates.get(dtype) * self.efficiency.get(kind)
     }
 
-    /// The calibrated fit for a format and value type, if there is one.
+    /// The calibrated fit for a format and value type; where there is none for its sizes, that for the
+    /// nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
     #[must_use]
     pub fn fit(&self, spec: FormatSpec, dtype: DType) -> Option<&Fit> {
-        self.fits.iter().find(|fit| fit.spec == spec && fit.dtype == dtype)
+        let rows = spec.window_rows();
+        let of_kind =
+            self.fits.iter().filter(|fit| fit.spec.kind() == spec.kind() && fit.dtype == dtype);
+        of_kind.min_by_key(|fit| (fit.spec != spec, fit.spec.window_rows().abs_diff(rows)))
     }
 
     /// Seconds that a product takes at the least in a format that was not fitted: those of launching, or
@@ -179,12 +189,22 @@ impl DeviceSpec {
             self.task_seconds,
             self.launch_seconds,
             self.cache_latency_seconds,
+            self.host_bandwidth,
         ];
         if !formats(&self.value_seconds).iter().chain(&times).all(is_time) {
             return Err("overheads must be finite and not negative");
         }
         if !(1..=1 << 20).contains(&self.workers) {
             return Err("there must be 1 to 2²⁰ workers");
+        }
+        let bytes = [
+            self.shared_bytes_per_block,
+            self.shared_bytes_per_worker,
+            self.cache_bytes,
+            self.private_cache_bytes,
+        ];
+        if bytes.iter().any(|&bytes| i64::try_from(bytes).is_err()) {
+            return Err("memories and caches must have less than 2⁶³ bytes");
         }
         if self.name.len() > 128 || self.name.chars().any(char::is_control) {
             return Err("the name must have at most 128 bytes and no control characters");

@@ -5,8 +5,9 @@ mod table;
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::{KernelConfig, ScheduleKind, ScheduleOption};
+use crate::candidates::{ScheduleKind, ScheduleOption};
 use crate::cost::Cost;
+use crate::kernels::KernelConfig;
 use crate::{Considered, PlanOptions, Reduction, Schedule};
 
 pub(crate) use table::{Bytes, Seconds};
@@ -31,9 +32,10 @@ pub enum Outcome {
 pub struct Candidate {
     /// The format with its sizes.
     pub spec: FormatSpec,
-    /// The kernel's configuration, on a device with shared memory.
+    /// The configuration in which its kernel runs, if there are several.
     pub config: Option<KernelConfig>,
-    /// The schedule it was priced with.
+    /// The schedule it was priced with; `None` if it was priced as evenly shared out, since even so it
+    /// loses.
     pub schedule: Option<ScheduleOption>,
     /// What became of it.
     pub outcome: Outcome,
@@ -89,8 +91,10 @@ impl Explanation {
             Outcome::Rejected { reason } => [o.name.as_str(), reason],
             Outcome::Chosen | Outcome::Lost => [o.name.as_str(), ""],
         });
+        let configs = self.candidates.iter().filter_map(|c| c.config.as_ref());
         let own = [self.reason.as_str(), &self.schedule, &self.order];
-        own.into_iter().chain(rejected).chain(orderings)
+        let own = own.into_iter().chain(configs.map(|config| config.entry.as_str()));
+        own.chain(rejected).chain(orderings)
     }
 }
 

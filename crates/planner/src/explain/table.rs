@@ -69,13 +69,15 @@ fn row(f: &mut fmt::Formatter<'_>, candidate: &Candidate) -> fmt::Result {
     if let Outcome::Rejected { reason } = &candidate.outcome {
         return writeln!(f, "  rejected: {reason}");
     }
-    if let Some(schedule) = &candidate.schedule {
-        write!(f, "  {}", schedule.kind.name())?;
+    let schedule = candidate.schedule.as_ref().map(|schedule| schedule.kind.name().to_owned());
+    let config = candidate.config.as_ref().map(|config| {
+        format!("{}, {} columns × {} stages", config.entry, config.block_cols, config.stages)
+    });
+    match (schedule, config) {
+        (Some(schedule), Some(config)) => writeln!(f, "  {schedule}, {config}"),
+        (Some(one), None) | (None, Some(one)) => writeln!(f, "  {one}"),
+        (None, None) => writeln!(f),
     }
-    if let Some(config) = &candidate.config {
-        write!(f, ", {} columns × {} stages", config.block_cols, config.stages)?;
-    }
-    writeln!(f)
 }
 
 /// Seconds, in the unit that shows three digits.

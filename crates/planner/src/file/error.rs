@@ -5,6 +5,7 @@ use std::io;
 use girih_formats::FormatError;
 use thiserror::Error;
 
+use super::AttachmentError;
 use crate::ScheduleError;
 
 /// A plan file that cannot be written or read.
@@ -85,6 +86,21 @@ pub enum PlanFileError {
         /// What is wrong.
         reason: String,
     },
+    /// The device that the plan was made for is none.
+    #[error("the plan's target is not a machine: {reason}")]
+    Target {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The plan's reasons cannot be read.
+    #[error("the plan's explanation cannot be read: {reason}")]
+    Explanation {
+        /// What is wrong with them.
+        reason: String,
+    },
+    /// An attachment is none.
+    #[error("the plan's attachments: {0}")]
+    Attachment(#[from] AttachmentError),
     /// A section does not lie or look as it must.
     #[error("plan section {section}: {reason}")]
     Section {

@@ -1,20 +1,15 @@
 //! The header: everything about a plan but its arrays.
 
 use girih_formats::{DType, FormatSpec, Tiling, for_any_tiling};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
-use super::prologue::MAX_HEADER;
 use super::section::SectionRow;
-use super::{PlanFileError, v1};
+use super::text::MAX_LIST;
+use super::{PlanFileError, v1, v2, v3};
 use crate::{Explanation, Fingerprint, Plan, PlanOptions, Reduction};
 
-/// Encoded with serde and bincode, so the order of fields and of enum variants, here and in every
-/// type below, is the format. A change of it takes a new major version, and the old one to [`v1`]'s
-/// side.
-///
-/// No type in it may have elements without bytes: a list of them could claim any length.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What every version of the header says, each in its own encoding: [`v3`] is written, [`v2`] and
+/// [`v1`] are read.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Header {
     pub(super) nrows: u64,
     pub(super) ncols: u64,
@@ -33,28 +28,30 @@ pub(super) struct Header {
     pub(super) fingerprint: Option<Fingerprint>,
     pub(super) explanation: Explanation,
     pub(super) sections: Vec<SectionRow>,
+    pub(super) attachments: Vec<AttachmentRows>,
 }
 
-fn config() -> impl bincode::config::Config {
-    bincode::config::standard()
-        .with_little_endian()
-        .with_fixed_int_encoding()
-        .with_limit::<MAX_HEADER>()
+/// An attachment, and where its arrays lie.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AttachmentRows {
+    pub(super) backend: String,
+    pub(super) key: String,
+    pub(super) arrays: Vec<(String, SectionRow)>,
 }
 
-/// Decodes all of some bytes.
-pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PlanFileError> {
-    let (this, used): (T, usize) = bincode::serde::decode_from_slice(bytes, config())
-        .map_err(|e| PlanFileError::header(format!("it cannot be decoded: {e}")))?;
-    if used != bytes.len() {
-        let extra = bytes.len() - used;
-        return Err(PlanFileError::header(format!("{extra} bytes of it mean nothing")));
+impl AttachmentRows {
+    /// How an error names an array.
+    pub(super) fn name_of(&self, array: &str) -> String {
+        format!("{array:?} of the attachment {:?} of {:?}", self.key, self.backend)
     }
-    Ok(this)
 }
 
 impl Header {
-    pub(super) fn of(plan: &Plan, sections: Vec<SectionRow>) -> Self {
+    pub(super) fn of(
+        plan: &Plan,
+        sections: Vec<SectionRow>,
+        attachments: Vec<AttachmentRows>,
+    ) -> Self {
         let ell_width = for_any_tiling!(&plan.tiling, t => match t {
             Tiling::BlockedEll(t) => t.ell_width(),
             _ => 0,
@@ -74,38 +71,53 @@ impl Header {
             fingerprint: plan.fingerprint,
             explanation: plan.explanation.clone(),
             sections,
+            attachments,
         }
     }
 
+    /// Encodes a header that [`decode`](Self::decode) accepts.
     pub(super) fn encode(&self) -> Result<Vec<u8>, PlanFileError> {
-        let bytes = bincode::serde::encode_to_vec(self, config())
-            .map_err(|e| PlanFileError::header(format!("it cannot be encoded: {e}")))?;
-        if bytes.len() > MAX_HEADER {
-            return Err(PlanFileError::header("it would be over the limit of 1 MiB"));
-        }
-        Ok(bytes)
+        self.check()?;
+        v3::encode(self)
     }
 
     /// Decodes a header of a major version that is known.
     pub(super) fn decode(bytes: &[u8], major: u16) -> Result<Self, PlanFileError> {
-        if major == 1 {
-            return v1::header(bytes);
-        }
-        let this: Self = decode(bytes)?;
+        let this = match major {
+            1 => v1::header(bytes)?,
+            2 => v2::header(bytes)?,
+            _ => v3::header(bytes)?,
+        };
         this.check()?;
         Ok(this)
     }
 
-    pub(super) fn check(&self) -> Result<(), PlanFileError> {
+    /// The sections in the order of the file, with their names.
+    pub(super) fn table(&self) -> Vec<(String, SectionRow)> {
+        let own = self.sections.iter().map(|row| (row.kind.to_string(), *row));
+        let attached = self.attachments.iter().flat_map(|attachment| {
+            attachment.arrays.iter().map(|(name, row)| (attachment.name_of(name), *row))
+        });
+        own.chain(attached).collect()
+    }
+
+    fn check(&self) -> Result<(), PlanFileError> {
         if self.accumulator != self.dtype.accumulator() {
             return Err(PlanFileError::header(format!(
                 "products of {} are not accumulated in {}",
                 self.dtype, self.accumulator
             )));
         }
-        self.options.target.check().map_err(|reason| {
-            PlanFileError::header(format!("the target is not a machine: {reason}"))
-        })?;
+        let target = |reason: &'static str| PlanFileError::Target { reason: reason.to_owned() };
+        self.options.target.check().map_err(target)?;
+        if self.options.planning_seconds.is_some_and(|s| s.is_nan() || s < 0.0) {
+            return Err(PlanFileError::header("planning seconds are not a number of seconds"));
+        }
+        let Explanation { candidates, schedules, orderings, .. } = &self.explanation;
+        if [candidates.len(), schedules.len(), orderings.len()].iter().any(|&len| len > MAX_LIST) {
+            let reason = format!("it lists more than {MAX_LIST} of something");
+            return Err(PlanFileError::Explanation { reason });
+        }
         if self.explanation.texts().any(|text| text.chars().any(char::is_control)) {
             return Err(PlanFileError::header("a text holds control characters"));
         }

@@ -13,7 +13,9 @@ use girih_formats::{
 use girih_reorder::Permutation;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::attachment;
 use super::header::Header;
+use super::info::PlanFileInfo;
 use super::prologue::Prologue;
 use super::section::{Element, SectionKind, SectionRow, check_rows};
 use super::source::{BytesSource, FileSource, Source};
@@ -51,6 +53,17 @@ impl LoadOptions {
     /// # Errors
     /// If the file cannot be read or is not a sound plan.
     pub fn read(self, path: impl AsRef<Path>) -> Result<Plan, PlanFileError> {
+        self.read_with_info(path).map(|(plan, _)| plan)
+    }
+
+    /// Like [`read`](Self::read), with what the file says of itself.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn read_with_info(
+        self,
+        path: impl AsRef<Path>,
+    ) -> Result<(Plan, PlanFileInfo), PlanFileError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| PlanFileError::io("open", &path.display(), e))?;
         let len = self.check_len(&file, path)?;
@@ -62,12 +75,24 @@ impl LoadOptions {
     /// # Errors
     /// If the stream fails or does not hold a sound plan.
     pub fn read_from(self, reader: impl Read) -> Result<Plan, PlanFileError> {
+        self.read_from_with_info(reader).map(|(plan, _)| plan)
+    }
+
+    /// Like [`read_from`](Self::read_from), with what the file says of itself.
+    ///
+    /// # Errors
+    /// As [`read_from`](Self::read_from).
+    pub fn read_from_with_info(
+        self,
+        reader: impl Read,
+    ) -> Result<(Plan, PlanFileInfo), PlanFileError> {
         let mut bytes = Vec::new();
         reader
             .take(self.max_bytes.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|e| PlanFileError::io("read", &"the plan", e))?;
-        self.read_bytes(&bytes)
+        self.check_limit(bytes.len() as u64)?;
+        self.load(&BytesSource(&bytes))
     }
 
     /// Reads a plan from bytes in memory, copying its arrays.
@@ -76,7 +101,7 @@ impl LoadOptions {
     /// If the bytes are not a sound plan.
     pub fn read_bytes(self, bytes: &[u8]) -> Result<Plan, PlanFileError> {
         self.check_limit(bytes.len() as u64)?;
-        self.load(&BytesSource(bytes))
+        self.load(&BytesSource(bytes)).map(|(plan, _)| plan)
     }
 
     fn check_limit(self, actual: u64) -> Result<u64, PlanFileError> {
@@ -99,7 +124,7 @@ impl LoadOptions {
     }
 
     /// The load itself, in the order that the module's documentation gives.
-    pub(super) fn load<S: Source>(self, source: &S) -> Result<Plan, PlanFileError> {
+    pub(super) fn load<S: Source>(self, source: &S) -> Result<(Plan, PlanFileInfo), PlanFileError> {
         let mut start = [0; Prologue::LEN];
         let start = &mut start[..source.len().min(Prologue::LEN as u64) as usize];
         source.read_at(0, start)?;
@@ -111,15 +136,17 @@ impl LoadOptions {
         }
         let header = Header::decode(&bytes, prologue.version.0)?;
         let header_end = prologue.header_offset + prologue.header_len;
-        check_rows(&header.sections, header_end, source.len(), header.spec.kind())?;
-        check_padding(source, header_end, &header.sections)?;
+        let table = header.table();
+        check_rows(&table, header_end, source.len(), header.spec.kind())?;
+        check_padding(source, header_end, &table)?;
         let arrays = Arrays { source, rows: &header.sections, check_hashes: self.check_hashes };
-        match header.dtype {
+        let plan = match header.dtype {
             DType::F16 => plan::<half::f16, S>(&header, &arrays),
             DType::Bf16 => plan::<half::bf16, S>(&header, &arrays),
             DType::F32 => plan::<f32, S>(&header, &arrays),
             DType::F64 => plan::<f64, S>(&header, &arrays),
-        }
+        }?;
+        Ok((plan, PlanFileInfo::of(&prologue, &header)))
     }
 }
 
@@ -127,10 +154,10 @@ impl LoadOptions {
 fn check_padding<S: Source>(
     source: &S,
     header_end: u64,
-    rows: &[SectionRow],
+    rows: &[(String, SectionRow)],
 ) -> Result<(), PlanFileError> {
-    let begins = rows.iter().map(|r| r.offset).chain([source.len()]);
-    let ends = [header_end].into_iter().chain(rows.iter().map(|r| r.offset + r.bytes));
+    let begins = rows.iter().map(|(_, r)| r.offset).chain([source.len()]);
+    let ends = [header_end].into_iter().chain(rows.iter().map(|(_, r)| r.offset + r.bytes));
     for (end, begin) in ends.zip(begins) {
         let mut page = [0; PAGE as usize];
         let gap = &mut page[..(begin - end) as usize];
@@ -143,7 +170,7 @@ fn check_padding<S: Source>(
 }
 
 /// The sections, as arrays.
-struct Arrays<'a, S> {
+pub(super) struct Arrays<'a, S> {
     source: &'a S,
     rows: &'a [SectionRow],
     check_hashes: bool,
@@ -161,9 +188,18 @@ impl<S: Source> Arrays<'_, S> {
         if row.element != element {
             return Err(bad(format!("it holds {} and not {element}", row.element)));
         }
+        self.read(&kind.to_string(), row)
+    }
+
+    /// An array whose element is known to be `T`.
+    pub(super) fn read<T: Pod>(
+        &self,
+        name: &str,
+        row: &SectionRow,
+    ) -> Result<Buffer<T>, PlanFileError> {
         let array = self.source.array::<T>(row.offset, row.count)?;
         if self.check_hashes && xxh3_64(cast_slice(&array)) != row.hash {
-            return Err(PlanFileError::HashMismatch { what: format!("section {kind}") });
+            return Err(PlanFileError::HashMismatch { what: format!("section {name}") });
         }
         Ok(array)
     }
@@ -219,6 +255,7 @@ where
         explanation: header.explanation.clone(),
         slot_map,
         placement,
+        attachments: attachment::load_all(&header.attachments, arrays)?,
     };
     // Whatever the plan would not write itself was neither hashed nor validated above.
     let own = super::section::sections(&plan);

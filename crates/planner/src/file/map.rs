@@ -32,6 +32,6 @@ impl LoadOptions {
         // mapping lives.
         let map = unsafe { Mmap::map(&file) }
             .map_err(|e| PlanFileError::io("map", &path.display(), e))?;
-        self.load(&MapSource(Arc::new(map)))
+        self.load(&MapSource(Arc::new(map))).map(|(plan, _)| plan)
     }
 }

@@ -10,9 +10,11 @@
 //!              40   header hash  u64  xxh3 of the header's bytes
 //!              48   reserved     u64  0
 //!              56   own hash     u64  xxh3 of bytes 0..56
-//! byte 64     header: at most 1 MiB of bincode (fixed-width little-endian integers)
+//! byte 64     header: at most 1 MiB of bincode (fixed-width little-endian integers), in which options
+//!             and explanation are JSON and the target is TOML
 //! next page   the sections, in the header's order: raw little-endian arrays, each at the first
-//!             page boundary (4096 bytes) after the one before
+//!             page boundary (4096 bytes) after the one before; the plan's own, then those of its
+//!             attachments
 //! ```
 //!
 //! Everything between header, sections and the end of the last page is zero, and checked to be, so
@@ -27,23 +29,40 @@
 //! section; the padding; the sections' hashes ([skippable](LoadOptions::check_hashes)); and then
 //! every index of every array, which cannot be skipped, because kernels trust them. A truncated,
 //! damaged or hostile file gives an error that says what is wrong, and costs no more memory than
-//! its own length.
+//! its own length and a few times that of its header.
+//!
+//! Every version is still read: its header has a module of its own, whose types follow no public ones.
+//! What is likely to grow within a version names its fields: a reader takes defaults for those that are
+//! missing.
 
+mod attachment;
 mod error;
+mod explanation;
 mod header;
+mod info;
 mod load;
 #[expect(
     unsafe_code,
     reason = "a mapped file can change under its reader: the caller must promise"
 )]
 mod map;
+mod options;
 mod prologue;
 mod section;
 mod source;
+#[cfg(test)]
+mod tests;
+mod text;
 mod v1;
+mod v2;
+mod v3;
+mod wire;
 mod write;
 
+pub(crate) use attachment::insert as insert_attachment;
+pub use attachment::{AttachedArray, AttachedData, AttachedElement, Attachment, AttachmentError};
 pub use error::PlanFileError;
+pub use info::{PlanFileInfo, SectionInfo};
 pub use load::LoadOptions;
 pub(crate) use section::tile_bytes;
 pub(crate) use write::{save, write_to};

@@ -9,7 +9,7 @@ use super::PlanFileError;
 pub(super) const MAGIC: [u8; 8] = [0xE7, b'G', b'R', b'H', b'\r', b'\n', 0x1A, b'\n'];
 
 /// Major and minor version of the files written.
-pub(super) const VERSION: (u16, u16) = (2, 0);
+pub(super) const VERSION: (u16, u16) = (3, 0);
 
 /// The most bytes of a header.
 pub(super) const MAX_HEADER: usize = 1 << 20;
@@ -173,10 +173,12 @@ mod tests {
     #[test]
     fn a_later_version_and_unknown_flags_say_so() {
         let check = |p: Prologue| Prologue::check(&p.to_bytes(), 4096);
-        let error = check(Prologue { version: (3, 5), ..prologue() }).unwrap_err();
-        assert!(matches!(error, PlanFileError::TooNew { found: (3, 5), supported: VERSION }));
+        let error = check(Prologue { version: (4, 5), ..prologue() }).unwrap_err();
+        assert!(matches!(error, PlanFileError::TooNew { found: (4, 5), supported: VERSION }));
         assert!(check(Prologue { version: (VERSION.0, VERSION.1 + 1), ..prologue() }).is_err());
-        assert!(check(Prologue { version: (1, 0), ..prologue() }).is_ok());
+        for version in [(1, 0), (2, 0)] {
+            assert!(check(Prologue { version, ..prologue() }).is_ok());
+        }
         assert!(check(Prologue { version: (0, 0), ..prologue() }).is_err());
         let error = check(Prologue { flags: 1 << 20, ..prologue() }).unwrap_err();
         assert!(matches!(error, PlanFileError::UnknownFlags { found: 0x10_0000 }));

@@ -35,6 +35,8 @@ pub(super) enum SectionKind {
     PartitionPtr,
     NewRows,
     NewCols,
+    /// An array of an attachment: there may be several.
+    Attached,
 }
 
 impl Display for SectionKind {
@@ -60,6 +62,7 @@ impl Display for SectionKind {
             Self::PartitionPtr => "partition_ptr",
             Self::NewRows => "new_rows",
             Self::NewCols => "new_cols",
+            Self::Attached => "attached",
         })
     }
 }
@@ -78,12 +81,14 @@ pub(super) enum Element {
     Task,
     /// Two u32: first column of C, one past the last.
     ColRange,
+    U8,
 }
 
 impl Element {
     /// Bytes of one.
     pub(super) const fn size(self) -> u64 {
         match self {
+            Self::U8 => 1,
             Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::U32 | Self::F32 => 4,
             Self::U64 | Self::F64 | Self::ColRange => 8,
@@ -103,9 +108,11 @@ impl From<DType> for Element {
     }
 }
 
-impl Display for Element {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+impl Element {
+    /// Its name.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::U8 => "u8",
             Self::U16 => "u16",
             Self::U32 => "u32",
             Self::U64 => "u64",
@@ -115,7 +122,13 @@ impl Display for Element {
             Self::F64 => "f64",
             Self::Task => "task",
             Self::ColRange => "col_range",
-        })
+        }
+    }
+}
+
+impl Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
     }
 }
 
@@ -225,16 +238,16 @@ fn tiling_sections<'a, T: Scalar>(tiling: &'a Tiling<T>, list: &mut Vec<Section<
 }
 
 /// Checks that the table describes the rest of the file completely: every array on the page after
-/// the one before, the last one ending on the last page, no kind twice.
+/// the one before, the last one ending on the last page, none of the plan's own twice.
 pub(super) fn check_rows(
-    rows: &[SectionRow],
+    rows: &[(String, SectionRow)],
     header_end: u64,
     file_len: u64,
     format: FormatKind,
 ) -> Result<(), PlanFileError> {
     let mut end = header_end;
-    for (i, row) in rows.iter().enumerate() {
-        let bad = |reason: String| Err(PlanFileError::section(&row.kind, reason));
+    for (i, (name, row)) in rows.iter().enumerate() {
+        let bad = |reason: String| Err(PlanFileError::section(name, reason));
         if row.count.checked_mul(row.element.size()) != Some(row.bytes) {
             return bad(format!(
                 "{} elements of {} are not {} bytes",
@@ -254,7 +267,8 @@ pub(super) fn check_rows(
             Some(end) if end <= file_len => end,
             _ => return bad(format!("{} bytes at {} leave the file", row.bytes, row.offset)),
         };
-        if rows[..i].iter().any(|r| r.kind == row.kind) {
+        let is_own = row.kind != SectionKind::Attached;
+        if is_own && rows[..i].iter().any(|(_, r)| r.kind == row.kind) {
             return bad(format!("it stands twice in a {format} plan"));
         }
     }

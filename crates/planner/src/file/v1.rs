@@ -3,15 +3,15 @@
 //! Frozen: nothing here follows the types of today, so that old plans stay readable whatever becomes
 //! of those.
 
-use girih_formats::{DType, FormatSpec};
 use serde::Deserialize;
 
 use super::PlanFileError;
-use super::header::{Header, decode};
+use super::header::Header;
 use super::section::SectionRow;
+use super::wire::{self, DTypeCode, FingerprintCode, SpecCode, codes, size};
 use crate::{
-    Candidate, Cost, DeviceSpec, Explanation, Fingerprint, FormatChoice, Outcome, PerDType,
-    PerFormat, PlanOptions, Reduction, Reorder, Resource, Space, Unit,
+    Candidate, Cost, DeviceSpec, Explanation, FormatChoice, Kernels, Outcome, PerDType, PerFormat,
+    PlanOptions, Reduction, Reorder, Resource, Space, Unit,
 };
 
 #[derive(Deserialize)]
@@ -19,13 +19,13 @@ struct HeaderV1 {
     nrows: u64,
     ncols: u64,
     nnz: u64,
-    dtype: DType,
-    accumulator: DType,
-    spec: FormatSpec,
+    dtype: DTypeCode,
+    accumulator: DTypeCode,
+    spec: SpecCode,
     window_rows: u64,
     ell_width: u64,
     options: OptionsV1,
-    fingerprint: Option<Fingerprint>,
+    fingerprint: Option<FingerprintCode>,
     explanation: ExplanationV1,
     sections: Vec<SectionRow>,
 }
@@ -33,12 +33,12 @@ struct HeaderV1 {
 #[derive(Deserialize)]
 enum FormatChoiceV1 {
     Auto,
-    Fixed(FormatSpec),
+    Fixed(SpecCode),
 }
 
 #[derive(Deserialize)]
 struct OptionsV1 {
-    n: usize,
+    n: u64,
     format: FormatChoiceV1,
     exact_nonfinite: bool,
     memory_limit: Option<u64>,
@@ -68,7 +68,7 @@ struct ExplanationV1 {
 
 #[derive(Deserialize)]
 struct CandidateV1 {
-    spec: FormatSpec,
+    spec: SpecCode,
     outcome: OutcomeV1,
     cost: Option<CostV1>,
 }
@@ -80,12 +80,8 @@ enum OutcomeV1 {
     Rejected { reason: String },
 }
 
-#[derive(Deserialize)]
-enum ResourceV1 {
-    Memory,
-    Cache,
-    Compute,
-    Overhead,
+codes! {
+    ResourceV1 for Resource { Memory, Cache, Compute, Overhead }
 }
 
 #[derive(Deserialize)]
@@ -106,47 +102,35 @@ struct CostV1 {
 
 /// Decodes a header of version 1 as one of today.
 pub(super) fn header(bytes: &[u8]) -> Result<Header, PlanFileError> {
-    let HeaderV1 {
-        nrows,
-        ncols,
-        nnz,
-        dtype,
-        accumulator,
-        spec,
-        window_rows,
-        ell_width,
-        options,
-        fingerprint,
-        explanation,
-        sections,
-    } = decode(bytes)?;
-    let header = Header {
-        nrows,
-        ncols,
-        nnz,
-        dtype,
-        accumulator,
-        spec,
-        window_rows,
-        ell_width,
+    let old: HeaderV1 = wire::decode(bytes)?;
+    Ok(Header {
+        nrows: old.nrows,
+        ncols: old.ncols,
+        nnz: old.nnz,
+        dtype: old.dtype.into(),
+        accumulator: old.accumulator.into(),
+        spec: old.spec.try_into()?,
+        window_rows: old.window_rows,
+        ell_width: old.ell_width,
         reduction: Reduction::TwoPass,
         cut_for: 0,
-        options: options.into(),
-        fingerprint,
-        explanation: explanation.into(),
-        sections,
-    };
-    header.check()?;
-    Ok(header)
+        options: old.options.try_into()?,
+        fingerprint: old.fingerprint.map(Into::into),
+        explanation: old.explanation.try_into()?,
+        sections: old.sections,
+        attachments: Vec::new(),
+    })
 }
 
-impl From<OptionsV1> for PlanOptions {
-    fn from(old: OptionsV1) -> Self {
-        Self {
-            n: old.n,
+impl TryFrom<OptionsV1> for PlanOptions {
+    type Error = PlanFileError;
+
+    fn try_from(old: OptionsV1) -> Result<Self, PlanFileError> {
+        Ok(Self {
+            n: size(old.n)?,
             format: match old.format {
                 FormatChoiceV1::Auto => FormatChoice::Auto,
-                FormatChoiceV1::Fixed(spec) => FormatChoice::Fixed(spec),
+                FormatChoiceV1::Fixed(spec) => FormatChoice::Fixed(spec.try_into()?),
             },
             reorder: Reorder::None,
             space: Space::Caller,
@@ -156,7 +140,8 @@ impl From<OptionsV1> for PlanOptions {
             deterministic: true,
             planning_seconds: None,
             target: old.target.into(),
-        }
+            kernels: Kernels::default(),
+        })
     }
 }
 
@@ -180,10 +165,31 @@ impl From<DeviceV1> for DeviceSpec {
     }
 }
 
-impl From<ExplanationV1> for Explanation {
-    fn from(old: ExplanationV1) -> Self {
-        let candidate = |old: CandidateV1| Candidate {
-            spec: old.spec,
+impl TryFrom<ExplanationV1> for Explanation {
+    type Error = PlanFileError;
+
+    fn try_from(old: ExplanationV1) -> Result<Self, PlanFileError> {
+        Ok(Self {
+            reason: old.reason,
+            candidates: old
+                .candidates
+                .into_iter()
+                .map(TryInto::try_into)
+                .collect::<Result<_, _>>()?,
+            schedule: old.schedule,
+            schedules: Vec::new(),
+            order: String::new(),
+            orderings: Vec::new(),
+        })
+    }
+}
+
+impl TryFrom<CandidateV1> for Candidate {
+    type Error = PlanFileError;
+
+    fn try_from(old: CandidateV1) -> Result<Self, PlanFileError> {
+        Ok(Self {
+            spec: old.spec.try_into()?,
             outcome: match old.outcome {
                 OutcomeV1::Chosen => Outcome::Chosen,
                 OutcomeV1::Lost => Outcome::Lost,
@@ -192,15 +198,7 @@ impl From<ExplanationV1> for Explanation {
             cost: old.cost.map(Cost::from),
             config: None,
             schedule: None,
-        };
-        Self {
-            reason: old.reason,
-            candidates: old.candidates.into_iter().map(candidate).collect(),
-            schedule: old.schedule,
-            schedules: Vec::new(),
-            order: String::new(),
-            orderings: Vec::new(),
-        }
+        })
     }
 }
 
@@ -221,12 +219,7 @@ impl From<CostV1> for Cost {
             overhead_seconds: old.overhead_seconds,
             imbalance: 1.0,
             seconds: old.seconds,
-            dominant: match old.dominant {
-                ResourceV1::Memory => Resource::Memory,
-                ResourceV1::Cache => Resource::Cache,
-                ResourceV1::Compute => Resource::Compute,
-                ResourceV1::Overhead => Resource::Overhead,
-            },
+            dominant: old.dominant.into(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::header::Header;
 use super::prologue::{Prologue, VERSION};
 use super::section::{Section, SectionRow, sections};
 use super::{PAGE, PlanFileError};
-use crate::Plan;
+use crate::{Attachment, Plan};
 
 /// Writes a plan under a temporary name next to `path`, syncs it and renames it.
 pub(crate) fn save(plan: &Plan, path: &Path) -> Result<u64, PlanFileError> {
@@ -63,8 +63,10 @@ fn sync_dir(_dir: &Path) -> io::Result<()> {
 
 /// Writes a plan, array by array from where it lies, and returns the number of bytes.
 pub(crate) fn write_to(plan: &Plan, mut to: impl Write) -> Result<u64, PlanFileError> {
-    let sections = sections(plan);
-    let (prologue, header) = layout(plan, &sections)?;
+    let mut sections = sections(plan);
+    let n_own = sections.len();
+    sections.extend(plan.attachments.iter().flat_map(Attachment::sections));
+    let (prologue, header) = layout(plan, &sections, n_own)?;
     let failed = |e| PlanFileError::io("write", &"the plan", e);
     to.write_all(&prologue.to_bytes()).map_err(failed)?;
     let parts = [header.as_slice()].into_iter().chain(sections.iter().map(|s| s.bytes));
@@ -81,9 +83,14 @@ pub(crate) fn write_to(plan: &Plan, mut to: impl Write) -> Result<u64, PlanFileE
     Ok(at)
 }
 
-/// Says where everything will lie, and hashes it.
-fn layout(plan: &Plan, sections: &[Section<'_>]) -> Result<(Prologue, Vec<u8>), PlanFileError> {
-    let rows = sections
+/// Says where everything will lie, and hashes it. The first `n_own` sections are the plan's own, the
+/// rest those of its attachments.
+fn layout(
+    plan: &Plan,
+    sections: &[Section<'_>],
+    n_own: usize,
+) -> Result<(Prologue, Vec<u8>), PlanFileError> {
+    let mut rows: Vec<SectionRow> = sections
         .par_iter()
         .map(|s| SectionRow {
             kind: s.kind,
@@ -94,16 +101,15 @@ fn layout(plan: &Plan, sections: &[Section<'_>]) -> Result<(Prologue, Vec<u8>), 
             hash: xxh3_64(s.bytes),
         })
         .collect();
-    let mut header = Header::of(plan, rows);
     // Integers have a fixed width, so the header is as long before the offsets are known as after.
-    let header_len = header.encode()?.len() as u64;
+    let header_len = header(plan, &rows, n_own).encode()?.len() as u64;
     let header_offset = Prologue::LEN as u64;
     let mut at = (header_offset + header_len).next_multiple_of(PAGE);
-    for row in &mut header.sections {
+    for row in &mut rows {
         row.offset = at;
         at = (at + row.bytes).next_multiple_of(PAGE);
     }
-    let bytes = header.encode()?;
+    let bytes = header(plan, &rows, n_own).encode()?;
     debug_assert_eq!(bytes.len() as u64, header_len);
     let prologue = Prologue {
         version: VERSION,
@@ -114,4 +120,16 @@ fn layout(plan: &Plan, sections: &[Section<'_>]) -> Result<(Prologue, Vec<u8>), 
         header_hash: xxh3_64(&bytes),
     };
     Ok((prologue, bytes))
+}
+
+/// The header of a plan whose sections lie where `rows` say.
+fn header(plan: &Plan, rows: &[SectionRow], n_own: usize) -> Header {
+    let (own, mut rest) = rows.split_at(n_own);
+    let attachments = plan.attachments.iter().map(|attachment| {
+        let (rows, after) = rest.split_at(attachment.arrays().len());
+        rest = after;
+        attachment.rows(rows)
+    });
+    let attachments = attachments.collect();
+    Header::of(plan, own.to_vec(), attachments)
 }

@@ -2,10 +2,10 @@
 
 use girih_formats::stats::SharedStats;
 use girih_formats::{BMat, Csr, CsrPattern, FormatSpec, Scalar};
-use girih_reorder::metrics::window_counts;
 use girih_reorder::{BlockOptions, Method, Permutation, ReorderError, Reordering, blocks};
 
 use super::placement::Arranged;
+use super::search::auto;
 use super::{Considered, Reorder, Space};
 use crate::choice::Choice;
 use crate::explain::Seconds;
@@ -13,10 +13,6 @@ use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions};
 
 /// Heights of windows that the window ordering is considered for where the format is free.
 const WINDOW_ROWS: [u32; 2] = [16, 64];
-
-/// An ordering is taken only if the natural order is estimated to take this many times as long: an
-/// estimate is not exact, and an order that is left alone costs nothing.
-const LEAST_GAIN: f64 = 1.05;
 
 /// The order of a plan, its format, and why.
 pub(crate) struct Chosen<T: Scalar> {
@@ -30,7 +26,8 @@ pub(crate) struct Chosen<T: Scalar> {
 
 /// Chooses the order and the format that `options` ask for; `given` is for [`Reorder::Given`].
 ///
-/// An ordering costs what its method does; pricing one costs O(nnz) for every format.
+/// An ordering that is named costs what its method does; [`Reorder::Auto`] computes those that are
+/// predicted to be profitable. Pricing one costs O(nnz) for every format.
 pub(crate) fn choose<T: Scalar>(
     options: &PlanOptions,
     a: &Csr<T>,
@@ -38,7 +35,7 @@ pub(crate) fn choose<T: Scalar>(
 ) -> Result<Chosen<T>, PlanError> {
     let natural = Reordering::natural(a.nrows())?;
     let only = |ordering: &Reordering, reason: String| {
-        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering)?;
+        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None)?;
         Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
     };
     match (options.reorder, given) {
@@ -72,7 +69,7 @@ fn for_format(method: Method, format: FormatChoice) -> Method {
 
 /// Computes an ordering. Where the format has blocks and columns may move, the window ordering deals
 /// both sides into blocks.
-fn order(
+pub(super) fn order(
     method: Method,
     options: &PlanOptions,
     pattern: CsrPattern<'_>,
@@ -91,7 +88,7 @@ fn order(
 }
 
 /// The orderings that are considered.
-fn methods(format: FormatChoice) -> Vec<Method> {
+pub(super) fn methods(format: FormatChoice) -> Vec<Method> {
     let windows = match format {
         FormatChoice::Fixed(_) => vec![for_format(Method::Window { window_rows: None }, format)],
         FormatChoice::Auto => {
@@ -101,65 +98,33 @@ fn methods(format: FormatChoice) -> Vec<Method> {
     [Method::Rcm].into_iter().chain(windows).collect()
 }
 
-/// The fastest of the natural order and every method's, by estimate.
-fn auto<T: Scalar>(
-    options: &PlanOptions,
-    a: &Csr<T>,
-    natural: &Reordering,
-) -> Result<Chosen<T>, PlanError> {
-    let first = Priced::of(options, a, natural)?;
-    let mut considered = vec![first.considered("natural".to_owned(), a, natural)?];
-    let natural_seconds = first.seconds();
-    let (mut best, mut best_at) = (first, 0);
-    for method in methods(options.format) {
-        let name = method.to_string();
-        let priced = order(method, options, a.pattern())
-            .map_err(PlanError::from)
-            .and_then(|ordering| Ok((Priced::of(options, a, &ordering)?, ordering)));
-        match priced {
-            Ok((priced, ordering)) => {
-                considered.push(priced.considered(name, a, &ordering)?);
-                if priced.seconds() < best.seconds() {
-                    (best, best_at) = (priced, considered.len() - 1);
-                }
-            }
-            Err(error) => considered.push(Considered {
-                name,
-                outcome: Outcome::Rejected { reason: error.to_string() },
-                spec: None,
-                gathers: false,
-                packed_cols: 0,
-                seconds: 0.0,
-            }),
-        }
-    }
-    let gain = natural_seconds / best.seconds().max(f64::MIN_POSITIVE);
-    if best_at > 0 && gain < LEAST_GAIN {
-        (best, best_at) = (Priced::of(options, a, natural)?, 0);
-    }
-    considered[best_at].outcome = Outcome::Chosen;
-    let reason = if best_at > 0 {
-        format!("rows are in {} order, estimated {gain:.2} times as fast", considered[best_at].name)
-    } else {
-        let least = 100.0 * (LEAST_GAIN - 1.0);
-        format!("rows stay in their order: no ordering is estimated {least:.0} % faster")
-    };
-    let Priced { arranged, choice, .. } = best;
-    Ok(Chosen { arranged, choice, considered, reason })
-}
-
 /// An order with the best that can be made of it.
-struct Priced<T: Scalar> {
-    arranged: Arranged<T>,
-    choice: Choice,
+pub(super) struct Priced<T: Scalar> {
+    pub(super) arranged: Arranged<T>,
+    pub(super) choice: Choice,
     gathers: bool,
+    /// Rows of B that windows of 16 rows fetch.
+    packed_cols: u64,
 }
 
 impl<T: Scalar> Priced<T> {
-    fn of(options: &PlanOptions, a: &Csr<T>, ordering: &Reordering) -> Result<Self, PlanError> {
+    /// In the formats that the options leave to choose from, or only in some of them.
+    pub(super) fn of(
+        options: &PlanOptions,
+        a: &Csr<T>,
+        ordering: &Reordering,
+        specs: Option<&[FormatSpec]>,
+    ) -> Result<Self, PlanError> {
         let arranged = Arranged::new(a, ordering, options.space)?;
-        let choice = choice(options, &arranged)?;
-        let priced = Self { arranged, choice, gathers: false };
+        let shared = SharedStats::new(arranged.matrix.pattern(), &arranged.layout);
+        let choice = match specs {
+            Some(specs) => Choice::among(options, &shared, T::DTYPE, specs)?,
+            None => Choice::of(options, &shared, T::DTYPE)?,
+        };
+        let counts = shared.unions(BMat::<T>::WINDOW_ROWS, 1)?;
+        let packed_cols = counts.iter().map(|&count| u64::from(count)).sum();
+        drop(shared);
+        let priced = Self { arranged, choice, gathers: false, packed_cols };
         match (options.space, ordering.cols()) {
             (Space::Caller, Some(cols)) => priced.or_gathering(options, a, ordering, cols),
             _ => Ok(priced),
@@ -199,26 +164,19 @@ impl<T: Scalar> Priced<T> {
         Ok(self)
     }
 
-    fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         chosen_cost(&self.choice).map_or(f64::INFINITY, |cost| cost.seconds)
     }
 
-    fn considered(
-        &self,
-        name: String,
-        a: &Csr<T>,
-        ordering: &Reordering,
-    ) -> Result<Considered, PlanError> {
-        let layout = ordering.rows().with_window_rows(BMat::<T>::WINDOW_ROWS)?;
-        let counts = window_counts(a.pattern(), &layout, None, 1)?;
-        Ok(Considered {
+    pub(super) fn considered(&self, name: String) -> Considered {
+        Considered {
             name,
             outcome: Outcome::Lost,
             spec: Some(self.choice.spec),
             gathers: self.gathers,
-            packed_cols: counts.iter().map(|&n| u64::from(n)).sum(),
+            packed_cols: self.packed_cols,
             seconds: self.seconds(),
-        })
+        }
     }
 }
 
@@ -240,7 +198,7 @@ fn choose_instead(choice: &mut Choice, gathered: Choice, cost: Cost) {
             candidate.outcome = Outcome::Chosen;
             candidate.cost = Some(cost);
             (candidate.config, candidate.schedule) =
-                (gathered.config, gathered.schedules.first().copied());
+                (gathered.config.clone(), gathered.schedules.first().copied());
         } else if candidate.outcome == Outcome::Chosen {
             candidate.outcome = Outcome::Lost;
         }
@@ -254,7 +212,7 @@ fn choose_instead(choice: &mut Choice, gathered: Choice, cost: Cost) {
 }
 
 /// Rows and columns of the blocks of formats whose tiles point at runs of columns, not at columns.
-fn block_size(spec: FormatSpec) -> Option<(usize, usize)> {
+pub(super) fn block_size(spec: FormatSpec) -> Option<(usize, usize)> {
     match spec {
         FormatSpec::Bcsr { block_rows, block_cols } => Some((block_rows, block_cols)),
         FormatSpec::BlockedEll { block_size } => Some((block_size, block_size)),

@@ -18,8 +18,18 @@ pub fn task_costs(
     n: usize,
     cost: &ScheduleCost,
 ) -> Vec<f64> {
+    each_task_cost(schedule, windows, n, cost).collect()
+}
+
+/// The same one by one, without memory for all of them.
+pub(super) fn each_task_cost(
+    schedule: &Schedule,
+    windows: &(impl Windows + ?Sized),
+    n: usize,
+    cost: &ScheduleCost,
+) -> impl Iterator<Item = f64> {
     let n = n.max(1);
-    let of_task = |i: usize| {
+    let of_task = move |i: usize| {
         let task = schedule.tasks()[i];
         let tiles = task.tile_end - task.tile_start;
         let n_windows = task.window_end - task.window_start;
@@ -37,10 +47,10 @@ pub fn task_costs(
         let own = if schedule.columns().is_some() { 0.0 } else { cost.task };
         let again = if begun_before { tiles as f64 * cost.linear.tile_again } else { 0.0 };
         own + again
-            + cost.linear.work(tiles, 0, cols as f64)
+            + cost.linear.work(tiles, 0, cols as f64).max(tiles as f64 * cost.tile)
             + stores * cost.linear.work(0, n_windows, cols as f64)
     };
-    (0..schedule.tasks().len()).map(of_task).collect()
+    (0..schedule.tasks().len()).map(of_task)
 }
 
 /// Seconds of one worker for every window that a second pass adds up: reading the parts and writing

@@ -8,6 +8,7 @@
 //! let cost = ScheduleCost {
 //!     linear: LinearCost { tile_col: 1.0, window_col: 0.0, fixed: 0.0, tile_again: 0.0 },
 //!     task: 0.0,
+//!     tile: 0.0,
 //! };
 //! let replay = simulate(&Schedule::by_window(&windows), &windows, 1, 2, &cost);
 //! // One worker takes the first long window, the other the short ones and then the second long one.
@@ -26,6 +27,8 @@ use crate::schedule::{COLUMN_UNIT, Schedule, Windows};
 
 pub use costs::{reduction_costs, task_costs};
 pub use picture::svg;
+pub(crate) use replay::Busy;
+use replay::dispatch;
 pub use replay::{Replay, Span, in_order, partitioned};
 
 /// What the tasks of a schedule cost one worker.
@@ -35,6 +38,8 @@ pub struct ScheduleCost {
     pub linear: LinearCost,
     /// Seconds to begin a task; a persistent worker pays them once.
     pub task: f64,
+    /// Seconds of a tile at the least, however few columns there are.
+    pub tile: f64,
 }
 
 /// Replays a schedule of `windows` for `n` columns of C on `workers` workers (at least 1): in order
@@ -58,6 +63,23 @@ pub fn simulate(
     };
     let second = reduction_costs(schedule, n, cost);
     if second.is_empty() { first } else { first.then(&in_order(&second, workers)) }
+}
+
+/// What [`simulate`] says of makespan and total, without a timeline: memory for the workers only.
+pub(crate) fn busy(
+    schedule: &Schedule,
+    windows: &(impl Windows + ?Sized),
+    n: usize,
+    workers: usize,
+    cost: &ScheduleCost,
+) -> Busy {
+    if schedule.columns().is_some() {
+        let Replay { makespan, total, .. } = simulate(schedule, windows, n, workers, cost);
+        return Busy { makespan, total };
+    }
+    let first = dispatch(costs::each_task_cost(schedule, windows, n, cost), workers, |_| {});
+    let second = dispatch(reduction_costs(schedule, n, cost).into_iter(), workers, |_| {});
+    Busy { makespan: first.makespan + second.makespan, total: first.total + second.total }
 }
 
 /// The least that any schedule of these windows can take: all the work shared out evenly, or the

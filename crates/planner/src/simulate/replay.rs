@@ -95,20 +95,42 @@ impl PartialOrd for Free {
 #[must_use]
 pub fn in_order(costs: &[f64], workers: usize) -> Replay {
     let workers = workers.max(1);
+    let mut spans = Vec::with_capacity(costs.len());
+    let Busy { makespan, total } =
+        dispatch(costs.iter().copied(), workers, |span| spans.push(span));
+    Replay { workers, makespan, total, spans, second_pass: None }
+}
+
+/// How long tasks keep workers busy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Busy {
+    /// Seconds until the last task is through.
+    pub(crate) makespan: f64,
+    /// Seconds of all tasks together.
+    pub(crate) total: f64,
+}
+
+/// Gives tasks in order to the worker that is free first, and every stretch of time to `each`. Memory
+/// for the workers only.
+pub(super) fn dispatch(
+    costs: impl Iterator<Item = f64>,
+    workers: usize,
+    mut each: impl FnMut(Span),
+) -> Busy {
+    let workers = workers.max(1);
     let mut free = BinaryHeap::with_capacity(workers);
-    let mut replay =
-        Replay { workers, makespan: 0.0, total: 0.0, spans: Vec::new(), second_pass: None };
-    for (task, &seconds) in costs.iter().enumerate() {
+    let mut busy = Busy { makespan: 0.0, total: 0.0 };
+    for (task, seconds) in costs.enumerate() {
         // As many as there are workers begin at once, each on a worker of its own.
         let begun = if task < workers { None } else { free.pop() };
         let Reverse(Free { at, worker }) = begun.unwrap_or(Reverse(Free { at: 0.0, worker: task }));
         let end = at + seconds;
-        replay.spans.push(Span { worker, task, start: at, end });
-        replay.total += seconds;
-        replay.makespan = replay.makespan.max(end);
+        each(Span { worker, task, start: at, end });
+        busy.total += seconds;
+        busy.makespan = busy.makespan.max(end);
         free.push(Reverse(Free { at: end, worker }));
     }
-    replay
+    busy
 }
 
 /// Each partition by a worker of its own, which first pays `begin` if it has anything to do; with

@@ -1,11 +1,8 @@
 //! What is saved is what is loaded.
 
 use crate::support::{all_plans, file_of};
-use girih_formats::{
-    AnyTiling, Buffer, Coo, Csr, Duplicates, FormatSpec, RowCsr, RowLayout, Tiling, for_any_tiling,
-    generate,
-};
-use girih_planner::{LoadOptions, Plan, Reduction, Schedule};
+use girih_formats::{AnyTiling, Buffer, Csr, RowCsr, RowLayout, Tiling, for_any_tiling};
+use girih_planner::{LoadOptions, Plan, Schedule};
 
 fn values_of(tiling: &AnyTiling) -> Option<(*const u8, bool)> {
     fn at<T: bytemuck::Pod>(buffer: &Buffer<T>) -> (*const u8, bool) {
@@ -105,34 +102,4 @@ fn a_loaded_schedule_is_the_saved_one() {
         let again = Schedule::try_new(schedule.tasks().clone(), &tiling).unwrap();
         assert_eq!(schedule, again);
     }
-}
-
-/// A file that version 1.0 wrote: every later version reads it, and saves it as its own.
-#[test]
-fn the_first_version_is_still_read() {
-    let plan = LoadOptions::default().read_bytes(include_bytes!("v1.0.girih")).unwrap();
-    assert_eq!(plan.spec(), FormatSpec::TwoFour);
-    assert_eq!(plan.schedule().reduction(), Reduction::TwoPass);
-    let AnyTiling::F32(tiling) = plan.tiling() else { panic!("{}", plan.dtype()) };
-    assert_eq!(tiling.to_csr(), generate::two_four::<f32>(9, 11, 1).unwrap());
-    assert!(!plan.explanation().candidates.is_empty());
-    assert_eq!(LoadOptions::default().read_bytes(&file_of(&plan)).unwrap(), plan);
-}
-
-/// A file that version 2.0 wrote: windows of 16 rows in the window ordering, for an H200. It is saved as
-/// it was, to the last byte.
-#[test]
-fn the_second_version_is_still_read_and_written() {
-    let file = include_bytes!("v2.0.girih");
-    let plan = LoadOptions::default().read_bytes(file).unwrap();
-    assert_eq!(plan.spec(), FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 });
-    assert_eq!(plan.options().n, 64);
-    assert!(!plan.row_permutation().unwrap().is_identity());
-    let entry = |at: u32| (at / 5, (at / 5 * 7 + at % 5 * 11) % 50, (at / 5 + 1) as f32);
-    let entries = (0..300).map(|at| (entry(at), (at % 5) as f32 / 8.0));
-    let (rows, (cols, values)) = entries.map(|((i, j, x), y)| (i, (j, x + y))).unzip();
-    let matrix = Coo::try_new(60, 50, rows, cols, values).unwrap().into_csr(Duplicates::Sum);
-    let AnyTiling::F32(tiling) = plan.tiling() else { panic!("{}", plan.dtype()) };
-    assert_eq!(tiling.to_csr(), matrix.unwrap());
-    assert_eq!(file_of(&plan), file);
 }

@@ -7,7 +7,7 @@ use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
 };
-use girih_planner::{LinearCost, Plan, PlanOptions, Planner, Schedule, Space};
+use girih_planner::{Attachment, LinearCost, Plan, PlanOptions, Planner, Schedule, Space};
 use girih_reorder::{Permutation, Reordering};
 
 /// ```text
@@ -125,6 +125,13 @@ where
     let order = Reordering::new(&rows, Some(cols)).unwrap();
     let options = PlanOptions { space: Space::Permuted, ..PlanOptions::default() };
     plans.push(Planner::new(options).plan_reordered(&csr, &order).unwrap());
+    // One with what a backend keeps with it.
+    let mut attached = plans[2].clone();
+    let layout = Attachment::new("cpu", "avx2 v1")
+        .and_then(|a| a.with_array("order", vec![1u32, 0]))
+        .and_then(|a| a.with_array("bytes", vec![7u8; 5]));
+    attached.attach(layout.unwrap()).unwrap();
+    plans.push(attached);
     plans
 }
 
@@ -143,6 +150,19 @@ pub(crate) fn file_of(plan: &Plan) -> Vec<u8> {
     let written = plan.write_to(&mut bytes).unwrap();
     assert_eq!(written, bytes.len() as u64);
     bytes
+}
+
+/// The bytes of a file that mean something, and some of the padding between.
+pub(crate) fn meaningful(bytes: &[u8]) -> Vec<usize> {
+    let end = crate::hostile::header_end(bytes);
+    let padding = |page: usize| {
+        let used = bytes[page..page + 4096].iter().rposition(|&b| b != 0).map_or(0, |at| at + 1);
+        let begin = page + used.next_multiple_of(64);
+        (page..begin).chain((begin..page + 4096).step_by(401)).chain([page + 4095])
+    };
+    let after = end.next_multiple_of(4096);
+    let header = (0..end).chain((end..after).step_by(401));
+    header.chain((after..bytes.len()).step_by(4096).flat_map(padding)).collect()
 }
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);

@@ -13,6 +13,7 @@ mod packing;
 mod pairing;
 mod partition;
 mod refinement;
+mod sampled;
 mod scratch;
 mod sequence;
 mod stats;
@@ -27,6 +28,7 @@ use hypergraph::Hypergraph;
 pub use initial::WindowStart;
 pub use options::{BlockOptions, WindowEffort, WindowOptions};
 use partition::Partition;
+pub use sampled::sampled_windows;
 pub use stats::{WindowOrdering, WindowStats};
 
 /// Deals the rows into windows of at most [`window_rows`](WindowOptions::window_rows) rows so that

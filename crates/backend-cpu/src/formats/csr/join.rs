@@ -2,12 +2,6 @@
 
 use std::ops::Range;
 
-/// In how many parts at the least all entries are multiplied: one by a single thread, `each` by each of several,
-/// so that threads end at about the same time.
-pub(super) fn parts(threads: usize, each: usize) -> usize {
-    if threads == 1 { 1 } else { threads * each }
-}
-
 /// Tasks with their neighbours, as long as they have fewer than `rows` rows before the last is joined and no more
 /// than one of so many `parts` of all entries; what was joined to the one before is empty then.
 pub(super) fn joined(
@@ -35,6 +29,7 @@ pub(super) fn joined(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lowering::layout::parts;
 
     #[test]
     fn neighbours_are_joined_up_to_so_many_rows_or_a_part_of_all_entries() {

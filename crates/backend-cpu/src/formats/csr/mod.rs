@@ -3,6 +3,7 @@
 
 mod fill;
 mod join;
+mod made;
 mod order;
 mod patterns;
 mod sharing;
@@ -13,20 +14,16 @@ use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
-use patterns::{Patterns, Slabs};
-use sharing::SLAB_ROWS;
+pub(crate) use made::Made;
+use patterns::Patterns;
+pub(crate) use sharing::Sharing;
 use sorted::Sorted;
 
 use super::{Multiply, Panel, add_up};
 use crate::isa::KernelScalar;
 use crate::kernels::rows::RowBlock;
 use crate::operands::RowMap;
-use crate::packing::{Packing, Panels};
-use crate::reuse::is_scattered;
-use crate::room::{Room, gains_by_asking};
-
-/// Entries widened at a time.
-const CHUNK: usize = 2048;
+use crate::thresholds::STACK_CSR_ENTRIES;
 
 /// A matrix laid out once more, in an order that suits the number of columns.
 #[derive(Debug)]
@@ -35,84 +32,15 @@ pub(crate) enum Relaid<T: Scalar> {
     Patterns(Patterns<T>),
 }
 
-/// Whether `n` columns are two lines at most: then to guess wrong where a row ends costs as much as
-/// some of its entries.
-fn is_narrow<A>(n: usize) -> bool {
-    n <= 2 * 64 / size_of::<A>()
-}
-
-/// What pays for products with `n` columns on `threads` threads that share a cache, if anything does: the
-/// matrix laid out once more, and B packed. `tasks` are ranges of slots, empty for rows that are multiplied in
-/// parts, and `in_order` of entries, in the order in which they are multiplied. O(nnz).
-pub(crate) fn suited<T: KernelScalar>(
-    a: &RowCsr<T>,
-    tasks: &[Range<usize>],
-    in_order: &[Range<usize>],
-    n: usize,
-    threads: usize,
-    caches: Room,
-) -> (Option<Relaid<T>>, Option<Packing<T>>) {
-    // A slab has no place for the parts of a row.
-    let whole = tasks.iter().all(|slots| !slots.is_empty());
-    let patterns = if n == 1 { None } else { Patterns::new(a, tasks, n, threads, whole, caches) };
-    let slabs = patterns.as_ref().and_then(Patterns::slabs);
-    let in_slabs = slabs.and_then(|Slabs { cols, loads }| {
-        let (m, k) = (a.csr().nrows(), a.csr().ncols());
-        let rows = if m <= SLAB_ROWS { cols } else { k };
-        let panels = Panels::for_slabs::<T>(k, rows, loads, n, threads, caches)?;
-        Packing::new(panels, rows, threads, caches)
-    });
-    let (packing, ahead) = match in_slabs {
-        Some(packing) => (Some(packing), false),
-        None => packed(a, in_order, n, threads, caches, patterns.is_some()),
-    };
-    let narrow = is_narrow::<T::Acc>(n);
-    let relaid = match patterns {
-        Some(patterns) => Some(Relaid::Patterns(patterns.asking(ahead))),
-        None if packing.is_some() || narrow || ahead => {
-            Sorted::new(a, tasks, threads, narrow, ahead).map(Relaid::Sorted)
-        }
-        None => None,
-    };
-    (relaid, packing)
-}
-
-/// B packed, if that pays where all of it is multiplied at a time, and whether to ask ahead for rows of B or of
-/// what is packed.
-fn packed<T: KernelScalar>(
-    a: &RowCsr<T>,
-    in_order: &[Range<usize>],
-    n: usize,
-    threads: usize,
-    caches: Room,
-    by_patterns: bool,
-) -> (Option<Packing<T>>, bool) {
-    let col_idx = a.csr().col_idx();
-    let cols: Vec<_> = in_order.iter().map(|entries| &col_idx[entries.clone()]).collect();
-    let packing = Panels::for_rows(a.csr(), &cols, n, threads, caches, by_patterns)
-        .and_then(|panels| Packing::new(panels, a.csr().ncols(), threads, caches));
-    let row_bytes = packing.as_ref().map_or(n, Packing::row_stride).saturating_mul(size_of::<T>());
-    let ahead = n > 1 && gains_by_asking() && is_scattered(a.csr(), row_bytes, caches);
-    (packing, ahead)
-}
-
 impl<T: KernelScalar> Relaid<T> {
     /// The ranges of rows of B that its slabs meet: one or several.
     pub(crate) fn slabs(&self, k: usize) -> impl Iterator<Item = Range<usize>> {
         let cols = match self {
             Self::Sorted(_) => None,
-            Self::Patterns(patterns) => patterns.slabs().map(|slabs| slabs.cols),
+            Self::Patterns(patterns) => patterns.slab_cols(),
         };
         let cols = cols.unwrap_or(k.max(1));
         (0..k.div_ceil(cols).max(1)).map(move |s| s * cols..k.min((s + 1) * cols))
-    }
-
-    /// Whether it is for products with a single column, or with several.
-    pub(crate) fn suits(&self, is_column: bool) -> bool {
-        match self {
-            Self::Sorted(_) => true,
-            Self::Patterns(_) => !is_column,
-        }
     }
 
     /// In how many parts each task is multiplied.
@@ -147,7 +75,7 @@ impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
             return on.kernels.rows(&block, on.b, &on.out, map, on.width);
         }
         let entry = |slot: usize| row_ptr[slot].clamp(tiles.start, tiles.end) as usize;
-        let mut wide = [T::Acc::ZERO; CHUNK];
+        let mut wide = [T::Acc::ZERO; STACK_CSR_ENTRIES];
         let mut widened =
             |slots: Range<usize>, entries: Range<usize>, map: RowMap<'_>, on: &Panel<'_, T>| {
                 let wide = &mut wide[..entries.len()];
@@ -165,14 +93,15 @@ impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
         while slot < slots.end {
             // As many whole rows as a chunk holds, or one row that is longer.
             let first = entry(slot);
-            let fits = row_ptr[slot + 1..=slots.end]
-                .partition_point(|&p| p.clamp(tiles.start, tiles.end) as usize - first <= CHUNK);
+            let fits = row_ptr[slot + 1..=slots.end].partition_point(|&p| {
+                p.clamp(tiles.start, tiles.end) as usize - first <= STACK_CSR_ENTRIES
+            });
             let rows = slot..slot + fits.max(1);
             let map = map.part(slot - slots.start, rows.len());
             let entries = first..entry(rows.end);
             add_up(
                 entries,
-                |p| p + CHUNK,
+                |p| p + STACK_CSR_ENTRIES,
                 map,
                 on,
                 |entries, map, on| {
@@ -217,6 +146,7 @@ mod tests {
 
     use super::*;
     use crate::Isa;
+    use crate::lowering::{Sorting, Tiles};
     use crate::operands::{Input, Output};
 
     /// Whether or not this processor gains by it.
@@ -229,11 +159,15 @@ mod tests {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
             let tasks = [0..m / 3, m / 3..m];
             let [plain, asking] = [false, true].map(|ahead| {
-                let patterns = Patterns::new(&a, &tasks, 8, 1, true, Room::of(1 << 20, 1 << 14));
-                assert_eq!(patterns.is_some(), has_patterns);
-                match patterns {
-                    Some(patterns) => Relaid::Patterns(patterns.asking(ahead)),
-                    None => Relaid::Sorted(Sorted::new(&a, &tasks, 2, true, ahead).unwrap()),
+                let tiles = Tiles { slab_cols: None, joined_rows: 1024, parts: 1, spared: 0 };
+                let sorting = Sorting { slices: true, threads: 2, prefetch_b: ahead };
+                match has_patterns {
+                    true => {
+                        let mut patterns = Patterns::new(&a, &tasks, &tiles).unwrap();
+                        patterns.prefetch(ahead);
+                        Relaid::Patterns(patterns)
+                    }
+                    false => Relaid::Sorted(Sorted::new(&a, &tasks, &sorting).unwrap().0),
                 }
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
@@ -259,7 +193,7 @@ mod tests {
                         for (task, slots) in tasks.iter().enumerate() {
                             let map = RowMap::of(a.layout(), slots.start, slots.len());
                             match by {
-                                Some(by) if by.suits(n == 1) => {
+                                Some(by) if n > 1 || matches!(by, Relaid::Sorted(_)) => {
                                     (0..by.parts())
                                         .for_each(|part| by.multiply(task, part, &panel));
                                 }

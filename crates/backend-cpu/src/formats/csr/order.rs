@@ -5,21 +5,12 @@ use std::ops::Range;
 use girih_formats::{Csr, RowCsr, Scalar};
 
 use crate::kernels::sorted::Run;
-
-/// Rows longer than this keep their order: a wrong guess of their end costs little to them.
-pub(crate) const SHORT: usize = 128;
-
-/// Rows that are sorted together, where they have 8 entries and more each, and at the most. More would share more
-/// lengths, but be further apart in C and less likely to meet the same rows of B.
-const WINDOW: [usize; 2] = [256, 1024];
-
-/// Entries that rows sorted together have, between these bounds: of shorter rows that many share few lengths.
-const WINDOW_ENTRIES: usize = 2048;
+use crate::thresholds::{SORT_ENTRIES, SORT_ROWS_MAX, SORT_ROWS_MIN, SORT_WINDOW_ENTRIES};
 
 /// How many rows of a matrix are sorted together.
 pub(crate) fn window<T: Scalar>(csr: &Csr<T>) -> usize {
-    let rows = WINDOW_ENTRIES.saturating_mul(csr.nrows()) / csr.nnz().max(1);
-    rows.clamp(WINDOW[0], WINDOW[1])
+    let rows = SORT_WINDOW_ENTRIES.saturating_mul(csr.nrows()) / csr.nnz().max(1);
+    rows.clamp(SORT_ROWS_MIN, SORT_ROWS_MAX)
 }
 
 /// A task's rows in the order of their lengths, those that repeat the row before them a column later
@@ -60,10 +51,10 @@ impl Order {
             }
         }
         // A counting sort keeps it linear, and rows of one length in their order.
-        let key = |slot: usize| csr.row_range(slot).len().min(SHORT + 1);
+        let key = |slot: usize| csr.row_range(slot).len().min(SORT_ENTRIES + 1);
         let first = order.slots.len();
         for together in single.chunks(window(csr)) {
-            let mut next = [0; SHORT + 3];
+            let mut next = [0; SORT_ENTRIES + 3];
             together.iter().for_each(|&slot| next[key(slot) + 1] += 1);
             for i in 1..next.len() {
                 next[i] += next[i - 1];

@@ -6,42 +6,28 @@ use girih_formats::{Csr, Scalar};
 use rayon::prelude::*;
 
 use super::tiles::{merge, rows_of, tiles};
-
-/// Tasks looked at.
-const SAMPLE: usize = 8;
+use crate::thresholds::*;
 
 /// Columns that slabs may have. Of the rows of B that the columns of the smallest meet the first-level cache holds much,
 /// four lines of each at a time.
-const SLABS: [usize; 4] = [256, 512, 1024, 2048];
-
-/// Columns of A from which on larger slabs pay: a core's own caches do not hold the rows of B that all of them meet.
-const ALL_COLS: usize = 3072;
-
-/// Columns of a tile in a slab, on average, from which on it pays to add what they sum up to C once more.
-const COLS: usize = 100;
-
-/// The same for more than [`SLAB_ROWS`] rows, whose part of C comes from further away.
-const COLS_FAR: usize = 150;
-
-/// Rows of A up to which what all of them sum up to in a group of columns stays in the caches from slab to slab.
-pub(super) const SLAB_ROWS: usize = 4096;
+const SLABS: [usize; 4] = [SLAB_COLS, 2 * SLAB_COLS, 4 * SLAB_COLS, 8 * SLAB_COLS];
 
 /// Tiles of some of the tasks, in numbers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sharing {
-    tiles: usize,
+pub(crate) struct Sharing {
+    pub(crate) tiles: usize,
     /// Their columns.
-    cols: usize,
+    pub(crate) cols: usize,
     /// Loads of rows of B spared: entries that are not the first of their tile in a column.
-    spared: usize,
+    pub(crate) spared: usize,
     /// Slabs of so many columns as [`SLABS`] says that have columns of a tile, for all tiles together.
-    slabs: [usize; SLABS.len()],
+    pub(crate) slabs: [usize; SLABS.len()],
 }
 
 impl Sharing {
-    /// The tiles of up to [`SAMPLE`] tasks, each a range of slots: O(their entries).
-    pub(super) fn of<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
-        let step = tasks.len().div_ceil(SAMPLE).max(1);
+    /// The tiles of up to [`TILE_SAMPLED_TASKS`] tasks, each a range of slots: O(their entries).
+    pub(crate) fn of<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
+        let step = tasks.len().div_ceil(TILE_SAMPLED_TASKS).max(1);
         let sample = tasks.par_iter().step_by(step).map(|slots| Self::of_task(csr, slots));
         sample.reduce(Self::default, |a, b| Self {
             tiles: a.tiles + b.tiles,
@@ -51,7 +37,7 @@ impl Sharing {
         })
     }
 
-    fn of_task<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> Self {
+    pub(super) fn of_task<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> Self {
         let (mut sum, mut merged) = (Self::default(), Vec::new());
         for slots in tiles(csr, slots.clone()) {
             let rows = rows_of(csr, &slots);
@@ -68,17 +54,17 @@ impl Sharing {
     }
 
     /// Whether a tile spares so many loads on average.
-    pub(super) fn spares(&self, loads: usize) -> bool {
+    pub(crate) fn spares(&self, loads: usize) -> bool {
         self.tiles > 0 && self.spared >= self.tiles * loads
     }
 
     /// Columns of a slab of a matrix of `m` rows and `k` columns, if it pays to multiply by one slab after the
     /// other: where tiles meet most slabs, in many columns each, so that a slab's rows of B stay in the first
     /// caches from tile to tile, while all that a tile meets do not (K tiling in Wilkinson et al., PLDI 2023).
-    pub(super) fn slab_cols(&self, m: usize, k: usize) -> Option<usize> {
-        let least = if m > SLAB_ROWS { COLS_FAR } else { COLS };
+    pub(crate) fn slab_cols(&self, m: usize, k: usize) -> Option<usize> {
+        let least = if m > SLAB_ROWS { SLAB_TILE_COLS_FAR } else { SLAB_TILE_COLS };
         let pays = |&(slabs, size): &(usize, usize)| {
-            let is_smaller = if size == SLABS[0] { 2 * size <= k } else { k >= ALL_COLS };
+            let is_smaller = if size == SLABS[0] { 2 * size <= k } else { k >= SLAB_ALL_COLS };
             is_smaller
                 && 3 * slabs >= 2 * self.tiles * k.div_ceil(size)
                 && self.cols >= slabs * least

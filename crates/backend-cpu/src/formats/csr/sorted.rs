@@ -2,16 +2,19 @@
 
 use std::ops::Range;
 
-use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
+use girih_formats::{Buffer, RowCsr, Scalar};
 use rayon::prelude::*;
 
-use super::join::{joined, parts};
-use super::order::{Order, SHORT, lanes, window};
+use super::join::joined;
+use super::order::{Order, lanes, window};
 use super::row_of;
 use crate::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::kernels::sorted::{Run, SortedBlock};
+use crate::lowering::layout::parts;
+use crate::lowering::{Sorting, SortingMade};
+use crate::thresholds::{SORT_CONSECUTIVE, SORT_LARGE_ENTRIES, SORT_PART_ENTRIES, SORT_PARTS_EACH};
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
@@ -22,62 +25,49 @@ use crate::kernels::sorted::{Run, SortedBlock};
 #[derive(Debug)]
 pub(crate) struct Sorted<T: Scalar> {
     /// Whether nearly all rows follow the one before them.
-    consecutive: bool,
+    pub(super) consecutive: bool,
     /// Whether the rows of B that entries meet are asked for ahead.
-    ahead: bool,
+    pub(super) ahead: bool,
     /// Parts of each task.
-    parts: usize,
+    pub(super) parts: usize,
     /// The parts of each task, one after the other.
-    tasks: Vec<Ranges>,
-    slices: Vec<Run>,
-    runs: Vec<Run>,
-    rows: Vec<u32>,
-    col_idx: Buffer<u32>,
+    pub(super) tasks: Vec<Ranges>,
+    pub(super) slices: Vec<Run>,
+    pub(super) runs: Vec<Run>,
+    pub(super) rows: Vec<u32>,
+    pub(super) col_idx: Buffer<u32>,
     /// Widened, so that one kernel multiplies them all.
-    values: Buffer<T::Acc>,
+    pub(super) values: Buffer<T::Acc>,
 }
 
 /// What belongs to a part of a task.
 #[derive(Clone, Debug, Default)]
-struct Ranges {
-    slices: Range<usize>,
-    runs: Range<usize>,
-    rows: Range<usize>,
-    cols: Range<usize>,
-    values: Range<usize>,
+pub(super) struct Ranges {
+    pub(super) slices: Range<usize>,
+    pub(super) runs: Range<usize>,
+    pub(super) rows: Range<usize>,
+    pub(super) cols: Range<usize>,
+    pub(super) values: Range<usize>,
 }
 
 impl<T: KernelScalar> Sorted<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix. Tasks that
-    /// are neighbours are [joined], up to a window of rows that are sorted together, where `threads` have enough of
-    /// them; each row is added up by itself, so that bits don't depend on it.
-    /// With `slices` where rows repeat each other a column later; asking for rows of B `ahead` or not.
+    /// are neighbours are [joined], up to a window of rows that are sorted together, where there are enough of
+    /// them for the threads; each row is added up by itself, so that bits don't depend on it.
     ///
-    /// `None` where it does not pay, since rows are long, or where there is no memory for it.
+    /// `None` where there is no memory for it.
     pub(crate) fn new(
         a: &RowCsr<T>,
         tasks: &[Range<usize>],
-        threads: usize,
-        slices: bool,
-        ahead: bool,
-    ) -> Option<Self> {
-        let (nnz, nrows) = (a.csr().nnz(), a.csr().nrows());
-        let numbered = a.layout().nrows() < PAD_ROW as usize;
-        if nnz == 0 || nnz / nrows > SHORT || !numbered {
-            return None;
-        }
-        let tasks = joined(a.csr().row_ptr(), tasks, window(a.csr()), parts(threads, EACH));
-        let n_parts = parts_of_each(nnz, &tasks, threads);
-        let tasks: Vec<_> = (0..tasks.len() * n_parts)
-            .map(|i| part(a.csr().row_ptr(), &tasks[i / n_parts], i % n_parts, n_parts))
-            .collect();
-        let orders: Vec<Order> =
-            tasks.par_iter().map(|slots| Order::of(a, slots.clone(), slices)).collect();
+        how: &Sorting,
+    ) -> Option<(Self, SortingMade)> {
+        let (n_parts, orders) = orders(a, tasks, how);
+        let made = made(a, n_parts, &orders);
         let mut sorted = Self {
-            consecutive: false,
-            ahead,
+            consecutive: made.consecutive,
+            ahead: how.prefetch_b,
             parts: n_parts,
-            tasks: Vec::with_capacity(tasks.len()),
+            tasks: Vec::with_capacity(orders.len()),
             slices: Vec::new(),
             runs: Vec::new(),
             rows: Vec::new(),
@@ -85,7 +75,7 @@ impl<T: KernelScalar> Sorted<T> {
             values: Buffer::zeroed(orders.iter().map(|o| o.values).sum()).ok()?,
         };
         let (mut cols, mut values) = (sorted.col_idx.make_mut(), sorted.values.make_mut());
-        let mut to_fill = Vec::with_capacity(tasks.len());
+        let mut to_fill = Vec::with_capacity(orders.len());
         let mut end = Ranges::default();
         for order in &orders {
             to_fill.push((
@@ -106,16 +96,13 @@ impl<T: KernelScalar> Sorted<T> {
             sorted.tasks.push(end.clone());
         }
         to_fill.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
-        let mut rows = sorted.tasks.iter().zip(&orders).flat_map(|(of, order)| {
-            let in_order = sorted.rows[of.rows.clone()].iter().enumerate();
-            let slices = order.slices();
-            let len = move |i| if i < slices { lanes::<T>() as u32 } else { 1 };
-            in_order.flat_map(move |(i, &row)| row..row.saturating_add(len(i)))
-        });
-        let mut before = rows.next();
-        let follow = rows.filter(|&row| before.replace(row) == row.checked_sub(1)).count();
-        sorted.consecutive = follow >= nrows / 16 * 15;
-        Some(sorted)
+        Some((sorted, made))
+    }
+
+    /// What would come of it, without a copy: O(nnz) in parallel.
+    pub(crate) fn count(a: &RowCsr<T>, tasks: &[Range<usize>], how: &Sorting) -> SortingMade {
+        let (n_parts, orders) = orders(a, tasks, how);
+        made(a, n_parts, &orders)
     }
 
     /// In how many parts each task is multiplied.
@@ -141,20 +128,45 @@ impl<T: KernelScalar> Sorted<T> {
     }
 }
 
-/// Joined tasks, or parts of tasks, that every thread has at the least.
-const EACH: usize = 16;
+/// In how many parts each task is multiplied, and the order of the rows of each part.
+fn orders<T: KernelScalar>(
+    a: &RowCsr<T>,
+    tasks: &[Range<usize>],
+    how: &Sorting,
+) -> (usize, Vec<Order>) {
+    let (csr, &Sorting { slices, threads, .. }) = (a.csr(), how);
+    let tasks = joined(csr.row_ptr(), tasks, window(csr), parts(threads, SORT_PARTS_EACH));
+    let n_parts = parts_of_each(csr.nnz(), &tasks, threads);
+    let all = (0..tasks.len() * n_parts).into_par_iter();
+    let slots = |i: usize| part(csr.row_ptr(), &tasks[i / n_parts], i % n_parts, n_parts);
+    (n_parts, all.map(|i| Order::of(a, slots(i), slices)).collect())
+}
 
-/// Entries of a part of a task, at the least: to take it takes a thread a small part of its time.
-const PART: usize = 4096;
-
-/// Entries of a task from which on it is cut: those of one or two columns are.
-const LARGE: usize = 4 * PART;
+/// What orders of rows come to.
+fn made<T: KernelScalar>(a: &RowCsr<T>, parts: usize, orders: &[Order]) -> SortingMade {
+    let mut rows = orders.iter().flat_map(|order| {
+        let slices = order.slices();
+        let len = move |i| if i < slices { lanes::<T>() as u32 } else { 1 };
+        order.slots.iter().enumerate().flat_map(move |(i, &slot)| {
+            let row = row_of(a, slot);
+            row..row.saturating_add(len(i))
+        })
+    });
+    let mut before = rows.next();
+    let follow = rows.filter(|&row| before.replace(row) == row.checked_sub(1)).count();
+    let slices: usize = orders.iter().map(Order::slices).sum();
+    SortingMade {
+        sliced_rows: slices * lanes::<T>(),
+        parts,
+        consecutive: follow >= a.csr().nrows() / 16 * SORT_CONSECUTIVE,
+    }
+}
 
 /// In how many parts tasks are cut that are too few for so many threads.
 fn parts_of_each(nnz: usize, tasks: &[Range<usize>], threads: usize) -> usize {
     let used = tasks.iter().filter(|slots| !slots.is_empty()).count().max(1);
-    let of_each = if nnz / used < LARGE { 1 } else { nnz / used / PART };
-    of_each.min(parts(threads, EACH) / used).max(1)
+    let of_each = if nnz / used < SORT_LARGE_ENTRIES { 1 } else { nnz / used / SORT_PART_ENTRIES };
+    of_each.min(parts(threads, SORT_PARTS_EACH) / used).max(1)
 }
 
 /// One of `of` parts of a task, of about equally many entries.

@@ -113,6 +113,24 @@ impl Layout {
         }
     }
 
+    /// Columns of a block, for people.
+    pub(crate) fn tile_in_words(&self) -> String {
+        let Self { lanes, vectors, per_vector, .. } = *self;
+        let each = match (self.way, vectors * per_vector) {
+            (Way::Elements, each) => format!("{each} columns to a lane, element by element"),
+            (_, each) => format!("{each} columns to a lane, in vectors of 16 bytes"),
+        };
+        format!("{} columns: {lanes} lanes, {each}", lanes * vectors * per_vector)
+    }
+
+    /// Who takes the rows that neither a block nor a warp takes alone, for people.
+    pub(crate) fn team_in_words(&self) -> String {
+        match self.way {
+            Way::Runs => format!("by a warp for every {}", self.team),
+            _ => format!("by {} lanes each", self.team),
+        }
+    }
+
     /// The grid for `width` of the columns: blocks of items, and tiles of columns.
     ///
     /// `None` if there are more blocks than a grid has.

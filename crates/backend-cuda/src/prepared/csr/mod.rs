@@ -4,7 +4,7 @@ mod limits;
 mod work;
 
 use bytemuck::bytes_of;
-use girih_backend::ProductShape;
+use girih_backend::{Lowering, ProductShape};
 use girih_formats::{DType, RowCsr, Scalar};
 use girih_planner::Task;
 
@@ -13,7 +13,8 @@ use super::panel::panel;
 use super::tensor_map::MapEncoder;
 use crate::CudaError;
 use crate::kernels::csr_spmm::{
-    ELEMENT_THREADS, Layout, Params, Problem, SCALE, THREADS, WARP, element_grid, kernel,
+    ELEMENT_THREADS, ItemCounts, Layout, Params, Problem, SCALE, THREADS, WARP, element_grid,
+    kernel,
 };
 use limits::resident_warps;
 use work::{Limits, Work};
@@ -31,6 +32,8 @@ struct CsrRoutine {
     problem: Problem,
     m: u64,
     n_pieces: u64,
+    /// Rows in pieces.
+    n_splits: u64,
     /// Columns that there is room for at a time, if there are pieces.
     panel: u64,
 }
@@ -63,6 +66,7 @@ pub(super) fn image<T: Scalar>(
             },
             m: m as u64,
             n_pieces: work.n_pieces,
+            n_splits: work.splits.len() as u64,
             panel,
         }),
         parts: vec![
@@ -132,9 +136,7 @@ impl Routine for CsrRoutine {
             let grid = element_grid(self.m.saturating_mul(n));
             return launch(SCALE, (grid, 1), ELEMENT_THREADS, &params);
         }
-        let layout = Layout::new(&self.problem, n);
-        let whole = params.c_in_vectors != 0 && n.is_multiple_of(16 / acc);
-        let layout = layout.stored(b.reads_in_vectors(16 / size), whole);
+        let layout = self.layout(operands);
         let entry = layout.entry();
         params.team = layout.team;
         let panel = if self.n_pieces > 0 { self.panel } else { n };
@@ -153,9 +155,43 @@ impl Routine for CsrRoutine {
         }
         Ok(())
     }
+
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
+        let layout = self.layout(operands);
+        let ItemCounts { by_block, by_warp, rest } = self.problem.items;
+        let by_block = by_block - self.n_pieces;
+        let rows = format!(
+            "{by_block} by a block of threads each, {by_warp} by a warp each, {rest} {}",
+            layout.team_in_words()
+        );
+        let lowering = lowering.with("tile", layout.tile_in_words(), "").with(
+            "rows",
+            rows,
+            "by their lengths, the longest first",
+        );
+        if self.n_splits == 0 {
+            return lowering.with("reduction", "none", "no row is split");
+        }
+        let split = format!("{} cut into {} pieces", self.n_splits, self.n_pieces);
+        let why = "the schedule cuts them, or a block would take too long";
+        lowering.with("split rows", split, why).with(
+            "reduction",
+            "in order",
+            "the block that finishes last adds a row's pieces, so C has the same bits",
+        )
+    }
 }
 
 impl CsrRoutine {
+    /// How a product is laid over lanes.
+    fn layout(&self, operands: &Operands) -> Layout {
+        let &Operands { b, c, .. } = operands;
+        let (n, dtype) = (b.cols as u64, self.problem.dtype);
+        let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
+        let whole = c.writes_in_vectors(16 / acc) && n.is_multiple_of(16 / acc);
+        Layout::new(&self.problem, n).stored(b.reads_in_vectors(16 / size), whole)
+    }
+
     /// Whether α is zero as the kernels see it, in the accumulation type: nothing is multiplied then.
     fn is_scaling(&self, operands: &Operands) -> bool {
         match self.problem.dtype {

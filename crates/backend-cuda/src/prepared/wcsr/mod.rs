@@ -4,21 +4,23 @@ mod packing;
 mod work;
 
 use bytemuck::bytes_of;
-use girih_backend::ProductShape;
+use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Buffer, DType, Scalar, Wcsr};
-use girih_planner::Task;
+use girih_planner::{Reduction, Schedule};
 
 use super::launch::{Addresses, Each, Image, Launch, Operands, Routine};
 use super::panel::panel;
 use super::tensor_map::MapEncoder;
-use super::{Reduction, Setup};
 use crate::CudaError;
 use crate::kernels::sm90_wcsr_spmm::{
-    BEGIN, COMBINE, ELEMENT_THREADS, MAX_WINDOW_ROWS, Params, ROW_UNIT, SCALE, choose,
+    BEGIN, COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, Params, ROW_UNIT, SCALE, choose,
     element_grid, kernel, step,
 };
+use crate::operand::Place;
 use packing::{pack_columns, pack_values};
 use work::Work;
+
+pub(crate) use work::blocks;
 
 /// The parts of the image.
 const TASKS: usize = 0;
@@ -35,6 +37,8 @@ struct WcsrRoutine {
     m: u64,
     n_tasks: u64,
     n_splits: u64,
+    /// Parts of split windows.
+    n_pieces: u64,
     /// Whether slots are not rows.
     scatters: bool,
     reduction: Reduction,
@@ -46,27 +50,34 @@ struct WcsrRoutine {
 /// Why there is no kernel for a tiling, if there is none.
 pub(super) fn check(dtype: DType, window_rows: usize) -> Result<(), String> {
     if dtype == DType::F64 {
-        return Err("its kernels for wcsr multiply f16, bf16 and f32 (as tf32), not f64".to_owned());
+        return Err("its kernels multiply f16, bf16 and f32 (as TF32), not f64".to_owned());
     }
-    if !window_rows.is_multiple_of(ROW_UNIT) || window_rows > MAX_WINDOW_ROWS {
+    let fits = (ROW_UNIT..=MAX_WINDOW_ROWS).contains(&window_rows);
+    if !fits || !window_rows.is_multiple_of(ROW_UNIT) {
         return Err(format!(
-            "its kernels for wcsr take windows of {ROW_UNIT} rows, or a multiple of that up to \
-             {MAX_WINDOW_ROWS}, and the plan's have {window_rows}"
+            "its kernels take windows of {ROW_UNIT} rows, or a multiple of that up to \
+             {MAX_WINDOW_ROWS}, not {window_rows}"
         ));
     }
     Ok(())
 }
 
 /// A matrix with its work; `n` columns are expected.
-pub(super) fn image<T: Scalar>(a: &Wcsr<T>, tasks: &[Task], n: usize, setup: &Setup) -> Image {
+pub(super) fn image<T: Scalar>(
+    a: &Wcsr<T>,
+    schedule: &Schedule,
+    n: usize,
+    multiprocessors: u32,
+) -> Image {
     let (window_ptr, window_col_idx) = (a.window_ptr(), a.window_col_idx());
-    let work = Work::new(window_ptr, window_col_idx, a.pad_cols(), step(T::DTYPE), tasks);
+    let work =
+        Work::new(window_ptr, window_col_idx, a.pad_cols(), step(T::DTYPE), schedule.tasks());
     let col_idx = pack_columns(a, &work);
     let values = pack_values(a, &work);
     let slots = a.layout().slots().cloned().unwrap_or_else(|| Buffer::from(Vec::new()));
     // Sums of a part: those of all rows of a window.
-    let kept = match setup.reduction {
-        Reduction::Ordered => u64::from(work.n_pieces),
+    let kept = match schedule.reduction() {
+        Reduction::TwoPass => u64::from(work.n_pieces),
         Reduction::Atomic => 0,
     };
     let per_column = kept * (a.window_rows() * size_of::<f32>()) as u64;
@@ -80,10 +91,11 @@ pub(super) fn image<T: Scalar>(a: &Wcsr<T>, tasks: &[Task], n: usize, setup: &Se
             m: a.nrows() as u64,
             n_tasks: work.tasks.len() as u64,
             n_splits: work.splits.len() as u64,
+            n_pieces: u64::from(work.n_pieces),
             scatters: !a.layout().is_natural(),
-            reduction: setup.reduction,
+            reduction: schedule.reduction(),
             panel,
-            multiprocessors: setup.multiprocessors,
+            multiprocessors,
         }),
         parts: vec![
             Box::new(work.tasks),
@@ -144,9 +156,7 @@ impl Routine for WcsrRoutine {
             let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
             return launch(SCALE, grid, ELEMENT_THREADS, 0, &params);
         }
-        let in_rows = b.reads_in_vectors(16 / size);
-        let of = (self.dtype, self.window_rows);
-        let config = choose(of, (self.n_tasks, n), in_rows, self.multiprocessors);
+        let config = self.config(&b);
         let threads = config.threads();
         let shared = config.shared_bytes(self.dtype, self.window_rows);
         let most = config.max_columns(self.dtype);
@@ -171,5 +181,38 @@ impl Routine for WcsrRoutine {
             first += width;
         }
         Ok(())
+    }
+
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
+        let config = self.config(&operands.b);
+        let of = (self.dtype, self.window_rows);
+        let work = (self.n_tasks, operands.b.cols as u64);
+        let shape = format!("{} rows × {} columns", self.window_rows, config.columns(self.dtype));
+        let why = config.why(of, work, self.multiprocessors);
+        let lowering = lowering
+            .with("tile", shape, why)
+            .with("stages", config.stages_in_words(), "")
+            .with("tasks", self.n_tasks.to_string(), "small windows share a block of threads");
+        if self.n_splits == 0 {
+            return lowering.with("reduction", "none", "no window is split");
+        }
+        let split = format!("{} cut into {} parts", self.n_splits, self.n_pieces);
+        lowering.with("split windows", split, "the schedule cuts them").with(
+            "reduction",
+            self.reduction.name(),
+            match self.reduction {
+                Reduction::TwoPass => "parts are kept and added in order, so C has the same bits",
+                Reduction::Atomic => "the schedule allows parts to be added in any order",
+            },
+        )
+    }
+}
+
+impl WcsrRoutine {
+    /// What a product of this B runs.
+    fn config(&self, b: &Place) -> Config {
+        let in_rows = b.reads_in_vectors(16 / self.dtype.size() as u64);
+        let of = (self.dtype, self.window_rows);
+        choose(of, (self.n_tasks, b.cols as u64), in_rows, self.multiprocessors)
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::PAD_COL;
-use girih_planner::Task as Scheduled;
+use girih_planner::{Task as Scheduled, Windows};
 
 use crate::kernels::sm90_wcsr_spmm::{MAX_SEGMENTS, Segment, SplitWindow, Task, WHOLE};
 
@@ -25,6 +25,61 @@ pub(super) struct Work {
     pub(super) n_pieces: u32,
     /// Steps of all segments.
     pub(super) n_steps: u64,
+}
+
+/// Gathers segments into tasks, one after the other.
+#[derive(Debug, Default)]
+struct Gathering {
+    steps: u64,
+    segments: usize,
+}
+
+impl Gathering {
+    /// Whether the next segment, which has this number of steps, begins a task.
+    fn begins(&mut self, steps: u64) -> bool {
+        let joins = (1..MAX_SEGMENTS).contains(&self.segments);
+        if joins && self.steps + steps <= GATHERED_STEPS {
+            self.steps += steps;
+            self.segments += 1;
+            return false;
+        }
+        *self = Self { steps, segments: 1 };
+        true
+    }
+}
+
+/// Tasks that windows become, of a schedule's tasks and the windows' tiles of `pad_cols` packed columns:
+/// by them [`choose`](crate::kernels::sm90_wcsr_spmm::choose) decides. O(windows + scheduled tasks).
+///
+/// Exact where a step is a whole number of tiles, as in all that the planner considers by itself; else
+/// the last tile of a window counts as full, which may make a few tasks more.
+pub(crate) fn blocks(
+    windows: &(impl Windows + ?Sized),
+    scheduled: &[Scheduled],
+    pad_cols: usize,
+    step: usize,
+) -> u64 {
+    let (mut gathering, mut blocks, mut next) = (Gathering::default(), 0, 0);
+    let mut add = |tiles: u64| {
+        let steps = tiles.saturating_mul(pad_cols as u64).div_ceil(step as u64);
+        blocks += u64::from(gathering.begins(steps));
+    };
+    for window in 0..windows.n_windows() {
+        let (mut begin, end) = (windows.tile_ptr(window), windows.tile_ptr(window + 1));
+        while let Some(task) = scheduled.get(next) {
+            let at = task.tile_start;
+            if at >= end && task.window_start as usize > window {
+                break;
+            }
+            if at > begin && at < end {
+                add(at - begin);
+                begin = at;
+            }
+            next += 1;
+        }
+        add(end - begin);
+    }
+    blocks
 }
 
 /// One window or part: its segment and its packed columns.
@@ -91,12 +146,12 @@ impl Work {
             pieces[range.clone()].iter().map(|(segment, _)| u64::from(segment.n_steps)).sum()
         };
         let mut tasks: Vec<(Range<usize>, u64)> = Vec::new();
+        let mut gathering = Gathering::default();
         for (i, (segment, _)) in pieces.iter().enumerate() {
             let more = u64::from(segment.n_steps);
+            let begins = gathering.begins(more);
             match tasks.last_mut() {
-                Some((range, gathered))
-                    if *gathered + more <= GATHERED_STEPS && range.len() < MAX_SEGMENTS =>
-                {
+                Some((range, gathered)) if !begins => {
                     range.end += 1;
                     *gathered += more;
                 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use girih::cpu::roofline::Roofline;
 use girih::cpu::{CpuBackend, Isa};
 use girih::cuda::CudaRoofline;
-use girih::{CudaBackend, Plan, ReferenceBackend, Rounding, SpmmBackend};
+use girih::{CudaBackend, DeviceSpec, Plan, ReferenceBackend, Rounding, SpmmBackend};
 
 use super::on_device::{self, Device};
 use super::options::{BackendAsked, Options, RooflineAsked, ThreadsAsked};
@@ -86,6 +86,20 @@ pub(super) struct Engines {
 }
 
 impl Engines {
+    /// What plans are made for unless a device is named: the CPU here, or the GPU where products run on
+    /// nothing else.
+    ///
+    /// # Errors
+    /// If the GPU cannot be described.
+    pub(super) fn target(&self) -> Result<DeviceSpec, CliError> {
+        let devices: Vec<_> = self.engines.iter().filter_map(|e| e.who.device()).collect();
+        let gpu = devices.iter().find_map(|device| device.gpu());
+        match gpu {
+            Some(gpu) if devices.len() == self.engines.len() => gpu.map_err(refused),
+            _ => Ok(DeviceSpec::this_cpu()),
+        }
+    }
+
     /// Those that were asked for, by number of threads.
     ///
     /// # Errors

@@ -104,6 +104,8 @@ pub(super) struct CaseFacts {
     /// Elements compared, and those of them that overflow on the way and can't be judged.
     pub(super) elements: u64,
     pub(super) unjudged: u64,
+    /// Elements that are NaN or infinite, which have no error.
+    pub(super) non_finite: u64,
     pub(super) samples: usize,
     /// Products in each sample.
     pub(super) calls_per_sample: u32,
@@ -235,6 +237,7 @@ impl CaseFacts {
             max_error_over_bound: case.verification.max_error_over_bound,
             elements: case.verification.elements,
             unjudged: case.verification.unjudged,
+            non_finite: case.verification.non_finite,
             samples,
             calls_per_sample: case.samples.calls,
             min_seconds: min,

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 use girih::backend::Verification;
 use girih::cuda::TimedOperands;
 use girih::planner::Outcome;
-use girih::{AnyTiling, Csr, DenseScalar, DeviceSpec, Plan, PlanOptions, Planner, Scalar, Tiling};
+use girih::{
+    AnyTiling, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
+    Planner, Scalar, Tiling,
+};
 
 use super::asked::{Asked, OrderAsked};
 use super::engine::{Engine, Engines, Who};
@@ -93,6 +96,18 @@ pub(super) struct Group<'a> {
     pub(super) other_load: Option<f64>,
 }
 
+/// What a case is planned for: the target, unless only libraries that it is compared with have the format
+/// there.
+fn target(wanted: &DeviceSpec, format: FormatChoice, dtype: DType) -> (DeviceSpec, Kernels) {
+    let kernels = girih::kernels_for(wanted);
+    match format {
+        FormatChoice::Fixed(spec) if kernels.check(wanted, spec, dtype).is_err() => {
+            (DeviceSpec::this_cpu(), Kernels::default())
+        }
+        _ => (wanted.clone(), kernels),
+    }
+}
+
 /// Runs the cases of a matrix for `n` columns of B.
 ///
 /// # Errors
@@ -123,12 +138,15 @@ where
     let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
     let mut operands = Room { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
     for asked in terms.planned() {
+        let format = asked.format.choice(T::DTYPE)?;
+        let (target, kernels) = target(&terms.target, format, T::DTYPE);
         let options = PlanOptions {
             n,
-            format: asked.format.choice(T::DTYPE)?,
+            format,
             reorder: asked.order.0,
             memory_limit: left,
-            target: terms.target.clone(),
+            target,
+            kernels,
             ..PlanOptions::default()
         };
         // Once for each team, whose threads it is timed on; the plans are equal.

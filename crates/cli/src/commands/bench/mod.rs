@@ -19,7 +19,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use girih::formats::generate::Problem;
-use girih::{AnyTiling, DType, DenseScalar, PlanOptions, Tiling};
+use girih::{AnyTiling, DType, DenseScalar, Tiling};
 use half::{bf16, f16};
 
 use crate::args::{DEFAULT_MEMORY_LIMIT, Limit};
@@ -72,7 +72,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let engines = Engines::new(options)?;
     let target = match &options.device {
         Some(name) => device::find(name)?,
-        None => PlanOptions::default().target,
+        None => engines.target()?,
     };
 
     let machine = Machine::this();

@@ -5,9 +5,12 @@ use std::sync::Arc;
 use girih::backend::BackendError;
 use girih::cuda::{
     CsrAlgorithm, CublasLt, CublasLtOptions, CudaError, CudaPrepared, CudaRoofline,
-    CusparseBackend, CusparseOptions, DenseYardstick,
+    CusparseBackend, CusparseOptions, DenseYardstick, DeviceInfo,
 };
-use girih::{CudaBackend, CudaOptions, DType, FormatKind, FormatSpec, Plan, Rounding, SpmmBackend};
+use girih::{
+    CudaBackend, CudaOptions, DType, DeviceSpec, FormatKind, FormatSpec, Plan, Rounding,
+    SpmmBackend,
+};
 
 /// What multiplies operands on a device.
 #[derive(Debug)]
@@ -47,6 +50,15 @@ impl Device {
             Self::Dense(DenseYardstick::new(options.clone()), options)
         };
         [false, true].map(way).into()
+    }
+
+    /// The device that girih's own kernels run on, as planners know it; `None` for others' kernels.
+    pub(super) fn gpu(&self) -> Option<Result<DeviceSpec, BackendError>> {
+        let Self::Cuda(backend) = self else { return None };
+        Some(backend.device().map(DeviceInfo::spec).map_err(|error| BackendError::Unavailable {
+            backend: backend.name().to_owned(),
+            reason: error.to_string(),
+        }))
     }
 
     pub(super) fn name(&self) -> &str {

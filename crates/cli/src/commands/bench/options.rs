@@ -79,7 +79,8 @@ pub(crate) struct Options {
     /// 0.05]
     #[arg(long, value_parser = parse_seconds)]
     pub(super) seconds: Option<f64>,
-    /// The machine that auto chooses for, as in girih plan [default: cpu]
+    /// The machine that plans are made for, as in girih plan [default: this CPU, or the GPU with
+    /// --backend cuda alone]
     #[arg(long, value_name = "DEVICE")]
     pub(super) device: Option<String>,
     /// How the machine's limits are measured: full takes seconds and up to 768 MiB for each number

@@ -68,7 +68,12 @@ pub(super) fn text(facts: &Facts, style: Style) -> String {
             Style::Markdown => format!("Skipped:\n\n- {}", lines.join("\n- ")),
         });
     }
-    parts.push(LEGEND.to_owned());
+    let infinite = facts.cases.iter().filter(|case| case.non_finite > 0).count();
+    let infinite = match infinite {
+        0 => String::new(),
+        cases => format!(" Elements of C are NaN or Inf in {cases} of them, and have no error."),
+    };
+    parts.push(format!("{LEGEND}{infinite}"));
     parts.join("\n\n")
 }
 

@@ -91,7 +91,7 @@ pub(super) fn measure(options: &Options, progress: &Progress) -> Result<Measured
     let device = match (&options.device, &machine) {
         (Some(name), _) => device::find(name)?,
         (None, Machine::Cpu(_)) => team.run(device::measured_cpu)?,
-        (None, Machine::Cuda(cuda)) => built_in(cuda)?,
+        (None, Machine::Cuda(cuda)) => described(cuda)?,
     };
     // Old fits would be taken for estimates while new ones are made.
     let device = DeviceSpec { fits: Vec::new(), ..device };
@@ -132,23 +132,12 @@ fn groups(products: &[Product]) -> Vec<Group> {
     groups
 }
 
-/// The built-in device that a CUDA device is, by its name.
-fn built_in(cuda: &CudaBackend) -> Result<DeviceSpec, CliError> {
+/// The CUDA device at hand, as planners know it before it is calibrated.
+fn described(cuda: &CudaBackend) -> Result<DeviceSpec, CliError> {
     let info = cuda
         .device()
         .map_err(|error| CliError::new(Class::Unavailable, "no CUDA device").because(error))?;
-    let name = match &info.name {
-        name if name.contains("H200") => "h200",
-        name if name.contains("H100") && name.contains("PCIe") => "h100-pcie",
-        name if name.contains("H100") => "h100-sxm",
-        name if name.contains("A100") => "a100",
-        name => {
-            let what = format!("no device is built in for {name}; give one by --device");
-            return Err(CliError::new(Class::Unsupported, what));
-        }
-    };
-    let base = device::find(name)?;
-    Ok(DeviceSpec { name: info.name.clone(), workers: info.multiprocessors, ..base })
+    Ok(info.spec())
 }
 
 struct Run<'a> {
@@ -210,6 +199,7 @@ impl Run<'_> {
             let planner = Planner::new(PlanOptions {
                 n,
                 target: self.device.clone(),
+                kernels: girih::kernels_for(&self.device),
                 memory_limit: Some(MAX_TILES),
                 ..PlanOptions::default()
             });
@@ -255,6 +245,7 @@ impl Run<'_> {
             n,
             format: FormatChoice::Fixed(spec),
             target: self.device.clone(),
+            kernels: girih::kernels_for(&self.device),
             memory_limit: Some(MAX_TILES),
             ..PlanOptions::default()
         };

@@ -1,14 +1,18 @@
 //! What `girih spmm` reports.
 
-use girih::backend::{Selection, Verification};
-use girih::planner::Explanation;
+use std::fmt::{self, Display};
+
+use girih::backend::{Lowering, Selection, Verification};
+use girih::formats::Narrowing;
+use girih::planner::{Explanation, Plan};
 use serde::Serialize;
 
+use super::operands::Operands;
 use super::product::{Timing, refused};
 use super::{Loaded, Options};
 use crate::error::{Class, CliError};
 use crate::report::Report;
-use crate::{table, units};
+use crate::{narrowing, table, units};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -43,8 +47,25 @@ struct Facts {
     verified: Option<Verified>,
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+    /// What rounding to the value type made of A, of B and of the C that is added, where each was read
+    /// from a file of values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    narrowing: Option<Narrowing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    b_narrowing: Option<Narrowing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    c_narrowing: Option<Narrowing>,
+    /// Of a plan that was loaded, the values that are NaN or infinite.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    non_finite_values: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Explanation>,
+    /// What the backend executes for row-major operands and β = 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lowering: Option<Lowering>,
+    /// Whether that is what was executed: B is row-major and β is 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executed_as_lowered: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -55,17 +76,30 @@ struct Verified {
     /// Elements compared, and those of them that overflow on the way and can't be judged.
     elements: u64,
     unjudged: u64,
+    /// Elements that are NaN or infinite, and those of them where the oracle is not finite either.
+    non_finite: u64,
+    non_finite_expected: u64,
+}
+
+/// What was done with the plan.
+pub(super) struct Done {
+    /// Columns of C.
+    pub(super) n: usize,
+    pub(super) timing: Timing,
+    pub(super) lowering: Option<Lowering>,
+    pub(super) verification: Option<Verification>,
 }
 
 pub(super) fn report(
     options: &Options,
     loaded: &Loaded,
+    operands: &Operands,
     selected: &Selection<'_>,
-    n: usize,
-    timing: &Timing,
-    verification: Option<Verification>,
+    done: Done,
 ) -> Result<Report, CliError> {
+    let Done { n, timing, lowering, verification } = done;
     let plan = &loaded.plan;
+    let non_finite_values = loaded.narrowing.is_none().then(|| narrowing::non_finite_in(plan));
     let explanation = options.plan.planning.explain.then(|| plan.explanation().clone());
     let facts = Facts {
         backend: selected.backend.name().to_owned(),
@@ -96,11 +130,21 @@ pub(super) fn report(
             max_error_over_bound: v.max_error_over_bound.min(f64::MAX),
             elements: v.elements,
             unjudged: v.unjudged,
+            non_finite: v.non_finite,
+            non_finite_expected: v.non_finite_expected,
         }),
         output: options.output.as_ref().map(|path| path.display().to_string()),
+        narrowing: loaded.narrowing,
+        b_narrowing: operands.b_narrowing,
+        c_narrowing: operands.c0_narrowing,
+        non_finite_values,
         explanation,
+        executed_as_lowered: lowering
+            .as_ref()
+            .map(|_| operands.b.is_row_major() && options.beta == 0.0),
+        lowering,
     };
-    let report = Report::new(text(options, loaded, timing, &facts), &facts)?;
+    let report = Report::new(text(options, loaded, &timing, &facts), &facts)?;
     Ok(report.with_failure(verification.and_then(wrong)))
 }
 
@@ -109,9 +153,12 @@ fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> S
     let mut rows = vec![
         ("product", format!("{m}×{k} times {k}×{n}, {} nonzeros", units::count(nnz as u64))),
         ("format", format!("{}, {}", facts.spec, facts.dtype)),
+    ];
+    rows.extend(rounded(&loaded.plan, facts));
+    rows.extend([
         ("backend", format!("{}, {}", facts.backend, facts.device)),
         ("loaded in", units::time(loaded.load)),
-    ];
+    ]);
     rows.extend(loaded.planning.map(|time| ("planned in", units::time(time))));
     rows.push(("prepared in", units::time(timing.prepare)));
     let times = match options.repeat.get() {
@@ -126,20 +173,60 @@ fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> S
     rows.extend(facts.passed_over.iter().map(|reason| ("passed over", reason.clone())));
     if let Some(v) = &facts.verified {
         let verdict = if v.max_error_over_bound <= 1.0 { "verified" } else { "WRONG" };
-        let unjudged = match v.unjudged {
-            0 => String::new(),
-            count => format!(", {count} of {} elements overflow and were not judged", v.elements),
-        };
-        rows.push((
-            verdict,
-            format!("largest error is {:.3} of its bound{unjudged}", v.max_error_over_bound),
-        ));
+        rows.push((verdict, v.to_string()));
     }
     rows.extend(facts.output.iter().map(|path| ("written", path.clone())));
     let table = table::facts(rows);
-    match &facts.explanation {
-        Some(explanation) => format!("{table}\n\n{explanation}"),
-        None => table,
+    let mut parts = vec![table];
+    parts.extend(facts.explanation.as_ref().map(ToString::to_string));
+    parts.extend(facts.lowering.as_ref().map(|lowering| match facts.executed_as_lowered {
+        Some(false) => format!("with B row-major and β = 0, this is executed by {lowering}"),
+        _ => format!("executed by {lowering}"),
+    }));
+    parts.join("\n\n")
+}
+
+/// What rounding to the value type made of the operands, if there is anything to say.
+fn rounded(plan: &Plan, facts: &Facts) -> impl Iterator<Item = (&'static str, String)> {
+    let (dtype, accumulator) = (plan.dtype(), plan.dtype().accumulator());
+    let of = |found: &Option<Narrowing>, dtype| narrowing::line(found.as_ref()?, dtype);
+    let of_plan = facts.non_finite_values.and_then(|count| narrowing::plan_line(count, plan));
+    [
+        ("values of A", of(&facts.narrowing, dtype).or(of_plan)),
+        ("values of B", of(&facts.b_narrowing, dtype)),
+        ("values of C", of(&facts.c_narrowing, accumulator)),
+    ]
+    .into_iter()
+    .filter_map(|(name, line)| Some((name, line?)))
+}
+
+impl Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { max_error_over_bound, elements, unjudged, non_finite, non_finite_expected } =
+            *self;
+        let count = units::count;
+        let all = count(elements);
+        // An error of 0 would say that there is something to measure it by.
+        if elements > 0 && elements == non_finite && max_error_over_bound == 0.0 {
+            write!(f, "no error to measure")?;
+        } else {
+            write!(f, "largest error is {max_error_over_bound:.3} of its bound")?;
+        }
+        if non_finite > 0 {
+            let expected = match non_finite_expected {
+                expected if expected == non_finite => "as the oracle says".to_owned(),
+                expected => format!("{} of them by the oracle too", count(expected)),
+            };
+            write!(
+                f,
+                ", {} of {all} elements of C are NaN or Inf ({expected})",
+                count(non_finite)
+            )?;
+        }
+        if unjudged > 0 {
+            write!(f, ", {} of {all} elements overflow and were not judged", count(unjudged))?;
+        }
+        Ok(())
     }
 }
 
@@ -157,4 +244,39 @@ pub(crate) fn wrong(verification: Verification) -> Option<CliError> {
     let error = verification.max_error_over_bound;
     let message = format!("the product is wrong, {error:.3} times the error bound{place}");
     Some(CliError::new(Class::Wrong, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_without_an_error_are_told_from_errors_of_0() {
+        let exact = Verified {
+            max_error_over_bound: 0.0,
+            elements: 2000,
+            unjudged: 0,
+            non_finite: 0,
+            non_finite_expected: 0,
+        };
+        assert_eq!(exact.to_string(), "largest error is 0.000 of its bound");
+        let all = Verified { non_finite: 2000, non_finite_expected: 2000, ..exact };
+        let said =
+            "no error to measure, 2 000 of 2 000 elements of C are NaN or Inf (as the oracle says)";
+        assert_eq!(all.to_string(), said);
+        let some =
+            Verified { non_finite: 3, non_finite_expected: 2, max_error_over_bound: 0.25, ..exact };
+        let said = "largest error is 0.250 of its bound, 3 of 2 000 elements of C are NaN or Inf \
+                    (2 of them by the oracle too)";
+        assert_eq!(some.to_string(), said);
+        let unjudged = Verified { unjudged: 2, ..exact };
+        let said =
+            "largest error is 0.000 of its bound, 2 of 2 000 elements overflow and were not judged";
+        assert_eq!(unjudged.to_string(), said);
+        // Nothing but infinities where the oracle is finite is wrong, and not without an error.
+        let wrong = Verified { non_finite: 2000, max_error_over_bound: f64::MAX, ..exact };
+        assert!(wrong.to_string().starts_with("largest error is"), "{wrong}");
+        let empty = Verified { elements: 0, ..exact };
+        assert_eq!(empty.to_string(), "largest error is 0.000 of its bound");
+    }
 }

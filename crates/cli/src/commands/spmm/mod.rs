@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use girih::formats::Narrowing;
 use girih::formats::io::WriteError;
 use girih::planner::Plan;
 
@@ -23,15 +24,18 @@ use crate::progress::Progress;
 use crate::report::Report;
 use crate::source::{PlanSource, Source};
 
+use facts::Done;
 use operands::Given;
+use product::Multiplied;
 
 pub(crate) use facts::wrong;
 pub(crate) use product::refused;
 
 /// Compute C = α·A·B + β·C, timed, and verified on request
 ///
-/// A is a matrix, planned on the fly, or a plan made by `girih plan`. B is rounded to the value type
-/// of the plan. C has its accumulation type: f64 for f64, f32 for the rest.
+/// A is a matrix, planned on the fly, or a plan made by `girih plan`. A and B are rounded to the value
+/// type of the plan; values that overflow, vanish or become subnormal there are counted and reported. C
+/// has its accumulation type: f64 for f64, f32 for the rest.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Matrix or plan file; - is standard input
@@ -57,7 +61,8 @@ pub(crate) struct Options {
     /// Backend; auto takes the best that can run the plan
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     backend: BackendArg,
-    /// Compare every element of C with an oracle, against a rigorous error bound
+    /// Compare every element of C with an oracle, against a rigorous error bound; says how many elements
+    /// are not finite and so have no error
     #[arg(long)]
     verify: bool,
     /// Number of timed products; above 1, an untimed one goes first
@@ -110,6 +115,8 @@ struct Loaded {
     plan: Plan,
     /// The matrix it was made from, if it was made here.
     matrix: Option<Matrix>,
+    /// What rounding made of the matrix's values, if it was read here.
+    narrowing: Option<Narrowing>,
     load: Duration,
     planning: Option<Duration>,
 }
@@ -131,7 +138,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let registry = girih::backends_with(cuda::options()?);
     let selected = product::select(options.backend, &registry, plan)?;
     progress.stage(format!("multiplying on {}", selected.backend.name()));
-    let (c, timing) = product::multiply(options, selected.backend, plan, &operands)?;
+    let Multiplied { c, timing, lowering } =
+        product::multiply(options, selected.backend, plan, &operands)?;
 
     let verification = if options.verify {
         progress.stage("verifying");
@@ -151,7 +159,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
                 })
         })?;
     }
-    facts::report(options, &loaded, &selected, c.dim().1, &timing, verification)
+    let done = Done { n: c.dim().1, timing, lowering, verification };
+    facts::report(options, &loaded, &operands, &selected, done)
 }
 
 /// Loads the plan, or reads the matrix and plans it.
@@ -164,10 +173,16 @@ fn load(options: &Options, n: usize, progress: &Progress) -> Result<Loaded, CliE
         Source::Matrix(source) => {
             let n = options.plan.planning.n.unwrap_or(n);
             let planned = planning::plan(source, &options.plan, n, progress)?;
-            let Planned { plan, matrix, read, planning } = planned;
+            let Planned { plan, matrix, narrowing, read, planning } = planned;
             // Kept only where it is needed: a plan does not borrow from its matrix.
             let matrix = options.verify.then_some(matrix);
-            Ok(Loaded { plan, matrix, load: read, planning: Some(planning) })
+            Ok(Loaded {
+                plan,
+                matrix,
+                narrowing: Some(narrowing),
+                load: read,
+                planning: Some(planning),
+            })
         }
     }
 }
@@ -188,5 +203,5 @@ fn load_plan(
     progress.stage(format!("loading {}", shown(source.path())));
     let start = Instant::now();
     let plan = if options.mmap { source.map() } else { source.read() }?;
-    Ok(Loaded { plan, matrix: None, load: start.elapsed(), planning: None })
+    Ok(Loaded { plan, matrix: None, narrowing: None, load: start.elapsed(), planning: None })
 }

@@ -1,10 +1,10 @@
 //! B, and C before the product.
 
-use girih::formats::DType;
+use girih::formats::{DType, Narrowing};
 use girih::planner::Plan;
 
 use super::Options;
-use crate::dense::Dense;
+use crate::dense::{Dense, ReadDense};
 use crate::error::CliError;
 use crate::npy::NpyFile;
 use crate::progress::Progress;
@@ -28,6 +28,9 @@ pub(super) struct Operands {
     pub(super) b: Dense,
     /// C before the product, m×n, row-major, in the accumulation type; `None` if none was given.
     pub(super) c0: Option<Dense>,
+    /// What rounding made of the values of B and of that C, where they were read.
+    pub(super) b_narrowing: Option<Narrowing>,
+    pub(super) c0_narrowing: Option<Narrowing>,
 }
 
 impl Given {
@@ -59,15 +62,21 @@ impl Given {
             check_shape("C", file, (m, n), &format!("A·B is {m}×{n}"))?;
         }
         let dtype = plan.dtype();
-        let b = match self.b {
-            GivenB::File(file) => read("B", file, dtype, progress)?,
-            GivenB::Random { n, seed } => Dense::random("B", dtype, (k, n), seed)?,
+        let (b, b_narrowing) = match self.b {
+            GivenB::File(file) => {
+                let (b, narrowing) = read("B", file, dtype, progress)?;
+                (b, Some(narrowing))
+            }
+            GivenB::Random { n, seed } => (Dense::random("B", dtype, (k, n), seed)?, None),
         };
-        let c0 = match self.c0 {
-            Some(file) => Some(read("C", file, dtype.accumulator(), progress)?.into_row_major()),
-            None => None,
+        let (c0, c0_narrowing) = match self.c0 {
+            Some(file) => {
+                let (c0, narrowing) = read("C", file, dtype.accumulator(), progress)?;
+                (Some(c0.into_row_major()), Some(narrowing))
+            }
+            None => (None, None),
         };
-        Ok(Operands { b, c0 })
+        Ok(Operands { b, c0, b_narrowing, c0_narrowing })
     }
 }
 
@@ -92,11 +101,11 @@ fn read(
     file: NpyFile,
     dtype: DType,
     progress: &Progress,
-) -> Result<Dense, CliError> {
+) -> Result<(Dense, Narrowing), CliError> {
     let name = file.path().display().to_string();
-    let (dense, rounded_from) = Dense::read(file, dtype)?;
+    let ReadDense { dense, rounded_from, narrowing } = Dense::read(file, dtype)?;
     if let Some(from) = rounded_from {
         progress.note(&format!("{name}: {operand} was rounded from {from} to {dtype}"));
     }
-    Ok(dense)
+    Ok((dense, narrowing))
 }

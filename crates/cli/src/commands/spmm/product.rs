@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use girih::backend::{
-    BackendError, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
+    BackendError, Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
     verify as judge,
 };
 use girih::planner::Plan;
@@ -33,18 +33,26 @@ pub(super) fn select<'a>(
             let backend = registry.get(name).map_err(refused)?;
             backend.capabilities().map_err(refused)?;
             backend.supports(plan).map_err(|e| refused(e.into()))?;
-            Ok(Selection { backend, rejected: Vec::new() })
+            Ok(Selection { backend, rejected: Vec::new(), estimates: Vec::new() })
         }
     }
 }
 
-/// Prepares once and multiplies as often as asked; C is as after one product.
+/// What multiplying gave.
+pub(super) struct Multiplied {
+    pub(super) c: Dense,
+    pub(super) timing: Timing,
+    /// What the backend executed, if that is to be explained.
+    pub(super) lowering: Option<Lowering>,
+}
+
+/// Prepares once and multiplies as often as the options say; C is as after one product.
 pub(super) fn multiply(
     options: &Options,
     backend: &dyn SpmmBackend,
     plan: &Plan,
     operands: &Operands,
-) -> Result<(Dense, Timing), CliError> {
+) -> Result<Multiplied, CliError> {
     let start = Instant::now();
     let prepared = backend.prepare(plan).map_err(refused)?;
     let prepare = start.elapsed();
@@ -66,7 +74,8 @@ pub(super) fn multiply(
     }
     times.sort_unstable();
     let median = (times[(timed - 1) / 2] + times[timed / 2]) / 2;
-    Ok((c, Timing { prepare, median, min: times[0] }))
+    let lowering = options.plan.planning.explain.then(|| prepared.lowering(shape.1));
+    Ok(Multiplied { c, timing: Timing { prepare, median, min: times[0] }, lowering })
 }
 
 fn execute(

@@ -41,9 +41,16 @@ impl<T: Scalar> Coo<T> {
     /// O(nrows + len) for rows whose entries come in order of column, and a sort of the others.
     /// Besides the triplets and the result it holds two bytes per entry.
     pub(crate) fn assemble(self, how: Assembly) -> Result<Csr<T>, FormatError> {
+        self.assemble_counted(how).map(|(matrix, _)| matrix)
+    }
+
+    /// As [`assemble`](Self::assemble); also gives the number of sums of finite duplicates that are
+    /// infinite.
+    pub(crate) fn assemble_counted(self, how: Assembly) -> Result<(Csr<T>, u64), FormatError> {
         if how.mirror == Mirror::None && !how.prune_zeros && self.is_sorted() {
             let Self { nrows, ncols, row_idx, col_idx, values } = self;
-            return Ok(Csr::from_parts(nrows, ncols, row_ptr_of(&row_idx, nrows), col_idx, values));
+            let row_ptr = row_ptr_of(&row_idx, nrows);
+            return Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), 0));
         }
         let (nrows, ncols) = (self.nrows, self.ncols);
         let buckets = Buckets::new(nrows, self.len());
@@ -52,7 +59,9 @@ impl<T: Scalar> Coo<T> {
 
         let mut row_ptr = Buffer::<u64>::zeroed_or_abort(nrows + 1);
         let row_ends = &mut row_ptr.make_mut()[1..];
-        let kept = sort_buckets(&buckets, &starts, &mut dealt, row_ends, how)?;
+        let sorted = sort_buckets(&buckets, &starts, &mut dealt, row_ends, how)?;
+        let kept: Vec<usize> = sorted.iter().map(|bucket| bucket.kept).collect();
+        let infinite_sums = sorted.iter().map(|bucket| bucket.infinite_sums).sum();
         let Dealt { col_idx, values, .. } = dealt;
         let new_starts = offsets(&kept);
         row_ends.par_chunks_mut(buckets.rows()).zip(&new_starts).for_each(|(counts, &start)| {
@@ -63,11 +72,11 @@ impl<T: Scalar> Coo<T> {
             }
         });
         if new_starts[kept.len()] == total {
-            return Ok(Csr::from_parts(nrows, ncols, row_ptr, col_idx, values));
+            return Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), infinite_sums));
         }
         let col_idx = compact(&col_idx, &starts, &kept);
         let values = compact(&values, &starts, &kept);
-        Ok(Csr::from_parts(nrows, ncols, row_ptr, col_idx, values))
+        Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), infinite_sums))
     }
 
     /// Whether the triplets are the entries of a CSR in its own order.

@@ -9,15 +9,24 @@ use crate::{Duplicates, FormatError, Scalar};
 /// A row of at least this many entries is sorted by all threads.
 const LONG_ROW: usize = 1 << 16;
 
+/// What is left of some triplets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sorted {
+    /// Entries.
+    pub(super) kept: usize,
+    /// Sums of finite duplicates that are infinite.
+    pub(super) infinite_sums: u64,
+}
+
 /// Sorts every bucket in place, leaves the entries kept at its front and the number
-/// kept of every row in `row_counts`. Returns the number kept of every bucket.
+/// kept of every row in `row_counts`. Returns what is left of every bucket.
 pub(super) fn sort_buckets<T: Scalar>(
     buckets: &Buckets,
     starts: &[usize],
     dealt: &mut Dealt<T>,
     row_counts: &mut [u64],
     how: Assembly,
-) -> Result<Vec<usize>, FormatError> {
+) -> Result<Vec<Sorted>, FormatError> {
     let mut cols_left = dealt.col_idx.make_mut();
     let mut values_left = dealt.values.make_mut();
     let tasks: Vec<_> = starts
@@ -31,7 +40,7 @@ pub(super) fn sort_buckets<T: Scalar>(
             (rows, cols, values, counts)
         })
         .collect();
-    let results: Vec<Result<usize, FormatError>> = tasks
+    let results: Vec<Result<Sorted, FormatError>> = tasks
         .into_par_iter()
         .with_max_len(1)
         .enumerate()
@@ -67,7 +76,7 @@ impl<T: Scalar> Scratch<T> {
         values: &mut [T],
         counts: &mut [u64],
         how: Assembly,
-    ) -> Result<usize, (u32, u32)> {
+    ) -> Result<Sorted, (u32, u32)> {
         for &r in rows {
             counts[r as usize] += 1;
         }
@@ -87,7 +96,7 @@ impl<T: Scalar> Scratch<T> {
             values[*next] = v;
             *next += 1;
         }
-        let (mut start, mut kept) = (0, 0);
+        let (mut start, mut kept, mut infinite_sums) = (0, 0, 0);
         for (row, count) in counts.iter_mut().enumerate() {
             let range = start..start + *count as usize;
             start = range.end;
@@ -98,7 +107,9 @@ impl<T: Scalar> Scratch<T> {
                 return Err((row as u32, twice));
             }
             let len = if has_duplicates || how.prune_zeros {
-                merge(cols, values, range, kept, how.prune_zeros)
+                let merged = merge(cols, values, range, kept, how.prune_zeros);
+                infinite_sums += merged.infinite_sums;
+                merged.kept
             } else {
                 if kept != range.start {
                     cols.copy_within(range.clone(), kept);
@@ -109,7 +120,7 @@ impl<T: Scalar> Scratch<T> {
             *count = len as u64;
             kept += len;
         }
-        Ok(kept)
+        Ok(Sorted { kept, infinite_sums })
     }
 
     /// Sorts one row by column; equal columns keep their order.
@@ -157,26 +168,29 @@ impl<T: Scalar> Scratch<T> {
     }
 }
 
-/// Moves the sorted row at `range` to `to`, adding up equal columns, and returns its length there.
+/// Moves the sorted row at `range` to `to`, adding up equal columns, and returns what is left of it there.
 fn merge<T: Scalar>(
     cols: &mut [u32],
     values: &mut [T],
     range: std::ops::Range<usize>,
     to: usize,
     prune_zeros: bool,
-) -> usize {
-    let (mut i, mut out) = (range.start, to);
+) -> Sorted {
+    let (mut i, mut out, mut infinite_sums) = (range.start, to, 0);
     while i < range.end {
         let c = cols[i];
         let mut v = values[i];
         i += 1;
         if i < range.end && cols[i] == c {
             let mut sum = v.to_acc();
+            let mut finite = v.to_f64().is_finite();
             while i < range.end && cols[i] == c {
                 sum += values[i].to_acc();
+                finite &= values[i].to_f64().is_finite();
                 i += 1;
             }
             v = T::from_f64(sum.to_f64());
+            infinite_sums += u64::from(finite && !v.to_f64().is_finite());
         }
         if !(prune_zeros && v.is_zero()) {
             cols[out] = c;
@@ -184,5 +198,5 @@ fn merge<T: Scalar>(
             out += 1;
         }
     }
-    out - to
+    Sorted { kept: out - to, infinite_sums }
 }

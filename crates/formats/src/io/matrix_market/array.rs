@@ -40,6 +40,26 @@ pub(super) fn place_elements<T>(
     }
 }
 
+/// How many elements of the matrix an element of an array stands for, by its number in column order.
+pub(super) fn images(header: &Header, element: u64) -> u64 {
+    match header.symmetry {
+        Symmetry::General => 1,
+        // There is no diagonal.
+        Symmetry::SkewSymmetric => 2,
+        Symmetry::Symmetric => {
+            // Every column begins with its diagonal.
+            let n = header.nrows as u128;
+            let (mut low, mut high) = (0, header.ncols as u64);
+            while high - low > 1 {
+                let middle = u64::midpoint(low, high);
+                let starts_later = columns_before(n, middle.into()) > element.into();
+                if starts_later { high = middle } else { low = middle }
+            }
+            1 + u64::from(columns_before(n, low.into()) != element.into())
+        }
+    }
+}
+
 /// Elements in the first `j` columns when the first has `n` and each next one fewer.
 fn columns_before(n: u128, j: u128) -> u128 {
     j * n - j * j.saturating_sub(1) / 2

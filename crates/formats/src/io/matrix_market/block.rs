@@ -3,7 +3,7 @@
 use super::feed::Text;
 use super::header::Header;
 use super::line::{MAX_LINE, Shape};
-use super::parse::{Entry, Parsed, parse};
+use super::parse::{Entry, How, Parsed, parse};
 use crate::io::{ReadOptions, Symmetry, TextFault};
 use crate::{Duplicates, Scalar};
 
@@ -71,12 +71,14 @@ impl Reading {
     pub(super) fn parse<T: Scalar>(&self, text: &Text, block: &mut Block<T>) {
         let (bytes, end) = text.padded();
         block.entries.clear();
-        block.parsed = parse(bytes, end, &self.shape, self.drop_zeros, &mut block.entries);
+        let mirrored = self.symmetry != Symmetry::General;
+        let how = How { drop_zeros: self.drop_zeros, mirrored };
+        block.parsed = parse(bytes, end, &self.shape, how, &mut block.entries);
         if text.cut && block.parsed.fault.is_none() {
             block.parsed.lines += 1;
             block.parsed.fault = Some((MAX_LINE, TextFault::LineTooLong { limit: MAX_LINE }));
         }
-        if self.symmetry != Symmetry::General && !self.shape.is_array {
+        if mirrored && !self.shape.is_array {
             let find = |want| block.entries.iter().position(|e| e.row.cmp(&e.col) == want);
             block.below = find(std::cmp::Ordering::Greater);
             block.above = find(std::cmp::Ordering::Less);

@@ -112,8 +112,9 @@ fn read_entries<T: Scalar>(
         report(parsed);
     }
     drop(blocks);
-    let info = Info { kind, field, symmetry, stored_entries: sink.stored(), dtype: None, gzip };
-    Ok((sink.finish()?, info))
+    let stored_entries = sink.stored();
+    let (matrix, narrowing) = sink.finish()?;
+    Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype: None, gzip, narrowing }))
 }
 
 /// Room for the entries of one round: enough blocks to keep all threads busy.

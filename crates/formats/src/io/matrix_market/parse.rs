@@ -2,8 +2,9 @@
 
 use super::line::{self, Fault, LineEntry, Shape};
 use super::number;
-use crate::Scalar;
 use crate::io::Field;
+use crate::narrowing::{Kind, Limits};
+use crate::{Narrowing, Scalar};
 
 /// One entry of a coordinate file; in an array file, `col` is the element's number in its block.
 #[derive(Clone, Copy, Debug)]
@@ -34,24 +35,38 @@ pub(super) struct Parsed {
     pub(super) by_col: bool,
     /// The first fault; nothing after it was read.
     pub(super) fault: Option<Fault>,
+    /// What became of the values of a coordinate file, mirrored ones included.
+    pub(super) narrowing: Narrowing,
+    /// The elements of an array file that did not become normal numbers, by their number in the block:
+    /// which of them are mirrored depends on where the block begins.
+    pub(super) odd: Vec<(u32, Kind)>,
+}
+
+/// What is done with entries.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    /// Zeros are no entries.
+    pub(super) drop_zeros: bool,
+    /// Entries off the diagonal stand for two.
+    pub(super) mirrored: bool,
 }
 
 /// Zero bytes that must follow a text, so that it can be read a word at a time.
 pub(super) const PADDING: usize = 32;
 
-/// Parses the whole lines in `text[..end]` into `out`. Zeros are dropped if `drop_zeros`.
+/// Parses the whole lines in `text[..end]` into `out`.
 pub(super) fn parse<T: Scalar>(
     text: &[u8],
     end: usize,
     shape: &Shape,
-    drop_zeros: bool,
+    how: How,
     out: &mut Vec<Entry<T>>,
 ) -> Parsed {
     match (shape.is_array, shape.field) {
-        (true, _) => parse_as::<T, ARRAY>(text, end, shape, drop_zeros, out),
-        (false, Field::Pattern) => parse_as::<T, PATTERN>(text, end, shape, drop_zeros, out),
-        (false, Field::Integer) => parse_as::<T, INTEGER>(text, end, shape, drop_zeros, out),
-        (false, Field::Real) => parse_as::<T, REAL>(text, end, shape, drop_zeros, out),
+        (true, _) => parse_as::<T, ARRAY>(text, end, shape, how, out),
+        (false, Field::Pattern) => parse_as::<T, PATTERN>(text, end, shape, how, out),
+        (false, Field::Integer) => parse_as::<T, INTEGER>(text, end, shape, how, out),
+        (false, Field::Real) => parse_as::<T, REAL>(text, end, shape, how, out),
     }
 }
 
@@ -64,9 +79,10 @@ fn parse_as<T: Scalar, const KIND: u8>(
     text: &[u8],
     end: usize,
     shape: &Shape,
-    drop_zeros: bool,
+    How { drop_zeros, mirrored }: How,
     out: &mut Vec<Entry<T>>,
 ) -> Parsed {
+    let limits = const { Limits::of(T::DTYPE) };
     let mut parsed = Parsed { by_row: true, by_col: true, ..Parsed::default() };
     let (mut p, mut last_key) = (0, None);
     while p < end {
@@ -89,6 +105,13 @@ fn parse_as<T: Scalar, const KIND: u8>(
             }
         };
         let value = T::from_f64(entry.value);
+        let kind = limits.kind(entry.value);
+        if KIND != ARRAY {
+            let times = 1 + u64::from(mirrored && entry.row != entry.col);
+            parsed.narrowing.count(kind, times);
+        } else if !matches!(kind, Kind::Zero | Kind::Normal) {
+            parsed.odd.push((parsed.stored as u32, kind));
+        }
         let col = if KIND == ARRAY { parsed.stored as u32 } else { entry.col };
         parsed.stored += 1;
         if drop_zeros && value.is_zero() {

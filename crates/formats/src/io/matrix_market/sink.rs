@@ -4,14 +4,14 @@
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::array::place_elements;
+use super::array::{images, place_elements};
 use super::block::{Block, Reading};
 use super::feed::Feed;
 use super::header::Header;
 use super::major::{Axis, Major, MajorPart, list, major_parts, offsets_of};
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
-use crate::{Buffer, Coo, Csr, Scalar};
+use crate::{Buffer, Coo, Csr, Narrowing, Scalar};
 
 /// The matrix as far as it has been read.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub(super) struct Sink<'o, T: Scalar> {
     last_key: Option<u64>,
     /// Which triangle the entries have been in.
     below: Option<bool>,
+    /// What became of the values; of an array, of those that are no normal numbers.
+    narrowing: Narrowing,
 }
 
 impl<'o, T: Scalar> Sink<'o, T> {
@@ -81,6 +83,7 @@ impl<'o, T: Scalar> Sink<'o, T> {
             lines: header.lines,
             last_key: None,
             below: None,
+            narrowing: Narrowing::default(),
             header,
         })
     }
@@ -99,6 +102,10 @@ impl<'o, T: Scalar> Sink<'o, T> {
         for (i, block) in blocks.iter().enumerate() {
             self.check(i, block, feed)?;
             first_stored.push(self.stored);
+            self.narrowing += block.parsed.narrowing;
+            for &(element, kind) in &block.parsed.odd {
+                self.narrowing.count(kind, images(&self.header, self.stored + u64::from(element)));
+            }
             self.stored += block.parsed.stored;
             self.lines += block.parsed.lines;
         }
@@ -226,9 +233,10 @@ impl<'o, T: Scalar> Sink<'o, T> {
         }
     }
 
-    /// Ends the matrix after the last block.
-    pub(super) fn finish(mut self) -> Result<Csr<T>, ReadError> {
-        let Header { nrows, ncols, entries, .. } = self.header;
+    /// Ends the matrix after the last block. Says what rounding made of its values.
+    pub(super) fn finish(mut self) -> Result<(Csr<T>, Narrowing), ReadError> {
+        let Header { nrows, ncols, entries, is_array, .. } = self.header;
+        let mut narrowing = self.narrowing;
         if u128::from(self.stored) < entries {
             let fault = TextFault::TooFewEntries { found: self.stored, expected: entries };
             return Err(ReadError::text(self.lines + 1, 1, fault));
@@ -251,7 +259,7 @@ impl<'o, T: Scalar> Sink<'o, T> {
                     .with_min_len(1 << 16)
                     .for_each(|p| *p = self.len as u64);
                 let stored = Csr::from_parts(n_major, n_minor, ptr, self.minor, self.values);
-                Ok(if axis == Axis::Rows { stored } else { stored.transpose() })
+                Ok((if axis == Axis::Rows { stored } else { stored.transpose() }, narrowing))
             }
             Major::Listed(mut rows) => {
                 rows.truncate(self.len);
@@ -262,7 +270,14 @@ impl<'o, T: Scalar> Sink<'o, T> {
                 };
                 let (duplicates, prune_zeros) = (self.options.duplicates, self.options.prune_zeros);
                 let coo = Coo::from_parts(nrows, ncols, rows, self.minor, self.values);
-                Ok(coo.assemble(Assembly { mirror, duplicates, prune_zeros })?)
+                let how = Assembly { mirror, duplicates, prune_zeros };
+                let (matrix, infinite_sums) = coo.assemble_counted(how)?;
+                narrowing.overflowed += infinite_sums;
+                if is_array {
+                    // What is no zero of the matrix was none of the file, nor was what vanished.
+                    narrowing.nonzeros = matrix.nnz() as u64 + narrowing.vanished;
+                }
+                Ok((matrix, narrowing))
             }
         }
     }

@@ -10,7 +10,7 @@ use super::header::{Element, Header};
 use super::{Fault, Origin};
 use crate::io::source::Opened;
 use crate::io::{ReadError, Source};
-use crate::{DType, Scalar};
+use crate::{DType, Narrowing, Scalar};
 
 /// A dense matrix read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct Dense<T> {
     pub array: Array2<T>,
     /// The value type in the file, if it is wider than `T`: values were rounded to nearest, once.
     pub rounded_from: Option<DType>,
+    /// What rounding made of the values, whichever type they had.
+    pub narrowing: Narrowing,
 }
 
 /// A dense matrix whose header has been read and whose elements have not.
@@ -75,10 +77,11 @@ impl<'a> DenseFile<'a> {
     pub fn read<T: Scalar>(self) -> Result<Dense<T>, ReadError> {
         let Self { array, dtype, shape } = self;
         let order = shape.set_f(array.header.fortran_order);
-        let values = array.values()?;
+        let (values, narrowing) = array.values()?;
         let array = Array2::from_shape_vec(order, values)
             .map_err(|e| Origin::File.error(e.to_string().into()))?;
-        Ok(Dense { array, rounded_from: (dtype.size() > size_of::<T>()).then_some(dtype) })
+        let rounded_from = (dtype.size() > size_of::<T>()).then_some(dtype);
+        Ok(Dense { array, rounded_from, narrowing })
     }
 }
 

@@ -7,8 +7,9 @@ use half::f16;
 
 use super::header::{Element, Header};
 use super::{Fault, Origin};
-use crate::Scalar;
 use crate::io::ReadError;
+use crate::narrowing::Limits;
+use crate::{Narrowing, Scalar};
 
 /// Bytes converted at a time.
 const PIECE: usize = 1 << 16;
@@ -117,10 +118,15 @@ impl<R: Read> Array<R> {
         }
     }
 
-    /// All elements as values, each through `f64`.
-    pub(in crate::io) fn values<T: Scalar>(self) -> Result<Vec<T>, ReadError> {
-        let t = |x: f64| Ok(T::from_f64(x));
-        match self.header.element {
+    /// All elements as values, each through `f64`, and what rounding made of them.
+    pub(in crate::io) fn values<T: Scalar>(self) -> Result<(Vec<T>, Narrowing), ReadError> {
+        let limits = const { Limits::of(T::DTYPE) };
+        let mut narrowing = Narrowing::default();
+        let mut t = |x: f64| {
+            narrowing.count(limits.kind(x), 1);
+            Ok(T::from_f64(x))
+        };
+        let values = match self.header.element {
             Element::Bool => self.elements(|[b]: [u8; 1], _| t(f64::from(u8::from(b != 0)))),
             Element::Int(1) => self.elements(|b, _| t(i8::from_le_bytes(b).into())),
             Element::Int(2) => self.elements(|b, _| t(i16::from_le_bytes(b).into())),
@@ -134,7 +140,8 @@ impl<R: Read> Array<R> {
             Element::Float(4) => self.elements(|b, _| t(f32::from_le_bytes(b).into())),
             Element::Float(8) => self.elements(|b, _| t(f64::from_le_bytes(b))),
             _ => Err(self.fault(format!("values of type {:?} cannot be read", self.header.descr))),
-        }
+        }?;
+        Ok((values, narrowing))
     }
 
     /// All elements as integers of at most `limit`.

@@ -12,12 +12,12 @@ use rayon::prelude::*;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::compressed::{assemble, expand, from_rows};
+use super::compressed::{assemble, expand, from_rows, with_sums};
 use super::npy::{Array, Element, Origin};
 use super::source::{Bytes, Opened};
 use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
 use crate::csr::check_offsets;
-use crate::{Coo, Csr, DType, MAX_DIM, Scalar};
+use crate::{Coo, Csr, DType, MAX_DIM, Narrowing, Scalar};
 
 pub(super) use write::write;
 
@@ -101,7 +101,7 @@ fn read_archive<T: Scalar, R: Read + Seek, F: Fn() -> R + Sync>(
         return Err(ReadError::Hypersparse { nrows: nrows as u64, entries: stored_entries });
     }
     let this = Reading { open, options, nrows, ncols, _reader: std::marker::PhantomData };
-    let matrix = match &*format {
+    let (matrix, narrowing) = match &*format {
         "csr" => this.csr()?,
         "csc" => this.csc()?,
         "coo" => this.coo(archive.has("coords"))?,
@@ -114,7 +114,7 @@ fn read_archive<T: Scalar, R: Read + Seek, F: Fn() -> R + Sync>(
         }
     };
     let (kind, symmetry) = (FileKind::Npz, Symmetry::General);
-    Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype, gzip }))
+    Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype, gzip, narrowing }))
 }
 
 impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
@@ -134,7 +134,7 @@ impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
         }
     }
 
-    fn values<T: Scalar>(&self) -> Result<Vec<T>, ReadError> {
+    fn values<T: Scalar>(&self) -> Result<(Vec<T>, Narrowing), ReadError> {
         self.archive()?.array("data")?.values()
     }
 
@@ -152,25 +152,28 @@ impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
         archive.array("data")?.len()
     }
 
-    fn csr<T: Scalar>(&self) -> Result<Csr<T>, ReadError> {
+    fn csr<T: Scalar>(&self) -> Result<(Csr<T>, Narrowing), ReadError> {
         let nnz = self.entries()?;
         let row_ptr = self.offsets(self.nrows, nnz)?;
         let (cols, values) =
             rayon::join(|| self.indices("indices", nnz, self.ncols), || self.values());
-        Ok(from_rows(self.nrows, self.ncols, row_ptr, cols?, values?, self.options)?)
+        let (cols, (values, narrowing)) = (cols?, values?);
+        let rows = from_rows(self.nrows, self.ncols, row_ptr, cols, values, self.options)?;
+        Ok(with_sums(rows, narrowing))
     }
 
-    fn csc<T: Scalar>(&self) -> Result<Csr<T>, ReadError> {
+    fn csc<T: Scalar>(&self) -> Result<(Csr<T>, Narrowing), ReadError> {
         let nnz = self.entries()?;
         let col_ptr = self.offsets(self.ncols, nnz)?;
         let (rows, values) =
             rayon::join(|| self.indices("indices", nnz, self.nrows), || self.values());
-        let (rows, values, cols) = (rows?, values?, expand(&col_ptr));
+        let (rows, (values, narrowing), cols) = (rows?, values?, expand(&col_ptr));
         drop(col_ptr);
-        Ok(assemble(Coo::try_new(self.nrows, self.ncols, rows, cols, values)?, self.options)?)
+        let coo = Coo::try_new(self.nrows, self.ncols, rows, cols, values)?;
+        Ok(with_sums(assemble(coo, self.options)?, narrowing))
     }
 
-    fn coo<T: Scalar>(&self, has_coords: bool) -> Result<Csr<T>, ReadError> {
+    fn coo<T: Scalar>(&self, has_coords: bool) -> Result<(Csr<T>, Narrowing), ReadError> {
         if has_coords {
             return Err(ReadError::Npz {
                 array: "coords",
@@ -187,11 +190,12 @@ impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
             },
             || self.values(),
         );
-        let coo = Coo::try_new(self.nrows, self.ncols, rows?, cols?, values?)?;
-        Ok(assemble(coo, self.options)?)
+        let (values, narrowing) = values?;
+        let coo = Coo::try_new(self.nrows, self.ncols, rows?, cols?, values)?;
+        Ok(with_sums(assemble(coo, self.options)?, narrowing))
     }
 
-    fn bsr<T: Scalar>(&self) -> Result<Csr<T>, ReadError> {
+    fn bsr<T: Scalar>(&self) -> Result<(Csr<T>, Narrowing), ReadError> {
         let mut archive = self.archive()?;
         let data = archive.array("data")?;
         let [n_blocks, r, c] = data.header.shape[..] else {
@@ -211,7 +215,7 @@ impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
             || self.indices("indices", n_blocks, self.ncols / c),
             || self.values::<T>(),
         );
-        let (blocks, values) = (blocks?, values?);
+        let (blocks, (values, narrowing)) = (blocks?, values?);
         let mut col_idx: Vec<u32> = bytemuck::zeroed_vec(values.len());
         let mut by_row: Vec<T> = bytemuck::zeroed_vec(values.len());
         let mut row_ptr = Vec::with_capacity(self.nrows + 1);
@@ -241,6 +245,7 @@ impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
             }
         });
         drop((blocks, values));
-        Ok(from_rows(self.nrows, self.ncols, row_ptr, col_idx, by_row, self.options)?)
+        let rows = from_rows(self.nrows, self.ncols, row_ptr, col_idx, by_row, self.options)?;
+        Ok(with_sums(rows, narrowing))
     }
 }

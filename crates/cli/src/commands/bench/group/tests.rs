@@ -1,4 +1,4 @@
-use girih::backend::{BackendError, Capabilities, DenseView, DenseViewMut, Unsupported};
+use girih::backend::{BackendError, Capabilities, DenseView, DenseViewMut, Lowering, Unsupported};
 use girih::cpu::Isa;
 use girih::{CudaOptions, FormatKind, PreparedSpmm, ReferenceBackend, SpmmBackend};
 
@@ -59,6 +59,10 @@ impl PreparedSpmm for PreparedFaulty {
             Fault::LeavesLastRow => c[[last, n - 1]] = before,
         }
         Ok(())
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        self.1.lowering(n)
     }
 }
 

@@ -1,0 +1,254 @@
+//! A lowering for people, and for machines that read what people do.
+
+use girih_backend::Lowering;
+use girih_formats::FormatSpec;
+
+use super::{CpuLowering, Kernel, Layout, PackedBy, Product};
+use crate::NAME;
+use crate::machine::Vendor;
+use crate::operands::leaves_caches;
+use crate::thresholds::*;
+
+impl CpuLowering {
+    /// What a product of `n` columns executes on so many threads, operands row-major and β = 0.
+    pub(crate) fn describe(&self, n: usize, threads: usize) -> Lowering {
+        let product = self.product(n, n == 1, threads);
+        let mut lowering = Lowering::new(NAME, self.machine(threads), n);
+        let mut add = |what: &str, choice: String, why: String| {
+            lowering = lowering.clone().with(what, choice, why);
+        };
+        let kernel = self.kernel(&product);
+        add("kernel", kernel_name(kernel).to_owned(), self.why_kernel(kernel));
+        if let Layout::Sorted(sorting, made) = self.layout.choice
+            && product.by_layout
+        {
+            let sliced = match made.sliced_rows {
+                0 => String::new(),
+                rows => format!(", {rows} rows share column indices with the row before"),
+            };
+            let choice =
+                format!("rows of each task by length, tasks in {} parts{sliced}", made.parts);
+            let why =
+                if sorting.slices { "" } else { "column indices are shared up to two lines only" };
+            add("copy of A", choice, why.to_owned());
+        }
+        if let Layout::Tiles(tiles, made) = self.layout.choice
+            && product.by_layout
+        {
+            let choice = format!(
+                "{} tiles of up to 4 rows, {} loads of rows of B for {} entries",
+                made.tiles, made.loads, self.case.nnz
+            );
+            add(
+                "copy of A",
+                choice,
+                format!("{} % of the loads are spared in the tasks looked at", tiles.spared),
+            );
+            if let Some(cols) = tiles.slab_cols {
+                let choice = format!("{} of {cols} columns", self.case.k.div_ceil(cols));
+                let loads = made.loads / self.case.k.max(1);
+                let why = format!(
+                    "tiles meet many columns of each, and load each row of B {loads} times"
+                );
+                add("slabs", choice, why);
+            }
+        }
+        let (choice, why) = self.packing_of(&product, n);
+        add("B", choice, why);
+        let (choice, why) = self.prefetching_b(&product, n);
+        add("prefetch of B", choice, why);
+        let (choice, why) = self.prefetching_a(&product, n);
+        add("prefetch of A", choice, why);
+        if kernel == Kernel::Strips {
+            let (choice, why) = self.gathering(&product, n);
+            add("gathering", choice, why);
+        }
+        if self.reads_whole_rows(&product, n) {
+            let choice = format!("whole, by rows of A of {WHOLE_ENTRIES} entries and more");
+            add("rows of B", choice, "B is beyond the last-level cache".to_owned());
+        }
+        if self.work.split.windows > 0 {
+            let split = self.work.split;
+            let choice = format!(
+                "{} in {} parts, {} columns at a time, {} bytes of sums",
+                split.windows, split.parts, split.cols, split.bytes
+            );
+            add(
+                "split windows",
+                choice,
+                "the schedule splits them; parts are added in order".to_owned(),
+            );
+        }
+        let (choice, why) = match self.writes_past(kernel, n) {
+            Ok(why) => ("written past the caches", why),
+            Err(why) => ("written into the caches", why),
+        };
+        add("C", choice.to_owned(), why);
+        let workers = self.workers(&product, n, threads);
+        let (choice, why) = match workers {
+            1 if threads > 1 => {
+                let work = self.case.stored.saturating_mul(n + THREADS_FIND);
+                let why = format!(
+                    "{} tasks of {work} multiply-adds in all; {THREADS_SHARED} are shared",
+                    self.work.tasks
+                );
+                ("the calling thread alone".to_owned(), why)
+            }
+            1 => ("the calling thread".to_owned(), String::new()),
+            workers => (format!("up to {workers}, {} tasks", self.work.tasks), String::new()),
+        };
+        add("threads", choice, why);
+        lowering
+    }
+
+    /// Instruction set, threads and what of the processor decisions depend on.
+    fn machine(&self, threads: usize) -> String {
+        let machine = self.case.machine;
+        let vendor = match machine.vendor {
+            Vendor::Amd => "AMD",
+            Vendor::Intel => "Intel",
+            Vendor::Other => "other processor",
+        };
+        let kib = |bytes: usize| bytes >> 10;
+        format!(
+            "{}, {threads} threads, {vendor}, caches of {} and {} KiB",
+            self.case.isa,
+            kib(machine.private),
+            kib(machine.last_level)
+        )
+    }
+
+    fn why_kernel(&self, kernel: Kernel) -> String {
+        match (&self.layout.choice, kernel) {
+            (Layout::Tiles(..), Kernel::Rows) => "tiles are for several columns".to_owned(),
+            (_, Kernel::Rows | Kernel::Sorted | Kernel::Tiles) => self.layout.why.clone(),
+            (_, Kernel::Strips) => "windows hold dense values".to_owned(),
+            (_, Kernel::Decoded) => match self.case.spec {
+                FormatSpec::TwoFour => "positions are decoded to columns".to_owned(),
+                _ => "masks are decoded to columns".to_owned(),
+            },
+        }
+    }
+
+    fn packing_of(&self, product: &Product, n: usize) -> (String, String) {
+        let Some(panels) = self.packing.choice else {
+            return ("read in place".to_owned(), self.packing.why.clone());
+        };
+        let (lines, rows) = (panels.lines, panels.rows);
+        match product.packed {
+            Some(PackedBy::Each { panels: count, shares }) => {
+                let by = match shares {
+                    1 => "each by one thread".to_owned(),
+                    _ => format!("each by {shares} threads in shares of the tasks"),
+                };
+                (
+                    format!("packed in {count} panels of {lines} lines and {rows} rows, {by}"),
+                    self.packing.why.clone(),
+                )
+            }
+            Some(PackedBy::All { panels: count }) => {
+                let choice = format!(
+                    "packed in {count} panels of {lines} lines and {rows} rows, by all threads"
+                );
+                (choice, self.packing.why.clone())
+            }
+            None => {
+                let why = format!(
+                    "{} bytes a row; panels are packed from {} on",
+                    self.case.row_bytes(n),
+                    panels.row_bytes
+                );
+                ("read in place".to_owned(), why)
+            }
+        }
+    }
+
+    fn prefetching_b(&self, product: &Product, n: usize) -> (String, String) {
+        let why = self.prefetch_b.why.clone();
+        match self.prefetches_b(product, n) {
+            true => ("yes".to_owned(), why),
+            false if self.prefetch_b.choice => {
+                let why =
+                    "the kernel for so few columns prefetches no rows of B, or the instruction set";
+                ("no".to_owned(), why.to_owned())
+            }
+            false => ("no".to_owned(), why),
+        }
+    }
+
+    fn prefetching_a(&self, product: &Product, n: usize) -> (String, String) {
+        let case = &self.case;
+        let mut why = self.prefetch_a.why.clone();
+        if self.prefetch_a.choice.gains && n > 1 {
+            let (b, needed) = (
+                case.k.saturating_mul(case.row_bytes(n)),
+                case.machine.hiding_b(case.row_bytes(n)),
+            );
+            why = format!("{why}; B has {b} bytes, {needed} hide A");
+        }
+        match self.prefetches_a(product, n) {
+            true if !product.prefetch_a => {
+                ("yes".to_owned(), "with the rows of B that they meet".to_owned())
+            }
+            true => ("yes".to_owned(), why),
+            false if product.prefetch_a => {
+                ("no".to_owned(), "strips of single lines prefetch nothing".to_owned())
+            }
+            false => ("no".to_owned(), why),
+        }
+    }
+
+    fn gathering(&self, product: &Product, n: usize) -> (String, String) {
+        let least = GATHER_LINES * self.case.lanes();
+        match product.gathers {
+            true if n >= least => ("yes".to_owned(), self.gather.why.clone()),
+            true => ("no".to_owned(), format!("{least} columns are needed")),
+            false => ("no".to_owned(), self.gather.why.clone()),
+        }
+    }
+
+    /// Why C is written past the caches, if its first row begins with a line; else why it is not.
+    pub(super) fn writes_past(&self, kernel: Kernel, n: usize) -> Result<String, String> {
+        let case = &self.case;
+        let bytes = case.m.saturating_mul(n).saturating_mul(case.sum_bytes);
+        let in_tiles = matches!(kernel, Kernel::Tiles | Kernel::Strips);
+        let limit = if in_tiles { STORE_PAST_TILES_BYTES } else { STORE_PAST_BYTES };
+        let row = n * case.sum_bytes;
+        if !leaves_caches(bytes, in_tiles) {
+            return Err(format!("{bytes} bytes, up to {limit}"));
+        }
+        if !(row.is_multiple_of(64) || row == 32 || row == 16) {
+            return Err(format!("rows of {row} bytes are no whole lines"));
+        }
+        let is_in_slabs =
+            matches!(&self.layout.choice, Layout::Tiles(tiles, _) if tiles.slab_cols.is_some());
+        if kernel == Kernel::Tiles && is_in_slabs {
+            return Err("slabs add to it".to_owned());
+        }
+        let is_apart = matches!(&self.layout.choice, Layout::Sorted(_, made) if !made.consecutive);
+        if kernel == Kernel::Sorted && is_apart && !row.is_multiple_of(64) {
+            return Err(format!("rows of {row} bytes that are sorted fill no whole lines"));
+        }
+        if kernel == Kernel::Strips && self.gather.choice && n >= GATHER_LINES * case.lanes() {
+            return Err("sums of strips are stored from scratch".to_owned());
+        }
+        let why =
+            format!("{bytes} bytes, more than {limit}; its first row has to begin with a line");
+        Ok(match kernel {
+            Kernel::Strips | Kernel::Decoded if !case.is_wide() || kernel == Kernel::Decoded => {
+                format!("{why}, and sums of windows in pieces come from scratch")
+            }
+            _ => why,
+        })
+    }
+}
+
+fn kernel_name(kernel: Kernel) -> &'static str {
+    match kernel {
+        Kernel::Rows => "rows of CSR as they stand",
+        Kernel::Sorted => "rows of CSR sorted by length",
+        Kernel::Tiles => "tiles of CSR by patterns",
+        Kernel::Strips => "dense strips",
+        Kernel::Decoded => "decoded rows",
+    }
+}

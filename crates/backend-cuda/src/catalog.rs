@@ -1,0 +1,194 @@
+//! What a planner is told of the kernels, without a device at hand.
+
+use girih_formats::{DType, FormatKind, FormatSpec};
+use girih_planner::kernels::{KernelCatalog, KernelConfig, KernelWork};
+use girih_planner::{DeviceKind, DeviceSpec, Reduction, ScheduleKind, Task, Windows};
+
+use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
+use crate::kernels::sm90_wcsr_spmm;
+use crate::operand::Place;
+use crate::prepared::{self, has_atomic_mode};
+use crate::{Arch, NAME};
+
+/// Windows that are considered where the choice of a format is free.
+const WINDOW_ROWS: [usize; 4] = [8, 16, 32, 64];
+
+/// Rows of B that stand for any number of them but one.
+const SEVERAL: usize = 2;
+
+/// The kernels of the CUDA backend, from the tables that it launches by.
+///
+/// ```
+/// use girih_backend_cuda::CudaKernels;
+/// use girih_formats::{DType, FormatSpec};
+/// use girih_planner::{DeviceSpec, kernels::KernelCatalog};
+///
+/// let (h200, a100) = (DeviceSpec::builtin("h200").unwrap(), DeviceSpec::builtin("a100").unwrap());
+/// let wcsr = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+/// assert_eq!(CudaKernels.check(&h200, wcsr, DType::F32), Ok(()));
+/// let missing = CudaKernels.check(&a100, wcsr, DType::F32).unwrap_err();
+/// assert!(missing.contains("compute capability 9.0"), "{missing}");
+/// assert_eq!(CudaKernels.candidates(&a100, DType::F32), [FormatSpec::Csr]);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CudaKernels;
+
+impl Arch {
+    /// The architecture of a device that is described; `None` for a CPU.
+    pub(crate) fn of(device: &DeviceSpec) -> Option<Self> {
+        let (major, minor) = (device.compute_capability / 10, device.compute_capability % 10);
+        (device.kind == DeviceKind::Cuda).then_some(Self { major, minor })
+    }
+}
+
+impl KernelCatalog for CudaKernels {
+    fn backend(&self) -> &'static str {
+        NAME
+    }
+
+    /// CSR, BCSR with blocks of 64×64, and WCSR with windows of 8 to 64 rows whose columns are padded to
+    /// what one instruction multiplies, 32 bytes of values: those that the device has kernels for. None
+    /// for a CPU.
+    fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
+        let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
+        let pad_cols = sm90_wcsr_spmm::step(dtype);
+        let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
+        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr);
+        all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
+    }
+
+    fn check(&self, device: &DeviceSpec, spec: FormatSpec, dtype: DType) -> Result<(), String> {
+        let Some(arch) = Arch::of(device) else {
+            return Err(format!("CUDA kernels do not run on a CPU such as {}", device.name));
+        };
+        prepared::check(spec, dtype, Some(arch))
+    }
+
+    /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
+    /// that are split, added up in order or atomically. All others: a window each; BCSR sums every block
+    /// row in one block of threads, however a schedule cuts it.
+    fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind> {
+        match spec.kind() {
+            FormatKind::Csr => vec![ScheduleKind::Tasks],
+            FormatKind::Wcsr => {
+                let mut kinds =
+                    vec![ScheduleKind::Windows, ScheduleKind::Split(Reduction::TwoPass)];
+                if has_atomic_mode(spec.kind()) {
+                    kinds.push(ScheduleKind::Split(Reduction::Atomic));
+                }
+                kinds
+            }
+            _ => vec![ScheduleKind::Windows],
+        }
+    }
+
+    /// For WCSR: small windows share a block.
+    fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
+        match spec {
+            FormatSpec::Wcsr { pad_cols, .. } => {
+                prepared::wcsr_blocks(windows, tasks, pad_cols, sm90_wcsr_spmm::step(dtype))
+            }
+            FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
+            _ => tasks.len() as u64,
+        }
+    }
+
+    /// What is launched for row-major operands whose rows begin on 16 bytes, or are shorter than that.
+    ///
+    /// `None` for CSR, whose kernel keeps next to nothing in shared memory, and where there is no kernel.
+    /// For BCSR it is the configuration that takes block rows one by one: that three at a time read less
+    /// follows from the pattern, which is not known here.
+    fn config(&self, device: &DeviceSpec, work: &KernelWork) -> Option<KernelConfig> {
+        let &KernelWork { spec, dtype, n, tasks, tiles } = work;
+        self.check(device, spec, dtype).ok()?;
+        // Rows of B begin on 16 bytes unless they are shorter.
+        let b = Place::row_major(0, (SEVERAL, n.max(1)), dtype.size());
+        let n = b.cols as u64;
+        match spec {
+            FormatSpec::Wcsr { window_rows, .. } => {
+                let of = (dtype, window_rows);
+                let in_rows = b.reads_in_vectors(16 / dtype.size() as u64);
+                let config = sm90_wcsr_spmm::choose(of, (tasks, n), in_rows, device.workers);
+                Some(config.described(dtype, window_rows))
+            }
+            FormatSpec::Bcsr { .. } => {
+                let load = Load { blocks: tiles, grouped_steps: None };
+                let entry = prepared::bcsr_entry(&b, dtype.size() as u64);
+                let index = sm90_bcsr_spmm::Config::index(dtype, n, entry, load);
+                Some(sm90_bcsr_spmm::configs(dtype).get(index)?.described(entry))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(name: &str) -> DeviceSpec {
+        DeviceSpec::builtin(name).unwrap()
+    }
+
+    #[test]
+    fn candidates_are_what_a_device_has_kernels_for() {
+        let names = |device: &DeviceSpec, dtype| {
+            let all = CudaKernels.candidates(device, dtype);
+            all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let h200 = device("h200");
+        let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
+        assert_eq!(names(&h200, DType::F32), expected);
+        assert_eq!(names(&h200, DType::Bf16), expected.replace("/8", "/16"));
+        assert_eq!(names(&h200, DType::F64), "csr");
+        assert_eq!(names(&device("a100"), DType::F16), "csr");
+        assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
+    }
+
+    #[test]
+    fn a_cpu_and_a_later_device_are_refused_with_a_reason() {
+        let reason = CudaKernels.check(&DeviceSpec::cpu(), FormatSpec::Csr, DType::F32);
+        assert!(reason.unwrap_err().contains("CPU"));
+        let b200 = DeviceSpec { compute_capability: 100, ..device("h200") };
+        let wcsr = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
+        let reason = CudaKernels.check(&b200, wcsr, DType::F32).unwrap_err();
+        assert!(reason.contains("9.0") && reason.contains("10.0"), "{reason}");
+        let work = KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9 };
+        assert_eq!(CudaKernels.config(&b200, &work), None);
+    }
+
+    #[test]
+    fn only_wcsr_splits_windows_and_adds_atomically() {
+        let kinds = |spec| CudaKernels.schedules(spec);
+        let wcsr = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        let split = |reduction| ScheduleKind::Split(reduction);
+        let expected = [ScheduleKind::Windows, split(Reduction::TwoPass), split(Reduction::Atomic)];
+        assert_eq!(kinds(wcsr), expected);
+        assert_eq!(kinds(FormatSpec::Csr), [ScheduleKind::Tasks]);
+        let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+        assert_eq!(kinds(bcsr), [ScheduleKind::Windows]);
+    }
+
+    #[test]
+    fn configurations_are_those_of_the_tables() {
+        let h200 = device("h200");
+        let config = |spec, dtype, n, tasks| {
+            let work = KernelWork { spec, dtype, n, tasks, tiles: 5000 };
+            CudaKernels.config(&h200, &work)
+        };
+        let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+        let found = config(bcsr, DType::Bf16, 128, 100).unwrap();
+        let told = (found.entry.as_str(), found.block_cols, found.stages, found.blocks_per_worker);
+        assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
+        let wcsr = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
+        let wide = config(wcsr, DType::F32, 1024, 5000).unwrap();
+        assert_eq!(
+            (wide.entry.as_str(), wide.block_cols, wide.threads),
+            ("wcsr_spmm_wide", 512, 384)
+        );
+        assert_eq!(config(wcsr, DType::F32, 1024, 10).unwrap().entry, "wcsr_spmm_narrow");
+        assert!(wide.shared_bytes <= h200.shared_bytes_per_block);
+        assert_eq!(config(FormatSpec::Csr, DType::F32, 64, 10), None);
+        assert_eq!(config(wcsr, DType::F64, 64, 10), None);
+    }
+}

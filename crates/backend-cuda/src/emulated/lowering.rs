@@ -1,0 +1,166 @@
+//! What a lowering says is launched is what is launched.
+
+use girih_backend::{Lowering, SpmmBackend};
+use girih_formats::{Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_planner::kernels::{KernelCatalog, KernelWork};
+use girih_planner::{DeviceSpec, Plan, PlanOptions, Reduction, Schedule};
+use girih_testkit::operands::random;
+use girih_testkit::{Element, matrices};
+use half::{bf16, f16};
+
+use super::operands::Placing;
+use super::{Emulated, MULTIPROCESSORS};
+use crate::CudaKernels;
+use crate::prepared::image;
+use crate::prepared::lowering::{Recorded, repeated};
+
+/// Rows of 0 to some 40 entries and one that is split.
+fn matrix() -> Csr<f64> {
+    matrices::where_(70, 530, |i, j| i == 4 || (i * 3 + j) % (11 * (i % 9) + 13) == 1).unwrap()
+}
+
+fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
+    FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
+}
+
+const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+
+/// A plan with windows of at most `limit` tiles to a task.
+fn plan<T: Element>(a: &Csr<f64>, spec: FormatSpec, limit: u64, reduction: Reduction) -> Plan {
+    let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+    let tiling = T::erase_tiling(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
+    let schedule = Schedule::by_limit(&tiling, limit, reduction);
+    Plan::from_tiling(tiling).with_schedule(&schedule).unwrap()
+}
+
+/// The launches that a lowering names.
+fn named(lowering: &Lowering) -> Vec<String> {
+    let launches = lowering.decisions.iter().filter(|decision| decision.what == "launch");
+    launches.map(|decision| decision.choice.clone()).collect()
+}
+
+/// The launches that were executed, in the words of a lowering.
+fn executed(launches: &[Recorded]) -> Vec<String> {
+    let in_words = |(launch, times): (&Recorded, usize)| match times {
+        1 => launch.to_string(),
+        _ => format!("{times} times {launch}"),
+    };
+    repeated(launches).into_iter().map(in_words).collect()
+}
+
+fn launches_are_those_named<T: Element>(specs: &[FormatSpec]) {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let a = matrix();
+    for &spec in specs {
+        for reduction in [Reduction::TwoPass, Reduction::Atomic] {
+            let plan = plan::<T>(&a, spec, 40, reduction);
+            if device.supports(&plan).is_err() {
+                assert_eq!(reduction, Reduction::Atomic, "{spec} {}", T::DTYPE);
+                continue;
+            }
+            let prepared = device.prepare(&plan).unwrap();
+            for n in [1, 8, 64, 512] {
+                let lowering = prepared.lowering(n);
+                let b = random::<T>(a.ncols(), n, 1);
+                let mut c = random::<T::Acc>(a.nrows(), n, 2);
+                let c = T::erase_acc_mut(c.view_mut());
+                prepared.execute(1.0, T::erase(b.view()), 0.0, c).unwrap();
+                let launches = device.launches();
+                assert!(!launches.is_empty());
+                assert_eq!(
+                    named(&lowering),
+                    executed(&launches),
+                    "{spec} {}: {lowering}",
+                    T::DTYPE
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn launches_of_csr_are_those_named() {
+    launches_are_those_named::<f16>(&[FormatSpec::Csr]);
+    launches_are_those_named::<bf16>(&[FormatSpec::Csr]);
+    launches_are_those_named::<f32>(&[FormatSpec::Csr]);
+    launches_are_those_named::<f64>(&[FormatSpec::Csr]);
+}
+
+#[test]
+fn launches_of_wcsr_are_those_named() {
+    launches_are_those_named::<f16>(&[wcsr(16, DType::F16)]);
+    launches_are_those_named::<bf16>(&[wcsr(8, DType::Bf16)]);
+    launches_are_those_named::<f32>(&[wcsr(16, DType::F32), wcsr(64, DType::F32)]);
+}
+
+#[test]
+fn launches_of_bcsr_are_those_named() {
+    launches_are_those_named::<f16>(&[BCSR]);
+    launches_are_those_named::<bf16>(&[BCSR]);
+    launches_are_those_named::<f32>(&[BCSR]);
+}
+
+/// What a planner is told of a product on a device, and what is launched there.
+fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
+    let target = DeviceSpec { workers, ..DeviceSpec::builtin("h200").unwrap() };
+    for limit in [1, 7, 40, u64::MAX] {
+        for reduction in [Reduction::TwoPass, Reduction::Atomic] {
+            let plan = plan::<T>(a, spec, limit, reduction);
+            if crate::prepared::supports(&plan, None).is_err() {
+                continue;
+            }
+            let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
+            let image = image(&plan, workers);
+            for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
+                let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
+                let tiles = tiling.tile_ptr(tiling.n_windows());
+                let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles };
+                let told = CudaKernels.config(&target, &work).unwrap();
+                let launches = image.outline().launches(&*image.routine, n).unwrap();
+                let multiply = |launch: &&Recorded| launch.entry.contains("spmm");
+                let launched = launches.iter().find(multiply).unwrap();
+                let what = format!("{spec} {}, {workers} workers, n = {n}", T::DTYPE);
+                assert_eq!(told.entry, launched.entry, "{what}");
+                assert_eq!(told.threads, launched.threads, "{what}");
+                assert_eq!(told.shared_bytes, u64::from(launched.dynamic_shared), "{what}");
+                // As many columns at a time as parts are kept of.
+                let passes: u32 = launches.iter().filter(multiply).map(|one| one.grid[1]).sum();
+                assert_eq!(
+                    (u64::from(launched.grid[0]), passes),
+                    (tasks, told.passes(n)),
+                    "{what}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_planner_is_told_is_what_is_launched() {
+    let (a, long) =
+        (matrix(), matrices::where_(70, 4000, |i, j| (i + j) % (i % 7 + 2) == 0).unwrap());
+    for workers in [MULTIPROCESSORS, 20, 132] {
+        for a in [&a, &long] {
+            for window_rows in [8, 16, 32, 64] {
+                told_is_launched::<f32>(a, wcsr(window_rows, DType::F32), workers);
+                told_is_launched::<f16>(a, wcsr(window_rows, DType::F16), workers);
+            }
+            // Fewer columns to a tile than to a step.
+            told_is_launched::<bf16>(a, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, workers);
+        }
+        told_is_launched::<f32>(&a, BCSR, workers);
+    }
+}
+
+#[test]
+fn a_plan_is_lowered_for_its_target_without_a_device() {
+    let target = DeviceSpec::builtin("h100-pcie").unwrap();
+    let kernels = girih_planner::Kernels::new(CudaKernels);
+    let options = PlanOptions { n: 64, target, kernels, ..PlanOptions::default() };
+    let a = matrix().cast::<f32>();
+    let plan = girih_planner::Planner::new(options).plan(&a).unwrap();
+    let lowering = crate::CudaBackend::default().lower(&plan).unwrap();
+    assert!(lowering.machine.contains("sm_90a, 114 multiprocessors"), "{lowering}");
+    assert_eq!(lowering.n, 64);
+    assert!(lowering.choice("launch").is_some(), "{lowering}");
+}

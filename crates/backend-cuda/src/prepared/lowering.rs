@@ -1,0 +1,181 @@
+//! What a product launches, as a value: recorded from the very routine that launches it.
+
+use std::fmt;
+
+use girih_backend::{Lowering, ProductShape};
+
+use super::launch::{ALIGN, Addresses, Image, Launch, Operands, Routine};
+use super::panels::panels;
+use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
+use super::upload::arena_bytes;
+use crate::CudaError;
+use crate::operand::Place;
+
+/// One launch, without its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    /// The kernel and its configuration.
+    pub(crate) kernel: String,
+    pub(crate) entry: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) threads: u32,
+    pub(crate) dynamic_shared: u32,
+}
+
+impl Recorded {
+    /// A launch of one of these kernels.
+    pub(crate) fn of(launch: &Launch<'_>, kernels: &[String]) -> Self {
+        Self {
+            kernel: kernels[launch.kernel].clone(),
+            entry: launch.entry.to_owned(),
+            grid: launch.grid,
+            threads: launch.block,
+            dynamic_shared: launch.dynamic_shared,
+        }
+    }
+}
+
+impl fmt::Display for Recorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, entry, grid: [x, y, _], threads, dynamic_shared } = self;
+        write!(f, "{entry} of {kernel}, {x}×{y} blocks of {threads} threads")?;
+        match dynamic_shared {
+            0 => Ok(()),
+            bytes => write!(f, " and {bytes} bytes of dynamic shared memory"),
+        }
+    }
+}
+
+/// An image without what is uploaded: enough to say what products launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    shape: ProductShape,
+    kernels: Vec<String>,
+    n_parts: usize,
+    n_maps: usize,
+    uploaded: u64,
+    workspace: u64,
+}
+
+impl Image {
+    /// The image without its parts.
+    pub(crate) fn outline(&self) -> Outline {
+        Outline {
+            shape: self.shape,
+            kernels: self.kernels.iter().map(ToString::to_string).collect(),
+            n_parts: self.parts.len(),
+            n_maps: self.maps.len(),
+            uploaded: arena_bytes(&self.parts),
+            workspace: self.room,
+        }
+    }
+
+    /// Adds what products launch on a device to a lowering.
+    pub(crate) fn describe(&self, lowering: Lowering) -> Lowering {
+        self.outline().describe(&*self.routine, lowering)
+    }
+}
+
+/// Tensor maps that nobody reads.
+struct Unencoded;
+
+impl MapEncoder for Unencoded {
+    fn encode(&self, _: &TensorMap) -> Result<EncodedMap, CudaError> {
+        Ok(EncodedMap::default())
+    }
+}
+
+impl Outline {
+    /// The names of the kernels.
+    #[cfg(test)]
+    pub(crate) fn kernels(&self) -> &[String] {
+        &self.kernels
+    }
+
+    /// Row-major operands with `n` columns whose rows begin on 16 bytes, α = 1 and β = 0.
+    fn operands(&self, n: usize) -> Operands {
+        let ProductShape { m, k, dtype } = self.shape;
+        let b = Place::row_major(ALIGN, (k, n), dtype.size());
+        let c = Place::row_major(ALIGN, (m, n), dtype.accumulator().size());
+        Operands { alpha: 1.0, beta: 0.0, b, c }
+    }
+
+    /// The launches of a product of such operands, in their order.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(crate) fn launches(
+        &self,
+        routine: &dyn Routine,
+        n: usize,
+    ) -> Result<Vec<Recorded>, CudaError> {
+        let mut recorded = Vec::new();
+        if self.shape.m == 0 || n == 0 {
+            return Ok(recorded);
+        }
+        let at = Addresses {
+            parts: vec![ALIGN; self.n_parts],
+            maps: vec![EncodedMap::default(); self.n_maps],
+            room: ALIGN,
+        };
+        routine.launches(&at, &self.operands(n), &Unencoded, &mut |launch| {
+            recorded.push(Recorded::of(launch, &self.kernels));
+            Ok(())
+        })?;
+        Ok(recorded)
+    }
+
+    /// Adds what products of the lowering's n launch, and what they are made of.
+    pub(crate) fn describe(&self, routine: &dyn Routine, lowering: Lowering) -> Lowering {
+        let n = lowering.n;
+        let launches = match self.launches(routine, n) {
+            Ok(launches) => launches,
+            Err(error) => return lowering.with("launches", "none", error.to_string()),
+        };
+        if launches.is_empty() {
+            return lowering.with("launches", "none", "C has no elements");
+        }
+        let mut lowering = routine.explain(&self.operands(n), lowering);
+        for (launch, times) in repeated(&launches) {
+            let times = if times == 1 { String::new() } else { format!("{times} times ") };
+            lowering = lowering.with("launch", format!("{times}{launch}"), "");
+        }
+        let why = if self.workspace == 0 { "" } else { "for sums of parts, at most" };
+        self.describe_panels(routine, lowering)
+            .with("workspace", format!("{} bytes", self.workspace), why)
+            .with("uploaded", format!("{} bytes", self.uploaded), "A as the kernels read it")
+    }
+}
+
+impl Outline {
+    /// Adds how operands on the host are moved, if not at once, and what is launched then.
+    fn describe_panels(&self, routine: &dyn Routine, lowering: Lowering) -> Lowering {
+        let panels = panels(self.shape, lowering.n);
+        if panels.len() < 2 {
+            return lowering;
+        }
+        let launches = panels.iter().map(|panel| self.launches(routine, panel.len()));
+        let Ok(launches) = launches.collect::<Result<Vec<_>, _>>() else { return lowering };
+        let widths: Vec<_> = panels.iter().map(|panel| panel.len().to_string()).collect();
+        let choice = format!("in panels of {} columns", widths.join(", "));
+        let why = "sending, multiplying and fetching overlap";
+        let mut lowering = lowering.with("host operands", choice, why);
+        for (launch, times) in repeated(&launches.concat()) {
+            let times = if times == 1 { String::new() } else { format!("{times} times ") };
+            lowering = lowering.with("host launch", format!("{times}{launch}"), "");
+        }
+        lowering
+    }
+}
+
+/// Launches with how often each comes in a row.
+pub(crate) fn repeated(launches: &[Recorded]) -> Vec<(&Recorded, usize)> {
+    let mut runs: Vec<(&Recorded, usize)> = Vec::new();
+    for launch in launches {
+        match runs.last_mut() {
+            Some((last, times)) if *last == launch => *times += 1,
+            _ => runs.push((launch, 1)),
+        }
+    }
+    runs
+}

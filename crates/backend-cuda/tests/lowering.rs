@@ -1,0 +1,133 @@
+//! What products of plans for an H200 and an H100 execute, pinned: no device is at hand, and none needed.
+
+use std::fs;
+use std::path::Path;
+
+use girih_backend::SpmmBackend;
+use girih_backend_cuda::{CudaBackend, CudaKernels};
+use girih_formats::generate::{banded, dense_row, rmat};
+use girih_formats::{AnyTiling, Csr, DType, FormatSpec, Scalar, Tiling};
+use girih_planner::{
+    DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Reduction, Schedule,
+};
+use half::f16;
+
+fn plan<T: Scalar>(a: &Csr<T>, device: &str, spec: FormatSpec, n: usize) -> Plan
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let target = DeviceSpec::builtin(device).unwrap();
+    let format = FormatChoice::Fixed(spec);
+    let kernels = Kernels::new(CudaKernels);
+    let options = PlanOptions { n, format, target, kernels, ..PlanOptions::default() };
+    Planner::new(options).plan(a).unwrap()
+}
+
+/// The plan with windows cut at `limit` tiles: the planner's own cuts are no business of these tests.
+fn cut(plan: Plan, limit: u64, reduction: Reduction) -> Plan {
+    let schedule = Schedule::by_limit(plan.tiling(), limit, reduction);
+    plan.with_schedule(&schedule).unwrap()
+}
+
+fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
+    FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
+}
+
+/// Compares with the file, which `cargo test -p girih-backend-cuda --test lowering -- --ignored` writes.
+fn snapshot(device: &str) -> String {
+    let backend = CudaBackend::default();
+    let graph = rmat::<f32>(12, 16, 1).unwrap();
+    let band = banded::<f32>(6000, 6000, 40, 20, 1).unwrap().cast::<f16>();
+    let row = dense_row::<f64>(500, 20_000, 3, 7, 1).unwrap();
+    let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+    let mut text = String::new();
+    for (name, plan) in [
+        (
+            "a graph in csr",
+            cut(plan(&graph, device, FormatSpec::Csr, 8), 1 << 20, Reduction::TwoPass),
+        ),
+        (
+            "a graph in csr",
+            cut(plan(&graph, device, FormatSpec::Csr, 512), 1 << 20, Reduction::TwoPass),
+        ),
+        (
+            "a long row in csr",
+            cut(plan(&row, device, FormatSpec::Csr, 64), 4096, Reduction::TwoPass),
+        ),
+        (
+            "a graph in wcsr",
+            cut(plan(&graph, device, wcsr(16, DType::F32), 64), 64, Reduction::TwoPass),
+        ),
+        (
+            "a graph in wcsr",
+            cut(plan(&graph, device, wcsr(64, DType::F32), 512), 40, Reduction::Atomic),
+        ),
+        (
+            "a band in wcsr",
+            cut(plan(&band, device, wcsr(32, DType::F16), 512), 64, Reduction::TwoPass),
+        ),
+        ("a band in bcsr", cut(plan(&band, device, bcsr, 512), 64, Reduction::TwoPass)),
+    ] {
+        let what = format!("{} of {}", plan.spec(), plan.dtype());
+        let lowering = backend.lower(&plan).unwrap();
+        text += &format!("# {name}: {what}\n{lowering}\n\n");
+    }
+    text
+}
+
+fn path(device: &str) -> std::path::PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots");
+    folder.join(format!("{device}.txt"))
+}
+
+fn is_as_pinned(device: &str) {
+    let pinned = fs::read_to_string(path(device)).unwrap();
+    let found = snapshot(device);
+    for (found, pinned) in found.lines().zip(pinned.lines()) {
+        assert_eq!(found, pinned, "on {device}");
+    }
+    assert_eq!(found.lines().count(), pinned.lines().count(), "on {device}:\n{found}");
+}
+
+#[test]
+fn an_h200_executes_what_is_pinned() {
+    is_as_pinned("h200");
+}
+
+#[test]
+fn an_h100_executes_what_is_pinned() {
+    is_as_pinned("h100-sxm");
+}
+
+#[test]
+fn a_smaller_h100_executes_what_is_pinned() {
+    is_as_pinned("h100-pcie");
+}
+
+#[test]
+#[ignore = "it writes what the others compare with"]
+fn write_what_is_pinned() {
+    for device in ["h200", "h100-sxm", "h100-pcie"] {
+        fs::write(path(device), snapshot(device)).unwrap();
+    }
+}
+
+#[test]
+fn orders_that_no_kernel_obeys_are_refused_before_execution() {
+    let backend = CudaBackend::default();
+    let row = dense_row::<f32>(500, 20_000, 3, 7, 1).unwrap();
+    let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+    for (spec, obeys) in [(FormatSpec::Csr, false), (bcsr, false), (wcsr(16, DType::F32), true)] {
+        let planned = plan(&row, "h200", spec, 64);
+        let atomic = cut(planned.clone(), 16, Reduction::Atomic);
+        assert!(atomic.schedule().split_windows() > 0);
+        let said = backend.supports(&atomic);
+        assert_eq!(said.is_ok(), obeys, "{spec}: {said:?}");
+        if let Err(refused) = said {
+            assert!(refused.reason.contains("two-pass"), "{refused}");
+        }
+        // What adds nothing up needs no order.
+        backend.supports(&cut(planned.clone(), u64::MAX, Reduction::Atomic)).unwrap();
+        backend.supports(&cut(planned, 16, Reduction::TwoPass)).unwrap();
+    }
+}

@@ -1,0 +1,191 @@
+//! The options as JSON and their target as TOML, so that both can grow without a new version.
+//!
+//! As in [`super::explanation`], these types are the file's own: what options gain takes a default here.
+
+use serde::{Deserialize, Serialize};
+
+use super::PlanFileError;
+use super::text::{Number, printable};
+use super::wire::{ReorderCode, SpaceCode, SpecCode, size};
+use crate::{DeviceSpec, FormatChoice, Kernels, PlanOptions};
+
+/// The longest text of a target: one with all the fits it may have is shorter.
+const MAX_TARGET: usize = 1 << 18;
+
+#[derive(Serialize, Deserialize)]
+struct OptionsText {
+    n: u64,
+    format: FormatText,
+    reorder: ReorderCode,
+    space: SpaceCode,
+    exact_nonfinite: bool,
+    memory_limit: Option<u64>,
+    keep_slot_map: bool,
+    deterministic: bool,
+    planning_seconds: Option<Number>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum FormatText {
+    Auto,
+    Fixed(SpecCode),
+}
+
+/// Encodes options: all but their target, and their target.
+pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFileError> {
+    let PlanOptions {
+        n,
+        format,
+        reorder,
+        space,
+        exact_nonfinite,
+        memory_limit,
+        keep_slot_map,
+        deterministic,
+        planning_seconds,
+        target,
+        // A backend's: whoever plans again gives them again.
+        kernels: _,
+    } = options;
+    let text = OptionsText {
+        n: *n as u64,
+        format: match *format {
+            FormatChoice::Auto => FormatText::Auto,
+            FormatChoice::Fixed(spec) => FormatText::Fixed(spec.into()),
+        },
+        reorder: (*reorder).into(),
+        space: (*space).into(),
+        exact_nonfinite: *exact_nonfinite,
+        memory_limit: *memory_limit,
+        keep_slot_map: *keep_slot_map,
+        deterministic: *deterministic,
+        planning_seconds: planning_seconds.map(Number),
+    };
+    let bad = |e| PlanFileError::header(format!("the options cannot be encoded: {e}"));
+    let target = target.to_toml();
+    if target.len() > MAX_TARGET {
+        return Err(too_long());
+    }
+    Ok((serde_json::to_string(&text).map_err(bad)?, target))
+}
+
+/// Decodes options and their target.
+pub(super) fn decode(options: &str, target: &str) -> Result<PlanOptions, PlanFileError> {
+    let bad = |e: serde_json::Error| {
+        PlanFileError::header(format!("the options: {}", printable(&e.to_string())))
+    };
+    let text: OptionsText = serde_json::from_str(options).map_err(bad)?;
+    Ok(PlanOptions {
+        n: size(text.n)?,
+        format: match text.format {
+            FormatText::Auto => FormatChoice::Auto,
+            FormatText::Fixed(spec) => FormatChoice::Fixed(spec.try_into()?),
+        },
+        reorder: text.reorder.into(),
+        space: text.space.into(),
+        exact_nonfinite: text.exact_nonfinite,
+        memory_limit: text.memory_limit,
+        keep_slot_map: text.keep_slot_map,
+        deterministic: text.deterministic,
+        planning_seconds: text.planning_seconds.map(|seconds| seconds.0),
+        target: decode_target(target)?,
+        kernels: Kernels::default(),
+    })
+}
+
+fn too_long() -> PlanFileError {
+    PlanFileError::Target { reason: "its text is over the limit of 256 KiB".to_owned() }
+}
+
+fn decode_target(text: &str) -> Result<DeviceSpec, PlanFileError> {
+    let bad = |reason: &str| PlanFileError::Target { reason: printable(reason) };
+    if text.len() > MAX_TARGET {
+        return Err(too_long());
+    }
+    // Not `from_toml`, whose errors quote lines for whoever edits a file.
+    let target: DeviceSpec = toml::from_str(text).map_err(|e| bad(e.message()))?;
+    target.check().map_err(bad)?;
+    Ok(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fit, Quality, Reorder, Space, Terms};
+    use girih_formats::{DType, FormatSpec};
+    use girih_reorder::Method;
+
+    #[test]
+    fn options_come_back() {
+        let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        let target = DeviceSpec::builtin("h200").unwrap();
+        for options in [
+            PlanOptions::default(),
+            PlanOptions {
+                n: 3,
+                format: FormatChoice::Fixed(spec),
+                reorder: Reorder::By(Method::Random { seed: u64::MAX }),
+                space: Space::Permuted,
+                exact_nonfinite: true,
+                memory_limit: Some(u64::MAX),
+                keep_slot_map: true,
+                deterministic: false,
+                planning_seconds: Some(0.1),
+                target,
+                ..PlanOptions::default()
+            },
+        ] {
+            let (text, target) = encode(&options).unwrap();
+            assert_eq!(decode(&text, &target).unwrap(), options);
+        }
+    }
+
+    #[test]
+    fn a_target_with_all_the_fits_it_may_have_is_below_the_limit() {
+        let fit = Fit {
+            spec: FormatSpec::Wcsr { window_rows: usize::MAX >> 1, pad_cols: usize::MAX >> 1 },
+            dtype: DType::Bf16,
+            seconds: Terms::from_array([-1.234_567_890_123_456_7e-30; Terms::COUNT]),
+            quality: Quality {
+                held_out: u32::MAX,
+                r2: -1.234_567_890_123_456_7e-30,
+                mean_relative_error: -1.234_567_890_123_456_7e-30,
+                max_relative_error: -1.234_567_890_123_456_7e-30,
+            },
+        };
+        let target = DeviceSpec { fits: vec![fit; 256], ..DeviceSpec::cpu() };
+        assert!(target.to_toml().len() < MAX_TARGET, "{}", target.to_toml().len());
+    }
+
+    #[test]
+    fn nested_targets_are_refused() {
+        for text in [
+            format!("name = {}", "[".repeat(MAX_TARGET / 2)),
+            format!("name = {}", "{ a = ".repeat(MAX_TARGET / 8)),
+            format!("{} = 1", vec!["a"; MAX_TARGET / 4].join(".")),
+        ] {
+            let error = decode_target(&text).unwrap_err();
+            assert!(matches!(error, PlanFileError::Target { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_target_that_is_no_machine_is_named_on_one_line() {
+        let good = DeviceSpec::cpu().to_toml();
+        for (text, expected) in [
+            (String::new(), "missing field"),
+            (good.replace("workers = ", "workers = 0 # "), "workers"),
+            (good.replace("[efficiency]", "[efficiency]\nnew = 1.0"), "unknown field"),
+            (format!("\"\\u001b[31m\" = 1\n{good}"), "unknown field"),
+            (good.replace("memory_bandwidth = ", "memory_bandwidth = nan # "), "positive"),
+            (good.replace("cache_bytes = ", "cache_bytes = -"), "invalid"),
+            (" ".repeat(MAX_TARGET + 1), "256 KiB"),
+        ] {
+            let error = decode_target(&text).unwrap_err();
+            assert!(matches!(error, PlanFileError::Target { .. }), "{error}");
+            let message = error.to_string();
+            assert!(message.contains(expected), "{message:?} does not say {expected:?}");
+            assert!(!message.chars().any(char::is_control), "{message:?}");
+        }
+    }
+}

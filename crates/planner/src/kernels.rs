@@ -1,0 +1,193 @@
+//! What backends have: the one source from which a planner takes formats, kernels and schedules.
+//!
+//! The planner knows no kernel. A backend describes its own as a [`KernelCatalog`], from tables and
+//! without a device at hand, and the planner asks: which formats are worth a look, whether a kernel
+//! takes this one, in which configuration it would run, and which schedules it honours. The backend
+//! answers with the functions that it executes by, so that what is priced is what runs.
+
+use std::fmt::Debug;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use girih_formats::{DType, FormatSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::{DeviceKind, DeviceSpec, ScheduleKind, Task, Windows};
+
+/// The kernels of a backend, described without a device at hand.
+///
+/// Every answer is a pure function of its arguments: the same on every machine.
+pub trait KernelCatalog: Debug + Send + Sync {
+    /// The name of the backend that has these kernels.
+    fn backend(&self) -> &'static str;
+
+    /// The formats that are worth a price where the choice is free. Of equal times the first wins.
+    fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec>;
+
+    /// Whether there is a kernel for a format on a device, for formats that a caller fixed too.
+    ///
+    /// # Errors
+    /// What is missing, in one sentence without the format's name.
+    fn check(&self, device: &DeviceSpec, spec: FormatSpec, dtype: DType) -> Result<(), String>;
+
+    /// The kinds of schedule that the kernels of a format execute as they are, in the order in which
+    /// equal ones are preferred; at least one. [`ScheduleKind::Split`] with
+    /// [`Reduction::Atomic`](crate::Reduction::Atomic) is listed only where additions are atomic.
+    fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind>;
+
+    /// Blocks of threads that a schedule's tasks become for each block of columns, counted before anything
+    /// is laid out: kernels may gather small tasks. O(windows + tasks).
+    fn blocks(&self, _: FormatSpec, _: DType, _: &dyn Windows, tasks: &[Task]) -> u64 {
+        tasks.len() as u64
+    }
+
+    /// The configuration that a product runs in; `None` where kernels have only one and keep nothing
+    /// in shared memory.
+    fn config(&self, device: &DeviceSpec, work: &KernelWork) -> Option<KernelConfig>;
+}
+
+/// The kernels that a plan is made for, shared. Two are equal if they are of the same backend.
+#[derive(Clone, Debug)]
+pub struct Kernels(Arc<dyn KernelCatalog>);
+
+impl Kernels {
+    /// Those of a backend.
+    #[must_use]
+    pub fn new(catalog: impl KernelCatalog + 'static) -> Self {
+        Self(Arc::new(catalog))
+    }
+}
+
+impl Default for Kernels {
+    /// [`AnyKernels`].
+    fn default() -> Self {
+        Self::new(AnyKernels)
+    }
+}
+
+impl PartialEq for Kernels {
+    fn eq(&self, other: &Self) -> bool {
+        self.backend() == other.backend()
+    }
+}
+
+impl Deref for Kernels {
+    type Target = dyn KernelCatalog;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
+}
+
+/// A product, as far as it decides a kernel's configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelWork {
+    /// The format with its sizes.
+    pub spec: FormatSpec,
+    /// The value type of A and B.
+    pub dtype: DType,
+    /// Columns of B and C (n).
+    pub n: usize,
+    /// What the tasks of the schedule become: [`KernelCatalog::blocks`].
+    pub tasks: u64,
+    /// Tiles of all windows.
+    pub tiles: u64,
+}
+
+/// How a product is cut into blocks of threads, and what a block keeps in shared memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelConfig {
+    /// The entry point.
+    pub entry: String,
+    /// Columns of C that a block computes.
+    pub block_cols: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Stages of the ring between loading and multiplying.
+    pub stages: u32,
+    /// Tiles of A in a stage; 0 where that is not known.
+    pub stage_tiles: u32,
+    /// Bytes of shared memory of a block.
+    pub shared_bytes: u64,
+    /// Blocks that a multiprocessor runs at once.
+    pub blocks_per_worker: u32,
+}
+
+impl KernelConfig {
+    /// Blocks that `n` columns of C take.
+    #[must_use]
+    pub fn passes(&self, n: usize) -> u32 {
+        u32::try_from(n.div_ceil(self.block_cols as usize).max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Columns computed, those beyond the last included.
+    #[must_use]
+    pub fn padded(&self, n: usize) -> usize {
+        n.next_multiple_of(self.block_cols as usize)
+    }
+
+    /// Seconds that a multiprocessor takes for a tile at the least, however narrow C is: the latency of the
+    /// cache over the tiles on their way at once, in all stages but the one being multiplied (Little's law).
+    #[must_use]
+    pub fn tile_seconds(&self, device: &DeviceSpec) -> f64 {
+        let ahead = self.stages.saturating_sub(1) * self.stage_tiles * self.blocks_per_worker;
+        if ahead == 0 { 0.0 } else { device.cache_latency_seconds / f64::from(ahead) }
+    }
+
+    /// Bytes per second that the cache can be asked for: no more than what is on its way at once, all
+    /// stages but the one being multiplied, per latency (Little's law).
+    #[must_use]
+    pub fn cache_bandwidth(&self, device: &DeviceSpec) -> f64 {
+        if device.cache_latency_seconds <= 0.0 || self.stages < 2 {
+            return device.cache_bandwidth;
+        }
+        let stage = self.shared_bytes as f64 / f64::from(self.stages);
+        let ahead = f64::from((self.stages - 1) * self.blocks_per_worker);
+        let in_flight = stage * ahead * f64::from(device.workers);
+        (in_flight / device.cache_latency_seconds).min(device.cache_bandwidth)
+    }
+}
+
+/// Kernels for a CPU: every format in every size and value type, as the CPU backend and the reference
+/// backend have them. What a planner knows that was given no backend; it knows none for a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnyKernels;
+
+impl KernelCatalog for AnyKernels {
+    fn backend(&self) -> &'static str {
+        "any"
+    }
+
+    fn candidates(&self, _: &DeviceSpec, _: DType) -> Vec<FormatSpec> {
+        vec![
+            FormatSpec::Csr,
+            FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
+            FormatSpec::Bcsr { block_rows: 16, block_cols: 16 },
+            FormatSpec::Bcsr { block_rows: 64, block_cols: 64 },
+            FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 },
+            FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+            FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 },
+            FormatSpec::BlockedEll { block_size: 16 },
+            FormatSpec::BMat { pattern_only: false },
+            FormatSpec::TwoFour,
+        ]
+    }
+
+    fn check(&self, device: &DeviceSpec, _: FormatSpec, _: DType) -> Result<(), String> {
+        match device.kind {
+            DeviceKind::Cpu => Ok(()),
+            DeviceKind::Cuda => Err(format!(
+                "no kernels for {} were given; `PlanOptions::kernels` takes those of a backend",
+                device.name
+            )),
+        }
+    }
+
+    fn schedules(&self, _: FormatSpec) -> Vec<ScheduleKind> {
+        vec![ScheduleKind::Tasks]
+    }
+
+    fn config(&self, _: &DeviceSpec, _: &KernelWork) -> Option<KernelConfig> {
+        None
+    }
+}

@@ -1,0 +1,137 @@
+//! What searching for an order may cost, by estimate: plans do not depend on a clock.
+
+use girih_formats::CsrPattern;
+use girih_reorder::Method;
+
+use crate::PlanOptions;
+use crate::device::DeviceKind;
+use crate::explain::Seconds;
+
+/// Products whose time a search may take, by estimate, without a saving in sight: half of the fifty that a
+/// search which finds nothing may take, since estimates of its time are rough.
+const FREE_PRODUCTS: f64 = 25.0;
+
+/// Products that a plan with ordered rows is made for: what an order is predicted to save in as many has
+/// to cover computing it.
+const PRODUCTS: f64 = 1e6;
+
+/// Seconds of any stage, however small the matrix is: allocation, and handing work to threads.
+const STAGE_SECONDS: f64 = 20e-6;
+
+/// Seconds of counting rows and columns for the bound, for each entry; a few passes over indices.
+const BOUND_SECONDS: f64 = 3e-9;
+
+/// Seconds of growing sampled windows, for each entry: the upper part of what a core of a Zen 3 took for 64
+/// orders of shared matrices, 11 ns in the middle; single ones took far longer.
+const SAMPLE_SECONDS: f64 = 15e-9;
+
+/// Seconds of RCM for each entry and each vertex. A core of a Zen 3 took 0.32 to 2.24 times as long for 64
+/// orders, 58 of them within a factor of two.
+const RCM_SECONDS: (f64, f64) = (40e-9, 150e-9);
+
+/// Seconds of a window ordering for each entry and each row. A core of a Zen 3 took 0.26 to 3.06 times as
+/// long for 31 matrices, 23 of them within a factor of two.
+const WINDOW_SECONDS: (f64, f64) = (4e-6, 25e-6);
+
+/// Seconds of pricing an order for each entry: the footprint, sampled, and windows of 16 rows; a format
+/// more takes a [count](crate::choice) more.
+pub(super) const PRICE_SECONDS: f64 = 8e-9;
+
+/// Seconds of reading an entry of a file, which a search may take for a GPU even where that is more than
+/// 50 products: they are the shorter there, and a plan is not made by the GPU.
+const READ_SECONDS: f64 = 50e-9;
+
+/// What a stage of the search is estimated to cost, in seconds of one core.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stage(pub(super) f64);
+
+impl Stage {
+    pub(super) fn bound(pattern: CsrPattern<'_>) -> Self {
+        Self(STAGE_SECONDS + pattern.nnz() as f64 * BOUND_SECONDS)
+    }
+
+    pub(super) fn sample(pattern: CsrPattern<'_>) -> Self {
+        Self(STAGE_SECONDS + pattern.nnz() as f64 * SAMPLE_SECONDS)
+    }
+
+    /// Computing an ordering and pricing it in CSR.
+    pub(super) fn order(method: Method, pattern: CsrPattern<'_>) -> Self {
+        let (nrows, ncols, nnz) = (pattern.nrows(), pattern.ncols(), pattern.nnz() as f64);
+        // A rectangular matrix is ordered as a graph of rows and columns.
+        let vertices = if nrows == ncols { nrows } else { nrows + ncols } as f64;
+        let seconds = match method {
+            Method::Rcm => nnz * RCM_SECONDS.0 + vertices * RCM_SECONDS.1,
+            Method::Window { .. } => nnz * WINDOW_SECONDS.0 + nrows as f64 * WINDOW_SECONDS.1,
+            // Sorting rows, at the most.
+            _ => nrows as f64 * RCM_SECONDS.1,
+        };
+        Self(STAGE_SECONDS + seconds + nnz * PRICE_SECONDS)
+    }
+}
+
+/// What may still be spent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance {
+    /// What the caller allows for all of planning.
+    limit: Option<f64>,
+    left: f64,
+    /// What may be spent without a saving in sight.
+    free: f64,
+}
+
+impl Allowance {
+    /// For a matrix that multiplies in `product` seconds as it is, after planning took `spent`.
+    pub(super) fn new(
+        options: &PlanOptions,
+        pattern: CsrPattern<'_>,
+        product: f64,
+        spent: f64,
+    ) -> Self {
+        let reading = match options.target.kind {
+            DeviceKind::Cpu => 0.0,
+            DeviceKind::Cuda => pattern.nnz() as f64 * READ_SECONDS,
+        };
+        let limit = options.planning_seconds;
+        let left = limit.map_or(f64::INFINITY, |limit| (limit - spent).max(0.0));
+        Self { limit, left, free: (FREE_PRODUCTS * product).max(reading) }
+    }
+
+    /// What the caller's limit leaves; `None` without one.
+    pub(super) fn left(&self) -> Option<f64> {
+        self.limit.map(|_| self.left)
+    }
+
+    /// Takes what a stage costs, if it may: within the limit, and either free or covered by what a million
+    /// products are predicted to save, `saved` seconds each.
+    ///
+    /// # Errors
+    /// Why it may not.
+    pub(super) fn spend(&mut self, stage: Stage, saved: f64) -> Result<(), String> {
+        let Stage(seconds) = stage;
+        if let Some(limit) = self.limit.filter(|_| seconds > self.left) {
+            return Err(format!(
+                "it takes about {} to compute and {} are left of the {} for planning",
+                Seconds(seconds),
+                Seconds(self.left),
+                Seconds(limit)
+            ));
+        }
+        if seconds > self.free && saved * PRODUCTS < seconds {
+            return Err(format!(
+                "it takes about {} to compute and is predicted to save {} a product; {} may be spent \
+                 without a saving in sight, {FREE_PRODUCTS:.0} products' time",
+                Seconds(seconds),
+                Seconds(saved.max(0.0)),
+                Seconds(self.free)
+            ));
+        }
+        self.take(seconds);
+        Ok(())
+    }
+
+    /// Takes what something cost that had to be done.
+    pub(super) fn take(&mut self, seconds: f64) {
+        self.left = (self.left - seconds).max(0.0);
+        self.free = (self.free - seconds).max(0.0);
+    }
+}
