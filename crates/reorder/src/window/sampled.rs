@@ -14,7 +14,7 @@ const LEAST_SEEDS: usize = 4;
 const STEPS_PER_ENTRY: usize = 1;
 
 /// Steps that windows of the smallest matrices may take all the same.
-const LEAST_STEPS: usize = 1 << 14;
+const LEAST_STEPS: usize = 1 << 16;
 
 /// How many columns windows of rows that share many would pack, for each entry of the matrix: one number
 /// for each height of `heights`, which increase. `None` where a matrix has no entries, or far more columns
