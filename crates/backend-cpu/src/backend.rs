@@ -4,12 +4,14 @@ use girih_backend::{
     BackendError, Capabilities, Lowering, PreparedSpmm, SpmmBackend, Unsupported, gathering,
 };
 use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
-use girih_planner::{DeviceSpec, Plan, seconds_on};
+use girih_planner::{Attachment, DeviceSpec, Plan, seconds_on};
 
 use crate::Isa;
+use crate::isa::KernelScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
 use crate::prepared::{Prepared, lowered};
+use crate::saved::{self, NotLoaded};
 use crate::team::Team;
 
 /// The name of the CPU backend.
@@ -59,6 +61,37 @@ impl CpuBackend {
     /// What decisions about a plan depend on.
     fn case<T: Scalar>(&self, tiling: &Tiling<T>, plan: &Plan) -> Case {
         Case::of(tiling, plan.options().n, self.team.threads(), self.isa, Machine::here())
+    }
+
+    /// A plan made ready, by the layout that it keeps for this machine if it does.
+    fn prepared<T: KernelScalar>(
+        &self,
+        tiling: &Tiling<T>,
+        plan: &Plan,
+    ) -> Result<Prepared<T>, BackendError> {
+        let (case, team) = (self.case(tiling, plan), self.team.clone());
+        if let Some(saved) = plan.attachment(NAME, &saved::key(&case)) {
+            match Prepared::load(
+                case,
+                team.clone(),
+                tiling,
+                plan.schedule(),
+                plan.fingerprint(),
+                saved,
+            ) {
+                Ok(prepared) => return Ok(prepared),
+                Err(NotLoaded::Outdated) => {}
+                Err(NotLoaded::Unsupported(reason)) => return Err(Self::unsupported(reason).into()),
+                Err(broken @ NotLoaded::Broken(_)) => {
+                    return Err(BackendError::Failed {
+                        backend: NAME.to_owned(),
+                        operation: "load the layout that the plan keeps".to_owned(),
+                        source: Box::new(broken),
+                    });
+                }
+            }
+        }
+        Ok(Prepared::of(case, team, tiling, plan.schedule()).map_err(Self::unsupported)?)
     }
 
     fn unsupported(reason: String) -> Unsupported {
@@ -115,19 +148,31 @@ impl SpmmBackend for CpuBackend {
         }
         let threads = self.team.threads();
         for_any_tiling!(plan.tiling(), tiling => {
+            if plan.attachment(NAME, &saved::key(&self.case(tiling, plan))).is_some() {
+                return Ok(self.prepare(plan)?.lowering(n));
+            }
             let lowering = lowered(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unsupported)?;
             Ok(lowering.describe(n, threads))
         })
     }
 
     /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For
-    /// CSR also what the [crate](crate#what-preparing-does) says: O(nnz) in parallel.
+    /// CSR also what the [crate](crate#what-preparing-does) says, O(nnz) in parallel; or, where the plan
+    /// keeps a [layout](SpmmBackend::layout) for this machine, what checking it takes.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
         for_any_tiling!(plan.tiling(), tiling => {
-            let prepared = Prepared::new(self.isa, self.team.clone(), tiling, plan.schedule(), plan.options().n)
-                .map_err(Self::unsupported)?;
-            gathering(NAME, plan, Box::new(prepared))
+            gathering(NAME, plan, Box::new(self.prepared(tiling, plan)?))
+        })
+    }
+
+    /// For CSR what decisions about it rest on, and the copy of it that products with the plan's n read if
+    /// there is one: O(nnz) in parallel, and the memory of that copy. It is for the instruction set, the
+    /// number of threads and the caches of this backend; several may be kept in one plan.
+    fn layout(&self, plan: &Plan) -> Result<Option<Attachment>, BackendError> {
+        self.supports(plan)?;
+        for_any_tiling!(plan.tiling(), tiling => {
+            saved::save(tiling, plan.schedule(), plan.fingerprint(), self.case(tiling, plan)).map_err(|e| Self::unsupported(e).into())
         })
     }
 }

@@ -52,6 +52,11 @@
 //!
 //! The last four only for threads that have panels of their own.
 //!
+//! A plan can keep what this comes to: the numbers that decisions rest on, and the copy. `layout` gives an
+//! [`Attachment`](girih_planner::Attachment) for the instruction set, threads and caches of a backend. Preparing takes
+//! the decisions again by these numbers, in no time, and checks the copy where it lies in the file: each row of C is
+//! stored once, each column lies in A. A layout for other threads or another machine is ignored.
+//!
 //! Besides that `prepare` allocates room for the sums of windows that the schedule splits. `execute`
 //! allocates nothing but for [a B that is copied](#operands), and with AVX2, where a thread that meets dense
 //! tiles of 32 to 128 rows, for n from 256 bytes on, keeps room for up to 260 KiB of **gathered rows** of B and
@@ -127,6 +132,7 @@ mod prepared;
 mod reuse;
 pub mod roofline;
 mod rooms;
+mod saved;
 mod split;
 mod team;
 pub mod thresholds;

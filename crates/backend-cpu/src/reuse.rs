@@ -2,11 +2,12 @@
 
 use girih_formats::{Buffer, Csr, Scalar};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::thresholds::*;
 
 /// How often rows of B come from beyond a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fetches {
     /// Rows of B that any entry meets.
     pub(crate) met: usize,

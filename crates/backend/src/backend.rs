@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use girih_formats::{DType, FormatKind};
-use girih_planner::Plan;
+use girih_planner::{Attachment, Plan};
 
 use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupported};
 
@@ -55,6 +55,16 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// # Errors
     /// If the backend is not available or can't run the plan.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError>;
+
+    /// What this backend would keep with the plan, so that [`prepare`](Self::prepare) of a process that
+    /// loads it with the plan need not make it: see [`Plan::attach`]. `None`, as by default, if it would
+    /// keep nothing. Other backends, and this one on another machine, ignore it.
+    ///
+    /// # Errors
+    /// As [`prepare`](Self::prepare).
+    fn layout(&self, _: &Plan) -> Result<Option<Attachment>, BackendError> {
+        Ok(None)
+    }
 
     /// Seconds that a product of the plan's number of columns is estimated to take here, with operands
     /// in the host's memory; `None`, as by default, if the backend cannot tell. A backend that copies

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use girih::backend::Lowering;
-use girih::planner::Plan;
+use girih::planner::{Attachment, Plan};
 use serde::Serialize;
 
 use crate::cuda;
@@ -28,6 +28,16 @@ pub(crate) fn here(plan: &Plan) -> Result<Lowered, CliError> {
         Ok(lowering) => Lowered::Lowering(lowering),
         Err(error) => Lowered::NotLowered(error.to_string()),
     })
+}
+
+/// What the backend that `girih spmm` would take keeps with a plan for this machine, if it keeps anything.
+///
+/// # Errors
+/// If no backend of this machine runs the plan, or it cannot be laid out.
+pub(crate) fn layout(plan: &Plan) -> Result<Option<Attachment>, CliError> {
+    let registry = girih::backends_with(cuda::options()?);
+    let kept = registry.best_for(plan).and_then(|selected| selected.backend.layout(plan));
+    kept.map_err(|e| CliError::failed("cannot lay the plan out for this machine").because(e))
 }
 
 impl Display for Lowered {

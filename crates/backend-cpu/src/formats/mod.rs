@@ -13,7 +13,7 @@ use girih_formats::{Scalar, Tiling};
 use crate::isa::{KernelScalar, Kernels};
 use crate::operands::{Input, Output, RowMap};
 use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
-pub(crate) use csr::{Made, Relaid, Sharing};
+pub(crate) use csr::{Made, Relaid, Sharing, Source};
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]

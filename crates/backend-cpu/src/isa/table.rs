@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::thread::LocalKey;
 
 use girih_formats::Scalar;
+use girih_planner::AttachedElement;
 use half::{bf16, f16};
 
 #[cfg(target_arch = "x86_64")]
@@ -210,7 +211,7 @@ impl<T: KernelScalar> Kernels<T> {
 }
 
 /// A value type that there are kernels for: all four.
-pub(crate) trait KernelScalar: Scalar {
+pub(crate) trait KernelScalar: Scalar<Acc: AttachedElement> {
     /// The values themselves, where they need no widening.
     fn as_acc(values: &[Self]) -> Option<&[Self::Acc]>;
 

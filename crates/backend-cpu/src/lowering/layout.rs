@@ -1,5 +1,7 @@
 //! How CSR is laid out, with what follows from it: which panels are packed, and whether rows of B are prefetched.
 
+use serde::{Deserialize, Serialize};
+
 use super::packing::{self, Panels};
 use super::{Case, Decided, Facts, prefetch};
 use crate::kernels::patterns::TILE_ROWS;
@@ -18,7 +20,7 @@ pub(crate) enum Layout {
 }
 
 /// How rows are sorted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Sorting {
     /// Whether rows that repeat the one before them a column later share their column indices.
     pub(crate) slices: bool,
@@ -28,7 +30,7 @@ pub(crate) struct Sorting {
 }
 
 /// What came of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SortingMade {
     /// Rows of which the column indices are shared.
     pub(crate) sliced_rows: usize,
@@ -39,7 +41,7 @@ pub(crate) struct SortingMade {
 }
 
 /// How rows are tiled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tiles {
     /// Columns of a slab, if there are several.
     pub(crate) slab_cols: Option<usize>,

@@ -12,23 +12,25 @@ use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
 };
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
-use girih_planner::{Columns, Schedule, Task};
+use girih_planner::{Attachment, Columns, Fingerprint, Schedule, Task};
 
+use crate::NAME;
 use crate::copies::Copies;
-use crate::formats::{Made, Relaid};
+use crate::formats::{Made, Relaid, Source as CopySource};
 use crate::isa::{KernelScalar, Kernels};
 use crate::lowering::{Case, CpuLowering, Product, Work};
-use crate::machine::Machine;
 use crate::operands::{Input, Output, Source};
 use crate::packing::Packing;
+use crate::saved::{Loaded, NotLoaded, load};
 use crate::split::Split;
 use crate::team::Team;
-use crate::{Isa, NAME};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
     /// Every decision: what is below was made by it, and products read it.
-    lowering: CpuLowering,
+    pub(crate) lowering: CpuLowering,
+    /// Whether the layout came with the plan.
+    is_loaded: bool,
     kernels: Kernels<T>,
     team: Team,
     tiling: Tiling<T>,
@@ -43,76 +45,100 @@ pub(crate) struct Prepared<T: Scalar> {
     recorder: Option<&'static crate::lowering::ran::Recorder>,
 }
 
-/// What was decided, what was made of it, and the sums of split windows.
-type Decided<'a, T> = (CpuLowering, Made<'a, T>, Split<<T as Scalar>::Acc>);
-
-/// Decides about a tiling and makes what is decided, or only counts it.
+/// What the schedule says of a tiling, and the sums of split windows.
 ///
 /// # Errors
-/// If the sums of split windows don't fit in memory.
-fn decided<'a, T: KernelScalar>(
-    tiling: &'a Tiling<T>,
+/// If these don't fit in memory.
+pub(crate) fn work<T: KernelScalar>(
+    tiling: &Tiling<T>,
     schedule: &Schedule,
-    case: Case,
-    makes: bool,
-) -> Result<Decided<'a, T>, String> {
+    case: &Case,
+) -> Result<(Work, Split<T::Acc>), String> {
     let (tasks, columns) = (schedule.tasks(), schedule.columns());
     // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
     let cut = if columns.is_some() { &[] } else { &tasks[..] };
     let split = Split::new(tiling, cut, case.stored)?;
     let work = Work { tasks: tasks.len(), by_columns: columns.is_some(), split: split.sums() };
-    let mut made = Made::new(tiling, tasks, &split, makes);
-    let lowering = CpuLowering::decide(case, work, &mut made);
-    if let Some(Relaid::Patterns(patterns)) = &mut made.relaid {
-        patterns.prefetch(lowering.prefetch_b.choice);
-    }
-    Ok((lowering, made, split))
+    Ok((work, split))
 }
 
-/// What [`Prepared::new`] would decide, without copies of the matrix.
+/// What [`Prepared::of`] would decide, without copies of the matrix.
 ///
 /// # Errors
-/// As [`Prepared::new`].
+/// As [`Prepared::of`].
 pub(crate) fn lowered<T: KernelScalar>(
     tiling: &Tiling<T>,
     schedule: &Schedule,
     case: Case,
 ) -> Result<CpuLowering, String> {
-    decided(tiling, schedule, case, false).map(|(lowering, ..)| lowering)
+    let (work, split) = work(tiling, schedule, &case)?;
+    let mut counted = Made::new(tiling, schedule.tasks(), &split, CopySource::Nowhere);
+    Ok(CpuLowering::decide(case, work, &mut counted))
 }
 
 impl<T: KernelScalar> Prepared<T> {
-    /// The schedule must be valid for the tiling.
-    ///
-    /// # Errors
-    /// If the sums of split windows don't fit in memory.
-    pub(crate) fn new(
-        isa: Isa,
+    /// Decided for this machine.
+    #[cfg(test)]
+    fn new(
+        isa: crate::Isa,
         team: Team,
         tiling: &Tiling<T>,
         schedule: &Schedule,
         n: usize,
     ) -> Result<Self, String> {
-        let case = Case::of(tiling, n, team.threads(), isa, Machine::here());
+        let case = Case::of(tiling, n, team.threads(), isa, crate::machine::Machine::here());
         Self::of(case, team, tiling, schedule)
     }
 
-    /// The same for any case: decided as if this were another machine, or with other threads.
+    /// Decided for a machine. The schedule must be valid for the tiling.
     ///
     /// # Errors
-    /// As [`new`](Self::new).
+    /// If the sums of split windows don't fit in memory.
     pub(crate) fn of(
         case: Case,
         team: Team,
         tiling: &Tiling<T>,
         schedule: &Schedule,
     ) -> Result<Self, String> {
-        let (lowering, made, split) = decided(tiling, schedule, case, true)?;
-        Ok(Self {
-            kernels: T::kernels(case.isa),
-            relaid: made.relaid,
+        let (work, split) = work(tiling, schedule, &case)?;
+        let mut made = Made::new(tiling, schedule.tasks(), &split, CopySource::Matrix);
+        let lowering = CpuLowering::decide(case, work, &mut made);
+        Ok(Self::from_parts((lowering, made, split), team, tiling, schedule, false))
+    }
+
+    /// By the layout that a plan keeps for this machine.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub(crate) fn load(
+        case: Case,
+        team: Team,
+        tiling: &Tiling<T>,
+        schedule: &Schedule,
+        matrix: Option<&Fingerprint>,
+        saved: &Attachment,
+    ) -> Result<Self, NotLoaded> {
+        let loaded = load(tiling, schedule, matrix, case, saved)?;
+        Ok(Self::from_parts(loaded, team, tiling, schedule, true))
+    }
+
+    fn from_parts(
+        (lowering, made, split): Loaded<'_, T>,
+        team: Team,
+        tiling: &Tiling<T>,
+        schedule: &Schedule,
+        is_loaded: bool,
+    ) -> Self {
+        let mut relaid = made.relaid;
+        if let Some(Relaid::Patterns(patterns)) = &mut relaid {
+            patterns.prefetch(lowering.prefetch_b.choice);
+        }
+        Self {
+            kernels: T::kernels(lowering.case.isa),
+            relaid,
             packing: made.packing,
             lowering,
+            is_loaded,
             team,
             tiling: tiling.clone(),
             tasks: schedule.tasks().clone(),
@@ -121,7 +147,7 @@ impl<T: KernelScalar> Prepared<T> {
             copies: Copies::new(),
             #[cfg(test)]
             recorder: None,
-        })
+        }
     }
 
     /// B as a product reads it.
@@ -170,7 +196,11 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     }
 
     fn lowering(&self, n: usize) -> Lowering {
-        self.lowering.describe(n, self.team.threads())
+        let lowering = self.lowering.describe(n, self.team.threads());
+        match self.is_loaded {
+            true => lowering.with("layout", "loaded with the plan", "kept for this machine"),
+            false => lowering,
+        }
     }
 }
 

@@ -29,6 +29,10 @@ pub(crate) struct Options {
     /// Plan file to write
     #[arg(short, long, value_name = "OUT.girih")]
     output: PathBuf,
+    /// Also keep the layout that this machine's backend multiplies from, so that a process which maps the
+    /// plan does not make it again; other machines ignore it
+    #[arg(long)]
+    save_layout: bool,
     #[command(flatten)]
     pub(crate) json: Json,
     #[command(flatten)]
@@ -52,6 +56,9 @@ struct Facts {
     /// Whether B and C are in the plan's order.
     permuted: bool,
     tasks: usize,
+    /// What is kept for this machine; absent unless it was asked for, `null` if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    layout: Option<Option<LayoutFacts>>,
     reason: String,
     /// Why rows are in their order; empty if none was asked for.
     order: String,
@@ -83,14 +90,42 @@ struct Facts {
     lowered: Option<Lowered>,
 }
 
+/// A layout that the plan keeps.
+#[derive(Debug, Serialize)]
+struct LayoutFacts {
+    backend: String,
+    key: String,
+    bytes: u64,
+}
+
+/// Lays the plan out for this machine and keeps that with it.
+fn keep_layout(plan: &mut Plan) -> Result<Option<LayoutFacts>, CliError> {
+    let Some(layout) = lowering::layout(plan)? else { return Ok(None) };
+    let facts = LayoutFacts {
+        backend: layout.backend().to_owned(),
+        key: layout.key().to_owned(),
+        bytes: layout.bytes(),
+    };
+    plan.attach(layout)
+        .map_err(|e| CliError::failed("cannot keep the layout with the plan").because(e))?;
+    Ok(Some(facts))
+}
+
 pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
     let source = Source::matrix(&options.source)?;
     let n = options.plan.planning.n.unwrap_or(DEFAULT_N);
-    let Planned { plan, matrix, narrowing, read, planning } =
+    let Planned { mut plan, matrix, narrowing, read, planning } =
         planning::plan(source, &options.plan, n, progress)?;
     // The plan holds all that is written; its source need not stay in memory beside it.
     let source_bytes = matrix.bytes();
     drop(matrix);
+    let layout = match options.save_layout {
+        true => {
+            progress.stage("laying the plan out for this machine");
+            Some(keep_layout(&mut plan)?)
+        }
+        false => None,
+    };
 
     progress.stage(format!("writing {}", options.output.display()));
     let start = Instant::now();
@@ -116,6 +151,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         gathers: plan.gathers().is_some(),
         permuted: plan.space() == Space::Permuted,
         tasks: plan.schedule().tasks().len(),
+        layout,
         reason: explanation.reason.clone(),
         order: explanation.order.clone(),
         output: options.output.display().to_string(),
@@ -159,6 +195,18 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         ("written in", units::time(write)),
         ("file", format!("{}, {}", facts.output, units::bytes(file_bytes))),
     ]);
+    if let Some(layout) = &facts.layout {
+        let kept = match layout {
+            Some(layout) => format!(
+                "kept for {}: {}; {}",
+                layout.backend,
+                layout.key,
+                units::bytes(layout.bytes)
+            ),
+            None => "none kept: tiles are multiplied as they are".to_owned(),
+        };
+        rows.push(("layout", kept));
+    }
     let table = table::facts(rows);
     let why = match &facts.explanation {
         Some(explanation) => {

@@ -154,3 +154,60 @@ fn a_broken_plan_is_refused() {
     girih(["inspect", &files.write("d.girih", damaged)]).fails(3, &["d.girih", "hash"]);
     girih(["inspect", &files.write("text.girih", SMALL)]).fails(3, &["text.girih", "not a plan"]);
 }
+
+#[test]
+fn a_layout_is_kept_for_this_machine_and_used() {
+    let files = Files::new();
+    let a = files.write("a.mtx", scattered(150, 97));
+    let [plain, kept] = ["plain.girih", "kept.girih"].map(|name| files.name(name));
+    let plan = |out: &str, options: &[&str]| {
+        let args = ["plan", &a, "-o", out, "--n", "8", "--format", "csr", "--json"];
+        girih(args.iter().chain(options)).ok().json()
+    };
+    assert!(plan(&plain, &[]).get("layout").is_none());
+    let planned = plan(&kept, &["--save-layout"]);
+    let layout = &planned["layout"];
+    assert_eq!(layout["backend"], "cpu");
+    assert!(layout["key"].as_str().unwrap().starts_with("layout "), "{layout}");
+
+    let json = girih(["inspect", &kept, "--json"]).ok().json();
+    let [ref only] = json["attachments"].as_array().unwrap()[..] else { panic!("{json}") };
+    for key in ["backend", "key", "bytes"] {
+        assert_eq!(only[key], layout[key], "{key}");
+    }
+    let loaded = |json: &serde_json::Value| {
+        let decisions = json["lowering"]["decisions"].as_array().unwrap();
+        decisions.iter().any(|d| d["what"] == "layout" && d["choice"] == "loaded with the plan")
+    };
+    assert!(loaded(&json), "{}", json["lowering"]);
+    let json = girih(["inspect", &plain, "--json"]).ok().json();
+    assert!(!loaded(&json), "{}", json["lowering"]);
+
+    let products = [&plain, &kept].map(|plan| {
+        let c = files.name("c.npy");
+        let args =
+            ["spmm", plan, "--random", "8", "--backend", "cpu", "--verify", "--mmap", "-o", &c];
+        girih(args).ok();
+        std::fs::read(&c).unwrap()
+    });
+    assert_eq!(products[0], products[1]);
+
+    // Tiles that are multiplied as they are need no layout.
+    let wide = ["plan", &a, "-o", &plain, "--format", "wcsr", "--save-layout"];
+    let none = girih(wide.iter().chain(&["--json"])).ok().json();
+    assert!(none["layout"].is_null() && none.get("layout").is_some());
+    assert!(girih(wide).ok().text().contains("none kept"));
+}
+
+#[test]
+fn a_layout_that_was_changed_is_refused() {
+    let files = Files::new();
+    let a = files.write("a.mtx", scattered(150, 97));
+    let plan = files.name("kept.girih");
+    girih(["plan", &a, "-o", &plan, "--n", "8", "--format", "csr", "--save-layout"]).ok();
+    let mut bytes = std::fs::read(&plan).unwrap();
+    let end = bytes.len() - 4096;
+    bytes[end] ^= 1;
+    std::fs::write(&plan, bytes).unwrap();
+    girih(["spmm", &plan, "--random", "8"]).fails(3, &["attachment"]);
+}

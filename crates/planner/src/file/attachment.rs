@@ -90,6 +90,9 @@ macro_rules! for_data {
 pub trait AttachedElement: Pod + sealed::Sealed {
     /// The array, if this is what it is made of.
     fn of(data: &AttachedData) -> Option<&Buffer<Self>>;
+
+    /// The array as one of those that can be attached: without a copy.
+    fn data(array: Buffer<Self>) -> AttachedData;
 }
 
 mod sealed {
@@ -106,6 +109,10 @@ macro_rules! elements {
                     AttachedData::$variant(buffer) => Some(buffer),
                     _ => None,
                 }
+            }
+
+            fn data(array: Buffer<Self>) -> AttachedData {
+                array.into()
             }
         }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Tiling};
-use girih_planner::Task;
+use girih_planner::{Attachment, Task};
 
 use super::Relaid;
 use super::patterns::Patterns;
@@ -15,6 +15,17 @@ use crate::packing::Packing;
 use crate::reuse::{Fetches, leaps, span, unpredicted};
 use crate::split::Split;
 
+/// Where copies of a matrix come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source<'a> {
+    /// They are not made, only counted.
+    Nowhere,
+    /// From the matrix.
+    Matrix,
+    /// From what the plan keeps.
+    Saved(&'a Attachment),
+}
+
 /// A tiling and its tasks, and what is made of them; other tilings than CSR have panels alone.
 pub(crate) struct Made<'a, T: KernelScalar> {
     a: Option<&'a RowCsr<T>>,
@@ -22,25 +33,28 @@ pub(crate) struct Made<'a, T: KernelScalar> {
     pub(crate) tasks: Vec<Range<usize>>,
     /// Entries of each task, in the order in which they are run.
     in_order: Vec<Range<usize>>,
-    /// Whether copies are made and scratch is allocated, or only counted.
-    makes: bool,
+    /// Where copies come from; if from nowhere, no scratch is allocated either.
+    source: Source<'a>,
+    /// Why what the plan keeps is no copy, if it is none.
+    pub(crate) broken: Option<String>,
     pub(crate) relaid: Option<Relaid<T>>,
     pub(crate) packing: Option<Packing<T>>,
 }
 
 impl<'a, T: KernelScalar> Made<'a, T> {
-    /// Nothing yet. With `makes`, what is decided is made, else counted.
+    /// Nothing yet.
     pub(crate) fn new(
         tiling: &'a Tiling<T>,
         tasks: &Buffer<Task>,
         split: &Split<T::Acc>,
-        makes: bool,
+        source: Source<'a>,
     ) -> Self {
         let mut this = Self {
             a: None,
             tasks: Vec::new(),
             in_order: Vec::new(),
-            makes,
+            source,
+            broken: None,
             relaid: None,
             packing: None,
         };
@@ -55,6 +69,11 @@ impl<'a, T: KernelScalar> Made<'a, T> {
             this.in_order = (0..tasks.len()).map(|i| entries(split.nth(i))).collect();
         }
         this
+    }
+
+    /// What was loaded; if it is none, why is noted.
+    fn whole<C>(&mut self, loaded: Result<C, String>) -> Option<C> {
+        loaded.map_err(|reason| self.broken = Some(reason)).ok()
     }
 }
 
@@ -92,10 +111,11 @@ impl<T: KernelScalar> Facts for Made<'_, T> {
 
     fn make_tiles(&mut self, how: &Tiles) -> Option<TilesMade> {
         let a = self.a?;
-        if !self.makes {
-            return Some(Patterns::count(a.csr(), &self.tasks));
-        }
-        let patterns = Patterns::new(a, &self.tasks, how)?;
+        let patterns = match self.source {
+            Source::Nowhere => return Some(Patterns::count(a.csr(), &self.tasks)),
+            Source::Matrix => Patterns::new(a, &self.tasks, how)?,
+            Source::Saved(from) => self.whole(Patterns::load(a, &self.tasks, how, from))?,
+        };
         let made = patterns.made();
         self.relaid = Some(Relaid::Patterns(patterns));
         Some(made)
@@ -103,18 +123,20 @@ impl<T: KernelScalar> Facts for Made<'_, T> {
 
     fn make_sorted(&mut self, how: &Sorting) -> Option<SortingMade> {
         let a = self.a?;
-        if !self.makes {
-            return Some(Sorted::count(a, &self.tasks, how));
-        }
-        let (sorted, made) = Sorted::new(a, &self.tasks, how)?;
+        let (sorted, made) = match self.source {
+            Source::Nowhere => return Some(Sorted::count(a, &self.tasks, how)),
+            Source::Matrix => Sorted::new(a, &self.tasks, how)?,
+            Source::Saved(from) => self.whole(Sorted::load(a, &self.tasks, how, from))?,
+        };
         self.relaid = Some(Relaid::Sorted(sorted));
         Some(made)
     }
 
     fn make_panels(&mut self, panels: &Panels) -> bool {
-        if self.makes {
-            self.packing = Packing::new(panels);
+        if let Source::Nowhere = self.source {
+            return true;
         }
-        !self.makes || self.packing.is_some()
+        self.packing = Packing::new(panels);
+        self.packing.is_some()
     }
 }

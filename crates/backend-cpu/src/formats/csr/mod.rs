@@ -6,6 +6,7 @@ mod join;
 mod made;
 mod order;
 mod patterns;
+mod saved;
 mod sharing;
 mod sorted;
 mod tiles;
@@ -14,7 +15,7 @@ use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
-pub(crate) use made::Made;
+pub(crate) use made::{Made, Source};
 use patterns::Patterns;
 pub(crate) use sharing::Sharing;
 use sorted::Sorted;

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use girih_formats::{Csr, Scalar};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::tiles::{merge, rows_of, tiles};
 use crate::thresholds::*;
@@ -13,7 +14,7 @@ use crate::thresholds::*;
 const SLABS: [usize; 4] = [SLAB_COLS, 2 * SLAB_COLS, 4 * SLAB_COLS, 8 * SLAB_COLS];
 
 /// Tiles of some of the tasks, in numbers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Sharing {
     pub(crate) tiles: usize,
     /// Their columns.

@@ -144,7 +144,7 @@ fn orders<T: KernelScalar>(
 
 /// What orders of rows come to.
 fn made<T: KernelScalar>(a: &RowCsr<T>, parts: usize, orders: &[Order]) -> SortingMade {
-    let mut rows = orders.iter().flat_map(|order| {
+    let rows = orders.iter().flat_map(|order| {
         let slices = order.slices();
         let len = move |i| if i < slices { lanes::<T>() as u32 } else { 1 };
         order.slots.iter().enumerate().flat_map(move |(i, &slot)| {
@@ -152,14 +152,16 @@ fn made<T: KernelScalar>(a: &RowCsr<T>, parts: usize, orders: &[Order]) -> Sorti
             row..row.saturating_add(len(i))
         })
     });
+    let consecutive = follow(a, rows);
+    let slices: usize = orders.iter().map(Order::slices).sum();
+    SortingMade { sliced_rows: slices * lanes::<T>(), parts, consecutive }
+}
+
+/// Whether nearly all of a matrix's rows follow the one before them.
+pub(super) fn follow<T: Scalar>(a: &RowCsr<T>, mut rows: impl Iterator<Item = u32>) -> bool {
     let mut before = rows.next();
     let follow = rows.filter(|&row| before.replace(row) == row.checked_sub(1)).count();
-    let slices: usize = orders.iter().map(Order::slices).sum();
-    SortingMade {
-        sliced_rows: slices * lanes::<T>(),
-        parts,
-        consecutive: follow >= a.csr().nrows() / 16 * SORT_CONSECUTIVE,
-    }
+    follow >= a.csr().nrows() / 16 * SORT_CONSECUTIVE
 }
 
 /// In how many parts tasks are cut that are too few for so many threads.

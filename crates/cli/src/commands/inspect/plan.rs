@@ -6,6 +6,7 @@ use girih::planner::{Explanation, Plan, PlanFileInfo, Reorder, SectionInfo, Spac
 use serde::Serialize;
 
 use crate::error::{CliError, shown};
+use crate::lowering::{self, Lowered};
 use crate::progress::Progress;
 use crate::report::Report;
 use crate::source::PlanSource;
@@ -47,6 +48,9 @@ struct Facts {
     sections: Vec<SectionFacts>,
     attachments: Vec<AttachmentFacts>,
     explanation: Explanation,
+    /// What the preferred backend of this machine would execute, or why none would.
+    #[serde(flatten)]
+    lowered: Lowered,
     load_seconds: f64,
 }
 
@@ -100,7 +104,7 @@ pub(super) fn inspect(source: PlanSource, progress: &Progress) -> Result<Report,
     if !facts.attachments.is_empty() {
         text += &format!("\n\n{}", attachment_table(&facts.attachments));
     }
-    text += &format!("\n\n{}", facts.explanation);
+    text += &format!("\n\n{}\n\n{}", facts.explanation, facts.lowered);
     Report::new(text, &facts)
 }
 
@@ -159,6 +163,7 @@ fn facts(name: String, plan: &Plan, info: PlanFileInfo) -> Result<Facts, CliErro
         sections: info.sections.into_iter().map(section).collect(),
         attachments: attachments.collect(),
         explanation: plan.explanation().clone(),
+        lowered: lowering::here(plan)?,
         load_seconds: 0.0,
     })
 }
