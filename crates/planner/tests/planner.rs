@@ -67,7 +67,7 @@ fn without_calibration_an_advantage_over_csr_must_be_a_third() {
             memory_bandwidth: 1e15,
             cache_bandwidth: 1e15,
             sparse_flops: fast,
-            value_seconds: PerFormat { csr, bmat: 1e-9, ..PerFormat::all(1.0) },
+            value_seconds: PerFormat { csr: Some(csr), bmat: Some(1e-9), ..PerFormat::all(1.0) },
             window_seconds: 0.0,
             bmat_tile_seconds: 0.0,
             task_seconds: 0.0,

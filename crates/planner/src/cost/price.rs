@@ -152,7 +152,7 @@ pub fn price(
             )
         }
         None => {
-            let value_seconds = device.value_seconds.get(kind);
+            let value_seconds = device.value_seconds(kind);
             let per_value = 2.0 * cols / device.flops(kind, workload.dtype);
             let per_value = match (unit, device.kind) {
                 (Unit::Tiles, DeviceKind::Cpu) => value_seconds.max(per_value),

@@ -34,7 +34,7 @@ pub fn transfer_seconds(plan: &Plan, device: &DeviceSpec) -> f64 {
 fn rerated(cost: &Cost, plan: &Plan, device: &DeviceSpec) -> f64 {
     let (kind, dtype) = (plan.spec().kind(), plan.dtype());
     let values = cost.flops / (2.0 * plan.options().n.max(1) as f64);
-    let (flops, value) = (cost.flops / device.flops(kind, dtype), device.value_seconds.get(kind));
+    let (flops, value) = (cost.flops / device.flops(kind, dtype), device.value_seconds(kind));
     let compute = match (device.unit(kind), device.kind) {
         (Unit::Tiles, DeviceKind::Cpu) => flops.max(values * value),
         _ => flops + values * value,

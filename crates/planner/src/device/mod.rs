@@ -93,15 +93,18 @@ pub struct DeviceSpec {
     /// Flops per second of kernels that work on dense tiles. Fill-in counts as work. For f32 on a
     /// GPU it is the rate of TF32; 0 where there is no such unit.
     pub tile_flops: PerDType,
-    /// The share of those rates that the kernels of a format reach.
+    /// The share of those rates that the kernels of a format reach; 1 unless it says otherwise.
+    #[serde(default)]
     pub efficiency: PerFormat,
     /// Seconds that a multiplied value takes however narrow B is. Kernels that work entry by entry
     /// pay them besides the flops, for finding the entry; in a dense tile they are the least that
-    /// the flops take, since lanes beyond n idle.
+    /// the flops take, since lanes beyond n idle. 0 unless it says otherwise.
+    #[serde(default)]
     pub value_seconds: PerFormat,
     /// Seconds that a row of C, and a window of several, takes besides the tiles.
     pub window_seconds: f64,
     /// Seconds that a BMat tile takes besides its entries.
+    #[serde(default)]
     pub bmat_tile_seconds: f64,
     /// Seconds of one worker to begin a task.
     pub task_seconds: f64,
@@ -139,12 +142,21 @@ impl DeviceSpec {
 
     /// Flops per second that the kernels of a format reach.
     #[must_use]
-    pub const fn flops(&self, kind: FormatKind, dtype: DType) -> f64 {
+    pub fn flops(&self, kind: FormatKind, dtype: DType) -> f64 {
         let rates = match self.unit(kind) {
             Unit::Entries => &self.sparse_flops,
             Unit::Tiles => &self.tile_flops,
         };
-        rates.get(dtype) * self.efficiency.get(kind)
+        rates.get(dtype) * self.efficiency(kind)
+    }
+
+    fn efficiency(&self, kind: FormatKind) -> f64 {
+        self.efficiency.get(kind).unwrap_or(1.0)
+    }
+
+    /// Seconds that a multiplied value of a format takes however narrow B is.
+    pub(crate) fn value_seconds(&self, kind: FormatKind) -> f64 {
+        self.value_seconds.get(kind).unwrap_or(0.0)
     }
 
     /// The calibrated fit for a format and value type; where there is none for its sizes, that for the
@@ -169,12 +181,12 @@ impl DeviceSpec {
     /// Whether every number can be computed with, and the name can be shown and stored.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let dtypes = |rates: &PerDType| DType::ALL.map(|dtype| rates.get(dtype));
-        let formats = |rates: &PerFormat| FormatKind::ALL.map(|kind| rates.get(kind));
+        let formats = |rate: &dyn Fn(FormatKind) -> f64| FormatKind::ALL.map(rate);
         let is_rate = |x: &f64| x.is_finite() && *x > 0.0;
         let is_time = |x: &f64| x.is_finite() && *x >= 0.0;
         let positive = dtypes(&self.sparse_flops)
             .iter()
-            .chain(&formats(&self.efficiency))
+            .chain(&formats(&|kind| self.efficiency(kind)))
             .chain(&[self.memory_bandwidth, self.cache_bandwidth])
             .all(is_rate);
         if !positive {
@@ -191,7 +203,7 @@ impl DeviceSpec {
             self.cache_latency_seconds,
             self.host_bandwidth,
         ];
-        if !formats(&self.value_seconds).iter().chain(&times).all(is_time) {
+        if !formats(&|kind| self.value_seconds(kind)).iter().chain(&times).all(is_time) {
             return Err("overheads must be finite and not negative");
         }
         if !(1..=1 << 20).contains(&self.workers) {

@@ -27,23 +27,29 @@ impl PerDType {
     }
 }
 
-/// One number per format.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// A number for each of some formats: those whose kernels a machine has, and that differ from the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 #[expect(missing_docs, reason = "each field is named for its format")]
 pub struct PerFormat {
-    pub csr: f64,
-    pub bcsr: f64,
-    pub wcsr: f64,
-    pub blocked_ell: f64,
-    pub bmat: f64,
-    pub two_four: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub csr: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bcsr: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wcsr: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked_ell: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bmat: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub two_four: Option<f64>,
 }
 
 impl PerFormat {
-    /// The number for `kind`.
+    /// The number for `kind`, if there is one.
     #[must_use]
-    pub const fn get(&self, kind: FormatKind) -> f64 {
+    pub const fn get(&self, kind: FormatKind) -> Option<f64> {
         match kind {
             FormatKind::Csr => self.csr,
             FormatKind::Bcsr => self.bcsr,
@@ -72,19 +78,32 @@ impl PerFormat {
     /// The same number for all.
     #[must_use]
     pub const fn all(x: f64) -> Self {
-        Self { csr: x, bcsr: x, wcsr: x, blocked_ell: x, bmat: x, two_four: x }
+        Self::of([x; 6])
+    }
+
+    /// Numbers for all, in the order of [`FormatKind::ALL`].
+    pub(crate) const fn of([csr, bcsr, wcsr, blocked_ell, bmat, two_four]: [f64; 6]) -> Self {
+        Self {
+            csr: Some(csr),
+            bcsr: Some(bcsr),
+            wcsr: Some(wcsr),
+            blocked_ell: Some(blocked_ell),
+            bmat: Some(bmat),
+            two_four: Some(two_four),
+        }
     }
 
     /// Every number times `factor`.
     #[must_use]
     pub fn scaled(&self, factor: f64) -> Self {
+        let times = |x: Option<f64>| x.map(|x| x * factor);
         Self {
-            csr: self.csr * factor,
-            bcsr: self.bcsr * factor,
-            wcsr: self.wcsr * factor,
-            blocked_ell: self.blocked_ell * factor,
-            bmat: self.bmat * factor,
-            two_four: self.two_four * factor,
+            csr: times(self.csr),
+            bcsr: times(self.bcsr),
+            wcsr: times(self.wcsr),
+            blocked_ell: times(self.blocked_ell),
+            bmat: times(self.bmat),
+            two_four: times(self.two_four),
         }
     }
 }

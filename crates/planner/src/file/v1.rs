@@ -148,7 +148,6 @@ impl TryFrom<OptionsV1> for PlanOptions {
 impl From<DeviceV1> for DeviceSpec {
     fn from(old: DeviceV1) -> Self {
         let per_dtype = |[f16, bf16, f32, f64]: [f64; 4]| PerDType { f16, bf16, f32, f64 };
-        let [csr, bcsr, wcsr, blocked_ell, bmat, two_four] = old.value_seconds;
         Self {
             name: old.name,
             memory_bandwidth: old.memory_bandwidth,
@@ -156,7 +155,7 @@ impl From<DeviceV1> for DeviceSpec {
             cache_bytes: old.cache_bytes,
             sparse_flops: per_dtype(old.sparse_flops),
             tile_flops: per_dtype(old.tile_flops),
-            value_seconds: PerFormat { csr, bcsr, wcsr, blocked_ell, bmat, two_four },
+            value_seconds: PerFormat::of(old.value_seconds),
             window_seconds: old.window_seconds,
             bmat_tile_seconds: old.bmat_tile_seconds,
             // What version 1 did not know of a machine, which was a CPU.

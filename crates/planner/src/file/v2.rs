@@ -238,14 +238,6 @@ impl TryFrom<DeviceV2> for DeviceSpec {
 
     fn try_from(old: DeviceV2) -> Result<Self, PlanFileError> {
         let per_dtype = |[f16, bf16, f32, f64]: [f64; 4]| PerDType { f16, bf16, f32, f64 };
-        let per_format = |[csr, bcsr, wcsr, blocked_ell, bmat, two_four]: [f64; 6]| PerFormat {
-            csr,
-            bcsr,
-            wcsr,
-            blocked_ell,
-            bmat,
-            two_four,
-        };
         Ok(Self {
             name: old.name,
             kind: old.kind.into(),
@@ -261,8 +253,8 @@ impl TryFrom<DeviceV2> for DeviceSpec {
             cache_latency_seconds: old.cache_latency_seconds,
             sparse_flops: per_dtype(old.sparse_flops),
             tile_flops: per_dtype(old.tile_flops),
-            efficiency: per_format(old.efficiency),
-            value_seconds: per_format(old.value_seconds),
+            efficiency: PerFormat::of(old.efficiency),
+            value_seconds: PerFormat::of(old.value_seconds),
             window_seconds: old.window_seconds,
             bmat_tile_seconds: old.bmat_tile_seconds,
             task_seconds: old.task_seconds,
