@@ -276,6 +276,14 @@ impl Chooser<'_> {
             let second = spec_of(second);
             reason += &format!("; next is {second}, {factor:.2} times as long");
         }
+        if spec == FormatSpec::Csr {
+            let is_tiled = |&&(i, _): &&(usize, Cost)| {
+                device.unit(spec_of(i).kind()) == Unit::Tiles && spec_of(i) != FormatSpec::TwoFour
+            };
+            let tiled = order.iter().find(is_tiled);
+            reason +=
+                &tiled.map_or_else(String::new, |&(i, tiled)| even(spec_of(i), &tiled, &cost));
+        }
         Some(Picked { winner, reason })
     }
 
@@ -385,6 +393,20 @@ fn candidate(one: &Result<Priced, Box<Candidate>>) -> &Candidate {
 
 fn describe(cost: &Cost) -> String {
     format!("{}, bound by {}", Seconds(cost.seconds), cost.dominant.name())
+}
+
+/// How full tiles would have to be to multiply as fast as CSR, if their time goes with what they store.
+fn even(spec: FormatSpec, tiled: &Cost, csr: &Cost) -> String {
+    let is = tiled.fill_ratio;
+    let needed = is * tiled.seconds / csr.seconds.max(f64::MIN_POSITIVE);
+    match needed <= 1.0 {
+        true => format!(
+            "; tiles of {spec} are {:.1} % full and would have to be {:.1} %",
+            100.0 * is,
+            100.0 * needed
+        ),
+        false => format!("; tiles of {spec} would not be faster if they were full"),
+    }
 }
 
 fn reasons(candidates: &[Candidate]) -> String {
