@@ -16,7 +16,7 @@ use crate::device::DeviceKind;
 use crate::explain::Seconds;
 use crate::kernels::{KernelConfig, KernelWork};
 use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions};
-use constraints::{Budget, objection};
+use constraints::{Budget, Need, objection};
 
 /// What was chosen, and why.
 pub(crate) struct Choice {
@@ -31,6 +31,8 @@ pub(crate) struct Choice {
     /// Rows of B that windows of 16 rows fetch, and what larger caches do.
     pub(crate) workload: Workload,
     /// Seconds that counting took, by estimate.
+    pub(crate) counting_seconds: f64,
+    /// Seconds that everything took, by estimate: counting, and replaying schedules.
     pub(crate) planning_seconds: f64,
 }
 
@@ -153,16 +155,17 @@ impl Chooser<'_> {
         if let Some(reason) = objection(self.options, &self.workload, &stats) {
             return Err(PlanError::Refused { spec, reason });
         }
+        let mut budget = Budget::new(self.options, self.shared);
+        budget.count(spec, Need::Always).map_err(refused)?;
         let mut priced = self.bare(stats);
-        self.schedule(&mut priced).map_err(refused)?;
+        self.schedule(&mut priced, &mut budget).map_err(refused)?;
         priced.candidate.outcome = Outcome::Chosen;
         let reason = match &priced.candidate.cost {
             Some(cost) => format!("{spec} was asked for: {}", describe(cost)),
             None => format!("{spec} was asked for"),
         };
         let candidates = vec![priced.candidate.clone()];
-        let spent = Budget::new(self.options, self.shared).per_count();
-        Ok(self.chosen(priced, reason, candidates, spent))
+        Ok(self.chosen(priced, reason, candidates, &budget))
     }
 
     fn chosen(
@@ -170,7 +173,7 @@ impl Chooser<'_> {
         priced: Priced,
         reason: String,
         candidates: Vec<Candidate>,
-        planning_seconds: f64,
+        budget: &Budget,
     ) -> Choice {
         let Priced { candidate, schedules, linear, .. } = priced;
         Choice {
@@ -182,7 +185,8 @@ impl Chooser<'_> {
             linear,
             dtype: self.workload.dtype,
             workload: self.workload,
-            planning_seconds,
+            counting_seconds: budget.counting(),
+            planning_seconds: budget.spent(),
         }
     }
 
@@ -191,7 +195,7 @@ impl Chooser<'_> {
         let mut budget = Budget::new(self.options, self.shared);
         let mut all: Vec<Result<Priced, Box<Candidate>>> =
             specs.iter().map(|&spec| self.candidate(spec, &mut budget)).collect();
-        self.schedule_hopeful(&mut all);
+        self.schedule_hopeful(&mut all, &mut budget);
         let candidates = |all: &[Result<Priced, Box<Candidate>>]| -> Vec<Candidate> {
             all.iter().map(|one| candidate(one).clone()).collect()
         };
@@ -215,7 +219,7 @@ impl Chooser<'_> {
         }
         let listed = candidates(&all);
         match all.swap_remove(winner) {
-            Ok(priced) => Ok(self.chosen(priced, reason, listed, budget.spent())),
+            Ok(priced) => Ok(self.chosen(priced, reason, listed, &budget)),
             Err(_) => unreachable!("what was rejected has not lost, and only what has lost wins"),
         }
     }
@@ -287,7 +291,7 @@ impl Chooser<'_> {
         };
         let (device, dtype) = (&self.options.target, self.workload.dtype);
         self.options.kernels.check(device, spec, dtype).map_err(rejected)?;
-        budget.spend(spec).map_err(rejected)?;
+        budget.count(spec, Need::IfTime).map_err(rejected)?;
         let stats = self.shared.format(spec, dtype).map_err(|error| rejected(error.to_string()))?;
         let reason = objection(self.options, &self.workload, &stats);
         let mut priced = self.bare(stats);
@@ -319,7 +323,7 @@ impl Chooser<'_> {
     }
 
     /// Schedules the candidates that may still win, the most promising first.
-    fn schedule_hopeful(&self, all: &mut [Result<Priced, Box<Candidate>>]) {
+    fn schedule_hopeful(&self, all: &mut [Result<Priced, Box<Candidate>>], budget: &mut Budget) {
         let seconds = |one: &Result<Priced, Box<Candidate>>| {
             one.as_ref().ok().and_then(|priced| priced.candidate.cost).map(|cost| cost.seconds)
         };
@@ -333,7 +337,7 @@ impl Chooser<'_> {
             if bare > best * HOPELESS && !is_csr {
                 continue;
             }
-            if let Err(reason) = self.schedule(priced) {
+            if let Err(reason) = self.schedule(priced, budget) {
                 priced.candidate.outcome = Outcome::Rejected { reason };
                 all[i] = Err(Box::new(priced.candidate.clone()));
                 continue;
@@ -345,8 +349,9 @@ impl Chooser<'_> {
     /// Compares the schedules of a format, and prices it with the best.
     ///
     /// # Errors
-    /// If its windows cannot be counted.
-    fn schedule(&self, priced: &mut Priced) -> Result<(), String> {
+    /// If its windows cannot be counted, or there is no time left for a format that is not needed: CSR is,
+    /// and one that was asked for.
+    fn schedule(&self, priced: &mut Priced, budget: &mut Budget) -> Result<(), String> {
         let (device, stats) = (&self.options.target, &priced.stats);
         let cut = Cut {
             spec: stats.spec,
@@ -358,6 +363,11 @@ impl Chooser<'_> {
             deterministic: self.options.deterministic,
         };
         let windows = counted_windows(self.shared, stats).map_err(|error| error.to_string())?;
+        let need = match (self.options.format, stats.spec) {
+            (FormatChoice::Fixed(_), _) | (_, FormatSpec::Csr) => Need::Always,
+            (FormatChoice::Auto, _) => Need::IfTime,
+        };
+        budget.replay(cut.tasks_to_replay(&windows), need)?;
         let compared = compare(&cut, &windows, &priced.linear);
         if let Some(Compared { option, config }) = compared.first() {
             let cost = price(&self.workload, stats, device, config.as_ref(), option.stretch);

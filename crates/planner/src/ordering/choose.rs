@@ -4,7 +4,8 @@ use girih_formats::stats::SharedStats;
 use girih_formats::{BMat, Csr, CsrPattern, FormatSpec, Scalar};
 use girih_reorder::{BlockOptions, Method, Permutation, ReorderError, Reordering, blocks};
 
-use super::placement::Arranged;
+use super::effort::Step;
+use super::placement::{Arranged, Placement};
 use super::search::auto;
 use super::{Considered, Reorder, Space};
 use crate::choice::Choice;
@@ -34,21 +35,22 @@ pub(crate) fn choose<T: Scalar>(
     given: Option<&Reordering>,
 ) -> Result<Chosen<T>, PlanError> {
     let natural = Reordering::natural(a.nrows())?;
-    let only = |ordering: &Reordering, reason: String| {
+    let only = |options: &PlanOptions, ordering: &Reordering, reason: String| {
         let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None)?;
         Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
     };
     match (options.reorder, given) {
-        (_, Some(given)) => only(given, "rows are in the order that was given".to_owned()),
+        (_, Some(given)) => only(options, given, "rows are in the order that was given".to_owned()),
         (Reorder::Given, None) => Err(PlanError::Options {
             option: "reorder",
             reason: "an order is to be given, and none was; `plan_reordered` takes it".to_owned(),
         }),
-        (Reorder::None, None) => only(&natural, String::new()),
+        (Reorder::None, None) => only(options, &natural, String::new()),
         (Reorder::By(method), None) => {
             let method = for_format(method, options.format);
             let ordering = order(method, options, a.pattern())?;
-            only(&ordering, format!("rows are in the order that was asked for, {method}"))
+            let left = Step::order(method, a.pattern()).before(options);
+            only(&left, &ordering, format!("rows are in the order that was asked for, {method}"))
         }
         (Reorder::Auto, None) => auto(options, a, &natural),
     }
@@ -124,7 +126,10 @@ impl<T: Scalar> Priced<T> {
         let counts = shared.unions(BMat::<T>::WINDOW_ROWS, 1)?;
         let packed_cols = counts.iter().map(|&count| u64::from(count)).sum();
         drop(shared);
-        let priced = Self { arranged, choice, gathers: false, packed_cols };
+        let mut priced = Self { arranged, choice, gathers: false, packed_cols };
+        if priced.arranged.placement != Placement::default() {
+            priced.choice.planning_seconds += Step::moving(a.pattern()).0;
+        }
         match (options.space, ordering.cols()) {
             (Space::Caller, Some(cols)) => priced.or_gathering(options, a, ordering, cols),
             _ => Ok(priced),
@@ -132,7 +137,7 @@ impl<T: Scalar> Priced<T> {
     }
 
     /// The same with blocks of columns in an order too, where that is faster even with the gather of
-    /// B that it takes.
+    /// B that it takes; as far as there is time to find out.
     fn or_gathering(
         mut self,
         options: &PlanOptions,
@@ -145,12 +150,24 @@ impl<T: Scalar> Priced<T> {
         if specs.is_empty() || cols.is_identity() {
             return Ok(self);
         }
+        let (moving, pricing) = (Step::moving(a.pattern()).0, Step::pricing(a.pattern()).0);
+        let mut spent = self.choice.planning_seconds + moving;
+        let has_time = |spent: f64| options.planning_seconds.is_none_or(|limit| spent <= limit);
+        if !has_time(spent + pricing) {
+            return Ok(self);
+        }
         let arranged = Arranged::gathered(a, ordering, cols)?;
         let mut won = false;
         for spec in specs {
+            // Counts of the moved matrix are shared with nothing.
+            if !has_time(spent + pricing) {
+                break;
+            }
+            spent += pricing;
             let fixed = PlanOptions { format: FormatChoice::Fixed(spec), ..options.clone() };
             // What can't be had in this order either is no candidate.
             let Ok(choice) = choice(&fixed, &arranged) else { continue };
+            spent += choice.planning_seconds - choice.counting_seconds;
             let Some(cost) = chosen_cost(&choice) else { continue };
             let cost = with_gather(cost, options, &arranged.matrix);
             if cost.seconds < self.seconds() {
@@ -161,6 +178,7 @@ impl<T: Scalar> Priced<T> {
         if won {
             (self.arranged, self.gathers) = (arranged, true);
         }
+        self.choice.planning_seconds = spent;
         Ok(self)
     }
 

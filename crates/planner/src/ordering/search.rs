@@ -10,7 +10,7 @@ use girih_reorder::{Method, Reordering};
 
 use super::Considered;
 use super::choose::{Chosen, Priced, methods, order};
-use super::effort::{Allowance, PRICE_SECONDS, Stage};
+use super::effort::{Allowance, Step};
 use super::expected::Expected;
 use crate::explain::Seconds;
 use crate::{Outcome, PlanError, PlanOptions};
@@ -54,8 +54,12 @@ pub(super) fn auto<T: Scalar>(
         Some(best) => {
             // Formats that could not be faster were left out; they are in the explanation if there is time.
             let timed = PlanOptions { planning_seconds: allowance.left(), ..options.clone() };
-            let full = Priced::of(&timed, a, &best.ordering, None)?;
-            let full = if full.seconds() <= best.priced.seconds() { full } else { best.priced };
+            let full = match allowance.has(Step::pricing(a.pattern())) {
+                true => Some(Priced::of(&timed, a, &best.ordering, None)?),
+                false => None,
+            };
+            let full = full.filter(|full| full.seconds() <= best.priced.seconds());
+            let full = full.unwrap_or(best.priced);
             let at = 1 + best.at;
             considered[at] = full.considered(considered[at].name.clone());
             considered[at].outcome = Outcome::Chosen;
@@ -86,7 +90,7 @@ fn prospects<'a, T: Scalar>(
     allowance: &mut Allowance,
 ) -> Result<Expected<'a>, String> {
     let (pattern, seconds) = (a.pattern(), first.seconds());
-    let bounded = allowance.spend(Stage::bound(pattern), 0.0);
+    let bounded = allowance.spend(Step::bound(pattern), 0.0);
     bounded.map_err(|reason| format!("no bound of all orders: {reason}"))?;
     let mut expected = Expected::bound(options, pattern, T::DTYPE, &first.choice);
     let least = expected.least();
@@ -97,7 +101,7 @@ fn prospects<'a, T: Scalar>(
             Seconds(seconds)
         ));
     }
-    let sampled = allowance.spend(Stage::sample(pattern), 0.0);
+    let sampled = allowance.spend(Step::sample(pattern), 0.0);
     sampled.map_err(|reason| format!("no sample of windows: {reason}"))?;
     expected.sample(pattern);
     Ok(expected)
@@ -140,8 +144,8 @@ fn orders<T: Scalar>(
             continue;
         }
         let saved = if least >= seconds * gain { least - seconds } else { 0.0 };
-        let stage = Stage::order(method, a.pattern());
-        let may = allowance.spend(stage, saved).map_err(|reason| without(format!(": {reason}")));
+        let step = Step::order(method, a.pattern());
+        let may = allowance.spend(step, saved).map_err(|reason| without(format!(": {reason}")));
         if let Err(reason) = may {
             found.considered[at] = rejected(method, reason);
             continue;
@@ -155,8 +159,9 @@ fn orders<T: Scalar>(
         match computed {
             Ok((priced, ordering)) => {
                 // The first count was estimated with the order.
-                let counted = priced.choice.planning_seconds;
-                allowance.take((counted - a.nnz() as f64 * PRICE_SECONDS).max(0.0));
+                let counted = priced.choice.counting_seconds;
+                allowance.take((counted - Step::pricing(a.pattern()).0).max(0.0));
+                allowance.take_from_limit(priced.choice.planning_seconds - counted);
                 found.considered[at] = priced.considered(method.to_string());
                 if method == Method::Rcm {
                     expected.learn(&priced.choice);
