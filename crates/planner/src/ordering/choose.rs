@@ -10,7 +10,8 @@ use super::search::auto;
 use super::{Considered, Reorder, Space};
 use crate::choice::Choice;
 use crate::explain::Seconds;
-use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions};
+use crate::progress::Watch;
+use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
 
 /// Heights of windows that the window ordering is considered for where the format is free.
 const WINDOW_ROWS: [u32; 2] = [16, 64];
@@ -33,10 +34,11 @@ pub(crate) fn choose<T: Scalar>(
     options: &PlanOptions,
     a: &Csr<T>,
     given: Option<&Reordering>,
+    watch: Watch<'_>,
 ) -> Result<Chosen<T>, PlanError> {
     let natural = Reordering::natural(a.nrows())?;
     let only = |options: &PlanOptions, ordering: &Reordering, reason: String| {
-        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None)?;
+        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None, watch)?;
         Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
     };
     match (options.reorder, given) {
@@ -48,11 +50,11 @@ pub(crate) fn choose<T: Scalar>(
         (Reorder::None, None) => only(options, &natural, String::new()),
         (Reorder::By(method), None) => {
             let method = for_format(method, options.format);
-            let ordering = order(method, options, a.pattern())?;
+            let ordering = order(method, options, a.pattern(), watch)?;
             let left = Step::order(method, a.pattern()).before(options);
             only(&left, &ordering, format!("rows are in the order that was asked for, {method}"))
         }
-        (Reorder::Auto, None) => auto(options, a, &natural),
+        (Reorder::Auto, None) => auto(options, a, &natural, watch),
     }
 }
 
@@ -75,6 +77,7 @@ pub(super) fn order(
     method: Method,
     options: &PlanOptions,
     pattern: CsrPattern<'_>,
+    watch: Watch<'_>,
 ) -> Result<Reordering, ReorderError> {
     let size = match (method, options.format, options.space) {
         (Method::Window { .. }, FormatChoice::Fixed(spec), Space::Caller) => block_size(spec),
@@ -82,10 +85,15 @@ pub(super) fn order(
     };
     match size {
         Some((rows, cols)) if rows > 1 => {
+            watch.stage(Stage::Blocks { rows, cols });
             let found = blocks(pattern, &BlockOptions::new(rows, cols))?;
             Ok(Reordering::of_layout(found.rows, Some(found.cols)))
         }
-        _ => method.order(pattern),
+        _ => {
+            let stage = Stage::Order(method);
+            watch.stage(stage);
+            method.order_observed(pattern, &|done, total| watch.share(stage, done, total))
+        }
     }
 }
 
@@ -116,12 +124,16 @@ impl<T: Scalar> Priced<T> {
         a: &Csr<T>,
         ordering: &Reordering,
         specs: Option<&[FormatSpec]>,
+        watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
+        if options.space == Space::Permuted {
+            watch.stage(Stage::Move);
+        }
         let arranged = Arranged::new(a, ordering, options.space)?;
         let shared = SharedStats::new(arranged.matrix.pattern(), &arranged.layout);
         let choice = match specs {
-            Some(specs) => Choice::among(options, &shared, T::DTYPE, specs)?,
-            None => Choice::of(options, &shared, T::DTYPE)?,
+            Some(specs) => Choice::among(options, &shared, T::DTYPE, specs, watch)?,
+            None => Choice::of(options, &shared, T::DTYPE, watch)?,
         };
         let counts = shared.unions(BMat::<T>::WINDOW_ROWS, 1)?;
         let packed_cols = counts.iter().map(|&count| u64::from(count)).sum();
@@ -131,7 +143,7 @@ impl<T: Scalar> Priced<T> {
             priced.choice.planning_seconds += Step::moving(a.pattern()).0;
         }
         match (options.space, ordering.cols()) {
-            (Space::Caller, Some(cols)) => priced.or_gathering(options, a, ordering, cols),
+            (Space::Caller, Some(cols)) => priced.or_gathering(options, a, (ordering, cols), watch),
             _ => Ok(priced),
         }
     }
@@ -142,8 +154,8 @@ impl<T: Scalar> Priced<T> {
         mut self,
         options: &PlanOptions,
         a: &Csr<T>,
-        ordering: &Reordering,
-        cols: &Permutation,
+        (ordering, cols): (&Reordering, &Permutation),
+        watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
         let specs = self.choice.candidates.iter().map(|c| c.spec);
         let specs: Vec<FormatSpec> = specs.filter(|&spec| block_size(spec).is_some()).collect();
@@ -156,12 +168,13 @@ impl<T: Scalar> Priced<T> {
         if !has_time(spent + pricing) {
             return Ok(self);
         }
+        watch.stage(Stage::Move);
         let arranged = Arranged::gathered(a, ordering, cols)?;
         let mut won = false;
-        for spec in specs {
+        for spec in watch.each(Stage::Gather, specs.into_iter()) {
             // Counts of the moved matrix are shared with nothing.
             if !has_time(spent + pricing) {
-                break;
+                continue;
             }
             spent += pricing;
             let fixed = PlanOptions { format: FormatChoice::Fixed(spec), ..options.clone() };
@@ -200,7 +213,7 @@ impl<T: Scalar> Priced<T> {
 
 fn choice<T: Scalar>(options: &PlanOptions, arranged: &Arranged<T>) -> Result<Choice, PlanError> {
     let shared = SharedStats::new(arranged.matrix.pattern(), &arranged.layout);
-    Choice::of(options, &shared, T::DTYPE)
+    Choice::of(options, &shared, T::DTYPE, Watch::nobody())
 }
 
 /// The estimate for the format that was chosen.
