@@ -1,7 +1,7 @@
 //! A matrix whose value type is known at run time.
 
 use girih::formats::{AnyTiling, Csr, DType, Narrowing, Scalar};
-use girih::planner::{Plan, PlanError, Planner, Space};
+use girih::planner::{self, Plan, PlanError, Planner, Space};
 use girih::reorder::Reordering;
 use half::{bf16, f16};
 
@@ -93,12 +93,14 @@ impl Matrix {
         for_matrix!(self, csr => csr.prune_two_four().into())
     }
 
-    /// Plans the matrix, in an order if one is given.
+    /// Plans the matrix, in an order if one is given, and tells `observer` how far that is.
     pub(crate) fn plan(
         &self,
         planner: &Planner,
         order: Option<&Reordering>,
+        observer: &dyn Fn(planner::Progress),
     ) -> Result<Plan, PlanError> {
+        let planner = planner.observe(observer);
         for_matrix!(self, csr => match order {
             Some(order) => planner.plan_reordered(csr, order),
             None => planner.plan(csr),

@@ -40,7 +40,7 @@ pub(crate) fn plan(
     let (mut matrix, narrowing) = Matrix::read(source, args.tiles.dtype(), &args.read, progress)?;
     let read = start.elapsed();
 
-    progress.stage(format!("planning {name}"));
+    let observer = progress.planning(format!("planning {name}"));
     let start = Instant::now();
     if args.planning.prune_two_four {
         let before = matrix.nnz();
@@ -52,7 +52,7 @@ pub(crate) fn plan(
         Some(ReorderArg::File(path)) => Some(order::read(path, matrix.dim())?),
         Some(ReorderArg::Plan(_)) | None => None,
     };
-    let plan = matrix.plan(&planner, order.as_ref()).map_err(|e| refused(&name, &e))?;
+    let plan = matrix.plan(&planner, order.as_ref(), &observer).map_err(|e| refused(&name, &e))?;
     Ok(Planned { plan, matrix, narrowing, read, planning: start.elapsed() })
 }
 

@@ -12,10 +12,12 @@ mod explain;
 pub mod file;
 mod fingerprint;
 pub mod kernels;
+mod observed;
 mod options;
 mod ordering;
 mod plan;
 mod planner;
+mod progress;
 mod schedule;
 pub mod simulate;
 
@@ -36,10 +38,12 @@ pub use file::{
 };
 pub use fingerprint::Fingerprint;
 pub use kernels::{KernelCatalog, KernelConfig, KernelWork, Kernels};
+pub use observed::Observed;
 pub use options::{FormatChoice, PlanOptions};
 pub use ordering::{Considered, Reorder, Space};
 pub use plan::Plan;
 pub use planner::Planner;
+pub use progress::{Progress, Share, Stage};
 pub use schedule::{
     COLUMN_UNIT, ColRange, Columns, Partitioning, Reduction, Schedule, Task, TaskSize, TilePtr,
     Windows,

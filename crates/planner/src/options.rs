@@ -54,8 +54,12 @@ pub struct PlanOptions {
     /// tasks share are then added up in order, never atomically. A backend that adds in order anyway is
     /// as fast without.
     pub deterministic: bool,
-    /// The most seconds that counting candidates may take, on one core and by estimate, so that plans
-    /// do not depend on a clock; candidates that would exceed it are not considered. CSR always is.
+    /// The most seconds that the choice of an order, a format and a schedule may take in all, on one core
+    /// and by estimate, so that plans do not depend on a clock: bounding, sampling, computing and pricing
+    /// orders, counting formats, replaying schedules. What would exceed it is not considered, and the
+    /// [explanation](crate::Explanation) says so. What there is no plan without is done in any case and
+    /// counts too: pricing CSR, and an order or a format that was asked for. Laying out what was chosen
+    /// does not count.
     pub planning_seconds: Option<f64>,
     /// The machine the estimate is for.
     pub target: DeviceSpec,

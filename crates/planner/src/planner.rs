@@ -6,9 +6,10 @@ use girih_reorder::Reordering;
 
 use crate::choice::Choice;
 use crate::ordering::{Chosen, choose};
+use crate::progress::Watch;
 use crate::{
     Candidate, Explanation, Fingerprint, FormatChoice, Plan, PlanError, PlanOptions, Reorder,
-    explain,
+    Stage, explain,
 };
 
 /// Makes plans.
@@ -51,7 +52,7 @@ impl Planner {
     where
         AnyTiling: From<Tiling<T>>,
     {
-        self.make(a, &self.options, None)
+        self.make(a, None, Watch::nobody())
     }
 
     /// What there is to choose from for a matrix, with prices, in the fixed order; whatever format the
@@ -78,7 +79,7 @@ impl Planner {
         options.check()?;
         check_layout(a, layout)?;
         let shared = SharedStats::new(a.pattern(), layout);
-        Ok(Choice::of(&options, &shared, T::DTYPE)?.candidates)
+        Ok(Choice::of(&options, &shared, T::DTYPE, Watch::nobody())?.candidates)
     }
 
     /// Like [`plan`](Self::plan), with rows in the order of `layout`; its windows are re-cut to
@@ -119,38 +120,49 @@ impl Planner {
     where
         AnyTiling: From<Tiling<T>>,
     {
-        let options = PlanOptions { reorder: Reorder::Given, ..self.options.clone() };
-        self.make(a, &options, Some(order))
+        self.make(a, Some(order), Watch::nobody())
     }
 
-    fn make<T: Scalar>(
+    /// Makes a plan, in an order if one is given, whatever the options say of one.
+    pub(crate) fn make<T: Scalar>(
         &self,
         a: &Csr<T>,
-        options: &PlanOptions,
         given: Option<&Reordering>,
+        watch: Watch<'_>,
     ) -> Result<Plan, PlanError>
     where
         AnyTiling: From<Tiling<T>>,
     {
+        let mut options = self.options.clone();
+        if given.is_some() {
+            options.reorder = Reorder::Given;
+        }
         options.check()?;
         if let Some(given) = given {
             check_order(given, a.nrows(), a.ncols())?;
         }
-        let Chosen { arranged, mut choice, considered, reason: order } = choose(options, a, given)?;
+        let Chosen { arranged, mut choice, considered, reason: order } =
+            choose(&options, a, given, watch)?;
         let spec = choice.spec;
         let layout = arranged.layout.with_window_rows(spec.window_rows())?;
         let matrix = &arranged.matrix;
+        watch.stage(Stage::Tiles);
         let (tiling, fingerprint) =
             rayon::join(|| Tiling::from_csr(matrix, spec, layout), || Fingerprint::of(a));
         let tiling = tiling?;
-        let slot_map =
-            if options.keep_slot_map { Some(tiling.slot_map(matrix.pattern())?) } else { None };
+        let slot_map = if options.keep_slot_map {
+            watch.stage(Stage::SlotMap);
+            Some(tiling.slot_map(matrix.pattern())?)
+        } else {
+            None
+        };
+        watch.stage(Stage::Tasks);
         let best = choice.schedules[0];
-        let schedule = choice.cut(options, a.nnz()).schedule(&best, &tiling, &choice.linear);
+        let schedule = choice.cut(&options, a.nnz()).schedule(&best, &tiling, &choice.linear);
         let explanation = Explanation {
             reason: std::mem::take(&mut choice.reason),
             candidates: std::mem::take(&mut choice.candidates),
-            schedule: explain::sentence(&schedule, best.kind, options),
+            schedule: explain::sentence(&schedule, best.kind, &options),
             schedules: choice.schedules,
             order,
             orderings: considered,
@@ -158,7 +170,7 @@ impl Planner {
         Ok(Plan {
             tiling: AnyTiling::from(tiling),
             schedule,
-            options: options.clone(),
+            options,
             fingerprint: Some(fingerprint),
             explanation,
             slot_map,

@@ -107,18 +107,22 @@ fn planning_keeps_within_its_time_by_leaving_candidates_out() {
         let options = PlanOptions { planning_seconds, ..options("cpu", 64) };
         Planner::new(options).plan(&blocks()).unwrap()
     };
-    let left_out = |seconds| {
+    let left_out = |what: &str, seconds| {
         let plan = planned(seconds);
-        let is_left_out = |c: &&girih_planner::Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains("for planning"));
+        let is_left_out = |c: &&girih_planner::Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains(what) && reason.contains("for planning"));
         plan.explanation().candidates.iter().filter(is_left_out).count()
     };
-    assert_eq!(left_out(None), 0);
-    assert_eq!(left_out(Some(1e3)), 0);
-    // What WCSR of 16 rows and BMat need is counted for the workload anyway.
-    assert_eq!(left_out(Some(0.0)), 6);
+    for enough in [None, Some(1e3)] {
+        assert_eq!(left_out("", enough), 0);
+    }
+    // What WCSR of 16 rows and BMat need is counted for the workload anyway; replaying them is not.
+    assert_eq!(left_out("counting", Some(0.0)), 6);
+    assert_eq!(left_out("replaying", Some(0.0)), 2);
     assert_eq!(planned(Some(0.0)).explanation().candidates.len(), 10);
-    let one = blocks().nnz() as f64 * 3.5e-9;
-    assert_eq!(left_out(Some(one)), 5);
+    assert_eq!(planned(Some(0.0)).spec(), FormatSpec::Csr);
+    // The workload's count, and one more.
+    let two = blocks().nnz() as f64 * 6.5e-9;
+    assert_eq!(left_out("counting", Some(two)), 5);
     let options = PlanOptions { planning_seconds: Some(-1.0), ..options("cpu", 64) };
     assert!(matches!(Planner::new(options).plan(&blocks()), Err(PlanError::Options { .. })));
 }

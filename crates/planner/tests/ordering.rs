@@ -5,7 +5,7 @@ mod common;
 use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
 use girih_planner::{Considered, FormatChoice, Outcome, Plan, PlanOptions, Planner, Reorder};
-use girih_reorder::simple;
+use girih_reorder::{Method, simple};
 
 const WCSR: FormatSpec = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
 
@@ -84,6 +84,39 @@ fn the_time_for_planning_covers_orders() {
     let some = planned(Some(0.05));
     assert_eq!(reason(&some, "rcm"), None);
     assert!(reason(&some, "window:64").unwrap().contains("for planning"), "{}", some.explanation());
+}
+
+#[test]
+fn what_is_left_after_an_order_is_for_formats() {
+    // RCM takes some milliseconds by estimate, and so do the counts of formats in its order.
+    let grid = shuffled(&generate::laplacian_5pt(120, 120).unwrap());
+    let left_out = |reorder, planning_seconds| {
+        let options = PlanOptions { reorder, planning_seconds, ..auto(FormatChoice::Auto, 128) };
+        let plan = plan(&grid, options);
+        let outcomes = plan.explanation().candidates.iter().map(|c| c.outcome.clone());
+        let is_left_out = |outcome: &Outcome| matches!(outcome, Outcome::Rejected { reason } if reason.contains("for planning"));
+        outcomes.filter(is_left_out).count()
+    };
+    let rcm = Reorder::By(Method::Rcm);
+    let some = Some(0.004);
+    assert_eq!(left_out(Reorder::None, some), 0);
+    assert!(left_out(rcm, some) > 4);
+    assert_eq!(left_out(rcm, Some(0.1)), 0);
+}
+
+#[test]
+fn b_is_gathered_only_if_there_is_time_to_price_that() {
+    let blocks = generate::block_sparse::<f32>(1024, 1024, 16, 0.05, 1).unwrap();
+    let a = shuffled(&blocks);
+    let planned = |planning_seconds| {
+        let bcsr = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };
+        let reorder = Reorder::By(Method::Window { window_rows: None });
+        let format = FormatChoice::Fixed(bcsr);
+        plan(&a, PlanOptions { reorder, planning_seconds, ..auto(format, 256) })
+    };
+    assert!(planned(None).gathers().is_some());
+    assert!(planned(Some(1e3)).gathers().is_some());
+    assert!(planned(Some(0.0)).gathers().is_none());
 }
 
 #[test]

@@ -35,5 +35,5 @@ pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
 pub use window::{
     BlockOptions, BlockOrdering, BlockStats, WindowEffort, WindowOptions, WindowOrdering,
-    WindowStart, WindowStats, blocks, sampled_windows, window,
+    WindowStart, WindowStats, blocks, sampled_windows, window, window_observed,
 };

@@ -7,7 +7,7 @@ use girih_formats::{CsrPattern, FormatError, RowLayout};
 use serde::{Deserialize, Serialize};
 
 use crate::simple::{self, DegreeOrder};
-use crate::{Permutation, ReorderError, WindowOptions, rcm, rcm_rows_cols, window};
+use crate::{Permutation, ReorderError, WindowOptions, rcm, rcm_rows_cols, window_observed};
 
 /// An ordering by name: what computes a [`Reordering`] from a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -40,6 +40,20 @@ impl Method {
     /// # Errors
     /// If the matrix has more rows and columns than the method can number.
     pub fn order(self, pattern: CsrPattern<'_>) -> Result<Reordering, ReorderError> {
+        self.order_observed(pattern, &|_, _| ())
+    }
+
+    /// Like [`order`](Self::order), with an observer that is told how many parts are done, and of how
+    /// many: of windows, as [`window_observed`](crate::window_observed) tells it; the other methods tell
+    /// nothing. It is called on the calling thread only.
+    ///
+    /// # Errors
+    /// As [`order`](Self::order).
+    pub fn order_observed(
+        self,
+        pattern: CsrPattern<'_>,
+        observer: &dyn Fn(u64, u64),
+    ) -> Result<Reordering, ReorderError> {
         let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
         let rows = match self {
             Self::Rcm if nrows != ncols => {
@@ -49,7 +63,8 @@ impl Method {
             Self::Rcm => rcm(pattern)?,
             Self::Window { window_rows } => {
                 let window_rows = window_rows.map_or(WINDOW_ROWS, |rows| rows as usize);
-                let found = window(pattern, &WindowOptions::new(window_rows))?;
+                let options = WindowOptions::new(window_rows);
+                let found = window_observed(pattern, &options, observer)?;
                 return Ok(Reordering::of_layout(found.layout, None));
             }
             Self::Degree => simple::by_degree(pattern, DegreeOrder::Descending)?,

@@ -1,13 +1,15 @@
 //! The window ordering on matrices whose best windows are known, on odd shapes, and on any.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::thread;
 
 use girih_formats::generate::*;
 use girih_formats::{Csr, CsrPattern, RowLayout};
 use girih_reorder::{
     BlockOptions, BlockOrdering, Permutation, WindowEffort, WindowOptions, WindowOrdering, blocks,
-    metrics, simple, window,
+    metrics, simple, window, window_observed,
 };
 use proptest::prelude::*;
 
@@ -181,6 +183,30 @@ fn the_layout_is_the_same_on_any_number_of_threads() {
             assert!([2, 5].into_iter().all(|threads| on(threads) == alone));
         }
     }
+}
+
+#[test]
+fn a_large_refinement_tells_its_caller_how_far_it_is() {
+    // Large enough for one start to be refined, not two at once.
+    let grid = laplacian_5pt::<f32>(330, 330).unwrap();
+    let options = WindowOptions::new(4);
+    let observed = || {
+        let here = thread::current().id();
+        let heard = RefCell::new(Vec::new());
+        let observer = |done, total| {
+            assert_eq!(thread::current().id(), here);
+            heard.borrow_mut().push((done, total));
+        };
+        let found = window_observed(grid.pattern(), &options, &observer).unwrap();
+        (found, heard.into_inner())
+    };
+    let (found, heard) = observed();
+    let total = heard[0].1;
+    assert!((2..=200).contains(&heard.len()), "{heard:?}");
+    assert!(heard.windows(2).all(|pair| pair[0].0 < pair[1].0), "{heard:?}");
+    assert_eq!((heard[0].0, heard[heard.len() - 1]), (0, (total, total)), "{heard:?}");
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    assert!(pool.install(observed) == (found, heard));
 }
 
 fn any_matrix() -> impl Strategy<Value = Csr<f32>> {

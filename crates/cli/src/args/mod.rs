@@ -28,7 +28,8 @@ Exit codes:
 
 With --json, standard output gets exactly one JSON object and nothing else. If a command fails \
 before it has a result, the object is {\"error\": message, \"exit_code\": code}. Messages and notes \
-go to standard error, and so does a spinner if that is a terminal.
+go to standard error. If that is a terminal, so does a line with the stage a command is in, and \
+how much of it is done where that is known.
 
 Matrices are Matrix Market (.mtx, .mtx.gz), scipy's .npz or .smtx; - is standard input. There are \
 as many threads as CPUs, or as the environment variable RAYON_NUM_THREADS says.

@@ -118,7 +118,9 @@ pub(crate) struct PlanningArgs {
     /// the next
     #[arg(long)]
     pub(crate) nondeterministic: bool,
-    /// Most seconds that planning may spend on counting candidates, by estimate
+    /// Most seconds that choosing an order, a format and a schedule may take in all, by estimate: what
+    /// would take longer is left out, and --explain says what. What there is no plan without is done in
+    /// any case
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) planning_time: Option<f64>,
     /// Show every format that was considered, what it would cost and why it lost, and what the backend

@@ -151,7 +151,10 @@ pub(crate) fn run(_: &Options, progress: &Progress) -> Result<Report, CliError> 
         "plan",
         || {
             let options = PlanOptions { n: N, ..PlanOptions::default() };
-            Planner::new(options).plan(&a).map_err(bug)
+            Planner::new(options)
+                .observe(&progress.planning("plan".to_owned()))
+                .plan(&a)
+                .map_err(bug)
         },
         |plan| {
             (

@@ -230,13 +230,13 @@ fn reordered(
     name: &str,
     progress: &Progress,
 ) -> Result<Reordered, CliError> {
-    progress.stage(format!("ordering {name}"));
+    let observer = progress.ordering(format!("ordering {name}"));
     let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
     let start = Instant::now();
     let (order, order_seconds, ordering) = match order {
         ReorderArg::File(path) => (shown(path), None, order::read(path, (a.nrows(), a.ncols()))?),
         ReorderArg::Plan(Reorder::By(method)) => {
-            let ordering = method.order(a.pattern()).map_err(failed)?;
+            let ordering = method.order_observed(a.pattern(), &observer).map_err(failed)?;
             (method.to_string(), Some(start.elapsed().as_secs_f64()), ordering)
         }
         ReorderArg::Plan(_) => return Err(CliError::usage("--reorder needs an ordering")),

@@ -90,10 +90,10 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             let name = shown(source.path());
             let (a, _) = source.read::<f64>(&options.read, progress)?;
             let read = start.elapsed();
-            progress.stage(format!("ordering {name}"));
+            let observer = progress.ordering(format!("ordering {name}"));
             let start = Instant::now();
             let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
-            let order = method.order(a.pattern()).map_err(failed)?;
+            let order = method.order_observed(a.pattern(), &observer).map_err(failed)?;
             let ordering = start.elapsed();
             progress.stage("measuring");
             let effect = Effect::of(a.pattern(), &order).map_err(failed)?;

@@ -154,6 +154,24 @@ fn standard_error_is_quiet_when_nothing_is_wrong() {
     }
 }
 
+#[test]
+fn stages_are_shown_on_a_terminal_only() {
+    let files = Files::new();
+    let (a, p) = (files.write("a.mtx", scattered(300, 300)), files.name("a.girih"));
+    for args in [
+        &["plan", &a, "-o", &p, "--reorder", "auto"][..],
+        &["plan", &a, "-o", &p, "--reorder", "window", "--json"],
+        &["plan", &a, "-o", &p, "--reorder", "rcm", "--format", "bcsr", "--planning-time", "1"],
+        &["spmm", &a, "--random", "2", "--reorder", "auto"],
+        &["reorder", &a, "--by", "window"],
+        &["inspect", &a, "--reorder", "window", "--json"],
+    ] {
+        let run = girih(args).ok();
+        assert_eq!(run.stderr, "", "{args:?}");
+        assert!(!run.text().contains("pricing formats"), "{args:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_closed_pipe_is_no_reason_to_panic() {

@@ -149,6 +149,28 @@ impl Cut<'_> {
         }
     }
 
+    /// Every schedule that is considered: its kind, and the limit where it splits windows.
+    fn considered(&self, windows: &impl Windows) -> Vec<(ScheduleKind, u64)> {
+        let limits = |kind: ScheduleKind| match kind {
+            ScheduleKind::Split(_) => self.limits(windows),
+            _ => vec![0],
+        };
+        let of_kind = |kind: ScheduleKind| limits(kind).into_iter().map(move |limit| (kind, limit));
+        self.kinds().into_iter().flat_map(of_kind).collect()
+    }
+
+    /// Whether a schedule of so many tasks is too large to be replayed.
+    fn is_unplayed(&self, tasks: u64, windows: &impl Windows) -> bool {
+        tasks > MOST_REPLAYED.max(self.nnz as u64).max(windows.n_windows() as u64)
+    }
+
+    /// Tasks of all schedules that [`compare`] replays, at the most.
+    pub(crate) fn tasks_to_replay(&self, windows: &impl Windows) -> u64 {
+        let considered = self.considered(windows).into_iter();
+        let tasks = considered.map(|(kind, limit)| self.most_tasks(kind, limit, windows));
+        tasks.filter(|&tasks| !self.is_unplayed(tasks, windows)).fold(0, u64::saturating_add)
+    }
+
     /// A schedule that is taken to be even, for it is too large to be replayed.
     fn unplayed(&self, kind: ScheduleKind, limit: u64, windows: &impl Windows) -> Compared {
         let tasks = self.most_tasks(kind, limit, windows);
@@ -173,7 +195,7 @@ impl Cut<'_> {
         linear: &LinearCost,
     ) -> Compared {
         let Compared { mut option, config } = self.unplayed(kind, limit, windows);
-        if option.tasks > MOST_REPLAYED.max(self.nnz as u64).max(windows.n_windows() as u64) {
+        if self.is_unplayed(option.tasks, windows) {
             let bare = linear.work(windows.n_tiles(), windows.n_windows() as u64, self.n as f64);
             option.makespan = bare / f64::from(self.device.workers);
             return Compared { option, config };
@@ -215,16 +237,9 @@ impl Cut<'_> {
 /// Every schedule that the kernels for the format execute, replayed; the shortest first, and of equal
 /// ones in the order of the catalogue.
 pub(crate) fn compare(cut: &Cut<'_>, windows: &impl Windows, linear: &LinearCost) -> Vec<Compared> {
-    let mut options = Vec::new();
-    for kind in cut.kinds() {
-        match kind {
-            ScheduleKind::Split(_) => {
-                let split = cut.limits(windows).into_iter();
-                options.extend(split.map(|limit| cut.replayed(kind, limit, windows, linear)));
-            }
-            _ => options.push(cut.replayed(kind, 0, windows, linear)),
-        }
-    }
+    let considered = cut.considered(windows).into_iter();
+    let mut options: Vec<Compared> =
+        considered.map(|(kind, limit)| cut.replayed(kind, limit, windows, linear)).collect();
     options.sort_by(|a, b| a.option.makespan.total_cmp(&b.option.makespan));
     options
 }

@@ -6,17 +6,19 @@
 //! others are cut out of counted windows and replayed.
 
 mod constraints;
+mod schedules;
 
 use girih_formats::stats::{FormatStats, SharedStats};
 use girih_formats::{DType, FormatSpec};
 
-use crate::candidates::{Compared, Cut, ScheduleOption, compare, counted_windows};
+use crate::candidates::{Cut, ScheduleOption};
 use crate::cost::{Cost, LinearCost, Workload, linear_cost, price};
 use crate::device::DeviceKind;
 use crate::explain::Seconds;
 use crate::kernels::{KernelConfig, KernelWork};
-use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions};
-use constraints::{Budget, objection};
+use crate::progress::Watch;
+use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
+use constraints::{Budget, Need, objection};
 
 /// What was chosen, and why.
 pub(crate) struct Choice {
@@ -31,6 +33,8 @@ pub(crate) struct Choice {
     /// Rows of B that windows of 16 rows fetch, and what larger caches do.
     pub(crate) workload: Workload,
     /// Seconds that counting took, by estimate.
+    pub(crate) counting_seconds: f64,
+    /// Seconds that everything took, by estimate: counting, and replaying schedules.
     pub(crate) planning_seconds: f64,
 }
 
@@ -50,13 +54,9 @@ impl Choice {
         options: &PlanOptions,
         shared: &SharedStats<'_>,
         dtype: DType,
+        watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
-        let workload = Workload::of(shared, options.n, dtype)?;
-        let chooser = Chooser { options, shared, workload };
-        match options.format {
-            FormatChoice::Fixed(spec) => chooser.admit(spec),
-            FormatChoice::Auto => chooser.choose(&Self::formats(options, dtype)),
-        }
+        Self::among(options, shared, dtype, &Self::formats(options, dtype), watch)
     }
 
     /// The same among some formats only, where the choice is free: those that an order may make
@@ -66,9 +66,11 @@ impl Choice {
         shared: &SharedStats<'_>,
         dtype: DType,
         specs: &[FormatSpec],
+        watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
+        watch.stage(Stage::Statistics);
         let workload = Workload::of(shared, options.n, dtype)?;
-        let chooser = Chooser { options, shared, workload };
+        let chooser = Chooser { options, shared, workload, watch };
         match options.format {
             FormatChoice::Fixed(spec) => chooser.admit(spec),
             FormatChoice::Auto => chooser.choose(specs),
@@ -133,14 +135,11 @@ const INDISTINCT: f64 = 100e-9;
 /// counts from there on: choices then took 0.2 % longer than the best on average, without it 1.2 %.
 const UNCALIBRATED: f64 = 1.0 / 3.0;
 
-/// A format that would take this many times as long as the best, were its work shared out evenly, is not
-/// scheduled: it has lost, also where estimates are [uncalibrated](UNCALIBRATED).
-const HOPELESS: f64 = 2.0;
-
 struct Chooser<'a> {
     options: &'a PlanOptions,
     shared: &'a SharedStats<'a>,
     workload: Workload,
+    watch: Watch<'a>,
 }
 
 impl Chooser<'_> {
@@ -149,20 +148,25 @@ impl Chooser<'_> {
         let refused = |reason| PlanError::Refused { spec, reason };
         let (device, dtype) = (&self.options.target, self.workload.dtype);
         self.options.kernels.check(device, spec, dtype).map_err(refused)?;
+        self.watch.share(Stage::Formats, 0, 1);
         let stats = self.shared.format(spec, dtype)?;
+        self.watch.share(Stage::Formats, 1, 1);
         if let Some(reason) = objection(self.options, &self.workload, &stats) {
             return Err(PlanError::Refused { spec, reason });
         }
+        let mut budget = Budget::new(self.options, self.shared);
+        budget.count(spec, Need::Always).map_err(refused)?;
         let mut priced = self.bare(stats);
-        self.schedule(&mut priced).map_err(refused)?;
+        self.watch.share(Stage::Schedules, 0, 1);
+        self.schedule(&mut priced, &mut budget).map_err(refused)?;
+        self.watch.share(Stage::Schedules, 1, 1);
         priced.candidate.outcome = Outcome::Chosen;
         let reason = match &priced.candidate.cost {
             Some(cost) => format!("{spec} was asked for: {}", describe(cost)),
             None => format!("{spec} was asked for"),
         };
         let candidates = vec![priced.candidate.clone()];
-        let spent = Budget::new(self.options, self.shared).per_count();
-        Ok(self.chosen(priced, reason, candidates, spent))
+        Ok(self.chosen(priced, reason, candidates, &budget))
     }
 
     fn chosen(
@@ -170,7 +174,7 @@ impl Chooser<'_> {
         priced: Priced,
         reason: String,
         candidates: Vec<Candidate>,
-        planning_seconds: f64,
+        budget: &Budget,
     ) -> Choice {
         let Priced { candidate, schedules, linear, .. } = priced;
         Choice {
@@ -182,16 +186,20 @@ impl Chooser<'_> {
             linear,
             dtype: self.workload.dtype,
             workload: self.workload,
-            planning_seconds,
+            counting_seconds: budget.counting(),
+            planning_seconds: budget.spent(),
         }
     }
 
     /// Prices every candidate and takes the fastest.
     fn choose(&self, specs: &[FormatSpec]) -> Result<Choice, PlanError> {
         let mut budget = Budget::new(self.options, self.shared);
-        let mut all: Vec<Result<Priced, Box<Candidate>>> =
-            specs.iter().map(|&spec| self.candidate(spec, &mut budget)).collect();
-        self.schedule_hopeful(&mut all);
+        let mut all: Vec<Result<Priced, Box<Candidate>>> = self
+            .watch
+            .each(Stage::Formats, specs.iter())
+            .map(|&spec| self.candidate(spec, &mut budget))
+            .collect();
+        self.schedule_hopeful(&mut all, &mut budget);
         let candidates = |all: &[Result<Priced, Box<Candidate>>]| -> Vec<Candidate> {
             all.iter().map(|one| candidate(one).clone()).collect()
         };
@@ -215,7 +223,7 @@ impl Chooser<'_> {
         }
         let listed = candidates(&all);
         match all.swap_remove(winner) {
-            Ok(priced) => Ok(self.chosen(priced, reason, listed, budget.spent())),
+            Ok(priced) => Ok(self.chosen(priced, reason, listed, &budget)),
             Err(_) => unreachable!("what was rejected has not lost, and only what has lost wins"),
         }
     }
@@ -295,7 +303,7 @@ impl Chooser<'_> {
         };
         let (device, dtype) = (&self.options.target, self.workload.dtype);
         self.options.kernels.check(device, spec, dtype).map_err(rejected)?;
-        budget.spend(spec).map_err(rejected)?;
+        budget.count(spec, Need::IfTime).map_err(rejected)?;
         let stats = self.shared.format(spec, dtype).map_err(|error| rejected(error.to_string()))?;
         let reason = objection(self.options, &self.workload, &stats);
         let mut priced = self.bare(stats);
@@ -324,57 +332,6 @@ impl Chooser<'_> {
         let candidate =
             Candidate { spec, config, schedule: None, outcome: Outcome::Lost, cost: Some(cost) };
         Priced { stats, candidate, linear, schedules: Vec::new() }
-    }
-
-    /// Schedules the candidates that may still win, the most promising first.
-    fn schedule_hopeful(&self, all: &mut [Result<Priced, Box<Candidate>>]) {
-        let seconds = |one: &Result<Priced, Box<Candidate>>| {
-            one.as_ref().ok().and_then(|priced| priced.candidate.cost).map(|cost| cost.seconds)
-        };
-        let mut order: Vec<(usize, f64)> =
-            (0..all.len()).filter_map(|i| Some((i, seconds(&all[i])?))).collect();
-        order.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let mut best = f64::INFINITY;
-        for (i, bare) in order {
-            let Ok(priced) = &mut all[i] else { continue };
-            let is_csr = priced.candidate.spec == FormatSpec::Csr;
-            if bare > best * HOPELESS && !is_csr {
-                continue;
-            }
-            if let Err(reason) = self.schedule(priced) {
-                priced.candidate.outcome = Outcome::Rejected { reason };
-                all[i] = Err(Box::new(priced.candidate.clone()));
-                continue;
-            }
-            best = seconds(&all[i]).map_or(best, |seconds| best.min(seconds));
-        }
-    }
-
-    /// Compares the schedules of a format, and prices it with the best.
-    ///
-    /// # Errors
-    /// If its windows cannot be counted.
-    fn schedule(&self, priced: &mut Priced) -> Result<(), String> {
-        let (device, stats) = (&self.options.target, &priced.stats);
-        let cut = Cut {
-            spec: stats.spec,
-            dtype: self.workload.dtype,
-            nnz: self.workload.nnz,
-            n: self.workload.n,
-            device,
-            kernels: &*self.options.kernels,
-            deterministic: self.options.deterministic,
-        };
-        let windows = counted_windows(self.shared, stats).map_err(|error| error.to_string())?;
-        let compared = compare(&cut, &windows, &priced.linear);
-        if let Some(Compared { option, config }) = compared.first() {
-            let cost = price(&self.workload, stats, device, config.as_ref(), option.stretch);
-            priced.candidate.cost = Some(cost);
-            priced.candidate.schedule = Some(*option);
-            priced.candidate.config.clone_from(config);
-        }
-        priced.schedules = compared.into_iter().map(|compared| compared.option).collect();
-        Ok(())
     }
 }
 

@@ -189,6 +189,7 @@ mod tests {
     use super::*;
     use crate::choice::Choice;
     use crate::cost::price;
+    use crate::progress::Watch;
     use crate::{DeviceSpec, FormatChoice, PlanOptions};
 
     const SPECS: [FormatSpec; 7] = [
@@ -285,7 +286,7 @@ mod tests {
                     let options = PlanOptions { n, format, target, ..PlanOptions::default() };
                     let stats = bound.stats(spec, DType::F32);
                     let least = Choice::least(&options, &workload, &stats);
-                    let Ok(choice) = Choice::of(&options, &shared, DType::F32) else { continue };
+                    let Ok(choice) = Choice::of(&options, &shared, DType::F32, Watch::nobody()) else { continue };
                     let cost = choice.candidates[0].cost.unwrap().seconds;
                     prop_assert!(
                         least.is_some_and(|least| least <= cost * (1.0 + 1e-12)),

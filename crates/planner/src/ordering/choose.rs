@@ -4,12 +4,14 @@ use girih_formats::stats::SharedStats;
 use girih_formats::{BMat, Csr, CsrPattern, FormatSpec, Scalar};
 use girih_reorder::{BlockOptions, Method, Permutation, ReorderError, Reordering, blocks};
 
-use super::placement::Arranged;
+use super::effort::Step;
+use super::placement::{Arranged, Placement};
 use super::search::auto;
 use super::{Considered, Reorder, Space};
 use crate::choice::Choice;
 use crate::explain::Seconds;
-use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions};
+use crate::progress::Watch;
+use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
 
 /// Heights of windows that the window ordering is considered for where the format is free.
 const WINDOW_ROWS: [u32; 2] = [16, 64];
@@ -32,25 +34,27 @@ pub(crate) fn choose<T: Scalar>(
     options: &PlanOptions,
     a: &Csr<T>,
     given: Option<&Reordering>,
+    watch: Watch<'_>,
 ) -> Result<Chosen<T>, PlanError> {
     let natural = Reordering::natural(a.nrows())?;
-    let only = |ordering: &Reordering, reason: String| {
-        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None)?;
+    let only = |options: &PlanOptions, ordering: &Reordering, reason: String| {
+        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None, watch)?;
         Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
     };
     match (options.reorder, given) {
-        (_, Some(given)) => only(given, "rows are in the order that was given".to_owned()),
+        (_, Some(given)) => only(options, given, "rows are in the order that was given".to_owned()),
         (Reorder::Given, None) => Err(PlanError::Options {
             option: "reorder",
             reason: "an order is to be given, and none was; `plan_reordered` takes it".to_owned(),
         }),
-        (Reorder::None, None) => only(&natural, String::new()),
+        (Reorder::None, None) => only(options, &natural, String::new()),
         (Reorder::By(method), None) => {
             let method = for_format(method, options.format);
-            let ordering = order(method, options, a.pattern())?;
-            only(&ordering, format!("rows are in the order that was asked for, {method}"))
+            let ordering = order(method, options, a.pattern(), watch)?;
+            let left = Step::order(method, a.pattern()).before(options);
+            only(&left, &ordering, format!("rows are in the order that was asked for, {method}"))
         }
-        (Reorder::Auto, None) => auto(options, a, &natural),
+        (Reorder::Auto, None) => auto(options, a, &natural, watch),
     }
 }
 
@@ -73,6 +77,7 @@ pub(super) fn order(
     method: Method,
     options: &PlanOptions,
     pattern: CsrPattern<'_>,
+    watch: Watch<'_>,
 ) -> Result<Reordering, ReorderError> {
     let size = match (method, options.format, options.space) {
         (Method::Window { .. }, FormatChoice::Fixed(spec), Space::Caller) => block_size(spec),
@@ -80,10 +85,15 @@ pub(super) fn order(
     };
     match size {
         Some((rows, cols)) if rows > 1 => {
+            watch.stage(Stage::Blocks { rows, cols });
             let found = blocks(pattern, &BlockOptions::new(rows, cols))?;
             Ok(Reordering::of_layout(found.rows, Some(found.cols)))
         }
-        _ => method.order(pattern),
+        _ => {
+            let stage = Stage::Order(method);
+            watch.stage(stage);
+            method.order_observed(pattern, &|done, total| watch.share(stage, done, total))
+        }
     }
 }
 
@@ -114,43 +124,63 @@ impl<T: Scalar> Priced<T> {
         a: &Csr<T>,
         ordering: &Reordering,
         specs: Option<&[FormatSpec]>,
+        watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
+        if options.space == Space::Permuted {
+            watch.stage(Stage::Move);
+        }
         let arranged = Arranged::new(a, ordering, options.space)?;
         let shared = SharedStats::new(arranged.matrix.pattern(), &arranged.layout);
         let choice = match specs {
-            Some(specs) => Choice::among(options, &shared, T::DTYPE, specs)?,
-            None => Choice::of(options, &shared, T::DTYPE)?,
+            Some(specs) => Choice::among(options, &shared, T::DTYPE, specs, watch)?,
+            None => Choice::of(options, &shared, T::DTYPE, watch)?,
         };
         let counts = shared.unions(BMat::<T>::WINDOW_ROWS, 1)?;
         let packed_cols = counts.iter().map(|&count| u64::from(count)).sum();
         drop(shared);
-        let priced = Self { arranged, choice, gathers: false, packed_cols };
+        let mut priced = Self { arranged, choice, gathers: false, packed_cols };
+        if priced.arranged.placement != Placement::default() {
+            priced.choice.planning_seconds += Step::moving(a.pattern()).0;
+        }
         match (options.space, ordering.cols()) {
-            (Space::Caller, Some(cols)) => priced.or_gathering(options, a, ordering, cols),
+            (Space::Caller, Some(cols)) => priced.or_gathering(options, a, (ordering, cols), watch),
             _ => Ok(priced),
         }
     }
 
     /// The same with blocks of columns in an order too, where that is faster even with the gather of
-    /// B that it takes.
+    /// B that it takes; as far as there is time to find out.
     fn or_gathering(
         mut self,
         options: &PlanOptions,
         a: &Csr<T>,
-        ordering: &Reordering,
-        cols: &Permutation,
+        (ordering, cols): (&Reordering, &Permutation),
+        watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
         let specs = self.choice.candidates.iter().map(|c| c.spec);
         let specs: Vec<FormatSpec> = specs.filter(|&spec| block_size(spec).is_some()).collect();
         if specs.is_empty() || cols.is_identity() {
             return Ok(self);
         }
+        let (moving, pricing) = (Step::moving(a.pattern()).0, Step::pricing(a.pattern()).0);
+        let mut spent = self.choice.planning_seconds + moving;
+        let has_time = |spent: f64| options.planning_seconds.is_none_or(|limit| spent <= limit);
+        if !has_time(spent + pricing) {
+            return Ok(self);
+        }
+        watch.stage(Stage::Move);
         let arranged = Arranged::gathered(a, ordering, cols)?;
         let mut won = false;
-        for spec in specs {
+        for spec in watch.each(Stage::Gather, specs.into_iter()) {
+            // Counts of the moved matrix are shared with nothing.
+            if !has_time(spent + pricing) {
+                continue;
+            }
+            spent += pricing;
             let fixed = PlanOptions { format: FormatChoice::Fixed(spec), ..options.clone() };
             // What can't be had in this order either is no candidate.
             let Ok(choice) = choice(&fixed, &arranged) else { continue };
+            spent += choice.planning_seconds - choice.counting_seconds;
             let Some(cost) = chosen_cost(&choice) else { continue };
             let cost = with_gather(cost, options, &arranged.matrix);
             if cost.seconds < self.seconds() {
@@ -161,6 +191,7 @@ impl<T: Scalar> Priced<T> {
         if won {
             (self.arranged, self.gathers) = (arranged, true);
         }
+        self.choice.planning_seconds = spent;
         Ok(self)
     }
 
@@ -182,7 +213,7 @@ impl<T: Scalar> Priced<T> {
 
 fn choice<T: Scalar>(options: &PlanOptions, arranged: &Arranged<T>) -> Result<Choice, PlanError> {
     let shared = SharedStats::new(arranged.matrix.pattern(), &arranged.layout);
-    Choice::of(options, &shared, T::DTYPE)
+    Choice::of(options, &shared, T::DTYPE, Watch::nobody())
 }
 
 /// The estimate for the format that was chosen.

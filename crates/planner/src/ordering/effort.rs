@@ -15,8 +15,8 @@ const FREE_PRODUCTS: f64 = 25.0;
 /// to cover computing it.
 const PRODUCTS: f64 = 1e6;
 
-/// Seconds of any stage, however small the matrix is: allocation, and handing work to threads.
-const STAGE_SECONDS: f64 = 20e-6;
+/// Seconds of any step, however small the matrix is: allocation, and handing work to threads.
+const STEP_SECONDS: f64 = 20e-6;
 
 /// Seconds of counting rows and columns for the bound, for each entry; a few passes over indices.
 const BOUND_SECONDS: f64 = 3e-9;
@@ -35,23 +35,37 @@ const WINDOW_SECONDS: (f64, f64) = (4e-6, 25e-6);
 
 /// Seconds of pricing an order for each entry: the footprint, sampled, and windows of 16 rows; a format
 /// more takes a [count](crate::choice) more.
-pub(super) const PRICE_SECONDS: f64 = 8e-9;
+const PRICE_SECONDS: f64 = 8e-9;
+
+/// Seconds of moving an entry to another row or column and sorting its row. A core of a Zen 4 took 8 to
+/// 12 ns, without building the matrix.
+const MOVE_SECONDS: f64 = 15e-9;
 
 /// Seconds of reading an entry of a file, which a search may take for a GPU even where that is more than
 /// 50 products: they are the shorter there, and a plan is not made by the GPU.
 const READ_SECONDS: f64 = 50e-9;
 
-/// What a stage of the search is estimated to cost, in seconds of one core.
+/// What a step of the search is estimated to cost, in seconds of one core.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Stage(pub(super) f64);
+pub(super) struct Step(pub(super) f64);
 
-impl Stage {
+impl Step {
     pub(super) fn bound(pattern: CsrPattern<'_>) -> Self {
-        Self(STAGE_SECONDS + pattern.nnz() as f64 * BOUND_SECONDS)
+        Self(STEP_SECONDS + pattern.nnz() as f64 * BOUND_SECONDS)
     }
 
     pub(super) fn sample(pattern: CsrPattern<'_>) -> Self {
-        Self(STAGE_SECONDS + pattern.nnz() as f64 * SAMPLE_SECONDS)
+        Self(STEP_SECONDS + pattern.nnz() as f64 * SAMPLE_SECONDS)
+    }
+
+    /// Copying a matrix with its rows or columns in another order.
+    pub(super) fn moving(pattern: CsrPattern<'_>) -> Self {
+        Self(STEP_SECONDS + pattern.nnz() as f64 * MOVE_SECONDS)
+    }
+
+    /// Pricing an order in CSR.
+    pub(super) fn pricing(pattern: CsrPattern<'_>) -> Self {
+        Self(pattern.nnz() as f64 * PRICE_SECONDS)
     }
 
     /// Computing an ordering and pricing it in CSR.
@@ -65,7 +79,13 @@ impl Stage {
             // Sorting rows, at the most.
             _ => nrows as f64 * RCM_SECONDS.1,
         };
-        Self(STAGE_SECONDS + seconds + nnz * PRICE_SECONDS)
+        Self(STEP_SECONDS + seconds + nnz * PRICE_SECONDS)
+    }
+
+    /// The options with what the caller's limit leaves after this.
+    pub(super) fn before(self, options: &PlanOptions) -> PlanOptions {
+        let left = options.planning_seconds.map(|limit| (limit - self.0).max(0.0));
+        PlanOptions { planning_seconds: left, ..options.clone() }
     }
 }
 
@@ -101,13 +121,13 @@ impl Allowance {
         self.limit.map(|_| self.left)
     }
 
-    /// Takes what a stage costs, if it may: within the limit, and either free or covered by what a million
+    /// Takes what a step costs, if it may: within the limit, and either free or covered by what a million
     /// products are predicted to save, `saved` seconds each.
     ///
     /// # Errors
     /// Why it may not.
-    pub(super) fn spend(&mut self, stage: Stage, saved: f64) -> Result<(), String> {
-        let Stage(seconds) = stage;
+    pub(super) fn spend(&mut self, step: Step, saved: f64) -> Result<(), String> {
+        let Step(seconds) = step;
         if let Some(limit) = self.limit.filter(|_| seconds > self.left) {
             return Err(format!(
                 "it takes about {} to compute and {} are left of the {} for planning",
@@ -127,6 +147,16 @@ impl Allowance {
         }
         self.take(seconds);
         Ok(())
+    }
+
+    /// Whether the caller's limit leaves time for a step.
+    pub(super) fn has(&self, step: Step) -> bool {
+        step.0 <= self.left
+    }
+
+    /// Takes from the caller's limit alone what the free share was not set for.
+    pub(super) fn take_from_limit(&mut self, seconds: f64) {
+        self.left = (self.left - seconds).max(0.0);
     }
 
     /// Takes what something cost that had to be done.

@@ -10,10 +10,11 @@ use girih_reorder::{Method, Reordering};
 
 use super::Considered;
 use super::choose::{Chosen, Priced, methods, order};
-use super::effort::{Allowance, PRICE_SECONDS, Stage};
+use super::effort::{Allowance, Step};
 use super::expected::Expected;
 use crate::explain::Seconds;
-use crate::{Outcome, PlanError, PlanOptions};
+use crate::progress::Watch;
+use crate::{Outcome, PlanError, PlanOptions, Stage};
 
 /// An ordering is taken only if the natural order is estimated to take this many times as long: an
 /// estimate is not exact, and an order that is left alone costs nothing.
@@ -32,14 +33,18 @@ pub(super) fn auto<T: Scalar>(
     options: &PlanOptions,
     a: &Csr<T>,
     natural: &Reordering,
+    watch: Watch<'_>,
 ) -> Result<Chosen<T>, PlanError> {
-    let first = Priced::of(options, a, natural, None)?;
+    let n_orders = 1 + methods(options.format).len();
+    let first = Priced::of(options, a, natural, None, watch.with_order(0, n_orders))?;
     let natural_seconds = first.seconds();
     let mut considered = vec![first.considered("natural".to_owned())];
     let spent = first.choice.planning_seconds;
     let mut allowance = Allowance::new(options, a.pattern(), natural_seconds, spent);
-    let found = match prospects(options, a, &first, &mut allowance) {
-        Ok(mut expected) => orders(options, a, &mut expected, natural_seconds, &mut allowance),
+    let found = match prospects(options, a, &first, &mut allowance, watch) {
+        Ok(mut expected) => {
+            orders(options, a, &mut expected, natural_seconds, &mut allowance, watch)
+        }
         Err(reason) => Found {
             best: None,
             considered: methods(options.format)
@@ -54,8 +59,12 @@ pub(super) fn auto<T: Scalar>(
         Some(best) => {
             // Formats that could not be faster were left out; they are in the explanation if there is time.
             let timed = PlanOptions { planning_seconds: allowance.left(), ..options.clone() };
-            let full = Priced::of(&timed, a, &best.ordering, None)?;
-            let full = if full.seconds() <= best.priced.seconds() { full } else { best.priced };
+            let full = match allowance.has(Step::pricing(a.pattern())) {
+                true => Some(Priced::of(&timed, a, &best.ordering, None, watch)?),
+                false => None,
+            };
+            let full = full.filter(|full| full.seconds() <= best.priced.seconds());
+            let full = full.unwrap_or(best.priced);
             let at = 1 + best.at;
             considered[at] = full.considered(considered[at].name.clone());
             considered[at].outcome = Outcome::Chosen;
@@ -84,10 +93,12 @@ fn prospects<'a, T: Scalar>(
     a: &Csr<T>,
     first: &'a Priced<T>,
     allowance: &mut Allowance,
+    watch: Watch<'_>,
 ) -> Result<Expected<'a>, String> {
     let (pattern, seconds) = (a.pattern(), first.seconds());
-    let bounded = allowance.spend(Stage::bound(pattern), 0.0);
+    let bounded = allowance.spend(Step::bound(pattern), 0.0);
     bounded.map_err(|reason| format!("no bound of all orders: {reason}"))?;
+    watch.stage(Stage::Bound);
     let mut expected = Expected::bound(options, pattern, T::DTYPE, &first.choice);
     let least = expected.least();
     if seconds < least * LEAST_GAIN {
@@ -97,8 +108,9 @@ fn prospects<'a, T: Scalar>(
             Seconds(seconds)
         ));
     }
-    let sampled = allowance.spend(Stage::sample(pattern), 0.0);
+    let sampled = allowance.spend(Step::sample(pattern), 0.0);
     sampled.map_err(|reason| format!("no sample of windows: {reason}"))?;
+    watch.stage(Stage::Sample);
     expected.sample(pattern);
     Ok(expected)
 }
@@ -121,12 +133,15 @@ fn orders<T: Scalar>(
     expected: &mut Expected<'_>,
     natural_seconds: f64,
     allowance: &mut Allowance,
+    watch: Watch<'_>,
 ) -> Found<T> {
     let methods = methods(options.format);
     let considered = methods.iter().map(|&method| rejected(method, String::new())).collect();
     let mut found = Found { best: None, considered };
     let mut least = natural_seconds;
-    for (at, method) in cheapest_first(methods) {
+    let n_orders = 1 + methods.len();
+    for (tried, (at, method)) in cheapest_first(methods).into_iter().enumerate() {
+        let watch = watch.with_order(1 + tried, n_orders);
         let seconds = expected.seconds(method);
         let gain = match method {
             Method::Window { .. } => EXPECTED_GAIN,
@@ -140,23 +155,25 @@ fn orders<T: Scalar>(
             continue;
         }
         let saved = if least >= seconds * gain { least - seconds } else { 0.0 };
-        let stage = Stage::order(method, a.pattern());
-        let may = allowance.spend(stage, saved).map_err(|reason| without(format!(": {reason}")));
+        let step = Step::order(method, a.pattern());
+        let may = allowance.spend(step, saved).map_err(|reason| without(format!(": {reason}")));
         if let Err(reason) = may {
             found.considered[at] = rejected(method, reason);
             continue;
         }
-        let computed =
-            order(method, options, a.pattern()).map_err(PlanError::from).and_then(|ordering| {
+        let computed = order(method, options, a.pattern(), watch)
+            .map_err(PlanError::from)
+            .and_then(|ordering| {
                 let specs = expected.formats_below(least, method);
                 let options = PlanOptions { planning_seconds: allowance.left(), ..options.clone() };
-                Ok((Priced::of(&options, a, &ordering, Some(&specs))?, ordering))
+                Ok((Priced::of(&options, a, &ordering, Some(&specs), watch)?, ordering))
             });
         match computed {
             Ok((priced, ordering)) => {
                 // The first count was estimated with the order.
-                let counted = priced.choice.planning_seconds;
-                allowance.take((counted - a.nnz() as f64 * PRICE_SECONDS).max(0.0));
+                let counted = priced.choice.counting_seconds;
+                allowance.take((counted - Step::pricing(a.pattern()).0).max(0.0));
+                allowance.take_from_limit(priced.choice.planning_seconds - counted);
                 found.considered[at] = priced.considered(method.to_string());
                 if method == Method::Rcm {
                     expected.learn(&priced.choice);

@@ -17,6 +17,7 @@ mod sampled;
 mod scratch;
 mod sequence;
 mod stats;
+mod told;
 
 use girih_formats::{CsrPattern, RowLayout};
 use rayon::prelude::*;
@@ -28,8 +29,10 @@ use hypergraph::Hypergraph;
 pub use initial::WindowStart;
 pub use options::{BlockOptions, WindowEffort, WindowOptions};
 use partition::Partition;
+use refinement::coarser_levels;
 pub use sampled::sampled_windows;
 pub use stats::{WindowOrdering, WindowStats};
+use told::{Told, on_pool};
 
 /// Deals the rows into windows of at most [`window_rows`](WindowOptions::window_rows) rows so that
 /// few columns are packed.
@@ -76,6 +79,39 @@ pub fn window(
     pattern: CsrPattern<'_>,
     options: &WindowOptions,
 ) -> Result<WindowOrdering, ReorderError> {
+    window_observed(pattern, options, &|_, _| ())
+}
+
+/// Like [`window`], with an observer that is told how far the refinement is: the parts that are done, and
+/// how many there are. The same layout comes out.
+///
+/// Parts are equal shares of the sweeps over pairs of windows that the refinement may take; those that
+/// turn out needless count as done. The number never falls and ends at the total. Nothing is told before
+/// the refinement, or where two starts are refined at once, which takes a matter of a second. The observer
+/// is called on the calling thread only, a hundred times or so.
+///
+/// # Errors
+/// As [`window`].
+///
+/// ```
+/// use std::cell::Cell;
+///
+/// use girih_formats::generate::banded;
+/// use girih_reorder::{WindowOptions, window, window_observed};
+///
+/// let band = banded::<f32>(500, 500, 3, 5, 1)?;
+/// let options = WindowOptions::new(16);
+/// let last = Cell::new(0.0);
+/// let observer = |done: u64, total: u64| last.set(done as f64 / total as f64);
+/// let found = window_observed(band.pattern(), &options, &observer)?;
+/// assert_eq!(found, window(band.pattern(), &options)?);
+/// # Ok::<(), girih_reorder::ReorderError>(())
+/// ```
+pub fn window_observed(
+    pattern: CsrPattern<'_>,
+    options: &WindowOptions,
+    observer: &dyn Fn(u64, u64),
+) -> Result<WindowOrdering, ReorderError> {
     let natural = RowLayout::natural(pattern.nrows(), options.window_rows)?;
     let (graph, lone) = Hypergraph::of(pattern);
     let in_order = Partition::natural(&natural);
@@ -98,8 +134,11 @@ pub fn window(
     stats.starts = starts.iter().map(|start| (start.start, start.packed)).collect();
     starts.sort_by_key(|start| start.packed);
     starts.truncate(options.effort.n_starts(graph.n_pins()));
-    let refine = |start: &Start| start.refined(&graph, lone, options);
-    let found: Vec<(Partition, Vec<u64>)> = starts.par_iter().map(refine).collect();
+    let refine = |start: &Start| start.refined(&graph, lone, options, &mut Told::nobody());
+    let found: Vec<(Partition, Vec<u64>)> = match &starts[..] {
+        [start] => vec![start.observed(&graph, lone, options, observer)],
+        _ => starts.par_iter().map(refine).collect(),
+    };
     let found = found.into_iter().zip(&starts).map(|((mut found, refined), start)| {
         found.join_short_windows(window_rows);
         (found.packed(&graph) + lone, found, refined, start.start)
@@ -134,18 +173,68 @@ impl Start {
         graph: &Hypergraph,
         lone: u64,
         options: &WindowOptions,
+        told: &mut Told<'_>,
     ) -> (Partition, Vec<u64>) {
         let mut found = Partition::contiguous(graph, &self.order, &self.ends);
         let mut packed = Vec::new();
         if let Some(limits) = options.effort.limits() {
             let window_rows = options.window_rows as u32;
             for _ in 0..limits.cycles {
-                found.refine_levels(graph, window_rows, 1, &limits);
+                found.refine_levels(graph, window_rows, 1, &limits, told);
                 packed.push(found.packed(graph) + lone);
             }
-            found.refine(graph, window_rows, limits.last_sweeps, limits.partners);
+            found.refine(graph, window_rows, limits.last_sweeps, limits.partners, told);
             packed.push(found.packed(graph) + lone);
         }
         (found, packed)
+    }
+    /// The same, telling an observer how far it is.
+    fn observed(
+        &self,
+        graph: &Hypergraph,
+        lone: u64,
+        options: &WindowOptions,
+        observer: &dyn Fn(u64, u64),
+    ) -> (Partition, Vec<u64>) {
+        let levels = 1 + coarser_levels(options.window_rows as u32, 1);
+        let limits = options.effort.limits();
+        let sweeps = limits.map_or(0, |l| l.cycles * l.sweeps * levels + l.last_sweeps);
+        if sweeps == 0 {
+            return self.refined(graph, lone, options, &mut Told::nobody());
+        }
+        on_pool(observer, |tell| self.refined(graph, lone, options, &mut Told::to(tell, sweeps)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use girih_formats::generate::rmat;
+
+    use super::*;
+
+    #[test]
+    fn a_refinement_tells_how_far_it_is() {
+        let a = rmat::<f32>(9, 6, 1).unwrap();
+        let (graph, lone) = Hypergraph::of(a.pattern());
+        let order = WindowStart::Natural.order(a.pattern(), &graph, 0).unwrap();
+        for (rows, effort) in [(16, WindowEffort::Normal), (2, WindowEffort::High)] {
+            let (ends, packed) = close(&graph, &order, rows);
+            let order = order.clone();
+            let start = Start { start: WindowStart::Natural, order, ends, packed: packed + lone };
+            let options = WindowOptions::new(rows).effort(effort);
+            let heard = RefCell::new(Vec::new());
+            let observer = |done, total| heard.borrow_mut().push((done, total));
+            let found = start.observed(&graph, lone, &options, &observer);
+            let unseen = start.refined(&graph, lone, &options, &mut Told::nobody());
+            assert_eq!((&found.0.window, found.1), (&unseen.0.window, unseen.1));
+            let heard = heard.into_inner();
+            let total = heard[0].1;
+            assert!((3..=300).contains(&heard.len()), "{heard:?}");
+            assert!(heard.iter().all(|told| told.1 == total), "{heard:?}");
+            assert!(heard.windows(2).all(|told| told[0].0 < told[1].0), "{heard:?}");
+            assert_eq!((heard[0].0, heard[heard.len() - 1].0), (0, total), "{heard:?}");
+        }
     }
 }

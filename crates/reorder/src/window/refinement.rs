@@ -8,6 +8,7 @@ use super::options::Limits;
 use super::pairing::Pair;
 use super::partition::Partition;
 use super::scratch::Pool;
+use super::told::Told;
 
 /// A sweep that saves less than one packed column in so many pins is the last.
 const WORTHWHILE: u64 = 1000;
@@ -15,6 +16,12 @@ const WORTHWHILE: u64 = 1000;
 /// A level with more than this share (in 1/32) of the vertices of the next finer one is not worth
 /// refining.
 const COARSER: usize = 30;
+
+/// Levels above that of clusters of `max_rows` rows, at the most.
+pub(super) fn coarser_levels(window_rows: u32, max_rows: u32) -> usize {
+    let clusters = std::iter::successors(max_rows.checked_mul(2), |rows| rows.checked_mul(2));
+    clusters.take_while(|&rows| rows <= window_rows / 2).count()
+}
 
 impl Partition {
     /// Refines coarse versions of the hypergraph first, in which rows of a window that share much
@@ -27,18 +34,21 @@ impl Partition {
         window_rows: u32,
         max_rows: u32,
         limits: &Limits,
+        told: &mut Told<'_>,
     ) {
         let next = max_rows.saturating_mul(2);
+        let coarser = told.sweeps() + limits.sweeps * coarser_levels(window_rows, max_rows);
         if next <= window_rows / 2 {
             let (cluster, n_clusters) = self.matched(graph, next);
             if n_clusters < graph.n_vertices() / 32 * COARSER {
                 let coarse = graph.contracted(&cluster, n_clusters);
                 let mut partition = self.contracted(&cluster, n_clusters);
-                partition.refine_levels(&coarse, window_rows, next, limits);
+                partition.refine_levels(&coarse, window_rows, next, limits, told);
                 self.project(&partition, &cluster);
             }
         }
-        self.refine(graph, window_rows, limits.sweeps, limits.partners);
+        told.over(coarser - told.sweeps());
+        self.refine(graph, window_rows, limits.sweeps, limits.partners, told);
     }
 
     /// Up to `sweeps` sweeps, as long as they save enough. After the first one only windows that
@@ -49,15 +59,18 @@ impl Partition {
         window_rows: u32,
         sweeps: usize,
         partners: usize,
+        told: &mut Told<'_>,
     ) {
         let pool = Pool::new();
         let mut active = vec![true; self.n_windows()];
-        for _ in 0..sweeps {
-            let (saved, changed) = self.sweep(graph, window_rows, &active, partners, &pool);
+        for done in 0..sweeps {
+            let (saved, changed) = self.sweep(graph, window_rows, &active, partners, &pool, told);
             active = changed;
             if saved * WORTHWHILE <= graph.n_pins() as u64 {
+                told.over(sweeps - done);
                 break;
             }
+            told.over(1);
         }
     }
 
@@ -71,11 +84,13 @@ impl Partition {
         active: &[bool],
         partners: usize,
         pool: &Pool<Bisection>,
+        told: &mut Told<'_>,
     ) -> (u64, Vec<bool>) {
         let (ptr, list) = self.members();
         let mut members: Vec<Vec<u32>> =
             ptr.windows(2).map(|p| list[p[0]..p[1]].to_vec()).collect();
         let mut pairs = self.pairs(graph, &members, active, partners);
+        let n_pairs = pairs.len();
         let mut changed = vec![false; self.n_windows()];
         let mut last_round = vec![0u32; self.n_windows()];
         let (mut saved, mut round) = (0, 0);
@@ -102,6 +117,7 @@ impl Partition {
                     self.exchange(graph, pair.windows, &moved, &mut members);
                 }
             }
+            told.within(n_pairs - pairs.len(), n_pairs);
         }
         (saved, changed)
     }

@@ -151,9 +151,10 @@ where
         };
         // Once for each team, whose threads it is timed on; the plans are equal.
         for (at, team) in terms.engines.teams.iter().enumerate() {
-            progress.stage(format!("{what}: planning {asked}"));
+            let observer = progress.planning(format!("{what}: planning {asked}"));
             let start = Instant::now();
-            let plan = match team.run(|| Planner::new(options.clone()).plan(a)) {
+            let planned = team.run(|| Planner::new(options.clone()).observe(&observer).plan(a));
+            let plan = match planned {
                 Ok(plan) => plan,
                 Err(error) => {
                     let class = planning::class_of(&error);
