@@ -29,7 +29,7 @@ pub(super) fn objection(
 /// Seconds that counting the unions of an entry's windows takes, on one core.
 const COUNT_SECONDS: f64 = 3e-9;
 
-/// Seconds of cutting and replaying a task. A core of a Zen 4 took 26 to 53 ns, more for more workers.
+/// Seconds of cutting and replaying a task. A core of a Zen 5 took 26 to 53 ns, more for more workers.
 const REPLAY_SECONDS: f64 = 60e-9;
 
 /// What is left of the time for planning: by estimate, never by a clock, so that the same options give

@@ -13,7 +13,7 @@ use girih_formats::{DType, FormatSpec};
 
 use crate::candidates::{Cut, ScheduleOption};
 use crate::cost::{Cost, LinearCost, Workload, linear_cost, price};
-use crate::device::DeviceKind;
+use crate::device::{DeviceKind, Unit};
 use crate::explain::Seconds;
 use crate::kernels::{KernelConfig, KernelWork};
 use crate::progress::Watch;

@@ -37,7 +37,7 @@ const WINDOW_SECONDS: (f64, f64) = (4e-6, 25e-6);
 /// more takes a [count](crate::choice) more.
 const PRICE_SECONDS: f64 = 8e-9;
 
-/// Seconds of moving an entry to another row or column and sorting its row. A core of a Zen 4 took 8 to
+/// Seconds of moving an entry to another row or column and sorting its row. A core of a Zen 5 took 8 to
 /// 12 ns, without building the matrix.
 const MOVE_SECONDS: f64 = 15e-9;
 
