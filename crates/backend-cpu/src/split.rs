@@ -171,7 +171,7 @@ mod tests {
         let a = Csr::try_new(5, 200, row_ptr, cols.collect::<Vec<_>>(), vec![1.0f32; 203]).unwrap();
         let layout = RowLayout::natural(5, 1).unwrap();
         let tiling = Tiling::Csr(RowCsr::try_new(layout, a).unwrap());
-        let schedule = Schedule::by_size(&tiling, TaskSize { tiles: 25, windows: 2 });
+        let schedule = Schedule::by_size(&tiling, TaskSize { tiles: 25, windows: 2, together: 1 });
         let split = Split::<f32>::new(&tiling, schedule.tasks(), 203).unwrap();
         let begins = |i| {
             let task = &schedule.tasks()[split.nth(i)];

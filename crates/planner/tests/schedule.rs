@@ -73,17 +73,18 @@ proptest! {
     #[test]
     fn what_is_cut_is_a_schedule(tiling in tilings(), tiles in 0..70u64, windows in 0..20u64) {
         for size in [
-            TaskSize { tiles, windows },
-            TaskSize { tiles, windows: u64::MAX },
-            TaskSize { tiles: u64::MAX, windows },
-            TaskSize { tiles: u64::MAX, windows: u64::MAX },
+            TaskSize { tiles, windows, together: 1 },
+            TaskSize { tiles, windows, together: 3 },
+            TaskSize { tiles, windows: u64::MAX, together: 1 },
+            TaskSize { tiles: u64::MAX, windows, together: 4 },
+            TaskSize { tiles: u64::MAX, windows: u64::MAX, together: 4 },
             TaskSize::balanced(&tiling, tiles as usize, DeviceKind::Cpu),
             TaskSize::balanced(&tiling, tiles as usize, DeviceKind::Cuda),
         ] {
             let schedule = Schedule::by_size(&tiling, size);
             prop_assert!(is_schedule(schedule.tasks(), &tiling));
             prop_assert!(Schedule::try_new(schedule.tasks().clone(), &tiling).is_ok());
-            for task in schedule.tasks().iter() {
+            for task in schedule.tasks().iter().filter(|_| size.together == 1) {
                 let (n_windows, n_tiles) =
                     (task.window_end - task.window_start, task.tile_end - task.tile_start);
                 prop_assert!(n_windows <= windows.max(1) || size.windows != windows);
@@ -167,6 +168,29 @@ fn faults_are_named_with_their_task() {
     ] {
         assert_eq!(fault(tasks), ScheduleError { task: position, reason });
     }
+}
+
+#[test]
+fn rows_that_a_core_multiplies_together_are_not_cut_apart() {
+    // A dense half, whose rows are four times as long as the average, and a row that is split.
+    let mut rows = vec![1500; 402];
+    rows.push(50_000);
+    rows.extend([2; 4000]);
+    let tiling = tiling(&rows, FormatSpec::Csr);
+    let heights = |kind| -> Vec<u64> {
+        let schedule = Schedule::by_size(&tiling, TaskSize::balanced(&tiling, 512, kind));
+        assert_eq!(schedule.split_windows(), 1);
+        let long = schedule.tasks().iter().filter(|task| task.window_start < 402);
+        long.map(|task| task.window_end - task.window_start).collect()
+    };
+    let on_cpu = heights(DeviceKind::Cpu);
+    assert!(on_cpu[..100].iter().all(|&rows| rows == 4), "{on_cpu:?}");
+    assert_eq!(on_cpu[100..], [2], "rows before one that is split end there");
+    assert!(heights(DeviceKind::Cuda).iter().all(|&rows| rows == 1));
+    // Few long rows stay apart, so that there is work for every core.
+    let few = self::tiling(&[1500; 100], FormatSpec::Csr);
+    let schedule = Schedule::by_size(&few, TaskSize::balanced(&few, 512, DeviceKind::Cpu));
+    assert!(schedule.tasks().len() >= 25, "{}", schedule.tasks().len());
 }
 
 /// Nothing about the machine but its kind, nor about the threads, enters the size of tasks; the work does.

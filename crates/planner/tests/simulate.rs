@@ -67,7 +67,7 @@ proptest! {
         windows in windows(), n in 1..300usize, workers in 1..20usize, limit in 1..200u64,
     ) {
         let bound = lower_bound(&windows, n, workers, &LINEAR);
-        let size = TaskSize { tiles: limit, windows: 7 };
+        let size = TaskSize { tiles: limit, windows: 7, together: 1 };
         for schedule in [
             Schedule::by_window(&windows),
             Schedule::by_size(&windows, size),

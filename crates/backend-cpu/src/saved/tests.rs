@@ -29,7 +29,9 @@ impl<T: KernelScalar + DenseScalar> Kept<T> {
         let tiling = Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap();
         let schedule = match splits {
             true => Schedule::by_tiles(&tiling, tiling.n_tiles() / 7 + 1),
-            false => Schedule::by_size(&tiling, TaskSize { tiles: 10_000, windows: 60 }),
+            false => {
+                Schedule::by_size(&tiling, TaskSize { tiles: 10_000, windows: 60, together: 4 })
+            }
         };
         let machine = Machine::of(1 << 20, 128 << 10).made_by(Vendor::Amd);
         let case = Case::of(&tiling, n, 2, Isa::best(), machine);

@@ -140,7 +140,7 @@ impl Cut<'_> {
         let n_windows = windows.n_windows() as u64;
         match kind {
             ScheduleKind::Tasks => {
-                let TaskSize { tiles, windows: per_task } = self.task_size(windows);
+                let TaskSize { tiles, windows: per_task, .. } = self.task_size(windows);
                 let by_tiles = windows.n_tiles() / tiles.max(1);
                 by_tiles.saturating_add(n_windows / per_task.max(1)).saturating_add(1)
             }

@@ -1,5 +1,7 @@
 //! Cutting windows into tasks for all columns of C.
 
+use std::ops::Range;
+
 use super::{Task, TaskSize, Windows};
 
 /// A task for each window.
@@ -34,8 +36,10 @@ pub(super) fn by_size(windows: &(impl Windows + ?Sized), size: TaskSize) -> Vec<
         let last = first + usize::try_from(max_windows).map_or(n_windows, |w| w.min(n_windows));
         let fits = |w: usize| windows.tile_ptr(w) - start <= max_tiles;
         let end = last_where(first, last.min(n_windows), fits).max(first + 1);
+        let end = whole_groups(windows, size, first..end);
         let tiles = windows.tile_ptr(end) - start;
-        let parts = if tiles > max_tiles.saturating_mul(2) { tiles.div_ceil(max_tiles) } else { 1 };
+        let is_split = end == first + 1 && tiles > max_tiles.saturating_mul(2);
+        let parts = if is_split { tiles.div_ceil(max_tiles) } else { 1 };
         // Equal parts: part p ends at the p-th share, so none is left with a remainder.
         let share = |p: u64| start + (u128::from(tiles) * u128::from(p) / u128::from(parts)) as u64;
         tasks.extend((0..parts).map(|p| Task {
@@ -47,6 +51,29 @@ pub(super) fn by_size(windows: &(impl Windows + ?Sized), size: TaskSize) -> Vec<
         first = end;
     }
     tasks
+}
+
+/// The most of all tiles that a task has only so that windows stay together: one part of so many.
+const TOGETHER_SHARE: u64 = 64;
+
+/// Where a task of few windows ends so that those that are [together](TaskSize::together) stay so. Windows that
+/// are split stay apart.
+fn whole_groups(
+    windows: &(impl Windows + ?Sized),
+    size: TaskSize,
+    Range { start, end }: Range<usize>,
+) -> usize {
+    let (group, count) = (size.together, (end - start) as u64);
+    if group <= 1 || count >= group.saturating_mul(4) {
+        return end;
+    }
+    let nearest = ((count + group / 2) / group).max(1) * group;
+    let to = windows.n_windows().min(start + nearest as usize);
+    let tiles = |from: usize, to: usize| windows.tile_ptr(to) - windows.tile_ptr(from);
+    let is_split = |w: usize| tiles(w, w + 1) > size.tiles.max(1).saturating_mul(2);
+    let to = if is_split(start) { end } else { (end..to).find(|&w| is_split(w)).unwrap_or(to) };
+    let fits = to <= end || tiles(start, to) <= windows.n_tiles() / TOGETHER_SHARE;
+    if fits { to } else { end }
 }
 
 /// A task of whole windows.

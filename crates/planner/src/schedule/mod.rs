@@ -113,7 +113,7 @@ impl Schedule {
     /// that many, and a window with more than twice as many is split.
     #[must_use]
     pub fn by_tiles(windows: &(impl Windows + ?Sized), tiles_per_task: u64) -> Self {
-        Self::by_size(windows, TaskSize { tiles: tiles_per_task, windows: u64::MAX })
+        Self::by_size(windows, TaskSize { tiles: tiles_per_task, windows: u64::MAX, together: 1 })
     }
 
     /// Cuts a tiling into tasks no larger than `size`: whole windows are gathered up to it, and a
