@@ -1,7 +1,7 @@
 //! What a planner is told of the kernels, without a device at hand.
 
 use girih_formats::{DType, FormatKind, FormatSpec};
-use girih_planner::kernels::{KernelCatalog, KernelConfig, KernelWork};
+use girih_planner::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
 use girih_planner::{DeviceKind, DeviceSpec, Reduction, ScheduleKind, Task, Windows};
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
@@ -90,6 +90,14 @@ impl KernelCatalog for CudaKernels {
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
             _ => tasks.len() as u64,
+        }
+    }
+
+    /// Rows of CSR go to warps and teams of lanes one by one, the longest first, whatever their task.
+    fn dispatch(&self, spec: FormatSpec) -> Dispatch {
+        match spec {
+            FormatSpec::Csr => Dispatch::Windows,
+            _ => Dispatch::Tasks,
         }
     }
 

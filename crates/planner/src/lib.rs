@@ -27,8 +27,8 @@ pub use cost::{
     transfer_seconds,
 };
 pub use device::{
-    Cache, CpuFacts, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates, Overlap,
-    PerDType, PerFormat, Quality, Terms, Unit, caches, cpu_name,
+    Cache, CpuFacts, CpuSignature, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates,
+    Overlap, PerDType, PerFormat, Quality, Terms, Unit, caches, cpu_name,
 };
 pub use error::{PlanError, ScheduleError};
 pub use explain::{Candidate, Explanation, Outcome};

@@ -46,10 +46,11 @@ fn explanations_for_fixed_devices() {
 #[test]
 fn every_built_in_device_is_one() {
     let names: Vec<&str> = DeviceSpec::builtin_names().collect();
-    assert_eq!(names, ["cpu", "h100-sxm", "h100-pcie", "h200", "a100"]);
+    let cpus = ["cpu", "zen5", "emerald-rapids"];
+    assert_eq!(names, [&cpus[..], &["h100-sxm", "h100-pcie", "h200", "a100"]].concat());
     for name in names {
         let device = DeviceSpec::builtin(name).unwrap();
-        let kind = if name == "cpu" { DeviceKind::Cpu } else { DeviceKind::Cuda };
+        let kind = if cpus.contains(&name) { DeviceKind::Cpu } else { DeviceKind::Cuda };
         assert_eq!(device.kind, kind, "{name}");
         assert_eq!(DeviceSpec::from_toml(&device.to_toml()).unwrap(), device);
     }

@@ -110,7 +110,7 @@ pub(crate) struct PlanningArgs {
     #[arg(long)]
     pub(crate) prune_two_four: bool,
     /// The machine to plan for: this CPU by what the system says of it (this) or measured
-    /// (this-measured), a generic one (cpu), h100-sxm, h100-pcie, h200, a100, or a device file. Plans for
+    /// (this-measured), a generic one (cpu), zen5, emerald-rapids, h100-sxm, h100-pcie, h200, a100, or a device file. Plans for
     /// a named device are the same wherever they are made [default: this]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,

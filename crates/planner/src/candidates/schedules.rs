@@ -4,8 +4,8 @@ use girih_formats::{DType, FormatSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::cost::LinearCost;
-use crate::device::DeviceSpec;
-use crate::kernels::{KernelCatalog, KernelConfig, KernelWork};
+use crate::device::{DeviceKind, DeviceSpec};
+use crate::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
 use crate::schedule::{Reduction, Schedule, TaskSize, Windows};
 use crate::simulate::{self, Busy, ScheduleCost};
 
@@ -205,7 +205,13 @@ impl Cut<'_> {
         let tasks = schedule.tasks().len() as u64;
         let blocks = self.kernels.blocks(self.spec, self.dtype, windows, schedule.tasks());
         let config = self.config(blocks, windows);
-        let task = self.device.task_seconds * blocks as f64 / tasks.max(1) as f64;
+        let apart = self.dispatched(&schedule, windows);
+        let task = match apart {
+            // Many windows are begun beside one another: what that takes is in the cost of windows.
+            Some(_) => 0.0,
+            None => self.device.task_seconds * blocks as f64 / tasks.max(1) as f64,
+        };
+        let played = apart.as_ref().unwrap_or(&schedule);
         let tile = config.as_ref().map_or(0.0, |config| config.tile_seconds(self.device));
         let cost = ScheduleCost { linear: *linear, task, tile };
         let workers = self.device.workers as usize;
@@ -215,10 +221,14 @@ impl Cut<'_> {
             _ => self.passes(config.as_ref()) as usize,
         };
         let Busy { makespan, total } =
-            simulate::busy(&schedule, windows, self.n.div_ceil(passes), workers, &cost);
+            simulate::busy(played, windows, self.n.div_ceil(passes), workers, &cost);
+        // One block of threads takes a task, however many are idle.
+        let chain = config.as_ref().map_or(0.0, |config| config.chain_seconds(self.device));
+        let longest = schedule.tasks().iter().map(|task| task.tiles().len()).max();
+        let makespan = makespan.max(longest.unwrap_or(0) as f64 * chain);
         // The later passes fill the gaps of the earlier ones: only the last one's end is ragged.
         let even = total / workers as f64;
-        let makespan = makespan + even * (passes - 1) as f64;
+        let makespan = makespan + even * (passes - 1) as f64 + self.more_launches(kind, &schedule);
         let total = total * passes as f64;
         option.tasks = tasks;
         option.split_windows = schedule.split_windows() as u64;
@@ -231,6 +241,25 @@ impl Cut<'_> {
             option.stretch = (makespan * workers as f64 / bare).max(1.0);
         }
         Compared { option, config }
+    }
+
+    /// What is dispatched, if not the schedule's own tasks: each window, or part of one, by itself.
+    fn dispatched(&self, schedule: &Schedule, windows: &impl Windows) -> Option<Schedule> {
+        let size = TaskSize { windows: 1, together: 1, ..self.task_size(windows) };
+        let apart = self.kernels.dispatch(self.spec) == Dispatch::Windows
+            && schedule.tasks().len() < windows.n_windows();
+        apart.then(|| Schedule::by_size(windows, size))
+    }
+
+    /// Seconds of launching a kernel beside the first, which adds up the parts of split windows, or clears
+    /// what they are added to.
+    fn more_launches(&self, kind: ScheduleKind, schedule: &Schedule) -> f64 {
+        match (self.device.kind, kind) {
+            (DeviceKind::Cuda, ScheduleKind::Split(_)) if schedule.split_windows() > 0 => {
+                self.device.launch_seconds
+            }
+            _ => 0.0,
+        }
     }
 }
 

@@ -9,8 +9,10 @@ use thiserror::Error;
 use super::DeviceSpec;
 
 /// The devices that are built in, by name.
-const BUILTIN: [(&str, &str); 5] = [
+const BUILTIN: [(&str, &str); 7] = [
     ("cpu", include_str!("../../devices/cpu.toml")),
+    ("zen5", include_str!("../../devices/zen5.toml")),
+    ("emerald-rapids", include_str!("../../devices/emerald-rapids.toml")),
     ("h100-sxm", include_str!("../../devices/h100-sxm.toml")),
     ("h100-pcie", include_str!("../../devices/h100-pcie.toml")),
     ("h200", include_str!("../../devices/h200.toml")),

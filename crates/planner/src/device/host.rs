@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use serde::Serialize;
 
-use super::{CpuFacts, DeviceSpec};
+use super::{CpuFacts, CpuSignature, DeviceSpec};
 
 /// A data cache.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +43,7 @@ impl CpuFacts {
         let private = caches().iter().rev().find(|cache| Some(cache.level) < last);
         Self {
             name: cpu_name().unwrap_or_else(|| "CPU".to_owned()),
+            signature: signature(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get() as u32),
             simd_bits: simd_bits(),
             cache_bytes: caches().last().map(|cache| cache.bytes),
@@ -76,14 +77,30 @@ fn simd_bits() -> u32 {
     128
 }
 
+/// A field of the first processor in the text of `/proc/cpuinfo`.
+fn field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    cpuinfo.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        (key.trim() == name).then(|| value.trim())
+    })
+}
+
+/// What the processor says it is; `None` on systems that don't tell.
+fn signature() -> Option<CpuSignature> {
+    signed(&fs::read_to_string("/proc/cpuinfo").ok()?)
+}
+
+fn signed(cpuinfo: &str) -> Option<CpuSignature> {
+    Some(CpuSignature {
+        vendor: field(cpuinfo, "vendor_id")?.to_owned(),
+        family: field(cpuinfo, "cpu family")?.parse().ok()?,
+        model: field(cpuinfo, "model")?.parse().ok()?,
+    })
+}
+
 /// The name in the text of `/proc/cpuinfo`.
 fn named(cpuinfo: &str) -> Option<String> {
-    let field = |name: &str| {
-        cpuinfo.lines().find_map(|line| {
-            let (key, value) = line.split_once(':')?;
-            (key.trim() == name).then(|| value.trim())
-        })
-    };
+    let field = |name: &str| field(cpuinfo, name);
     let name = field("model name")?;
     match (field("cpu family"), field("model")) {
         (Some(family), Some(model)) => Some(format!("{name} (family {family} model {model})")),
@@ -140,6 +157,10 @@ mod tests {
         let cpuinfo = "processor\t: 0\nmodel name\t: Some CPU\ncpu family\t: 25\nmodel\t\t: 17\n";
         assert_eq!(named(cpuinfo).unwrap(), "Some CPU (family 25 model 17)");
         assert_eq!(named("processor: 0"), None);
+        let signed = |vendor: &str| signed(&format!("vendor_id\t: {vendor}\n{cpuinfo}"));
+        let expected = CpuSignature { vendor: "AuthenticAMD".to_owned(), family: 25, model: 17 };
+        assert_eq!(signed("AuthenticAMD"), Some(expected));
+        assert_eq!(super::signed(cpuinfo), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The machine an estimate is for, as plain data: built in, or from a file of the user's.
 
 mod cpu;
+mod family;
 mod file;
 mod fit;
 mod host;
@@ -10,6 +11,7 @@ use girih_formats::{DType, FormatKind, FormatSpec};
 use serde::{Deserialize, Serialize};
 
 pub use cpu::{CpuFacts, MeasuredRates};
+pub use family::CpuSignature;
 pub use file::DeviceFileError;
 pub use fit::{Fit, Quality, Terms};
 pub use host::{Cache, caches, cpu_name};
