@@ -40,8 +40,10 @@ impl Plan {
     #[must_use]
     pub fn from_tiling(tiling: impl Into<AnyTiling>) -> Self {
         let tiling = tiling.into();
-        let options =
+        let mut options =
             PlanOptions { format: FormatChoice::Fixed(tiling.spec()), ..PlanOptions::default() };
+        // Nothing is estimated, so nothing that was fitted is kept.
+        options.target.fits.clear();
         let size = TaskSize::balanced(&tiling, options.n, options.target.kind);
         let schedule = Schedule::by_size(&tiling, size);
         let explanation = Explanation {

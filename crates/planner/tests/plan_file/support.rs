@@ -7,7 +7,9 @@ use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
 };
-use girih_planner::{Attachment, LinearCost, Plan, PlanOptions, Planner, Schedule, Space};
+use girih_planner::{
+    Attachment, DeviceSpec, LinearCost, Plan, PlanOptions, Planner, Schedule, Space,
+};
 use girih_reorder::{Permutation, Reordering};
 
 /// ```text
@@ -103,6 +105,11 @@ pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
     ])
 }
 
+/// For the same machine wherever tests run, so that files have the same size.
+fn for_any() -> PlanOptions {
+    PlanOptions { target: DeviceSpec::cpu(), ..PlanOptions::default() }
+}
+
 /// Plans of the matrix in every format, of one value type.
 pub(crate) fn plans<T: Scalar>() -> Vec<Plan>
 where
@@ -112,7 +119,7 @@ where
     // One with everything a plan can hold: a fingerprint, candidates, a slot map.
     let csr = plans[0].tiling().clone();
     let csr = for_any_tiling!(&csr, t => t.to_csr().cast::<T>());
-    let options = PlanOptions { n: 3, keep_slot_map: true, ..PlanOptions::default() };
+    let options = PlanOptions { n: 3, keep_slot_map: true, ..for_any() };
     plans.push(Planner::new(options).plan(&csr).unwrap());
     // One whose windows are cut by columns, for workers with partitions of their own.
     let cost = LinearCost { tile_col: 1.0, window_col: 1.0, fixed: 0.0, tile_again: 0.0 };
@@ -123,7 +130,7 @@ where
     plans.push(plans[4].clone().with_columns(cols.clone()).unwrap());
     let rows = Permutation::try_new(vec![4, 0, 2, 3, 1]).unwrap();
     let order = Reordering::new(&rows, Some(cols)).unwrap();
-    let options = PlanOptions { space: Space::Permuted, ..PlanOptions::default() };
+    let options = PlanOptions { space: Space::Permuted, ..for_any() };
     plans.push(Planner::new(options).plan_reordered(&csr, &order).unwrap());
     // One with what a backend keeps with it.
     let mut attached = plans[2].clone();
