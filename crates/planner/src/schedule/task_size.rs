@@ -64,8 +64,8 @@ impl TaskSize {
     /// one pass over C for every row of a window. A task gets a 256th of it on a CPU, within 2¹⁶ to 2²⁰
     /// multiply-adds, and a 1024th on a GPU, within 2¹⁵ to 2²⁰; and at least so many tiles that a part of a
     /// split window covers 512 columns of A; of CSR at least 8 rows of average length. On a CPU a task of few rows
-    /// of CSR has a multiple of four: a core multiplies these together where they share columns. A dense half of
-    /// 1500 rows among short ones was cut into tasks of two, and took 1.5 times as long as in WCSR.
+    /// of CSR has a multiple of four: a core multiplies these together where they share columns. A dense corner of
+    /// 1500 rows among short ones was cut into tasks of two, and took 1.75 times as long.
     #[must_use]
     pub fn balanced(tiling: &AnyTiling, n: usize, kind: DeviceKind) -> Self {
         let nnz = for_any_tiling!(tiling, t => t.nnz()) as u64;
