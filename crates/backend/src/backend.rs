@@ -91,7 +91,8 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     ///
     /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides.
     /// With `β = 0`, C is written without being read; with `α = 0`, neither A nor B is read (as in
-    /// BLAS). Nothing is allocated or compiled. Several threads may execute at once.
+    /// BLAS). Nothing is compiled. Of memory a backend takes no more than a copy of an operand whose columns are
+    /// not next to each other, and scratch that it keeps. Several threads may execute at once.
     ///
     /// The result is the same, bit by bit, however often the product is computed and on any number of
     /// threads.
