@@ -54,9 +54,9 @@ pub struct PlanOptions {
     /// tasks share are then added up in order, never atomically. A backend that adds in order anyway is
     /// as fast without.
     pub deterministic: bool,
-    /// The most seconds that the choice of an order, a format and a schedule may take in all, on one core
-    /// and by estimate, so that plans do not depend on a clock: bounding, sampling, computing and pricing
-    /// orders, counting formats, replaying schedules. What would exceed it is not considered, and the
+    /// The most seconds that the choice of an order, a format and a schedule may take in all. They are
+    /// estimated for one core, so that plans do not depend on a clock. Bounding, sampling, computing and
+    /// pricing orders, counting formats and replaying schedules count. What would exceed it is not considered, and the
     /// [explanation](crate::Explanation) says so. What there is no plan without is done in any case and
     /// counts too: pricing CSR, and an order or a format that was asked for. Laying out what was chosen
     /// does not count.
