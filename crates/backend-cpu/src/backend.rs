@@ -7,12 +7,13 @@ use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
 use girih_planner::{Attachment, DeviceSpec, Plan, seconds_on};
 
 use crate::Isa;
+use crate::exec::Prepared;
+use crate::exec::team::Team;
 use crate::isa::KernelScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
-use crate::prepared::{Prepared, lowered};
-use crate::saved::{self, NotLoaded};
-use crate::team::Team;
+use crate::prepare::lowered;
+use crate::prepare::saved::{self, NotLoaded};
 
 /// The name of the CPU backend.
 pub const NAME: &str = "cpu";

@@ -113,30 +113,24 @@
 
 #![deny(unsafe_code)]
 
-mod aligned;
+mod analyze;
 mod backend;
-mod caches;
-mod copies;
-mod formats;
+mod exec;
 #[expect(unsafe_code, reason = "SIMD")]
 mod isa;
 #[expect(unsafe_code, reason = "SIMD")]
 #[expect(clippy::needless_range_loop, reason = "indices of registers, constant once unrolled")]
 mod kernels;
+mod layout;
 mod lowering;
 mod machine;
 #[expect(unsafe_code, reason = "threads write disjoint rows of one array")]
 mod operands;
-mod packing;
-mod prepared;
-mod reuse;
+mod prepare;
 pub mod roofline;
-mod rooms;
-mod saved;
-mod split;
-mod team;
-pub mod thresholds;
+mod tuning;
 
 pub use backend::{CpuBackend, NAME};
-pub use caches::{Cache, caches};
 pub use isa::Isa;
+pub use machine::caches::{Cache, caches};
+pub use tuning::thresholds;

@@ -85,7 +85,7 @@ impl Isa {
         !matches!(self, Self::Portable)
     }
 
-    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::formats::gathered) first:
+    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::exec::formats::gathered) first:
     /// where their tile is one line wide, and each line of a row a pass of its own. A Zen 3 gains up to 1.6 times;
     /// with four lines at once a Xeon (Emerald Rapids) loses up to a third.
     pub(crate) const fn gathers(self) -> bool {

@@ -15,6 +15,7 @@ use super::avx512::Avx512;
 use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, LineFor};
+use crate::exec::scratch::rooms::Rooms;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
@@ -26,7 +27,6 @@ use crate::kernels::strip::{Strip, strip};
 use crate::kernels::widen::widen;
 use crate::operands::{Input, Output, RowMap, Source};
 use crate::roofline::probe::{Work, probe};
-use crate::rooms::Rooms;
 
 type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);

@@ -1,9 +1,9 @@
 //! What decisions ask of a matrix.
 
-use super::layout::{Sorting, SortingMade, Tiles, TilesMade};
+use super::csr::{Sorting, SortingMade, Tiles, TilesMade};
 use super::packing::Panels;
-use crate::formats::Sharing;
-use crate::reuse::Fetches;
+use crate::analyze::Fetches;
+use crate::analyze::Sharing;
 
 /// Numbers of a CSR matrix and its tasks, each found when it is first needed, since some take as long as a product;
 /// and a hand that makes what was decided, or only counts it.
@@ -39,9 +39,9 @@ pub(super) mod testing {
 
     use super::*;
     use crate::Isa;
+    use crate::analyze::{leaps, span, unpredicted};
     use crate::lowering::Case;
     use crate::machine::Machine;
-    use crate::reuse::{leaps, span, unpredicted};
 
     /// A case of CSR in f32 on AVX-512.
     pub(crate) fn case(m: usize, k: usize, n: usize, threads: usize, machine: Machine) -> Case {

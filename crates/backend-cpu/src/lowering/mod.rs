@@ -1,25 +1,23 @@
 //! What this backend decides about a plan, as a value that products are run by.
 //!
 //! [`CpuLowering`] is derived from numbers of the matrix ([`Facts`]), of the machine and of the plan ([`Case`]) by
-//! functions that know nothing of kernels: [`layout`] decides how CSR is laid out, [`packing`] which panels of B are
+//! functions that know nothing of kernels: [`csr`] decides how CSR is laid out, [`packing`] which panels of B are
 //! packed, [`prefetch`] what is prefetched. [`product`] decides what is left once a product's columns are known.
-//! [`Prepared`](crate::prepared::Prepared) is made from it and reads nothing else; [`describe`] prints it.
+//! [`Prepared`](crate::exec::Prepared) is made from it and reads nothing else; [`describe`] prints it.
 
+pub(crate) mod csr;
 mod describe;
 mod facts;
-pub(crate) mod layout;
 pub(crate) mod packing;
 mod prefetch;
 mod product;
-#[cfg(test)]
-pub(crate) mod ran;
 #[cfg(test)]
 mod snapshots;
 
 use girih_formats::{FormatSpec, Scalar, Tiling};
 
+pub(crate) use csr::{Layout, Sorting, SortingMade, Tiles, TilesMade};
 pub(crate) use facts::Facts;
-pub(crate) use layout::{Layout, Sorting, SortingMade, Tiles, TilesMade};
 pub(crate) use packing::{Panels, Piece};
 pub(crate) use prefetch::PrefetchA;
 pub(crate) use product::{PackedBy, Product};
@@ -174,7 +172,7 @@ impl CpuLowering {
         let gather = gather(&case);
         let (layout, packing, prefetch_b) = match case.kernel() {
             _ if work.by_columns => by_columns(),
-            Kernel::Rows => layout::of_csr(&case, facts),
+            Kernel::Rows => csr::of_csr(&case, facts),
             kernel => {
                 let panels = match kernel {
                     Kernel::Strips => packing::for_strips(&case),

@@ -1,7 +1,7 @@
 //! What is left to decide once a product's columns are known: O(panels), with each product.
 
 use super::{Case, CpuLowering, Kernel, Layout};
-use crate::packing::GROUP_LINES;
+use crate::operands::GROUP_LINES;
 use crate::thresholds::*;
 
 /// How one product runs.

@@ -15,7 +15,7 @@ use super::Case;
 use crate::Isa;
 use crate::isa::KernelScalar;
 use crate::machine::{Machine, Vendor};
-use crate::prepared::lowered;
+use crate::prepare::lowered;
 
 /// Processors of the records, and one of no known vendor: instruction set, threads, caches.
 fn machines() -> [(&'static str, Isa, usize, Machine); 4] {

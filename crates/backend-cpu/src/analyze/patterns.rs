@@ -1,0 +1,120 @@
+//! Tiles of neighbouring rows, and the columns that their rows share.
+
+use std::ops::Range;
+
+use girih_formats::{Csr, Scalar};
+
+use crate::kernels::patterns::TILE_ROWS;
+
+/// Where the entries of each of a tile's rows are: all of them, or those of some columns.
+pub(crate) type Parts = [Range<usize>; TILE_ROWS];
+
+/// Cuts slots into tiles, before and after neighbours that have the same columns.
+pub(crate) fn tiles<T: Scalar>(
+    csr: &Csr<T>,
+    slots: Range<usize>,
+) -> impl Iterator<Item = Range<usize>> {
+    let mut next = slots.start;
+    let same = move |slot: usize| slot < slots.end && csr.row(slot).0 == csr.row(slot - 1).0;
+    std::iter::from_fn(move || {
+        if next >= slots.end {
+            return None;
+        }
+        let start = next;
+        next += 1;
+        let limit = slots.end.min(start + TILE_ROWS);
+        while next < limit {
+            let ends = next > start + 1 && same(next - 1) && !same(next);
+            let begins = !same(next) && same(next + 1);
+            if ends || begins {
+                break;
+            }
+            next += 1;
+        }
+        Some(start..next)
+    })
+}
+
+/// Where the entries of a tile's rows are; nowhere for rows that it lacks.
+pub(crate) fn rows_of<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> Parts {
+    let mut rows = Parts::default();
+    for (row, slot) in rows.iter_mut().zip(slots.clone()) {
+        *row = csr.row_range(slot);
+    }
+    rows
+}
+
+/// Cuts the entries before column `end` off those that are left.
+pub(crate) fn cut<T: Scalar>(csr: &Csr<T>, rests: &mut Parts, end: usize) -> Parts {
+    rests.each_mut().map(|rest| {
+        let start = rest.start;
+        let cols = &csr.col_idx()[rest.clone()];
+        rest.start += cols.partition_point(|&col| (col as usize) < end);
+        start..rest.start
+    })
+}
+
+/// The columns of up to four rows in order, each with its pattern.
+pub(crate) fn merge<T: Scalar>(csr: &Csr<T>, parts: &[Range<usize>], merged: &mut Vec<(u32, u8)>) {
+    merged.clear();
+    let col_idx: &[u32] = csr.col_idx();
+    let first = &col_idx[parts[0].clone()];
+    if parts.iter().skip(1).all(|part| col_idx[part.clone()] == *first) {
+        let all = (1 << parts.len()) - 1;
+        return merged.extend(first.iter().map(|&col| (col, all)));
+    }
+    let mut rows = [(0, 0); TILE_ROWS];
+    for (row, part) in rows.iter_mut().zip(parts) {
+        *row = (part.start, part.end);
+    }
+    // No column is the largest index, so an exhausted row never has the least. Which rows advance
+    // can't be foreseen: selections instead of jumps.
+    let head = |(next, end): (usize, usize)| {
+        let col = col_idx.get(next).copied().unwrap_or(u32::MAX);
+        if next < end { col } else { u32::MAX }
+    };
+    let mut heads = rows.map(head);
+    loop {
+        let col = heads[0].min(heads[1]).min(heads[2].min(heads[3]));
+        if col == u32::MAX {
+            return;
+        }
+        let mut pattern = 0;
+        for r in 0..TILE_ROWS {
+            let held = heads[r] == col;
+            pattern |= u8::from(held) << r;
+            rows[r].0 += usize::from(held);
+            heads[r] = head(rows[r]);
+        }
+        merged.push((col, pattern));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::generate::{fem_3d, uniform};
+
+    use super::*;
+
+    #[test]
+    fn tiles_keep_equal_rows_together() {
+        let a: Csr<f32> = fem_3d(4, 4, 4, 3, 1).unwrap();
+        assert!(tiles(&a, 0..a.nrows()).all(|slots| slots.len() == 3 && slots.start % 3 == 0));
+    }
+
+    #[test]
+    fn what_is_cut_off_and_merged_slab_by_slab_are_all_columns_in_order() {
+        let a: Csr<f32> = uniform(4, 1000, 200, 1).unwrap();
+        let (mut all, mut merged, mut in_slabs) = (Vec::new(), Vec::new(), Vec::new());
+        merge(&a, &rows_of(&a, &(0..4)), &mut all);
+        let mut rests = rows_of(&a, &(0..4));
+        for end in [0, 1, 300, 600, 1200] {
+            let parts = cut(&a, &mut rests, end);
+            merge(&a, &parts, &mut merged);
+            assert!(merged.iter().all(|&(col, _)| (col as usize) < end));
+            in_slabs.append(&mut merged);
+        }
+        assert!(all.len() > 500 && in_slabs == all);
+        assert!(rests.iter().all(Range::is_empty));
+    }
+}

@@ -1,0 +1,234 @@
+//! What the lowering says runs is what ran.
+
+use std::path::PathBuf;
+use std::thread;
+
+use girih_backend::{DenseScalar, PreparedSpmm};
+use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
+use girih_formats::io::{ReadOptions, read};
+use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_planner::Schedule;
+use half::f16;
+use ndarray::{Array2, s};
+
+use super::Prepared;
+use crate::Isa;
+use crate::exec::recorder::Recorder;
+use crate::exec::team::Team;
+use crate::isa::KernelScalar;
+use crate::lowering::Case;
+use crate::machine::{Machine, Vendor};
+use crate::prepare::lowered;
+
+const WIDTHS: [usize; 4] = [1, 8, 64, 512];
+
+const SPECS: [FormatSpec; 8] = [
+    FormatSpec::Csr,
+    FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
+    FormatSpec::Bcsr { block_rows: 64, block_cols: 1 },
+    FormatSpec::Wcsr { window_rows: 32, pad_cols: 8 },
+    FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 },
+    FormatSpec::BlockedEll { block_size: 16 },
+    FormatSpec::BMat { pattern_only: false },
+    FormatSpec::TwoFour,
+];
+
+/// Where a product is decided: small caches, so that small matrices meet every threshold.
+fn machines() -> [Machine; 4] {
+    [
+        Machine::of(64 << 10, 8 << 10).made_by(Vendor::Amd),
+        Machine::of(1 << 20, 128 << 10).made_by(Vendor::Amd),
+        Machine::of(1 << 20, 128 << 10).made_by(Vendor::Intel),
+        Machine::of(32 << 20, 1 << 20).made_by(Vendor::Other),
+    ]
+}
+
+/// What was seen of each kind, so that no comparison is of nothing.
+#[derive(Debug, Default)]
+struct Seen {
+    packed: usize,
+    prefetched: [usize; 2],
+    whole_rows: usize,
+    gathered: usize,
+    past_caches: usize,
+    alone: usize,
+    kernels: std::collections::BTreeSet<&'static str>,
+}
+
+/// Multiplies by plans for each number of columns, and by each plan other numbers too.
+fn agrees<T>(a: &Csr<T>, spec: FormatSpec, case: impl Fn(Case) -> Case, cut: bool, seen: &mut Seen)
+where
+    T: KernelScalar + DenseScalar,
+{
+    let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+    let Ok(tiling) = Tiling::from_csr(a, spec, layout) else { return };
+    let schedule = match cut {
+        true => Schedule::by_tiles(&tiling, tiling.n_tiles() / 7 + 1),
+        false => Schedule::by_window(&tiling),
+    };
+    for plan_n in WIDTHS {
+        let case = case(Case::of(&tiling, plan_n, 1, Isa::best(), Machine::here()));
+        let team = Team::of(case.threads).unwrap();
+        let mut prepared = Prepared::of(case, team, &tiling, &schedule).unwrap();
+        // Copies that are only counted give the same numbers.
+        assert_eq!(lowered(&tiling, &schedule, case).unwrap(), prepared.lowering);
+        let recorder = Recorder::leaked();
+        prepared.recorder = Some(recorder);
+        for n in WIDTHS {
+            ran_as_said(&prepared, recorder, a, n, seen);
+        }
+    }
+}
+
+fn ran_as_said<T: KernelScalar + DenseScalar>(
+    prepared: &Prepared<T>,
+    recorder: &Recorder,
+    a: &Csr<T>,
+    n: usize,
+    seen: &mut Seen,
+) {
+    let (m, k) = (a.nrows(), a.ncols());
+    let b = Array2::from_elem((k, n), T::ONE);
+    // The rows of C begin with a line wherever they can.
+    let mut c = vec![T::Acc::ZERO; m * n + 64];
+    let first = c.as_ptr().align_offset(64);
+    let mut c = ndarray::ArrayViewMut2::from_shape((m, n), &mut c[first..first + m * n]).unwrap();
+    let (b, c) = (T::erase(b.view()), T::erase_acc_mut(c.slice_mut(s![.., ..])));
+    prepared.execute(1.0, b, 0.0, c).unwrap();
+    let ran = recorder.take();
+    let said = prepared.lowering(n);
+    let at = format!("{:?}\n{said}\n{ran:?}", prepared.lowering.case);
+    let is = |what: &str, choice: &str| said.choice(what).is_some_and(|c| c.starts_with(choice));
+    let kernel = match said.choice("kernel").unwrap() {
+        "rows of CSR sorted by length" => "sorted",
+        "tiles of CSR by patterns" => "patterns",
+        "dense strips" => "strip",
+        "decoded rows" | "rows of CSR as they stand" => "rows",
+        other => panic!("{other}"),
+    };
+    // Windows in parts have no place in a copy.
+    let is_split = said.choice("split windows").is_some();
+    let others = ran.kernels.iter().filter(|&&ran| ran != kernel && !(is_split && ran == "rows"));
+    assert_eq!(others.count(), 0, "{at}");
+    assert!(is_split || ran.kernels.contains(kernel), "{at}");
+    assert_eq!(is("B", "packed"), !ran.packed.is_empty(), "{at}");
+    if is("B", "packed") {
+        let widest = ran.packed.last().copied().unwrap();
+        let lines = widest.div_ceil(64 / size_of::<T::Acc>());
+        assert!(
+            is("B", "packed in") && said.choice("B").unwrap().contains(&format!("{lines} lines")),
+            "{at}"
+        );
+    }
+    let prefetched = [ran.prefetched_b, ran.prefetched_a];
+    let whole_kernel_ran = ran.kernels.contains(kernel);
+    if whole_kernel_ran {
+        assert_eq!(
+            ["prefetch of B", "prefetch of A"].map(|what| is(what, "yes")),
+            prefetched,
+            "{at}"
+        );
+    }
+    assert_eq!(is("gathering", "yes"), ran.gathered, "{at}");
+    let has_long_rows = (0..m).any(|row| a.row(row).0.len() >= 64);
+    let reads_whole = said.choice("rows of B").is_some();
+    assert!(reads_whole || is_split || !ran.whole_rows, "{at}");
+    if !is_split
+        && kernel != "sorted"
+        && prepared.lowering.case.spec == FormatSpec::Csr
+        && has_long_rows
+    {
+        assert_eq!(reads_whole, ran.whole_rows, "{at}");
+    }
+    let past = is("C", "written past");
+    assert!(past || !ran.past_caches, "{at}");
+    if matches!(kernel, "sorted" | "patterns") && whole_kernel_ran {
+        assert_eq!(past, ran.past_caches, "{at}");
+    }
+    let alone = is("threads", "the calling");
+    if alone {
+        assert_eq!(ran.threads, [thread::current().id()], "{at}");
+    }
+    assert!(ran.threads.len() <= prepared.lowering.case.threads, "{at}");
+    seen.packed += usize::from(!ran.packed.is_empty());
+    seen.prefetched[0] += usize::from(ran.prefetched_b);
+    seen.prefetched[1] += usize::from(ran.prefetched_a);
+    seen.whole_rows += usize::from(ran.whole_rows);
+    seen.gathered += usize::from(ran.gathered);
+    seen.past_caches += usize::from(ran.past_caches);
+    seen.alone += usize::from(alone);
+    seen.kernels.extend(&ran.kernels);
+}
+
+fn matrices<T: Scalar>() -> Vec<Csr<T>> {
+    vec![
+        fem_3d(5, 5, 5, 3, 1).unwrap(),
+        uniform(300, 900, 24, 1).unwrap(),
+        uniform(80, 1100, 180, 1).unwrap(),
+        laplacian_5pt(50, 30).unwrap(),
+        power_law_rows(200, 700, 60, 3).unwrap(),
+        two_four(100, 400, 1).unwrap(),
+    ]
+}
+
+fn generated<T: KernelScalar + DenseScalar>() -> Seen {
+    let mut seen = Seen::default();
+    let isas: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect();
+    for (i, a) in matrices::<T>().iter().enumerate() {
+        for (s, spec) in SPECS.into_iter().enumerate() {
+            for (m, machine) in machines().into_iter().enumerate() {
+                // Every instruction set meets every machine with one matrix or another.
+                let isa = isas[(i + s + m) % isas.len()];
+                let threads = [1, 2, 4][(i + m) % 3];
+                let case = |case| Case { machine, isa, threads, ..case };
+                agrees(a, spec, case, (i + s + m) % 2 == 0, &mut seen);
+            }
+        }
+    }
+    // Past the caches.
+    let tall: Csr<T> = fem_3d(14, 14, 14, 1, 1).unwrap();
+    for spec in [FormatSpec::Csr, FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 }] {
+        agrees(&tall, spec, |case| case, false, &mut seen);
+    }
+    seen
+}
+
+#[test]
+fn generated_matrices_run_as_the_lowering_says() {
+    let seen = generated::<f32>();
+    assert!(seen.packed > 0 && seen.whole_rows > 0 && seen.past_caches > 0, "{seen:?}");
+    assert!(seen.alone > 0 && seen.kernels.len() == 4, "{seen:?}");
+    if Isa::best().prefetches() {
+        assert!(seen.prefetched.iter().all(|&count| count > 0), "{seen:?}");
+    }
+    if Isa::Avx2.is_available() {
+        assert!(seen.gathered > 0, "{seen:?}");
+    }
+}
+
+#[test]
+fn generated_matrices_in_f16_run_as_the_lowering_says() {
+    let seen = generated::<f16>();
+    assert!(seen.packed > 0 && seen.kernels.len() == 4, "{seen:?}");
+}
+
+/// Where `GIRIH_MATRICES` names a folder of them: each by this machine's own decisions.
+#[test]
+fn real_matrices_run_as_the_lowering_says() {
+    let Some(folder) = std::env::var_os("GIRIH_MATRICES").map(PathBuf::from) else { return };
+    let mut seen = Seen::default();
+    for name in ["bcsstk13", "fidapex6", "p2p-Gnutella31", "wiki-Vote", "orani678"] {
+        let path = folder.join(format!("{name}.mtx.gz"));
+        if !path.exists() {
+            continue;
+        }
+        let a: Csr<f32> = read(&path, &ReadOptions::default()).unwrap();
+        for spec in [FormatSpec::Csr, FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 }] {
+            let threads = |case| Case { threads: 2, ..case };
+            agrees(&a, spec, threads, true, &mut seen);
+            let narrow: Csr<f16> = a.cast();
+            agrees(&narrow, spec, threads, true, &mut seen);
+        }
+    }
+    assert!(!seen.kernels.is_empty(), "no matrix was read");
+}

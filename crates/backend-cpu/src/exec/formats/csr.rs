@@ -1,0 +1,143 @@
+//! CSR: rows as they are, narrow values widened a chunk at a time; or in an order that suits the
+//! number of columns.
+
+use std::ops::Range;
+
+use girih_formats::{RowCsr, Scalar};
+
+use super::{Multiply, Panel, add_up};
+use crate::isa::KernelScalar;
+use crate::kernels::rows::RowBlock;
+use crate::operands::RowMap;
+use crate::thresholds::STACK_CSR_ENTRIES;
+
+impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
+    fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
+        let csr = self.csr();
+        let row_ptr: &[u64] = csr.row_ptr();
+        if let Some(values) = T::as_acc(csr.values()) {
+            let block = RowBlock {
+                row_ptr: &row_ptr[slots.start..=slots.end],
+                entries: (tiles.start, tiles.end),
+                first: 0,
+                col_idx: csr.col_idx(),
+                values,
+            };
+            return on.kernels.rows(&block, on.b, &on.out, map, on.width);
+        }
+        let entry = |slot: usize| row_ptr[slot].clamp(tiles.start, tiles.end) as usize;
+        let mut wide = [T::Acc::ZERO; STACK_CSR_ENTRIES];
+        let mut widened =
+            |slots: Range<usize>, entries: Range<usize>, map: RowMap<'_>, on: &Panel<'_, T>| {
+                let wide = &mut wide[..entries.len()];
+                on.kernels.widen(&csr.values()[entries.clone()], wide);
+                let block = RowBlock {
+                    row_ptr: &row_ptr[slots.start..=slots.end],
+                    entries: (entries.start as u64, entries.end as u64),
+                    first: entries.start as u64,
+                    col_idx: &csr.col_idx()[entries],
+                    values: wide,
+                };
+                on.kernels.rows(&block, on.b, &on.out, map, on.width);
+            };
+        let mut slot = slots.start;
+        while slot < slots.end {
+            // As many whole rows as a chunk holds, or one row that is longer.
+            let first = entry(slot);
+            let fits = row_ptr[slot + 1..=slots.end].partition_point(|&p| {
+                p.clamp(tiles.start, tiles.end) as usize - first <= STACK_CSR_ENTRIES
+            });
+            let rows = slot..slot + fits.max(1);
+            let map = map.part(slot - slots.start, rows.len());
+            let entries = first..entry(rows.end);
+            add_up(
+                entries,
+                |p| p + STACK_CSR_ENTRIES,
+                map,
+                on,
+                |entries, map, on| {
+                    widened(rows.clone(), entries, map, on);
+                },
+            );
+            slot = rows.end;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::Csr;
+    use girih_formats::generate::{fem_3d, laplacian_5pt, uniform};
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::Isa;
+    use crate::layout::sorted::Sorted;
+    use crate::layout::tiles::Patterns;
+    use crate::layout::{Relaid, natural};
+    use crate::lowering::{Sorting, Tiles};
+    use crate::operands::{Input, Output};
+
+    /// Whether or not this processor gains by it.
+    #[test]
+    fn asking_ahead_changes_no_bit() {
+        let scattered: Csr<f32> = uniform(500, 700, 9, 1).unwrap();
+        let mesh = fem_3d(4, 4, 6, 3, 1).unwrap();
+        let stencil = laplacian_5pt(40, 20).unwrap();
+        for (a, has_patterns) in [(scattered, false), (mesh, true), (stencil, false)] {
+            let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
+            let tasks = [0..m / 3, m / 3..m];
+            let [plain, asking] = [false, true].map(|ahead| {
+                let tiles = Tiles { slab_cols: None, joined_rows: 1024, parts: 1, spared: 0 };
+                let sorting = Sorting { slices: true, threads: 2, prefetch_b: ahead };
+                match has_patterns {
+                    true => {
+                        let mut patterns = Patterns::new(&a, &tasks, &tiles).unwrap();
+                        patterns.prefetch(ahead);
+                        Relaid::Patterns(patterns)
+                    }
+                    false => Relaid::Sorted(Sorted::new(&a, &tasks, &sorting).unwrap().0),
+                }
+            });
+            for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+                let kernels = &f32::kernels(isa);
+                for n in [1, 2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
+                    let b =
+                        Array2::from_shape_fn((k, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));
+                    let product = |by: Option<&Relaid<f32>>, hides_a| {
+                        let mut c = Array2::from_elem((m, n), f32::NAN);
+                        let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
+                        let b = Input { hides_a, ..Input::in_place(&b.view()).unwrap() };
+                        let width = n;
+                        let panel = Panel {
+                            kernels,
+                            b,
+                            out,
+                            width,
+                            relaid: None,
+                            slab: None,
+                            alone: None,
+                            gathers: true,
+                        };
+                        for (task, slots) in tasks.iter().enumerate() {
+                            let map = RowMap::of(a.layout(), slots.start, slots.len());
+                            match by {
+                                Some(by) if n > 1 || matches!(by, Relaid::Sorted(_)) => {
+                                    (0..by.parts())
+                                        .for_each(|part| by.multiply(task, part, &panel));
+                                }
+                                _ => a.multiply(slots.clone(), 0..u64::MAX, map, &panel),
+                            }
+                        }
+                        c
+                    };
+                    for by in [Some(&plain), Some(&asking), None] {
+                        let silent = by.map(|_| &plain);
+                        let same = product(by, true) == product(silent, false);
+                        assert!(same, "{isa}, n = {n}");
+                    }
+                }
+            }
+        }
+    }
+}

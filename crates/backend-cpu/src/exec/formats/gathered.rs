@@ -1,0 +1,108 @@
+//! Dense strips of many rows, by rows of B that are gathered first.
+
+use crate::exec::formats::Panel;
+use crate::isa::KernelScalar;
+use crate::kernels::runs::Runs;
+use crate::kernels::strip::Strip;
+use crate::operands::{Input, Output, RowMap};
+use crate::thresholds::{
+    GATHER_BYTES, GATHER_LINES, GATHER_ROWS_MAX, GATHER_ROWS_MIN, GATHER_RUN_COLS,
+};
+
+/// Where gathered runs begin.
+const IN_ORDER: [u32; 256] = {
+    let mut starts = [0; 256];
+    let mut i = 0;
+    while i < starts.len() {
+        starts[i] = i as u32;
+        i += 1;
+    }
+    starts
+};
+
+/// How a strip is multiplied: some runs at a time, of which the rows of B are copied next to each other, so
+/// that they fill the first-level cache however far apart they are, and all rows of the strip go through
+/// them there (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 2008).
+///
+/// Sums go on from one part to the next: the bits are those of the strip as a whole.
+pub(crate) struct Gathered {
+    /// Runs at a time.
+    runs: usize,
+}
+
+impl Gathered {
+    /// If it pays.
+    pub(crate) fn of<T: KernelScalar>(
+        strip: &Strip<'_, T::Acc>,
+        map: RowMap<'_>,
+        on: &Panel<'_, T>,
+    ) -> Option<Self> {
+        let pays = (GATHER_ROWS_MIN..=GATHER_ROWS_MAX).contains(&map.len())
+            && on.width >= GATHER_LINES * lanes::<T>()
+            && strip.runs.len <= GATHER_RUN_COLS
+            && on.gathers
+            && !strip.runs.starts.is_empty();
+        let rows = GATHER_BYTES / (on.kernels.panel() * size_of::<T>());
+        let runs = (rows / strip.runs.len).clamp(1, IN_ORDER.len());
+        pays.then_some(Self { runs })
+    }
+
+    /// Multiplies the strip.
+    pub(crate) fn multiply<T: KernelScalar>(
+        &self,
+        strip: &Strip<'_, T::Acc>,
+        map: RowMap<'_>,
+        on: &Panel<'_, T>,
+    ) {
+        let (at_once, panel) = (GATHER_LINES * lanes::<T>(), on.kernels.panel());
+        let sums_at = |p: usize| p * map.len();
+        let mut rooms = T::rooms().take();
+        let (rows, sums) = rooms.of(self.runs * strip.runs.len * at_once, map.len() * at_once);
+        let slots = RowMap::Consecutive { first: 0, len: map.len() };
+        for j in (0..on.width).step_by(at_once) {
+            let width = at_once.min(on.width - j);
+            let panels = (0..width).step_by(panel).map(|p| (p, panel.min(width - p)));
+            for (i, starts) in strip.runs.starts.chunks(self.runs).enumerate() {
+                let runs = Runs { starts, ..strip.runs };
+                on.kernels.gather(&runs, on.b.at_col(j), width, rows);
+                let part = Strip {
+                    values: &strip.values[i * self.runs * strip.run_stride..],
+                    runs: in_order(&runs, strip.run_stride),
+                    resumes: i > 0,
+                    ..*strip
+                };
+                for (p, width) in panels.clone() {
+                    let ptr = rows[p * runs.count()..].as_ptr();
+                    let b = Input { ptr, row_stride: panel as isize, ..on.b };
+                    let out = Output::sums(&mut sums[sums_at(p)..], width, false);
+                    on.kernels.strip(&part, b, &out, slots, width);
+                }
+            }
+            for (p, width) in panels {
+                let (sums, out) = (&sums[sums_at(p)..][..map.len() * width], on.out.at_col(j + p));
+                on.kernels.combine(sums, 1, &out, map, width);
+            }
+        }
+        T::rooms().set(rooms);
+    }
+}
+
+/// The runs once they are gathered.
+fn in_order<'a>(runs: &Runs<'_>, run_stride: usize) -> Runs<'a> {
+    let count = runs.count();
+    if run_stride == runs.len {
+        return Runs { starts: &IN_ORDER[..1], pitch: 0, offset: 0, len: count, ncols: count };
+    }
+    Runs {
+        starts: &IN_ORDER[..runs.starts.len()],
+        pitch: runs.len,
+        offset: 0,
+        ncols: count,
+        ..*runs
+    }
+}
+
+/// Columns of a line.
+const fn lanes<T: KernelScalar>() -> usize {
+    64 / size_of::<T::Acc>()
+}

@@ -1,0 +1,116 @@
+//! The tiles of a task, written slab by slab and pattern by pattern.
+
+use std::ops::Range;
+
+use girih_formats::{PAD_ROW, RowCsr, Scalar};
+
+use super::row_of;
+use crate::analyze::patterns::{Parts, cut, merge, rows_of};
+use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
+
+/// A task's tiles of a slab of columns, and their positions among columns and values.
+#[derive(Debug)]
+pub(super) struct Slab {
+    pub(super) tiles: Vec<Tile>,
+    pub(super) cols: Range<usize>,
+    pub(super) values: Range<usize>,
+}
+
+/// A task's columns and values, how many of each are written, and where they begin in the matrix.
+pub(super) struct Fill<'a, A> {
+    cols: &'a mut [u32],
+    values: &'a mut [A],
+    used: [usize; 2],
+    first: usize,
+}
+
+impl<'a, A: Scalar> Fill<'a, A> {
+    /// Room for what begins at entry `first` of the matrix.
+    pub(super) fn new(cols: &'a mut [u32], values: &'a mut [A], first: usize) -> Self {
+        Self { cols, values, used: [0; 2], first }
+    }
+
+    /// Writes tiles, each a range of slots, slab by slab. All are in the first slab, whose sums are stored, others
+    /// only where they have columns.
+    pub(super) fn slabs<T: Scalar<Acc = A>>(
+        mut self,
+        a: &RowCsr<T>,
+        tiles: &[Range<usize>],
+        slab_cols: usize,
+    ) -> Vec<Slab> {
+        let csr = a.csr();
+        let mut merged = Vec::new();
+        let mut rests: Vec<_> = tiles.iter().map(|slots| rows_of(csr, slots)).collect();
+        let count = csr.ncols().div_ceil(slab_cols).max(1);
+        let slabs = (0..count).map(|s| {
+            let start = self.used;
+            let mut of_slab = Vec::new();
+            for (slots, rests) in tiles.iter().zip(&mut rests) {
+                let parts = cut(csr, rests, slab_cols.saturating_mul(s + 1));
+                merge(csr, &parts[..slots.len()], &mut merged);
+                if s == 0 || !merged.is_empty() {
+                    of_slab.push(self.tile(a, slots, &parts, &merged));
+                }
+            }
+            let [cols, values] = [0, 1].map(|i| self.first + start[i]..self.first + self.used[i]);
+            Slab { tiles: of_slab, cols, values }
+        });
+        slabs.collect()
+    }
+
+    /// Writes a tile's columns and values, pattern by pattern.
+    fn tile<T: Scalar<Acc = A>>(
+        &mut self,
+        a: &RowCsr<T>,
+        slots: &Range<usize>,
+        parts: &Parts,
+        merged: &[(u32, u8)],
+    ) -> Tile {
+        let mut counts = [0; PATTERNS];
+        merged.iter().for_each(|&(_, pattern)| counts[pattern as usize - 1] += 1);
+        let mut next = [[0; 2]; PATTERNS + 1];
+        for (p, count) in (1u32..).zip(counts) {
+            next[p as usize] = self.used;
+            self.used[0] += count as usize;
+            self.used[1] += count as usize * p.count_ones() as usize;
+        }
+        let mut rows = [PAD_ROW; TILE_ROWS];
+        rows.iter_mut().zip(slots.clone()).for_each(|(row, slot)| *row = row_of(a, slot));
+        let mut left = parts.each_ref().map(|part| &a.csr().values()[part.clone()]);
+        for &(col, pattern) in merged {
+            let [col_at, value_at] = &mut next[pattern as usize];
+            self.cols[*col_at] = col;
+            *col_at += 1;
+            for r in (0..TILE_ROWS).filter(|r| pattern >> r & 1 == 1) {
+                self.values[*value_at] = left[r][0].to_acc();
+                left[r] = &left[r][1..];
+                *value_at += 1;
+            }
+        }
+        Tile { rows, counts }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::Csr;
+
+    use super::super::natural;
+    use super::*;
+
+    #[test]
+    fn columns_are_grouped_by_the_rows_that_hold_them() {
+        let row_ptr = vec![0, 3, 5, 6];
+        let a = Csr::try_new(3, 9, row_ptr, vec![1, 4, 8, 4, 6, 4], vec![1., 2., 3., 4., 5., 6.]);
+        let a = natural(&a.unwrap());
+        let (mut cols, mut values) = ([0; 6], [0.0; 6]);
+        let fill = Fill::new(&mut cols, &mut values, 10);
+        let slabs = fill.slabs(&a, std::slice::from_ref(&(0..3)), 9);
+        let [Slab { tiles, cols: of_cols, values: of_values }] = &slabs[..] else { unreachable!() };
+        assert_eq!((of_cols.clone(), of_values.clone()), (10..14, 10..16));
+        assert_eq!(tiles[0].rows, [0, 1, 2, PAD_ROW]);
+        let counts = tiles[0].counts;
+        assert_eq!((counts[0], counts[1], counts[6]), (2, 1, 1));
+        assert_eq!((cols, values), ([1, 8, 6, 4, 0, 0], [1., 3., 5., 2., 4., 6.]));
+    }
+}

@@ -1,0 +1,3 @@
+//! The tuned numbers on which decisions depend.
+
+pub mod thresholds;
