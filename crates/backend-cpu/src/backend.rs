@@ -12,8 +12,8 @@ use crate::exec::team::Team;
 use crate::isa::KernelScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
-use crate::prepare::lowered;
-use crate::prepare::saved::{self, NotLoaded};
+use crate::prepare::lower;
+use crate::prepare::saved::{self, LoadError};
 
 /// The name of the CPU backend.
 pub const NAME: &str = "cpu";
@@ -46,7 +46,7 @@ impl CpuBackend {
     /// # Errors
     /// If threads can't be started.
     pub fn with_threads(self, threads: usize) -> Result<Self, BackendError> {
-        let team = Team::of(threads).map_err(|error| BackendError::Unavailable {
+        let team = Team::with_threads(threads).map_err(|error| BackendError::Unavailable {
             backend: NAME.to_owned(),
             reason: format!("{threads} threads can't be started: {error}"),
         })?;
@@ -61,7 +61,7 @@ impl CpuBackend {
 
     /// What decisions about a plan depend on.
     fn case<T: Scalar>(&self, tiling: &Tiling<T>, plan: &Plan) -> Case {
-        Case::of(tiling, plan.options().n, self.team.threads(), self.isa, Machine::here())
+        Case::new(tiling, plan.options().n, self.team.threads(), self.isa, Machine::detect())
     }
 
     /// A plan made ready, by the layout that it keeps for this machine if it does.
@@ -81,9 +81,9 @@ impl CpuBackend {
                 saved,
             ) {
                 Ok(prepared) => return Ok(prepared),
-                Err(NotLoaded::Outdated) => {}
-                Err(NotLoaded::Unsupported(reason)) => return Err(Self::unsupported(reason).into()),
-                Err(broken @ NotLoaded::Broken(_)) => {
+                Err(LoadError::Outdated) => {}
+                Err(LoadError::Unsupported(reason)) => return Err(Self::unsupported(reason).into()),
+                Err(broken @ LoadError::Broken(_)) => {
                     return Err(BackendError::Failed {
                         backend: NAME.to_owned(),
                         operation: "load the layout that the plan keeps".to_owned(),
@@ -92,7 +92,7 @@ impl CpuBackend {
                 }
             }
         }
-        Ok(Prepared::of(case, team, tiling, plan.schedule()).map_err(Self::unsupported)?)
+        Ok(Prepared::build(case, team, tiling, plan.schedule()).map_err(Self::unsupported)?)
     }
 
     fn unsupported(reason: String) -> Unsupported {
@@ -152,7 +152,7 @@ impl SpmmBackend for CpuBackend {
             if plan.attachment(NAME, &saved::key(&self.case(tiling, plan))).is_some() {
                 return Ok(self.prepare(plan)?.lowering(n));
             }
-            let lowering = lowered(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unsupported)?;
+            let lowering = lower(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unsupported)?;
             Ok(lowering.describe(n, threads))
         })
     }

@@ -1,4 +1,4 @@
-//! What the lowering says runs is what ran.
+//! Products do what their lowering says.
 
 use std::path::PathBuf;
 use std::thread;
@@ -18,7 +18,7 @@ use crate::exec::team::Team;
 use crate::isa::KernelScalar;
 use crate::lowering::Case;
 use crate::machine::{Machine, Vendor};
-use crate::prepare::lowered;
+use crate::prepare::lower;
 
 const WIDTHS: [usize; 4] = [1, 8, 64, 512];
 
@@ -33,29 +33,29 @@ const SPECS: [FormatSpec; 8] = [
     FormatSpec::TwoFour,
 ];
 
-/// Where a product is decided: small caches, so that small matrices meet every threshold.
+/// Machines with small caches, so that small matrices reach every threshold.
 fn machines() -> [Machine; 4] {
     [
-        Machine::of(64 << 10, 8 << 10).made_by(Vendor::Amd),
-        Machine::of(1 << 20, 128 << 10).made_by(Vendor::Amd),
-        Machine::of(1 << 20, 128 << 10).made_by(Vendor::Intel),
-        Machine::of(32 << 20, 1 << 20).made_by(Vendor::Other),
+        Machine::with_caches(64 << 10, 8 << 10).with_vendor(Vendor::Amd),
+        Machine::with_caches(1 << 20, 128 << 10).with_vendor(Vendor::Amd),
+        Machine::with_caches(1 << 20, 128 << 10).with_vendor(Vendor::Intel),
+        Machine::with_caches(32 << 20, 1 << 20).with_vendor(Vendor::Other),
     ]
 }
 
-/// What was seen of each kind, so that no comparison is of nothing.
+/// How often each thing was seen, so that no comparison is empty.
 #[derive(Debug, Default)]
 struct Seen {
     packed: usize,
     prefetched: [usize; 2],
     whole_rows: usize,
-    gathered: usize,
+    packed_strips: usize,
     past_caches: usize,
     alone: usize,
     kernels: std::collections::BTreeSet<&'static str>,
 }
 
-/// Multiplies by plans for each number of columns, and by each plan other numbers too.
+/// Multiplies by plans for each number of columns, and each plan by other numbers too.
 fn agrees<T>(a: &Csr<T>, spec: FormatSpec, case: impl Fn(Case) -> Case, cut: bool, seen: &mut Seen)
 where
     T: KernelScalar + DenseScalar,
@@ -67,11 +67,11 @@ where
         false => Schedule::by_window(&tiling),
     };
     for plan_n in WIDTHS {
-        let case = case(Case::of(&tiling, plan_n, 1, Isa::best(), Machine::here()));
-        let team = Team::of(case.threads).unwrap();
-        let mut prepared = Prepared::of(case, team, &tiling, &schedule).unwrap();
-        // Copies that are only counted give the same numbers.
-        assert_eq!(lowered(&tiling, &schedule, case).unwrap(), prepared.lowering);
+        let case = case(Case::new(&tiling, plan_n, 1, Isa::best(), Machine::detect()));
+        let team = Team::with_threads(case.threads).unwrap();
+        let mut prepared = Prepared::build(case, team, &tiling, &schedule).unwrap();
+        // Copies that are only counted have the same numbers.
+        assert_eq!(lower(&tiling, &schedule, case).unwrap(), prepared.lowering);
         let recorder = Recorder::leaked();
         prepared.recorder = Some(recorder);
         for n in WIDTHS {
@@ -106,7 +106,7 @@ fn ran_as_said<T: KernelScalar + DenseScalar>(
         "decoded rows" | "rows of CSR as they stand" => "rows",
         other => panic!("{other}"),
     };
-    // Windows in parts have no place in a copy.
+    // Split windows are not multiplied by a copy.
     let is_split = said.choice("split windows").is_some();
     let others = ran.kernels.iter().filter(|&&ran| ran != kernel && !(is_split && ran == "rows"));
     assert_eq!(others.count(), 0, "{at}");
@@ -129,7 +129,7 @@ fn ran_as_said<T: KernelScalar + DenseScalar>(
             "{at}"
         );
     }
-    assert_eq!(is("gathering", "yes"), ran.gathered, "{at}");
+    assert_eq!(is("strip packing", "yes"), ran.packed_strips, "{at}");
     let has_long_rows = (0..m).any(|row| a.row(row).0.len() >= 64);
     let reads_whole = said.choice("rows of B").is_some();
     assert!(reads_whole || is_split || !ran.whole_rows, "{at}");
@@ -154,7 +154,7 @@ fn ran_as_said<T: KernelScalar + DenseScalar>(
     seen.prefetched[0] += usize::from(ran.prefetched_b);
     seen.prefetched[1] += usize::from(ran.prefetched_a);
     seen.whole_rows += usize::from(ran.whole_rows);
-    seen.gathered += usize::from(ran.gathered);
+    seen.packed_strips += usize::from(ran.packed_strips);
     seen.past_caches += usize::from(ran.past_caches);
     seen.alone += usize::from(alone);
     seen.kernels.extend(&ran.kernels);
@@ -177,7 +177,7 @@ fn generated<T: KernelScalar + DenseScalar>() -> Seen {
     for (i, a) in matrices::<T>().iter().enumerate() {
         for (s, spec) in SPECS.into_iter().enumerate() {
             for (m, machine) in machines().into_iter().enumerate() {
-                // Every instruction set meets every machine with one matrix or another.
+                // Every instruction set goes with every machine for some matrix.
                 let isa = isas[(i + s + m) % isas.len()];
                 let threads = [1, 2, 4][(i + m) % 3];
                 let case = |case| Case { machine, isa, threads, ..case };
@@ -202,7 +202,7 @@ fn generated_matrices_run_as_the_lowering_says() {
         assert!(seen.prefetched.iter().all(|&count| count > 0), "{seen:?}");
     }
     if Isa::Avx2.is_available() {
-        assert!(seen.gathered > 0, "{seen:?}");
+        assert!(seen.packed_strips > 0, "{seen:?}");
     }
 }
 
@@ -212,7 +212,7 @@ fn generated_matrices_in_f16_run_as_the_lowering_says() {
     assert!(seen.packed > 0 && seen.kernels.len() == 4, "{seen:?}");
 }
 
-/// Where `GIRIH_MATRICES` names a folder of them: each by this machine's own decisions.
+/// If `GIRIH_MATRICES` names a folder of them: each by this machine's own decisions.
 #[test]
 fn real_matrices_run_as_the_lowering_says() {
     let Some(folder) = std::env::var_os("GIRIH_MATRICES").map(PathBuf::from) else { return };

@@ -1,5 +1,6 @@
-//! A prepared plan, made by a [`CpuLowering`] and run by it: [`panels`](super::panels) reads B in place or packed,
-//! [`tasks`](super::tasks) runs the tasks on it.
+//! A prepared plan: made by a [`CpuLowering`] and run by it.
+//!
+//! [`product`](super::product) reads B in place or packed, [`tasks`](super::tasks) runs the tasks on it.
 
 use std::fmt;
 
@@ -9,21 +10,20 @@ use girih_backend::{
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::{Attachment, Columns, Fingerprint, Schedule, Task};
 
+use super::scratch::{PanelScratch, ScratchPool};
+use super::split::SplitWindows;
+use super::team::Team;
 use crate::NAME;
-use crate::exec::scratch::copies::Copies;
-use crate::exec::scratch::packing::Packing;
-use crate::exec::split::Split;
-use crate::exec::team::Team;
 use crate::isa::{KernelScalar, Kernels};
-use crate::layout::Relaid;
-use crate::lowering::{Case, CpuLowering, Product};
+use crate::layout::CsrLayout;
+use crate::lowering::{Case, CpuLowering, ProductLowering};
 use crate::operands::{Input, Output, Source};
-use crate::prepare::saved::{Loaded, NotLoaded, load};
-use crate::prepare::{Made, Source as CopySource, work};
+use crate::prepare::saved::{LoadError, load};
+use crate::prepare::{LayoutSource, Parts, build};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
-    /// Every decision: what is below was made by it, and products read it.
+    /// Every decision. The other fields were made by it, and products read it.
     pub(crate) lowering: CpuLowering,
     /// Whether the layout came with the plan.
     pub(super) is_loaded: bool,
@@ -33,16 +33,17 @@ pub(crate) struct Prepared<T: Scalar> {
     pub(super) tasks: Buffer<Task>,
     /// The columns of C that each task is for, if not for all.
     pub(super) columns: Option<Columns>,
-    pub(super) relaid: Option<Relaid<T>>,
-    pub(super) packing: Option<Packing<T>>,
-    pub(super) split: Split<T::Acc>,
-    pub(super) copies: Copies<T>,
+    pub(super) csr_layout: Option<CsrLayout<T>>,
+    pub(super) panel_scratch: Option<PanelScratch<T>>,
+    pub(super) split: SplitWindows<T::Acc>,
+    /// For a B that kernels can't read in place.
+    pub(super) b_copies: ScratchPool<T>,
     #[cfg(test)]
     pub(super) recorder: Option<&'static crate::exec::recorder::Recorder>,
 }
 
 impl<T: KernelScalar> Prepared<T> {
-    /// Decided for this machine.
+    /// Prepares for this machine.
     #[cfg(test)]
     pub(super) fn new(
         isa: crate::Isa,
@@ -51,27 +52,25 @@ impl<T: KernelScalar> Prepared<T> {
         schedule: &Schedule,
         n: usize,
     ) -> Result<Self, String> {
-        let case = Case::of(tiling, n, team.threads(), isa, crate::machine::Machine::here());
-        Self::of(case, team, tiling, schedule)
+        let case = Case::new(tiling, n, team.threads(), isa, crate::machine::Machine::detect());
+        Self::build(case, team, tiling, schedule)
     }
 
-    /// Decided for a machine. The schedule must be valid for the tiling.
+    /// Prepares for the machine of `case`. The schedule must be valid for the tiling.
     ///
     /// # Errors
     /// If the sums of split windows don't fit in memory.
-    pub(crate) fn of(
+    pub(crate) fn build(
         case: Case,
         team: Team,
         tiling: &Tiling<T>,
         schedule: &Schedule,
     ) -> Result<Self, String> {
-        let (work, split) = work(tiling, schedule, &case)?;
-        let mut made = Made::new(tiling, schedule.tasks(), &split, CopySource::Matrix);
-        let lowering = CpuLowering::decide(case, work, &mut made);
-        Ok(Self::from_parts((lowering, made, split), team, tiling, schedule, false))
+        let parts = build(tiling, schedule, case, LayoutSource::Matrix)?;
+        Ok(Self::from_parts(parts, team, tiling, schedule, false))
     }
 
-    /// By the layout that a plan keeps for this machine.
+    /// Prepares by the layout that a plan has saved for this machine.
     ///
     /// # Errors
     /// As [`load`].
@@ -82,26 +81,26 @@ impl<T: KernelScalar> Prepared<T> {
         schedule: &Schedule,
         matrix: Option<&Fingerprint>,
         saved: &Attachment,
-    ) -> Result<Self, NotLoaded> {
-        let loaded = load(tiling, schedule, matrix, case, saved)?;
-        Ok(Self::from_parts(loaded, team, tiling, schedule, true))
+    ) -> Result<Self, LoadError> {
+        let parts = load(tiling, schedule, matrix, case, saved)?;
+        Ok(Self::from_parts(parts, team, tiling, schedule, true))
     }
 
     fn from_parts(
-        (lowering, made, split): Loaded<'_, T>,
+        Parts { lowering, built, split }: Parts<'_, T>,
         team: Team,
         tiling: &Tiling<T>,
         schedule: &Schedule,
         is_loaded: bool,
     ) -> Self {
-        let mut relaid = made.relaid;
-        if let Some(Relaid::Patterns(patterns)) = &mut relaid {
-            patterns.prefetch(lowering.prefetch_b.choice);
+        let mut csr_layout = built.csr_layout;
+        if let Some(CsrLayout::Tiles(tiled)) = &mut csr_layout {
+            tiled.prefetches_b = lowering.prefetch_b.choice;
         }
         Self {
             kernels: T::kernels(lowering.case.isa),
-            relaid,
-            packing: made.packing,
+            csr_layout,
+            panel_scratch: built.panel_scratch,
             lowering,
             is_loaded,
             team,
@@ -109,14 +108,14 @@ impl<T: KernelScalar> Prepared<T> {
             tasks: schedule.tasks().clone(),
             columns: schedule.columns().cloned(),
             split,
-            copies: Copies::new(),
+            b_copies: ScratchPool::growing(),
             #[cfg(test)]
             recorder: None,
         }
     }
 
     /// B as a product reads it.
-    pub(super) fn placed(&self, b: Input<T>, product: &Product) -> Input<T> {
+    pub(super) fn input(&self, b: Input<T>, product: &ProductLowering) -> Input<T> {
         Input {
             is_far: product.b_is_far,
             hides_a: product.prefetch_a,
@@ -169,7 +168,7 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     }
 }
 
-/// What a product says for which there is no room for a copy of B.
+/// The error of a product for which there is no memory for a copy of B.
 fn no_memory(source: FormatError) -> BackendError {
     BackendError::Failed {
         backend: NAME.to_owned(),

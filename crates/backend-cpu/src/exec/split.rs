@@ -1,12 +1,11 @@
 //! Windows that a schedule cuts into several tasks, and the sums of their parts.
 
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use girih_formats::{Scalar, Tiling};
 use girih_planner::Task;
 
-use crate::exec::scratch::aligned::Aligned;
+use super::scratch::{LentBuffer, ScratchPool};
 use crate::lowering::SplitSums;
 use crate::thresholds::{SUMS_FREE, SUMS_MAX, SUMS_UNIT};
 
@@ -20,22 +19,22 @@ pub(crate) struct SplitWindow {
     pub(crate) first_part: usize,
 }
 
-/// The split windows of a schedule and room for their sums.
+/// The split windows of a schedule, and scratch for their sums.
 #[derive(Debug)]
-pub(crate) struct Split<A: Scalar> {
+pub(crate) struct SplitWindows<A: Scalar> {
     windows: Vec<SplitWindow>,
-    /// The tasks in the order they are best run in; empty if that is their own.
+    /// The tasks in the order in which to run them; empty if that is their own.
     order: Vec<usize>,
-    /// Columns that there is room for at a time.
-    pub(crate) panel: usize,
-    /// Sums that there is scratch for.
+    /// Columns that the scratch holds at a time.
+    pub(crate) panel_cols: usize,
+    /// Sums that the scratch holds.
     len: usize,
-    sums: Mutex<Aligned<A>>,
+    scratch: ScratchPool<A>,
 }
 
-impl<A: Scalar> Split<A> {
-    /// Finds the split windows and allocates room for their sums: as wide a panel as fits a quarter
-    /// of the tiling's values, at least 256 bytes for each row and part.
+impl<A: Scalar> SplitWindows<A> {
+    /// Finds the split windows and allocates scratch for their sums: as wide a panel as fits a quarter of the bytes of
+    /// the tiling's values, at least 256 bytes for each row and part.
     ///
     /// # Errors
     /// If the sums exceed the address space.
@@ -57,25 +56,25 @@ impl<A: Scalar> Split<A> {
             }
             parts += 1;
         }
-        let too_large = || format!("{parts} parts of split windows need more room than there is");
+        let too_large = || format!("{parts} parts of split windows need more memory than there is");
         let rows = parts.checked_mul(tiling.layout().window_rows()).ok_or_else(too_large)?;
         let budget = SUMS_FREE.max(stored.saturating_mul(size_of::<T>()) / 4);
         let bytes = (budget / rows.max(1)).clamp(SUMS_UNIT, SUMS_MAX) / SUMS_UNIT * SUMS_UNIT;
-        let panel = bytes / size_of::<A>();
-        let len = rows.checked_mul(panel).ok_or_else(too_large)?;
-        let sums = Aligned::zeroed(len).map_err(|_| too_large())?;
+        let panel_cols = bytes / size_of::<A>();
+        let len = rows.checked_mul(panel_cols).ok_or_else(too_large)?;
+        let scratch = ScratchPool::new(1, len).map_err(|_| too_large())?;
         let order = order(tiling, tasks, &windows);
-        Ok(Self { windows, order, panel, len, sums: Mutex::new(sums) })
+        Ok(Self { windows, order, panel_cols, len, scratch })
     }
 
-    /// Their numbers.
+    /// Numbers of the windows and their sums.
     pub(crate) fn sums(&self) -> SplitSums {
         match self.windows.last() {
             None => SplitSums::default(),
             Some(last) => SplitSums {
                 windows: self.windows.len(),
                 parts: last.first_part + last.tasks.len(),
-                cols: self.panel,
+                cols: self.panel_cols,
                 bytes: self.len * size_of::<A>(),
             },
         }
@@ -86,38 +85,29 @@ impl<A: Scalar> Split<A> {
         &self.windows
     }
 
-    /// The task that is best run as the `i`th.
+    /// The task to run as number `i`.
     pub(crate) fn nth(&self, i: usize) -> usize {
         self.order.get(i).copied().unwrap_or(i)
     }
 
     /// The split window that a task is part of, if it is one.
-    pub(crate) fn of_task(&self, task: usize) -> Option<&SplitWindow> {
+    pub(crate) fn window_of(&self, task: usize) -> Option<&SplitWindow> {
         let after = self.windows.partition_point(|w| w.tasks.start <= task);
         self.windows[..after].last().filter(|w| w.tasks.contains(&task))
     }
 
-    /// The room for sums; `None` while another product uses it.
-    ///
-    /// Never waits: the product that uses it may be further up on this very thread's stack, its
-    /// thread having been lent to this one by rayon.
-    pub(crate) fn room(&self) -> Option<MutexGuard<'_, Aligned<A>>> {
-        match self.sums.try_lock() {
-            Ok(sums) => Some(sums),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+    /// The scratch for sums; `None` while another product uses it.
+    pub(crate) fn lend_sums(&self) -> Option<LentBuffer<'_, A>> {
+        self.scratch.lend()
     }
 }
 
-/// In which order to run tasks where windows are split: O(tasks · log).
+/// The order in which to run tasks if windows are split: O(tasks · log). Empty if none is.
 ///
-/// Rows of CSR so long that they are split have most of their columns in common. Parts of all of them that
-/// begin near each other find in the caches what rows of B they meet; one row after the other would read
-/// all of B each time. A linear program with seven rows of 29 000 to 93 000 entries gains 2 times at n = 128,
-/// on one thread of a Zen 4, and 1.5 at n = 512. Whole rows come, in their own order, when parts have come as
-/// far as their columns are, and find these rows of B there too: another 1.36 times at n = 512, and 1.17 for
-/// an arrow.
+/// Rows of CSR so long that they are split have most of their columns in common. So parts of all these rows run by their
+/// first columns: parts that begin near each other find the rows of B that they use in the caches, while one row after
+/// the other would read all of B each time. Whole rows run in their own order, each after the parts that begin before
+/// its middle column, and find these rows of B too.
 fn order<T: Scalar>(tiling: &Tiling<T>, tasks: &[Task], windows: &[SplitWindow]) -> Vec<usize> {
     let mut parts: Vec<usize> = windows.iter().flat_map(|window| window.tasks.clone()).collect();
     if parts.is_empty() {
@@ -172,7 +162,7 @@ mod tests {
         let layout = RowLayout::natural(5, 1).unwrap();
         let tiling = Tiling::Csr(RowCsr::try_new(layout, a).unwrap());
         let schedule = Schedule::by_size(&tiling, TaskSize { tiles: 25, windows: 2, together: 1 });
-        let split = Split::<f32>::new(&tiling, schedule.tasks(), 203).unwrap();
+        let split = SplitWindows::<f32>::new(&tiling, schedule.tasks(), 203).unwrap();
         let begins = |i| {
             let task = &schedule.tasks()[split.nth(i)];
             (task.windows().start, task.tile_start - tiling.tile_ptr(task.windows().start))

@@ -15,12 +15,12 @@ use crate::thresholds::{THREADS_PATIENCE, THREADS_PAUSES};
 /// How long threads wait for each other before they sleep.
 const PATIENCE: Duration = Duration::from_micros(THREADS_PATIENCE);
 
-/// The threads of a product. Whoever calls is one of them, since to wait for a thread to take over,
-/// and then to be woken, takes as long as a short product.
+/// The threads of a product. The calling thread is one of them: to wake another in its place, and be woken by it, takes
+/// as long as a short product.
 #[derive(Clone, Debug)]
 pub(crate) enum Team {
-    /// As many as the rayon pool has that the caller is in; outside of one, as the global one has: the
-    /// caller, and helpers that all such callers share.
+    /// As many threads as the caller's rayon pool has. Outside of every pool as many as the global pool has: the caller,
+    /// and helpers that all such callers share.
     Current,
     /// The caller alone.
     Alone,
@@ -28,7 +28,7 @@ pub(crate) enum Team {
     With(Arc<Helpers>),
 }
 
-/// Threads that help whoever calls.
+/// Threads that help the calling thread.
 #[derive(Debug)]
 pub(crate) struct Helpers {
     pool: ThreadPool,
@@ -38,12 +38,11 @@ pub(crate) struct Helpers {
 
 /// Callers outside of every rayon pool, and their helpers. They have none if threads can't be started.
 static OUTSIDE: LazyLock<Team> =
-    LazyLock::new(|| Team::of(rayon::current_num_threads()).unwrap_or(Team::Alone));
+    LazyLock::new(|| Team::with_threads(rayon::current_num_threads()).unwrap_or(Team::Alone));
 
-/// Work that is one thread's to begin with. Apart from others', so that threads don't wait for each
-/// other's cache lines.
+/// The work that one thread begins with, in cache lines of its own.
 #[repr(align(128))]
-struct Share<S>(S);
+struct WorkShare<S>(S);
 
 /// Takes the next `grain` of the indices up to `end`, if there are any.
 fn take(next: &AtomicUsize, end: usize, grain: usize) -> Option<Range<usize>> {
@@ -53,12 +52,12 @@ fn take(next: &AtomicUsize, end: usize, grain: usize) -> Option<Range<usize>> {
 }
 
 impl Team {
-    /// The caller and `threads` - 1 helpers, who sleep when no product follows the last at once, or at
-    /// once where there are more of them than processors.
+    /// The caller and `threads - 1` helpers. Helpers park [`PATIENCE`] after the last product; at once if there are more
+    /// threads than processors.
     ///
     /// # Errors
     /// If they can't be started.
-    pub(crate) fn of(threads: usize) -> Result<Self, ThreadPoolBuildError> {
+    pub(crate) fn with_threads(threads: usize) -> Result<Self, ThreadPoolBuildError> {
         let helpers = match threads.saturating_sub(1) {
             0 => return Ok(Self::Alone),
             helpers => ThreadPoolBuilder::new().num_threads(helpers),
@@ -68,7 +67,7 @@ impl Team {
         Ok(Self::With(Arc::new(Helpers { pool, awake })))
     }
 
-    /// How many there are.
+    /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
         match self {
             Self::Current => rayon::current_num_threads(),
@@ -92,7 +91,7 @@ impl Team {
             Self::With(helpers) => helpers,
         };
         let end = |i: usize| (count as u128 * i as u128 / threads as u128) as usize;
-        let share = |i| Share((AtomicUsize::new(end(i)), end(i + 1)));
+        let share = |i| WorkShare((AtomicUsize::new(end(i)), end(i + 1)));
         let shares: Vec<_> = (0..threads).map(share).collect();
         helpers.work_off(&shares, |(next, end)| {
             while let Some(indices) = take(next, *end, grain) {
@@ -121,8 +120,9 @@ impl Team {
         };
         let own = items.len().div_ceil(len).div_ceil(self.threads()).max(1);
         let parts = items.chunks_mut(own * len).enumerate();
-        let shares: Vec<_> =
-            parts.map(|(i, part)| Share(Mutex::new((i * own.., part.chunks_mut(len))))).collect();
+        let shares: Vec<_> = parts
+            .map(|(i, part)| WorkShare(Mutex::new((i * own.., part.chunks_mut(len)))))
+            .collect();
         helpers.work_off(&shares, |chunks| {
             // Whoever holds the lock cannot panic.
             let next = || {
@@ -135,7 +135,7 @@ impl Team {
         });
     }
 
-    /// Those of a caller outside of every pool; `Current` for one whose pool splits work by itself.
+    /// The team of a caller outside of every pool; `Current` for a caller whose pool splits work by itself.
     fn here(&self) -> &Self {
         match self {
             Self::Current if rayon::current_thread_index().is_none() => &OUTSIDE,
@@ -145,12 +145,12 @@ impl Team {
 }
 
 impl Helpers {
-    /// Has the caller and a helper for each share but its own work them off: each what it finds of its
-    /// own, then what others have not got to.
-    fn work_off<S: Sync>(&self, shares: &[Share<S>], work: impl Fn(&S) + Sync) {
+    /// Runs one share per thread; the caller takes the first. A thread that finishes its share goes on with what is left of
+    /// the others.
+    fn work_off<S: Sync>(&self, shares: &[WorkShare<S>], work: impl Fn(&S) + Sync) {
         let run = |own: usize| {
             let (others, first) = shares.split_at(own);
-            first.iter().chain(others).for_each(|Share(share)| work(share));
+            first.iter().chain(others).for_each(|WorkShare(share)| work(share));
         };
         let (run, awaited) = (&run, &AtomicUsize::new(shares.len().saturating_sub(1)));
         let help = move |own| {
@@ -168,14 +168,14 @@ impl Helpers {
             while awaited.load(Ordering::Relaxed) > 0 && begin.elapsed() < PATIENCE {
                 pause.once();
             }
-            // Rayon's job is done a moment after what it runs, and to sleep till then takes longer.
+            // Rayon's job ends a moment after what it runs; sleeping until then would take longer.
             (0..2).for_each(|_| hint::spin_loop());
         });
     }
 }
 
-/// Spawns one job for each index. No job waits for another, as those that split do: one that waits would
-/// pick up what keeps it awake meanwhile.
+/// Spawns one job for each index. No job waits for another, as jobs that split do: a waiting job would pick up the one
+/// that keeps a helper awake.
 fn spawn_each<'a>(
     scope: &Scope<'a>,
     indices: Range<usize>,
@@ -185,11 +185,11 @@ fn spawn_each<'a>(
 }
 
 thread_local! {
-    /// Whether this thread waits for a product to help with, and perhaps helps with one meanwhile.
+    /// Whether this thread is in [`stay_awake`].
     static AWAKE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps a helper awake for a while after its last product: to wake it takes as long as a short one.
+/// Keeps a helper awake for a while after its last product, since waking it takes as long as a short product.
 fn stay_awake() {
     if AWAKE.replace(true) {
         return;
@@ -208,13 +208,13 @@ fn stay_awake() {
 /// The pauses of a thread that waits for another.
 #[derive(Default)]
 struct Pause {
-    /// Since the processor was last given to others.
+    /// Pauses since the thread last yielded its processor.
     pauses: u32,
 }
 
 impl Pause {
-    /// As short as the processor can, most of the time: the other thread is a few microseconds away. But it may
-    /// wait for this very processor.
+    /// Pauses as briefly as the processor can: the other thread is a few microseconds away. Yields now and then, since the
+    /// other thread may wait for this very processor.
     fn once(&mut self) {
         if self.pauses < THREADS_PAUSES {
             self.pauses += 1;
@@ -240,7 +240,12 @@ mod tests {
 
     #[test]
     fn every_index_is_run_once() {
-        for team in [Team::Current, Team::Alone, Team::of(2).unwrap(), Team::of(5).unwrap()] {
+        for team in [
+            Team::Current,
+            Team::Alone,
+            Team::with_threads(2).unwrap(),
+            Team::with_threads(5).unwrap(),
+        ] {
             for (count, grain) in [(0, 1), (1, 1), (2, 1), (7, 3), (100, 7), (1000, 0), (64, 100)] {
                 assert_eq!(counts(&team, count, grain), vec![1; count], "{team:?}");
                 let inside = rayon::scope(|_| counts(&team, count, grain));
@@ -251,7 +256,12 @@ mod tests {
 
     #[test]
     fn every_chunk_is_run_once() {
-        for team in [Team::Current, Team::Alone, Team::of(2).unwrap(), Team::of(5).unwrap()] {
+        for team in [
+            Team::Current,
+            Team::Alone,
+            Team::with_threads(2).unwrap(),
+            Team::with_threads(5).unwrap(),
+        ] {
             for (count, len) in [(0, 1), (1, 1), (2, 1), (7, 3), (100, 7), (64, 100)] {
                 let mut items = vec![0; count];
                 let add = |i: usize, chunk: &mut [usize]| {
@@ -280,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_caller_works_while_all_helpers_are_busy() {
-        let team = Team::of(2).unwrap();
+        let team = Team::with_threads(2).unwrap();
         let Team::With(helpers) = &team else { unreachable!("two threads") };
         let (free, done) = (std::sync::Barrier::new(2), AtomicUsize::new(0));
         helpers.pool.in_place_scope(|scope| {

@@ -15,7 +15,7 @@ use super::avx512::Avx512;
 use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, LineFor};
-use crate::exec::scratch::rooms::Rooms;
+use crate::exec::scratch::ThreadScratch;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
@@ -220,8 +220,8 @@ pub(crate) trait KernelScalar: Scalar<Acc: AttachedElement> {
     /// The caller must have found it available.
     fn kernels(isa: Isa) -> Kernels<Self>;
 
-    /// Room for gathered rows of B and for sums, which each thread keeps.
-    fn rooms() -> &'static LocalKey<Cell<Rooms<Self>>>;
+    /// Scratch for packed rows of B and for sums, which each thread keeps.
+    fn thread_scratch() -> &'static LocalKey<Cell<ThreadScratch<Self>>>;
 }
 
 macro_rules! kernel_scalar {
@@ -232,9 +232,9 @@ macro_rules! kernel_scalar {
                 $as_acc
             }
 
-            fn rooms() -> &'static LocalKey<Cell<Rooms<Self>>> {
-                thread_local!(static ROOMS: Cell<Rooms<$t>> = const { Cell::new(Rooms::new()) });
-                &ROOMS
+            fn thread_scratch() -> &'static LocalKey<Cell<ThreadScratch<Self>>> {
+                thread_local!(static SCRATCH: Cell<ThreadScratch<$t>> = const { Cell::new(ThreadScratch::new()) });
+                &SCRATCH
             }
 
             fn kernels(isa: Isa) -> Kernels<Self> {

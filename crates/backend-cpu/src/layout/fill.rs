@@ -1,59 +1,60 @@
-//! The tiles of a task, written slab by slab and pattern by pattern.
+//! Writing the tiles of a task, slab by slab and pattern by pattern. A pattern says which rows of a tile hold a column.
 
 use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
 use super::row_of;
-use crate::analyze::patterns::{Parts, cut, merge, rows_of};
+use crate::analyze::row_tiles::{TileEntries, merge, row_entries, take_before};
 use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
 
-/// A task's tiles of a slab of columns, and their positions among columns and values.
+/// The tiles of a task in one slab of columns, and where their columns and values lie.
 #[derive(Debug)]
-pub(super) struct Slab {
-    pub(super) tiles: Vec<Tile>,
-    pub(super) cols: Range<usize>,
-    pub(super) values: Range<usize>,
+pub(crate) struct TaskSlab {
+    pub(crate) tiles: Vec<Tile>,
+    pub(crate) cols: Range<usize>,
+    pub(crate) values: Range<usize>,
 }
 
-/// A task's columns and values, how many of each are written, and where they begin in the matrix.
-pub(super) struct Fill<'a, A> {
+/// Arrays for a task's columns and values, and how much of each is written.
+pub(crate) struct TileWriter<'a, A> {
     cols: &'a mut [u32],
     values: &'a mut [A],
     used: [usize; 2],
+    /// Where the arrays begin in those of the matrix.
     first: usize,
 }
 
-impl<'a, A: Scalar> Fill<'a, A> {
-    /// Room for what begins at entry `first` of the matrix.
-    pub(super) fn new(cols: &'a mut [u32], values: &'a mut [A], first: usize) -> Self {
+impl<'a, A: Scalar> TileWriter<'a, A> {
+    /// Writes to arrays that begin at entry `first` of the matrix.
+    pub(crate) fn new(cols: &'a mut [u32], values: &'a mut [A], first: usize) -> Self {
         Self { cols, values, used: [0; 2], first }
     }
 
-    /// Writes tiles, each a range of slots, slab by slab. All are in the first slab, whose sums are stored, others
-    /// only where they have columns.
-    pub(super) fn slabs<T: Scalar<Acc = A>>(
+    /// Writes tiles, each a range of slots, slab by slab. The first slab has all tiles, since its sums are stored; other
+    /// slabs have those with columns in them.
+    pub(crate) fn slabs<T: Scalar<Acc = A>>(
         mut self,
         a: &RowCsr<T>,
         tiles: &[Range<usize>],
         slab_cols: usize,
-    ) -> Vec<Slab> {
+    ) -> Vec<TaskSlab> {
         let csr = a.csr();
         let mut merged = Vec::new();
-        let mut rests: Vec<_> = tiles.iter().map(|slots| rows_of(csr, slots)).collect();
+        let mut rests: Vec<_> = tiles.iter().map(|slots| row_entries(csr, slots)).collect();
         let count = csr.ncols().div_ceil(slab_cols).max(1);
         let slabs = (0..count).map(|s| {
             let start = self.used;
-            let mut of_slab = Vec::new();
+            let mut in_slab = Vec::new();
             for (slots, rests) in tiles.iter().zip(&mut rests) {
-                let parts = cut(csr, rests, slab_cols.saturating_mul(s + 1));
+                let parts = take_before(csr, rests, slab_cols.saturating_mul(s + 1));
                 merge(csr, &parts[..slots.len()], &mut merged);
                 if s == 0 || !merged.is_empty() {
-                    of_slab.push(self.tile(a, slots, &parts, &merged));
+                    in_slab.push(self.tile(a, slots, &parts, &merged));
                 }
             }
             let [cols, values] = [0, 1].map(|i| self.first + start[i]..self.first + self.used[i]);
-            Slab { tiles: of_slab, cols, values }
+            TaskSlab { tiles: in_slab, cols, values }
         });
         slabs.collect()
     }
@@ -63,7 +64,7 @@ impl<'a, A: Scalar> Fill<'a, A> {
         &mut self,
         a: &RowCsr<T>,
         slots: &Range<usize>,
-        parts: &Parts,
+        parts: &TileEntries,
         merged: &[(u32, u8)],
     ) -> Tile {
         let mut counts = [0; PATTERNS];
@@ -104,10 +105,12 @@ mod tests {
         let a = Csr::try_new(3, 9, row_ptr, vec![1, 4, 8, 4, 6, 4], vec![1., 2., 3., 4., 5., 6.]);
         let a = natural(&a.unwrap());
         let (mut cols, mut values) = ([0; 6], [0.0; 6]);
-        let fill = Fill::new(&mut cols, &mut values, 10);
-        let slabs = fill.slabs(&a, std::slice::from_ref(&(0..3)), 9);
-        let [Slab { tiles, cols: of_cols, values: of_values }] = &slabs[..] else { unreachable!() };
-        assert_eq!((of_cols.clone(), of_values.clone()), (10..14, 10..16));
+        let writer = TileWriter::new(&mut cols, &mut values, 10);
+        let slabs = writer.slabs(&a, std::slice::from_ref(&(0..3)), 9);
+        let [TaskSlab { tiles, cols: cols_at, values: values_at }] = &slabs[..] else {
+            unreachable!()
+        };
+        assert_eq!((cols_at.clone(), values_at.clone()), (10..14, 10..16));
         assert_eq!(tiles[0].rows, [0, 1, 2, PAD_ROW]);
         let counts = tiles[0].counts;
         assert_eq!((counts[0], counts[1], counts[6]), (2, 1, 1));

@@ -1,9 +1,9 @@
-//! Tasks of neighbouring rows, joined.
+//! Joining tasks of neighbouring rows.
 
 use std::ops::Range;
 
-/// Tasks with their neighbours, as long as they have fewer than `rows` rows before the last is joined and no more
-/// than one of so many `parts` of all entries; what was joined to the one before is empty then.
+/// Joins each task with the tasks after it while it has fewer than `rows` rows and the result has no more than one of
+/// `parts` parts of all entries. Each task is a range of slots; a task that was joined to one before it is left empty.
 pub(super) fn joined(
     row_ptr: &[u64],
     tasks: &[Range<usize>],
@@ -29,16 +29,16 @@ pub(super) fn joined(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lowering::csr::parts;
+    use crate::lowering::csr::least_parts;
 
     #[test]
-    fn neighbours_are_joined_up_to_so_many_rows_or_a_part_of_all_entries() {
+    fn neighbours_are_joined_up_to_a_number_of_rows_or_a_part_of_all_entries() {
         // A hundred tasks of 40 rows of two entries, the fourth of which is run in parts.
         let row_ptr: Vec<u64> = (0..=4000).map(|row| 2 * row).collect();
         let mut tasks: Vec<_> = (0..100).map(|i| 40 * i..40 * (i + 1)).collect();
         tasks[3] = 0..0;
         let own = |threads, rows| -> Vec<_> {
-            let joined = joined(&row_ptr, &tasks, rows, parts(threads, 16));
+            let joined = joined(&row_ptr, &tasks, rows, least_parts(threads, 16));
             let own = joined.into_iter().enumerate().filter(|(_, task)| !task.is_empty());
             own.take(3).collect()
         };

@@ -1,4 +1,7 @@
-//! CSR laid out once more, in an order that suits the number of columns.
+//! Copies of CSR, laid out for a number of columns of B.
+//!
+//! [`sorted`] has rows sorted by length, [`tiles`] tiles of neighbouring rows. [`saved`] writes both to a plan and reads
+//! them back. How they are multiplied stands in [`exec`](crate::exec).
 
 mod fill;
 mod join;
@@ -11,47 +14,37 @@ use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
-use crate::exec::formats::Panel;
-use crate::isa::KernelScalar;
-use sorted::Sorted;
-use tiles::Patterns;
+use sorted::SortedRows;
+use tiles::TiledRows;
 
-/// A matrix laid out once more, in an order that suits the number of columns.
+/// A copy of a CSR matrix.
 #[derive(Debug)]
-pub(crate) enum Relaid<T: Scalar> {
-    Sorted(Sorted<T>),
-    Patterns(Patterns<T>),
+pub(crate) enum CsrLayout<T: Scalar> {
+    Sorted(SortedRows<T>),
+    Tiles(TiledRows<T>),
 }
 
-impl<T: KernelScalar> Relaid<T> {
-    /// The ranges of rows of B that its slabs meet: one or several.
+impl<T: Scalar> CsrLayout<T> {
+    /// The ranges of rows of B that its slabs use: one or several. B has `k` rows.
     pub(crate) fn slabs(&self, k: usize) -> impl Iterator<Item = Range<usize>> {
         let cols = match self {
             Self::Sorted(_) => None,
-            Self::Patterns(patterns) => patterns.slab_cols(),
+            Self::Tiles(tiled) => tiled.slab_cols,
         };
         let cols = cols.unwrap_or(k.max(1));
         (0..k.div_ceil(cols).max(1)).map(move |s| s * cols..k.min((s + 1) * cols))
     }
 
-    /// In how many parts each task is multiplied.
+    /// Parts of each task.
     pub(crate) fn parts(&self) -> usize {
         match self {
-            Self::Sorted(sorted) => sorted.parts(),
-            Self::Patterns(_) => 1,
-        }
-    }
-
-    /// Multiplies the rows of a part of a task.
-    pub(crate) fn multiply(&self, task: usize, part: usize, on: &Panel<'_, T>) {
-        match self {
-            Self::Sorted(sorted) => sorted.multiply(task, part, on),
-            Self::Patterns(patterns) => patterns.multiply(task, on),
+            Self::Sorted(sorted) => sorted.parts,
+            Self::Tiles(_) => 1,
         }
     }
 }
 
-/// The row of C that a slot goes to. Only where rows are numbered in 32 bits.
+/// The row of C that a slot goes to. Only for rows that 32 bits can number.
 pub(crate) fn row_of<T: Scalar>(a: &RowCsr<T>, slot: usize) -> u32 {
     a.layout().row(slot).map_or(PAD_ROW, |row| row as u32)
 }

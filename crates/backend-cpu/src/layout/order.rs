@@ -1,10 +1,11 @@
-//! In which order a task's rows are multiplied.
+//! The order in which a task's rows are multiplied.
 
 use std::ops::Range;
 
 use girih_formats::{Csr, RowCsr, Scalar};
 
 use crate::kernels::sorted::Run;
+use crate::operands::lanes;
 use crate::thresholds::{SORT_ENTRIES, SORT_ROWS_MAX, SORT_ROWS_MIN, SORT_WINDOW_ENTRIES};
 
 /// How many rows of a matrix are sorted together.
@@ -13,10 +14,10 @@ pub(crate) fn window<T: Scalar>(csr: &Csr<T>) -> usize {
     rows.clamp(SORT_ROWS_MIN, SORT_ROWS_MAX)
 }
 
-/// A task's rows in the order of their lengths, those that repeat the row before them a column later
-/// in slices before them.
+/// A task's rows ordered by length. Slices come first: rows of which each has the columns of the row before it plus
+/// one.
 #[derive(Debug, Default)]
-pub(crate) struct Order {
+pub(crate) struct RowOrder {
     pub(crate) slices: Vec<Run>,
     pub(crate) runs: Vec<Run>,
     /// The first slot of each slice, then the slots of single rows.
@@ -27,9 +28,9 @@ pub(crate) struct Order {
     pub(crate) values: usize,
 }
 
-impl Order {
-    /// The order of the rows in `slots`, with slices or without.
-    pub(crate) fn of<T: Scalar>(a: &RowCsr<T>, slots: Range<usize>, slices: bool) -> Self {
+impl RowOrder {
+    /// Sorts the rows in `slots`, with slices or without.
+    pub(crate) fn sort<T: Scalar>(a: &RowCsr<T>, slots: Range<usize>, slices: bool) -> Self {
         let csr = a.csr();
         let mut order = Self::default();
         let mut single = Vec::with_capacity(slots.len());
@@ -75,15 +76,15 @@ impl Order {
         order
     }
 
-    /// How many slices there are.
-    pub(crate) fn slices(&self) -> usize {
+    /// The number of slices.
+    pub(crate) fn n_slices(&self) -> usize {
         self.slices.iter().map(|run| run.count as usize).sum()
     }
 
     /// Writes columns, and values widened, in this order.
     pub(crate) fn fill<T: Scalar>(&self, csr: &Csr<T>, cols: &mut [u32], values: &mut [T::Acc]) {
         let lanes = lanes::<T>();
-        let slices = self.slices();
+        let slices = self.n_slices();
         let (mut cols, mut values) = (cols, values);
         for (i, &slot) in self.slots.iter().enumerate() {
             let (row_cols, row_values) = csr.row(slot);
@@ -105,11 +106,6 @@ impl Order {
             values = rest;
         }
     }
-}
-
-/// Rows of a slice: accumulators in 64 bytes.
-pub(crate) const fn lanes<T: Scalar>() -> usize {
-    64 / size_of::<T::Acc>()
 }
 
 /// Adds a row, or a slice, to runs.
@@ -139,7 +135,7 @@ mod tests {
         let row_ptr = vec![0, 2, 3, 3, 5, 6];
         let a = Csr::try_new(5, 4, row_ptr, vec![0, 3, 1, 1, 2, 0], vec![1., 2., 3., 4., 5., 6.]);
         let a = natural(&a.unwrap());
-        let order = Order::of(&a, 0..5, true);
+        let order = RowOrder::sort(&a, 0..5, true);
         assert_eq!(order.slots, [2, 1, 4, 0, 3]);
         let run = |len, count| Run { len, count };
         assert_eq!(
@@ -160,10 +156,10 @@ mod tests {
     #[test]
     fn the_rows_of_a_stencil_are_laid_across_lanes() {
         let a = natural(&laplacian_5pt(40, 3).unwrap());
-        let order = Order::of(&a, 0..120, true);
+        let order = RowOrder::sort(&a, 0..120, true);
         // Within each of the three lines of the grid all but the ends repeat.
         assert_eq!(order.slices.iter().map(|run| run.count).sum::<u32>(), 6);
-        assert!(Order::of(&a, 0..120, false).slices.is_empty());
+        assert!(RowOrder::sort(&a, 0..120, false).slices.is_empty());
         let (mut cols, mut values) = (vec![0; order.cols], vec![0.0; order.values]);
         order.fill(a.csr(), &mut cols, &mut values);
         let first = order.slots[0];

@@ -1,131 +1,147 @@
-//! How CSR is laid out, with what follows from it: which panels are packed, and whether rows of B are prefetched.
+//! How CSR is laid out, and what follows from it: which panels of B are packed, and whether rows of B are prefetched.
 
 use serde::{Deserialize, Serialize};
 
-use super::packing::{self, Panels};
-use super::{Case, Decided, Facts, prefetch};
+use super::packing::{self, PanelConfig};
+use super::{Case, Construct, Decision, prefetch};
+use crate::analyze::MatrixNumbers;
 use crate::kernels::patterns::TILE_ROWS;
 use crate::operands::GROUP_LINES;
-use crate::thresholds::*;
+use crate::thresholds::{
+    SLAB_ROWS, SORT_ENTRIES, SORT_LINES, SORT_PARTS_EACH, TILE_LOADS, TILE_LOADS_OF_GROUPS,
+    TILE_LOADS_WIDE, TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
+};
 
 /// How the entries of A lie when they are multiplied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Layout {
+pub(crate) enum LayoutChoice {
     /// In the plan's own arrays.
     AsStored,
-    /// Rows sorted by length.
-    Sorted(Sorting, SortingMade),
-    /// Tiles of neighbouring rows.
-    Tiles(Tiles, TilesMade),
+    /// In a copy with rows sorted by length.
+    Sorted(SortConfig, SortCounts),
+    /// In a copy with tiles of neighbouring rows.
+    Tiles(TileConfig, TileCounts),
 }
 
 /// How rows are sorted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sorting {
-    /// Whether rows that repeat the one before them a column later share their column indices.
+pub(crate) struct SortConfig {
+    /// Whether rows share column indices if each repeats the columns of the row before it plus one.
     pub(crate) slices: bool,
     pub(crate) threads: usize,
     /// Whether rows of B are prefetched.
     pub(crate) prefetch_b: bool,
 }
 
-/// What came of it.
+/// What sorting came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct SortingMade {
-    /// Rows of which the column indices are shared.
+pub(crate) struct SortCounts {
+    /// Rows that share column indices.
     pub(crate) sliced_rows: usize,
-    /// In how many parts each task is multiplied.
+    /// Parts of each task.
     pub(crate) parts: usize,
-    /// Whether nearly all rows follow the one before them.
+    /// Whether nearly all rows follow the row before them.
     pub(crate) consecutive: bool,
 }
 
 /// How rows are tiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tiles {
+pub(crate) struct TileConfig {
     /// Columns of a slab, if there are several.
     pub(crate) slab_cols: Option<usize>,
-    /// Tasks that are neighbours are joined up to so many rows, and one of so many parts of all entries.
+    /// Neighbouring tasks are joined up to this many rows, and up to one of `parts` parts of all entries.
     pub(crate) joined_rows: usize,
     pub(crate) parts: usize,
-    /// Loads of rows of B that a tile spares, in hundredths, of the tasks that were looked at.
+    /// Loads of rows of B that a tile spares, in hundredths, in the sample of tasks.
     pub(crate) spared: usize,
 }
 
-/// What came of it.
+/// What tiling came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TilesMade {
+pub(crate) struct TileCounts {
     pub(crate) tiles: usize,
     /// Columns of all tiles: loads of rows of B.
     pub(crate) loads: usize,
 }
 
-type OfCsr = (Decided<Layout>, Decided<Option<Panels>>, Decided<bool>);
-
-/// What is decided about a CSR matrix. `facts` makes it, so that what there is no memory for is not decided.
-pub(crate) fn of_csr(case: &Case, facts: &mut impl Facts) -> OfCsr {
-    let tiles = match tiles(case, facts) {
-        Ok((tiles, why)) => match facts.make_tiles(&tiles) {
-            Some(made) => Ok((tiles, made, why)),
-            None => Err("there is no memory for a copy in tiles".to_owned()),
-        },
-        Err(why) => Err(why),
-    };
-    let in_slabs = match &tiles {
-        Ok((Tiles { slab_cols: Some(cols), .. }, made, _)) => {
-            let rows = if case.m <= SLAB_ROWS { *cols } else { case.k };
-            let panels = packing::for_slabs(case, rows, made.loads / case.k);
-            Some(packing::made(panels, facts))
-        }
-        _ => None,
-    };
-    let (packing, prefetch_b) = match in_slabs {
-        Some(packing @ Decided { choice: Some(_), .. }) => {
-            let why = "the rows of B of a slab are packed, and stay in a core's own caches";
-            (packing, Decided::new(false, why))
-        }
-        of_slabs => {
-            let panels = packing::for_rows(case, facts, tiles.is_ok());
-            let mut packing = packing::made(panels, facts);
-            if let (None, Some(of_slabs)) = (packing.choice, of_slabs) {
-                packing.why = format!("{}; by slabs: {}", packing.why, of_slabs.why);
-            }
-            let row_bytes = match packing.choice {
-                Some(panels) => case.row_bytes(panels.row_stride()),
-                None => case.row_bytes(case.n),
-            };
-            let prefetch = prefetch::of_b(case, facts, row_bytes);
-            (packing, prefetch)
-        }
-    };
-    match tiles {
-        Ok((tiles, made, why)) => {
-            (Decided::new(Layout::Tiles(tiles, made), why), packing, prefetch_b)
-        }
-        Err(why) => {
-            let packs = packing.choice.is_some();
-            let layout = sorted(case, facts, packs, prefetch_b.choice, &why);
-            let prefetch_b = match layout.choice {
-                Layout::AsStored if prefetch_b.choice => {
-                    let why = format!("rows are not sorted, though {}", prefetch_b.why);
-                    Decided::new(false, why)
-                }
-                _ => prefetch_b,
-            };
-            (layout, packing, prefetch_b)
-        }
-    }
+/// What is decided about a CSR matrix.
+pub(super) struct CsrDecisions {
+    pub(super) layout: Decision<LayoutChoice>,
+    pub(super) packing: Decision<Option<PanelConfig>>,
+    pub(super) prefetch_b: Decision<bool>,
 }
 
-/// How rows are tiled where that is profitable, and why; else why it is not.
-fn tiles(case: &Case, facts: &impl Facts) -> Result<(Tiles, String), String> {
+/// Decides about a CSR matrix: tiles if rows share enough, else panels and prefetching, and by these whether rows are
+/// sorted.
+pub(super) fn decide(case: &Case, matrix: &mut impl Construct) -> CsrDecisions {
+    let tiles = tiles(case, matrix).and_then(|(config, why)| match matrix.build_tiles(&config) {
+        Some(counts) => Ok((config, counts, why)),
+        None => Err("there is no memory for a copy in tiles".to_owned()),
+    });
+    let (packing, prefetch_b) = packing_and_prefetch(case, matrix, &tiles);
+    let no_tiles = match tiles {
+        Ok((config, counts, why)) => {
+            let layout = Decision::new(LayoutChoice::Tiles(config, counts), why);
+            return CsrDecisions { layout, packing, prefetch_b };
+        }
+        Err(why) => why,
+    };
+    let layout = sorted(case, matrix, packing.choice.is_some(), prefetch_b.choice, &no_tiles);
+    let prefetch_b = match layout.choice {
+        LayoutChoice::AsStored if prefetch_b.choice => {
+            let why = format!("rows are not sorted, though {}", prefetch_b.why);
+            Decision::new(false, why)
+        }
+        _ => prefetch_b,
+    };
+    CsrDecisions { layout, packing, prefetch_b }
+}
+
+/// Tiles with their counts and the reason for them, or the reason against tiles.
+type TilesResult = Result<(TileConfig, TileCounts, String), String>;
+
+/// Panels for slabs if there are any, else panels for rows. Rows of B are prefetched unless a slab's rows are packed.
+fn packing_and_prefetch(
+    case: &Case,
+    matrix: &mut impl Construct,
+    tiles: &TilesResult,
+) -> (Decision<Option<PanelConfig>>, Decision<bool>) {
+    let mut no_slab_panels = None;
+    if let Ok((TileConfig { slab_cols: Some(cols), .. }, counts, _)) = tiles {
+        let rows = if case.m <= SLAB_ROWS { *cols } else { case.k };
+        let panels = packing::for_slabs(case, rows, counts.loads / case.k);
+        let packing = packing::allocate(panels, matrix);
+        if packing.choice.is_some() {
+            let why = "the rows of B of a slab are packed, and stay in a core's own caches";
+            return (packing, Decision::new(false, why));
+        }
+        no_slab_panels = Some(packing.why);
+    }
+    let panels = packing::for_rows(case, matrix, tiles.is_ok());
+    let mut packing = packing::allocate(panels, matrix);
+    if let (None, Some(why)) = (packing.choice, no_slab_panels) {
+        packing.why = format!("{}; by slabs: {why}", packing.why);
+    }
+    let row_bytes = match packing.choice {
+        Some(panels) => case.row_bytes(panels.row_stride()),
+        None => case.row_bytes(case.n),
+    };
+    let prefetch_b = prefetch::of_b(case, matrix, row_bytes);
+    (packing, prefetch_b)
+}
+
+/// How rows are tiled if that is profitable.
+///
+/// # Errors
+/// The reason against tiles.
+fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String), String> {
     let &Case { m, k, nnz, n, threads, .. } = case;
     if n == 1 {
         return Err("a single column is summed row by row".to_owned());
     }
     let lines = n / case.lanes();
     let needed = loads_needed(lines);
-    if !facts.is_numbered() {
+    if !matrix.rows_fit_u32() {
         return Err("rows can't be numbered in 32 bits".to_owned());
     }
     // Even rows that are all alike spare no more than three quarters of their loads.
@@ -135,27 +151,27 @@ fn tiles(case: &Case, facts: &impl Facts) -> Result<(Tiles, String), String> {
             "a tile of {TILE_ROWS} rows of {per_row:.1} entries can't spare {needed} loads of rows of B"
         ));
     }
-    let sharing = facts.sharing();
+    let sharing = matrix.row_sharing();
     let spared = sharing.spared as f64 / sharing.tiles.max(1) as f64;
-    let spares = format!(
+    let why = format!(
         "a tile of {TILE_ROWS} neighbouring rows spares {spared:.1} loads of rows of B; {needed} are needed"
     );
     if !sharing.spares(needed) {
-        return Err(spares);
+        return Err(why);
     }
-    let wanted = facts.has_whole_rows() && lines >= GROUP_LINES;
-    let slab_cols = if wanted { sharing.slab_cols(m, k) } else { None };
-    let (each, joined_rows) = match slab_cols {
+    let may_have_slabs = matrix.has_whole_rows() && lines >= GROUP_LINES;
+    let slab_cols = if may_have_slabs { sharing.slab_cols(m, k) } else { None };
+    let (parts_each, joined_rows) = match slab_cols {
         Some(_) => (TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER),
-        None if case.machine.follows_rows => (SORT_PARTS_EACH, 0),
+        None if case.machine.prefetches_rows_itself => (SORT_PARTS_EACH, 0),
         None => (SORT_PARTS_EACH, TILE_ROWS_TOGETHER),
     };
-    let parts = parts(threads, each);
+    let parts = least_parts(threads, parts_each);
     let spared = 100 * sharing.spared / (sharing.spared + sharing.cols).max(1);
-    Ok((Tiles { slab_cols, joined_rows, parts, spared }, spares))
+    Ok((TileConfig { slab_cols, joined_rows, parts, spared }, why))
 }
 
-/// Loads that a tile has to spare for so many whole lines of columns.
+/// Loads that a tile has to spare if rows of C have `lines` whole vectors.
 fn loads_needed(lines: usize) -> usize {
     match lines / GROUP_LINES {
         0 => TILE_LOADS,
@@ -164,21 +180,22 @@ fn loads_needed(lines: usize) -> usize {
     }
 }
 
-/// In how many parts at the least all entries are multiplied: one by a single thread, `each` by each of several,
+/// The least number of parts in which all entries are multiplied: one for a single thread, `each` for each of several,
 /// so that threads end at about the same time.
-pub(crate) fn parts(threads: usize, each: usize) -> usize {
+pub(crate) fn least_parts(threads: usize, each: usize) -> usize {
     if threads == 1 { 1 } else { threads * each }
 }
 
 /// Whether rows that are not tiled are sorted.
 fn sorted(
     case: &Case,
-    facts: &mut impl Facts,
+    matrix: &mut impl Construct,
     packs: bool,
     prefetch_b: bool,
     no_tiles: &str,
-) -> Decided<Layout> {
+) -> Decision<LayoutChoice> {
     let &Case { m, nnz, n, threads, .. } = case;
+    let as_stored = |why: &str| Decision::new(LayoutChoice::AsStored, format!("{why}; {no_tiles}"));
     let is_narrow = n <= SORT_LINES * case.lanes();
     let why = if is_narrow {
         "n is up to two lines, where wrong guesses of a row's end count"
@@ -187,36 +204,35 @@ fn sorted(
     } else if packs {
         "panels of B go through all rows"
     } else {
-        let why = "n is more than two lines, and B is neither packed nor prefetched";
-        return Decided::new(Layout::AsStored, format!("{why}; {no_tiles}"));
+        return as_stored("n is more than two lines, and B is neither packed nor prefetched");
     };
-    let as_stored = |why: String| Decided::new(Layout::AsStored, format!("{why}; {no_tiles}"));
     if nnz == 0 {
-        return as_stored("there are no entries".to_owned());
+        return as_stored("there are no entries");
     }
     if nnz / m > SORT_ENTRIES {
-        return as_stored(format!(
-            "rows of {} entries, more than {SORT_ENTRIES}, are not sorted",
-            nnz / m
+        let per_row = nnz / m;
+        return as_stored(&format!(
+            "rows of {per_row} entries, more than {SORT_ENTRIES}, are not sorted"
         ));
     }
-    if !facts.is_numbered() {
-        return as_stored("rows can't be numbered in 32 bits".to_owned());
+    if !matrix.rows_fit_u32() {
+        return as_stored("rows can't be numbered in 32 bits");
     }
-    let sorting = Sorting { slices: is_narrow, threads, prefetch_b };
-    match facts.make_sorted(&sorting) {
-        Some(made) => Decided::new(Layout::Sorted(sorting, made), format!("{why}; {no_tiles}")),
-        None => as_stored("there is no memory for a copy in sorted rows".to_owned()),
+    let config = SortConfig { slices: is_narrow, threads, prefetch_b };
+    match matrix.build_sorted(&config) {
+        Some(counts) => {
+            Decision::new(LayoutChoice::Sorted(config, counts), format!("{why}; {no_tiles}"))
+        }
+        None => as_stored("there is no memory for a copy in sorted rows"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analyze::Fetches;
-    use crate::analyze::Sharing;
+    use crate::analyze::{CacheMisses, RowSharing};
     use crate::lowering::Kernel;
-    use crate::lowering::facts::testing::{Numbers, case};
+    use crate::lowering::testing::{FixedNumbers, case};
     use crate::machine::{Machine, Vendor};
 
     #[test]
@@ -224,33 +240,33 @@ mod tests {
         assert_eq!([0, 3, 4, 11, 12, 100].map(loads_needed), [24, 24, 6, 6, 8, 8]);
     }
 
-    /// 400 rows of 100 entries, of which tiles of four spare so many loads, in 64-column lines.
-    fn numbers(spared: usize) -> Numbers {
-        let sharing = Sharing {
+    /// 400 rows of 100 entries, of which a tile of four spares `spared` loads.
+    fn numbers(spared: usize) -> FixedNumbers {
+        let sharing = RowSharing {
             tiles: 100,
             cols: 40_000 - 100 * spared,
             spared: 100 * spared,
             slabs: [0; 4],
         };
-        let fetches = Fetches { met: 1000, fetched: 8000 };
-        Numbers { sharing, fetches, unpredicted: 0.0, whole_rows: true, memory: [true; 3] }
+        let misses = CacheMisses { used_rows: 1000, misses: 8000 };
+        FixedNumbers { sharing, misses, unpredicted: 0.0, whole_rows: true, memory: [true; 3] }
     }
 
-    fn decided(n: usize, machine: Machine, mut numbers: Numbers) -> OfCsr {
+    fn decided(n: usize, machine: Machine, mut numbers: FixedNumbers) -> CsrDecisions {
         let case = Case { nnz: 40_000, stored: 40_000, ..case(400, 1000, n, 1, machine) };
-        of_csr(&case, &mut numbers)
+        decide(&case, &mut numbers)
     }
 
     fn amd() -> Machine {
-        Machine::of(32 << 20, 1 << 20).made_by(Vendor::Amd)
+        Machine::with_caches(32 << 20, 1 << 20).with_vendor(Vendor::Amd)
     }
 
     #[test]
     fn rows_are_tiled_where_tiles_spare_enough_else_sorted_for_narrow_products() {
-        let family = |n, spared| match decided(n, amd(), numbers(spared)).0.choice {
-            Layout::AsStored => Kernel::Rows,
-            Layout::Sorted(..) => Kernel::Sorted,
-            Layout::Tiles(..) => Kernel::Tiles,
+        let family = |n, spared| match decided(n, amd(), numbers(spared)).layout.choice {
+            LayoutChoice::AsStored => Kernel::Rows,
+            LayoutChoice::Sorted(..) => Kernel::Sorted,
+            LayoutChoice::Tiles(..) => Kernel::Tiles,
         };
         assert_eq!(
             [1, 2, 64, 512].map(|n| family(n, 24)),
@@ -268,15 +284,17 @@ mod tests {
 
     #[test]
     fn what_there_is_no_memory_for_is_not_decided() {
-        let of = |memory| decided(16, amd(), Numbers { memory, ..numbers(24) }).0;
-        assert!(matches!(of([true; 3]).choice, Layout::Tiles(..)));
-        let sorted = of([false, true, true]);
-        assert!(matches!(sorted.choice, Layout::Sorted(..)) && sorted.why.contains("no memory"));
-        let stored = of([false, false, true]);
-        assert!(stored.choice == Layout::AsStored && stored.why.contains("no memory"));
+        let layout = |memory| decided(16, amd(), FixedNumbers { memory, ..numbers(24) }).layout;
+        assert!(matches!(layout([true; 3]).choice, LayoutChoice::Tiles(..)));
+        let sorted = layout([false, true, true]);
+        assert!(
+            matches!(sorted.choice, LayoutChoice::Sorted(..)) && sorted.why.contains("no memory")
+        );
+        let stored = layout([false, false, true]);
+        assert!(stored.choice == LayoutChoice::AsStored && stored.why.contains("no memory"));
         // B of 4 MB that a core fetches eight times over is packed.
-        let small = Machine::of(32 << 20, 256 << 10).made_by(Vendor::Intel);
-        let panels = |memory| decided(1024, small, Numbers { memory, ..numbers(0) }).1;
+        let small = Machine::with_caches(32 << 20, 256 << 10).with_vendor(Vendor::Intel);
+        let panels = |memory| decided(1024, small, FixedNumbers { memory, ..numbers(0) }).packing;
         assert!(panels([true; 3]).choice.is_some());
         let none = panels([true, true, false]);
         assert!(none.choice.is_none() && none.why.contains("no memory"), "{}", none.why);
@@ -285,16 +303,19 @@ mod tests {
     #[test]
     fn rows_of_b_are_prefetched_by_copies_alone() {
         // 13 MB of B are twelve times what a core holds.
-        let of = |machine, memory| {
-            let fetches = Fetches { met: 1000, fetched: 1000 };
-            let numbers = Numbers { memory, fetches, ..numbers(0) };
-            let (layout, _, prefetch) = decided(3300, machine, numbers);
-            (layout.choice != Layout::AsStored, prefetch.choice)
+        let copied_and_prefetched = |machine, memory| {
+            let misses = CacheMisses { used_rows: 1000, misses: 1000 };
+            let numbers = FixedNumbers { memory, misses, ..numbers(0) };
+            let CsrDecisions { layout, prefetch_b, .. } = decided(3300, machine, numbers);
+            (layout.choice != LayoutChoice::AsStored, prefetch_b.choice)
         };
-        let far = Machine { b: usize::MAX, ..amd() };
-        assert_eq!(of(far, [true; 3]), (true, true));
-        assert_eq!(of(far, [false, false, true]), (false, false));
-        assert_eq!(of(Machine { asks: false, ..far }, [true; 3]), (false, false));
+        let far = Machine { b_budget: usize::MAX, ..amd() };
+        assert_eq!(copied_and_prefetched(far, [true; 3]), (true, true));
+        assert_eq!(copied_and_prefetched(far, [false, false, true]), (false, false));
+        assert_eq!(
+            copied_and_prefetched(Machine { gains_by_prefetch: false, ..far }, [true; 3]),
+            (false, false)
+        );
     }
 
     #[test]
@@ -302,12 +323,14 @@ mod tests {
         let joined = |machine, slabs: [usize; 4]| {
             let mut numbers = numbers(24);
             numbers.sharing.slabs = slabs;
-            match decided(64, machine, numbers).0.choice {
-                Layout::Tiles(Tiles { slab_cols, joined_rows, .. }, _) => (slab_cols, joined_rows),
+            match decided(64, machine, numbers).layout.choice {
+                LayoutChoice::Tiles(TileConfig { slab_cols, joined_rows, .. }, _) => {
+                    (slab_cols, joined_rows)
+                }
                 other => panic!("{other:?}"),
             }
         };
-        let intel = amd().made_by(Vendor::Intel);
+        let intel = amd().with_vendor(Vendor::Intel);
         assert_eq!([amd(), intel].map(|m| joined(m, [0; 4])), [(None, 1024), (None, 0)]);
         // Slabs are for many tiles: 37 600 columns in 300 slabs.
         assert_eq!(joined(intel, [300, 0, 0, 0]), (Some(256), 1024));

@@ -1,16 +1,19 @@
-//! A lowering for people, and for machines that read what people do.
+//! A lowering as text: each choice with its reason.
 
 use girih_backend::Lowering;
 use girih_formats::FormatSpec;
 
-use super::{CpuLowering, Kernel, Layout, PackedBy, Product};
+use super::{CpuLowering, Kernel, LayoutChoice, PackedBy, ProductLowering};
 use crate::NAME;
 use crate::machine::Vendor;
 use crate::operands::leaves_caches;
-use crate::thresholds::*;
+use crate::thresholds::{
+    STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_LINES, THREADS_FIND, THREADS_SHARED,
+    WHOLE_ENTRIES,
+};
 
 impl CpuLowering {
-    /// What a product of `n` columns executes on so many threads, operands row-major and β = 0.
+    /// What a product of `n` columns executes on `threads` threads, if operands are row-major and β = 0.
     pub(crate) fn describe(&self, n: usize, threads: usize) -> Lowering {
         let product = self.product(n, n == 1, threads);
         let mut lowering = Lowering::new(NAME, self.machine(threads), n);
@@ -18,9 +21,9 @@ impl CpuLowering {
             lowering = lowering.clone().with(what, choice, why);
         };
         let kernel = self.kernel(&product);
-        add("kernel", kernel_name(kernel).to_owned(), self.why_kernel(kernel));
-        if let Layout::Sorted(sorting, made) = self.layout.choice
-            && product.by_layout
+        add("kernel", kernel.describe().to_owned(), self.why_kernel(kernel));
+        if let LayoutChoice::Sorted(sorting, made) = self.layout.choice
+            && product.by_copy
         {
             let sliced = match made.sliced_rows {
                 0 => String::new(),
@@ -32,8 +35,8 @@ impl CpuLowering {
                 if sorting.slices { "" } else { "column indices are shared up to two lines only" };
             add("copy of A", choice, why.to_owned());
         }
-        if let Layout::Tiles(tiles, made) = self.layout.choice
-            && product.by_layout
+        if let LayoutChoice::Tiles(tiles, made) = self.layout.choice
+            && product.by_copy
         {
             let choice = format!(
                 "{} tiles of up to 4 rows, {} loads of rows of B for {} entries",
@@ -42,13 +45,13 @@ impl CpuLowering {
             add(
                 "copy of A",
                 choice,
-                format!("{} % of the loads are spared in the tasks looked at", tiles.spared),
+                format!("{} % of the loads are spared in a sample of the tasks", tiles.spared),
             );
             if let Some(cols) = tiles.slab_cols {
                 let choice = format!("{} of {cols} columns", self.case.k.div_ceil(cols));
                 let loads = made.loads / self.case.k.max(1);
                 let why = format!(
-                    "tiles meet many columns of each, and load each row of B {loads} times"
+                    "tiles have many columns in each, and load each row of B {loads} times"
                 );
                 add("slabs", choice, why);
             }
@@ -60,15 +63,15 @@ impl CpuLowering {
         let (choice, why) = self.prefetching_a(&product, n);
         add("prefetch of A", choice, why);
         if kernel == Kernel::Strips {
-            let (choice, why) = self.gathering(&product, n);
-            add("gathering", choice, why);
+            let (choice, why) = self.strip_packing_of(&product, n);
+            add("strip packing", choice, why);
         }
         if self.reads_whole_rows(&product, n) {
             let choice = format!("whole, by rows of A of {WHOLE_ENTRIES} entries and more");
             add("rows of B", choice, "B is beyond the last-level cache".to_owned());
         }
-        if self.work.split.windows > 0 {
-            let split = self.work.split;
+        if self.schedule.split.windows > 0 {
+            let split = self.schedule.split;
             let choice = format!(
                 "{} in {} parts, {} columns at a time, {} bytes of sums",
                 split.windows, split.parts, split.cols, split.bytes
@@ -90,18 +93,18 @@ impl CpuLowering {
                 let work = self.case.stored.saturating_mul(n + THREADS_FIND);
                 let why = format!(
                     "{} tasks of {work} multiply-adds in all; {THREADS_SHARED} are shared",
-                    self.work.tasks
+                    self.schedule.tasks
                 );
                 ("the calling thread alone".to_owned(), why)
             }
             1 => ("the calling thread".to_owned(), String::new()),
-            workers => (format!("up to {workers}, {} tasks", self.work.tasks), String::new()),
+            workers => (format!("up to {workers}, {} tasks", self.schedule.tasks), String::new()),
         };
         add("threads", choice, why);
         lowering
     }
 
-    /// Instruction set, threads and what of the processor decisions depend on.
+    /// Instruction set, threads, and the parts of the machine that decide.
     fn machine(&self, threads: usize) -> String {
         let machine = self.case.machine;
         let vendor = match machine.vendor {
@@ -120,7 +123,7 @@ impl CpuLowering {
 
     fn why_kernel(&self, kernel: Kernel) -> String {
         match (&self.layout.choice, kernel) {
-            (Layout::Tiles(..), Kernel::Rows) => "tiles are for several columns".to_owned(),
+            (LayoutChoice::Tiles(..), Kernel::Rows) => "tiles are for several columns".to_owned(),
             (_, Kernel::Rows | Kernel::Sorted | Kernel::Tiles) => self.layout.why.clone(),
             (_, Kernel::Strips) => "windows hold dense values".to_owned(),
             (_, Kernel::Decoded) => match self.case.spec {
@@ -130,7 +133,7 @@ impl CpuLowering {
         }
     }
 
-    fn packing_of(&self, product: &Product, n: usize) -> (String, String) {
+    fn packing_of(&self, product: &ProductLowering, n: usize) -> (String, String) {
         let Some(panels) = self.packing.choice else {
             return ("read in place".to_owned(), self.packing.why.clone());
         };
@@ -163,7 +166,7 @@ impl CpuLowering {
         }
     }
 
-    fn prefetching_b(&self, product: &Product, n: usize) -> (String, String) {
+    fn prefetching_b(&self, product: &ProductLowering, n: usize) -> (String, String) {
         let why = self.prefetch_b.why.clone();
         match self.prefetches_b(product, n) {
             true => ("yes".to_owned(), why),
@@ -176,19 +179,19 @@ impl CpuLowering {
         }
     }
 
-    fn prefetching_a(&self, product: &Product, n: usize) -> (String, String) {
+    fn prefetching_a(&self, product: &ProductLowering, n: usize) -> (String, String) {
         let case = &self.case;
         let mut why = self.prefetch_a.why.clone();
         if self.prefetch_a.choice.gains && n > 1 {
             let (b, needed) = (
                 case.k.saturating_mul(case.row_bytes(n)),
-                case.machine.hiding_b(case.row_bytes(n)),
+                case.machine.least_b_for_a_prefetch(case.row_bytes(n)),
             );
-            why = format!("{why}; B has {b} bytes, {needed} hide A");
+            why = format!("{why}; B has {b} bytes, {needed} are needed to prefetch A for it");
         }
         match self.prefetches_a(product, n) {
             true if !product.prefetch_a => {
-                ("yes".to_owned(), "with the rows of B that they meet".to_owned())
+                ("yes".to_owned(), "with the rows of B that they use".to_owned())
             }
             true => ("yes".to_owned(), why),
             false if product.prefetch_a => {
@@ -198,12 +201,12 @@ impl CpuLowering {
         }
     }
 
-    fn gathering(&self, product: &Product, n: usize) -> (String, String) {
-        let least = GATHER_LINES * self.case.lanes();
-        match product.gathers {
-            true if n >= least => ("yes".to_owned(), self.gather.why.clone()),
+    fn strip_packing_of(&self, product: &ProductLowering, n: usize) -> (String, String) {
+        let least = STRIP_PACK_LINES * self.case.lanes();
+        match product.packs_strips {
+            true if n >= least => ("yes".to_owned(), self.strip_packing.why.clone()),
             true => ("no".to_owned(), format!("{least} columns are needed")),
-            false => ("no".to_owned(), self.gather.why.clone()),
+            false => ("no".to_owned(), self.strip_packing.why.clone()),
         }
     }
 
@@ -220,16 +223,19 @@ impl CpuLowering {
         if !(row.is_multiple_of(64) || row == 32 || row == 16) {
             return Err(format!("rows of {row} bytes are no whole lines"));
         }
-        let is_in_slabs =
-            matches!(&self.layout.choice, Layout::Tiles(tiles, _) if tiles.slab_cols.is_some());
+        let is_in_slabs = matches!(&self.layout.choice, LayoutChoice::Tiles(tiles, _) if tiles.slab_cols.is_some());
         if kernel == Kernel::Tiles && is_in_slabs {
             return Err("slabs add to it".to_owned());
         }
-        let is_apart = matches!(&self.layout.choice, Layout::Sorted(_, made) if !made.consecutive);
+        let is_apart =
+            matches!(&self.layout.choice, LayoutChoice::Sorted(_, made) if !made.consecutive);
         if kernel == Kernel::Sorted && is_apart && !row.is_multiple_of(64) {
             return Err(format!("rows of {row} bytes that are sorted fill no whole lines"));
         }
-        if kernel == Kernel::Strips && self.gather.choice && n >= GATHER_LINES * case.lanes() {
+        if kernel == Kernel::Strips
+            && self.strip_packing.choice
+            && n >= STRIP_PACK_LINES * case.lanes()
+        {
             return Err("sums of strips are stored from scratch".to_owned());
         }
         let why =
@@ -243,12 +249,14 @@ impl CpuLowering {
     }
 }
 
-fn kernel_name(kernel: Kernel) -> &'static str {
-    match kernel {
-        Kernel::Rows => "rows of CSR as they stand",
-        Kernel::Sorted => "rows of CSR sorted by length",
-        Kernel::Tiles => "tiles of CSR by patterns",
-        Kernel::Strips => "dense strips",
-        Kernel::Decoded => "decoded rows",
+impl Kernel {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Rows => "rows of CSR as they stand",
+            Self::Sorted => "rows of CSR sorted by length",
+            Self::Tiles => "tiles of CSR by patterns",
+            Self::Strips => "dense strips",
+            Self::Decoded => "decoded rows",
+        }
     }
 }

@@ -1,6 +1,6 @@
-//! Printed lowerings of generated matrices on simulated machines, as `snapshots/*.txt` have them.
+//! Printed lowerings of generated matrices on simulated machines, compared with `snapshots/*.txt`.
 //!
-//! `GIRIH_UPDATE_SNAPSHOTS=1 cargo test -p girih-backend-cpu snapshots` writes them anew.
+//! `GIRIH_UPDATE_SNAPSHOTS=1 cargo test -p girih-backend-cpu snapshots` rewrites them.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,18 +15,18 @@ use super::Case;
 use crate::Isa;
 use crate::isa::KernelScalar;
 use crate::machine::{Machine, Vendor};
-use crate::prepare::lowered;
+use crate::prepare::lower;
 
 /// Processors of the records, and one of no known vendor: instruction set, threads, caches.
 fn machines() -> [(&'static str, Isa, usize, Machine); 4] {
-    let of = |last_level: u64, private: u64, vendor| {
-        Machine::of(last_level << 20, private << 10).made_by(vendor)
+    let machine = |last_level: u64, private: u64, vendor| {
+        Machine::with_caches(last_level << 20, private << 10).with_vendor(vendor)
     };
     [
-        ("zen4-2core", Isa::Avx512, 2, of(32, 1024, Vendor::Amd)),
-        ("zen3-2core", Isa::Avx2, 2, of(32, 512, Vendor::Amd)),
-        ("xeon-16core", Isa::Avx512, 16, of(260, 2048, Vendor::Intel)),
-        ("arm-1core", Isa::Neon, 1, of(32, 1024, Vendor::Other)),
+        ("zen4-2core", Isa::Avx512, 2, machine(32, 1024, Vendor::Amd)),
+        ("zen3-2core", Isa::Avx2, 2, machine(32, 512, Vendor::Amd)),
+        ("xeon-16core", Isa::Avx512, 16, machine(260, 2048, Vendor::Intel)),
+        ("arm-1core", Isa::Neon, 1, machine(32, 1024, Vendor::Other)),
     ]
 }
 
@@ -37,8 +37,8 @@ fn print<T: KernelScalar>(a: &Csr<T>, spec: FormatSpec, tiles_per_task: u64) -> 
     let mut text = String::new();
     for (name, isa, threads, machine) in machines() {
         for n in [1, 8, 64, 512] {
-            let case = Case::of(&tiling, n, threads, isa, machine);
-            let lowering = lowered(&tiling, &schedule, case).unwrap();
+            let case = Case::new(&tiling, n, threads, isa, machine);
+            let lowering = lower(&tiling, &schedule, case).unwrap();
             writeln!(text, "{name}: {}", lowering.describe(n, threads)).unwrap();
             // A product of another width by the same plan.
             if n == 512 {

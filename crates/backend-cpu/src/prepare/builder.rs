@@ -1,142 +1,147 @@
-//! What is decided about CSR, made: its copies, and scratch for panels of B. And the numbers it is decided by.
+//! The numbers of a tiling, and the copies and scratch that are made of it.
 
 use std::ops::Range;
 
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Tiling};
 use girih_planner::{Attachment, Task};
 
-use crate::analyze::Sharing;
-use crate::analyze::{Fetches, leaps, span, unpredicted};
-use crate::exec::scratch::packing::Packing;
-use crate::exec::split::Split;
+use crate::analyze::{
+    CacheMisses, MatrixNumbers, RowSharing, has_scattered_columns, row_span, unpredicted_share,
+};
+use crate::exec::scratch::PanelScratch;
+use crate::exec::split::SplitWindows;
 use crate::isa::KernelScalar;
-use crate::layout::Relaid;
-use crate::layout::sorted::Sorted;
-use crate::layout::tiles::Patterns;
-use crate::lowering::{Facts, Panels, Sorting, SortingMade, Tiles, TilesMade};
+use crate::layout::CsrLayout;
+use crate::layout::sorted::SortedRows;
+use crate::layout::tiles::TiledRows;
+use crate::lowering::{Construct, PanelConfig, SortConfig, SortCounts, TileConfig, TileCounts};
 
 /// Where copies of a matrix come from.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
-    /// They are not made, only counted.
-    Nowhere,
+pub(crate) enum LayoutSource<'a> {
+    /// They are only counted, and no scratch is allocated.
+    CountOnly,
     /// From the matrix.
     Matrix,
-    /// From what the plan keeps.
+    /// From what the plan has saved.
     Saved(&'a Attachment),
 }
 
-/// A tiling and its tasks, and what is made of them; other tilings than CSR have panels alone.
-pub(crate) struct Made<'a, T: KernelScalar> {
-    a: Option<&'a RowCsr<T>>,
-    /// Slots of each task, none of those that are parts of a window.
-    pub(crate) tasks: Vec<Range<usize>>,
-    /// Entries of each task, in the order in which they are run.
-    in_order: Vec<Range<usize>>,
-    /// Where copies come from; if from nowhere, no scratch is allocated either.
-    source: Source<'a>,
-    /// Why what the plan keeps is no copy, if it is none.
+/// A tiling and its tasks, and what is made of them. Only CSR is copied; other tilings have panels alone.
+pub(crate) struct LayoutBuilder<'a, T: KernelScalar> {
+    csr: Option<&'a RowCsr<T>>,
+    /// Slots of each task; none for tasks that are parts of a window.
+    tasks: Vec<Range<usize>>,
+    /// Entries of each task, in the order in which tasks run.
+    entries_in_order: Vec<Range<usize>>,
+    source: LayoutSource<'a>,
+    /// Why what the plan has saved is not a copy, if it is none.
     pub(crate) broken: Option<String>,
-    pub(crate) relaid: Option<Relaid<T>>,
-    pub(crate) packing: Option<Packing<T>>,
+    pub(crate) csr_layout: Option<CsrLayout<T>>,
+    pub(crate) panel_scratch: Option<PanelScratch<T>>,
 }
 
-impl<'a, T: KernelScalar> Made<'a, T> {
-    /// Nothing yet.
+impl<'a, T: KernelScalar> LayoutBuilder<'a, T> {
+    /// Makes nothing yet.
     pub(crate) fn new(
         tiling: &'a Tiling<T>,
         tasks: &Buffer<Task>,
-        split: &Split<T::Acc>,
-        source: Source<'a>,
+        split: &SplitWindows<T::Acc>,
+        source: LayoutSource<'a>,
     ) -> Self {
         let mut this = Self {
-            a: None,
+            csr: None,
             tasks: Vec::new(),
-            in_order: Vec::new(),
+            entries_in_order: Vec::new(),
             source,
             broken: None,
-            relaid: None,
-            packing: None,
+            csr_layout: None,
+            panel_scratch: None,
         };
-        if let Tiling::Csr(a) = tiling {
-            let whole = |(i, task): (usize, &Task)| match split.of_task(i) {
+        if let Tiling::Csr(csr) = tiling {
+            let whole = |(i, task): (usize, &Task)| match split.window_of(i) {
                 Some(_) => 0..0,
                 None => task.windows(),
             };
             let entries = |i: usize| tasks[i].tile_start as usize..tasks[i].tile_end as usize;
-            this.a = Some(a);
+            this.csr = Some(csr);
             this.tasks = tasks.iter().enumerate().map(whole).collect();
-            this.in_order = (0..tasks.len()).map(|i| entries(split.nth(i))).collect();
+            this.entries_in_order = (0..tasks.len()).map(|i| entries(split.nth(i))).collect();
         }
         this
     }
 
-    /// What was loaded; if it is none, why is noted.
-    fn whole<C>(&mut self, loaded: Result<C, String>) -> Option<C> {
-        loaded.map_err(|reason| self.broken = Some(reason)).ok()
+    /// What was loaded; else notes the reason why it was not.
+    fn loaded<C>(&mut self, result: Result<C, String>) -> Option<C> {
+        result.map_err(|reason| self.broken = Some(reason)).ok()
     }
 }
 
-impl<T: KernelScalar> Facts for Made<'_, T> {
+impl<T: KernelScalar> MatrixNumbers for LayoutBuilder<'_, T> {
     fn has_whole_rows(&self) -> bool {
         self.tasks.iter().all(|slots| !slots.is_empty())
     }
 
-    fn is_numbered(&self) -> bool {
-        self.a.is_some_and(|a| a.layout().nrows() < PAD_ROW as usize)
+    fn rows_fit_u32(&self) -> bool {
+        self.csr.is_some_and(|a| a.layout().nrows() < PAD_ROW as usize)
     }
 
-    fn sharing(&self) -> Sharing {
-        self.a.map_or_else(Sharing::default, |a| Sharing::of(a.csr(), &self.tasks))
+    fn row_sharing(&self) -> RowSharing {
+        self.csr.map_or_else(RowSharing::default, |a| RowSharing::sample(a.csr(), &self.tasks))
     }
 
-    fn fetches(&self, rows: usize) -> Option<Fetches> {
-        let csr = self.a?.csr();
-        let col_idx = csr.col_idx();
-        let cols: Vec<_> = self.in_order.iter().map(|entries| &col_idx[entries.clone()]).collect();
-        Fetches::of(&cols, csr.ncols(), rows)
+    fn cache_misses(&self, rows: usize) -> Option<CacheMisses> {
+        let csr = self.csr?.csr();
+        let cols = self.entries_in_order.iter().map(|entries| &csr.col_idx()[entries.clone()]);
+        CacheMisses::count(&cols.collect::<Vec<_>>(), csr.ncols(), rows)
     }
 
-    fn span(&self) -> usize {
-        self.a.map_or(0, |a| span(a.csr()))
+    fn row_span(&self) -> usize {
+        self.csr.map_or(0, |a| row_span(a.csr()))
     }
 
-    fn unpredicted(&self, row_bytes: usize, cache: usize) -> f64 {
-        self.a.map_or(0.0, |a| unpredicted(a.csr(), row_bytes, cache))
+    fn unpredicted_share(&self, row_bytes: usize, cache: usize) -> f64 {
+        self.csr.map_or(0.0, |a| unpredicted_share(a.csr(), row_bytes, cache))
     }
 
-    fn leaps(&self) -> bool {
-        self.a.is_some_and(|a| leaps(a.csr()))
+    fn has_scattered_columns(&self) -> bool {
+        self.csr.is_some_and(|a| has_scattered_columns(a.csr()))
     }
+}
 
-    fn make_tiles(&mut self, how: &Tiles) -> Option<TilesMade> {
-        let a = self.a?;
-        let patterns = match self.source {
-            Source::Nowhere => return Some(Patterns::count(a.csr(), &self.tasks)),
-            Source::Matrix => Patterns::new(a, &self.tasks, how)?,
-            Source::Saved(from) => self.whole(Patterns::load(a, &self.tasks, how, from))?,
+impl<T: KernelScalar> Construct for LayoutBuilder<'_, T> {
+    fn build_tiles(&mut self, config: &TileConfig) -> Option<TileCounts> {
+        let csr = self.csr?;
+        let tiled = match self.source {
+            LayoutSource::CountOnly => return Some(TiledRows::count(csr.csr(), &self.tasks)),
+            LayoutSource::Matrix => TiledRows::new(csr, &self.tasks, config)?,
+            LayoutSource::Saved(from) => {
+                self.loaded(TiledRows::load(csr, &self.tasks, config, from))?
+            }
         };
-        let made = patterns.made();
-        self.relaid = Some(Relaid::Patterns(patterns));
-        Some(made)
+        let counts = tiled.counts();
+        self.csr_layout = Some(CsrLayout::Tiles(tiled));
+        Some(counts)
     }
 
-    fn make_sorted(&mut self, how: &Sorting) -> Option<SortingMade> {
-        let a = self.a?;
-        let (sorted, made) = match self.source {
-            Source::Nowhere => return Some(Sorted::count(a, &self.tasks, how)),
-            Source::Matrix => Sorted::new(a, &self.tasks, how)?,
-            Source::Saved(from) => self.whole(Sorted::load(a, &self.tasks, how, from))?,
+    fn build_sorted(&mut self, config: &SortConfig) -> Option<SortCounts> {
+        let csr = self.csr?;
+        let (sorted, counts) = match self.source {
+            LayoutSource::CountOnly => return Some(SortedRows::count(csr, &self.tasks, config)),
+            LayoutSource::Matrix => SortedRows::new(csr, &self.tasks, config)?,
+            LayoutSource::Saved(from) => {
+                self.loaded(SortedRows::load(csr, &self.tasks, config, from))?
+            }
         };
-        self.relaid = Some(Relaid::Sorted(sorted));
-        Some(made)
+        self.csr_layout = Some(CsrLayout::Sorted(sorted));
+        Some(counts)
     }
 
-    fn make_panels(&mut self, panels: &Panels) -> bool {
-        if let Source::Nowhere = self.source {
+    fn allocate_panels(&mut self, config: &PanelConfig) -> bool {
+        if let LayoutSource::CountOnly = self.source {
             return true;
         }
-        self.packing = Packing::new(panels);
-        self.packing.is_some()
+        self.panel_scratch = PanelScratch::new(config);
+        self.panel_scratch.is_some()
     }
 }

@@ -1,43 +1,68 @@
-//! What is done once for a plan: its numbers are found, the decisions taken, and what was decided is made.
+//! What is done once for a plan: count numbers, take decisions, make what was decided.
+//!
+//! [`build`] does all three, [`lower`] the first two without copies. [`saved`] keeps numbers and copies in a plan and
+//! takes them from there.
 
 mod builder;
 pub(crate) mod saved;
 
-use girih_formats::Tiling;
+use girih_formats::{Scalar, Tiling};
 use girih_planner::Schedule;
 
-use crate::exec::split::Split;
+use crate::exec::split::SplitWindows;
 use crate::isa::KernelScalar;
-use crate::lowering::{Case, CpuLowering, Work};
-pub(crate) use builder::{Made, Source};
+use crate::lowering::{Case, CpuLowering, ScheduleNumbers};
+pub(crate) use builder::{LayoutBuilder, LayoutSource};
 
-/// What the schedule says of a tiling, and the sums of split windows.
-///
-/// # Errors
-/// If these don't fit in memory.
-pub(crate) fn work<T: KernelScalar>(
-    tiling: &Tiling<T>,
-    schedule: &Schedule,
-    case: &Case,
-) -> Result<(Work, Split<T::Acc>), String> {
-    let (tasks, columns) = (schedule.tasks(), schedule.columns());
-    // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
-    let cut = if columns.is_some() { &[] } else { &tasks[..] };
-    let split = Split::new(tiling, cut, case.stored)?;
-    let work = Work { tasks: tasks.len(), by_columns: columns.is_some(), split: split.sums() };
-    Ok((work, split))
+/// Decisions, what was made by them, and scratch for the sums of split windows.
+pub(crate) struct Parts<'a, T: KernelScalar> {
+    pub(crate) lowering: CpuLowering,
+    pub(crate) built: LayoutBuilder<'a, T>,
+    pub(crate) split: SplitWindows<<T as Scalar>::Acc>,
 }
 
-/// What [`Prepared::of`](crate::exec::Prepared::of) would decide, without copies of the matrix.
+/// Counts, decides and makes. The schedule must be valid for the tiling.
 ///
 /// # Errors
-/// As [`Prepared::of`](crate::exec::Prepared::of).
-pub(crate) fn lowered<T: KernelScalar>(
+/// If the sums of split windows don't fit in memory.
+pub(crate) fn build<'a, T: KernelScalar>(
+    tiling: &'a Tiling<T>,
+    schedule: &Schedule,
+    case: Case,
+    source: LayoutSource<'a>,
+) -> Result<Parts<'a, T>, String> {
+    let (numbers, split) = schedule_numbers(tiling, schedule, &case)?;
+    let mut built = LayoutBuilder::new(tiling, schedule.tasks(), &split, source);
+    let lowering = CpuLowering::decide(case, numbers, &mut built);
+    Ok(Parts { lowering, built, split })
+}
+
+/// Decides as [`build`] does, without copies of the matrix.
+///
+/// # Errors
+/// As [`build`].
+pub(crate) fn lower<T: KernelScalar>(
     tiling: &Tiling<T>,
     schedule: &Schedule,
     case: Case,
 ) -> Result<CpuLowering, String> {
-    let (work, split) = work(tiling, schedule, &case)?;
-    let mut counted = Made::new(tiling, schedule.tasks(), &split, Source::Nowhere);
-    Ok(CpuLowering::decide(case, work, &mut counted))
+    Ok(build(tiling, schedule, case, LayoutSource::CountOnly)?.lowering)
+}
+
+/// Numbers of the schedule, and scratch for the sums of the windows that it splits.
+///
+/// # Errors
+/// If these don't fit in memory.
+fn schedule_numbers<T: KernelScalar>(
+    tiling: &Tiling<T>,
+    schedule: &Schedule,
+    case: &Case,
+) -> Result<(ScheduleNumbers, SplitWindows<T::Acc>), String> {
+    let (tasks, columns) = (schedule.tasks(), schedule.columns());
+    // Parts of a window that differ by columns write to their own elements of C: nothing to add up.
+    let split_tasks = if columns.is_some() { &[] } else { &tasks[..] };
+    let split = SplitWindows::new(tiling, split_tasks, case.stored)?;
+    let by_columns = columns.is_some();
+    let numbers = ScheduleNumbers { tasks: tasks.len(), by_columns, split: split.sums() };
+    Ok((numbers, split))
 }

@@ -1,3 +1,3 @@
-//! The tuned numbers on which decisions depend.
+//! The tuned numbers on which decisions depend, in one table.
 
 pub mod thresholds;

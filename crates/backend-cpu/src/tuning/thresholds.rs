@@ -58,7 +58,7 @@ thresholds! {
     /// Eighths of the last-level cache in which B, or the panels of all threads, stay.
     CACHE_B: usize = 5, "eighths", "commits be448c6, 3d848f8";
     /// Eighths of it for the part of B that neighbouring rows of A meet.
-    CACHE_MET: usize = 4, "eighths", "commit be448c6";
+    CACHE_USED_B: usize = 4, "eighths", "commit be448c6";
     /// Eighths of it up to which blocks of A come fast enough without prefetching.
     CACHE_BLOCKS: usize = 1, "eighths", "commit f50872e: blocks of 4 MiB and more gain up to 4.8 times on a Zen 4";
     /// Eighths of it that a packed panel of four lines may take.
@@ -78,15 +78,15 @@ thresholds! {
     /// The same on processors that gain by prefetching them.
     PACK_FAR_ROW_BYTES_PREFETCHED: usize = 2048, "bytes", "commit 3d848f8: patterns that prefetch need packing only from 2 KiB a row on";
     /// Least number of times that a cache fetches each row of B, on one thread.
-    PACK_FETCHES: f64 = 6.0, "times", "commits 3d848f8, ee46c81: packing takes as long as three fetches, and panels are fetched too";
+    PACK_MISSES: f64 = 6.0, "times", "commits 3d848f8, ee46c81: packing takes as long as three fetches, and panels are fetched too";
     /// The same on two threads, which take panels instead of tasks.
-    PACK_FETCHES_OF_TWO: f64 = 10.0, "times", "commit ee46c81";
+    PACK_MISSES_OF_TWO: f64 = 10.0, "times", "commit ee46c81";
     /// The same on more threads, for each thread that packs the same panel.
-    PACK_FETCHES_OF_SHARE: f64 = 16.0, "times", "commit ee46c81";
+    PACK_MISSES_OF_SHARE: f64 = 16.0, "times", "commit ee46c81";
     /// The same for panels of two lines, where loops are half as long.
-    PACK_FETCHES_NARROW: f64 = 16.0, "times", "commit ee46c81";
+    PACK_MISSES_NARROW: f64 = 16.0, "times", "commit ee46c81";
     /// The same for a B of which a core's own caches hold the larger half.
-    PACK_FETCHES_NEAR: f64 = 24.0, "times", "commit ee46c81";
+    PACK_MISSES_NEAR: f64 = 24.0, "times", "commit ee46c81";
     /// Least number of times that tiles load each row of B, of the least width, to pack slabs, for each share.
     PACK_LOADS_OF_SHARE: usize = 16, "loads", "commit 153cafe";
     /// Least number of entries in a row of A where each panel goes through all rows of C.
@@ -188,15 +188,15 @@ thresholds! {
     /// Entries of a row of A from which on that is done.
     WHOLE_ENTRIES: usize = 64, "entries", "commit 106395f";
     /// Fewest rows of a strip whose rows of B are gathered.
-    GATHER_ROWS_MIN: usize = 32, "rows", "commit 1fc0f4a";
+    STRIP_PACK_ROWS_MIN: usize = 32, "rows", "commit 1fc0f4a";
     /// Most rows of such a strip.
-    GATHER_ROWS_MAX: usize = 128, "rows", "commit 1fc0f4a: scratch for their sums";
+    STRIP_PACK_ROWS_MAX: usize = 128, "rows", "commit 1fc0f4a: scratch for their sums";
     /// Most columns of a run of such a strip.
-    GATHER_RUN_COLS: usize = 1024, "columns", "commit 1fc0f4a: scratch for its rows of B";
+    STRIP_PACK_RUN_COLS: usize = 1024, "columns", "commit 1fc0f4a: scratch for its rows of B";
     /// Lines of B that are gathered at a time, and fewest of a product.
-    GATHER_LINES: usize = 4, "lines", "commit 1fc0f4a";
+    STRIP_PACK_LINES: usize = 4, "lines", "commit 1fc0f4a";
     /// Bytes of gathered rows that all rows of a strip go through.
-    GATHER_BYTES: usize = 16 << 10, "bytes", "commit 1fc0f4a: half a first-level cache";
+    STRIP_PACK_BYTES: usize = 16 << 10, "bytes", "commit 1fc0f4a: half a first-level cache";
 
     // Storing C.
     /// Bytes of C beyond which rows are written past the caches.

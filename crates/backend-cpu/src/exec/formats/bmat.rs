@@ -1,4 +1,4 @@
-//! BMat: masks are decoded into short rows, as many tiles at a time as the stack has room for.
+//! BMat: masks are decoded into short rows, as many tiles at a time as fit scratch on the stack.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::thresholds::STACK_BMAT_ENTRIES;
 const ROWS: usize = 16;
 
 /// Some tiles of a window, row by row.
-struct Decoded<A> {
+struct DecodedTiles<A> {
     row_ptr: [u64; ROWS + 1],
     col_idx: [u32; STACK_BMAT_ENTRIES],
     values: [A; STACK_BMAT_ENTRIES],
@@ -24,7 +24,7 @@ struct Decoded<A> {
 
 impl<T: KernelScalar> Multiply<T> for BMat<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
-        let mut decoded = Decoded {
+        let mut decoded = DecodedTiles {
             row_ptr: [0; ROWS + 1],
             col_idx: [0; STACK_BMAT_ENTRIES],
             values: [T::Acc::ONE; STACK_BMAT_ENTRIES],
@@ -54,11 +54,11 @@ impl<T: KernelScalar> Multiply<T> for BMat<T> {
     }
 }
 
-/// Lays the entries of some tiles out row by row; gives their number.
+/// Writes the entries of some tiles row by row; returns their number.
 fn decode<T: KernelScalar>(
     a: &BMat<T>,
     tiles: Range<usize>,
-    to: &mut Decoded<T::Acc>,
+    to: &mut DecodedTiles<T::Acc>,
     on: &Panel<'_, T>,
 ) -> usize {
     let bits = &a.tile_bits()[tiles.start * 4..tiles.end * 4];

@@ -1,5 +1,4 @@
-//! CSR: rows as they are, narrow values widened a chunk at a time; or in an order that suits the
-//! number of columns.
+//! CSR as stored. Narrow values are widened a chunk at a time.
 
 use std::ops::Range;
 
@@ -72,31 +71,31 @@ mod tests {
 
     use super::*;
     use crate::Isa;
-    use crate::layout::sorted::Sorted;
-    use crate::layout::tiles::Patterns;
-    use crate::layout::{Relaid, natural};
-    use crate::lowering::{Sorting, Tiles};
+    use crate::layout::sorted::SortedRows;
+    use crate::layout::tiles::TiledRows;
+    use crate::layout::{CsrLayout, natural};
+    use crate::lowering::{SortConfig, TileConfig};
     use crate::operands::{Input, Output};
 
     /// Whether or not this processor gains by it.
     #[test]
-    fn asking_ahead_changes_no_bit() {
+    fn prefetching_changes_no_bit() {
         let scattered: Csr<f32> = uniform(500, 700, 9, 1).unwrap();
         let mesh = fem_3d(4, 4, 6, 3, 1).unwrap();
         let stencil = laplacian_5pt(40, 20).unwrap();
-        for (a, has_patterns) in [(scattered, false), (mesh, true), (stencil, false)] {
+        for (a, has_tiles) in [(scattered, false), (mesh, true), (stencil, false)] {
             let (m, k, a) = (a.nrows(), a.ncols(), natural(&a));
             let tasks = [0..m / 3, m / 3..m];
-            let [plain, asking] = [false, true].map(|ahead| {
-                let tiles = Tiles { slab_cols: None, joined_rows: 1024, parts: 1, spared: 0 };
-                let sorting = Sorting { slices: true, threads: 2, prefetch_b: ahead };
-                match has_patterns {
+            let [plain, prefetching] = [false, true].map(|prefetches_b| {
+                let tiles = TileConfig { slab_cols: None, joined_rows: 1024, parts: 1, spared: 0 };
+                let sorting = SortConfig { slices: true, threads: 2, prefetch_b: prefetches_b };
+                match has_tiles {
                     true => {
-                        let mut patterns = Patterns::new(&a, &tasks, &tiles).unwrap();
-                        patterns.prefetch(ahead);
-                        Relaid::Patterns(patterns)
+                        let mut tiled = TiledRows::new(&a, &tasks, &tiles).unwrap();
+                        tiled.prefetches_b = prefetches_b;
+                        CsrLayout::Tiles(tiled)
                     }
-                    false => Relaid::Sorted(Sorted::new(&a, &tasks, &sorting).unwrap().0),
+                    false => CsrLayout::Sorted(SortedRows::new(&a, &tasks, &sorting).unwrap().0),
                 }
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
@@ -104,7 +103,7 @@ mod tests {
                 for n in [1, 2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
                     let b =
                         Array2::from_shape_fn((k, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));
-                    let product = |by: Option<&Relaid<f32>>, hides_a| {
+                    let product = |by: Option<&CsrLayout<f32>>, hides_a| {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
                         let b = Input { hides_a, ..Input::in_place(&b.view()).unwrap() };
@@ -114,15 +113,15 @@ mod tests {
                             b,
                             out,
                             width,
-                            relaid: None,
+                            csr_layout: None,
                             slab: None,
-                            alone: None,
-                            gathers: true,
+                            share: None,
+                            packs_strips: true,
                         };
                         for (task, slots) in tasks.iter().enumerate() {
-                            let map = RowMap::of(a.layout(), slots.start, slots.len());
+                            let map = RowMap::for_slots(a.layout(), slots.start, slots.len());
                             match by {
-                                Some(by) if n > 1 || matches!(by, Relaid::Sorted(_)) => {
+                                Some(by) if n > 1 || matches!(by, CsrLayout::Sorted(_)) => {
                                     (0..by.parts())
                                         .for_each(|part| by.multiply(task, part, &panel));
                                 }
@@ -131,7 +130,7 @@ mod tests {
                         }
                         c
                     };
-                    for by in [Some(&plain), Some(&asking), None] {
+                    for by in [Some(&plain), Some(&prefetching), None] {
                         let silent = by.map(|_| &plain);
                         let same = product(by, true) == product(silent, false);
                         assert!(same, "{isa}, n = {n}");

@@ -1,10 +1,10 @@
-//! BCSR, Blocked-ELL and WCSR: dense strips; narrow values are widened a chunk at a time.
+//! BCSR, Blocked-ELL and WCSR: dense strips. Narrow values are widened a chunk at a time.
 
 use std::ops::Range;
 
 use girih_formats::{Bcsr, BlockedEll, PAD_COL, Scalar, Wcsr};
 
-use super::gathered::Gathered;
+use super::packed_strip::PackedStrip;
 use super::{Multiply, Panel, add_up, clamp, for_each_window};
 use crate::isa::KernelScalar;
 use crate::kernels::runs::Runs;
@@ -94,8 +94,8 @@ fn without_padding(list: &[u32]) -> &[u32] {
 fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &Panel<'_, T>) {
     if let Some(values) = T::as_acc(strip.values) {
         let strip = strip.with_values(values);
-        return match Gathered::of(&strip, map, on) {
-            Some(gathered) => gathered.multiply(&strip, map, on),
+        return match PackedStrip::try_new(&strip, map, on) {
+            Some(packed) => packed.multiply(&strip, map, on),
             None => on.kernels.strip(&strip, on.b, &on.out, map, on.width),
         };
     }
@@ -105,9 +105,9 @@ fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &P
         let map = map.part(first, SUMS_CARRIED_ROWS);
         let rows = map.len();
         // Packed columns are counted run by run. A piece is some whole runs or a part of one.
-        let room = STACK_STRIP_VALUES / rows;
-        let next = |col: usize| match room / runs.len {
-            0 => (col + room).min(col - col % runs.len + runs.len),
+        let cols_at_once = STACK_STRIP_VALUES / rows;
+        let next = |col: usize| match cols_at_once / runs.len {
+            0 => (col + cols_at_once).min(col - col % runs.len + runs.len),
             whole => col + whole * runs.len,
         };
         add_up(0..runs.starts.len() * runs.len, next, map, on, |cols, map, on| {

@@ -1,9 +1,12 @@
 //! From tiles to kernels: what each format hands to which kernel.
+//!
+//! One file for each format; [`csr_copies`] is for the copies of CSR, [`packed_strip`] for dense strips of many rows.
 
 mod bmat;
 mod csr;
+mod csr_copies;
 mod dense;
-mod gathered;
+mod packed_strip;
 mod two_four;
 
 use std::ops::Range;
@@ -11,7 +14,7 @@ use std::ops::Range;
 use girih_formats::{Scalar, Tiling};
 
 use crate::isa::{KernelScalar, Kernels};
-use crate::layout::Relaid;
+use crate::layout::CsrLayout;
 use crate::operands::{Input, Output, RowMap};
 use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
 
@@ -23,24 +26,24 @@ pub(crate) struct Panel<'a, T: Scalar> {
     pub(crate) out: Output<T::Acc>,
     /// Columns of the panel.
     pub(crate) width: usize,
-    /// A CSR matrix as it suits this product.
-    pub(crate) relaid: Option<&'a Relaid<T>>,
-    /// The slab of it whose rows of B are there, if not all are.
+    /// The copy of a CSR matrix that this product reads, if it reads one.
+    pub(crate) csr_layout: Option<&'a CsrLayout<T>>,
+    /// The slab of the copy whose rows of B are in `b`, if not all rows are.
     pub(crate) slab: Option<usize>,
-    /// What this thread multiplies of it by itself, while others have other panels or shares.
-    pub(crate) alone: Option<Share>,
-    /// Whether rows of B that a window of many rows meets are gathered.
-    pub(crate) gathers: bool,
+    /// The share of the tasks that this thread multiplies alone, while others have other panels or shares.
+    pub(crate) share: Option<TaskShare>,
+    /// Whether windows of many rows pack the rows of B that they use.
+    pub(crate) packs_strips: bool,
 }
 
-/// A share of the tasks: the `part`th of so many.
+/// A share of the tasks: share `part` of `of`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Share {
+pub(crate) struct TaskShare {
     pub(crate) part: usize,
     pub(crate) of: usize,
 }
 
-impl Share {
+impl TaskShare {
     /// Which of `count` indices belong to it.
     pub(crate) fn indices(self, count: usize) -> Range<usize> {
         count * self.part / self.of..count * (self.part + 1) / self.of
@@ -57,8 +60,8 @@ impl<T: Scalar> Panel<'_, T> {
 
 /// A format that can multiply some of its rows.
 pub(crate) trait Multiply<T: Scalar> {
-    /// Multiplies the rows in `slots` — of whole windows, or some of one window — over those of
-    /// their tiles that lie in `tiles`; `map` says where each slot's row goes.
+    /// Multiplies the rows in `slots` by those of their tiles that lie in `tiles`. The slots are those of whole windows,
+    /// or some of one window; `map` says where each slot's row goes.
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>);
 }
 
@@ -75,8 +78,8 @@ impl<T: KernelScalar> Multiply<T> for Tiling<T> {
     }
 }
 
-/// Calls `f` with every window that has some of `slots`, its slots among them, and how many of
-/// `slots` come before.
+/// Calls `f` for every window that has some of `slots`: with the window, its slots among them, and how many of `slots`
+/// come before these.
 fn for_each_window(
     window_rows: usize,
     slots: Range<usize>,
@@ -91,14 +94,13 @@ fn for_each_window(
     }
 }
 
-/// `range` within `bounds`, empty if they don't meet.
+/// The part of `range` within `bounds`; empty if they don't overlap.
 fn clamp(range: Range<u64>, bounds: &Range<u64>) -> Range<usize> {
     let start = range.start.max(bounds.start);
     start as usize..range.end.min(bounds.end).max(start) as usize
 }
 
-/// Multiplies rows piece by piece where a piece is all that scratch on the stack can hold, adding
-/// the pieces up in order.
+/// Multiplies rows piece by piece and adds the pieces up in order. A piece is what scratch on the stack can hold.
 ///
 /// `next` gives the end of the piece that begins at its argument; `piece` multiplies one.
 pub(crate) fn add_up<T: KernelScalar>(
@@ -138,9 +140,9 @@ mod tests {
     use super::*;
     use crate::Isa;
 
-    /// Whether or not this processor gains by it.
+    /// Whether or not this processor gains by them.
     #[test]
-    fn neither_asking_for_entries_nor_gathering_nor_reading_whole_rows_changes_a_bit() {
+    fn neither_prefetching_a_nor_packing_strips_nor_reading_whole_rows_changes_a_bit() {
         bits_agree::<f32>();
         bits_agree::<f64>();
         bits_agree::<bf16>();
@@ -160,13 +162,13 @@ mod tests {
         ] {
             let layout = RowLayout::natural(m, spec.window_rows()).unwrap();
             let tiles = Tiling::from_csr(&a, spec, layout).unwrap();
-            let map = RowMap::of(tiles.layout(), 0, m);
+            let map = RowMap::for_slots(tiles.layout(), 0, m);
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
                 for n in [1, 8, 16, 40, 64, 150, 550] {
                     let b = Array2::from_shape_fn((k, n), |(i, j)| {
                         T::from_f64((i + 2 * j) as f64 / 7.0)
                     });
-                    let product = |hides_a, gathers, is_far| {
+                    let product = |hides_a, packs_strips, is_far| {
                         let mut c = Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN));
                         let panel = Panel {
                             kernels: &T::kernels(isa),
@@ -177,10 +179,10 @@ mod tests {
                                 T::Acc::ZERO,
                             ),
                             width: n,
-                            relaid: None,
+                            csr_layout: None,
                             slab: None,
-                            alone: None,
-                            gathers,
+                            share: None,
+                            packs_strips,
                         };
                         tiles.multiply(0..m, 0..u64::MAX, map, &panel);
                         c

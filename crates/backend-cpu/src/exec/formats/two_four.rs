@@ -1,4 +1,4 @@
-//! 2:4: every row is decoded to its columns, a chunk at a time.
+//! 2:4: each row is decoded to its columns, a chunk at a time.
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ impl<T: KernelScalar> Multiply<T> for TwoFour<T> {
                             n += 1;
                         }
                     }
-                    // Positions beyond the last column stand at the very end, with zeros.
+                    // Positions beyond the last column come last, with zeros.
                     while n > 0 && col_idx[n - 1] as usize >= self.ncols() {
                         n -= 1;
                     }

@@ -1,50 +1,50 @@
-//! Room that begins with a cache line: a load that meets two lines takes twice as long.
+//! Memory that begins with a cache line: a load that crosses two lines takes twice as long.
 
 use girih_formats::{Buffer, FormatError, Scalar};
 
 /// Bytes of a cache line.
-const LINE: usize = 64;
+const CACHE_LINE: usize = 64;
 
-/// Room for some elements, from the beginning of a cache line on.
+/// Elements from the beginning of a cache line on.
 #[derive(Debug)]
-pub(crate) struct Aligned<T: Scalar> {
+pub(super) struct AlignedBuffer<T: Scalar> {
     all: Buffer<T>,
     len: usize,
 }
 
-impl<T: Scalar> Aligned<T> {
-    /// Room for no elements.
-    pub(crate) fn none() -> Self {
+impl<T: Scalar> AlignedBuffer<T> {
+    /// No elements.
+    pub(super) fn empty() -> Self {
         Self { all: Vec::new().into(), len: 0 }
     }
 
-    /// Room for so many elements, zeros. Pages that are not written to take no memory.
+    /// `len` zeros. Pages that are not written to take no memory.
     ///
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the system refuses.
-    pub(crate) fn zeroed(len: usize) -> Result<Self, FormatError> {
+    pub(super) fn zeroed(len: usize) -> Result<Self, FormatError> {
         Ok(Self { all: Buffer::zeroed(len.saturating_add(spare::<T>()))?, len })
     }
 
-    /// Elements that there is room for.
-    pub(crate) fn len(&self) -> usize {
+    /// The number of elements.
+    pub(super) fn len(&self) -> usize {
         self.len
     }
 
     /// The elements.
-    pub(crate) fn elements(&mut self) -> &mut [T] {
+    pub(super) fn elements(&mut self) -> &mut [T] {
         from_line(self.all.make_mut(), self.len)
     }
 }
 
-/// Elements that room has to have to spare for any of it to begin with a line.
-pub(crate) const fn spare<T>() -> usize {
-    LINE / size_of::<T>()
+/// Elements that an array needs beyond its length, so that a part of it begins with a cache line.
+pub(super) const fn spare<T>() -> usize {
+    CACHE_LINE / size_of::<T>()
 }
 
-/// The first `len` elements that begin with a line, of so many and those [to spare](spare).
-pub(crate) fn from_line<T>(all: &mut [T], len: usize) -> &mut [T] {
-    let first = all.as_ptr().align_offset(LINE).min(all.len() - len);
+/// The first `len` elements that begin with a cache line. The array needs [`spare`] elements more than `len`.
+pub(super) fn from_line<T>(all: &mut [T], len: usize) -> &mut [T] {
+    let first = all.as_ptr().align_offset(CACHE_LINE).min(all.len() - len);
     &mut all[first..first + len]
 }
 
@@ -53,23 +53,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_begins_with_a_line_whatever_its_size() {
+    fn buffers_of_any_size_begin_with_a_cache_line() {
         for len in [0, 1, 16, 1000, 12_345, 2 << 20] {
-            let mut room = Aligned::<f64>::zeroed(len).unwrap();
-            assert_eq!((room.len(), room.elements().len()), (len, len));
-            assert!(len == 0 || room.elements().as_ptr().addr().is_multiple_of(LINE));
+            let mut buffer = AlignedBuffer::<f64>::zeroed(len).unwrap();
+            assert_eq!((buffer.len(), buffer.elements().len()), (len, len));
+            assert!(len == 0 || buffer.elements().as_ptr().addr().is_multiple_of(CACHE_LINE));
         }
-        assert!(Aligned::<f32>::none().elements().is_empty());
-        assert!(Aligned::<f32>::zeroed(usize::MAX).is_err());
+        assert!(AlignedBuffer::<f32>::empty().elements().is_empty());
+        assert!(AlignedBuffer::<f32>::zeroed(usize::MAX).is_err());
     }
 
     #[test]
-    fn elements_before_the_first_line_are_left_out() {
+    fn elements_before_the_first_cache_line_are_left_out() {
         let mut all = vec![0.0f32; 100 + spare::<f32>()];
         for start in 0..spare::<f32>() {
-            let room = from_line(&mut all[start..], 100 - start);
-            assert_eq!(room.len(), 100 - start);
-            assert!(room.as_ptr().addr().is_multiple_of(LINE));
+            let aligned = from_line(&mut all[start..], 100 - start);
+            assert_eq!(aligned.len(), 100 - start);
+            assert!(aligned.as_ptr().addr().is_multiple_of(CACHE_LINE));
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The layout that a plan keeps for a machine, so that a process that loads the plan need not make it.
+//! The layout that a plan saves for a machine, so that a process that loads the plan need not make it.
 //!
-//! A plan's [attachment](Attachment) holds the numbers that decisions rest on, and the copy of the matrix that they
-//! led to. Loading takes the decisions again, by the same functions, and the copy as it lies in the file. Kernels
-//! rest on what the copy says, so all of it is checked first: O(nnz) in parallel, a small part of a product.
+//! A plan's [attachment](Attachment) holds the numbers on which decisions rest, and the copy of the matrix that they
+//! led to. Loading takes the decisions again, by the same functions, and uses the copy where it lies in the file.
+//! Kernels rely on what the copy says, so all of it is checked first: O(nnz) in parallel, a small part of a product.
 
 mod numbers;
 #[cfg(test)]
@@ -12,27 +12,25 @@ use girih_formats::Tiling;
 use girih_planner::{Attachment, AttachmentError, Fingerprint, Schedule};
 use thiserror::Error;
 
+use super::{LayoutBuilder, LayoutSource, Parts, schedule_numbers};
 use crate::NAME;
-use crate::exec::split::Split;
 use crate::isa::KernelScalar;
 use crate::lowering::{Case, CpuLowering};
-use crate::prepare::work;
-use crate::prepare::{Made, Source};
-use numbers::{Noted, Noting, Numbers};
+use numbers::{RecordedNumbers, ReplayedNumbers, SavedNumbers};
 
-/// Increased when a layout, or the meaning of a number, changes: what older versions kept is then made anew.
+/// Increases when a layout, or the meaning of a number, changes: what older versions saved is then made anew.
 const VERSION: u32 = 1;
 
 /// The attached array that holds the numbers, as JSON.
 const NUMBERS: &str = "numbers";
 
-/// Why a kept layout is not used.
+/// Why a saved layout is not used.
 #[derive(Debug, Error)]
-pub(crate) enum NotLoaded {
-    /// It was kept for other decisions, or another matrix.
+pub(crate) enum LoadError {
+    /// It was saved for other decisions, or another matrix.
     #[error("the layout was kept for another matrix or other decisions")]
     Outdated,
-    /// What it says can't be: no version of girih wrote it.
+    /// It contradicts itself or the matrix: no version of girih wrote it.
     #[error("the layout that the plan keeps is not one: {0}")]
     Broken(String),
     /// The plan itself can't be run.
@@ -40,7 +38,7 @@ pub(crate) enum NotLoaded {
     Unsupported(String),
 }
 
-/// What a layout is for: it is used where all of this is the same.
+/// What a layout is for: it is used if all of this is the same.
 pub(crate) fn key(case: &Case) -> String {
     let machine = case.machine;
     format!(
@@ -49,7 +47,7 @@ pub(crate) fn key(case: &Case) -> String {
     )
 }
 
-/// Makes what [`load`] takes; `None` for tilings that are not copied.
+/// Makes the attachment that [`load`] takes; `None` for tilings that are not copied.
 ///
 /// # Errors
 /// If the plan can't be run.
@@ -62,24 +60,21 @@ pub(crate) fn save<T: KernelScalar>(
     if !matches!(tiling, Tiling::Csr(_)) || schedule.columns().is_some() {
         return Ok(None);
     }
-    let (work, split) = work(tiling, schedule, &case)?;
-    let mut facts = Noting::new(Made::new(tiling, schedule.tasks(), &split, Source::Matrix));
-    CpuLowering::decide(case, work, &mut facts);
-    let (made, numbers) = facts.into_parts(matrix.copied());
+    let (of_schedule, split) = schedule_numbers(tiling, schedule, &case)?;
+    let built = LayoutBuilder::new(tiling, schedule.tasks(), &split, LayoutSource::Matrix);
+    let mut recorded = RecordedNumbers::new(built);
+    CpuLowering::decide(case, of_schedule, &mut recorded);
+    let (built, numbers) = recorded.into_parts(matrix.copied());
     let json = serde_json::to_vec(&numbers).map_err(|e| e.to_string())?;
     let attached = || -> Result<Attachment, AttachmentError> {
         let all = Attachment::new(NAME, key(&case))?.with_array(NUMBERS, json)?;
-        made.relaid.iter().try_fold(all, |all, relaid| relaid.save(all))
+        built.csr_layout.iter().try_fold(all, |all, layout| layout.save(all))
     };
     attached().map(Some).map_err(|e| e.to_string())
 }
 
-/// What was decided and loaded, and the sums of split windows.
-pub(crate) type Loaded<'a, T> =
-    (CpuLowering, Made<'a, T>, Split<<T as girih_formats::Scalar>::Acc>);
-
-/// Takes the decisions again by the numbers of an attachment, and its copy of the matrix: O(nnz) in parallel for
-/// checking it. Large arrays are shared with the attachment.
+/// Takes the decisions again by the numbers of an attachment, and its copy of the matrix. O(nnz) in parallel to check
+/// the copy; large arrays are shared with the attachment.
 ///
 /// # Errors
 /// If the layout is not for these decisions, or is none.
@@ -89,18 +84,19 @@ pub(crate) fn load<'a, T: KernelScalar>(
     matrix: Option<&Fingerprint>,
     case: Case,
     saved: &'a Attachment,
-) -> Result<Loaded<'a, T>, NotLoaded> {
+) -> Result<Parts<'a, T>, LoadError> {
     let json = saved.array::<u8>(NUMBERS);
-    let json = json.ok_or_else(|| NotLoaded::Broken(format!("it has no {NUMBERS}")))?;
-    let numbers: Numbers = serde_json::from_slice(json)
-        .map_err(|e| NotLoaded::Broken(format!("its {NUMBERS} are not read: {e}")))?;
+    let json = json.ok_or_else(|| LoadError::Broken(format!("it has no {NUMBERS}")))?;
+    let numbers: SavedNumbers = serde_json::from_slice(json)
+        .map_err(|e| LoadError::Broken(format!("its {NUMBERS} are not read: {e}")))?;
     if numbers.matrix.as_ref() != matrix {
-        return Err(NotLoaded::Outdated);
+        return Err(LoadError::Outdated);
     }
-    numbers.check(&case).map_err(NotLoaded::Broken)?;
-    let (work, split) = work(tiling, schedule, &case).map_err(NotLoaded::Unsupported)?;
-    let made = Made::new(tiling, schedule.tasks(), &split, Source::Saved(saved));
-    let mut facts = Noted::new(made, numbers);
-    let lowering = CpuLowering::decide(case, work, &mut facts);
-    Ok((lowering, facts.into_made()?, split))
+    numbers.check(&case).map_err(LoadError::Broken)?;
+    let (of_schedule, split) =
+        schedule_numbers(tiling, schedule, &case).map_err(LoadError::Unsupported)?;
+    let built = LayoutBuilder::new(tiling, schedule.tasks(), &split, LayoutSource::Saved(saved));
+    let mut replayed = ReplayedNumbers::new(built, numbers);
+    let lowering = CpuLowering::decide(case, of_schedule, &mut replayed);
+    Ok(Parts { lowering, built: replayed.into_built()?, split })
 }

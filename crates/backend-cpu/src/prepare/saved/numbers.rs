@@ -1,68 +1,72 @@
-//! The numbers of a matrix that decisions rest on: noted while they are found, and read back.
+//! The numbers of a matrix on which decisions rest: recorded while they are counted, and replayed from a plan.
 
 use std::cell::{Cell, RefCell};
 
 use girih_planner::Fingerprint;
 use serde::{Deserialize, Serialize};
 
-use super::NotLoaded;
-use crate::analyze::Fetches;
-use crate::analyze::Sharing;
+use super::LoadError;
+use crate::analyze::{CacheMisses, MatrixNumbers, RowSharing};
 use crate::isa::KernelScalar;
-use crate::lowering::{Case, Facts, Panels, Sorting, SortingMade, Tiles, TilesMade};
-use crate::prepare::Made;
+use crate::lowering::{
+    Case, Construct, PanelConfig, SortConfig, SortCounts, TileConfig, TileCounts,
+};
+use crate::prepare::LayoutBuilder;
 
-/// The most numbers of a kind that decisions ask for.
+/// The most numbers of a kind that decisions need.
 const MOST: usize = 64;
 
-/// Answers of [`Facts`], those that were asked for.
+/// The [`MatrixNumbers`] that decisions needed. Field names in JSON are part of the file format.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Numbers {
-    /// The matrix that they are of.
+pub(super) struct SavedNumbers {
+    /// The matrix that they describe.
     pub(super) matrix: Option<Fingerprint>,
-    sharing: Option<Sharing>,
+    sharing: Option<RowSharing>,
     /// By rows of B that the cache holds.
-    fetches: Vec<(usize, Option<Fetches>)>,
-    span: Option<usize>,
+    #[serde(rename = "fetches")]
+    cache_misses: Vec<(usize, Option<CacheMisses>)>,
+    #[serde(rename = "span")]
+    row_span: Option<usize>,
     /// By bytes of a row of B, and of the cache.
     unpredicted: Vec<(usize, usize, f64)>,
-    leaps: Option<bool>,
-    copy: Option<Copy>,
+    #[serde(rename = "leaps")]
+    has_scattered_columns: Option<bool>,
+    copy: Option<SavedCopy>,
 }
 
 /// How a copy of the matrix was made.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-enum Copy {
-    Tiles(Tiles),
-    Sorted(Sorting),
+enum SavedCopy {
+    Tiles(TileConfig),
+    Sorted(SortConfig),
 }
 
-impl Numbers {
-    /// Whether they can be those of a matrix of this size, so that decisions compute with them as with its own.
+impl SavedNumbers {
+    /// Checks that a matrix of this size can have these numbers, so that decisions compute with them as with its own.
     ///
     /// # Errors
-    /// Which of them can't.
+    /// Which number it can't have.
     pub(super) fn check(&self, case: &Case) -> Result<(), String> {
-        let Self { sharing, fetches, span, unpredicted, .. } = self;
+        let Self { sharing, cache_misses, row_span, unpredicted, .. } = self;
         let within = |what: &str, number: usize, most: usize| {
             let fits = number <= most;
             fits.then_some(()).ok_or_else(|| format!("its {what} are {number} of {most}"))
         };
-        if fetches.len() > MOST || unpredicted.len() > MOST {
+        if cache_misses.len() > MOST || unpredicted.len() > MOST {
             return Err("it has too many numbers".to_owned());
         }
-        if let Some(Sharing { tiles, cols, spared, slabs }) = *sharing {
+        if let Some(RowSharing { tiles, cols, spared, slabs }) = *sharing {
             within("tiles", tiles, case.m)?;
             within("columns of tiles", cols, case.nnz)?;
             within("spared loads", spared, case.nnz)?;
             slabs.into_iter().try_for_each(|slabs| within("slabs of tiles", slabs, case.nnz))?;
         }
-        for fetches in fetches.iter().filter_map(|(_, fetches)| *fetches) {
-            within("rows of B that are met", fetches.met, case.k)?;
-            within("fetches of rows of B", fetches.fetched, case.nnz)?;
+        for misses in cache_misses.iter().filter_map(|(_, misses)| *misses) {
+            within("rows of B that are used", misses.used_rows, case.k)?;
+            within("fetches of rows of B", misses.misses, case.nnz)?;
         }
-        within("rows of B that a row spans", span.unwrap_or(0), case.k)?;
+        within("rows of B that a row spans", row_span.unwrap_or(0), case.k)?;
         if !unpredicted.iter().all(|(.., share)| share.is_finite()) {
             return Err("a share of entries is not finite".to_owned());
         }
@@ -70,151 +74,157 @@ impl Numbers {
     }
 }
 
-/// Facts that are found, and noted.
-pub(super) struct Noting<F> {
-    facts: F,
-    numbers: RefCell<Numbers>,
+/// Counts numbers and records them.
+pub(super) struct RecordedNumbers<M> {
+    matrix: M,
+    numbers: RefCell<SavedNumbers>,
 }
 
-impl<F> Noting<F> {
-    pub(super) fn new(facts: F) -> Self {
-        Self { facts, numbers: RefCell::default() }
+impl<M> RecordedNumbers<M> {
+    pub(super) fn new(matrix: M) -> Self {
+        Self { matrix, numbers: RefCell::default() }
     }
 
-    /// What was made, and the numbers that led to it, of the matrix of a fingerprint.
-    pub(super) fn into_parts(self, matrix: Option<Fingerprint>) -> (F, Numbers) {
-        (self.facts, Numbers { matrix, ..self.numbers.into_inner() })
+    /// What was made, and the numbers that led to it, with the fingerprint of the matrix.
+    pub(super) fn into_parts(self, matrix: Option<Fingerprint>) -> (M, SavedNumbers) {
+        (self.matrix, SavedNumbers { matrix, ..self.numbers.into_inner() })
     }
 }
 
-impl<F: Facts> Facts for Noting<F> {
+impl<M: MatrixNumbers> MatrixNumbers for RecordedNumbers<M> {
     fn has_whole_rows(&self) -> bool {
-        self.facts.has_whole_rows()
+        self.matrix.has_whole_rows()
     }
 
-    fn is_numbered(&self) -> bool {
-        self.facts.is_numbered()
+    fn rows_fit_u32(&self) -> bool {
+        self.matrix.rows_fit_u32()
     }
 
-    fn sharing(&self) -> Sharing {
-        *self.numbers.borrow_mut().sharing.get_or_insert_with(|| self.facts.sharing())
+    fn row_sharing(&self) -> RowSharing {
+        *self.numbers.borrow_mut().sharing.get_or_insert_with(|| self.matrix.row_sharing())
     }
 
-    fn fetches(&self, rows: usize) -> Option<Fetches> {
-        let fetches = self.facts.fetches(rows);
-        self.numbers.borrow_mut().fetches.push((rows, fetches));
-        fetches
+    fn cache_misses(&self, rows: usize) -> Option<CacheMisses> {
+        let misses = self.matrix.cache_misses(rows);
+        self.numbers.borrow_mut().cache_misses.push((rows, misses));
+        misses
     }
 
-    fn span(&self) -> usize {
-        *self.numbers.borrow_mut().span.get_or_insert_with(|| self.facts.span())
+    fn row_span(&self) -> usize {
+        *self.numbers.borrow_mut().row_span.get_or_insert_with(|| self.matrix.row_span())
     }
 
-    fn unpredicted(&self, row_bytes: usize, cache: usize) -> f64 {
-        let share = self.facts.unpredicted(row_bytes, cache);
+    fn unpredicted_share(&self, row_bytes: usize, cache: usize) -> f64 {
+        let share = self.matrix.unpredicted_share(row_bytes, cache);
         self.numbers.borrow_mut().unpredicted.push((row_bytes, cache, share));
         share
     }
 
-    fn leaps(&self) -> bool {
-        *self.numbers.borrow_mut().leaps.get_or_insert_with(|| self.facts.leaps())
-    }
-
-    fn make_tiles(&mut self, how: &Tiles) -> Option<TilesMade> {
-        self.numbers.get_mut().copy = Some(Copy::Tiles(*how));
-        self.facts.make_tiles(how)
-    }
-
-    fn make_sorted(&mut self, how: &Sorting) -> Option<SortingMade> {
-        self.numbers.get_mut().copy = Some(Copy::Sorted(*how));
-        self.facts.make_sorted(how)
-    }
-
-    fn make_panels(&mut self, panels: &Panels) -> bool {
-        self.facts.make_panels(panels)
+    fn has_scattered_columns(&self) -> bool {
+        let found = &mut self.numbers.borrow_mut().has_scattered_columns;
+        *found.get_or_insert_with(|| self.matrix.has_scattered_columns())
     }
 }
 
-/// Facts by numbers that were noted, and a copy that was kept. What was not noted makes it outdated.
-pub(super) struct Noted<'a, T: KernelScalar> {
-    made: Made<'a, T>,
-    numbers: Numbers,
-    lacks: Cell<bool>,
+impl<M: Construct> Construct for RecordedNumbers<M> {
+    fn build_tiles(&mut self, config: &TileConfig) -> Option<TileCounts> {
+        self.numbers.get_mut().copy = Some(SavedCopy::Tiles(*config));
+        self.matrix.build_tiles(config)
+    }
+
+    fn build_sorted(&mut self, config: &SortConfig) -> Option<SortCounts> {
+        self.numbers.get_mut().copy = Some(SavedCopy::Sorted(*config));
+        self.matrix.build_sorted(config)
+    }
+
+    fn allocate_panels(&mut self, config: &PanelConfig) -> bool {
+        self.matrix.allocate_panels(config)
+    }
 }
 
-impl<'a, T: KernelScalar> Noted<'a, T> {
-    /// `made` takes copies from an attachment.
-    pub(super) fn new(made: Made<'a, T>, numbers: Numbers) -> Self {
-        Self { made, numbers, lacks: Cell::new(false) }
+/// Replays saved numbers and takes a saved copy. A number that was not saved makes the layout outdated.
+pub(super) struct ReplayedNumbers<'a, T: KernelScalar> {
+    built: LayoutBuilder<'a, T>,
+    numbers: SavedNumbers,
+    is_outdated: Cell<bool>,
+}
+
+impl<'a, T: KernelScalar> ReplayedNumbers<'a, T> {
+    /// `built` takes copies from an attachment.
+    pub(super) fn new(built: LayoutBuilder<'a, T>, numbers: SavedNumbers) -> Self {
+        Self { built, numbers, is_outdated: Cell::new(false) }
     }
 
     /// What was loaded.
     ///
     /// # Errors
-    /// If a number was not noted, another copy was decided, or the copy is none.
-    pub(super) fn into_made(self) -> Result<Made<'a, T>, NotLoaded> {
-        match self.made.broken {
-            Some(reason) => Err(NotLoaded::Broken(reason)),
-            None if self.lacks.get() => Err(NotLoaded::Outdated),
-            None => Ok(self.made),
+    /// If a number was not saved, another copy was decided, or the copy is none.
+    pub(super) fn into_built(self) -> Result<LayoutBuilder<'a, T>, LoadError> {
+        match self.built.broken {
+            Some(reason) => Err(LoadError::Broken(reason)),
+            None if self.is_outdated.get() => Err(LoadError::Outdated),
+            None => Ok(self.built),
         }
     }
 
-    fn noted<N: Default>(&self, number: Option<N>) -> N {
+    fn saved<N: Default>(&self, number: Option<N>) -> N {
         number.unwrap_or_else(|| {
-            self.lacks.set(true);
+            self.is_outdated.set(true);
             N::default()
         })
     }
 
-    fn is_kept(&self, copy: Copy) -> Option<()> {
-        let kept = self.numbers.copy == Some(copy);
-        self.noted(kept.then_some(Some(())))
+    fn require_copy(&self, copy: SavedCopy) -> Option<()> {
+        let is_saved = self.numbers.copy == Some(copy);
+        self.saved(is_saved.then_some(Some(())))
     }
 }
 
-impl<T: KernelScalar> Facts for Noted<'_, T> {
+impl<T: KernelScalar> MatrixNumbers for ReplayedNumbers<'_, T> {
     fn has_whole_rows(&self) -> bool {
-        self.made.has_whole_rows()
+        self.built.has_whole_rows()
     }
 
-    fn is_numbered(&self) -> bool {
-        self.made.is_numbered()
+    fn rows_fit_u32(&self) -> bool {
+        self.built.rows_fit_u32()
     }
 
-    fn sharing(&self) -> Sharing {
-        self.noted(self.numbers.sharing)
+    fn row_sharing(&self) -> RowSharing {
+        self.saved(self.numbers.sharing)
     }
 
-    fn fetches(&self, rows: usize) -> Option<Fetches> {
-        let of_cache = |&&(noted, _): &&(usize, _)| noted == rows;
-        self.noted(self.numbers.fetches.iter().find(of_cache).map(|&(_, fetches)| fetches))
+    fn cache_misses(&self, rows: usize) -> Option<CacheMisses> {
+        let mut saved = self.numbers.cache_misses.iter();
+        self.saved(saved.find(|(of_rows, _)| *of_rows == rows).map(|&(_, misses)| misses))
     }
 
-    fn span(&self) -> usize {
-        self.noted(self.numbers.span)
+    fn row_span(&self) -> usize {
+        self.saved(self.numbers.row_span)
     }
 
-    fn unpredicted(&self, row_bytes: usize, cache: usize) -> f64 {
-        let of = |&&(row, held, _): &&(usize, usize, f64)| (row, held) == (row_bytes, cache);
-        self.noted(self.numbers.unpredicted.iter().find(of).map(|&(.., share)| share))
+    fn unpredicted_share(&self, row_bytes: usize, cache: usize) -> f64 {
+        let mut saved = self.numbers.unpredicted.iter();
+        let found = saved.find(|&&(row, held, _)| (row, held) == (row_bytes, cache));
+        self.saved(found.map(|&(.., share)| share))
     }
 
-    fn leaps(&self) -> bool {
-        self.noted(self.numbers.leaps)
+    fn has_scattered_columns(&self) -> bool {
+        self.saved(self.numbers.has_scattered_columns)
+    }
+}
+
+impl<T: KernelScalar> Construct for ReplayedNumbers<'_, T> {
+    fn build_tiles(&mut self, config: &TileConfig) -> Option<TileCounts> {
+        self.require_copy(SavedCopy::Tiles(*config))?;
+        self.built.build_tiles(config)
     }
 
-    fn make_tiles(&mut self, how: &Tiles) -> Option<TilesMade> {
-        self.is_kept(Copy::Tiles(*how))?;
-        self.made.make_tiles(how)
+    fn build_sorted(&mut self, config: &SortConfig) -> Option<SortCounts> {
+        self.require_copy(SavedCopy::Sorted(*config))?;
+        self.built.build_sorted(config)
     }
 
-    fn make_sorted(&mut self, how: &Sorting) -> Option<SortingMade> {
-        self.is_kept(Copy::Sorted(*how))?;
-        self.made.make_sorted(how)
-    }
-
-    fn make_panels(&mut self, panels: &Panels) -> bool {
-        self.made.make_panels(panels)
+    fn allocate_panels(&mut self, config: &PanelConfig) -> bool {
+        self.built.allocate_panels(config)
     }
 }

@@ -7,12 +7,12 @@ use girih_planner::{AttachedData, AttachedElement, Attachment, Fingerprint, Sche
 use half::bf16;
 use ndarray::Array2;
 
-use super::{NUMBERS, NotLoaded, save};
+use super::{LoadError, NUMBERS, save};
 use crate::Isa;
 use crate::exec::Prepared;
 use crate::exec::team::Team;
 use crate::isa::KernelScalar;
-use crate::lowering::{Case, Layout};
+use crate::lowering::{Case, LayoutChoice};
 use crate::machine::{Machine, Vendor};
 
 /// A matrix, its tasks, and what is kept of it for a case.
@@ -33,18 +33,19 @@ impl<T: KernelScalar + DenseScalar> Kept<T> {
                 Schedule::by_size(&tiling, TaskSize { tiles: 10_000, windows: 60, together: 4 })
             }
         };
-        let machine = Machine::of(1 << 20, 128 << 10).made_by(Vendor::Amd);
-        let case = Case::of(&tiling, n, 2, Isa::best(), machine);
+        let machine = Machine::with_caches(1 << 20, 128 << 10).with_vendor(Vendor::Amd);
+        let case = Case::new(&tiling, n, 2, Isa::best(), machine);
         let saved = save(&tiling, &schedule, None, case).unwrap().unwrap();
         Self { tiling, schedule, case, saved }
     }
 
     fn prepared(&self) -> Prepared<T> {
-        Prepared::of(self.case, Team::of(2).unwrap(), &self.tiling, &self.schedule).unwrap()
+        Prepared::build(self.case, Team::with_threads(2).unwrap(), &self.tiling, &self.schedule)
+            .unwrap()
     }
 
-    fn load(&self, saved: &Attachment) -> Result<Prepared<T>, NotLoaded> {
-        let (case, team) = (self.case, Team::of(2).unwrap());
+    fn load(&self, saved: &Attachment) -> Result<Prepared<T>, LoadError> {
+        let (case, team) = (self.case, Team::with_threads(2).unwrap());
         Prepared::load(case, team, &self.tiling, &self.schedule, None, saved)
     }
 
@@ -80,7 +81,7 @@ impl<T: KernelScalar + DenseScalar> Kept<T> {
 
     fn breaks(&self, saved: &Attachment, at: &str) {
         match self.load(saved) {
-            Err(NotLoaded::Broken(_)) => {}
+            Err(LoadError::Broken(_)) => {}
             other => panic!("{at}: {other:?}"),
         }
     }
@@ -123,11 +124,11 @@ fn loaded_is_made<T: KernelScalar + DenseScalar>() -> [bool; 5] {
         assert_eq!(loaded.lowering(n).choice("layout"), Some("loaded with the plan"));
         assert_eq!(made.lowering(n).choice("layout"), None);
         match &made.lowering.layout.choice {
-            Layout::Tiles(tiles, _) if tiles.slab_cols.is_some() => seen[1] = true,
-            Layout::Tiles(..) => seen[0] = true,
-            Layout::Sorted(_, made) if made.sliced_rows > 0 => seen[2] = true,
-            Layout::Sorted(..) => seen[3] = true,
-            Layout::AsStored => seen[4] = true,
+            LayoutChoice::Tiles(tiles, _) if tiles.slab_cols.is_some() => seen[1] = true,
+            LayoutChoice::Tiles(..) => seen[0] = true,
+            LayoutChoice::Sorted(_, made) if made.sliced_rows > 0 => seen[2] = true,
+            LayoutChoice::Sorted(..) => seen[3] = true,
+            LayoutChoice::AsStored => seen[4] = true,
         }
         for n in [1, 3, n, 2 * n + 1] {
             assert_eq!(kept.product(&made, n), kept.product(&loaded, n), "{:?}", kept.case);
@@ -142,9 +143,9 @@ fn a_layout_of_permuted_rows_is_loaded() {
     let layout = RowLayout::explicit(700, 1, (0..700).rev().collect::<Vec<u32>>()).unwrap();
     let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
     let schedule = Schedule::by_window(&tiling);
-    let case = Case::of(&tiling, 8, 2, Isa::best(), Machine::here());
+    let case = Case::new(&tiling, 8, 2, Isa::best(), Machine::detect());
     let saved = save(&tiling, &schedule, None, case).unwrap().unwrap();
-    let team = Team::of(2).unwrap();
+    let team = Team::with_threads(2).unwrap();
     Prepared::load(case, team, &tiling, &schedule, None, &saved).unwrap();
 }
 
@@ -154,7 +155,7 @@ fn only_csr_is_copied() {
     let layout = RowLayout::natural(60, 8).unwrap();
     let spec = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
     let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
-    let case = Case::of(&tiling, 8, 2, Isa::best(), Machine::here());
+    let case = Case::new(&tiling, 8, 2, Isa::best(), Machine::detect());
     assert_eq!(save(&tiling, &Schedule::by_window(&tiling), None, case), Ok(None));
 }
 
@@ -162,16 +163,16 @@ fn only_csr_is_copied() {
 fn a_layout_of_other_decisions_or_another_matrix_is_not_used() {
     let kept = Kept::<f32>::new(&fem_3d(6, 6, 6, 3, 1).unwrap(), 64, false);
     let load = |case, matrix: Option<&Fingerprint>| {
-        let team = Team::of(2).unwrap();
+        let team = Team::with_threads(2).unwrap();
         Prepared::load(case, team, &kept.tiling, &kept.schedule, matrix, &kept.saved)
     };
     assert!(load(kept.case, None).is_ok());
     let other = Fingerprint::of(&fem_3d::<f32>(6, 6, 6, 3, 2).unwrap());
-    assert!(matches!(load(kept.case, Some(&other)), Err(NotLoaded::Outdated)));
+    assert!(matches!(load(kept.case, Some(&other)), Err(LoadError::Outdated)));
     // One column: rows are sorted, which nothing was noted for.
-    assert!(matches!(load(Case { n: 1, ..kept.case }, None), Err(NotLoaded::Outdated)));
+    assert!(matches!(load(Case { n: 1, ..kept.case }, None), Err(LoadError::Outdated)));
     // Other parts for the threads.
-    assert!(matches!(load(Case { threads: 3, ..kept.case }, None), Err(NotLoaded::Outdated)));
+    assert!(matches!(load(Case { threads: 3, ..kept.case }, None), Err(LoadError::Outdated)));
 }
 
 #[test]

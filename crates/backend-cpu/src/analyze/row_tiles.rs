@@ -1,4 +1,6 @@
 //! Tiles of neighbouring rows, and the columns that their rows share.
+//!
+//! Statistics count these tiles; the layout of tiles is made of the very same.
 
 use std::ops::Range;
 
@@ -6,10 +8,11 @@ use girih_formats::{Csr, Scalar};
 
 use crate::kernels::patterns::TILE_ROWS;
 
-/// Where the entries of each of a tile's rows are: all of them, or those of some columns.
-pub(crate) type Parts = [Range<usize>; TILE_ROWS];
+/// The range of entries of each row of a tile: all entries, or those of some columns.
+pub(crate) type TileEntries = [Range<usize>; TILE_ROWS];
 
-/// Cuts slots into tiles, before and after neighbours that have the same columns.
+/// Cuts slots into tiles of up to [`TILE_ROWS`] neighbouring rows. A tile ends before rows of equal pattern begin, and
+/// where they end.
 pub(crate) fn tiles<T: Scalar>(
     csr: &Csr<T>,
     slots: Range<usize>,
@@ -35,17 +38,21 @@ pub(crate) fn tiles<T: Scalar>(
     })
 }
 
-/// Where the entries of a tile's rows are; nowhere for rows that it lacks.
-pub(crate) fn rows_of<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> Parts {
-    let mut rows = Parts::default();
+/// The entries of a tile's rows; empty ranges for rows that the tile lacks.
+pub(crate) fn row_entries<T: Scalar>(csr: &Csr<T>, slots: &Range<usize>) -> TileEntries {
+    let mut rows = TileEntries::default();
     for (row, slot) in rows.iter_mut().zip(slots.clone()) {
         *row = csr.row_range(slot);
     }
     rows
 }
 
-/// Cuts the entries before column `end` off those that are left.
-pub(crate) fn cut<T: Scalar>(csr: &Csr<T>, rests: &mut Parts, end: usize) -> Parts {
+/// Takes the entries before column `end` off the front of `rests`.
+pub(crate) fn take_before<T: Scalar>(
+    csr: &Csr<T>,
+    rests: &mut TileEntries,
+    end: usize,
+) -> TileEntries {
     rests.each_mut().map(|rest| {
         let start = rest.start;
         let cols = &csr.col_idx()[rest.clone()];
@@ -54,7 +61,7 @@ pub(crate) fn cut<T: Scalar>(csr: &Csr<T>, rests: &mut Parts, end: usize) -> Par
     })
 }
 
-/// The columns of up to four rows in order, each with its pattern.
+/// Merges the columns of up to four rows, ascending. Each comes with a mask: bit `r` says that row `r` holds it.
 pub(crate) fn merge<T: Scalar>(csr: &Csr<T>, parts: &[Range<usize>], merged: &mut Vec<(u32, u8)>) {
     merged.clear();
     let col_idx: &[u32] = csr.col_idx();
@@ -67,8 +74,8 @@ pub(crate) fn merge<T: Scalar>(csr: &Csr<T>, parts: &[Range<usize>], merged: &mu
     for (row, part) in rows.iter_mut().zip(parts) {
         *row = (part.start, part.end);
     }
-    // No column is the largest index, so an exhausted row never has the least. Which rows advance
-    // can't be foreseen: selections instead of jumps.
+    // No column is the largest index, so an exhausted row never has the least. Which rows advance is not
+    // predictable, so there are selections instead of branches.
     let head = |(next, end): (usize, usize)| {
         let col = col_idx.get(next).copied().unwrap_or(u32::MAX);
         if next < end { col } else { u32::MAX }
@@ -103,13 +110,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_and_merged_slab_by_slab_are_all_columns_in_order() {
+    fn columns_merged_slab_by_slab_are_all_columns_in_order() {
         let a: Csr<f32> = uniform(4, 1000, 200, 1).unwrap();
         let (mut all, mut merged, mut in_slabs) = (Vec::new(), Vec::new(), Vec::new());
-        merge(&a, &rows_of(&a, &(0..4)), &mut all);
-        let mut rests = rows_of(&a, &(0..4));
+        merge(&a, &row_entries(&a, &(0..4)), &mut all);
+        let mut rests = row_entries(&a, &(0..4));
         for end in [0, 1, 300, 600, 1200] {
-            let parts = cut(&a, &mut rests, end);
+            let parts = take_before(&a, &mut rests, end);
             merge(&a, &parts, &mut merged);
             assert!(merged.iter().all(|&(col, _)| (col as usize) < end));
             in_slabs.append(&mut merged);

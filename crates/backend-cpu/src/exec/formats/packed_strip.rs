@@ -1,15 +1,16 @@
-//! Dense strips of many rows, by rows of B that are gathered first.
+//! Dense strips of many rows, by rows of B that are packed first.
 
 use crate::exec::formats::Panel;
 use crate::isa::KernelScalar;
 use crate::kernels::runs::Runs;
 use crate::kernels::strip::Strip;
-use crate::operands::{Input, Output, RowMap};
+use crate::operands::{Input, Output, RowMap, lanes};
 use crate::thresholds::{
-    GATHER_BYTES, GATHER_LINES, GATHER_ROWS_MAX, GATHER_ROWS_MIN, GATHER_RUN_COLS,
+    STRIP_PACK_BYTES, STRIP_PACK_LINES, STRIP_PACK_ROWS_MAX, STRIP_PACK_ROWS_MIN,
+    STRIP_PACK_RUN_COLS,
 };
 
-/// Where gathered runs begin.
+/// Where packed runs begin.
 const IN_ORDER: [u32; 256] = {
     let mut starts = [0; 256];
     let mut i = 0;
@@ -20,31 +21,31 @@ const IN_ORDER: [u32; 256] = {
     starts
 };
 
-/// How a strip is multiplied: some runs at a time, of which the rows of B are copied next to each other, so
-/// that they fill the first-level cache however far apart they are, and all rows of the strip go through
-/// them there (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 2008).
+/// Multiplies a strip some runs at a time. The rows of B that the runs use are packed next to each other, so that the
+/// first-level cache holds them however far apart they are. All rows of the strip then go through them (Goto and van de
+/// Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 2008).
 ///
-/// Sums go on from one part to the next: the bits are those of the strip as a whole.
-pub(crate) struct Gathered {
+/// Sums go on from one part to the next, so the bits are those of the strip as a whole.
+pub(crate) struct PackedStrip {
     /// Runs at a time.
     runs: usize,
 }
 
-impl Gathered {
-    /// If it pays.
-    pub(crate) fn of<T: KernelScalar>(
+impl PackedStrip {
+    /// `None` if the strip is better multiplied with B in place.
+    pub(crate) fn try_new<T: KernelScalar>(
         strip: &Strip<'_, T::Acc>,
         map: RowMap<'_>,
         on: &Panel<'_, T>,
     ) -> Option<Self> {
-        let pays = (GATHER_ROWS_MIN..=GATHER_ROWS_MAX).contains(&map.len())
-            && on.width >= GATHER_LINES * lanes::<T>()
-            && strip.runs.len <= GATHER_RUN_COLS
-            && on.gathers
+        let is_profitable = (STRIP_PACK_ROWS_MIN..=STRIP_PACK_ROWS_MAX).contains(&map.len())
+            && on.width >= STRIP_PACK_LINES * lanes::<T>()
+            && strip.runs.len <= STRIP_PACK_RUN_COLS
+            && on.packs_strips
             && !strip.runs.starts.is_empty();
-        let rows = GATHER_BYTES / (on.kernels.panel() * size_of::<T>());
+        let rows = STRIP_PACK_BYTES / (on.kernels.panel() * size_of::<T>());
         let runs = (rows / strip.runs.len).clamp(1, IN_ORDER.len());
-        pays.then_some(Self { runs })
+        is_profitable.then_some(Self { runs })
     }
 
     /// Multiplies the strip.
@@ -54,10 +55,10 @@ impl Gathered {
         map: RowMap<'_>,
         on: &Panel<'_, T>,
     ) {
-        let (at_once, panel) = (GATHER_LINES * lanes::<T>(), on.kernels.panel());
+        let (at_once, panel) = (STRIP_PACK_LINES * lanes::<T>(), on.kernels.panel());
         let sums_at = |p: usize| p * map.len();
-        let mut rooms = T::rooms().take();
-        let (rows, sums) = rooms.of(self.runs * strip.runs.len * at_once, map.len() * at_once);
+        let mut scratch = T::thread_scratch().take();
+        let (rows, sums) = scratch.split(self.runs * strip.runs.len * at_once, map.len() * at_once);
         let slots = RowMap::Consecutive { first: 0, len: map.len() };
         for j in (0..on.width).step_by(at_once) {
             let width = at_once.min(on.width - j);
@@ -83,11 +84,11 @@ impl Gathered {
                 on.kernels.combine(sums, 1, &out, map, width);
             }
         }
-        T::rooms().set(rooms);
+        T::thread_scratch().set(scratch);
     }
 }
 
-/// The runs once they are gathered.
+/// The runs once their rows of B are packed.
 fn in_order<'a>(runs: &Runs<'_>, run_stride: usize) -> Runs<'a> {
     let count = runs.count();
     if run_stride == runs.len {
@@ -100,9 +101,4 @@ fn in_order<'a>(runs: &Runs<'_>, run_stride: usize) -> Runs<'a> {
         ncols: count,
         ..*runs
     }
-}
-
-/// Columns of a line.
-const fn lanes<T: KernelScalar>() -> usize {
-    64 / size_of::<T::Acc>()
 }

@@ -1,0 +1,100 @@
+//! Buffers that a prepared plan lends to its products.
+
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use girih_formats::{FormatError, Scalar};
+
+use super::aligned::AlignedBuffer;
+
+/// Buffers of which each serves one product at a time.
+///
+/// Nothing here ever waits: the product that uses a buffer may be further up on this very thread's stack, if rayon has
+/// lent its thread to this one.
+#[derive(Debug)]
+pub(crate) struct ScratchPool<T: Scalar>(Vec<Mutex<AlignedBuffer<T>>>);
+
+/// A buffer that was lent.
+pub(crate) struct LentBuffer<'a, T: Scalar>(MutexGuard<'a, AlignedBuffer<T>>);
+
+impl<T: Scalar> LentBuffer<'_, T> {
+    pub(crate) fn elements(&mut self) -> &mut [T] {
+        self.0.elements()
+    }
+}
+
+impl<T: Scalar> ScratchPool<T> {
+    /// `count` buffers of `len` elements.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the system refuses.
+    pub(crate) fn new(count: usize, len: usize) -> Result<Self, FormatError> {
+        let buffer = |_| AlignedBuffer::zeroed(len).map(Mutex::new);
+        (0..count).map(buffer).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// One buffer that grows with the products that use it.
+    pub(crate) fn growing() -> Self {
+        Self(vec![Mutex::new(AlignedBuffer::empty())])
+    }
+
+    /// A buffer; `None` while other products use all of them.
+    pub(crate) fn lend(&self) -> Option<LentBuffer<'_, T>> {
+        let lent = self.0.iter().find_map(|buffer| match buffer.try_lock() {
+            Ok(buffer) => Some(buffer),
+            // Scratch holds nothing that a panic could have left half written.
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        });
+        lent.map(LentBuffer)
+    }
+
+    /// Calls `f` with `len` elements: of a buffer of the pool, which grows if need be, or newly allocated ones while
+    /// other products use all buffers.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the system refuses.
+    pub(crate) fn with<R>(
+        &self,
+        len: usize,
+        f: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R, FormatError> {
+        let Some(LentBuffer(mut buffer)) = self.lend() else {
+            return Ok(f(AlignedBuffer::zeroed(len)?.elements()));
+        };
+        if buffer.len() < len {
+            *buffer = AlignedBuffer::zeroed(len)?;
+        }
+        Ok(f(&mut buffer.elements()[..len]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_growing_buffer_is_kept_and_replaced_while_it_is_lent() {
+        let pool = ScratchPool::<f32>::growing();
+        let first = pool.with(10, |buffer| (buffer.len(), buffer.as_ptr().addr())).unwrap();
+        let nested = pool.with(5, |buffer| {
+            let inner = pool.with(7, |buffer| (buffer.len(), buffer.as_ptr().addr())).unwrap();
+            (buffer.len(), buffer.as_ptr().addr(), inner)
+        });
+        let (len, address, inner) = nested.unwrap();
+        assert_eq!((first.0, len, inner.0), (10, 5, 7));
+        assert!(address == first.1 && inner.1 != address);
+        assert_eq!(pool.with(11, |buffer| buffer.len()).unwrap(), 11);
+        assert!(pool.with(usize::MAX, |_| ()).is_err());
+    }
+
+    #[test]
+    fn as_many_buffers_are_lent_as_there_are() {
+        let pool = ScratchPool::<f32>::new(2, 30).unwrap();
+        let mut first = pool.lend().unwrap();
+        let second = pool.lend().unwrap();
+        assert_eq!(first.elements().len(), 30);
+        assert!(pool.lend().is_none());
+        drop(second);
+        assert!(pool.lend().is_some());
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading a copy in tiles.
+
+use std::ops::Range;
+
+use girih_formats::{PAD_ROW, RowCsr};
+use girih_planner::Attachment;
+use rayon::prelude::*;
+
+use super::checks::{UnwrittenRows, are_within, array, must, records};
+use super::{COL_IDX, SLABS, TILES, VALUES};
+use crate::isa::KernelScalar;
+use crate::kernels::ahead::AHEAD;
+use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
+use crate::layout::fill::TaskSlab;
+use crate::layout::tiles::TiledRows;
+use crate::lowering::TileConfig;
+
+impl<T: KernelScalar> TiledRows<T> {
+    /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.
+    ///
+    /// # Errors
+    /// The first thing that does not hold.
+    pub(crate) fn load(
+        a: &RowCsr<T>,
+        tasks: &[Range<usize>],
+        config: &TileConfig,
+        from: &Attachment,
+    ) -> Result<Self, String> {
+        let k = a.csr().ncols();
+        let slab_cols = config.slab_cols.unwrap_or(usize::MAX);
+        let n_slabs = k.div_ceil(slab_cols).max(1);
+        let slabs = records::<u64, 5>(from, SLABS)?;
+        must(slabs.len() == tasks.len() * n_slabs, "its slabs are not those of the tasks")?;
+        let flat = records::<u32, { TILE_ROWS + PATTERNS }>(from, TILES)?;
+        let mut tiles = flat.iter().map(|tile| {
+            let (rows, counts) = tile.split_at(TILE_ROWS);
+            let mut tile = Tile { rows: [0; TILE_ROWS], counts: [0; PATTERNS] };
+            tile.rows.copy_from_slice(rows);
+            tile.counts.copy_from_slice(counts);
+            tile
+        });
+        let (col_idx, values) = (array::<u32>(from, COL_IDX)?, array::<T::Acc>(from, VALUES)?);
+        let n_cols = a.csr().nnz();
+        let as_new = col_idx.len() == n_cols + AHEAD && values.len() == n_cols;
+        must(as_new, "its columns and values are not as many as A's")?;
+        must(are_within(&col_idx[n_cols..], &(0..k.max(1))), "its last columns are not in A")?;
+        let mut read = Vec::with_capacity(tasks.len());
+        for task_slabs in slabs.chunks(n_slabs) {
+            let slab = |&[n_tiles, c0, c1, v0, v1]: &[u64; 5]| {
+                let [n_tiles, c0, c1, v0, v1] = [n_tiles, c0, c1, v0, v1].map(|n| n as usize);
+                let lies = c0 <= c1 && c1 <= n_cols && v0 <= v1 && v1 <= values.len();
+                must(lies, "its slabs leave its arrays")?;
+                must(n_tiles <= tiles.len(), "it has fewer tiles than its slabs say")?;
+                Ok(TaskSlab {
+                    tiles: tiles.by_ref().take(n_tiles).collect(),
+                    cols: c0..c1,
+                    values: v0..v1,
+                })
+            };
+            read.push(task_slabs.iter().map(slab).collect::<Result<Vec<_>, String>>()?);
+        }
+        must(tiles.next().is_none(), "it has more tiles than its slabs say")?;
+        let mut unwritten = UnwrittenRows::of_tasks(a, tasks);
+        let first = read.iter().flat_map(|slabs| &slabs[0].tiles);
+        let once =
+            first.flat_map(|tile| tile.rows).all(|row| row == PAD_ROW || unwritten.take(row));
+        must(once && unwritten.count == 0, "its tiles do not have each row once")?;
+        read.par_iter().try_for_each(|slabs| {
+            slabs.iter().enumerate().try_for_each(|(s, slab)| {
+                let cols = s * slab_cols..k.min(slab_cols.saturating_mul(s + 1));
+                check_slab(slab, &slabs[0], &col_idx[slab.cols.clone()], &cols)
+            })
+        })?;
+        let (col_idx, values) = (col_idx.clone(), values.clone());
+        Ok(Self { prefetches_b: false, slab_cols: config.slab_cols, tasks: read, col_idx, values })
+    }
+}
+
+/// Checks a slab of a task: its columns must lie in `cols`, and its tiles must be among those of the first slab.
+fn check_slab(
+    slab: &TaskSlab,
+    first: &TaskSlab,
+    col_idx: &[u32],
+    cols: &Range<usize>,
+) -> Result<(), String> {
+    let (mut n_cols, mut n_values) = (0, 0);
+    let mut others = first.tiles.iter();
+    for Tile { rows, counts } in &slab.tiles {
+        must(others.any(|other| other.rows == *rows), "a slab has other tiles than the first")?;
+        for (pattern, &count) in (1u32..).zip(counts) {
+            n_cols += u64::from(count);
+            n_values += u64::from(count) * u64::from(pattern.count_ones());
+        }
+    }
+    let counted = n_cols == slab.cols.len() as u64 && n_values == slab.values.len() as u64;
+    must(counted, "its tiles do not have as many columns and values as its slabs")?;
+    must(are_within(col_idx, cols), "a slab's columns lie in another")
+}

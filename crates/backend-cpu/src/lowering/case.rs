@@ -1,0 +1,111 @@
+//! What decisions depend on besides the matrix itself.
+
+use girih_formats::{FormatSpec, Scalar, Tiling};
+
+use crate::Isa;
+use crate::machine::Machine;
+
+/// Sizes of a product, and the machine that it runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Case {
+    pub(crate) spec: FormatSpec,
+    /// Rows and columns of A.
+    pub(crate) m: usize,
+    pub(crate) k: usize,
+    /// Entries of A, and values stored including the zeros that fill tiles.
+    pub(crate) nnz: usize,
+    pub(crate) stored: usize,
+    /// Columns of B that the plan is for.
+    pub(crate) n: usize,
+    pub(crate) threads: usize,
+    /// Bytes of a value of A or B, and of a sum.
+    pub(crate) value_bytes: usize,
+    pub(crate) sum_bytes: usize,
+    pub(crate) isa: Isa,
+    pub(crate) machine: Machine,
+}
+
+impl Case {
+    /// The case of a tiling that is multiplied by `n` columns.
+    pub(crate) fn new<T: Scalar>(
+        tiling: &Tiling<T>,
+        n: usize,
+        threads: usize,
+        isa: Isa,
+        machine: Machine,
+    ) -> Self {
+        let spec = tiling.spec();
+        let tile = match spec {
+            FormatSpec::Bcsr { block_rows, block_cols } => block_rows * block_cols,
+            FormatSpec::Wcsr { window_rows, pad_cols } => window_rows * pad_cols,
+            FormatSpec::BlockedEll { block_size } => block_size * block_size,
+            FormatSpec::TwoFour => 2,
+            FormatSpec::Csr => 1,
+            FormatSpec::BMat { .. } => 0,
+        };
+        Self {
+            spec,
+            m: tiling.nrows(),
+            k: tiling.ncols(),
+            nnz: tiling.nnz(),
+            stored: tiling.nnz().max(tile.saturating_mul(tiling.n_tiles() as usize)),
+            n,
+            threads,
+            value_bytes: size_of::<T>(),
+            sum_bytes: size_of::<T::Acc>(),
+            isa,
+            machine,
+        }
+    }
+
+    /// Columns of a vector: sums in 64 bytes.
+    pub(crate) fn lanes(&self) -> usize {
+        64 / self.sum_bytes
+    }
+
+    /// Whether a value is its own accumulator, so that kernels read values in place.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.value_bytes == self.sum_bytes
+    }
+
+    /// Bytes of a row of B with `n` columns.
+    pub(crate) fn row_bytes(&self, n: usize) -> usize {
+        n.saturating_mul(self.value_bytes)
+    }
+
+    /// The kernel that multiplies the tiling as stored.
+    pub(super) fn kernel(&self) -> Kernel {
+        match self.spec {
+            FormatSpec::Csr => Kernel::Rows,
+            FormatSpec::BMat { .. } | FormatSpec::TwoFour => Kernel::Decoded,
+            _ => Kernel::Strips,
+        }
+    }
+
+    /// Whether each column of a strip stands alone, its values next to those of other columns.
+    pub(super) fn has_single_columns(&self) -> bool {
+        match self.spec {
+            FormatSpec::Wcsr { .. } => true,
+            FormatSpec::BlockedEll { block_size } => block_size == 1,
+            FormatSpec::Bcsr { block_rows, block_cols } => {
+                block_cols == 1 && (block_rows == 1 || !self.is_wide())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// A family of kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kernel {
+    /// Rows of CSR as stored.
+    Rows,
+    /// Rows of CSR sorted by length.
+    Sorted,
+    /// Tiles of four rows of CSR. Their columns are grouped by which of the rows hold them.
+    Tiles,
+    /// Dense strips: windows whose rows share the rows of B that they use.
+    Strips,
+    /// Rows of BMat and 2:4, decoded to columns and values first.
+    Decoded,
+}
