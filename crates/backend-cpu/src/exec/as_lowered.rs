@@ -75,12 +75,12 @@ where
         let recorder = Recorder::leaked();
         prepared.recorder = Some(recorder);
         for n in WIDTHS {
-            ran_as_said(&prepared, recorder, a, n, seen);
+            does_as_lowered(&prepared, recorder, a, n, seen);
         }
     }
 }
 
-fn ran_as_said<T: KernelScalar + DenseScalar>(
+fn does_as_lowered<T: KernelScalar + DenseScalar>(
     prepared: &Prepared<T>,
     recorder: &Recorder,
     a: &Csr<T>,
@@ -95,9 +95,9 @@ fn ran_as_said<T: KernelScalar + DenseScalar>(
     let mut c = ndarray::ArrayViewMut2::from_shape((m, n), &mut c[first..first + m * n]).unwrap();
     let (b, c) = (T::erase(b.view()), T::erase_acc_mut(c.slice_mut(s![.., ..])));
     prepared.execute(1.0, b, 0.0, c).unwrap();
-    let ran = recorder.take();
+    let trace = recorder.take();
     let said = prepared.lowering(n);
-    let at = format!("{:?}\n{said}\n{ran:?}", prepared.lowering.case);
+    let at = format!("{:?}\n{said}\n{trace:?}", prepared.lowering.case);
     let is = |what: &str, choice: &str| said.choice(what).is_some_and(|c| c.starts_with(choice));
     let kernel = match said.choice("kernel").unwrap() {
         "rows of CSR sorted by length" => "sorted",
@@ -108,20 +108,21 @@ fn ran_as_said<T: KernelScalar + DenseScalar>(
     };
     // Split windows are not multiplied by a copy.
     let is_split = said.choice("split windows").is_some();
-    let others = ran.kernels.iter().filter(|&&ran| ran != kernel && !(is_split && ran == "rows"));
+    let others =
+        trace.kernels.iter().filter(|&&trace| trace != kernel && !(is_split && trace == "rows"));
     assert_eq!(others.count(), 0, "{at}");
-    assert!(is_split || ran.kernels.contains(kernel), "{at}");
-    assert_eq!(is("B", "packed"), !ran.packed.is_empty(), "{at}");
+    assert!(is_split || trace.kernels.contains(kernel), "{at}");
+    assert_eq!(is("B", "packed"), !trace.packed.is_empty(), "{at}");
     if is("B", "packed") {
-        let widest = ran.packed.last().copied().unwrap();
+        let widest = trace.packed.last().copied().unwrap();
         let lines = widest.div_ceil(64 / size_of::<T::Acc>());
         assert!(
             is("B", "packed in") && said.choice("B").unwrap().contains(&format!("{lines} lines")),
             "{at}"
         );
     }
-    let prefetched = [ran.prefetched_b, ran.prefetched_a];
-    let whole_kernel_ran = ran.kernels.contains(kernel);
+    let prefetched = [trace.prefetched_b, trace.prefetched_a];
+    let whole_kernel_ran = trace.kernels.contains(kernel);
     if whole_kernel_ran {
         assert_eq!(
             ["prefetch of B", "prefetch of A"].map(|what| is(what, "yes")),
@@ -129,35 +130,35 @@ fn ran_as_said<T: KernelScalar + DenseScalar>(
             "{at}"
         );
     }
-    assert_eq!(is("strip packing", "yes"), ran.packed_strips, "{at}");
+    assert_eq!(is("strip packing", "yes"), trace.packed_strips, "{at}");
     let has_long_rows = (0..m).any(|row| a.row(row).0.len() >= 64);
     let reads_whole = said.choice("rows of B").is_some();
-    assert!(reads_whole || is_split || !ran.whole_rows, "{at}");
+    assert!(reads_whole || is_split || !trace.whole_rows, "{at}");
     if !is_split
         && kernel != "sorted"
         && prepared.lowering.case.spec == FormatSpec::Csr
         && has_long_rows
     {
-        assert_eq!(reads_whole, ran.whole_rows, "{at}");
+        assert_eq!(reads_whole, trace.whole_rows, "{at}");
     }
     let past = is("C", "written past");
-    assert!(past || !ran.past_caches, "{at}");
+    assert!(past || !trace.past_caches, "{at}");
     if matches!(kernel, "sorted" | "patterns") && whole_kernel_ran {
-        assert_eq!(past, ran.past_caches, "{at}");
+        assert_eq!(past, trace.past_caches, "{at}");
     }
     let alone = is("threads", "the calling");
     if alone {
-        assert_eq!(ran.threads, [thread::current().id()], "{at}");
+        assert_eq!(trace.threads, [thread::current().id()], "{at}");
     }
-    assert!(ran.threads.len() <= prepared.lowering.case.threads, "{at}");
-    seen.packed += usize::from(!ran.packed.is_empty());
-    seen.prefetched[0] += usize::from(ran.prefetched_b);
-    seen.prefetched[1] += usize::from(ran.prefetched_a);
-    seen.whole_rows += usize::from(ran.whole_rows);
-    seen.packed_strips += usize::from(ran.packed_strips);
-    seen.past_caches += usize::from(ran.past_caches);
+    assert!(trace.threads.len() <= prepared.lowering.case.threads, "{at}");
+    seen.packed += usize::from(!trace.packed.is_empty());
+    seen.prefetched[0] += usize::from(trace.prefetched_b);
+    seen.prefetched[1] += usize::from(trace.prefetched_a);
+    seen.whole_rows += usize::from(trace.whole_rows);
+    seen.packed_strips += usize::from(trace.packed_strips);
+    seen.past_caches += usize::from(trace.past_caches);
     seen.alone += usize::from(alone);
-    seen.kernels.extend(&ran.kernels);
+    seen.kernels.extend(&trace.kernels);
 }
 
 fn matrices<T: Scalar>() -> Vec<Csr<T>> {

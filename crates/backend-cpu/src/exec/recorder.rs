@@ -32,13 +32,13 @@ impl Recorder {
     }
 
     /// Records that a kernel runs on this thread, and what it prefetches [ahead](crate::kernels::ahead).
-    pub(crate) fn kernel(&self, name: &'static str, ask: u8, past_caches: bool) {
+    pub(crate) fn kernel(&self, name: &'static str, prefetch: u8, past_caches: bool) {
         use crate::kernels::ahead::{NOTHING, ROWS};
         let thread = thread::current().id();
         self.with(|trace| {
             trace.kernels.insert(name);
-            trace.prefetched_a |= ask != NOTHING;
-            trace.prefetched_b |= ask == ROWS;
+            trace.prefetched_a |= prefetch != NOTHING;
+            trace.prefetched_b |= prefetch == ROWS;
             trace.past_caches |= past_caches;
             if !trace.threads.contains(&thread) {
                 trace.threads.push(thread);

@@ -22,25 +22,25 @@ impl CpuLowering {
         };
         let kernel = self.kernel(&product);
         add("kernel", kernel.describe().to_owned(), self.why_kernel(kernel));
-        if let LayoutChoice::Sorted(sorting, made) = self.layout.choice
+        if let LayoutChoice::Sorted(sorting, counts) = self.layout.choice
             && product.by_copy
         {
-            let sliced = match made.sliced_rows {
+            let sliced = match counts.sliced_rows {
                 0 => String::new(),
                 rows => format!(", {rows} rows share column indices with the row before"),
             };
             let choice =
-                format!("rows of each task by length, tasks in {} parts{sliced}", made.parts);
+                format!("rows of each task by length, tasks in {} parts{sliced}", counts.parts);
             let why =
                 if sorting.slices { "" } else { "column indices are shared up to two lines only" };
             add("copy of A", choice, why.to_owned());
         }
-        if let LayoutChoice::Tiles(tiles, made) = self.layout.choice
+        if let LayoutChoice::Tiles(tiles, counts) = self.layout.choice
             && product.by_copy
         {
             let choice = format!(
                 "{} tiles of up to 4 rows, {} loads of rows of B for {} entries",
-                made.tiles, made.loads, self.case.nnz
+                counts.tiles, counts.loads, self.case.nnz
             );
             add(
                 "copy of A",
@@ -49,7 +49,7 @@ impl CpuLowering {
             );
             if let Some(cols) = tiles.slab_cols {
                 let choice = format!("{} of {cols} columns", self.case.k.div_ceil(cols));
-                let loads = made.loads / self.case.k.max(1);
+                let loads = counts.loads / self.case.k.max(1);
                 let why = format!(
                     "tiles have many columns in each, and load each row of B {loads} times"
                 );
@@ -228,7 +228,7 @@ impl CpuLowering {
             return Err("slabs add to it".to_owned());
         }
         let is_apart =
-            matches!(&self.layout.choice, LayoutChoice::Sorted(_, made) if !made.consecutive);
+            matches!(&self.layout.choice, LayoutChoice::Sorted(_, counts) if !counts.consecutive);
         if kernel == Kernel::Sorted && is_apart && !row.is_multiple_of(64) {
             return Err(format!("rows of {row} bytes that are sorted fill no whole lines"));
         }

@@ -84,7 +84,7 @@ impl CpuLowering {
     /// Tasks to run, each counted as often as it has parts.
     fn count(&self, product: &ProductLowering) -> usize {
         let parts = match self.layout.choice {
-            LayoutChoice::Sorted(_, made) if product.by_copy => made.parts,
+            LayoutChoice::Sorted(_, counts) if product.by_copy => counts.parts,
             _ => 1,
         };
         self.schedule.tasks * parts

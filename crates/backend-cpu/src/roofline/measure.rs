@@ -20,8 +20,8 @@ const MIN_SAMPLES: u32 = 3;
 /// Multiply-adds per chain in one pass.
 const ROUNDS: usize = 10_000;
 
-/// Bytes by which the arrays of a thread are set apart beyond their length: were all at the same
-/// place within a page, a load could seem to depend on an earlier store to another array.
+/// Bytes between the arrays of a thread. If all began at the same place within a page, a load could seem to depend on an
+/// earlier store to another array.
 const APART: usize = 5 * LINE_BYTES;
 
 /// Flops per second of dependent chains, on all threads; and the number of chains that reached it.
@@ -49,65 +49,65 @@ where
 }
 
 /// Arrays for every thread of the pool, each paged in by the thread that uses it.
-pub(super) struct Team {
+pub(super) struct ThreadArrays {
     kernels: Kernels<f32>,
     chains: Chains,
-    shares: Vec<Mutex<Share>>,
+    shares: Vec<Mutex<Arrays>>,
 }
 
-impl Team {
-    /// Room for working sets of up to `bytes` in all.
+impl ThreadArrays {
+    /// Allocates for working sets of up to `bytes` bytes in all.
     ///
     /// # Errors
     /// If there is not that much memory.
     pub(super) fn new(isa: Isa, chains: Chains, bytes: u64) -> Result<Self, RooflineError> {
         let threads = rayon::current_num_threads();
         let bytes = bytes as usize / threads + 2 * APART + 4 * LINE_BYTES;
-        let shares: Vec<Mutex<Share>> = (0..threads)
-            .map(|_| Ok(Mutex::new(Share::new(bytes / size_of::<f32>())?)))
+        let shares: Vec<Mutex<Arrays>> = (0..threads)
+            .map(|_| Ok(Mutex::new(Arrays::new(bytes / size_of::<f32>())?)))
             .collect::<Result<_, RooflineError>>()?;
-        let team = Self { kernels: <f32 as KernelScalar>::kernels(isa), chains, shares };
-        rayon::broadcast(|thread| team.with(thread.index(), |share| share.values().fill(1.0)));
-        Ok(team)
+        let arrays = Self { kernels: <f32 as KernelScalar>::kernels(isa), chains, shares };
+        rayon::broadcast(|thread| arrays.with(thread.index(), |share| share.values().fill(1.0)));
+        Ok(arrays)
     }
 
-    /// What a working set of about `bytes` in all can be read and written with.
+    /// Measures how fast all threads go through a working set of about `bytes` bytes in all.
     pub(super) fn bandwidth(&self, bytes: u64, budget: Duration) -> Bandwidth {
         let threads = self.shares.len();
         // Of three arrays per thread.
         let lines = (bytes as usize / threads / 3 / LINE_BYTES).max(1);
         let bytes = (lines * LINE_BYTES * 3 * threads) as f64;
-        let rate = |kind: Kind| {
+        let rate = |kind: Pass| {
             best_rate(bytes, budget / 3, |thread| {
                 self.with(thread, |share| share.pass(&self.kernels, self.chains, lines, kind));
             })
         };
         Bandwidth {
             bytes: bytes as u64,
-            read: rate(Kind::Read),
-            triad: rate(Kind::Triad { streaming: false }),
-            streaming_triad: rate(Kind::Triad { streaming: true }),
+            read: rate(Pass::Read),
+            triad: rate(Pass::Triad { streaming: false }),
+            streaming_triad: rate(Pass::Triad { streaming: true }),
         }
     }
 
-    fn with<R>(&self, thread: usize, f: impl FnOnce(&mut Share) -> R) -> R {
+    fn with<R>(&self, thread: usize, f: impl FnOnce(&mut Arrays) -> R) -> R {
         // Contents don't matter, so neither does a panic that left them half written.
         f(&mut self.shares[thread].lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum Pass {
     Read,
     Triad { streaming: bool },
 }
 
 /// One thread's arrays, in one allocation.
-struct Share {
+struct Arrays {
     values: Buffer<f32>,
 }
 
-impl Share {
+impl Arrays {
     fn new(len: usize) -> Result<Self, RooflineError> {
         Ok(Self { values: Buffer::zeroed(len)? })
     }
@@ -120,20 +120,20 @@ impl Share {
         values.get_mut(skip..).unwrap_or_default()
     }
 
-    /// Goes once through three arrays of so many lines.
-    fn pass(&mut self, kernels: &Kernels<f32>, chains: Chains, lines: usize, kind: Kind) {
+    /// Goes once through three arrays of `lines` cache lines each.
+    fn pass(&mut self, kernels: &Kernels<f32>, chains: Chains, lines: usize, kind: Pass) {
         const APART_LEN: usize = APART / size_of::<f32>();
         let len = lines * LINE_BYTES / size_of::<f32>();
         let (to, rest) = self.values().split_at_mut(len + APART_LEN);
         let (b, c) = rest.split_at(len + APART_LEN);
         let (to, b, c) = (&mut to[..len], &b[..len], &c[..len]);
         match kind {
-            Kind::Read => {
+            Pass::Read => {
                 for from in [&*to, b, c] {
                     black_box(kernels.probe(Work::Read { chains, from }));
                 }
             }
-            Kind::Triad { streaming } => {
+            Pass::Triad { streaming } => {
                 black_box(kernels.probe(Work::Triad { to, b, c, streaming }));
             }
         }

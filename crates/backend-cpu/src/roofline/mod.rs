@@ -33,7 +33,7 @@ use girih_formats::{DType, FormatError};
 use thiserror::Error;
 
 use crate::Isa;
-use measure::{Team, peak};
+use measure::{ThreadArrays, peak};
 
 /// The smallest working set, in bytes.
 const MIN_BYTES: u64 = 256 << 10;
@@ -65,7 +65,7 @@ pub enum RooflineError {
     /// This machine lacks the instruction set.
     #[error("this machine has no {isa}")]
     Unavailable {
-        /// The instruction set asked for.
+        /// The instruction set that was named.
         isa: Isa,
     },
     /// An option is out of range.
@@ -170,12 +170,12 @@ impl Roofline {
         let budget = Duration::from_secs_f64(options.seconds / (3 * sizes.len() + 2) as f64);
         let (f32_peak, chains) = peak::<f32>(isa, budget);
         let (f64_peak, _) = peak::<f64>(isa, budget);
-        let team = Team::new(isa, chains, sizes.last().copied().unwrap_or(MIN_BYTES))?;
+        let arrays = ThreadArrays::new(isa, chains, sizes.last().copied().unwrap_or(MIN_BYTES))?;
         Ok(Self {
             isa,
             threads: rayon::current_num_threads(),
             peaks: [f32_peak, f64_peak],
-            bandwidths: sizes.iter().map(|&bytes| team.bandwidth(bytes, 3 * budget)).collect(),
+            bandwidths: sizes.iter().map(|&bytes| arrays.bandwidth(bytes, 3 * budget)).collect(),
         })
     }
 

@@ -105,10 +105,10 @@ fn the_loops_compute_what_they_say() {
             let sum = kernels.probe(Work::MulAdd { chains, rounds: 3, start: &start });
             assert_eq!(sum, 1.875 * (lines * 16) as f32, "{isa} {chains:?}");
         }
-        let mut room = vec![0.0f32; LEN + 16];
-        let skip = (room.as_ptr().addr().next_multiple_of(64) - room.as_ptr().addr()) / 4;
+        let mut buffer = vec![0.0f32; LEN + 16];
+        let skip = (buffer.as_ptr().addr().next_multiple_of(64) - buffer.as_ptr().addr()) / 4;
         for streaming in [false, true] {
-            let to = &mut room[skip..skip + LEN];
+            let to = &mut buffer[skip..skip + LEN];
             to.fill(-1.0);
             kernels.probe(Work::Triad { to, b: &from, c: &from, streaming });
             assert!(to.iter().enumerate().all(|(i, &x)| x == 4.0 * i as f32), "{isa}");

@@ -1,9 +1,9 @@
 //! Every tuned number of this backend: its name, value and unit, and the measurement that it comes from.
 //!
-//! `lowering` reads them when it decides, kernels where they run. A measurement is named by the commit
-//! that introduced the number; its message says what was gained, and what is quoted after it stands there or in
-//! the documentation of the kernels. `bench/records` has products' times with all of these numbers together.
-//! Another value changes products' time, and of some ([`Threshold::changes_bits`]) the order of additions.
+//! `lowering` reads them when it decides, kernels when they run. A measurement is named by the commit that introduced
+//! the number; its message says what was gained. `docs/2026-11-tuning.md` tells how the numbers work together, and
+//! `bench/records` has the times of products with all of them. Another value changes the time of products, and for some
+//! numbers ([`Threshold::changes_bits`]) the order of additions.
 
 /// A tuned number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,8 +22,8 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// Whether another value would give other bits: it cuts columns, or picks a layout that adds in an order
-    /// of its own.
+    /// Whether another value would give other bits: the number cuts columns, or picks a layout that adds in an order of
+    /// its own.
     #[must_use]
     pub fn changes_bits(&self) -> bool {
         ["TILE_", "SLAB_", "SUMS_", "STACK_"].iter().any(|prefix| self.name.starts_with(prefix))
@@ -34,7 +34,7 @@ macro_rules! thresholds {
     ($(#[doc = $what:literal] $name:ident: $ty:ty = $value:expr, $unit:literal, $source:literal;)*) => {
         $(#[doc = $what] pub(crate) const $name: $ty = $value;)*
 
-        /// All of them, in the order in which a plan meets them.
+        /// All thresholds, in the order in which a plan comes to them.
         pub const THRESHOLDS: &[Threshold] = &[$(
             Threshold {
                 name: stringify!($name),
@@ -48,7 +48,7 @@ macro_rules! thresholds {
 }
 
 thresholds! {
-    // Caches, and what of them a product may take.
+    // Caches, and the part of them that a product may take.
     /// Last-level cache of a machine that does not report it.
     CACHE_LAST_LEVEL: u64 = 32 << 20, "bytes", "assumption: what servers have for a few cores";
     /// A core's own caches on a machine that does not report them.
@@ -57,7 +57,7 @@ thresholds! {
     CACHE_FIRST_LEVEL: usize = 32 << 10, "bytes", "every x86-64 of the records; commit 2712ddf";
     /// Eighths of the last-level cache in which B, or the panels of all threads, stay.
     CACHE_B: usize = 5, "eighths", "commits be448c6, 3d848f8";
-    /// Eighths of it for the part of B that neighbouring rows of A meet.
+    /// Eighths of it for the part of B that neighbouring rows of A use.
     CACHE_USED_B: usize = 4, "eighths", "commit be448c6";
     /// Eighths of it up to which blocks of A come fast enough without prefetching.
     CACHE_BLOCKS: usize = 1, "eighths", "commit f50872e: blocks of 4 MiB and more gain up to 4.8 times on a Zen 4";
@@ -73,7 +73,7 @@ thresholds! {
     // Packing panels of B.
     /// Rows of B are packed from this width on.
     PACK_ROW_BYTES: usize = 512, "bytes", "commit be448c6";
-    /// Rows of B this wide and wider meet in few sets of the caches.
+    /// From this width on, panels of rows of B fall into few sets of the caches.
     PACK_FAR_ROW_BYTES: usize = 1024, "bytes", "commit 3d848f8";
     /// The same on processors that gain by prefetching them.
     PACK_FAR_ROW_BYTES_PREFETCHED: usize = 2048, "bytes", "commit 3d848f8: patterns that prefetch need packing only from 2 KiB a row on";
@@ -95,7 +95,7 @@ thresholds! {
     PACK_STRIP_USES: usize = 1024, "values", "commit 106395f";
     /// Rows of a dense strip up to which panels serve more than two threads.
     PACK_STRIP_ROWS: usize = 16, "rows", "commit bb35b76";
-    /// Panels for each thread from which on threads need not have equally many.
+    /// From this many panels for each thread on, threads need not have equally many.
     PACK_PANELS_EACH: usize = 4, "panels", "commit 05b1be7";
     /// Most threads that pack the same panel to multiply a share of the tasks by it each.
     PACK_SHARES: usize = 2, "threads", "commit e16ab23: 1.0 to 1.4 times on 16 threads of a Xeon at n = 512";
@@ -141,7 +141,7 @@ thresholds! {
     SLAB_COLS: usize = 256, "columns", "commit 153cafe";
     /// Columns of A from which on slabs larger than the smallest are considered.
     SLAB_ALL_COLS: usize = 3072, "columns", "commit 153cafe";
-    /// Columns of a slab that a tile meets on average, at the least.
+    /// Least number of columns that a tile has in a slab, on average.
     SLAB_TILE_COLS: usize = 100, "columns", "commit 153cafe";
     /// The same for more rows than stay in the caches from slab to slab.
     SLAB_TILE_COLS_FAR: usize = 150, "columns", "commit 153cafe";
@@ -153,7 +153,7 @@ thresholds! {
     PREFETCH_SAMPLES: usize = 16, "stretches", "commit 18a9f58";
     /// Entries of a stretch.
     PREFETCH_STRETCH: usize = 1 << 13, "entries", "commit 18a9f58";
-    /// Entries within which a row of B that follows one met is predicted: the processor sees a stream.
+    /// A row of B is predicted if the row before it was used at most this many entries ago.
     PREFETCH_STREAM: usize = 64, "entries", "commit 18a9f58";
     /// Least share of entries whose row of B comes unpredicted from beyond a core's own caches.
     PREFETCH_SHARE: f64 = 0.45, "of entries", "commit 18a9f58: 1.13 in geomean at n = 128, up to 1.9 times";
@@ -173,7 +173,7 @@ thresholds! {
     PREFETCH_AT_ONCE: usize = 8, "entries", "commit 2712ddf";
     /// Bytes ahead that columns and values of A are prefetched.
     PREFETCH_A_AHEAD: usize = 1024, "bytes", "commit 2712ddf: finite elements and graphs 1.2 to 1.5 times";
-    /// Bytes of a row of B below which A stays a stream that is seen, unless its columns leap.
+    /// Below this row size the hardware prefetcher follows A by itself, unless A's columns are scattered.
     PREFETCH_A_ROW_BYTES: usize = 16, "bytes", "commit f50872e";
     /// Bytes of a row of B up to which a larger B is needed to prefetch A.
     PREFETCH_A_NARROW_BYTES: usize = 128, "bytes", "commit 2712ddf";
@@ -187,15 +187,15 @@ thresholds! {
     WHOLE_LINES: usize = 32, "lines", "commit 106395f: n = 512 1.05 to 1.3 times on a Zen 4";
     /// Entries of a row of A from which on that is done.
     WHOLE_ENTRIES: usize = 64, "entries", "commit 106395f";
-    /// Fewest rows of a strip whose rows of B are gathered.
+    /// Fewest rows of a strip that packs the rows of B that it uses.
     STRIP_PACK_ROWS_MIN: usize = 32, "rows", "commit 1fc0f4a";
     /// Most rows of such a strip.
     STRIP_PACK_ROWS_MAX: usize = 128, "rows", "commit 1fc0f4a: scratch for their sums";
     /// Most columns of a run of such a strip.
     STRIP_PACK_RUN_COLS: usize = 1024, "columns", "commit 1fc0f4a: scratch for its rows of B";
-    /// Lines of B that are gathered at a time, and fewest of a product.
+    /// Vectors of each row of B that are packed at a time, and the fewest of a product.
     STRIP_PACK_LINES: usize = 4, "lines", "commit 1fc0f4a";
-    /// Bytes of gathered rows that all rows of a strip go through.
+    /// Bytes of packed rows that all rows of a strip go through.
     STRIP_PACK_BYTES: usize = 16 << 10, "bytes", "commit 1fc0f4a: half a first-level cache";
 
     // Storing C.
@@ -218,7 +218,7 @@ thresholds! {
     /// Pauses before a waiting thread yields its processor.
     THREADS_PAUSES: u32 = 64, "pauses", "commit 176427f: a microsecond or a few";
 
-    // Sums of parts, and scratch on the stack. These cut what is added up.
+    // Sums of parts, and scratch on the stack. These numbers cut sums into pieces.
     /// Columns of split windows are cut at multiples of this.
     SUMS_UNIT: usize = 256, "bytes", "by construction: four lines, the kernels' group of columns";
     /// Most bytes of a row of such a panel.

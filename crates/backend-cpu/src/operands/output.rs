@@ -1,0 +1,157 @@
+//! C, or sums in scratch, as kernels write them.
+
+use girih_formats::Scalar;
+use ndarray::ArrayViewMut2;
+
+use crate::thresholds::{STORE_PAST_BYTES, STORE_PAST_TILES_BYTES};
+
+/// How whole vectors of sums are stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Store {
+    /// Written without being read: β is zero, and columns are next to each other.
+    Write,
+    /// The same past the caches: every row begins at a multiple of 64 bytes, or of its own 32 or 16.
+    Stream,
+    /// As α, β and the column stride say.
+    Update,
+}
+
+/// Where sums go, and how: `out = α·sum + β·out` on a panel of columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Output<A> {
+    /// The element in row 0 and the panel's first column.
+    pub(crate) ptr: *mut A,
+    pub(crate) row_stride: isize,
+    pub(crate) col_stride: isize,
+    pub(crate) alpha: A,
+    /// Zero means that the element is written without being read.
+    pub(crate) beta: A,
+    /// How vectors of single rows are stored.
+    pub(crate) store: Store,
+    /// How vectors of tiles of several rows are stored.
+    store_tiles: Store,
+}
+
+// SAFETY: no two threads write the same element (point 3 of the module), and the view outlives the product (point 1).
+unsafe impl<A: Scalar> Send for Output<A> {}
+// SAFETY: threads that share it write different elements (point 3 of the module).
+unsafe impl<A: Scalar> Sync for Output<A> {}
+
+/// Whether a C of `bytes` bytes leaves a core's own caches before the next product. Its lines would then be read from
+/// beyond only to be overwritten. Tiles of several rows write many vectors at a time, and have a threshold of their own.
+pub(crate) const fn leaves_caches(bytes: usize, in_tiles: bool) -> bool {
+    bytes > if in_tiles { STORE_PAST_TILES_BYTES } else { STORE_PAST_BYTES }
+}
+
+impl<A: Scalar> Output<A> {
+    pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
+        // A single column has none next to it.
+        let col_stride = if view.ncols() == 1 { 1 } else { view.strides()[1] };
+        let row_stride = view.strides()[0];
+        let ptr = view.as_mut_ptr();
+        let row_bytes = row_stride * size_of::<A>() as isize;
+        // Rows of half or a quarter of a line are aligned to that if nothing lies between them.
+        let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
+        let aligned = ptr.addr().is_multiple_of(64)
+            && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
+        let past = |in_tiles| match leaves_caches(view.len() * size_of::<A>(), in_tiles) {
+            _ if col_stride != 1 || !beta.is_zero() => Store::Update,
+            true if aligned => Store::Stream,
+            _ => Store::Write,
+        };
+        let (store, store_tiles) = (past(false), past(true));
+        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles }
+    }
+
+    /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
+    pub(crate) fn sums(sums: &mut [A], width: usize, add: bool) -> Self {
+        let (beta, store) = if add { (A::ONE, Store::Update) } else { (A::ZERO, Store::Write) };
+        Self {
+            ptr: sums.as_mut_ptr(),
+            row_stride: width as isize,
+            col_stride: 1,
+            alpha: A::ONE,
+            beta,
+            store,
+            store_tiles: store,
+        }
+    }
+
+    /// The same from `cols` columns later on.
+    pub(crate) fn at_col(self, cols: usize) -> Self {
+        Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
+    }
+
+    /// The same for tiles of several rows.
+    pub(crate) fn in_tiles(self) -> Self {
+        Self { store: self.store_tiles, ..self }
+    }
+
+    /// The same into the caches.
+    pub(crate) fn cached(self) -> Self {
+        let cached = |store| if store == Store::Stream { Store::Write } else { store };
+        let (store, store_tiles) = (cached(self.store), cached(self.store_tiles));
+        Self { store, store_tiles, ..self }
+    }
+
+    /// The same for further sums, which are added to what is there.
+    pub(crate) fn resumed(self) -> Self {
+        Self { beta: A::ONE, store: Store::Update, store_tiles: Store::Update, ..self }
+    }
+
+    /// Rows of a single column as columns of a row.
+    #[inline(always)]
+    pub(crate) fn across(self) -> Self {
+        let writes = self.row_stride == 1 && self.beta.is_zero();
+        let store = if writes { Store::Write } else { Store::Update };
+        Self { col_stride: self.row_stride, store, ..self }
+    }
+
+    /// Whether anything is written past the caches.
+    #[inline(always)]
+    pub(crate) fn streams(&self) -> bool {
+        self.store == Store::Stream
+    }
+
+    /// The address of a row of the panel.
+    #[inline(always)]
+    pub(crate) fn row(&self, row: usize) -> *mut A {
+        self.ptr.wrapping_offset(row as isize * self.row_stride)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::{Array2, ShapeBuilder};
+
+    use super::*;
+
+    #[test]
+    fn an_overwritten_c_is_not_read_and_a_large_one_is_written_past_the_caches() {
+        let store = |m, n: usize, col_major: bool, beta: f32| {
+            let mut c = Array2::<f32>::zeros((m, n + 16).set_f(col_major));
+            let skip = c.as_ptr().align_offset(64);
+            let cols = if col_major { 0..n } else { skip..skip + n };
+            let mut view = c.slice_mut(ndarray::s![.., cols]);
+            let out = Output::new(&mut view, 1.0, beta);
+            let kept = [out.cached(), out.in_tiles().cached()].map(|out| out.store);
+            assert!(!kept.contains(&Store::Stream));
+            (out.store, out.store_tiles, out.across().store)
+        };
+        // Row stride: n + 16 elements, a multiple of a line.
+        assert_eq!(store(100, 32, false, 0.0).0, Store::Write);
+        assert_eq!(store(100, 32, false, 1.0).0, Store::Update);
+        assert_eq!(store(100, 32, true, 0.0).0, Store::Update);
+        let large = store((4 << 20) / 128, 32, false, 0.0);
+        assert_eq!((large.0, large.1), (Store::Stream, Store::Write));
+        assert_eq!(store((4 << 20) / 128 + 1, 32, false, 0.0).1, Store::Stream);
+        // One column: its rows are next to each other, or not.
+        let column = |col_major, beta| {
+            let (own, _, across) = store(100, 1, col_major, beta);
+            (own, across)
+        };
+        assert_eq!(column(true, 0.0), (Store::Write, Store::Write));
+        assert_eq!(column(false, 0.0), (Store::Write, Store::Update));
+        assert_eq!(column(true, 0.5), (Store::Update, Store::Update));
+    }
+}
