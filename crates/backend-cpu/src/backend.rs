@@ -38,10 +38,10 @@ impl CpuBackend {
         isa.is_available().then_some(Self { isa, team: Team::Current })
     }
 
-    /// The backend with products on `threads` threads, at least one: whichever calls, and `threads` - 1
-    /// of its own, who sleep when none follows for 100 µs. Without this, products run on the rayon pool
-    /// that `execute` is called in; outside of every pool, on as many threads as the global one has, whichever
-    /// calls and helpers that all backends share. Preparing runs on rayon's threads in any case.
+    /// The backend with products on `threads` threads, at least one: the calling thread plus `threads - 1` workers, which
+    /// park after 100 µs without work. Without this, products run on the rayon pool that `execute` is called in. Outside
+    /// of every pool they run on as many threads as the global pool has: the calling thread, and helpers that all
+    /// backends share. Preparing runs on rayon's threads in any case.
     ///
     /// # Errors
     /// If threads can't be started.
@@ -64,7 +64,7 @@ impl CpuBackend {
         Case::new(tiling, plan.options().n, self.team.threads(), self.isa, Machine::detect())
     }
 
-    /// A plan made ready, by the layout that it keeps for this machine if it does.
+    /// Prepares a plan, by the layout that it has saved for this machine if there is one.
     fn prepared<T: KernelScalar>(
         &self,
         tiling: &Tiling<T>,
@@ -107,7 +107,7 @@ impl Default for CpuBackend {
 }
 
 impl SpmmBackend for CpuBackend {
-    /// By the CPU at hand, all of its cores.
+    /// The time on this CPU with all of its cores.
     fn estimate(&self, plan: &Plan) -> Option<f64> {
         seconds_on(plan, &DeviceSpec::this_cpu())
     }
@@ -129,7 +129,7 @@ impl SpmmBackend for CpuBackend {
     /// by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let schedule = plan.schedule();
-        // What threads may write rests on the schedule, so it is checked against these very tiles.
+        // Which rows a thread writes follows from the schedule, so it is checked against these very tiles.
         schedule.check(plan.tiling()).map_err(|error| Self::unsupported(error.to_string()))?;
         match schedule.columns() {
             Some(_) if schedule.split_windows() > 0 => Err(Self::unsupported(
@@ -139,8 +139,8 @@ impl SpmmBackend for CpuBackend {
         }
     }
 
-    /// Decides what [`prepare`](Self::prepare) decides without a copy of the matrix: O(nnz), in parallel for the
-    /// most part. A plan that gathers B is prepared.
+    /// Decides as [`prepare`](Self::prepare) does, without a copy of the matrix: O(nnz), in parallel for the most part. A
+    /// plan with a permutation of B is prepared.
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
         self.supports(plan)?;
         let n = plan.options().n;
@@ -157,9 +157,9 @@ impl SpmmBackend for CpuBackend {
         })
     }
 
-    /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For
-    /// CSR also what the [crate](crate#what-preparing-does) says, O(nnz) in parallel; or, where the plan
-    /// keeps a [layout](SpmmBackend::layout) for this machine, what checking it takes.
+    /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For CSR it also counts
+    /// and copies, as [the crate](crate#what-preparing-does) says: O(nnz) in parallel. If the plan keeps a
+    /// [layout](SpmmBackend::layout) for this machine, that is checked instead.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
         for_any_tiling!(plan.tiling(), tiling => {
@@ -167,9 +167,9 @@ impl SpmmBackend for CpuBackend {
         })
     }
 
-    /// For CSR what decisions about it rest on, and the copy of it that products with the plan's n read if
-    /// there is one: O(nnz) in parallel, and the memory of that copy. It is for the instruction set, the
-    /// number of threads and the caches of this backend; several may be kept in one plan.
+    /// For CSR, the numbers on which decisions rest, and the copy that products with the plan's n read, if there is one.
+    /// O(nnz) in parallel, and the memory of that copy. The layout is for the instruction set, the number of threads and
+    /// the caches of this backend; a plan may keep several.
     fn layout(&self, plan: &Plan) -> Result<Option<Attachment>, BackendError> {
         self.supports(plan)?;
         for_any_tiling!(plan.tiling(), tiling => {

@@ -56,7 +56,7 @@ impl<T: KernelScalar> Prepared<T> {
             let slots = task.windows().start * rows..task.windows().end * rows;
             match (self.split.window_of(i), sums) {
                 (None, _) if let Some(csr_layout) = panel.csr_layout => {
-                    csr_layout.multiply(i, part, panel)
+                    csr_layout.multiply(i, part, panel);
                 }
                 // Tasks that are parts of a window are not cut again.
                 _ if part > 0 => {}

@@ -12,7 +12,7 @@ use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
 use crate::thresholds::{THREADS_PATIENCE, THREADS_PAUSES};
 
-/// How long threads wait for each other before they sleep.
+/// How long threads wait for each other before they park.
 const PATIENCE: Duration = Duration::from_micros(THREADS_PATIENCE);
 
 /// The threads of a product. The calling thread is one of them: to wake another in its place, and be woken by it, takes

@@ -1,4 +1,4 @@
-//! What decisions know of a machine: its caches, and what its processor gains by.
+//! What decisions know of a machine: its cache budgets, and the traits of its processor.
 
 pub(crate) mod caches;
 mod vendor;

@@ -1,13 +1,16 @@
-//! The loops that are timed, generic over the vector line.
+//! The loops that are timed, generic over the vector.
+//!
+//! All unsafe functions here that take `L` have the same first point: the machine has the instruction set of `L`.
+//! [`probe`] hands it on from its own contract.
 
 use girih_formats::{Accumulator, Scalar};
 
 use crate::isa::{Line, LineFor};
 
-/// How many independent lines a loop keeps in registers.
+/// How many independent vectors a loop keeps in registers.
 ///
-/// Too few wait for each other, too many are spilled; which is best depends on how many registers
-/// there are and how many of them a line takes.
+/// Too few wait for each other, too many are spilled. The best number depends on how many registers there are and how
+/// many of them a vector takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chains {
     Three,
@@ -18,7 +21,7 @@ pub(crate) enum Chains {
 impl Chains {
     pub(crate) const ALL: [Self; 3] = [Self::Three, Self::Six, Self::Twelve];
 
-    /// The number of lines.
+    /// The number of vectors.
     pub(crate) const fn lines(self) -> usize {
         match self {
             Self::Three => 3,
@@ -28,17 +31,16 @@ impl Chains {
     }
 }
 
-/// Bytes of a line, and the alignment of streaming stores.
+/// Bytes of a vector, and the alignment of streaming stores.
 pub(crate) const LINE_BYTES: usize = 64;
 
-/// Accumulators in the longest line.
+/// Accumulators in the longest vector.
 const MAX_LANES: usize = LINE_BYTES / 4;
 
-/// What a thread does. Slices are whole lines.
+/// The loop that a thread runs. Slices are whole vectors.
 #[derive(Debug)]
 pub(crate) enum Work<'a, A> {
-    /// `acc = acc · x + y`, `rounds` times on every chain. `start` has one line for each chain, and
-    /// two more for x and y.
+    /// `acc = acc · x + y`, `rounds` times on every chain. `start` has one vector for each chain, and two more for x and y.
     MulAdd { chains: Chains, rounds: usize, start: &'a [A] },
     /// Adds up `from`.
     Read { chains: Chains, from: &'a [A] },
@@ -47,12 +49,12 @@ pub(crate) enum Work<'a, A> {
     Triad { to: &'a mut [A], b: &'a [A], c: &'a [A], streaming: bool },
 }
 
-/// Does the work. Gives something that depends on all of what was computed in registers.
+/// Runs the loop. The result depends on everything that was computed in registers.
 ///
 /// # Safety
-/// The machine must have `I`.
+/// 1. The machine has the instruction set `I`.
 pub(crate) unsafe fn probe<I: LineFor<T>, T: Scalar>(work: Work<'_, T::Acc>) -> T::Acc {
-    // SAFETY: the caller's contract.
+    // SAFETY: the machine has `I` by point 1, which is all that `do_work` requires of the code.
     unsafe {
         I::call(
             #[inline(always)]
@@ -62,10 +64,10 @@ pub(crate) unsafe fn probe<I: LineFor<T>, T: Scalar>(work: Work<'_, T::Acc>) -> 
 }
 
 /// # Safety
-/// The instruction set of `L`.
+/// 1. The machine has the instruction set of `L`.
 #[inline(always)]
 unsafe fn do_work<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
-    // SAFETY: the caller has the instruction set of `L`.
+    // SAFETY: the loops require the instruction set of `L`, by point 1; they check their slices themselves.
     unsafe {
         match work {
             Work::MulAdd { chains, rounds, start } => match chains {
@@ -91,12 +93,12 @@ unsafe fn do_work<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
 }
 
 /// # Safety
-/// The instruction set of `L`.
+/// 1. The machine has the instruction set of `L`.
 #[inline(always)]
 unsafe fn mul_add<L: Line, const CHAINS: usize>(rounds: usize, start: &[L::Acc]) -> L::Acc {
     assert!(start.len() >= (CHAINS + 2) * L::LANES);
     let p = start.as_ptr();
-    // SAFETY: the caller has the instruction set, and the lines loaded are within `start`.
+    // SAFETY: the instruction set by point 1; `start` has `CHAINS + 2` vectors, as asserted above.
     unsafe {
         let (x, y) = (L::load(p.add(CHAINS * L::LANES)), L::load(p.add((CHAINS + 1) * L::LANES)));
         let mut acc = [x; CHAINS];
@@ -113,12 +115,12 @@ unsafe fn mul_add<L: Line, const CHAINS: usize>(rounds: usize, start: &[L::Acc])
 }
 
 /// # Safety
-/// The instruction set of `L`.
+/// 1. The machine has the instruction set of `L`.
 #[inline(always)]
 unsafe fn read<L: Line, const CHAINS: usize>(from: &[L::Acc]) -> L::Acc {
     let (p, step) = (from.as_ptr(), CHAINS * L::LANES);
     let mut i = 0;
-    // SAFETY: the caller has the instruction set, and all loads end at or before `from`'s end.
+    // SAFETY: the instruction set by point 1; both loops stop before a load that would end beyond `from`.
     unsafe {
         let mut acc = [L::splat(<L::Acc as Scalar>::ZERO); CHAINS];
         while i + step <= from.len() {
@@ -135,19 +137,19 @@ unsafe fn read<L: Line, const CHAINS: usize>(from: &[L::Acc]) -> L::Acc {
     }
 }
 
-/// Lines of a triad between two branches.
+/// Vectors of a triad between two branches.
 const TRIAD_LINES: usize = 4;
 
 /// # Safety
-/// The instruction set of `L`.
+/// 1. The machine has the instruction set of `L`.
 #[inline(always)]
 unsafe fn triad<L: Line, const STREAMING: bool>(to: &mut [L::Acc], b: &[L::Acc], c: &[L::Acc]) {
     assert!(to.len() == b.len() && to.len() == c.len());
     assert!(!STREAMING || to.as_ptr().addr().is_multiple_of(LINE_BYTES));
     let (len, to, b, c) = (to.len(), to.as_mut_ptr(), b.as_ptr(), c.as_ptr());
     let mut i = 0;
-    // SAFETY: the caller has the instruction set; loads and stores end at or before the common
-    // length; a line is 64 bytes, so streaming stores are aligned as their first is.
+    // SAFETY: the instruction set by point 1. Point 2 of `triad_line`: both loops stop before a vector that would end
+    // beyond the common length. Point 3: `to` is aligned, as asserted above, and each vector is 64 bytes.
     unsafe {
         let three = L::splat(L::Acc::from_f64(3.0));
         while i + TRIAD_LINES * L::LANES <= len {
@@ -168,7 +170,9 @@ unsafe fn triad<L: Line, const STREAMING: bool>(to: &mut [L::Acc], b: &[L::Acc],
 }
 
 /// # Safety
-/// The instruction set of `L`, and pointers to a line; if `STREAMING`, `to` must be aligned to it.
+/// 1. The machine has the instruction set of `L`.
+/// 2. `b` and `c` are valid for reads of a vector, `to` for writes of one.
+/// 3. If `STREAMING`, `to` is aligned to [`LINE_BYTES`].
 #[inline(always)]
 unsafe fn triad_line<L: Line, const STREAMING: bool>(
     to: *mut L::Acc,
@@ -176,7 +180,7 @@ unsafe fn triad_line<L: Line, const STREAMING: bool>(
     c: *const L::Acc,
     factor: L,
 ) {
-    // SAFETY: the caller's contract.
+    // SAFETY: the instruction set by point 1, the loads and stores by point 2, the streaming store by point 3.
     unsafe {
         let line = L::load(c).mul_add(factor, L::load(b));
         if STREAMING {
@@ -190,12 +194,12 @@ unsafe fn triad_line<L: Line, const STREAMING: bool>(
 /// The sum of all lanes.
 ///
 /// # Safety
-/// The instruction set of `L`.
+/// 1. The machine has the instruction set of `L`.
 #[inline(always)]
 unsafe fn total<L: Line, const CHAINS: usize>(acc: [L; CHAINS]) -> L::Acc {
     const { assert!(L::LANES <= MAX_LANES) };
     let mut lanes = [<L::Acc as Scalar>::ZERO; MAX_LANES];
-    // SAFETY: the caller has the instruction set, and the longest line fits.
+    // SAFETY: the instruction set by point 1; `lanes` holds a vector, as asserted above.
     unsafe {
         let mut sum = acc[0];
         for i in 1..CHAINS {
