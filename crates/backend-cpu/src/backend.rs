@@ -38,10 +38,10 @@ impl CpuBackend {
         isa.is_available().then_some(Self { isa, team: Team::Current })
     }
 
-    /// The backend with products on `threads` threads, at least one: the calling thread plus `threads - 1` workers, which
-    /// park after 100 µs without work. Without this, products run on the rayon pool that `execute` is called in. Outside
-    /// of every pool they run on as many threads as the global pool has: the calling thread, and helpers that all
-    /// backends share. Preparing runs on rayon's threads in any case.
+    /// The backend with products on `threads` threads, at least one: the calling thread plus `threads - 1`
+    /// workers, which park after 100 µs without work. Without this, products run on the rayon pool that
+    /// `execute` is called in. Outside of every pool they run on as many threads as the global pool has: the
+    /// calling thread, and helpers that all backends share. Preparing runs on rayon's threads in any case.
     ///
     /// # Errors
     /// If threads can't be started.
@@ -139,8 +139,8 @@ impl SpmmBackend for CpuBackend {
         }
     }
 
-    /// Decides as [`prepare`](Self::prepare) does, without a copy of the matrix: O(nnz), in parallel for the most part. A
-    /// plan with a permutation of B is prepared.
+    /// Decides as [`prepare`](Self::prepare) does, without a copy of the matrix: O(nnz), in parallel for the
+    /// most part. A plan with a permutation of B is prepared.
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
         self.supports(plan)?;
         let n = plan.options().n;
@@ -157,8 +157,9 @@ impl SpmmBackend for CpuBackend {
         })
     }
 
-    /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For CSR it also counts
-    /// and copies, as [the crate](crate#what-preparing-does) says: O(nnz) in parallel. If the plan keeps a
+    /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For CSR it
+    /// also counts and copies, as [the crate](crate#what-preparing-does) says: O(nnz) in parallel. If the
+    /// plan keeps a
     /// [layout](SpmmBackend::layout) for this machine, that is checked instead.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
@@ -167,9 +168,9 @@ impl SpmmBackend for CpuBackend {
         })
     }
 
-    /// For CSR, the numbers on which decisions rest, and the copy that products with the plan's n read, if there is one.
-    /// O(nnz) in parallel, and the memory of that copy. The layout is for the instruction set, the number of threads and
-    /// the caches of this backend; a plan may keep several.
+    /// For CSR, the numbers on which decisions rest, and the copy that products with the plan's n read, if
+    /// there is one. O(nnz) in parallel, and the memory of that copy. The layout is for the instruction set,
+    /// the number of threads and the caches of this backend; a plan may keep several.
     fn layout(&self, plan: &Plan) -> Result<Option<Attachment>, BackendError> {
         self.supports(plan)?;
         for_any_tiling!(plan.tiling(), tiling => {

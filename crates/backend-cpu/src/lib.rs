@@ -1,76 +1,80 @@
 //! The CPU backend of girih: rayon tasks and SIMD kernels for every format and value type.
 //!
-//! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR. Values of f16 and bf16 are
-//! widened in registers or in small buffers on the stack, and summed in f32.
+//! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR. Values of f16
+//! and bf16 are widened in registers or in small buffers on the stack, and summed in f32.
 //!
 //! # One way through
 //! ```text
-//!   plan + machine ──► prepare, once                                     execute(α, B, β, C), often
-//!                      │                                                 │
-//!                      ├─ analyze    numbers of the matrix               ├─ lowering::product   what n decides
-//!                      ├─ lowering   decisions, each with its reason     ├─ exec::product       B in place or packed
-//!                      │             (machine, tuning)                   ├─ exec::tasks         tasks on threads
-//!                      └─ layout     copies of CSR ◄──► a plan's file    └─ exec::formats       tiles to kernels
-//!                                                                           │
-//!                                                                           └─ kernels, isa     registers
+//! prepare, once per plan                            execute(α, B, β, C), often
+//!  │                                                 │
+//!  ├─ analyze    numbers of the matrix               ├─ lowering::product   what n decides
+//!  ├─ lowering   decisions, each with its reason     ├─ exec::product       B in place or packed
+//!  │             (machine, tuning)                   ├─ exec::tasks         tasks on threads
+//!  └─ layout     copies of CSR ◄──► a plan's file    └─ exec::formats       tiles to kernels
+//!                                                       └─ kernels, isa     registers
 //! ```
-//! Policy stands apart from mechanism: `lowering` knows no kernel, and what comes after it decides nothing. A lowering
-//! is a value. Products read it and nothing else, and
+//! Policy stands apart from mechanism: `lowering` knows no kernel, and what comes after it decides nothing. A
+//! lowering is a value. Products read it and nothing else, and
 //! [`PreparedSpmm::lowering`](girih_backend::PreparedSpmm::lowering) prints it for any number of columns.
-//! [`CpuBackend`]'s `lower` decides without copies. Every tuned number stands in [`thresholds`]; where they come from
-//! is told in `docs/2026-11-tuning.md`.
+//! [`CpuBackend`]'s `lower` decides without copies. Every tuned number stands in [`thresholds`]; where they
+//! come from is told in `docs/2026-11-tuning.md`.
 //!
 //! # What preparing does
-//! No tiling but CSR is copied. CSR is copied if that is profitable for the n of the plan, in O(nnz) and in parallel:
+//! No tiling but CSR is copied. CSR is copied if that is profitable for the n of the plan, in O(nnz) and in
+//! parallel:
 //!
-//! - **Tiles** of four neighbouring rows, from n = 2 on, for rows that share columns. A row of B is loaded once for all
-//!   rows of the tile (Wilkinson et al., PLDI 2023). Tiles may go through one **slab** of columns after the other, whose
-//!   rows of B the first caches hold.
+//! - **Tiles** of four neighbouring rows, from n = 2 on, for rows that share columns. A row of B is loaded
+//!   once for all rows of the tile (Wilkinson et al., PLDI 2023). Tiles may go through one **slab** of
+//!   columns after the other, whose rows of B the first caches hold.
 //! - **Rows sorted by length**, for narrow products, and wherever rows of B are packed or prefetched.
 //!
-//! Otherwise rows are multiplied as stored; so are products whose n the copy is not for. A copy has the columns and the
-//! widened values of A once more.
+//! Otherwise rows are multiplied as stored; so are products whose n the copy is not for. A copy has the
+//! columns and the widened values of A once more.
 //!
-//! Scratch is allocated for **packed panels** of B, if a cache would otherwise fetch rows of B often: one panel, or one
-//! for each thread if [the last-level cache](caches()) holds all of them. Scratch is allocated for the sums of windows
-//! that the schedule splits.
+//! Scratch is allocated for **packed panels** of B, if a cache would otherwise fetch rows of B often: one
+//! panel, or one for each thread if [the last-level cache](caches()) holds all of them. Scratch is allocated
+//! for the sums of windows that the schedule splits.
 //!
-//! A plan can keep the numbers and the copy: `layout` makes an [`Attachment`](girih_planner::Attachment) for the
-//! instruction set, threads and caches of a backend. Preparing takes the decisions again by these numbers, in no time,
-//! and checks the copy where it lies in the file: each row of C is stored once, each column lies in A. A layout for
-//! other threads or another machine is ignored.
+//! A plan can keep the numbers and the copy: `layout` makes an [`Attachment`](girih_planner::Attachment) for
+//! the instruction set, threads and caches of a backend. Preparing takes the decisions again by these
+//! numbers, in no time, and checks the copy where it lies in the file: each row of C is stored once, each
+//! column lies in A. A layout for other threads or another machine is ignored.
 //!
-//! `execute` allocates nothing but for [a B that is copied](#operands). With AVX2, a thread that multiplies dense tiles of
-//! 32 to 128 rows, for n from 256 bytes on, keeps up to 260 KiB of packed rows of B and 32 KiB of sums (f32; as many
-//! bytes of f64).
+//! `execute` allocates nothing but for [a B that is copied](#operands). With AVX2, a thread that multiplies
+//! dense tiles of 32 to 128 rows, for n from 256 bytes on, keeps up to 260 KiB of packed rows of B and 32 KiB
+//! of sums (f32; as many bytes of f64).
 //!
 //! # What runs
-//! The tasks of the plan's schedule run on the rayon pool that `execute` is called in. Outside of every pool they run on
-//! the calling thread and helpers, as many together as the global pool has threads; or on threads of the backend's own
-//! ([`CpuBackend::with_threads`]). The calling thread is always one of those that multiply, and it runs small products
-//! alone, since waking others takes longer.
+//! The tasks of the plan's schedule run on the rayon pool that `execute` is called in. Outside of every pool
+//! they run on the calling thread and helpers, as many together as the global pool has threads; or on threads
+//! of the backend's own ([`CpuBackend::with_threads`]). The calling thread is always one of those that
+//! multiply, and it runs small products alone, since waking others takes longer.
 //!
-//! Tasks share nothing that is written: each stores its own rows of C. The parts of a window that the schedule splits
-//! write their sums to scratch, where they are added up in task order. C is written past the caches in whole cache
-//! lines, if these are aligned, C is larger than 2 MiB (4 for tiles of rows), and β is zero.
+//! Tasks share nothing that is written: each stores its own rows of C. The parts of a window that the
+//! schedule splits write their sums to scratch, where they are added up in task order. C is written past the
+//! caches in whole cache lines, if these are aligned, C is larger than 2 MiB (4 for tiles of rows), and β is
+//! zero.
 //!
-//! Threads that have panels of their own each pack and multiply other panels, so that nothing packed moves from one
-//! core's caches to another's. If there are twice as many threads as panels, two threads pack the same panel and multiply
-//! half of the tasks each. Otherwise all threads pack a panel together and then multiply by it.
+//! Threads that have panels of their own each pack and multiply other panels, so that nothing packed moves
+//! from one core's caches to another's. If there are twice as many threads as panels, two threads pack the
+//! same panel and multiply half of the tasks each. Otherwise all threads pack a panel together and then
+//! multiply by it.
 //!
 //! # Reproducibility
-//! An element of C is the same, bit for bit, on any number of threads, for any strides of B and C, whether B is packed or
-//! not, and on every instruction set that fuses multiply and add ([`Isa`]): all kernels add in an order that depends on
-//! the plan and on n alone. That is always so; there is no faster mode without it.
+//! An element of C is the same, bit for bit, on any number of threads, for any strides of B and C, whether B
+//! is packed or not, and on every instruction set that fuses multiply and add ([`Isa`]): all kernels add in
+//! an order that depends on the plan and on n alone. That is always so; there is no faster mode without it.
 //!
-//! [`Isa::Portable`] on x86-64 does not fuse. It is reproducible within itself, and exists on every x86-64 machine:
-//! [`CpuBackend::with_isa`] with it is the option for the same bits on machines with fused multiply-add and without.
+//! [`Isa::Portable`] on x86-64 does not fuse. It is reproducible within itself, and exists on every x86-64
+//! machine:
+//! [`CpuBackend::with_isa`] with it is the option for the same bits on machines with fused multiply-add and
+//! without.
 //!
 //! # Operands
-//! B with unit column stride (row-major) is read in place; so is a single column if its elements are next to each other.
-//! With any other strides B is copied first, 256 bytes of each row (of sums) at a time: O(k·n) time, and k·min(n, 64)
-//! elements (f32; half as many of f64), which the prepared plan keeps. C with other strides than row-major is written
-//! element by element.
+//! B with unit column stride (row-major) is read in place; so is a single column if its elements are next to
+//! each other. With any other strides B is copied first, 256 bytes of each row (of sums) at a time: O(k·n)
+//! time, and k·min(n, 64) elements (f32; half as many of f64), which the prepared plan keeps. C with other
+//! strides than row-major is written element by element.
 //!
 //! ```
 //! use girih_backend::SpmmBackend;

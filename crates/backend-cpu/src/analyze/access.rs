@@ -29,11 +29,12 @@ pub(crate) fn has_scattered_columns<T: Scalar>(csr: &Csr<T>) -> bool {
     2 * follow < entries
 }
 
-/// The share of entries whose row of B, of `row_bytes` bytes, the processor does not predict and a cache of `cache`
-/// bytes does not hold; B is larger than the cache. O(entries of [`PREFETCH_SAMPLES`] stretches), and a number for
-/// each row of B.
+/// The share of entries whose row of B, of `row_bytes` bytes, the processor does not predict and a cache of
+/// `cache` bytes does not hold; B is larger than the cache. O(entries of [`PREFETCH_SAMPLES`] stretches), and
+/// a number for each row of B.
 ///
-/// A row of B counts as predicted if the row before it was used shortly before: then the hardware prefetcher follows.
+/// A row of B counts as predicted if the row before it was used shortly before: then the hardware prefetcher
+/// follows.
 pub(crate) fn unpredicted_share<T: Scalar>(csr: &Csr<T>, row_bytes: usize, cache: usize) -> f64 {
     // As many rows of B as the cache holds.
     let len = (cache / row_bytes).clamp(1, PREFETCH_STRETCH);

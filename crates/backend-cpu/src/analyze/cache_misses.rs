@@ -15,12 +15,13 @@ pub(crate) struct CacheMisses {
 }
 
 impl CacheMisses {
-    /// Counts the misses of a cache of `rows` rows of B while `cols` are visited in order. B has `k` rows, all of them
-    /// above every column. O(nnz) time, and a number for each row of B; `None` if there is no memory for these.
+    /// Counts the misses of a cache of `rows` rows of B while `cols` are visited in order. B has `k` rows,
+    /// all of them above every column. O(nnz) time, and a number for each row of B; `None` if there is no
+    /// memory for these.
     ///
-    /// The cache is a model of one that evicts the least recently used row. In place of an order of its rows it has
-    /// two generations: a row is held if it was used in this generation or in the one before. A generation is two
-    /// thirds of the cache, so that it holds one and a half generations on average.
+    /// The cache is a model of one that evicts the least recently used row. In place of an order of its rows
+    /// it has two generations: a row is held if it was used in this generation or in the one before. A
+    /// generation is two thirds of the cache, so that it holds one and a half generations on average.
     pub(crate) fn count(cols: &[&[u32]], k: usize, rows: usize) -> Option<Self> {
         let mut used_in = Buffer::<u32>::zeroed(k).ok()?;
         let used_in = used_in.make_mut();

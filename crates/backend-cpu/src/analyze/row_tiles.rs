@@ -11,8 +11,8 @@ use crate::kernels::patterns::TILE_ROWS;
 /// The range of entries of each row of a tile: all entries, or those of some columns.
 pub(crate) type TileEntries = [Range<usize>; TILE_ROWS];
 
-/// Cuts slots into tiles of up to [`TILE_ROWS`] neighbouring rows. A tile ends before rows of equal pattern begin, and
-/// where they end.
+/// Cuts slots into tiles of up to [`TILE_ROWS`] neighbouring rows. A tile ends before rows of equal pattern
+/// begin, and where they end.
 pub(crate) fn tiles<T: Scalar>(
     csr: &Csr<T>,
     slots: Range<usize>,
@@ -61,7 +61,8 @@ pub(crate) fn take_before<T: Scalar>(
     })
 }
 
-/// Merges the columns of up to four rows, ascending. Each comes with a mask: bit `r` says that row `r` holds it.
+/// Merges the columns of up to four rows, ascending. Each comes with a mask: bit `r` says that row `r` holds
+/// it.
 pub(crate) fn merge<T: Scalar>(csr: &Csr<T>, parts: &[Range<usize>], merged: &mut Vec<(u32, u8)>) {
     merged.clear();
     let col_idx: &[u32] = csr.col_idx();

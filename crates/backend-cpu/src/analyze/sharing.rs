@@ -11,8 +11,8 @@ use crate::thresholds::{
     SLAB_ALL_COLS, SLAB_COLS, SLAB_ROWS, SLAB_TILE_COLS, SLAB_TILE_COLS_FAR, TILE_SAMPLED_TASKS,
 };
 
-/// Columns that slabs may have. The first-level cache holds much of what the smallest slab uses of B, four vectors of
-/// each row at a time.
+/// Columns that slabs may have. The first-level cache holds much of what the smallest slab uses of B, four
+/// vectors of each row at a time.
 const SLAB_SIZES: [usize; 4] = [SLAB_COLS, 2 * SLAB_COLS, 4 * SLAB_COLS, 8 * SLAB_COLS];
 
 /// Counts of the tiles of some of the tasks.
@@ -28,7 +28,8 @@ pub(crate) struct RowSharing {
 }
 
 impl RowSharing {
-    /// Counts the tiles of up to [`TILE_SAMPLED_TASKS`] tasks, each a range of slots: O(their entries), in parallel.
+    /// Counts the tiles of up to [`TILE_SAMPLED_TASKS`] tasks, each a range of slots: O(their entries), in
+    /// parallel.
     pub(crate) fn sample<T: Scalar>(csr: &Csr<T>, tasks: &[Range<usize>]) -> Self {
         let step = tasks.len().div_ceil(TILE_SAMPLED_TASKS).max(1);
         let sample = tasks.par_iter().step_by(step).map(|slots| Self::count(csr, slots));
@@ -62,9 +63,9 @@ impl RowSharing {
         self.tiles > 0 && self.spared >= self.tiles * loads
     }
 
-    /// Columns of a slab of a matrix of `m` rows and `k` columns, if slabs are profitable: where tiles have columns in
-    /// most slabs, and many in each. Then the first caches hold a slab's rows of B from tile to tile, while they
-    /// would not hold all that a tile uses (K tiling in Wilkinson et al., PLDI 2023).
+    /// Columns of a slab of a matrix of `m` rows and `k` columns, if slabs are profitable: where tiles have
+    /// columns in most slabs, and many in each. Then the first caches hold a slab's rows of B from tile to
+    /// tile, while they would not hold all that a tile uses (K tiling in Wilkinson et al., PLDI 2023).
     pub(crate) fn slab_cols(&self, m: usize, k: usize) -> Option<usize> {
         let least = if m > SLAB_ROWS { SLAB_TILE_COLS_FAR } else { SLAB_TILE_COLS };
         let is_profitable = |&(slabs, size): &(usize, usize)| {

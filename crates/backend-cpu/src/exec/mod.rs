@@ -1,8 +1,8 @@
 //! Products: the threads, the tasks, and the panels of B that tasks multiply.
 //!
-//! [`prepared`] holds a plan made ready; [`product`] goes through panels of B; [`tasks`] runs the schedule's tasks on a
-//! panel, on the threads of a [`team`]; [`formats`] hands tiles to kernels. [`split`] knows the windows that several
-//! tasks share, [`scratch`] the memory that products use meanwhile.
+//! [`prepared`] holds a plan made ready; [`product`] goes through panels of B; [`tasks`] runs the schedule's
+//! tasks on a panel, on the threads of a [`team`]; [`formats`] hands tiles to kernels. [`split`] knows the
+//! windows that several tasks share, [`scratch`] the memory that products use meanwhile.
 
 #[cfg(test)]
 mod as_lowered;

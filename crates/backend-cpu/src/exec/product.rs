@@ -76,7 +76,8 @@ impl<T: KernelScalar> Prepared<T> {
         }
     }
 
-    /// Packs `width` columns of B, as many rows from row `first` on as `to` holds; they are `stride` elements long.
+    /// Packs `width` columns of B, as many rows from row `first` on as `to` holds; they are `stride` elements
+    /// long.
     fn pack(
         &self,
         b: Source<T>,
@@ -95,8 +96,8 @@ impl<T: KernelScalar> Prepared<T> {
         });
     }
 
-    /// Computes the product with a B whose columns are not next to each other. B is copied one group of columns at a time,
-    /// and each copy multiplied.
+    /// Computes the product with a B whose columns are not next to each other. B is copied one group of
+    /// columns at a time, and each copy multiplied.
     ///
     /// # Errors
     /// If there is no memory for a copy.
@@ -183,8 +184,8 @@ mod tests {
         assert!(product(false, 0) == plain && product(true, 0) == plain);
     }
 
-    /// Checks that a matrix of 60×700 gives the same bits whether or not B is packed, `rows` rows at a time, on any number
-    /// of threads. C is overwritten or added to.
+    /// Checks that a matrix of 60×700 gives the same bits whether or not B is packed, `rows` rows at a time,
+    /// on any number of threads. C is overwritten or added to.
     fn agree(a: &Csr<f32>, spec: FormatSpec, task: u64, rows: usize) {
         let layout = RowLayout::natural(60, spec.window_rows()).unwrap();
         let tiling = Tiling::from_csr(a, spec, layout).unwrap();

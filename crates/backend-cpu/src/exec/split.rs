@@ -33,8 +33,8 @@ pub(crate) struct SplitWindows<A: Scalar> {
 }
 
 impl<A: Scalar> SplitWindows<A> {
-    /// Finds the split windows and allocates scratch for their sums: as wide a panel as fits a quarter of the bytes of
-    /// the tiling's values, at least 256 bytes for each row and part.
+    /// Finds the split windows and allocates scratch for their sums: as wide a panel as fits a quarter of the
+    /// bytes of the tiling's values, at least 256 bytes for each row and part.
     ///
     /// # Errors
     /// If the sums exceed the address space.
@@ -104,10 +104,10 @@ impl<A: Scalar> SplitWindows<A> {
 
 /// The order in which to run tasks if windows are split: O(tasks · log). Empty if none is.
 ///
-/// Rows of CSR so long that they are split have most of their columns in common. So parts of all these rows run by their
-/// first columns: parts that begin near each other find the rows of B that they use in the caches, while one row after
-/// the other would read all of B each time. Whole rows run in their own order, each after the parts that begin before
-/// its middle column, and find these rows of B too.
+/// Rows of CSR so long that they are split have most of their columns in common. So parts of all these rows
+/// run by their first columns: parts that begin near each other find the rows of B that they use in the
+/// caches, while one row after the other would read all of B each time. Whole rows run in their own order,
+/// each after the parts that begin before its middle column, and find these rows of B too.
 fn order<T: Scalar>(tiling: &Tiling<T>, tasks: &[Task], windows: &[SplitWindow]) -> Vec<usize> {
     let mut parts: Vec<usize> = windows.iter().flat_map(|window| window.tasks.clone()).collect();
     if parts.is_empty() {

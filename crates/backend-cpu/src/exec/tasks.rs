@@ -75,8 +75,8 @@ impl<T: KernelScalar> Prepared<T> {
         });
     }
 
-    /// Runs the tasks of a schedule that cuts windows by columns. Such products are not packed, so the panel is the whole
-    /// product.
+    /// Runs the tasks of a schedule that cuts windows by columns. Such products are not packed, so the panel
+    /// is the whole product.
     fn tasks_by_columns(&self, columns: &Columns, whole: &Panel<'_, T>) {
         let rows = self.tiling.layout().window_rows();
         self.for_each(self.tasks.len(), whole, |i| {
@@ -119,7 +119,8 @@ impl<T: KernelScalar> Prepared<T> {
         self.tiling.multiply(slots, tiles, map, on);
     }
 
-    /// Runs `f` on every index below `count`: in parallel if that is profitable, or on those of the panel's share.
+    /// Runs `f` on every index below `count`: in parallel if that is profitable, or on those of the panel's
+    /// share.
     fn for_each(&self, count: usize, on: &Panel<'_, T>, f: impl Fn(usize) + Sync + Send) {
         match (on.share, self.lowering.grain(count, on.width)) {
             (Some(share), _) => share.indices(count).for_each(f),

@@ -15,12 +15,12 @@ use crate::thresholds::{THREADS_PATIENCE, THREADS_PAUSES};
 /// How long threads wait for each other before they park.
 const PATIENCE: Duration = Duration::from_micros(THREADS_PATIENCE);
 
-/// The threads of a product. The calling thread is one of them: to wake another in its place, and be woken by it, takes
-/// as long as a short product.
+/// The threads of a product. The calling thread is one of them: to wake another in its place, and be woken by
+/// it, takes as long as a short product.
 #[derive(Clone, Debug)]
 pub(crate) enum Team {
-    /// As many threads as the caller's rayon pool has. Outside of every pool as many as the global pool has: the caller,
-    /// and helpers that all such callers share.
+    /// As many threads as the caller's rayon pool has. Outside of every pool as many as the global pool has:
+    /// the caller, and helpers that all such callers share.
     Current,
     /// The caller alone.
     Alone,
@@ -52,8 +52,8 @@ fn take(next: &AtomicUsize, end: usize, grain: usize) -> Option<Range<usize>> {
 }
 
 impl Team {
-    /// The caller and `threads - 1` helpers. Helpers park [`PATIENCE`] after the last product; at once if there are more
-    /// threads than processors.
+    /// The caller and `threads - 1` helpers. Helpers park [`PATIENCE`] after the last product; at once if
+    /// there are more threads than processors.
     ///
     /// # Errors
     /// If they can't be started.
@@ -145,8 +145,8 @@ impl Team {
 }
 
 impl Helpers {
-    /// Runs one share per thread; the caller takes the first. A thread that finishes its share goes on with what is left of
-    /// the others.
+    /// Runs one share per thread; the caller takes the first. A thread that finishes its share goes on with
+    /// what is left of the others.
     fn work_off<S: Sync>(&self, shares: &[WorkShare<S>], work: impl Fn(&S) + Sync) {
         let run = |own: usize| {
             let (others, first) = shares.split_at(own);
@@ -174,8 +174,8 @@ impl Helpers {
     }
 }
 
-/// Spawns one job for each index. No job waits for another, as jobs that split do: a waiting job would pick up the one
-/// that keeps a helper awake.
+/// Spawns one job for each index. No job waits for another, as jobs that split do: a waiting job would pick
+/// up the one that keeps a helper awake.
 fn spawn_each<'a>(
     scope: &Scope<'a>,
     indices: Range<usize>,
@@ -213,8 +213,8 @@ struct Pause {
 }
 
 impl Pause {
-    /// Pauses as briefly as the processor can: the other thread is a few microseconds away. Yields now and then, since the
-    /// other thread may wait for this very processor.
+    /// Pauses as briefly as the processor can: the other thread is a few microseconds away. Yields now and
+    /// then, since the other thread may wait for this very processor.
     fn once(&mut self) {
         if self.pauses < THREADS_PAUSES {
             self.pauses += 1;

@@ -1,4 +1,5 @@
-//! Writing the tiles of a task, slab by slab and pattern by pattern. A pattern says which rows of a tile hold a column.
+//! Writing the tiles of a task, slab by slab and pattern by pattern. A pattern says which rows of a tile hold
+//! a column.
 
 use std::ops::Range;
 
@@ -31,8 +32,8 @@ impl<'a, A: Scalar> TileWriter<'a, A> {
         Self { cols, values, used: [0; 2], first }
     }
 
-    /// Writes tiles, each a range of slots, slab by slab. The first slab has all tiles, since its sums are stored; other
-    /// slabs have those with columns in them.
+    /// Writes tiles, each a range of slots, slab by slab. The first slab has all tiles, since its sums are
+    /// stored; other slabs have those with columns in them.
     pub(crate) fn slabs<T: Scalar<Acc = A>>(
         mut self,
         a: &RowCsr<T>,

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-/// Joins each task with the tasks after it while it has fewer than `rows` rows and the result has no more than one of
-/// `parts` parts of all entries. Each task is a range of slots; a task that was joined to one before it is left empty.
+/// Joins each task with the tasks after it while it has fewer than `rows` rows and the result has no more
+/// than one of `parts` parts of all entries. Each task is a range of slots; a task that was joined to one
+/// before it is left empty.
 pub(super) fn joined(
     row_ptr: &[u64],
     tasks: &[Range<usize>],

@@ -1,7 +1,7 @@
 //! Copies of CSR, laid out for a number of columns of B.
 //!
-//! [`sorted`] has rows sorted by length, [`tiles`] tiles of neighbouring rows. [`saved`] writes both to a plan and reads
-//! them back. How they are multiplied stands in [`exec`](crate::exec).
+//! [`sorted`] has rows sorted by length, [`tiles`] tiles of neighbouring rows. [`saved`] writes both to a
+//! plan and reads them back. How they are multiplied stands in [`exec`](crate::exec).
 
 mod fill;
 mod join;
@@ -14,14 +14,14 @@ use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
-use sorted::SortedRows;
-use tiles::TiledRows;
+use sorted::SortedCsr;
+use tiles::TiledCsr;
 
 /// A copy of a CSR matrix.
 #[derive(Debug)]
 pub(crate) enum CsrLayout<T: Scalar> {
-    Sorted(SortedRows<T>),
-    Tiles(TiledRows<T>),
+    Sorted(SortedCsr<T>),
+    Tiles(TiledCsr<T>),
 }
 
 impl<T: Scalar> CsrLayout<T> {

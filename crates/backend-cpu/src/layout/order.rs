@@ -14,8 +14,8 @@ pub(crate) fn window<T: Scalar>(csr: &Csr<T>) -> usize {
     rows.clamp(SORT_ROWS_MIN, SORT_ROWS_MAX)
 }
 
-/// A task's rows ordered by length. Slices come first: rows of which each has the columns of the row before it plus
-/// one.
+/// A task's rows ordered by length. Slices come first: rows of which each has the columns of the row before
+/// it plus one.
 #[derive(Debug, Default)]
 pub(crate) struct RowOrder {
     pub(crate) slices: Vec<Run>,

@@ -18,12 +18,12 @@ use crate::thresholds::{SORT_CONSECUTIVE, SORT_LARGE_ENTRIES, SORT_PART_ENTRIES,
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
-/// If rows are short, a product with few columns spends most of its time on mispredicted row ends; neighbours of equal
-/// length avoid that. Rows of a stencil often repeat the columns of the row before them plus one. Such rows form a
-/// slice, with one column index for all of its rows, and values as in sliced ELLPACK: for a single column the rows are
-/// the lanes of a vector.
+/// If rows are short, a product with few columns spends most of its time on mispredicted row ends; neighbours
+/// of equal length avoid that. Rows of a stencil often repeat the columns of the row before them plus one.
+/// Such rows form a slice, with one column index for all of its rows, and values as in sliced ELLPACK: for a
+/// single column the rows are the lanes of a vector.
 #[derive(Debug)]
-pub(crate) struct SortedRows<T: Scalar> {
+pub(crate) struct SortedCsr<T: Scalar> {
     /// Whether nearly all rows follow the row before them.
     pub(crate) consecutive: bool,
     /// Whether the rows of B that entries use are prefetched.
@@ -50,10 +50,10 @@ pub(crate) struct PartRanges {
     pub(crate) values: Range<usize>,
 }
 
-impl<T: KernelScalar> SortedRows<T> {
-    /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix. Neighbouring tasks
-    /// are [joined] up to as many rows as are sorted together, if that leaves enough tasks for the threads. Each row is
-    /// added up by itself, so bits don't depend on it.
+impl<T: KernelScalar> SortedCsr<T> {
+    /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
+    /// Neighbouring tasks are [joined] up to as many rows as are sorted together, if that leaves enough tasks
+    /// for the threads. Each row is added up by itself, so bits don't depend on it.
     ///
     /// `None` if there is no memory for it.
     pub(crate) fn new(

@@ -14,10 +14,10 @@ use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::lowering::{TileConfig, TileCounts};
 
-/// A copy of a matrix in tiles of up to four rows. Their columns are grouped by which of the rows hold them; all columns
-/// together, or one slab of columns after the other.
+/// A copy of a matrix in tiles of up to four rows. Their columns are grouped by which of the rows hold them;
+/// all columns together, or one slab of columns after the other.
 #[derive(Debug)]
-pub(crate) struct TiledRows<T: Scalar> {
+pub(crate) struct TiledCsr<T: Scalar> {
     /// Whether the rows of B that columns use are prefetched.
     pub(crate) prefetches_b: bool,
     /// Columns of each slab but the last, if there are several.
@@ -30,10 +30,10 @@ pub(crate) struct TiledRows<T: Scalar> {
     pub(crate) values: Buffer<T::Acc>,
 }
 
-impl<T: KernelScalar> TiledRows<T> {
-    /// Lays out the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix with one column
-    /// index for all rows of a tile that hold it. Neighbouring tasks are [joined]; tiles and slabs are the same on any
-    /// number of threads and any processor.
+impl<T: KernelScalar> TiledCsr<T> {
+    /// Lays out the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix with
+    /// one column index for all rows of a tile that hold it. Neighbouring tasks are [joined]; tiles and slabs
+    /// are the same on any number of threads and any processor.
     ///
     /// `None` if there is no memory for it.
     pub(crate) fn new(a: &RowCsr<T>, tasks: &[Range<usize>], config: &TileConfig) -> Option<Self> {
@@ -102,12 +102,12 @@ mod tests {
         let a = natural(&uniform(21, 1000, 200, 1).unwrap());
         // The third task is run in parts.
         let tasks = [0..4, 4..9, 0..0, 9..20];
-        let tiled = |parts, slabs| TiledRows::new(&a, &tasks, &tiles(slabs, parts, 1024)).unwrap();
+        let tiled = |parts, slabs| TiledCsr::new(&a, &tasks, &tiles(slabs, parts, 1024)).unwrap();
         let [whole, alone] = [None, Some(256)].map(|slabs| tiled(1, slabs));
         assert_eq!([whole.slab_cols, alone.slab_cols], [None, Some(256)]);
         let counts = alone.counts();
         assert_eq!((counts.tiles, counts.loads / 1000), (6, 3));
-        assert_eq!([whole.counts(), TiledRows::count(a.csr(), &tasks)], [counts; 2]);
+        assert_eq!([whole.counts(), TiledCsr::count(a.csr(), &tasks)], [counts; 2]);
         let n_tiles: Vec<_> = alone.tasks.iter().map(|slabs| slabs[0].tiles.len()).collect();
         assert_eq!(n_tiles, [3, 0, 0, 3]);
         let (mut n_values, mut all) = (0, Vec::new());
@@ -134,7 +134,7 @@ mod tests {
     fn tasks_are_joined_up_to_so_many_rows() {
         let a = natural(&uniform(20, 1000, 200, 1).unwrap());
         let joined = |rows| {
-            let tiled = TiledRows::new(&a, &[0..4, 4..20], &tiles(None, 1, rows)).unwrap();
+            let tiled = TiledCsr::new(&a, &[0..4, 4..20], &tiles(None, 1, rows)).unwrap();
             tiled.tasks.iter().map(|slabs| slabs[0].tiles.len()).collect::<Vec<_>>()
         };
         assert_eq!([joined(1024), joined(0)], [[5, 0], [1, 4]]);

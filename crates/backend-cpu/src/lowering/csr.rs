@@ -1,4 +1,5 @@
-//! How CSR is laid out, and what follows from it: which panels of B are packed, and whether rows of B are prefetched.
+//! How CSR is laid out, and what follows from it: which panels of B are packed, and whether rows of B are
+//! prefetched.
 
 use serde::{Deserialize, Serialize};
 
@@ -71,8 +72,8 @@ pub(super) struct CsrDecisions {
     pub(super) prefetch_b: Decision<bool>,
 }
 
-/// Decides about a CSR matrix: tiles if rows share enough, else panels and prefetching, and by these whether rows are
-/// sorted.
+/// Decides about a CSR matrix: tiles if rows share enough, else panels and prefetching, and by these whether
+/// rows are sorted.
 pub(super) fn decide(case: &Case, matrix: &mut impl Construct) -> CsrDecisions {
     let tiles = tiles(case, matrix).and_then(|(config, why)| match matrix.build_tiles(&config) {
         Some(counts) => Ok((config, counts, why)),
@@ -100,7 +101,8 @@ pub(super) fn decide(case: &Case, matrix: &mut impl Construct) -> CsrDecisions {
 /// Tiles with their counts and the reason for them, or the reason against tiles.
 type TilesResult = Result<(TileConfig, TileCounts, String), String>;
 
-/// Panels for slabs if there are any, else panels for rows. Rows of B are prefetched unless a slab's rows are packed.
+/// Panels for slabs if there are any, else panels for rows. Rows of B are prefetched unless a slab's rows are
+/// packed.
 fn packing_and_prefetch(
     case: &Case,
     matrix: &mut impl Construct,
@@ -180,8 +182,8 @@ fn loads_needed(lines: usize) -> usize {
     }
 }
 
-/// The least number of parts in which all entries are multiplied: one for a single thread, `each` for each of several,
-/// so that threads end at about the same time.
+/// The least number of parts in which all entries are multiplied: one for a single thread, `each` for each of
+/// several, so that threads end at about the same time.
 pub(crate) fn least_parts(threads: usize, each: usize) -> usize {
     if threads == 1 { 1 } else { threads * each }
 }

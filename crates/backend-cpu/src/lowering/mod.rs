@@ -1,7 +1,7 @@
 //! Decisions: what this backend will do for a plan, as a value by which products run.
 //!
-//! [`CpuLowering`] follows from numbers of the matrix ([`MatrixNumbers`](crate::analyze::MatrixNumbers)), of the machine
-//! and of the plan ([`Case`]). The functions that take the decisions know no kernel:
+//! [`CpuLowering`] follows from numbers of the matrix ([`MatrixNumbers`](crate::analyze::MatrixNumbers)), of
+//! the machine and of the plan ([`Case`]). The functions that take the decisions know no kernel:
 //!
 //! - [`csr`] decides how CSR is laid out,
 //! - [`packing`] decides which panels of B are packed,
@@ -78,8 +78,8 @@ pub(crate) struct CpuLowering {
 }
 
 impl CpuLowering {
-    /// Takes the decisions. `matrix` makes each copy as soon as it is decided, so that nothing is decided for which
-    /// there is no memory.
+    /// Takes the decisions. `matrix` makes each copy as soon as it is decided, so that nothing is decided for
+    /// which there is no memory.
     pub(crate) fn decide(
         case: Case,
         schedule: ScheduleNumbers,

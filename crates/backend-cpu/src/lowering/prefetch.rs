@@ -139,8 +139,8 @@ pub(super) fn of_a(case: &Case, matrix: &impl MatrixNumbers) -> Decision<Prefetc
     }
 }
 
-/// Whether elements of a single column come unpredicted from beyond the first-level cache. Between them the processor
-/// does not see that entries of A follow one another.
+/// Whether elements of a single column come unpredicted from beyond the first-level cache. Between them the
+/// processor does not see that entries of A follow one another.
 fn is_scattered_column(case: &Case, matrix: &impl MatrixNumbers) -> bool {
     case.k * case.value_bytes > CACHE_FIRST_LEVEL
         && matrix.unpredicted_share(case.value_bytes, CACHE_FIRST_LEVEL) >= PREFETCH_SHARE

@@ -24,7 +24,8 @@ pub(crate) struct ProductLowering {
 /// Who packs panels of B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PackedBy {
-    /// Threads pack panels of their own. Each of `panels` panels is multiplied in `shares` shares of the tasks.
+    /// Threads pack panels of their own. Each of `panels` panels is multiplied in `shares` shares of the
+    /// tasks.
     Each { panels: usize, shares: usize },
     /// All threads together pack one panel after the other.
     All { panels: usize },
@@ -56,8 +57,8 @@ impl CpuLowering {
         }
     }
 
-    /// How many of `count` tasks a thread takes at a time, on a panel of `width` columns; `None` if they are so little
-    /// work that the calling thread runs them alone.
+    /// How many of `count` tasks a thread takes at a time, on a panel of `width` columns; `None` if they are
+    /// so little work that the calling thread runs them alone.
     pub(crate) fn grain(&self, count: usize, width: usize) -> Option<usize> {
         let work = self.case.stored.saturating_mul(width + THREADS_FIND);
         let is_shared = count >= 2 && work >= THREADS_SHARED;
@@ -99,8 +100,8 @@ impl CpuLowering {
         }
     }
 
-    /// Whether any kernel prefetches rows of B. Tiles do so in groups of four whole vectors of AVX-512, sorted rows
-    /// unless there is a single column.
+    /// Whether any kernel prefetches rows of B. Tiles do so in groups of four whole vectors of AVX-512,
+    /// sorted rows unless there is a single column.
     pub(super) fn prefetches_b(&self, product: &ProductLowering, n: usize) -> bool {
         let Case { isa, .. } = self.case;
         let in_sorted_rows = !(n == 1 && self.case.is_wide());
@@ -114,9 +115,9 @@ impl CpuLowering {
             }
     }
 
-    /// Whether any kernel prefetches entries of A. Strips of single columns do so only by two vectors and more at a
-    /// time, which AVX-512 alone has, or if their rows of B are packed. Kernels that prefetch rows of B prefetch
-    /// entries too.
+    /// Whether any kernel prefetches entries of A. Strips of single columns do so only by two vectors and
+    /// more at a time, which AVX-512 alone has, or if their rows of B are packed. Kernels that prefetch rows
+    /// of B prefetch entries too.
     pub(super) fn prefetches_a(&self, product: &ProductLowering, n: usize) -> bool {
         let case = &self.case;
         let many_lines = case.isa.has_wide_strips() && n > case.lanes();

@@ -24,20 +24,21 @@ pub(crate) struct Machine {
     pub(crate) wide_panel_budget: usize,
     /// The largest panel of B with two vectors a row.
     pub(crate) narrow_panel_budget: usize,
-    /// Whether the last-level cache is slow. Then decoding values again for each packed panel is profitable, and
-    /// reading all of A again in each thread is not.
+    /// Whether the last-level cache is slow. Then decoding values again for each packed panel is profitable,
+    /// and reading all of A again in each thread is not.
     pub(crate) slow_last_level: bool,
     /// Whether the hardware prefetches the rest of a row of B by itself. Then rows are better read whole.
     pub(crate) prefetches_rows_itself: bool,
-    /// From this many bytes on, rows of B lie so far apart that a panel's columns fall into few sets of the caches,
-    /// and prefetching does not make up for it.
+    /// From this many bytes on, rows of B lie so far apart that a panel's columns fall into few sets of the
+    /// caches, and prefetching does not make up for it.
     pub(crate) far_row: usize,
     /// Whether software prefetches gain, of rows of B and of entries of A.
     pub(crate) gains_by_prefetch: bool,
 }
 
 impl Machine {
-    /// A machine of neither vendor, with a last-level cache and caches of each core of the given sizes in bytes.
+    /// A machine of neither vendor, with a last-level cache and caches of each core of the given sizes in
+    /// bytes.
     pub(crate) fn with_caches(last_level: u64, private: u64) -> Self {
         let eighth = usize::try_from(last_level / 8).unwrap_or(usize::MAX / 8);
         Self {
@@ -77,9 +78,9 @@ impl Machine {
         Self::with_caches(last_level, private).with_vendor(Vendor::detect())
     }
 
-    /// Whether B, of `k` rows of `row_bytes` bytes, is so large that entries of A gain by prefetching: between its
-    /// rows the processor does not see that entries follow one another. Not for a single column, where it depends on
-    /// the matrix.
+    /// Whether B, of `k` rows of `row_bytes` bytes, is so large that entries of A gain by prefetching:
+    /// between its rows the processor does not see that entries follow one another. Not for a single column,
+    /// where it depends on the matrix.
     pub(crate) fn large_b_needs_a_prefetch(&self, k: usize, row_bytes: usize) -> bool {
         self.gains_by_prefetch
             && k.saturating_mul(row_bytes) >= self.least_b_for_a_prefetch(row_bytes)

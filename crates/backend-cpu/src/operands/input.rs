@@ -12,8 +12,8 @@ pub(crate) struct Source<T> {
     pub(crate) col_stride: isize,
 }
 
-// SAFETY: it is only read, as a shared slice of plain values would be, and the view outlives the product (point 1 of the
-// module).
+// SAFETY: it is only read, as a shared slice of plain values would be, and the view outlives the product
+// (point 1 of the module).
 unsafe impl<T: Scalar> Send for Source<T> {}
 // SAFETY: threads that share it only read (point 1 of the module).
 unsafe impl<T: Scalar> Sync for Source<T> {}
@@ -36,30 +36,31 @@ pub(crate) struct Input<T> {
     /// The element in row 0 and the panel's first column.
     pub(crate) ptr: *const T,
     pub(crate) row_stride: isize,
-    /// Whether B has a single column. Then its elements are next to each other, and are added in an order of their own;
-    /// not so a panel of one column among others.
+    /// Whether B has a single column. Then its elements are next to each other, and are added in an order of
+    /// their own; not so a panel of one column among others.
     pub(crate) is_column: bool,
-    /// Whether a panel of up to two vectors is part of a group of four. Then rows are summed in one chain, as in the group.
+    /// Whether a panel of up to two vectors is part of a group of four. Then rows are summed in one chain, as
+    /// in the group.
     pub(crate) of_group: bool,
     /// Whether B is beyond the last-level cache. Then long rows of A read whole rows of it.
     pub(crate) is_far: bool,
-    /// Whether kernels prefetch entries of A: between rows of a large B the processor does not see that they follow one
-    /// another.
+    /// Whether kernels prefetch entries of A: between rows of a large B the processor does not see that they
+    /// follow one another.
     pub(crate) hides_a: bool,
     /// Where kernels report what they do, in tests.
     #[cfg(test)]
     pub(crate) recorder: Option<&'static crate::exec::recorder::Recorder>,
 }
 
-// SAFETY: it is only read, as a shared slice of plain values would be, and the view or scratch that it points to
-// outlives the product (point 1 of the module).
+// SAFETY: it is only read, as a shared slice of plain values would be, and the view or scratch that it points
+// to outlives the product (point 1 of the module).
 unsafe impl<T: Scalar> Send for Input<T> {}
 // SAFETY: threads that share it only read (point 1 of the module).
 unsafe impl<T: Scalar> Sync for Input<T> {}
 
 impl<T: Scalar> Input<T> {
-    /// A B of `ncols` columns whose rows are `row_stride` elements apart. A single column must have its elements next to
-    /// each other.
+    /// A B of `ncols` columns whose rows are `row_stride` elements apart. A single column must have its
+    /// elements next to each other.
     pub(crate) fn new(ptr: *const T, row_stride: isize, ncols: usize) -> Self {
         let is_column = ncols == 1;
         Self {
@@ -86,8 +87,8 @@ impl<T: Scalar> Input<T> {
         Self { ptr: self.ptr.wrapping_add(cols), ..self }
     }
 
-    /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::ahead), and whether it writes
-    /// past the caches.
+    /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::ahead), and
+    /// whether it writes past the caches.
     #[inline(always)]
     pub(crate) fn ran(&self, _kernel: &'static str, _ask: u8, _past_caches: bool) {
         #[cfg(test)]

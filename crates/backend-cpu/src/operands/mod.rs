@@ -4,8 +4,8 @@
 //!
 //! 1. An operand is made from a view of the right shape, which outlives the product.
 //! 2. Columns of a validated tiling are below the number of rows of B.
-//! 3. A valid schedule puts every window, or every part of it in a panel of columns, in exactly one task. So no two
-//!    threads write the same element of C.
+//! 3. A valid schedule puts every window, or every part of it in a panel of columns, in exactly one task. So
+//!    no two threads write the same element of C.
 
 mod input;
 mod output;

@@ -12,7 +12,8 @@ pub(crate) enum RowMap<'a> {
 }
 
 impl<'a> RowMap<'a> {
-    /// The rows of `len` slots of a layout from `slot` on. Slots beyond a natural layout's last row are left out.
+    /// The rows of `len` slots of a layout from `slot` on. Slots beyond a natural layout's last row are left
+    /// out.
     pub(crate) fn for_slots(layout: &'a RowLayout, slot: usize, len: usize) -> Self {
         match layout.slots() {
             Some(slots) => Self::Scattered(&slots[slot..slot + len]),

@@ -12,8 +12,8 @@ use crate::exec::scratch::PanelScratch;
 use crate::exec::split::SplitWindows;
 use crate::isa::KernelScalar;
 use crate::layout::CsrLayout;
-use crate::layout::sorted::SortedRows;
-use crate::layout::tiles::TiledRows;
+use crate::layout::sorted::SortedCsr;
+use crate::layout::tiles::TiledCsr;
 use crate::lowering::{Construct, PanelConfig, SortConfig, SortCounts, TileConfig, TileCounts};
 
 /// Where copies of a matrix come from.
@@ -113,10 +113,10 @@ impl<T: KernelScalar> Construct for LayoutBuilder<'_, T> {
     fn build_tiles(&mut self, config: &TileConfig) -> Option<TileCounts> {
         let csr = self.csr?;
         let tiled = match self.source {
-            LayoutSource::CountOnly => return Some(TiledRows::count(csr.csr(), &self.tasks)),
-            LayoutSource::Matrix => TiledRows::new(csr, &self.tasks, config)?,
+            LayoutSource::CountOnly => return Some(TiledCsr::count(csr.csr(), &self.tasks)),
+            LayoutSource::Matrix => TiledCsr::new(csr, &self.tasks, config)?,
             LayoutSource::Saved(from) => {
-                self.loaded(TiledRows::load(csr, &self.tasks, config, from))?
+                self.loaded(TiledCsr::load(csr, &self.tasks, config, from))?
             }
         };
         let counts = tiled.counts();
@@ -127,10 +127,10 @@ impl<T: KernelScalar> Construct for LayoutBuilder<'_, T> {
     fn build_sorted(&mut self, config: &SortConfig) -> Option<SortCounts> {
         let csr = self.csr?;
         let (sorted, counts) = match self.source {
-            LayoutSource::CountOnly => return Some(SortedRows::count(csr, &self.tasks, config)),
-            LayoutSource::Matrix => SortedRows::new(csr, &self.tasks, config)?,
+            LayoutSource::CountOnly => return Some(SortedCsr::count(csr, &self.tasks, config)),
+            LayoutSource::Matrix => SortedCsr::new(csr, &self.tasks, config)?,
             LayoutSource::Saved(from) => {
-                self.loaded(SortedRows::load(csr, &self.tasks, config, from))?
+                self.loaded(SortedCsr::load(csr, &self.tasks, config, from))?
             }
         };
         self.csr_layout = Some(CsrLayout::Sorted(sorted));

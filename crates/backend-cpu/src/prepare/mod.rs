@@ -1,7 +1,7 @@
 //! What is done once for a plan: count numbers, take decisions, make what was decided.
 //!
-//! [`build`] does all three, [`lower`] the first two without copies. [`saved`] keeps numbers and copies in a plan and
-//! takes them from there.
+//! [`build`] does all three, [`lower`] the first two without copies. [`saved`] keeps numbers and copies in a
+//! plan and takes them from there.
 
 mod builder;
 pub(crate) mod saved;

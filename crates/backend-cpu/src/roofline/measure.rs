@@ -20,8 +20,8 @@ const MIN_SAMPLES: u32 = 3;
 /// Multiply-adds per chain in one pass.
 const ROUNDS: usize = 10_000;
 
-/// Bytes between the arrays of a thread. If all began at the same place within a page, a load could seem to depend on an
-/// earlier store to another array.
+/// Bytes between the arrays of a thread. If all began at the same place within a page, a load could seem to
+/// depend on an earlier store to another array.
 const APART: usize = 5 * LINE_BYTES;
 
 /// Flops per second of dependent chains, on all threads; and the number of chains that reached it.

@@ -1,6 +1,7 @@
 //! The loops that are timed, generic over the vector.
 //!
-//! All unsafe functions here that take `L` have the same first point: the machine has the instruction set of `L`.
+//! All unsafe functions here that take `L` have the same first point: the machine has the instruction set of
+//! `L`.
 //! [`probe`] hands it on from its own contract.
 
 use girih_formats::{Accumulator, Scalar};
@@ -9,8 +10,8 @@ use crate::isa::{Line, LineFor};
 
 /// How many independent vectors a loop keeps in registers.
 ///
-/// Too few wait for each other, too many are spilled. The best number depends on how many registers there are and how
-/// many of them a vector takes.
+/// Too few wait for each other, too many are spilled. The best number depends on how many registers there are
+/// and how many of them a vector takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Chains {
     Three,
@@ -40,7 +41,8 @@ const MAX_LANES: usize = LINE_BYTES / 4;
 /// The loop that a thread runs. Slices are whole vectors.
 #[derive(Debug)]
 pub(crate) enum Work<'a, A> {
-    /// `acc = acc · x + y`, `rounds` times on every chain. `start` has one vector for each chain, and two more for x and y.
+    /// `acc = acc · x + y`, `rounds` times on every chain. `start` has one vector for each chain, and two
+    /// more for x and y.
     MulAdd { chains: Chains, rounds: usize, start: &'a [A] },
     /// Adds up `from`.
     Read { chains: Chains, from: &'a [A] },
@@ -148,8 +150,9 @@ unsafe fn triad<L: Line, const STREAMING: bool>(to: &mut [L::Acc], b: &[L::Acc],
     assert!(!STREAMING || to.as_ptr().addr().is_multiple_of(LINE_BYTES));
     let (len, to, b, c) = (to.len(), to.as_mut_ptr(), b.as_ptr(), c.as_ptr());
     let mut i = 0;
-    // SAFETY: the instruction set by point 1. Point 2 of `triad_line`: both loops stop before a vector that would end
-    // beyond the common length. Point 3: `to` is aligned, as asserted above, and each vector is 64 bytes.
+    // SAFETY: the instruction set by point 1. Point 2 of `triad_line`: both loops stop before a vector that
+    // would end beyond the common length. Point 3: `to` is aligned, as asserted above, and each vector is 64
+    // bytes.
     unsafe {
         let three = L::splat(L::Acc::from_f64(3.0));
         while i + TRIAD_LINES * L::LANES <= len {
@@ -180,7 +183,8 @@ unsafe fn triad_line<L: Line, const STREAMING: bool>(
     c: *const L::Acc,
     factor: L,
 ) {
-    // SAFETY: the instruction set by point 1, the loads and stores by point 2, the streaming store by point 3.
+    // SAFETY: the instruction set by point 1, the loads and stores by point 2, the streaming store by point
+    // 3.
     unsafe {
         let line = L::load(c).mul_add(factor, L::load(b));
         if STREAMING {

@@ -1,9 +1,9 @@
 //! Every tuned number of this backend: its name, value and unit, and the measurement that it comes from.
 //!
-//! `lowering` reads them when it decides, kernels when they run. A measurement is named by the commit that introduced
-//! the number; its message says what was gained. `docs/2026-11-tuning.md` tells how the numbers work together, and
-//! `bench/records` has the times of products with all of them. Another value changes the time of products, and for some
-//! numbers ([`Threshold::changes_bits`]) the order of additions.
+//! `lowering` reads them when it decides, kernels when they run. A measurement is named by the commit that
+//! introduced the number; its message says what was gained. `docs/2026-11-tuning.md` tells how the numbers work
+//! together, and `bench/records` has the times of products with all of them. Another value changes the time of
+//! products, and for some numbers ([`Threshold::changes_bits`]) the order of additions.
 
 /// A tuned number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,8 +22,8 @@ pub struct Threshold {
 }
 
 impl Threshold {
-    /// Whether another value would give other bits: the number cuts columns, or picks a layout that adds in an order of
-    /// its own.
+    /// Whether another value would give other bits: the number cuts columns, or picks a layout that adds in
+    /// an order of its own.
     #[must_use]
     pub fn changes_bits(&self) -> bool {
         ["TILE_", "SLAB_", "SUMS_", "STACK_"].iter().any(|prefix| self.name.starts_with(prefix))

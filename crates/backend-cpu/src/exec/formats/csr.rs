@@ -71,8 +71,8 @@ mod tests {
 
     use super::*;
     use crate::Isa;
-    use crate::layout::sorted::SortedRows;
-    use crate::layout::tiles::TiledRows;
+    use crate::layout::sorted::SortedCsr;
+    use crate::layout::tiles::TiledCsr;
     use crate::layout::{CsrLayout, natural};
     use crate::lowering::{SortConfig, TileConfig};
     use crate::operands::{Input, Output};
@@ -91,11 +91,11 @@ mod tests {
                 let sorting = SortConfig { slices: true, threads: 2, prefetch_b: prefetches_b };
                 match has_tiles {
                     true => {
-                        let mut tiled = TiledRows::new(&a, &tasks, &tiles).unwrap();
+                        let mut tiled = TiledCsr::new(&a, &tasks, &tiles).unwrap();
                         tiled.prefetches_b = prefetches_b;
                         CsrLayout::Tiles(tiled)
                     }
-                    false => CsrLayout::Sorted(SortedRows::new(&a, &tasks, &sorting).unwrap().0),
+                    false => CsrLayout::Sorted(SortedCsr::new(&a, &tasks, &sorting).unwrap().0),
                 }
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {

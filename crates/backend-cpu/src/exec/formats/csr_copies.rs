@@ -8,8 +8,8 @@ use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::PatternBlock;
 use crate::kernels::sorted::SortedBlock;
 use crate::layout::CsrLayout;
-use crate::layout::sorted::SortedRows;
-use crate::layout::tiles::TiledRows;
+use crate::layout::sorted::SortedCsr;
+use crate::layout::tiles::TiledCsr;
 use crate::operands::{GROUP_LINES, lanes};
 
 impl<T: KernelScalar> CsrLayout<T> {
@@ -23,12 +23,7 @@ impl<T: KernelScalar> CsrLayout<T> {
 }
 
 /// Multiplies the rows of a part of a task.
-fn multiply_sorted<T: KernelScalar>(
-    a: &SortedRows<T>,
-    task: usize,
-    part: usize,
-    on: &Panel<'_, T>,
-) {
+fn multiply_sorted<T: KernelScalar>(a: &SortedCsr<T>, task: usize, part: usize, on: &Panel<'_, T>) {
     let ranges = &a.tasks[task * a.parts + part];
     let block = SortedBlock {
         slices: &a.slices[ranges.slices.clone()],
@@ -44,9 +39,9 @@ fn multiply_sorted<T: KernelScalar>(
     on.kernels.sorted(&block, on.b, &out, on.width);
 }
 
-/// Multiplies the rows of a task, by the panel's slab or by all slabs. The first slab's sums are stored, those of others
-/// are added to them, one group of columns after the other.
-fn multiply_tiles<T: KernelScalar>(a: &TiledRows<T>, task: usize, on: &Panel<'_, T>) {
+/// Multiplies the rows of a task, by the panel's slab or by all slabs. The first slab's sums are stored,
+/// those of others are added to them, one group of columns after the other.
+fn multiply_tiles<T: KernelScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, T>) {
     let slabs = &a.tasks[task];
     let at_once = if slabs.len() == 1 { on.width } else { GROUP_LINES * lanes::<T>() };
     for j in (0..on.width).step_by(at_once.max(1)) {

@@ -1,6 +1,7 @@
 //! From tiles to kernels: what each format hands to which kernel.
 //!
-//! One file for each format; [`csr_copies`] is for the copies of CSR, [`packed_strip`] for dense strips of many rows.
+//! One file for each format; [`csr_copies`] is for the copies of CSR, [`packed_strip`] for dense strips of
+//! many rows.
 
 mod bmat;
 mod csr;
@@ -60,8 +61,8 @@ impl<T: Scalar> Panel<'_, T> {
 
 /// A format that can multiply some of its rows.
 pub(crate) trait Multiply<T: Scalar> {
-    /// Multiplies the rows in `slots` by those of their tiles that lie in `tiles`. The slots are those of whole windows,
-    /// or some of one window; `map` says where each slot's row goes.
+    /// Multiplies the rows in `slots` by those of their tiles that lie in `tiles`. The slots are those of
+    /// whole windows, or some of one window; `map` says where each slot's row goes.
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>);
 }
 
@@ -78,8 +79,8 @@ impl<T: KernelScalar> Multiply<T> for Tiling<T> {
     }
 }
 
-/// Calls `f` for every window that has some of `slots`: with the window, its slots among them, and how many of `slots`
-/// come before these.
+/// Calls `f` for every window that has some of `slots`: with the window, its slots among them, and how many
+/// of `slots` come before these.
 fn for_each_window(
     window_rows: usize,
     slots: Range<usize>,
@@ -100,7 +101,8 @@ fn clamp(range: Range<u64>, bounds: &Range<u64>) -> Range<usize> {
     start as usize..range.end.min(bounds.end).max(start) as usize
 }
 
-/// Multiplies rows piece by piece and adds the pieces up in order. A piece is what scratch on the stack can hold.
+/// Multiplies rows piece by piece and adds the pieces up in order. A piece is what scratch on the stack can
+/// hold.
 ///
 /// `next` gives the end of the piece that begins at its argument; `piece` multiplies one.
 pub(crate) fn add_up<T: KernelScalar>(

@@ -21,9 +21,9 @@ const IN_ORDER: [u32; 256] = {
     starts
 };
 
-/// Multiplies a strip some runs at a time. The rows of B that the runs use are packed next to each other, so that the
-/// first-level cache holds them however far apart they are. All rows of the strip then go through them (Goto and van de
-/// Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 2008).
+/// Multiplies a strip some runs at a time. The rows of B that the runs use are packed next to each other, so
+/// that the first-level cache holds them however far apart they are. All rows of the strip then go through
+/// them (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 2008).
 ///
 /// Sums go on from one part to the next, so the bits are those of the strip as a whole.
 pub(crate) struct PackedStrip {

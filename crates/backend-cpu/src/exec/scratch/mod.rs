@@ -1,7 +1,8 @@
 //! Memory that products use meanwhile and that holds nothing between two.
 //!
-//! All of it begins with a cache line. [`ScratchPool`] lends buffers to products: packed panels of B, copies of a B that
-//! kernels can't read in place, sums of split windows. [`ThreadScratch`] is what each thread keeps for itself.
+//! All of it begins with a cache line. [`ScratchPool`] lends buffers to products: packed panels of B, copies
+//! of a B that kernels can't read in place, sums of split windows. [`ThreadScratch`] is what each thread
+//! keeps for itself.
 
 mod aligned;
 mod panels;

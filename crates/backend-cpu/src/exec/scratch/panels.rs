@@ -7,8 +7,9 @@ use crate::lowering::PanelConfig;
 
 /// Scratch for packed panels of B: their rows next to each other, a few vectors wide.
 ///
-/// Rows of A that use rows of B far apart take more of B through the caches than these hold. A panel of a few columns is
-/// small enough to stay there. Packed, its rows fill cache lines and pages that in B hold other columns too.
+/// Rows of A that use rows of B far apart take more of B through the caches than these hold. A panel of a few
+/// columns is small enough to stay there. Packed, its rows fill cache lines and pages that in B hold other
+/// columns too.
 #[derive(Debug)]
 pub(crate) struct PanelScratch<T: Scalar>(ScratchPool<T>);
 

@@ -8,8 +8,8 @@ use super::aligned::AlignedBuffer;
 
 /// Buffers of which each serves one product at a time.
 ///
-/// Nothing here ever waits: the product that uses a buffer may be further up on this very thread's stack, if rayon has
-/// lent its thread to this one.
+/// Nothing here ever waits: the product that uses a buffer may be further up on this very thread's stack, if
+/// rayon has lent its thread to this one.
 #[derive(Debug)]
 pub(crate) struct ScratchPool<T: Scalar>(Vec<Mutex<AlignedBuffer<T>>>);
 
@@ -48,8 +48,8 @@ impl<T: Scalar> ScratchPool<T> {
         lent.map(LentBuffer)
     }
 
-    /// Calls `f` with `len` elements: of a buffer of the pool, which grows if need be, or newly allocated ones while
-    /// other products use all buffers.
+    /// Calls `f` with `len` elements: of a buffer of the pool, which grows if need be, or newly allocated
+    /// ones while other products use all buffers.
     ///
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the system refuses.

@@ -38,8 +38,8 @@ pub(super) fn must(holds: bool, what: &str) -> Result<(), String> {
     holds.then_some(()).ok_or_else(|| what.to_owned())
 }
 
-/// Rows of C that tasks of whole windows store and that were not found in a copy yet. Every row must be stored once, so
-/// that no two threads write to one.
+/// Rows of C that tasks of whole windows store and that were not found in a copy yet. Every row must be
+/// stored once, so that no two threads write to one.
 pub(super) struct UnwrittenRows {
     bits: Vec<u64>,
     pub(super) count: usize,

@@ -1,4 +1,5 @@
-//! Copies of CSR as arrays in a plan, and back. Kernels rely on what they say, so all of it is checked when it is read.
+//! Copies of CSR as arrays in a plan, and back. Kernels rely on what they say, so all of it is checked when
+//! it is read.
 
 mod checks;
 mod read_sorted;

@@ -10,11 +10,11 @@ use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};
 use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::kernels::sorted::Run;
-use crate::layout::sorted::{PartRanges, SortedRows, are_consecutive};
+use crate::layout::sorted::{PartRanges, SortedCsr, are_consecutive};
 use crate::lowering::{SortConfig, SortCounts};
 use crate::operands::lanes;
 
-impl<T: KernelScalar> SortedRows<T> {
+impl<T: KernelScalar> SortedCsr<T> {
     /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.
     ///
     /// # Errors

@@ -12,10 +12,10 @@ use crate::isa::KernelScalar;
 use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
 use crate::layout::fill::TaskSlab;
-use crate::layout::tiles::TiledRows;
+use crate::layout::tiles::TiledCsr;
 use crate::lowering::TileConfig;
 
-impl<T: KernelScalar> TiledRows<T> {
+impl<T: KernelScalar> TiledCsr<T> {
     /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.
     ///
     /// # Errors
@@ -76,7 +76,8 @@ impl<T: KernelScalar> TiledRows<T> {
     }
 }
 
-/// Checks a slab of a task: its columns must lie in `cols`, and its tiles must be among those of the first slab.
+/// Checks a slab of a task: its columns must lie in `cols`, and its tiles must be among those of the first
+/// slab.
 fn check_slab(
     slab: &TaskSlab,
     first: &TaskSlab,

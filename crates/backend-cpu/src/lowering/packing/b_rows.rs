@@ -62,8 +62,8 @@ impl RowsOfB {
         Err(format!("B has {bytes} bytes; {needed} are needed"))
     }
 
-    /// Into how many shares of the tasks each panel is divided where threads have panels of their own; 1 for a single
-    /// thread.
+    /// Into how many shares of the tasks each panel is divided where threads have panels of their own; 1 for
+    /// a single thread.
     ///
     /// # Errors
     /// The reason why all threads would pack together, which gains nothing over a cache that they share.

@@ -62,7 +62,8 @@ impl PanelConfig {
         panel_cols(self.lines, self.lanes, n)
     }
 
-    /// Into how many shares of the tasks each of `count` panels is divided, if threads have panels of their own.
+    /// Into how many shares of the tasks each of `count` panels is divided, if threads have panels of their
+    /// own.
     pub(crate) fn shares(&self, count: usize, threads: usize) -> Option<usize> {
         shares(count, threads).filter(|_| threads <= self.copies)
     }
@@ -73,11 +74,11 @@ pub(super) const fn fits_each_thread(threads: usize, panel: usize, machine: Mach
     threads.saturating_mul(panel) <= machine.b_budget
 }
 
-/// Into how many shares of the tasks each of `count` panels is divided, if each thread packs panels of its own;
-/// `None` if all of `threads` pack together.
+/// Into how many shares of the tasks each of `count` panels is divided, if each thread packs panels of its
+/// own; `None` if all of `threads` pack together.
 ///
-/// With panels of their own, nothing packed moves from one core's caches to another's, and no thread waits for others
-/// after each panel.
+/// With panels of their own, nothing packed moves from one core's caches to another's, and no thread waits
+/// for others after each panel.
 pub(super) fn shares(count: usize, threads: usize) -> Option<usize> {
     if threads < 2 || count == 0 {
         return None;
@@ -89,16 +90,16 @@ pub(super) fn shares(count: usize, threads: usize) -> Option<usize> {
     (threads.is_multiple_of(count) && shares <= PACK_SHARES).then_some(shares)
 }
 
-/// Cuts `n` columns of B into panels of `lines` vectors. No vector is cut, and sums are added up in panels as they
-/// are in one panel of all columns.
+/// Cuts `n` columns of B into panels of `lines` vectors. No vector is cut, and sums are added up in panels as
+/// they are in one panel of all columns.
 pub(super) fn panel_cols(lines: usize, lanes: usize, n: usize) -> impl Iterator<Item = PanelCols> {
     let group = GROUP_LINES * lanes;
     let mut next = 0;
     std::iter::from_fn(move || {
         let start = next;
         let in_group = (group - start % group).min(n.checked_sub(start).filter(|&n| n > 0)?);
-        // The rest of a group at the end counts as a group: up to two vectors have chains of their own, and are not
-        // cut.
+        // The rest of a group at the end counts as a group: up to two vectors have chains of their own, and
+        // are not cut.
         let left = (n - start / group * group).min(group).div_ceil(lanes);
         let width = if left > 2 { in_group.min(lines * lanes) } else { in_group };
         next += width;

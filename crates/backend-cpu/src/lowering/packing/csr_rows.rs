@@ -10,8 +10,8 @@ use crate::thresholds::{
     PACK_MISSES_OF_TWO, PACK_ROW_BYTES,
 };
 
-/// Packs for the last-level cache if B is beyond it, for a core's own caches if B is beyond these. O(nnz) if cache
-/// misses have to be counted.
+/// Packs for the last-level cache if B is beyond it, for a core's own caches if B is beyond these. O(nnz) if
+/// cache misses have to be counted.
 pub(in crate::lowering) fn for_rows(
     case: &Case,
     matrix: &impl MatrixNumbers,
@@ -192,7 +192,8 @@ mod tests {
         let of_two = [2048, 512].map(|m| lines(&weights(m, 8192, 160), 256, 1));
         assert_eq!(of_two, [Some(2), None]);
         assert_eq!(lines(&weights(2048, 12_000, 160), 256, 1), None);
-        // A band uses few rows of B at a time, however many there are; neighbouring rows of blocks use the same.
+        // A band uses few rows of B at a time, however many there are; neighbouring rows of blocks use the
+        // same.
         assert_eq!(lines(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 1), None);
         assert_eq!(lines(&block_sparse(2048, 2048, 64, 0.1, 1).unwrap(), 256, 1), None);
     }

@@ -1,7 +1,9 @@
 //! Which panels of B are packed, and how wide they are.
 //!
-//! Each kind of kernel has its own rule: [`for_rows`] and [`for_slabs`] for CSR, [`for_decoded`] for BMat and 2:4,
-//! [`for_strips`] for dense tiles. A rule gives a [`PanelConfig`] and the reason for it, or the reason against it.
+//! Each kind of kernel has its own rule: [`for_rows`] and [`for_slabs`] for CSR, [`for_decoded`] for BMat and
+//! 2:4,
+//! [`for_strips`] for dense tiles. A rule gives a [`PanelConfig`] and the reason for it, or the reason
+//! against it.
 
 mod b_rows;
 mod config;

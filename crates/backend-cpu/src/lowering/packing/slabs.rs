@@ -6,8 +6,8 @@ use super::config::PanelConfig;
 use crate::lowering::Case;
 use crate::thresholds::{PACK_LOADS_OF_SHARE, PACK_ROW_BYTES};
 
-/// Packs `rows` rows of B at a time, so that a core's own caches hold them, spread evenly over their sets. `loads` is
-/// how often tiles load each row of B, on average.
+/// Packs `rows` rows of B at a time, so that a core's own caches hold them, spread evenly over their sets.
+/// `loads` is how often tiles load each row of B, on average.
 pub(in crate::lowering) fn for_slabs(case: &Case, rows: usize, loads: usize) -> PackingResult {
     let &Case { threads, machine, .. } = case;
     let b = RowsOfB::try_new(case, rows)?;
@@ -22,7 +22,8 @@ pub(in crate::lowering) fn for_slabs(case: &Case, rows: usize, loads: usize) -> 
     if scaled < needed {
         return Err(why);
     }
-    // Threads with panels of their own each read all of A. That does not gain if their caches hold as much of B anyway.
+    // Threads with panels of their own each read all of A. That does not gain if their caches hold as much of
+    // B anyway.
     let reads_more = threads > 1 && machine.slow_last_level;
     if reads_more && 4 * RowsOfB::try_new(case, case.k)?.line_bytes < machine.private {
         return Err("each thread would read all of A from a slow last-level cache".to_owned());
@@ -48,7 +49,8 @@ mod tests {
         assert!(packs(4, 512, 1) && !packs(3, 512, 1));
         // Two threads pack every panel on their own, or no thread does.
         assert!(packs(8, 512, 16) && !packs(7, 512, 16) && !packs(100, 256, 16));
-        // From a slow cache several threads read only their own rows of A, if they hold panels of all rows of B.
+        // From a slow cache several threads read only their own rows of A, if they hold panels of all rows of
+        // B.
         let slow =
             |k, threads| in_cache(k, 100, 512, threads, Machine { slow_last_level: true, ..cache });
         assert!(slow(2048, 1) && !slow(4095, 2) && slow(4096, 2));

@@ -6,9 +6,9 @@ use super::config::PanelConfig;
 use crate::lowering::Case;
 use crate::thresholds::{PACK_STRIP_ROWS, PACK_STRIP_USES};
 
-/// Packs if each window uses more of B than a core's own caches hold. A few of a strip's rows at a time go through all
-/// rows of B that the strip uses, four vectors of each. If these rows are far apart, their vectors fall into few sets
-/// of the caches.
+/// Packs if each window uses more of B than a core's own caches hold. A few of a strip's rows at a time go
+/// through all rows of B that the strip uses, four vectors of each. If these rows are far apart, their
+/// vectors fall into few sets of the caches.
 pub(in crate::lowering) fn for_strips(case: &Case) -> PackingResult {
     let &Case { spec, isa, m, k, stored, threads, machine, .. } = case;
     if isa.gathers() {

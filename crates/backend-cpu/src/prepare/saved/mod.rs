@@ -1,8 +1,9 @@
 //! The layout that a plan saves for a machine, so that a process that loads the plan need not make it.
 //!
-//! A plan's [attachment](Attachment) holds the numbers on which decisions rest, and the copy of the matrix that they
-//! led to. Loading takes the decisions again, by the same functions, and uses the copy where it lies in the file.
-//! Kernels rely on what the copy says, so all of it is checked first: O(nnz) in parallel, a small part of a product.
+//! A plan's [attachment](Attachment) holds the numbers on which decisions rest, and the copy of the matrix
+//! that they led to. Loading takes the decisions again, by the same functions, and uses the copy where it
+//! lies in the file. Kernels rely on what the copy says, so all of it is checked first: O(nnz) in parallel, a
+//! small part of a product.
 
 mod numbers;
 #[cfg(test)]
@@ -73,8 +74,8 @@ pub(crate) fn save<T: KernelScalar>(
     attached().map(Some).map_err(|e| e.to_string())
 }
 
-/// Takes the decisions again by the numbers of an attachment, and its copy of the matrix. O(nnz) in parallel to check
-/// the copy; large arrays are shared with the attachment.
+/// Takes the decisions again by the numbers of an attachment, and its copy of the matrix. O(nnz) in parallel
+/// to check the copy; large arrays are shared with the attachment.
 ///
 /// # Errors
 /// If the layout is not for these decisions, or is none.

@@ -1,4 +1,5 @@
-//! The numbers of a matrix on which decisions rest: recorded while they are counted, and replayed from a plan.
+//! The numbers of a matrix on which decisions rest: recorded while they are counted, and replayed from a
+//! plan.
 
 use std::cell::{Cell, RefCell};
 
@@ -43,7 +44,8 @@ enum SavedCopy {
 }
 
 impl SavedNumbers {
-    /// Checks that a matrix of this size can have these numbers, so that decisions compute with them as with its own.
+    /// Checks that a matrix of this size can have these numbers, so that decisions compute with them as with
+    /// its own.
     ///
     /// # Errors
     /// Which number it can't have.
