@@ -15,7 +15,7 @@ use girih_planner::{Plan, seconds_on, transfer_seconds};
 use crate::device::{Functions, Gpu, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
-use crate::kernels::{self, Kernel};
+use crate::kernels::{self, Kernel, supported};
 use crate::prepared::{self, Launched, OperandRows, image};
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
@@ -92,7 +92,7 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        prepared::takes_b_as_it_is(NAME, plan)?;
+        supported::takes_b_as_it_is(NAME, plan)?;
         self.prepare_tiles(plan)
     }
 
@@ -182,7 +182,7 @@ impl SpmmBackend for CudaBackend {
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
         Ok(Capabilities {
-            formats: prepared::formats(*arch),
+            formats: supported::formats(*arch),
             dtypes: DType::ALL.to_vec(),
             device: format!(
                 "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
@@ -198,7 +198,7 @@ impl SpmmBackend for CudaBackend {
     /// windows [atomically](girih_planner::Reduction::Atomic) are refused in CSR and BCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
-        prepared::supports(plan, arch)
+        supported::supports(plan, arch)
             .map_err(|reason| Unsupported { backend: NAME.to_owned(), reason })
     }
 
@@ -223,7 +223,7 @@ impl SpmmBackend for CudaBackend {
         let (target, n) = (&plan.options().target, plan.options().n);
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
         let unsupported = |reason| Unsupported { backend: NAME.to_owned(), reason };
-        prepared::supports(plan, Some(arch)).map_err(unsupported)?;
+        supported::supports(plan, Some(arch)).map_err(unsupported)?;
         let machine = machine(&target.name, arch, target.workers);
         let image = image(plan, target.workers);
         let inner = |n| image.describe(Lowering::new(NAME, machine, n));

@@ -1,10 +1,6 @@
 //! Faults planted in our own kernels, each of which the emulator must find: by a report of a rule that is
 //! broken, or by a wrong result where none is.
 
-mod bcsr;
-mod csr;
-mod wcsr;
-
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,23 +19,23 @@ use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.
-struct Fault {
+pub(crate) struct Fault {
     /// What is wrong then.
-    what: &'static str,
-    /// The source, in the folder `cuda`.
-    file: &'static str,
-    from: &'static str,
-    to: &'static str,
+    pub(crate) what: &'static str,
+    /// The source, in the folder `src/kernels`.
+    pub(crate) file: &'static str,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
     /// The product that shows it.
-    product: Multiply,
+    pub(crate) product: Multiply,
     /// Whether that is how it may show.
-    shows: fn(&Outcome) -> bool,
+    pub(crate) shows: fn(&Outcome) -> bool,
 }
 
 /// `fault!("what", "file": "from" => "to", product, pattern of outcomes)`.
 macro_rules! fault {
     ($what:literal, $file:literal: $from:literal => $to:literal, $product:expr, $shows:pat) => {
-        Fault {
+        $crate::emulated::faults::Fault {
             what: $what,
             file: $file,
             from: $from,
@@ -49,11 +45,11 @@ macro_rules! fault {
         }
     };
 }
-use fault;
+pub(crate) use fault;
 
 /// What came of a product.
 #[derive(Debug)]
-enum Outcome {
+pub(crate) enum Outcome {
     /// Nothing wrong was seen.
     Right,
     /// C is not the product.
@@ -67,22 +63,22 @@ enum Outcome {
 }
 
 /// A way to multiply, that faults are looked for in.
-type Multiply = fn(&Emulated, Way) -> (Outcome, String);
+pub(crate) type Multiply = fn(&Emulated, Way) -> (Outcome, String);
 
 /// A product: of a matrix in natural order, laid out by `spec`, with `n` columns.
 #[derive(Clone, Copy)]
-struct Sized {
-    spec: FormatSpec,
+pub(crate) struct Sized {
+    pub(crate) spec: FormatSpec,
     /// Tiles of a task; of all of a window if it is `None`.
-    tiles_per_task: Option<u64>,
-    n: usize,
-    beta: f64,
-    b: Layout,
-    c: Layout,
+    pub(crate) tiles_per_task: Option<u64>,
+    pub(crate) n: usize,
+    pub(crate) beta: f64,
+    pub(crate) b: Layout,
+    pub(crate) c: Layout,
 }
 
 /// The product of a matrix with random columns.
-fn multiply<T: Element>(
+pub(crate) fn multiply<T: Element>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
@@ -123,12 +119,14 @@ fn multiply<T: Element>(
 
 /// The sources with a fault in them.
 fn patched(fault: &Fault, folder: &Path) -> Compiler {
-    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda");
-    for name in ["girih", "kernels", "ptx"] {
-        fs::create_dir(folder.join(name)).unwrap();
-        for file in fs::read_dir(built_in.join(name)).unwrap() {
-            let path = file.unwrap().path();
-            fs::copy(&path, folder.join(name).join(path.file_name().unwrap())).unwrap();
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernels");
+    for kernel in built_in.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        if kernel.is_dir() {
+            let copy = folder.join(kernel.file_name().unwrap());
+            fs::create_dir(&copy).unwrap();
+            for file in kernel.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+                fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+            }
         }
     }
     let path = folder.join(fault.file);
@@ -144,7 +142,7 @@ const SHOWN_IN: [Way; 2] =
     [(Timing::Late, ptx_emu::Schedule::Fixed), (Timing::Random(7), ptx_emu::Schedule::Random(7))];
 
 /// Checks that the products are right without the faults, in all ways, and that every fault shows.
-fn check(products: &[Multiply], faults: &[Fault]) {
+pub(crate) fn check(products: &[Multiply], faults: &[Fault]) {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     for (i, multiply) in products.iter().enumerate() {
         for way in WAYS {

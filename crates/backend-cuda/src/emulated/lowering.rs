@@ -106,7 +106,7 @@ fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
     for limit in [1, 7, 40, u64::MAX] {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
             let plan = plan::<T>(a, spec, limit, reduction);
-            if crate::prepared::supports(&plan, None).is_err() {
+            if crate::kernels::supported::supports(&plan, None).is_err() {
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());

@@ -5,11 +5,10 @@
 
 mod conformance;
 mod entries;
-mod faults;
+pub(crate) mod faults;
 mod lowering;
-mod operands;
+pub(crate) mod operands;
 mod panels;
-mod sm90_bcsr;
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
@@ -31,7 +30,7 @@ use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
-use crate::kernels::Kernel;
+use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{Image, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
@@ -40,7 +39,7 @@ use crate::{Arch, CudaError, Jit};
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
-type Way = (Timing, Schedule);
+pub(crate) type Way = (Timing, Schedule);
 
 /// The ways that products are executed in, in turns.
 const WAYS: [Way; 5] = [
@@ -63,7 +62,7 @@ struct Compiler {
 
 /// An H100, emulated.
 #[derive(Clone)]
-struct Emulated(Arc<Shared>);
+pub(crate) struct Emulated(Arc<Shared>);
 
 struct Shared {
     compiler: Arc<Compiler>,
@@ -119,7 +118,7 @@ impl Compiler {
 impl Emulated {
     /// A device that products are executed on in all ways, in turns; `None`, with a note, where there
     /// is no compiler.
-    fn new(placing: Placing) -> Option<Self> {
+    pub(crate) fn new(placing: Placing) -> Option<Self> {
         Some(Self::with(Compiler::built_in()?, placing, &WAYS))
     }
 
@@ -131,7 +130,7 @@ impl Emulated {
     }
 
     /// Entry points that were executed, with the names of their kernels.
-    fn executed(&self) -> BTreeSet<(String, String)> {
+    pub(crate) fn executed(&self) -> BTreeSet<(String, String)> {
         self.0.executed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -152,7 +151,7 @@ impl SpmmBackend for Emulated {
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
         Ok(Capabilities {
-            formats: prepared::formats(Arch::SM_90A),
+            formats: supported::formats(Arch::SM_90A),
             dtypes: DType::ALL.to_vec(),
             device: "an emulated H100".to_owned(),
         })
@@ -160,7 +159,7 @@ impl SpmmBackend for Emulated {
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let unsupported = |reason| Unsupported { backend: self.name().to_owned(), reason };
-        prepared::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
+        supported::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -181,7 +180,7 @@ struct EmulatedPlan {
 
 /// Why a product was not computed.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     /// A kernel did something wrong.
     #[error("{kernel}: {fault}")]
     Fault { kernel: String, fault: Fault },

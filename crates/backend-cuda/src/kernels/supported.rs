@@ -4,9 +4,9 @@ use girih_backend::Unsupported;
 use girih_formats::{DType, FormatKind, FormatSpec};
 use girih_planner::{Plan, Reduction};
 
-use super::wcsr;
+use super::sm90_bcsr_spmm::{self, BLOCK};
+use super::sm90_wcsr_spmm;
 use crate::Arch;
-use crate::kernels::sm90_bcsr_spmm::{self, BLOCK};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
 const FORMATS: [(FormatKind, Option<Arch>); 3] = [
@@ -52,7 +52,7 @@ pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Resul
         ));
     }
     match spec {
-        FormatSpec::Wcsr { window_rows, .. } => wcsr::check(dtype, window_rows),
+        FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
         _ => Ok(()),
     }

@@ -7,7 +7,7 @@ const PANEL_UNIT: u64 = 512;
 
 /// Columns that there is room for at a time, where one takes `per_column` bytes of it: `n`, if that is
 /// not too much.
-pub(super) fn panel(per_column: u64, n: u64, a_bytes: u64) -> u64 {
+pub(crate) fn panel(per_column: u64, n: u64, a_bytes: u64) -> u64 {
     let Some(most) = FREE_ROOM.max(a_bytes).checked_div(per_column) else { return 0 };
     n.next_multiple_of(PANEL_UNIT).min(most / PANEL_UNIT * PANEL_UNIT).max(PANEL_UNIT)
 }

@@ -11,8 +11,8 @@ use super::cusparse_product::{CusparseProduct, Settings};
 use super::sparse_image::{SparseImage, refusal};
 use crate::device::Gpu;
 use crate::error::refused_by;
+use crate::kernels::supported::takes_b_as_it_is;
 use crate::library::{Algorithm, Cusparse, Handle};
-use crate::prepared::takes_b_as_it_is;
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
 
 /// The name of the backend.

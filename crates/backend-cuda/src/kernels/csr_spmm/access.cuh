@@ -1,7 +1,7 @@
 // How B is read by the CSR kernels, and multiplied.
 #pragma once
 
-#include "girih/csr_params.cuh"
+#include "csr_spmm/params.cuh"
 
 // B in whole vectors: a lane holds COLUMNS / kVector runs of kVector neighbouring columns.
 template <u32 LANES, u32 COLUMNS>

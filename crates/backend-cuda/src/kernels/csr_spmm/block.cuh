@@ -2,8 +2,8 @@
 // one order.
 #pragma once
 
-#include "girih/csr_params.cuh"
-#include "girih/csr_store.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/store.cuh"
 #include "ptx/atomic.cuh"
 
 // Adds the sums of the other warps, in order, to those of warp 0. All threads of the block call it.

@@ -16,9 +16,9 @@
 // decide.
 //
 // Where rows are short and the tile is as wide as a warp, a warp takes several of the rest.
-#include "girih/csr_items.cuh"
-#include "girih/csr_params.cuh"
-#include "girih/csr_runs.cuh"
+#include "csr_spmm/items.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/runs.cuh"
 
 // Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
 // fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are

@@ -1,10 +1,10 @@
 // Items of the CSR kernel, each multiplied by a block, a warp or a team of lanes.
 #pragma once
 
-#include "girih/csr_access.cuh"
-#include "girih/csr_block.cuh"
-#include "girih/csr_params.cuh"
-#include "girih/csr_store.cuh"
+#include "csr_spmm/access.cuh"
+#include "csr_spmm/block.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/store.cuh"
 
 // Whether the whole block multiplies one item.
 __device__ __forceinline__ bool is_by_block(const Params& p) { return blockIdx.x < p.n_by_block; }

@@ -1,23 +1,20 @@
 //! Plans in CSR, for `csr_spmm`.
 
-mod limits;
-mod work;
-
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{DType, RowCsr, Scalar};
 use girih_planner::Task;
 
-use super::launch::{Addresses, Each, Image, Launch, Operands, Routine};
-use super::panel::panel;
-use super::tensor_map::MapEncoder;
-use crate::CudaError;
-use crate::kernels::csr_spmm::{
+use super::limits::resident_warps;
+use super::work::{Limits, Work};
+use super::{
     ELEMENT_THREADS, ItemCounts, Layout, Params, Problem, SCALE, THREADS, WARP, element_grid,
     kernel,
 };
-use limits::resident_warps;
-use work::{Limits, Work};
+use crate::CudaError;
+use crate::prepared::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use crate::prepared::panel::panel;
+use crate::prepared::tensor_map::MapEncoder;
 
 /// The parts of the image.
 const ITEMS: usize = 0;
@@ -39,7 +36,7 @@ struct CsrRoutine {
 }
 
 /// A matrix with its work, for a device with so many multiprocessors; `n` columns are expected.
-pub(super) fn image<T: Scalar>(
+pub(crate) fn device_plan<T: Scalar>(
     a: &RowCsr<T>,
     tasks: &[Task],
     n: usize,

@@ -3,7 +3,7 @@
 use girih_formats::DType;
 
 use super::work::Limits;
-use crate::kernels::csr_spmm::{WARP, WARPS, lanes};
+use super::{WARP, WARPS, lanes};
 
 /// Warps of a multiprocessor that wait for rows of B at the same time, about.
 const RESIDENT: u64 = 32;

@@ -1,9 +1,9 @@
 // What the CSR kernels are passed: items, split rows and operands. VALUE names the value type: F32, F64,
-// F16 or Bf16. Host twin: src/kernels/csr_spmm/params.rs.
+// F16 or Bf16. Host side: params.rs.
 #pragma once
 
-#include "girih/types.cuh"
-#include "girih/values.cuh"
+#include "shared/types.cuh"
+#include "shared/values.cuh"
 #include "ptx/memory.cuh"
 
 using Value = VALUE;

@@ -2,9 +2,9 @@
 // warp waits for between rows is then waited for once.
 #pragma once
 
-#include "girih/csr_access.cuh"
-#include "girih/csr_params.cuh"
-#include "girih/csr_store.cuh"
+#include "csr_spmm/access.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/store.cuh"
 
 // Whether the warp takes several items.
 __device__ __forceinline__ bool is_run(const Params& p) {

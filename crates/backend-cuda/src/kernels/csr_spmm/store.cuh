@@ -1,7 +1,7 @@
 // Where the sums of the CSR kernels go.
 #pragma once
 
-#include "girih/csr_params.cuh"
+#include "csr_spmm/params.cuh"
 
 // What becomes of a sum. With beta = 0, C is not read.
 struct Epilogue {

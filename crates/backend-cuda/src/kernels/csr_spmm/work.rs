@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use girih_formats::RowLayout;
 use girih_planner::Task;
 
-use crate::kernels::csr_spmm::{Item, ItemCounts, SplitRow};
+use super::{Item, ItemCounts, SplitRow};
 
 /// Rows that are this many times as long as the mean, and longer than so many entries, are no part of a
 /// warp's share: one that began last would be waited for.

@@ -1,7 +1,7 @@
 // Additions to memory that other threads may be adding to, and counts of threads.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

@@ -1,7 +1,7 @@
 // Named barriers: some warps of a CTA wait for each other.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

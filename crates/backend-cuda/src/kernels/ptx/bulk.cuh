@@ -4,7 +4,7 @@
 // those of tensors too, are told to groups of the thread that issues them.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

@@ -1,7 +1,7 @@
 // Policies of the L2 cache, for copies that take one.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

@@ -1,7 +1,7 @@
 // Clusters: CTAs that run together and reach each other's shared memory.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

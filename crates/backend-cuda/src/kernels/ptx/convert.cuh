@@ -1,7 +1,7 @@
 // Conversions between value types that C++ has no words for.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

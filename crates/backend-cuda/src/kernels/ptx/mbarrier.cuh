@@ -5,7 +5,7 @@
 // address of an mbarrier, a multiple of 8.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

@@ -4,7 +4,7 @@
 // before the condition that keeps the address in bounds.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

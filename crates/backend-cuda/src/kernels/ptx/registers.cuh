@@ -5,7 +5,7 @@
 // execute it.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

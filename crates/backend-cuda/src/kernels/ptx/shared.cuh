@@ -1,7 +1,7 @@
 // Shared memory by its own 32-bit addresses, which barriers, copies and descriptors take.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
 namespace ptx {

@@ -6,7 +6,7 @@
 // multiples of 128 bytes, with the 128-byte swizzle of 1024.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

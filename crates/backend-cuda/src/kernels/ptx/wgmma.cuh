@@ -11,7 +11,7 @@
 // next, or one of tf32, of column l%4.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 namespace ptx {
 

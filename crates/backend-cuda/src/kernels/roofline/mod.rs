@@ -1,4 +1,4 @@
-//! Host twin of `cuda/kernels/roofline.cu`.
+//! What a device can do at most: the kernels of `roofline.cu`.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -21,7 +21,7 @@ pub(crate) fn kernel() -> Kernel {
     Kernel {
         stem: "roofline",
         config: "any".to_owned(),
-        source: include_str!("../../cuda/kernels/roofline.cu"),
+        source: include_str!("roofline.cu"),
         defines: Vec::new(),
         only: None,
         budget: Budget {

@@ -1,6 +1,5 @@
-// What the device can do at most: kernels that do one thing, to be timed. Host twin:
-// src/kernels/roofline.rs.
-#include "girih/types.cuh"
+// What the device can do at most: kernels that do one thing, to be timed. Host side: mod.rs.
+#include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
 // Addresses of vectors of 16 bytes, and how many there are in each.

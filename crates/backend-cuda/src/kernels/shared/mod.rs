@@ -1,4 +1,4 @@
-//! Host twin of `cuda/girih/output.cuh`.
+//! What several kernels share: headers, and the host's side of `output.cuh`.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -1,8 +1,8 @@
 // A tile of C on its way out, through shared memory: so that rows leave in whole lines.
 #pragma once
 
-#include "girih/output.cuh"
-#include "girih/types.cuh"
+#include "shared/output.cuh"
+#include "shared/types.cuh"
 #include "ptx/bulk.cuh"
 #include "ptx/cache.cuh"
 #include "ptx/shared.cuh"

@@ -1,7 +1,7 @@
 // Where sums go: C = alpha * sum + beta * C, rows scattered.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 
 constexpr u32 kNoRow = 0xffffffffu;
 

@@ -5,7 +5,7 @@
 // stages in the same order, each with a Place of its own.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 #include "ptx/mbarrier.cuh"
 
 // A stage of a ring of kStages, and the parity of the phase that its barriers are in.

@@ -10,7 +10,7 @@
 // the odd ones, and the host has put the columns of A's blocks in that order.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 #include "ptx/convert.cuh"
 #include "ptx/shared.cuh"
 #include "ptx/wgmma.cuh"

@@ -8,7 +8,7 @@
 //   widen          gives the exact value in Acc
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
 struct F32 {

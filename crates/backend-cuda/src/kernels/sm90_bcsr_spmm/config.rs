@@ -1,14 +1,11 @@
-//! Host twin of `cuda/kernels/sm90_bcsr_spmm.cu`: its parameters, its configurations, and which of them
-//! a product runs.
+//! The configurations of `sm90_bcsr_spmm.cu`, and which of them a product runs.
 
-use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
 use girih_planner::kernels::KernelConfig;
 
-use super::output::Output;
-use super::{Budget, Kernel};
+use super::params::GROUP_ROWS;
 use crate::error::Arch;
-use crate::prepared::tensor_map::EncodedMap;
+use crate::kernels::{Budget, Kernel};
 
 /// Rows and columns of a block.
 pub(crate) const BLOCK: usize = 64;
@@ -18,8 +15,6 @@ pub(crate) const ROW_BYTES: u32 = 128;
 const BLOCK_BYTES: u32 = BLOCK as u32 * ROW_BYTES;
 /// Threads of a warpgroup.
 const WARPGROUP: u32 = 128;
-/// What stands for a row or a block that is not there.
-pub(crate) const NONE: u32 = u32::MAX;
 /// Most blocks of a grid in y.
 const MAX_GRID_Y: u64 = 65535;
 
@@ -72,8 +67,6 @@ pub(crate) fn configs(dtype: DType) -> &'static [Config] {
     }
 }
 
-/// Block rows of a CTA that takes several.
-pub(crate) const GROUP_ROWS: usize = 3;
 /// What the last configuration may read of what the others would, to be worth while: measured on an H200,
 /// between 0.71, where it wins, and 0.76, where it loses.
 const WORTH: f64 = 0.73;
@@ -178,7 +171,7 @@ impl Config {
         Kernel {
             stem: "sm90_bcsr_spmm",
             config: format!("{dtype} {}x{}", rows * BLOCK as u32, self.tile()),
-            source: include_str!("../../cuda/kernels/sm90_bcsr_spmm.cu"),
+            source: include_str!("sm90_bcsr_spmm.cu"),
             defines: [("VALUE", value.to_owned())].into_iter().chain(defines).collect(),
             only: Some(Arch::SM_90A),
             budget: Budget {
@@ -191,39 +184,6 @@ impl Config {
         }
     }
 }
-
-/// Block rows that one CTA multiplies: `Group` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Group {
-    /// Steps before its first.
-    pub(crate) first_step: u64,
-    pub(crate) n_steps: u32,
-    /// [`NONE`] where there are fewer.
-    pub(crate) block_rows: [u32; GROUP_ROWS],
-}
-
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub(crate) a: EncodedMap,
-    pub(crate) b: EncodedMap,
-    pub(crate) c: EncodedMap,
-    pub(crate) groups: u64,
-    pub(crate) steps: u64,
-    pub(crate) b_elements: u64,
-    pub(crate) b_row_stride: u64,
-    pub(crate) b_col_stride: u64,
-    pub(crate) k: u64,
-    pub(crate) output: Output,
-    pub(crate) copies_c: u32,
-    pub(crate) is_scaling: u32,
-    pub(crate) padding: [u32; 4],
-}
-
-const _: () = assert!(size_of::<Group>() == 24 && size_of::<Params>() == 512);
 
 #[cfg(test)]
 mod tests {

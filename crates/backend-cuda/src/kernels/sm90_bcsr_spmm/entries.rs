@@ -10,8 +10,8 @@ use girih_testkit::operands::{Layout, Placed, random};
 use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
-use super::Emulated;
-use super::operands::Placing;
+use crate::emulated::Emulated;
+use crate::emulated::operands::Placing;
 use crate::kernels;
 
 const SPEC: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };

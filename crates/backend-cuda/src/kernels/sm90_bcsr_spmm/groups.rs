@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use crate::kernels::sm90_bcsr_spmm::{GROUP_ROWS, Group, NONE};
+use super::params::{GROUP_ROWS, Group, NONE};
 
 /// Rows among which one is looked for that shares columns with a group.
 const WINDOW: usize = 64;

@@ -1,21 +1,18 @@
 //! Plans in BCSR with blocks of 64×64, for `sm90_bcsr_spmm`.
 
-mod groups;
-mod tf32;
-
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Bcsr, DType, Scalar};
 
-use super::launch::{Addresses, Bytes, Each, Image, Launch, Operands, Routine};
-use super::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use super::config::{BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, configs};
+use super::groups::Groups;
+use super::params::{GROUP_ROWS, Params};
+use super::tf32;
 use crate::CudaError;
-use crate::kernels::output::Output;
-use crate::kernels::sm90_bcsr_spmm::{
-    BLOCK, COLUMNS, Config, ELEMENTS, GROUP_ROWS, Load, Params, ROW_BYTES, ROWS, configs,
-};
+use crate::kernels::shared::Output;
 use crate::operand::Place;
-use groups::Groups;
+use crate::prepared::launch::{Addresses, Bytes, Each, Image, Launch, Operands, Routine};
+use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// The parts of the image.
 const GROUPS: usize = 0;
@@ -42,7 +39,7 @@ struct BcsrRoutine {
 }
 
 /// A matrix with its groups.
-pub(super) fn image<T: Scalar>(a: &Bcsr<T>) -> Image {
+pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> Image {
     let element = match T::DTYPE {
         DType::F16 => Element::F16,
         DType::Bf16 => Element::Bf16,

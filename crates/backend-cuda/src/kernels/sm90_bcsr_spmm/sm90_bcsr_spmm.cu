@@ -1,7 +1,7 @@
 // C = alpha * A * B + beta * C, A in blocks of 64 x 64 (BCSR), after AsyncSparse (section III): one
 // warpgroup fills a ring of stages with copies, others multiply what is there by tensor cores.
 //
-// Host twin: src/kernels/sm90_bcsr_spmm.rs. A source is configured by
+// Host side: config.rs, params.rs. A source is configured by
 //   VALUE     the value type: F16, Bf16, or Tf32 for f32
 //   ROWS      block rows of a CTA, each multiplied by SPLIT warpgroups of COLUMNS columns
 //   STAGES    stages of the ring: a block for each row, and 64 rows of the CTA's columns of B
@@ -14,11 +14,11 @@
 // how B is read: by tensor copies of rows, or of columns, or element by element where no copy can.
 //
 // TF32 is multiplied transposed (girih/transposed.cuh), half a block in a stage.
-#include "girih/outgoing.cuh"
-#include "girih/output.cuh"
-#include "girih/pipeline.cuh"
-#include "girih/transposed.cuh"
-#include "girih/types.cuh"
+#include "shared/outgoing.cuh"
+#include "shared/output.cuh"
+#include "shared/pipeline.cuh"
+#include "shared/transposed.cuh"
+#include "shared/types.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/cache.cuh"
 #include "ptx/fence.cuh"

@@ -2,9 +2,9 @@
 // the value type.
 #pragma once
 
-#include "girih/pipeline.cuh"
-#include "girih/types.cuh"
-#include "girih/wcsr_params.cuh"
+#include "shared/pipeline.cuh"
+#include "shared/types.cuh"
+#include "sm90_wcsr_spmm/params.cuh"
 #include "ptx/convert.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/wgmma.cuh"

@@ -1,11 +1,11 @@
 // What the consumer warpgroups of the WCSR kernel do: they multiply what is in the ring, and store.
 #pragma once
 
-#include "girih/pipeline.cuh"
-#include "girih/types.cuh"
-#include "girih/wcsr_config.cuh"
-#include "girih/wcsr_params.cuh"
-#include "girih/wcsr_store.cuh"
+#include "shared/pipeline.cuh"
+#include "shared/types.cuh"
+#include "sm90_wcsr_spmm/config.cuh"
+#include "sm90_wcsr_spmm/params.cuh"
+#include "sm90_wcsr_spmm/store.cuh"
 #include "ptx/shared.cuh"
 #include "ptx/wgmma.cuh"
 

@@ -5,7 +5,8 @@ use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use ptx_emu::report::Problem;
 
-use super::{Emulated, Fault, Multiply, Outcome, Sized, Way, check, fault, multiply};
+use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::{Emulated, Way};
 
 /// Windows of 16 rows, one of them split and none a whole number of steps wide, times 36 columns.
 fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
@@ -37,56 +38,56 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
 }
 
 const FAULTS: &[Fault] = &[
-    fault!("a stage is read before it is full", "girih/wcsr_consume.cuh":
+    fault!("a stage is read before it is full", "sm90_wcsr_spmm/consume.cuh":
         "            ring.wait_full(place);\n#pragma unroll 1" => "#pragma unroll 1",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. })),
-    fault!("a stage is filled before it is empty", "girih/wcsr_produce.cuh":
+    fault!("a stage is filled before it is empty", "sm90_wcsr_spmm/produce.cuh":
         "    ring.wait_empty(place);\n" => "",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
-    fault!("the wrong phase is waited for", "girih/pipeline.cuh":
+    fault!("the wrong phase is waited for", "shared/pipeline.cuh":
         "at.parity ^ 1" => "at.parity",
         rows, Outcome::Report(Problem::Deadlock { .. })),
-    fault!("fewer bytes are expected than come", "girih/wcsr_produce.cuh":
+    fault!("fewer bytes are expected than come", "sm90_wcsr_spmm/produce.cuh":
         "bytes += __popc(present) * part.row_bytes;" => "bytes += __popc(present) * 16;",
         rows, Outcome::Report(Problem::Mbarrier { .. })),
-    fault!("padding's rows are not cleared", "girih/wcsr_produce.cuh":
+    fault!("padding's rows are not cleared", "sm90_wcsr_spmm/produce.cuh":
         "    if (padding == 0) return;" => "    return;",
         rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
-    fault!("B is read for padding", "girih/wcsr_produce.cuh":
+    fault!("B is read for padding", "sm90_wcsr_spmm/produce.cuh":
         "        if (col != kPadCol) {\n            ptx::bulk_load" => "        {\n            ptx::bulk_load",
         rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
-    fault!("columns of B beyond the last are multiplied", "girih/wcsr_consume.cuh":
+    fault!("columns of B beyond the last are multiplied", "sm90_wcsr_spmm/consume.cuh":
         "(at < part.row_bytes ? at : 0)" => "at",
         rows, Outcome::Report(Problem::Poison { .. })),
-    fault!("the offsets of a tile of values are exchanged", "girih/wcsr_consume.cuh":
+    fault!("the offsets of a tile of values are exchanged", "sm90_wcsr_spmm/consume.cuh":
         "ptx::Swizzle::None, 256, 128" => "ptx::Swizzle::None, 128, 256",
         rows, Outcome::Wrong),
-    fault!("fragments of one set are loaded while they are multiplied", "girih/wcsr_consume.cuh":
+    fault!("fragments of one set are loaded while they are multiplied", "sm90_wcsr_spmm/consume.cuh":
         "chunk,\n                                      fragment[odd]);" => "chunk,\n                                      fragment[0]);",
         rows, Outcome::Wrong | Outcome::Report(Problem::InFlightRegister { .. } | Problem::Poison { .. })),
-    fault!("products are not waited for", "girih/wcsr_consume.cuh":
+    fault!("products are not waited for", "sm90_wcsr_spmm/consume.cuh":
         "                    ptx::wgmma_wait<1>();\n" => "",
         rows, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. } | Problem::Race { .. })),
-    fault!("a stage is given back while it is read", "girih/wcsr_consume.cuh":
+    fault!("a stage is given back while it is read", "sm90_wcsr_spmm/consume.cuh":
         "if (odd == 0 && k == 0 && left != n_steps) ring.release(read);" =>
         "if (odd == 0 && k == 0) ring.release(place);",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
-    fault!("parts of a window are written to C one over the other", "girih/wcsr_consume.cuh":
+    fault!("parts of a window are written to C one over the other", "sm90_wcsr_spmm/consume.cuh":
         "piece != kWhole && !p.atomic" => "false",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
-    fault!("the last part of a window is left out", "kernels/sm90_wcsr_spmm.cu":
+    fault!("the last part of a window is left out", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
         "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
         rows, Outcome::Wrong),
-    fault!("C is read with beta = 0", "girih/wcsr_store.cuh":
+    fault!("C is read with beta = 0", "sm90_wcsr_spmm/store.cuh":
         "            if (beta != 0.0f) {" => "            {",
         rows, Outcome::Report(Problem::Poison { .. })),
-    fault!("columns of C beyond the last are written", "girih/wcsr_store.cuh":
+    fault!("columns of C beyond the last are written", "sm90_wcsr_spmm/store.cuh":
         "if (column + 3 < n) " => "",
         elements, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. })),
-    fault!("elements are stored after arriving", "girih/wcsr_produce.cuh":
+    fault!("elements are stored after arriving", "sm90_wcsr_spmm/produce.cuh":
         "    if constexpr (C::kGather != Gather::kElements) {" => "    {",
         elements, Outcome::Report(Problem::Race { .. })),
-    fault!("elements of rows are paired wrongly", "girih/wcsr_config.cuh":
+    fault!("elements of rows are paired wrongly", "sm90_wcsr_spmm/config.cuh":
         "upper ? 0x7632 : 0x5410" => "upper ? 0x5410 : 0x7632",
         elements, Outcome::Wrong),
 ];

@@ -1,26 +1,22 @@
 //! Plans in WCSR, for `sm90_wcsr_spmm`.
 
-mod packing;
-mod work;
-
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Buffer, DType, Scalar, Wcsr};
 use girih_planner::{Reduction, Schedule};
 
-use super::launch::{Addresses, Each, Image, Launch, Operands, Routine};
-use super::panel::panel;
-use super::tensor_map::MapEncoder;
-use crate::CudaError;
-use crate::kernels::sm90_wcsr_spmm::{
-    BEGIN, COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, Params, ROW_UNIT, SCALE, choose,
+use super::config::{
+    BEGIN, COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, choose,
     element_grid, kernel, step,
 };
+use super::packing::{pack_columns, pack_values};
+use super::params::Params;
+use super::work::Work;
+use crate::CudaError;
 use crate::operand::Place;
-use packing::{pack_columns, pack_values};
-use work::Work;
-
-pub(crate) use work::blocks;
+use crate::prepared::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use crate::prepared::panel::panel;
+use crate::prepared::tensor_map::MapEncoder;
 
 /// The parts of the image.
 const TASKS: usize = 0;
@@ -48,7 +44,7 @@ struct WcsrRoutine {
 }
 
 /// Why there is no kernel for a tiling, if there is none.
-pub(super) fn check(dtype: DType, window_rows: usize) -> Result<(), String> {
+pub(crate) fn check(dtype: DType, window_rows: usize) -> Result<(), String> {
     if dtype == DType::F64 {
         return Err("its kernels multiply f16, bf16 and f32 (as TF32), not f64".to_owned());
     }
@@ -63,7 +59,7 @@ pub(super) fn check(dtype: DType, window_rows: usize) -> Result<(), String> {
 }
 
 /// A matrix with its work; `n` columns are expected.
-pub(super) fn image<T: Scalar>(
+pub(crate) fn device_plan<T: Scalar>(
     a: &Wcsr<T>,
     schedule: &Schedule,
     n: usize,

@@ -4,8 +4,8 @@ use bytemuck::{Pod, cast_slice};
 use girih_formats::{DType, PAD_COL, Scalar, Wcsr};
 use rayon::prelude::*;
 
+use super::config::{ROW_UNIT, step, step_bytes};
 use super::work::Work;
-use crate::kernels::sm90_wcsr_spmm::{ROW_UNIT, step, step_bytes};
 
 /// The packed columns of all steps, [`PAD_COL`] where a segment's last step has none.
 pub(super) fn pack_columns<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {

@@ -1,7 +1,7 @@
 // What the WCSR kernels are passed: tasks, segments and operands. WINDOW_ROWS is the height of a window.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
 constexpr u32 kPadCol = 0xffffffffu;

@@ -1,10 +1,10 @@
 // What the producer warps of the WCSR kernel do: they fill the ring with values and with rows of B.
 #pragma once
 
-#include "girih/pipeline.cuh"
-#include "girih/types.cuh"
-#include "girih/wcsr_config.cuh"
-#include "girih/wcsr_params.cuh"
+#include "shared/pipeline.cuh"
+#include "shared/types.cuh"
+#include "sm90_wcsr_spmm/config.cuh"
+#include "sm90_wcsr_spmm/params.cuh"
 #include "ptx/bulk.cuh"
 #include "ptx/fence.cuh"
 #include "ptx/memory.cuh"

@@ -2,7 +2,7 @@
 //
 // VALUE names the value type: Tf32, F16 or Bf16. WINDOW_ROWS is the height of a window, a multiple of 8
 // up to 64. ENTRIES defines the entry points, ENTRY(name, bytes of shared memory, arguments of Config) for
-// each. Host twin: src/kernels/sm90_wcsr_spmm.rs.
+// each. Host side: config.rs, params.rs.
 //
 // The product is computed transposed, C^T = B^T * A^T: 64 columns of C are the rows of a wgmma, the rows
 // of a window its columns. So windows of 8 rows are as native as those of 64; B stays row-major as it
@@ -14,13 +14,13 @@
 // fill a ring of stages with the values and with the rows of B that the packed columns name; consumer
 // warpgroups multiply and, at the end of a segment, store the window's rows of C, or the sums of a part,
 // which wcsr_combine adds up in order. The producer is by then some stages ahead, in the next segment.
-#include "girih/pipeline.cuh"
-#include "girih/types.cuh"
-#include "girih/wcsr_config.cuh"
-#include "girih/wcsr_consume.cuh"
-#include "girih/wcsr_params.cuh"
-#include "girih/wcsr_produce.cuh"
-#include "girih/wcsr_store.cuh"
+#include "shared/pipeline.cuh"
+#include "shared/types.cuh"
+#include "sm90_wcsr_spmm/config.cuh"
+#include "sm90_wcsr_spmm/consume.cuh"
+#include "sm90_wcsr_spmm/params.cuh"
+#include "sm90_wcsr_spmm/produce.cuh"
+#include "sm90_wcsr_spmm/store.cuh"
 #include "ptx/registers.cuh"
 #include "ptx/shared.cuh"
 

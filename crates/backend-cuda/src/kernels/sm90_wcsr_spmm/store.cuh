@@ -1,7 +1,7 @@
 // How sums become elements of C.
 #pragma once
 
-#include "girih/types.cuh"
+#include "shared/types.cuh"
 #include "ptx/atomic.cuh"
 
 // Where four neighbouring columns' sums go, and how.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use girih_formats::PAD_COL;
 use girih_planner::{Task as Scheduled, Windows};
 
-use crate::kernels::sm90_wcsr_spmm::{MAX_SEGMENTS, Segment, SplitWindow, Task, WHOLE};
+use super::params::{MAX_SEGMENTS, Segment, SplitWindow, Task, WHOLE};
 
 /// Steps that small windows are gathered up to: as much as hides that a block begins and ends.
 const GATHERED_STEPS: u64 = 16;
@@ -49,7 +49,7 @@ impl Gathering {
 }
 
 /// Tasks that windows become, of a schedule's tasks and the windows' tiles of `pad_cols` packed columns:
-/// by them [`choose`](crate::kernels::sm90_wcsr_spmm::choose) decides. O(windows + scheduled tasks).
+/// by them [`choose`](super::choose) decides. O(windows + scheduled tasks).
 ///
 /// Exact where a step is a whole number of tiles, as in all that the planner considers by itself; else
 /// the last tile of a window counts as full, which may make a few tasks more.
