@@ -93,7 +93,7 @@ pub(crate) fn multiply<T: Element>(
         plan = plan.with_schedule(&schedule).unwrap();
     }
     device.supports(&plan).unwrap();
-    let prepared: EmulatedPlan = device.prepare_image(&plan);
+    let prepared: EmulatedPlan = device.prepare_tiles(&plan);
     let b = Placed::new(&random::<T>(a.ncols(), n, 1), b);
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, c);

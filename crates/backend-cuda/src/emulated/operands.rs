@@ -29,7 +29,7 @@ pub(crate) struct Placed<T> {
 }
 
 impl<T: Scalar> Placed<T> {
-    /// Allocates room for a view's elements and, if they are `read`, writes them; what is between them,
+    /// Allocates memory for a view's elements and, if they are `read`, writes them; what is between them,
     /// or after them in a row, is NaN then, and uninitialized otherwise.
     pub(crate) fn new(
         gpu: &mut Gpu,

@@ -19,7 +19,7 @@ use girih_planner::Plan;
 
 use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_wcsr_spmm};
 
-use launch::Image;
+use launch::DevicePlan;
 pub(crate) use launched::Launched;
 pub(crate) use on_device::DeviceProduct;
 pub use on_device::{CudaPrepared, OperandRows};
@@ -27,7 +27,7 @@ pub(crate) use upload::upload;
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on a device with this number of
 /// multiprocessors: O(nnz).
-pub(crate) fn image(plan: &Plan, multiprocessors: u32) -> Image {
+pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32) -> DevicePlan {
     let (schedule, n) = (plan.schedule(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),

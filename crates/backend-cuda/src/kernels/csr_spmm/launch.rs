@@ -12,11 +12,11 @@ use super::{
     kernel,
 };
 use crate::CudaError;
-use crate::prepared::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
 
-/// The parts of the image.
+/// The parts of the device plan.
 const ITEMS: usize = 0;
 const SPLITS: usize = 1;
 const SPLIT_OF: usize = 2;
@@ -25,13 +25,13 @@ const COL_IDX: usize = 4;
 const VALUES: usize = 5;
 
 #[derive(Debug)]
-struct CsrRoutine {
+struct CsrLaunches {
     problem: Problem,
     m: u64,
     n_pieces: u64,
     /// Rows in pieces.
     n_splits: u64,
-    /// Columns that there is room for at a time, if there are pieces.
+    /// Columns whose sums of pieces the workspace holds at a time, if there are pieces.
     panel: u64,
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn device_plan<T: Scalar>(
     tasks: &[Task],
     n: usize,
     multiprocessors: u32,
-) -> Image {
+) -> DevicePlan {
     let csr = a.csr();
     let warps = resident_warps(multiprocessors);
     let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, warps);
@@ -50,10 +50,10 @@ pub(crate) fn device_plan<T: Scalar>(
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
     let panel = panel(per_column, n as u64, a.bytes());
     let arrived = work.splits.len() as u64 * counted_tiles(T::DTYPE, panel);
-    Image {
+    DevicePlan {
         shape: ProductShape { m, k: csr.ncols(), dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE)],
-        routine: Box::new(CsrRoutine {
+        sequence: Box::new(CsrLaunches {
             problem: Problem {
                 dtype: T::DTYPE,
                 k: csr.ncols() as u64,
@@ -75,7 +75,7 @@ pub(crate) fn device_plan<T: Scalar>(
             Box::new(csr.values().clone()),
         ],
         maps: Vec::new(),
-        room: panel * per_column,
+        workspace: panel * per_column,
     }
 }
 
@@ -84,8 +84,8 @@ fn counted_tiles(dtype: DType, panel: u64) -> u64 {
     panel / (u64::from(WARP) * 16 / dtype.size() as u64)
 }
 
-impl Routine for CsrRoutine {
-    fn uses_room(&self, operands: &Operands) -> bool {
+impl LaunchSequence for CsrLaunches {
+    fn uses_workspace(&self, operands: &Operands) -> bool {
         self.n_pieces > 0 && !self.is_scaling(operands)
     }
 
@@ -107,7 +107,7 @@ impl Routine for CsrRoutine {
             arrived: at.parts[ARRIVED],
             col_idx: at.parts[COL_IDX],
             values: at.parts[VALUES],
-            partials: at.room,
+            partials: at.workspace,
             partial_stride: self.panel,
             n_items: items.by_block + items.by_warp + items.rest,
             n_pieces: self.n_pieces,
@@ -179,7 +179,7 @@ impl Routine for CsrRoutine {
     }
 }
 
-impl CsrRoutine {
+impl CsrLaunches {
     /// How a product is laid over lanes.
     fn layout(&self, operands: &Operands) -> Layout {
         let &Operands { b, c, .. } = operands;

@@ -5,7 +5,7 @@
 
 namespace ptx {
 
-// What is read or written with it goes first when room is needed.
+// What is read or written with it is evicted first.
 __device__ __forceinline__ u64 policy_evict_first() {
     u64 policy;
     asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));

@@ -36,7 +36,7 @@ pub(crate) struct Config {
     columns: u32,
     /// Stages of the ring.
     stages: u32,
-    /// CTAs that a multiprocessor has room for.
+    /// CTAs that one multiprocessor holds at once.
     ctas: u32,
     /// Threads that fill the ring.
     producers: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Config {
 ///
 /// What bounds all of them is the second-level cache, which reads some 9 TB/s on an H200: blocks of A,
 /// tiles of B, and C twice, on its way in and out. Several small CTAs on a multiprocessor hide the store
-/// of C behind the products of others. Three block rows that share columns read less of B, but leave room
+/// of C behind the products of others. Three block rows that share columns read less of B, but leave space
 /// for one CTA only.
 const CONFIGS: [Config; 3] = [
     Config { rows: 1, split: 1, columns: 64, stages: 4, ctas: 3, producers: 32 },

@@ -79,7 +79,7 @@ impl Groups {
         groups.sorted()
     }
 
-    /// Adds a group of these rows, and its steps with room for `width` rows.
+    /// Adds a group of these rows, and its steps, each with `width` block numbers.
     fn push(&mut self, blocks: &Blocks<'_>, rows: &[usize], width: usize) {
         let before = self.steps.len();
         let mut group = Group { block_rows: [NONE; GROUP_ROWS], ..Group::default() };

@@ -11,10 +11,12 @@ use super::tf32;
 use crate::CudaError;
 use crate::kernels::shared::Output;
 use crate::operand::Place;
-use crate::prepared::launch::{Addresses, Bytes, Each, Image, Launch, Operands, Routine};
+use crate::prepared::launch::{
+    Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
+};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
-/// The parts of the image.
+/// The parts of the device plan.
 const GROUPS: usize = 0;
 const STEPS: usize = 1;
 const WIDE_GROUPS: usize = 2;
@@ -26,7 +28,7 @@ const SLOTS: usize = 5;
 const LONG: usize = 4;
 
 #[derive(Debug)]
-struct BcsrRoutine {
+struct BcsrLaunches {
     dtype: DType,
     element: Element,
     m: u64,
@@ -39,7 +41,7 @@ struct BcsrRoutine {
 }
 
 /// A matrix with its groups.
-pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> Image {
+pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> DevicePlan {
     let element = match T::DTYPE {
         DType::F16 => Element::F16,
         DType::Bf16 => Element::Bf16,
@@ -69,9 +71,9 @@ pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> Image {
     let rows = (a.nnzb().max(1) as u64).saturating_mul(block);
     let boxed = [per_row(size), BLOCK as u32];
     let map = TensorMap::new(element, 0, &[block, rows], &[block * size], &boxed);
-    Image {
+    DevicePlan {
         kernels: configs(T::DTYPE).iter().map(|config| config.kernel(T::DTYPE)).collect(),
-        routine: Box::new(BcsrRoutine {
+        sequence: Box::new(BcsrLaunches {
             dtype: T::DTYPE,
             element,
             m: shape.m as u64,
@@ -90,13 +92,13 @@ pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> Image {
             slots,
         ],
         maps: vec![(VALUES, map.swizzle(Swizzle::Bytes128))],
-        room: 0,
+        workspace: 0,
         shape,
     }
 }
 
-impl Routine for BcsrRoutine {
-    fn uses_room(&self, _: &Operands) -> bool {
+impl LaunchSequence for BcsrLaunches {
+    fn uses_workspace(&self, _: &Operands) -> bool {
         false
     }
 
@@ -182,7 +184,7 @@ impl Routine for BcsrRoutine {
     }
 }
 
-impl BcsrRoutine {
+impl BcsrLaunches {
     fn map_of_b(
         &self,
         b: &Place,

@@ -5,7 +5,7 @@
 //   VALUE     the value type: F16, Bf16, or Tf32 for f32
 //   ROWS      block rows of a CTA, each multiplied by SPLIT warpgroups of COLUMNS columns
 //   STAGES    stages of the ring: a block for each row, and 64 rows of the CTA's columns of B
-//   CTAS      CTAs that a multiprocessor has room for
+//   CTAS      CTAs that one multiprocessor holds at once
 //   PRODUCERS threads that fill the ring: 32, or 128, which hand their registers to the others
 //   SHARED    bytes of shared memory, for the host and this source to agree on
 //

@@ -48,7 +48,7 @@ pub(crate) struct Config {
     /// Rows of B in a stage.
     rows: u32,
     stages: u32,
-    /// Blocks that a multiprocessor has room for.
+    /// Blocks that one multiprocessor holds at once.
     ctas: u32,
 }
 
@@ -195,7 +195,7 @@ impl Configs {
 }
 
 /// The configuration for a product of `tasks` tasks and `n` columns, where rows of B can be copied if
-/// `in_rows`: the narrowest whose blocks a device has room for all at once, else the widest that has no
+/// `in_rows`: the narrowest whose blocks all run at once on the device, else the widest that has no
 /// warpgroup without columns.
 pub(crate) fn choose(
     (dtype, window_rows): (DType, usize),

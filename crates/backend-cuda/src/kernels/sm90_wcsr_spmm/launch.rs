@@ -14,11 +14,11 @@ use super::params::Params;
 use super::work::Work;
 use crate::CudaError;
 use crate::operand::Place;
-use crate::prepared::launch::{Addresses, Each, Image, Launch, Operands, Routine};
+use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
 
-/// The parts of the image.
+/// The parts of the device plan.
 const TASKS: usize = 0;
 const SEGMENTS: usize = 1;
 const SPLITS: usize = 2;
@@ -27,7 +27,7 @@ const VALUES: usize = 4;
 const ROWS: usize = 5;
 
 #[derive(Debug)]
-struct WcsrRoutine {
+struct WcsrLaunches {
     dtype: DType,
     window_rows: usize,
     m: u64,
@@ -38,7 +38,7 @@ struct WcsrRoutine {
     /// Whether slots are not rows.
     scatters: bool,
     reduction: Reduction,
-    /// Columns that there is room for at a time, if parts are kept.
+    /// Columns whose sums of parts the workspace holds at a time, if parts are kept.
     panel: u64,
     multiprocessors: u32,
 }
@@ -64,7 +64,7 @@ pub(crate) fn device_plan<T: Scalar>(
     schedule: &Schedule,
     n: usize,
     multiprocessors: u32,
-) -> Image {
+) -> DevicePlan {
     let (window_ptr, window_col_idx) = (a.window_ptr(), a.window_col_idx());
     let work =
         Work::new(window_ptr, window_col_idx, a.pad_cols(), step(T::DTYPE), schedule.tasks());
@@ -78,10 +78,10 @@ pub(crate) fn device_plan<T: Scalar>(
     };
     let per_column = kept * (a.window_rows() * size_of::<f32>()) as u64;
     let panel = panel(per_column, n as u64, a.bytes());
-    Image {
+    DevicePlan {
         shape: ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE, a.window_rows())],
-        routine: Box::new(WcsrRoutine {
+        sequence: Box::new(WcsrLaunches {
             dtype: T::DTYPE,
             window_rows: a.window_rows(),
             m: a.nrows() as u64,
@@ -102,12 +102,12 @@ pub(crate) fn device_plan<T: Scalar>(
             Box::new(slots),
         ],
         maps: Vec::new(),
-        room: panel * per_column,
+        workspace: panel * per_column,
     }
 }
 
-impl Routine for WcsrRoutine {
-    fn uses_room(&self, operands: &Operands) -> bool {
+impl LaunchSequence for WcsrLaunches {
+    fn uses_workspace(&self, operands: &Operands) -> bool {
         self.panel > 0 && operands.alpha as f32 != 0.0
     }
 
@@ -130,7 +130,7 @@ impl Routine for WcsrRoutine {
             rows: if self.scatters { at.parts[ROWS] } else { 0 },
             b: b.address,
             c: c.address,
-            partials: at.room,
+            partials: at.workspace,
             m: self.m,
             n,
             b_row_stride: b.row_stride,
@@ -204,7 +204,7 @@ impl Routine for WcsrRoutine {
     }
 }
 
-impl WcsrRoutine {
+impl WcsrLaunches {
     /// What a product of this B runs.
     fn config(&self, b: &Place) -> Config {
         let in_rows = b.reads_in_vectors(16 / self.dtype.size() as u64);

@@ -9,12 +9,12 @@ use crate::device::Gpu;
 
 /// Device memory and its address, which may be had without recording an event.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct DeviceMemory {
     slice: CudaSlice<u8>,
     address: u64,
 }
 
-impl Room {
+impl DeviceMemory {
     /// Allocates. `what` is a plural, for the message.
     pub(crate) fn new(
         gpu: &Gpu,

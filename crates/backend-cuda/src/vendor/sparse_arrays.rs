@@ -10,7 +10,7 @@ use crate::prepared::OperandRows;
 use crate::prepared::launch::Bytes;
 
 /// A matrix as cuSPARSE takes it.
-pub(super) struct SparseImage {
+pub(super) struct SparseArrays {
     pub(super) dtype: DType,
     /// Rows of the operands: whole blocks.
     pub(super) rows: OperandRows,
@@ -59,7 +59,7 @@ pub(super) fn refusal(plan: &Plan) -> Option<String> {
     })
 }
 
-impl SparseImage {
+impl SparseArrays {
     /// Of a plan that is not [refused](refusal): O(nnz).
     pub(super) fn new(plan: &Plan) -> Self {
         for_any_tiling!(plan.tiling(), tiling => match tiling {
@@ -136,7 +136,7 @@ fn indices(row_ptr: &[u64], col_idx: &[u32], wide: bool) -> [Box<dyn Bytes>; 2] 
 }
 
 /// CSR with the rows in their natural order.
-fn csr<T: Scalar>(a: &RowCsr<T>) -> SparseImage {
+fn csr<T: Scalar>(a: &RowCsr<T>) -> SparseArrays {
     let (csr, layout) = (a.csr(), a.layout());
     let (m, k, nnz) = (layout.nrows(), csr.ncols(), csr.nnz() as u64);
     let wide = is_wide(nnz.max(k as u64).max(m as u64));
@@ -161,7 +161,7 @@ fn csr<T: Scalar>(a: &RowCsr<T>) -> SparseImage {
         }
     };
     let rows = OperandRows { b: k, c: m };
-    SparseImage {
+    SparseArrays {
         dtype: T::DTYPE,
         rows,
         parts: vec![row_ptr, col_idx, values, zeros(rows)],
@@ -170,7 +170,7 @@ fn csr<T: Scalar>(a: &RowCsr<T>) -> SparseImage {
     }
 }
 
-fn bsr<T: Scalar>(a: &Bcsr<T>) -> SparseImage {
+fn bsr<T: Scalar>(a: &Bcsr<T>) -> SparseArrays {
     let (block_rows, block_cols) = (a.block_rows(), a.block_cols());
     let rows = OperandRows {
         b: a.ncols().next_multiple_of(block_cols),
@@ -181,7 +181,7 @@ fn bsr<T: Scalar>(a: &Bcsr<T>) -> SparseImage {
     let wide = is_wide((a.values().len() as u64).max(rows.b as u64).max(rows.c as u64));
     let block_row_ptr = &a.block_row_ptr()[..=rows.c / block_rows];
     let [row_ptr, col_idx] = indices(block_row_ptr, a.block_col_idx(), wide);
-    SparseImage {
+    SparseArrays {
         dtype: T::DTYPE,
         rows,
         parts: vec![row_ptr, col_idx, Box::new(a.values().clone()), zeros(rows)],
@@ -195,7 +195,7 @@ fn bsr<T: Scalar>(a: &Bcsr<T>) -> SparseImage {
 /// The library documents −1 for such slots and has read them as columns. A valid one is multiplied, so
 /// that a NaN or Inf in the rows of B that it names would reach the block row. Named is therefore a block
 /// column beyond the last, for which B has a block of zero rows.
-fn ell<T: Scalar>(a: &BlockedEll<T>) -> SparseImage {
+fn ell<T: Scalar>(a: &BlockedEll<T>) -> SparseArrays {
     let (block, width) = (a.block_size(), a.ell_width());
     let block_cols = a.ncols().div_ceil(block);
     let mut col_idx = a.ell_col_idx().to_vec();
@@ -210,7 +210,7 @@ fn ell<T: Scalar>(a: &BlockedEll<T>) -> SparseImage {
         c: a.nrows().next_multiple_of(block),
     };
     let col_idx: Buffer<u32> = col_idx.into();
-    SparseImage {
+    SparseArrays {
         dtype: T::DTYPE,
         rows,
         parts: vec![Box::new(col_idx), Box::new(a.values().clone()), zeros(rows)],
@@ -236,8 +236,8 @@ mod tests {
         Plan::from_tiling(Tiling::from_csr(&matrix(), spec, layout).unwrap())
     }
 
-    fn part<T: bytemuck::Pod>(image: &SparseImage, part: usize) -> Vec<T> {
-        cast_slice(image.parts[part].bytes()).to_vec()
+    fn part<T: bytemuck::Pod>(arrays: &SparseArrays, part: usize) -> Vec<T> {
+        cast_slice(arrays.parts[part].bytes()).to_vec()
     }
 
     #[test]
@@ -246,17 +246,17 @@ mod tests {
         for layout in [layout, RowLayout::natural(5, 1).unwrap()] {
             let plan = plan(FormatSpec::Csr, layout);
             assert_eq!(refusal(&plan), None);
-            let image = SparseImage::new(&plan);
-            assert_eq!(part::<i32>(&image, 0), [0, 2, 3, 3, 3, 4]);
-            assert_eq!(part::<u32>(&image, 1), [0, 4, 1, 2]);
-            assert_eq!(part::<f32>(&image, 2), [1.0, 2.0, 3.0, 4.0]);
+            let arrays = SparseArrays::new(&plan);
+            assert_eq!(part::<i32>(&arrays, 0), [0, 2, 3, 3, 3, 4]);
+            assert_eq!(part::<u32>(&arrays, 1), [0, 4, 1, 2]);
+            assert_eq!(part::<f32>(&arrays, 2), [1.0, 2.0, 3.0, 4.0]);
             let at = [16, 32, 48, 64];
-            let placed = image.placed(&at);
+            let placed = arrays.placed(&at);
             assert!(
                 matches!(placed, Sparse::Csr { rows: 5, cols: 5, nnz: 4, wide: false, .. }),
                 "{placed:?}"
             );
-            let none = image.without_entries(&at);
+            let none = arrays.without_entries(&at);
             assert!(
                 matches!(none, Sparse::Csr { rows: 5, cols: 5, nnz: 0, row_ptr: 64, .. }),
                 "{none:?}"
@@ -275,10 +275,10 @@ mod tests {
     #[test]
     fn operands_of_blocks_have_whole_blocks() {
         let spec = FormatSpec::Bcsr { block_rows: 2, block_cols: 2 };
-        let image = SparseImage::new(&plan(spec, RowLayout::natural(5, 2).unwrap()));
-        assert_eq!(image.rows, OperandRows { b: 6, c: 6 });
-        assert_eq!(part::<i32>(&image, 0), [0, 2, 2, 3]);
-        let placed = image.placed(&[16, 32, 48, 64]);
+        let arrays = SparseArrays::new(&plan(spec, RowLayout::natural(5, 2).unwrap()));
+        assert_eq!(arrays.rows, OperandRows { b: 6, c: 6 });
+        assert_eq!(part::<i32>(&arrays, 0), [0, 2, 2, 3]);
+        let placed = arrays.placed(&[16, 32, 48, 64]);
         assert!(
             matches!(placed, Sparse::Bsr { rows: 3, cols: 3, nnzb: 3, block: (2, 2), .. }),
             "{placed:?}"
@@ -288,13 +288,13 @@ mod tests {
     #[test]
     fn padding_names_zero_rows_beyond_b() {
         let spec = FormatSpec::BlockedEll { block_size: 2 };
-        let image = SparseImage::new(&plan(spec, RowLayout::natural(5, 2).unwrap()));
+        let arrays = SparseArrays::new(&plan(spec, RowLayout::natural(5, 2).unwrap()));
         // Block rows hold columns {0, 2}, none, and {1}; B has three block rows, and one of zeros.
-        assert_eq!(part::<u32>(&image, 0), [0, 2, 3, 3, 1, 3]);
-        assert_eq!(image.rows, OperandRows { b: 8, c: 6 });
-        let values: Vec<f32> = part(&image, 1);
+        assert_eq!(part::<u32>(&arrays, 0), [0, 2, 3, 3, 1, 3]);
+        assert_eq!(arrays.rows, OperandRows { b: 8, c: 6 });
+        let values: Vec<f32> = part(&arrays, 1);
         assert_eq!((values.len(), values[8..16].iter().sum::<f32>()), (24, 0.0));
-        let placed = image.placed(&[16, 32, 48]);
+        let placed = arrays.placed(&[16, 32, 48]);
         assert!(
             matches!(placed, Sparse::Ell { rows: 6, cols: 8, block: 2, width: 4, .. }),
             "{placed:?}"
