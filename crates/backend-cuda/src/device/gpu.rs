@@ -50,7 +50,7 @@ impl Gpu {
         self.transfer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// DeviceMemory on the device, its contents undefined. `what` is a plural, for the message.
+    /// Memory on the device, its contents undefined. `what` is a plural, for the message.
     pub(crate) fn alloc(
         &self,
         stream: &Arc<CudaStream>,

@@ -1,6 +1,6 @@
 //! How many columns' partial results the workspace holds.
 
-/// DeviceMemory for partial results that needs no justification by the size of the matrix.
+/// Bytes for partial results that needs no justification by the size of the matrix.
 const FREE_BYTES: u64 = 64 << 20;
 /// The columns of a panel are a multiple of this: a tile of any kernel and value type.
 const PANEL_UNIT: u64 = 512;
