@@ -15,8 +15,8 @@ use girih_planner::{Plan, seconds_on, transfer_seconds};
 use crate::device::{Functions, Gpu, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
-use crate::kernels::{self, Kernel};
-use crate::prepared::{self, Launched, OperandRows, image};
+use crate::kernels::{self, Kernel, supported};
+use crate::prepared::{self, Launched, OperandRows, device_plan};
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -92,7 +92,7 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        prepared::takes_b_as_it_is(NAME, plan)?;
+        supported::takes_b_as_it_is(NAME, plan)?;
         self.prepare_tiles(plan)
     }
 
@@ -101,11 +101,12 @@ impl CudaBackend {
         self.supports(plan)?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let image = image(plan, gpu.info.multiprocessors);
-        let functions = image.kernels.iter().map(|kernel| self.functions(kernel));
+        let device_plan = device_plan(plan, gpu.info.multiprocessors);
+        let functions = device_plan.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
-        let shape = image.shape;
-        let product = Launched::new(gpu, functions, image).map_err(|error| failed(error.into()))?;
+        let shape = device_plan.shape;
+        let product =
+            Launched::new(gpu, functions, device_plan).map_err(|error| failed(error.into()))?;
         let rows = OperandRows { b: shape.k, c: shape.m };
         Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
     }
@@ -182,7 +183,7 @@ impl SpmmBackend for CudaBackend {
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
         Ok(Capabilities {
-            formats: prepared::formats(*arch),
+            formats: supported::formats(*arch),
             dtypes: DType::ALL.to_vec(),
             device: format!(
                 "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
@@ -191,14 +192,14 @@ impl SpmmBackend for CudaBackend {
     }
 
     /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
-    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0, which is not
-    /// asked for where there is no device. Rows may be in any order.
+    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0; where
+    /// no device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
     /// windows [atomically](girih_planner::Reduction::Atomic) are refused in CSR and BCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
-        prepared::supports(plan, arch)
+        supported::supports(plan, arch)
             .map_err(|reason| Unsupported { backend: NAME.to_owned(), reason })
     }
 
@@ -223,10 +224,10 @@ impl SpmmBackend for CudaBackend {
         let (target, n) = (&plan.options().target, plan.options().n);
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
         let unsupported = |reason| Unsupported { backend: NAME.to_owned(), reason };
-        prepared::supports(plan, Some(arch)).map_err(unsupported)?;
+        supported::supports(plan, Some(arch)).map_err(unsupported)?;
         let machine = machine(&target.name, arch, target.workers);
-        let image = image(plan, target.workers);
-        let inner = |n| image.describe(Lowering::new(NAME, machine, n));
+        let device_plan = device_plan(plan, target.workers);
+        let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));
         Ok(gathering_lowering(plan, n, inner))
     }
 }

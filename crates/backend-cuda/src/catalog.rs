@@ -6,8 +6,8 @@ use girih_planner::{DeviceKind, DeviceSpec, Reduction, ScheduleKind, Task, Windo
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
 use crate::kernels::sm90_wcsr_spmm;
+use crate::kernels::supported::{self, has_atomic_mode};
 use crate::operand::Place;
-use crate::prepared::{self, has_atomic_mode};
 use crate::{Arch, NAME};
 
 /// Windows that are considered where the choice of a format is free.
@@ -61,7 +61,7 @@ impl KernelCatalog for CudaKernels {
         let Some(arch) = Arch::of(device) else {
             return Err(format!("CUDA kernels do not run on a CPU such as {}", device.name));
         };
-        prepared::check(spec, dtype, Some(arch))
+        supported::check(spec, dtype, Some(arch))
     }
 
     /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
@@ -86,7 +86,7 @@ impl KernelCatalog for CudaKernels {
     fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
         match spec {
             FormatSpec::Wcsr { pad_cols, .. } => {
-                prepared::wcsr_blocks(windows, tasks, pad_cols, sm90_wcsr_spmm::step(dtype))
+                sm90_wcsr_spmm::blocks(windows, tasks, pad_cols, sm90_wcsr_spmm::step(dtype))
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
             _ => tasks.len() as u64,
@@ -121,7 +121,7 @@ impl KernelCatalog for CudaKernels {
             }
             FormatSpec::Bcsr { .. } => {
                 let load = Load { blocks: tiles, grouped_steps: None };
-                let entry = prepared::bcsr_entry(&b, dtype.size() as u64);
+                let entry = sm90_bcsr_spmm::entry(&b, dtype.size() as u64);
                 let index = sm90_bcsr_spmm::Config::index(dtype, n, entry, load);
                 Some(sm90_bcsr_spmm::configs(dtype).get(index)?.described(entry))
             }

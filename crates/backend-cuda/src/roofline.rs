@@ -13,7 +13,7 @@ use crate::error::refused;
 use crate::kernels::roofline::{CHAINS, FILL, FMA_F32, FMA_F64, Params, READ, THREADS, TRIAD};
 use crate::library::{Dense, DenseCompute, DenseProduct};
 use crate::prepared::launch::Launch;
-use crate::vendor::Room;
+use crate::vendor::DeviceMemory;
 use crate::{CublasLt, CudaBackend, CudaError};
 
 /// Times that each thing is done after once; the fastest counts.
@@ -107,13 +107,13 @@ impl<'a> Probe<'a> {
         self.gpu.info.multiprocessors * 8
     }
 
-    fn room(&self, bytes: u64) -> Result<Room, CudaError> {
-        Room::new(self.gpu, &self.stream, bytes, "measurements")
+    fn memory(&self, bytes: u64) -> Result<DeviceMemory, CudaError> {
+        DeviceMemory::new(self.gpu, &self.stream, bytes, "measurements")
     }
 
     fn triad(&self) -> Result<f64, CudaError> {
         let bytes = TRIAD_BYTES.min(self.gpu.info.memory_bytes / 16) / 4096 * 4096;
-        let [a, b, c] = [self.room(bytes)?, self.room(bytes)?, self.room(bytes)?];
+        let [a, b, c] = [self.memory(bytes)?, self.memory(bytes)?, self.memory(bytes)?];
         let (b_at, c_at) = (b.address(), c.address());
         for at in [b_at, c_at] {
             self.fill(at, bytes, 2)?;
@@ -126,7 +126,7 @@ impl<'a> Probe<'a> {
     fn read(&self) -> Result<f64, CudaError> {
         // A quarter: where the cache is in halves, either holds a copy of all.
         let bytes = 1 << (self.gpu.info.l2_bytes.max(1 << 16) / 4).ilog2();
-        let (a, b) = (self.room(16)?, self.room(bytes)?);
+        let (a, b) = (self.memory(16)?, self.memory(bytes)?);
         self.fill(b.address(), bytes, 2)?;
         let params =
             Params { a: a.address(), b: b.address(), n: bytes / 16, times: 4, ..Params::default() };
@@ -135,7 +135,7 @@ impl<'a> Probe<'a> {
     }
 
     fn multiply_adds(&self, entry: &str, times: u64) -> Result<f64, CudaError> {
-        let a = self.room(16)?;
+        let a = self.memory(16)?;
         let params = Params { a: a.address(), times, seed: 1, ..Params::default() };
         let threads = u64::from(self.blocks()) * u64::from(THREADS);
         let flops = 2.0 * (threads * CHAINS * times) as f64;
@@ -155,13 +155,13 @@ impl<'a> Probe<'a> {
         let shape = Dense { m: n, k: n, n, dtype, compute, workspace };
         let product = DenseProduct::new(library.clone(), shape, 1)?;
         let bytes = n * n * dtype.size() as u64;
-        let [a, b, c] = [self.room(bytes)?, self.room(bytes)?, self.room(4 * n * n)?];
-        let scratch = self.room(workspace as u64)?;
+        let [a, b, c] = [self.memory(bytes)?, self.memory(bytes)?, self.memory(4 * n * n)?];
+        let scratch = self.memory(workspace as u64)?;
         let pairs = u64::from(dtype != DType::F32);
         self.fill(a.address(), bytes, 2 + pairs)?;
         self.fill(b.address(), bytes, (1 << 40) + pairs)?;
         let at = [a.address(), b.address(), c.address(), scratch.address()];
-        // SAFETY: the rooms are as large as the shape says and are waited for.
+        // SAFETY: the allocations are as large as the shape says, and the run is waited for before they go.
         let run = || unsafe { product.enqueue(&self.stream, 0, (1.0, 0.0), at) };
         Ok(2.0 * (n * n * n) as f64 / self.fastest(run)?)
     }
@@ -181,8 +181,8 @@ impl<'a> Probe<'a> {
             dynamic_shared: 0,
             params: bytes_of(params),
         };
-        // SAFETY: every entry takes these parameters, whose addresses are of rooms of the length that
-        // they say; each is waited for before its rooms go.
+        // SAFETY: every entry takes these parameters, whose addresses are of allocations of the length
+        // that they say; each launch is waited for before its allocations go.
         unsafe { self.functions.launch(&self.stream, &launch) }
     }
 

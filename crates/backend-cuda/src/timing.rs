@@ -43,8 +43,8 @@ pub struct TimedOperands<T> {
 struct Copy {
     b: u64,
     c: u64,
-    _room_of_b: CudaSlice<u8>,
-    room_of_c: CudaSlice<u8>,
+    _b_memory: CudaSlice<u8>,
+    c_memory: CudaSlice<u8>,
 }
 
 impl<T> fmt::Debug for TimedOperands<T> {
@@ -83,20 +83,20 @@ impl<T: DenseScalar> TimedOperands<T> {
         let stream = transfer.stream().clone();
         let mut copies: Vec<Copy> = Vec::new();
         while (copies.len() as u64) < wanted {
-            let rooms = gpu.alloc(&stream, b_bytes, "B's elements").and_then(|room_of_b| {
-                Ok((room_of_b, gpu.alloc(&stream, c_bytes, "C's elements")?))
-            });
-            let (mut room_of_b, mut room_of_c) = match rooms {
-                Ok(rooms) => rooms,
+            let both = gpu
+                .alloc(&stream, b_bytes, "B's elements")
+                .and_then(|b_memory| Ok((b_memory, gpu.alloc(&stream, c_bytes, "C's elements")?)));
+            let (mut b_memory, mut c_memory) = match both {
+                Ok(both) => both,
                 // Fewer turns, of operands that are that much larger.
                 Err(CudaError::Memory { .. }) if copies.len() >= 2 => break,
                 Err(error) => return Err(error),
             };
-            let c = room_of_c.device_ptr_mut(&stream).0;
-            let to = place(room_of_b.device_ptr_mut(&stream).0, k + SPARE_ROWS, n);
+            let c = c_memory.device_ptr_mut(&stream).0;
+            let to = place(b_memory.device_ptr_mut(&stream).0, k + SPARE_ROWS, n);
             transfer.send_matrix(&to, b)?;
             clear_rows::<T>(&stream, &to, k)?;
-            copies.push(Copy { b: to.address, c, _room_of_b: room_of_b, room_of_c });
+            copies.push(Copy { b: to.address, c, _b_memory: b_memory, c_memory });
         }
         transfer.wait()?;
         drop(transfer);
@@ -184,7 +184,7 @@ impl<T: DenseScalar> TimedProducts<T> {
             self.next = (self.next + 1) % self.operands.copies.len();
             // Untracked, so that no event stands between products.
             // SAFETY: both were allocated with these rows and more, and live as long as this, which
-            // owns the plan and its room too; all of it is used on this stream alone, and what was
+            // owns the plan and its workspace too; all of it is used on this stream alone, and what was
             // enqueued before has been waited for.
             unsafe { self.prepared.enqueue(stream, &operands, false) }?;
         }
@@ -201,7 +201,7 @@ impl<T: DenseScalar> TimedProducts<T> {
         let stream = &self.operands.stream;
         let poisoned = self.operands.copies.iter().try_for_each(|copy| {
             // SAFETY: the memory is as large as it says, and whatever else uses it is on this stream.
-            unsafe { Gpu::poison(stream, copy.c, copy.room_of_c.len()) }
+            unsafe { Gpu::poison(stream, copy.c, copy.c_memory.len()) }
         });
         poisoned.map_err(|error| self.refused(error, "poison C"))
     }

@@ -112,18 +112,20 @@ fn sources_can_be_replaced_by_a_folder() {
     let CudaError::Source { path, .. } = &*error else { panic!("{error}") };
     assert!(path.starts_with(folder.path()), "{}", path.display());
 
-    let built_in = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("cuda");
-    for name in ["kernels", "girih", "ptx"] {
-        fs::create_dir(folder.path().join(name)).unwrap();
-        for file in fs::read_dir(built_in.join(name)).unwrap() {
-            let path = file.unwrap().path();
-            fs::copy(&path, folder.path().join(name).join(path.file_name().unwrap())).unwrap();
+    let built_in = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/kernels");
+    for from in built_in.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        if from.is_dir() {
+            let to = folder.path().join(from.file_name().unwrap());
+            fs::create_dir(&to).unwrap();
+            for file in from.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+                fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+            }
         }
     }
     jit.binary(kernel, Arch::SM_90A).unwrap();
 
-    let source = folder.path().join("kernels").join(format!("{}.cu", kernel.stem));
-    fs::write(&source, "#include \"girih/types.cuh\"\nthis is no CUDA;\n").unwrap();
+    let source = folder.path().join(kernel.stem).join(format!("{}.cu", kernel.stem));
+    fs::write(&source, "#include \"shared/types.cuh\"\nthis is no CUDA;\n").unwrap();
     let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
     let CudaError::Compile { log, options, .. } = &*error else { panic!("{error}") };
     assert!(log.contains("csr_spmm.cu(2): error"), "{log}");

@@ -50,7 +50,7 @@ impl Gpu {
         self.transfer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Room on the device, its contents undefined. `what` is a plural, for the message.
+    /// Memory on the device, its contents undefined. `what` is a plural, for the message.
     pub(crate) fn alloc(
         &self,
         stream: &Arc<CudaStream>,
@@ -67,7 +67,7 @@ impl Gpu {
         // The driver refuses to allocate nothing.
         // SAFETY: all of it is written before it is read.
         match unsafe { stream.alloc::<u8>(bytes.max(1) as usize) } {
-            Ok(room) => Ok(room),
+            Ok(memory) => Ok(memory),
             Err(error) if error.0 == CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 Err(refused(memory()?.0 as u64))
             }

@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use super::operands::Placing;
 use super::{Emulated, MULTIPROCESSORS};
 use crate::CudaKernels;
-use crate::prepared::image;
+use crate::prepared::device_plan;
 use crate::prepared::lowering::{Recorded, repeated};
 
 /// Rows of 0 to some 40 entries and one that is split.
@@ -106,17 +106,17 @@ fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
     for limit in [1, 7, 40, u64::MAX] {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
             let plan = plan::<T>(a, spec, limit, reduction);
-            if crate::prepared::supports(&plan, None).is_err() {
+            if crate::kernels::supported::supports(&plan, None).is_err() {
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let image = image(&plan, workers);
+            let device_plan = device_plan(&plan, workers);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
                 let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles };
                 let told = CudaKernels.config(&target, &work).unwrap();
-                let launches = image.outline().launches(&*image.routine, n).unwrap();
+                let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
                 let multiply = |launch: &&Recorded| launch.entry.contains("spmm");
                 let launched = launches.iter().find(multiply).unwrap();
                 let what = format!("{spec} {}, {workers} workers, n = {n}", T::DTYPE);

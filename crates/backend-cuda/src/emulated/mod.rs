@@ -1,15 +1,14 @@
 //! A device that is emulated: what plans launch, executed by `ptx-emu` on the PTX that NVRTC makes.
 //!
-//! The host's code is the very code that a driver is given its work by: images, launches, parameters,
+//! The host's code is the very code that a driver is given its work by: device plans, launches, parameters,
 //! tensor maps. So the conformance suite proves kernels and host together, without a GPU.
 
 mod conformance;
 mod entries;
-mod faults;
+pub(crate) mod faults;
 mod lowering;
-mod operands;
+pub(crate) mod operands;
 mod panels;
-mod sm90_bcsr;
 
 #[path = "../../tests/common/mod.rs"]
 mod common;
@@ -31,16 +30,16 @@ use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
-use crate::kernels::Kernel;
-use crate::prepared::launch::{Image, Launch, Operands};
+use crate::kernels::{Kernel, supported};
+use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
-use crate::prepared::{self, image};
+use crate::prepared::{self, device_plan};
 use crate::{Arch, CudaError, Jit};
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
-type Way = (Timing, Schedule);
+pub(crate) type Way = (Timing, Schedule);
 
 /// The ways that products are executed in, in turns.
 const WAYS: [Way; 5] = [
@@ -63,7 +62,7 @@ struct Compiler {
 
 /// An H100, emulated.
 #[derive(Clone)]
-struct Emulated(Arc<Shared>);
+pub(crate) struct Emulated(Arc<Shared>);
 
 struct Shared {
     compiler: Arc<Compiler>,
@@ -119,7 +118,7 @@ impl Compiler {
 impl Emulated {
     /// A device that products are executed on in all ways, in turns; `None`, with a note, where there
     /// is no compiler.
-    fn new(placing: Placing) -> Option<Self> {
+    pub(crate) fn new(placing: Placing) -> Option<Self> {
         Some(Self::with(Compiler::built_in()?, placing, &WAYS))
     }
 
@@ -131,7 +130,7 @@ impl Emulated {
     }
 
     /// Entry points that were executed, with the names of their kernels.
-    fn executed(&self) -> BTreeSet<(String, String)> {
+    pub(crate) fn executed(&self) -> BTreeSet<(String, String)> {
         self.0.executed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -140,8 +139,8 @@ impl Emulated {
         self.0.launches.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn prepare_image(&self, plan: &Plan) -> EmulatedPlan {
-        EmulatedPlan { device: self.clone(), image: image(plan, MULTIPROCESSORS) }
+    fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
+        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, MULTIPROCESSORS) }
     }
 }
 
@@ -152,7 +151,7 @@ impl SpmmBackend for Emulated {
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
         Ok(Capabilities {
-            formats: prepared::formats(Arch::SM_90A),
+            formats: supported::formats(Arch::SM_90A),
             dtypes: DType::ALL.to_vec(),
             device: "an emulated H100".to_owned(),
         })
@@ -160,7 +159,7 @@ impl SpmmBackend for Emulated {
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let unsupported = |reason| Unsupported { backend: self.name().to_owned(), reason };
-        prepared::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
+        supported::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -169,19 +168,19 @@ impl SpmmBackend for Emulated {
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
-        gathering(self.name(), plan, Box::new(self.prepare_image(plan)))
+        gathering(self.name(), plan, Box::new(self.prepare_tiles(plan)))
     }
 }
 
 /// A plan whose products are emulated.
 struct EmulatedPlan {
     device: Emulated,
-    image: Image,
+    device_plan: DevicePlan,
 }
 
 /// Why a product was not computed.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+pub(crate) enum Failure {
     /// A kernel did something wrong.
     #[error("{kernel}: {fault}")]
     Fault { kernel: String, fault: Fault },
@@ -198,7 +197,9 @@ enum Failure {
 
 impl fmt::Debug for EmulatedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmulatedPlan").field("routine", &self.image.routine).finish_non_exhaustive()
+        f.debug_struct("EmulatedPlan")
+            .field("sequence", &self.device_plan.sequence)
+            .finish_non_exhaustive()
     }
 }
 
@@ -210,7 +211,7 @@ impl PreparedSpmm for EmulatedPlan {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
-        if self.image.shape.check_operands(&b, &c)? == 0 || self.image.shape.m == 0 {
+        if self.device_plan.shape.check_operands(&b, &c)? == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
         let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
@@ -223,7 +224,7 @@ impl PreparedSpmm for EmulatedPlan {
     }
 
     fn lowering(&self, n: usize) -> Lowering {
-        self.image.describe(Lowering::new("emulated", "ptx-emu", n))
+        self.device_plan.describe(Lowering::new("emulated", "ptx-emu", n))
     }
 }
 
@@ -265,27 +266,27 @@ impl EmulatedPlan {
         }
     }
 
-    /// Uploads the image and executes its launches.
+    /// Uploads the device plan and executes its launches.
     fn run(&self, gpu: &mut Gpu, way: Way, operands: &Operands) -> Result<(), Failure> {
-        let parts = self.image.parts.iter().enumerate().map(|(i, part)| {
+        let parts = self.device_plan.parts.iter().enumerate().map(|(i, part)| {
             let part = part.bytes();
             let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i} of A"), part.len());
             gpu.write(buffer, part);
             buffer.address()
         });
         let parts = parts.collect();
-        let room = match self.image.room {
+        let workspace = match self.device_plan.workspace {
             0 => 0,
-            bytes => gpu.alloc_named::<u8>("the room", bytes as usize).address(),
+            bytes => gpu.alloc_named::<u8>("the workspace", bytes as usize).address(),
         };
-        let at = self.image.placed(parts, room, &Encoder)?;
+        let at = self.device_plan.placed(parts, workspace, &Encoder)?;
         let mut recorded = Vec::new();
-        let outline = self.image.outline();
+        let outline = self.device_plan.outline();
         let mut failure = None;
         let launches = &mut |launch: &Launch<'_>| {
             recorded.push(Recorded::of(launch, outline.kernels()));
             let Err(error) = self.launch(gpu, way, launch) else { return Ok(()) };
-            let kernel = format!("{} {}", self.image.kernels[launch.kernel], launch.entry);
+            let kernel = format!("{} {}", self.device_plan.kernels[launch.kernel], launch.entry);
             failure = Some(match error {
                 LaunchError::Fault(fault) => Failure::Fault { kernel, fault },
                 error => Failure::Launch { kernel, error },
@@ -294,7 +295,7 @@ impl EmulatedPlan {
             let (operand, reason) = ("a kernel", "was not executed".to_owned());
             Err(CudaError::Operand { operand, reason })
         };
-        let done = self.image.routine.launches(&at, operands, &Encoder, launches);
+        let done = self.device_plan.sequence.launches(&at, operands, &Encoder, launches);
         *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
     }
@@ -307,10 +308,10 @@ impl EmulatedPlan {
     ) -> Result<(), LaunchError> {
         let Launch { kernel, entry, grid: [x, y, z], block, cluster, dynamic_shared, params } =
             *launch;
-        let budget = &self.image.kernels[kernel].budget;
+        let budget = &self.device_plan.kernels[kernel].budget;
         assert!(dynamic_shared <= budget.dynamic_shared, "{launch:?} is not within {budget:?}");
         let mut executed = self.device.0.executed.lock().unwrap_or_else(PoisonError::into_inner);
-        executed.insert((self.image.kernels[kernel].to_string(), entry.to_owned()));
+        executed.insert((self.device_plan.kernels[kernel].to_string(), entry.to_owned()));
         drop(executed);
         let mut emulated = ptx_emu::Launch::grid(x, y, z)
             .block(block, 1, 1)
@@ -321,7 +322,7 @@ impl EmulatedPlan {
         if cluster > 1 {
             emulated = emulated.cluster(cluster, 1, 1);
         }
-        let module = self.device.0.compiler.module(&self.image.kernels[kernel]);
+        let module = self.device.0.compiler.module(&self.device_plan.kernels[kernel]);
         let Some(module) = module.get() else { unreachable!("it was read") };
         gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
     }

@@ -9,7 +9,7 @@ use crate::operand::Place;
 
 /// How operands are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placing {
+pub(crate) enum Placing {
     /// With the strides and the alignment of the view, as a user's own device memory may be; a view that
     /// no device operand can be like is placed as below.
     AsGiven,
@@ -21,17 +21,17 @@ pub(super) enum Placing {
 const MOST: usize = 1 << 22;
 
 /// A matrix in an allocation of its own.
-pub(super) struct Placed<T> {
-    pub(super) place: Place,
+pub(crate) struct Placed<T> {
+    pub(crate) place: Place,
     buffer: Buffer<T>,
     /// The first element, in elements.
     offset: usize,
 }
 
 impl<T: Scalar> Placed<T> {
-    /// Allocates room for a view's elements and, if they are `read`, writes them; what is between them,
+    /// Allocates memory for a view's elements and, if they are `read`, writes them; what is between them,
     /// or after them in a row, is NaN then, and uninitialized otherwise.
-    pub(super) fn new(
+    pub(crate) fn new(
         gpu: &mut Gpu,
         name: &str,
         placing: Placing,
@@ -71,7 +71,7 @@ impl<T: Scalar> Placed<T> {
     ///
     /// # Errors
     /// If something was written between them.
-    pub(super) fn fetch(self, gpu: &Gpu, mut to: ArrayViewMut2<'_, T>) -> Result<(), Failure> {
+    pub(crate) fn fetch(self, gpu: &Gpu, mut to: ArrayViewMut2<'_, T>) -> Result<(), Failure> {
         let mut elements = gpu.read(self.buffer);
         for ((i, j), x) in to.indexed_iter_mut() {
             let at = i * self.place.row_stride as usize + j * self.place.col_stride as usize;

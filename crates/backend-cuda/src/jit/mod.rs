@@ -75,7 +75,7 @@ impl Jit {
     /// A compiler that is looked for when it is first needed.
     ///
     /// `cache` is a folder that is created when first written to; `sources` replaces the built-in
-    /// sources by those of a folder laid out like this crate's `cuda`.
+    /// sources by those of a folder laid out like this crate's `src/kernels`.
     #[must_use]
     pub fn new(search: LibrarySearch, cache: Option<PathBuf>, sources: Option<PathBuf>) -> Self {
         Self {

@@ -9,7 +9,7 @@ pub struct Resources {
     pub registers: u32,
     /// Bytes of a thread's stack: arrays that are not in registers.
     pub stack: u32,
-    /// Bytes of registers written to memory for want of room.
+    /// Bytes of registers written to memory for want of registers.
     pub spill_stores: u32,
     /// Bytes of them read back.
     pub spill_loads: u32,

@@ -6,39 +6,46 @@ use std::path::{Path, PathBuf};
 use crate::CudaError;
 use crate::kernels::Kernel;
 
+/// A header of the folder `src/kernels`, with its name there.
+macro_rules! header {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../kernels/", $name)))
+    };
+}
+
 /// Every header, by the name it is included by, which is also its path in the folder.
 const HEADERS: [(&str, &str); 31] = [
-    ("girih/csr_access.cuh", include_str!("../../cuda/girih/csr_access.cuh")),
-    ("girih/csr_block.cuh", include_str!("../../cuda/girih/csr_block.cuh")),
-    ("girih/csr_items.cuh", include_str!("../../cuda/girih/csr_items.cuh")),
-    ("girih/csr_params.cuh", include_str!("../../cuda/girih/csr_params.cuh")),
-    ("girih/csr_runs.cuh", include_str!("../../cuda/girih/csr_runs.cuh")),
-    ("girih/csr_store.cuh", include_str!("../../cuda/girih/csr_store.cuh")),
-    ("girih/outgoing.cuh", include_str!("../../cuda/girih/outgoing.cuh")),
-    ("girih/output.cuh", include_str!("../../cuda/girih/output.cuh")),
-    ("girih/pipeline.cuh", include_str!("../../cuda/girih/pipeline.cuh")),
-    ("girih/transposed.cuh", include_str!("../../cuda/girih/transposed.cuh")),
-    ("girih/types.cuh", include_str!("../../cuda/girih/types.cuh")),
-    ("girih/values.cuh", include_str!("../../cuda/girih/values.cuh")),
-    ("girih/wcsr_config.cuh", include_str!("../../cuda/girih/wcsr_config.cuh")),
-    ("girih/wcsr_consume.cuh", include_str!("../../cuda/girih/wcsr_consume.cuh")),
-    ("girih/wcsr_params.cuh", include_str!("../../cuda/girih/wcsr_params.cuh")),
-    ("girih/wcsr_produce.cuh", include_str!("../../cuda/girih/wcsr_produce.cuh")),
-    ("girih/wcsr_store.cuh", include_str!("../../cuda/girih/wcsr_store.cuh")),
-    ("ptx/atomic.cuh", include_str!("../../cuda/ptx/atomic.cuh")),
-    ("ptx/barrier.cuh", include_str!("../../cuda/ptx/barrier.cuh")),
-    ("ptx/bulk.cuh", include_str!("../../cuda/ptx/bulk.cuh")),
-    ("ptx/cache.cuh", include_str!("../../cuda/ptx/cache.cuh")),
-    ("ptx/cluster.cuh", include_str!("../../cuda/ptx/cluster.cuh")),
-    ("ptx/convert.cuh", include_str!("../../cuda/ptx/convert.cuh")),
-    ("ptx/fence.cuh", include_str!("../../cuda/ptx/fence.cuh")),
-    ("ptx/mbarrier.cuh", include_str!("../../cuda/ptx/mbarrier.cuh")),
-    ("ptx/memory.cuh", include_str!("../../cuda/ptx/memory.cuh")),
-    ("ptx/registers.cuh", include_str!("../../cuda/ptx/registers.cuh")),
-    ("ptx/shared.cuh", include_str!("../../cuda/ptx/shared.cuh")),
-    ("ptx/tensor.cuh", include_str!("../../cuda/ptx/tensor.cuh")),
-    ("ptx/wgmma.cuh", include_str!("../../cuda/ptx/wgmma.cuh")),
-    ("ptx/wgmma_shapes.cuh", include_str!("../../cuda/ptx/wgmma_shapes.cuh")),
+    header!("csr_spmm/access.cuh"),
+    header!("csr_spmm/block.cuh"),
+    header!("csr_spmm/items.cuh"),
+    header!("csr_spmm/params.cuh"),
+    header!("csr_spmm/runs.cuh"),
+    header!("csr_spmm/store.cuh"),
+    header!("ptx/atomic.cuh"),
+    header!("ptx/barrier.cuh"),
+    header!("ptx/bulk.cuh"),
+    header!("ptx/cache.cuh"),
+    header!("ptx/cluster.cuh"),
+    header!("ptx/convert.cuh"),
+    header!("ptx/fence.cuh"),
+    header!("ptx/mbarrier.cuh"),
+    header!("ptx/memory.cuh"),
+    header!("ptx/registers.cuh"),
+    header!("ptx/shared.cuh"),
+    header!("ptx/tensor.cuh"),
+    header!("ptx/wgmma.cuh"),
+    header!("ptx/wgmma_shapes.cuh"),
+    header!("shared/outgoing.cuh"),
+    header!("shared/output.cuh"),
+    header!("shared/pipeline.cuh"),
+    header!("shared/transposed.cuh"),
+    header!("shared/types.cuh"),
+    header!("shared/values.cuh"),
+    header!("sm90_wcsr_spmm/config.cuh"),
+    header!("sm90_wcsr_spmm/consume.cuh"),
+    header!("sm90_wcsr_spmm/params.cuh"),
+    header!("sm90_wcsr_spmm/produce.cuh"),
+    header!("sm90_wcsr_spmm/store.cuh"),
 ];
 
 /// Where sources come from.
@@ -72,7 +79,7 @@ impl Sources {
                 .collect();
             return Ok(Texts { source: kernel.source.to_owned(), headers });
         };
-        let source = read(&folder.join("kernels").join(format!("{}.cu", kernel.stem)))?;
+        let source = read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?;
         let headers =
             HEADERS.iter().map(|(name, _)| Ok(((*name).to_owned(), read(&folder.join(name))?)));
         Ok(Texts { source, headers: headers.collect::<Result<_, CudaError>>()? })

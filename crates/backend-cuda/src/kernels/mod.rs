@@ -2,10 +2,11 @@
 
 mod check;
 pub(crate) mod csr_spmm;
-pub(crate) mod output;
 pub(crate) mod roofline;
+pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_wcsr_spmm;
+pub(crate) mod supported;
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ pub use check::{check, disassemble};
 /// A kernel's source in one configuration: what becomes one [`Binary`](crate::Binary).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The name of the source, which is `cuda/kernels/STEM.cu`, and of its host twin.
+    /// The name of its folder and of the source in it: `src/kernels/STEM/STEM.cu`.
     pub stem: &'static str,
     /// The configuration.
     pub config: String,

@@ -234,8 +234,8 @@ impl DenseProduct {
         let mut choices = vec![Choice::default(); most];
         let mut found = 0;
         let [b, a, c] = self.layouts;
-        // SAFETY: the preference is alive and takes a number of this size; there is room for as many
-        // choices as is said; all descriptions are alive.
+        // SAFETY: the preference is alive and takes a number of this size; `choices` has `most`
+        // elements; all descriptions are alive.
         let statuses = unsafe {
             let size = size_of::<usize>();
             let set =

@@ -136,7 +136,7 @@ pub(crate) fn clear_rows<T: Scalar>(
     }
     let cleared = stream.context().bind_to_thread().and_then(|()| {
         let address = place.address + first as u64 * row;
-        // SAFETY: whoever made the place made room for all its rows.
+        // SAFETY: whoever made the place allocated all its rows.
         unsafe { result::memset_d8_async(address, 0, bytes as usize, stream.cu_stream()) }
     });
     cleared.map_err(CudaError::driver("fill memory"))

@@ -14,7 +14,7 @@ use crate::operand::Place;
 /// One kernel, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launch<'a> {
-    /// Which of the image's [kernels](Image::kernels).
+    /// Which of the device plan's [kernels](DevicePlan::kernels).
     pub(crate) kernel: usize,
     /// Which of its entry points.
     pub(crate) entry: &'a str,
@@ -43,24 +43,24 @@ pub(crate) struct Operands {
     pub(crate) c: Place,
 }
 
-/// Where an image has been put.
+/// Where a device plan has been put.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Addresses {
     /// Of its parts, each a multiple of [`ALIGN`].
     pub(crate) parts: Vec<u64>,
     /// Its tensor maps, of parts that have addresses now.
     pub(crate) maps: Vec<EncodedMap>,
-    /// Of its room, a multiple of [`ALIGN`]; 0 where it needs none.
-    pub(crate) room: u64,
+    /// Of its workspace, a multiple of [`ALIGN`]; 0 where it needs none.
+    pub(crate) workspace: u64,
 }
 
 /// Parts of an allocation begin at multiples of this.
 pub(crate) const ALIGN: u64 = 256;
 
-/// From operands to launches: pure, and without allocating.
-pub(crate) trait Routine: Debug + Send + Sync {
-    /// Whether a product writes to the image's room, so that two may not run at once.
-    fn uses_room(&self, operands: &Operands) -> bool;
+/// The launches of a product, from its operands: pure, and without allocating.
+pub(crate) trait LaunchSequence: Debug + Send + Sync {
+    /// Whether a product writes to the workspace, so that two may not run at once.
+    fn uses_workspace(&self, operands: &Operands) -> bool;
 
     /// Hands each launch of a product to `each`. The operands fit the plan, and neither m nor n is 0.
     ///
@@ -97,7 +97,7 @@ impl<T: Pod + Send + Sync> Bytes for Vec<T> {
 }
 
 /// A plan as a device needs it.
-pub(crate) struct Image {
+pub(crate) struct DevicePlan {
     pub(crate) shape: ProductShape,
     /// The kernels that products may run, whatever their operands.
     pub(crate) kernels: Vec<Kernel>,
@@ -106,21 +106,21 @@ pub(crate) struct Image {
     /// Tensor maps of parts: which one, and the map, its address counted from the part's begin.
     pub(crate) maps: Vec<(usize, TensorMap)>,
     /// Bytes of memory that products write and read again.
-    pub(crate) room: u64,
-    pub(crate) routine: Box<dyn Routine>,
+    pub(crate) workspace: u64,
+    pub(crate) sequence: Box<dyn LaunchSequence>,
 }
 
-impl Image {
-    /// What launches need to know of where the image is.
+impl DevicePlan {
+    /// What launches need to know of where the device plan is.
     pub(crate) fn placed(
         &self,
         parts: Vec<u64>,
-        room: u64,
+        workspace: u64,
         encoder: &dyn MapEncoder,
     ) -> Result<Addresses, CudaError> {
         let maps = self.maps.iter().map(|(part, map)| {
             encoder.encode(&TensorMap { address: map.address + parts[*part], ..*map })
         });
-        Ok(Addresses { maps: maps.collect::<Result<_, _>>()?, parts, room })
+        Ok(Addresses { maps: maps.collect::<Result<_, _>>()?, parts, workspace })
     }
 }

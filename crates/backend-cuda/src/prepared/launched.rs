@@ -1,55 +1,55 @@
-//! Products by this crate's own kernels: an image on a device, and the launches it is for.
+//! Products by this crate's own kernels: a device plan on a device, and the launches it is for.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
-use super::launch::{Addresses, Image, Operands, Routine};
+use super::launch::{Addresses, DevicePlan, LaunchSequence, Operands};
 use super::lowering::Outline;
 use super::on_device::DeviceProduct;
 use super::upload::upload;
 use crate::CudaError;
 use crate::device::{Driver, Functions, Gpu};
 
-/// An image on a device.
+/// A device plan on a device.
 #[derive(Debug)]
 pub(crate) struct Launched {
-    /// Of the image's kernels, in its order.
+    /// Of the device plan's kernels, in its order.
     functions: Vec<Arc<Functions>>,
     /// All of A.
     arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
-    room: Option<Mutex<CudaSlice<u8>>>,
+    workspace: Option<Mutex<CudaSlice<u8>>>,
     at: Addresses,
     outline: Outline,
-    routine: Box<dyn Routine>,
+    sequence: Box<dyn LaunchSequence>,
 }
 
 impl Launched {
-    /// Uploads the image and makes room.
+    /// Uploads the device plan and allocates its workspace.
     pub(crate) fn new(
         gpu: &Gpu,
         functions: Vec<Arc<Functions>>,
-        image: Image,
+        device_plan: DevicePlan,
     ) -> Result<Self, CudaError> {
         let mut transfer = gpu.transfer();
         let stream = transfer.stream().clone();
-        let (arena, parts) = upload(gpu, &mut transfer, &image.parts)?;
-        let (mut room, mut room_at) = (None, 0);
-        if image.room > 0 {
-            let mut slice = gpu.alloc(&stream, image.room, "partial results")?;
-            room_at = slice.device_ptr_mut(&stream).0;
-            room = Some(Mutex::new(slice));
+        let (arena, parts) = upload(gpu, &mut transfer, &device_plan.parts)?;
+        let (mut workspace, mut workspace_at) = (None, 0);
+        if device_plan.workspace > 0 {
+            let mut slice = gpu.alloc(&stream, device_plan.workspace, "partial results")?;
+            workspace_at = slice.device_ptr_mut(&stream).0;
+            workspace = Some(Mutex::new(slice));
         }
-        let at = image.placed(parts, room_at, &Driver)?;
+        let at = device_plan.placed(parts, workspace_at, &Driver)?;
         transfer.wait()?;
-        let outline = image.outline();
-        Ok(Self { functions, arena, room, at, outline, routine: image.routine })
+        let outline = device_plan.outline();
+        Ok(Self { functions, arena, workspace, at, outline, sequence: device_plan.sequence })
     }
 
-    fn lock_room(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
-        Some(self.room.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+    fn lock_workspace(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
+        Some(self.workspace.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -59,11 +59,12 @@ impl DeviceProduct for Launched {
     }
 
     fn describe(&self, lowering: Lowering) -> Lowering {
-        self.outline.describe(&*self.routine, lowering)
+        self.outline.describe(&*self.sequence, lowering)
     }
 
     fn device_bytes(&self) -> u64 {
-        self.arena.len() as u64 + self.lock_room().map_or(0, |room| room.len() as u64)
+        self.arena.len() as u64
+            + self.lock_workspace().map_or(0, |workspace| workspace.len() as u64)
     }
 
     unsafe fn enqueue(
@@ -72,12 +73,16 @@ impl DeviceProduct for Launched {
         operands: &Operands,
         tracked: bool,
     ) -> Result<(), CudaError> {
-        // What is read of A, and what is written to the room, live as long as the guards' events say.
+        // What is read of A, and what is written to the workspace, live as long as the guards' events say.
         let _arena = tracked.then(|| self.arena.device_ptr(stream));
-        let mut room = self.routine.uses_room(operands).then(|| self.lock_room()).flatten();
-        let _room = room.as_mut().filter(|_| tracked).map(|room| room.device_ptr_mut(stream));
-        self.routine.launches(&self.at, operands, &Driver, &mut |launch| {
-            // SAFETY: the caller's promise on B and C; A and the room are this plan's own, and what
+        let mut workspace =
+            self.sequence.uses_workspace(operands).then(|| self.lock_workspace()).flatten();
+        let _workspace = workspace
+            .as_mut()
+            .filter(|_| tracked)
+            .map(|workspace| workspace.device_ptr_mut(stream));
+        self.sequence.launches(&self.at, operands, &Driver, &mut |launch| {
+            // SAFETY: the caller's promise on B and C; A and the workspace are this plan's own, and what
             // makes the launches was given their addresses and sizes.
             unsafe { self.functions[launch.kernel].launch(stream, launch) }
         })

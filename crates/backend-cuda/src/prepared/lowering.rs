@@ -1,10 +1,10 @@
-//! What a product launches, as a value: recorded from the very routine that launches it.
+//! What a product launches, as a value: recorded from the very launch sequence that launches it.
 
 use std::fmt;
 
 use girih_backend::{Lowering, ProductShape};
 
-use super::launch::{ALIGN, Addresses, Image, Launch, Operands, Routine};
+use super::launch::{ALIGN, Addresses, DevicePlan, Launch, LaunchSequence, Operands};
 use super::panels::panels;
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use super::upload::arena_bytes;
@@ -46,7 +46,7 @@ impl fmt::Display for Recorded {
     }
 }
 
-/// An image without what is uploaded: enough to say what products launch.
+/// A device plan without what is uploaded: enough to say what products launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Outline {
     shape: ProductShape,
@@ -57,8 +57,8 @@ pub(crate) struct Outline {
     workspace: u64,
 }
 
-impl Image {
-    /// The image without its parts.
+impl DevicePlan {
+    /// The device plan without its parts.
     pub(crate) fn outline(&self) -> Outline {
         Outline {
             shape: self.shape,
@@ -66,13 +66,13 @@ impl Image {
             n_parts: self.parts.len(),
             n_maps: self.maps.len(),
             uploaded: arena_bytes(&self.parts),
-            workspace: self.room,
+            workspace: self.workspace,
         }
     }
 
     /// Adds what products launch on a device to a lowering.
     pub(crate) fn describe(&self, lowering: Lowering) -> Lowering {
-        self.outline().describe(&*self.routine, lowering)
+        self.outline().describe(&*self.sequence, lowering)
     }
 }
 
@@ -106,7 +106,7 @@ impl Outline {
     /// Why there are none.
     pub(crate) fn launches(
         &self,
-        routine: &dyn Routine,
+        sequence: &dyn LaunchSequence,
         n: usize,
     ) -> Result<Vec<Recorded>, CudaError> {
         let mut recorded = Vec::new();
@@ -116,9 +116,9 @@ impl Outline {
         let at = Addresses {
             parts: vec![ALIGN; self.n_parts],
             maps: vec![EncodedMap::default(); self.n_maps],
-            room: ALIGN,
+            workspace: ALIGN,
         };
-        routine.launches(&at, &self.operands(n), &Unencoded, &mut |launch| {
+        sequence.launches(&at, &self.operands(n), &Unencoded, &mut |launch| {
             recorded.push(Recorded::of(launch, &self.kernels));
             Ok(())
         })?;
@@ -126,22 +126,22 @@ impl Outline {
     }
 
     /// Adds what products of the lowering's n launch, and what they are made of.
-    pub(crate) fn describe(&self, routine: &dyn Routine, lowering: Lowering) -> Lowering {
+    pub(crate) fn describe(&self, sequence: &dyn LaunchSequence, lowering: Lowering) -> Lowering {
         let n = lowering.n;
-        let launches = match self.launches(routine, n) {
+        let launches = match self.launches(sequence, n) {
             Ok(launches) => launches,
             Err(error) => return lowering.with("launches", "none", error.to_string()),
         };
         if launches.is_empty() {
             return lowering.with("launches", "none", "C has no elements");
         }
-        let mut lowering = routine.explain(&self.operands(n), lowering);
+        let mut lowering = sequence.explain(&self.operands(n), lowering);
         for (launch, times) in repeated(&launches) {
             let times = if times == 1 { String::new() } else { format!("{times} times ") };
             lowering = lowering.with("launch", format!("{times}{launch}"), "");
         }
         let why = if self.workspace == 0 { "" } else { "for sums of parts, at most" };
-        self.describe_panels(routine, lowering)
+        self.describe_panels(sequence, lowering)
             .with("workspace", format!("{} bytes", self.workspace), why)
             .with("uploaded", format!("{} bytes", self.uploaded), "A as the kernels read it")
     }
@@ -149,12 +149,12 @@ impl Outline {
 
 impl Outline {
     /// Adds how operands on the host are moved, if not at once, and what is launched then.
-    fn describe_panels(&self, routine: &dyn Routine, lowering: Lowering) -> Lowering {
+    fn describe_panels(&self, sequence: &dyn LaunchSequence, lowering: Lowering) -> Lowering {
         let panels = panels(self.shape, lowering.n);
         if panels.len() < 2 {
             return lowering;
         }
-        let launches = panels.iter().map(|panel| self.launches(routine, panel.len()));
+        let launches = panels.iter().map(|panel| self.launches(sequence, panel.len()));
         let Ok(launches) = launches.collect::<Result<Vec<_>, _>>() else { return lowering };
         let widths: Vec<_> = panels.iter().map(|panel| panel.len().to_string()).collect();
         let choice = format!("in panels of {} columns", widths.join(", "));

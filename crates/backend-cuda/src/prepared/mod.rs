@@ -1,7 +1,5 @@
 //! Plans made ready: what each format uploads and launches ([`launch`], pure), and a plan on a device.
 
-mod bcsr;
-mod csr;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 pub(crate) mod host;
 pub(crate) mod launch;
@@ -10,34 +8,31 @@ mod launched;
 pub(crate) mod lowering;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod on_device;
-mod panel;
+pub(crate) mod panel;
 pub(crate) mod panels;
-mod supported;
 pub(crate) mod tensor_map;
 mod upload;
-mod wcsr;
 
 use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
-pub(crate) use bcsr::entry as bcsr_entry;
-use launch::Image;
+use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_wcsr_spmm};
+
+use launch::DevicePlan;
 pub(crate) use launched::Launched;
 pub(crate) use on_device::DeviceProduct;
 pub use on_device::{CudaPrepared, OperandRows};
-pub(crate) use supported::{check, formats, has_atomic_mode, supports, takes_b_as_it_is};
 pub(crate) use upload::upload;
-pub(crate) use wcsr::blocks as wcsr_blocks;
 
-/// What is uploaded and launched for a plan that is [supported](supports), on a device with this number of
+/// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on a device with this number of
 /// multiprocessors: O(nnz).
-pub(crate) fn image(plan: &Plan, multiprocessors: u32) -> Image {
+pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32) -> DevicePlan {
     let (schedule, n) = (plan.schedule(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
-        Tiling::Csr(a) => csr::image(a, schedule.tasks(), n, multiprocessors),
-        Tiling::Bcsr(a) => bcsr::image(a),
-        Tiling::Wcsr(a) => wcsr::image(a, schedule, n, multiprocessors),
+        Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),
+        Tiling::Bcsr(a) => sm90_bcsr_spmm::device_plan(a),
+        Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
 }

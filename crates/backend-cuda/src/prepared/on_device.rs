@@ -38,7 +38,7 @@ pub(crate) trait DeviceProduct: Debug + Send + Sync {
     ///
     /// # Safety
     /// Both places are in this device's memory, hold what they say, and live until the stream has run
-    /// the product; nobody writes B or uses C meanwhile. Untracked, nobody uses this plan's room either.
+    /// the product; nobody writes B or uses C meanwhile. Untracked, nobody uses this plan's workspace either.
     unsafe fn enqueue(
         &self,
         stream: &CudaStream,
@@ -47,7 +47,7 @@ pub(crate) trait DeviceProduct: Debug + Send + Sync {
     ) -> Result<(), CudaError>;
 }
 
-/// A plan on a device: A uploaded, what multiplies it loaded, room allocated.
+/// A plan on a device: A uploaded, its kernels loaded, its workspace allocated.
 ///
 /// [`execute_device`](Self::execute_device) enqueues a product of device operands and returns. Through
 /// [`PreparedSpmm`] operands on the host are multiplied too: they are copied there and back.
@@ -133,8 +133,7 @@ impl CudaPrepared {
         Ok(())
     }
 
-    /// Bytes of device memory that the plan takes: A, and room for what products write and read
-    /// again. Operands on the host take more while they are there.
+    /// Bytes of device memory that the plan takes: A and the workspace. Operands on the host take more while they are there.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         self.product.device_bytes()

@@ -15,7 +15,7 @@ fn padded(part: &dyn Bytes) -> u64 {
     (part.bytes().len() as u64).next_multiple_of(ALIGN)
 }
 
-/// Allocates room for all parts and enqueues their copies; gives the address of each.
+/// Allocates memory for all parts and enqueues their copies; gives the address of each.
 pub(crate) fn upload(
     gpu: &Gpu,
     transfer: &mut Transfer,

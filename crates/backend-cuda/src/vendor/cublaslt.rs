@@ -11,7 +11,7 @@ use girih_formats::{DType, RowCsr, Scalar, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use super::cusparse::TENSOR_CORE_UNIT;
-use super::room::{Room, lock};
+use super::memory::{DeviceMemory, lock};
 use crate::device::Gpu;
 use crate::error::refused_by;
 use crate::library::{CublasLt, Dense, DenseCompute, DenseProduct};
@@ -147,8 +147,8 @@ struct Densified {
     shape: Dense,
     /// Which of the product's algorithms.
     fastest: usize,
-    a: Room,
-    workspace: Mutex<Room>,
+    a: DeviceMemory,
+    workspace: Mutex<DeviceMemory>,
 }
 
 impl Densified {
@@ -173,19 +173,19 @@ impl Densified {
         let stream = transfer.stream().clone();
         let size = size_of::<T>() as u64;
         let bytes = m.saturating_mul(k).saturating_mul(size);
-        let room = Room::new(gpu, &stream, bytes, "A's elements, with all zeros,")?;
+        let memory = DeviceMemory::new(gpu, &stream, bytes, "A's elements, with all zeros,")?;
         let slots = a.layout().slot_of_rows();
-        transfer.send(room.address(), bytes, size_of::<T>(), |range, to| {
+        transfer.send(memory.address(), bytes, size_of::<T>(), |range, to| {
             densify(a, slots.as_deref(), range, cast_slice_mut(to));
         })?;
         transfer.wait()?;
         drop(transfer);
-        let workspace = Room::new(gpu, &stream, WORKSPACE as u64, "the library's buffers")?;
+        let workspace = DeviceMemory::new(gpu, &stream, WORKSPACE as u64, "the library's buffers")?;
         let mut this = Self {
             product: Mutex::new(product),
             shape,
             fastest: 0,
-            a: room,
+            a: memory,
             workspace: Mutex::new(workspace),
         };
         this.fastest = this.try_out(gpu, &stream)?;
@@ -197,14 +197,14 @@ impl Densified {
         let failed = || CudaError::driver("try out algorithms");
         let Dense { m, k, n, dtype, .. } = self.shape;
         let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
-        let room = |rows: u64, size: u64| {
+        let memory = |rows: u64, size: u64| {
             let bytes = rows.saturating_mul(n).saturating_mul(size);
-            Room::new(gpu, stream, bytes, "operands to try algorithms with")
+            DeviceMemory::new(gpu, stream, bytes, "operands to try algorithms with")
         };
-        let (mut b, c) = (room(k, size)?, room(m, acc)?);
+        let (mut b, c) = (memory(k, size)?, memory(m, acc)?);
         b.clear(stream)?;
-        let place = |room: &Room, rows: u64| Place {
-            address: room.address(),
+        let place = |memory: &DeviceMemory, rows: u64| Place {
+            address: memory.address(),
             rows: rows as usize,
             cols: n as usize,
             row_stride: n,

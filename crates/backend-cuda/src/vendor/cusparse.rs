@@ -8,11 +8,11 @@ use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 
 use super::cusparse_product::{CusparseProduct, Settings};
-use super::sparse_image::{SparseImage, refusal};
+use super::sparse_arrays::{SparseArrays, refusal};
 use crate::device::Gpu;
 use crate::error::refused_by;
+use crate::kernels::supported::takes_b_as_it_is;
 use crate::library::{Algorithm, Cusparse, Handle};
-use crate::prepared::takes_b_as_it_is;
 use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
 
 /// The name of the backend.
@@ -110,15 +110,15 @@ impl CusparseBackend {
         let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the plan");
         let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
         let handle = self.handle().map_err(failed)?;
-        let image = SparseImage::new(plan);
-        let shape = ProductShape { m: plan.nrows(), k: plan.ncols(), dtype: image.dtype };
-        let rows = image.rows;
+        let arrays = SparseArrays::new(plan);
+        let shape = ProductShape { m: plan.nrows(), k: plan.ncols(), dtype: arrays.dtype };
+        let rows = arrays.rows;
         let settings = Settings {
             algorithm: self.algorithm(plan.spec().kind()),
             preprocess: self.0.options.preprocess && plan.spec().kind() == FormatKind::Csr,
             n: plan.options().n,
         };
-        let product = CusparseProduct::new(gpu, library, handle.clone(), &image, settings)
+        let product = CusparseProduct::new(gpu, library, handle.clone(), &arrays, settings)
             .map_err(|error| failed(error.into()))?;
         Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
     }

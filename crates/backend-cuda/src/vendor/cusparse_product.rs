@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::CudaStream;
 use girih_formats::DType;
 
-use super::room::{Room, lock};
-use super::sparse_image::SparseImage;
+use super::memory::{DeviceMemory, lock};
+use super::sparse_arrays::SparseArrays;
 use crate::CudaError;
 use crate::device::Gpu;
 use crate::library::{Algorithm, Cusparse, DenseMatrix, Handle, Scale, SparseMatrix, Spmm};
@@ -45,16 +45,16 @@ pub(super) struct CusparseProduct {
     /// Columns that are expected, and columns at a time.
     n: u64,
     panel: u64,
-    arena: Room,
+    arena: DeviceMemory,
     buffers: Mutex<Buffers>,
 }
 
-/// The library's room.
+/// The library's workspace.
 #[derive(Debug)]
 struct Buffers {
-    plain: Room,
+    plain: DeviceMemory,
     /// That of the analysed matrix, which must keep what the analysis wrote.
-    analysed: Room,
+    analysed: DeviceMemory,
     suffices: Vec<Shape>,
 }
 
@@ -63,32 +63,34 @@ struct Buffers {
 type Shape = (bool, u64, bool, bool);
 
 impl CusparseProduct {
-    /// Uploads the image, allocates the buffers, and has A analysed if that is wanted.
+    /// Uploads the matrix, allocates the buffers, and has A analysed if that is wanted.
     pub(super) fn new(
         gpu: &Gpu,
         library: &Arc<Cusparse>,
         handle: Arc<Mutex<Handle>>,
-        image: &SparseImage,
+        arrays: &SparseArrays,
         settings: Settings,
     ) -> Result<Self, CudaError> {
         let Settings { algorithm, preprocess, n } = settings;
         let mut transfer = gpu.transfer();
         let stream = transfer.stream().clone();
         gpu.context.bind_to_thread().map_err(CudaError::driver("use a device"))?;
-        let (arena, parts) = upload(gpu, &mut transfer, &image.parts)?;
-        let describe = |arrays| SparseMatrix::new(library.clone(), arrays, image.dtype);
-        let buffer = |bytes: usize| Room::new(gpu, &stream, bytes as u64, "the library's buffers");
+        let (arena, parts) = upload(gpu, &mut transfer, &arrays.parts)?;
+        let dtype = arrays.dtype;
+        let describe = |sparse| SparseMatrix::new(library.clone(), sparse, dtype);
+        let buffer =
+            |bytes: usize| DeviceMemory::new(gpu, &stream, bytes as u64, "the library's buffers");
         let n = n.max(1) as u64;
         let mut this = Self {
             handle,
-            a: (!image.is_empty).then(|| describe(image.placed(&parts))).transpose()?,
+            a: (!arrays.is_empty).then(|| describe(arrays.placed(&parts))).transpose()?,
             analysed: None,
-            none: describe(image.without_entries(&parts))?,
-            dtype: image.dtype,
+            none: describe(arrays.without_entries(&parts))?,
+            dtype: arrays.dtype,
             algorithm,
             n,
             panel: n.max(PANEL),
-            arena: Room::of(arena, &stream),
+            arena: DeviceMemory::of(arena, &stream),
             buffers: Mutex::new(Buffers {
                 plain: buffer(0)?,
                 analysed: buffer(0)?,
@@ -104,9 +106,9 @@ impl CusparseProduct {
             row_major: true,
             dtype,
         };
-        let OperandRows { b, c } = image.rows;
-        let acc = image.dtype.accumulator();
-        let operands = |cols| (operand(b, cols, image.dtype), operand(c, cols, acc));
+        let OperandRows { b, c } = arrays.rows;
+        let acc = arrays.dtype.accumulator();
+        let operands = |cols| (operand(b, cols, arrays.dtype), operand(c, cols, acc));
         let widths = (0..).map(|i| 1 << i).take_while(|&w| w < this.panel);
         let mut bytes = 0;
         {
@@ -120,15 +122,15 @@ impl CusparseProduct {
             }
         }
         lock(&this.buffers).plain = buffer(bytes)?;
-        if preprocess && !image.is_empty {
-            this.analysed = Some(describe(image.placed(&parts))?);
+        if preprocess && !arrays.is_empty {
+            this.analysed = Some(describe(arrays.placed(&parts))?);
             let (b, c) = operands(n);
             let spmm = this.spmm(true, true, b, c, (1.0, 0.0));
             let handle = lock(&this.handle);
-            let room = buffer(spmm.buffer_size(&handle)?)?;
+            let memory = buffer(spmm.buffer_size(&handle)?)?;
             // SAFETY: A and the buffer are this plan's own and are waited for below.
-            unsafe { spmm.preprocess(&handle, &stream, room.address()) }?;
-            lock(&this.buffers).analysed = room;
+            unsafe { spmm.preprocess(&handle, &stream, memory.address()) }?;
+            lock(&this.buffers).analysed = memory;
         }
         transfer.wait()?;
         Ok(this)
@@ -186,9 +188,9 @@ impl DeviceProduct for CusparseProduct {
                 let shape = (multiplied, width, b.row_major, c.row_major);
                 buffers.check(shape, || spmm.buffer_size(&handle))?;
             }
-            let room = if analysed { &mut buffers.analysed } else { &mut buffers.plain };
-            let address = room.address();
-            let _room = tracked.then(|| room.write(stream));
+            let memory = if analysed { &mut buffers.analysed } else { &mut buffers.plain };
+            let address = memory.address();
+            let _memory = tracked.then(|| memory.write(stream));
             // SAFETY: the caller's promise on B and C; A and the buffer are this plan's own, and the
             // buffer is as large as the library asks for.
             unsafe { spmm.enqueue(&handle, stream, address) }?;

@@ -4,9 +4,9 @@
 mod cublaslt;
 mod cusparse;
 mod cusparse_product;
-mod room;
-mod sparse_image;
+mod memory;
+mod sparse_arrays;
 
 pub use cublaslt::{CublasLtOptions, DenseYardstick};
 pub use cusparse::{CsrAlgorithm, CusparseBackend, CusparseOptions};
-pub(crate) use room::Room;
+pub(crate) use memory::DeviceMemory;

@@ -1,15 +1,21 @@
-//! Host twin of `cuda/kernels/csr_spmm.cu`: its entry points, its parameters, and which entry point a
+//! Products of plans in CSR, by `csr_spmm.cu`: its entry points, its parameters, and which entry point a
 //! product runs.
 
+#[cfg(test)]
+mod faults;
+mod launch;
 mod layout;
+mod limits;
 mod params;
+mod work;
 
 use girih_formats::DType;
 
 use super::{Budget, Kernel};
 
-pub(crate) use layout::{ItemCounts, Layout, Problem, lanes};
-pub(crate) use params::{Item, Params, SplitRow};
+pub(crate) use launch::device_plan;
+use layout::{ItemCounts, Layout, Problem, lanes};
+use params::{Item, Params, SplitRow};
 
 /// Warps of a block.
 pub(crate) const WARPS: u64 = 4;
@@ -58,7 +64,7 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
     Kernel {
         stem: "csr_spmm",
         config: dtype.name().to_owned(),
-        source: include_str!("../../../cuda/kernels/csr_spmm.cu"),
+        source: include_str!("csr_spmm.cu"),
         defines: vec![("VALUE", value.to_owned())],
         only: None,
         budget: Budget {

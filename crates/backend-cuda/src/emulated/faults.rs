@@ -1,0 +1,166 @@
+//! Faults planted in our own kernels, each of which the emulator must find: by a report of a rule that is
+//! broken, or by a wrong result where none is.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use girih_backend::{Product, SpmmBackend, verify};
+use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_planner::{Plan, Schedule};
+use girih_testkit::Element;
+use girih_testkit::operands::{Layout, Placed, random};
+use ptx_emu::Timing;
+use ptx_emu::report::Problem;
+
+use super::common::libraries;
+use super::operands::Placing;
+use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way};
+use crate::Jit;
+
+/// A fault: a text of a source, which must be there exactly once, and what stands there instead.
+pub(crate) struct Fault {
+    /// What is wrong then.
+    pub(crate) what: &'static str,
+    /// The source, in the folder `src/kernels`.
+    pub(crate) file: &'static str,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+    /// The product that shows it.
+    pub(crate) product: Multiply,
+    /// Whether that is how it may show.
+    pub(crate) shows: fn(&Outcome) -> bool,
+}
+
+/// `fault!("what", "file": "from" => "to", product, pattern of outcomes)`.
+macro_rules! fault {
+    ($what:literal, $file:literal: $from:literal => $to:literal, $product:expr, $shows:pat) => {
+        $crate::emulated::faults::Fault {
+            what: $what,
+            file: $file,
+            from: $from,
+            to: $to,
+            product: $product,
+            shows: |outcome| matches!(outcome, $shows),
+        }
+    };
+}
+pub(crate) use fault;
+
+/// What came of a product.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Nothing wrong was seen.
+    Right,
+    /// C is not the product.
+    Wrong,
+    /// Something was written between C's elements.
+    Stray,
+    /// A rule was broken.
+    Report(Problem),
+    /// It was not multiplied at all.
+    Refused,
+}
+
+/// A way to multiply, that faults are looked for in.
+pub(crate) type Multiply = fn(&Emulated, Way) -> (Outcome, String);
+
+/// A product: of a matrix in natural order, laid out by `spec`, with `n` columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Sized {
+    pub(crate) spec: FormatSpec,
+    /// Tiles of a task; of all of a window if it is `None`.
+    pub(crate) tiles_per_task: Option<u64>,
+    pub(crate) n: usize,
+    pub(crate) beta: f64,
+    pub(crate) b: Layout,
+    pub(crate) c: Layout,
+}
+
+/// The product of a matrix with random columns.
+pub(crate) fn multiply<T: Element>(
+    device: &Emulated,
+    way: Way,
+    a: &Csr<f64>,
+    Sized { spec, tiles_per_task, n, beta, b, c }: Sized,
+) -> (Outcome, String) {
+    let a = a.cast::<T>();
+    let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+    let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+    let schedule = tiles_per_task.map(|tiles| Schedule::by_tiles(&tiling, tiles));
+    let mut plan = Plan::from_tiling(tiling);
+    if let Some(schedule) = schedule {
+        plan = plan.with_schedule(&schedule).unwrap();
+    }
+    device.supports(&plan).unwrap();
+    let prepared: EmulatedPlan = device.prepare_tiles(&plan);
+    let b = Placed::new(&random::<T>(a.ncols(), n, 1), b);
+    let before = random::<T::Acc>(a.nrows(), n, 2);
+    let mut c = Placed::new(&before, c);
+    let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view) {
+        Ok(()) => {
+            let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
+            let product = Product { alpha: -2.5, b: b_view, added };
+            let rounding = device.rounding(&plan);
+            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
+            return (outcome, format!("{verdict:?}"));
+        }
+        Err(Failure::Fault { kernel, fault }) => {
+            let text = format!("{kernel}: {fault}");
+            return (Outcome::Report(fault.first.problem), text);
+        }
+        Err(failure @ Failure::Stray(_)) => (Outcome::Stray, failure),
+        Err(failure) => (Outcome::Refused, failure),
+    };
+    (outcome.0, outcome.1.to_string())
+}
+
+/// The sources with a fault in them.
+fn patched(fault: &Fault, folder: &Path) -> Compiler {
+    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernels");
+    for kernel in built_in.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        if kernel.is_dir() {
+            let copy = folder.join(kernel.file_name().unwrap());
+            fs::create_dir(&copy).unwrap();
+            for file in kernel.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+                fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
+            }
+        }
+    }
+    let path = folder.join(fault.file);
+    let source = fs::read_to_string(&path).unwrap();
+    let found = source.matches(fault.from).count();
+    assert_eq!(found, 1, "{}: {:?} is in {} {found} times", fault.what, fault.from, fault.file);
+    fs::write(&path, source.replace(fault.from, fault.to)).unwrap();
+    Compiler::new(Jit::new(libraries(), None, Some(folder.to_owned())))
+}
+
+/// The ways in which a fault must show.
+const SHOWN_IN: [Way; 2] =
+    [(Timing::Late, ptx_emu::Schedule::Fixed), (Timing::Random(7), ptx_emu::Schedule::Random(7))];
+
+/// Checks that the products are right without the faults, in all ways, and that every fault shows.
+pub(crate) fn check(products: &[Multiply], faults: &[Fault]) {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    for (i, multiply) in products.iter().enumerate() {
+        for way in WAYS {
+            let (outcome, text) = multiply(&device, way);
+            assert!(matches!(outcome, Outcome::Right), "product {i}, {way:?}: {text}");
+        }
+    }
+    let mut wrong = Vec::new();
+    for fault in faults {
+        let folder = tempfile::tempdir().unwrap();
+        let compiler = Arc::new(patched(fault, folder.path()));
+        let device = Emulated::with(compiler, Placing::AsGiven, &WAYS);
+        for way in SHOWN_IN {
+            let (outcome, text) = (fault.product)(&device, way);
+            if !(fault.shows)(&outcome) {
+                wrong.push(format!("{}, {way:?}: {outcome:?}: {text}", fault.what));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "faults that did not show as they should:\n{}", wrong.join("\n"));
+}

@@ -1,0 +1,74 @@
+// C = alpha * A * B + beta * C, A in CSR: a warp per row, after casperSPARSE (section III).
+//
+// The work is a list of items, each a run of entries of one row. What bounds a product where rows differ
+// in length is the longest run of entries that one warp goes through, for it can wait for a few rows of B
+// at a time only. So long items are shared out:
+//
+// - the longest, first, among the warps of a block, which add up their sums in shared memory; rows that
+//   are too long even for that come in pieces, whose sums go to `partials`, and the block that stores the
+//   last of them adds them up
+// - those well above the mean, then, to a warp each
+// - the rest to teams of 2^i lanes, up to the whole warp.
+//
+// A team stages as many entries as it has lanes in shared memory and multiplies them by a tile of B's
+// columns. LANES of its lanes lie across the tile; where the tile is narrow, the team's other lanes take
+// other entries, and their sums are added at the end. All sums are added in an order that the items alone
+// decide.
+//
+// Where rows are short and the tile is as wide as a warp, a warp takes several of the rest.
+#include "csr_spmm/items.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/runs.cuh"
+
+// Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
+// fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are
+// too few only where a lane has a tile to itself.
+constexpr u32 kBlocksOfRuns = sizeof(Stored) == 2 ? 5 : 6;
+template <u32 kLanes>
+constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : 0;
+
+#define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
+    extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
+        csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
+        __shared__ Staging staging;                                                 \
+        multiply_items<ACCESS, LANES, COLUMNS>(p, staging);                         \
+    }
+
+#define CSR_SPMM_RUNS(NAME, COLUMNS)                                                \
+    extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfRuns)           \
+        csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
+        __shared__ Staging staging;                                                 \
+        if (is_run(p)) {                                                            \
+            multiply_run<COLUMNS>(p, staging);                                      \
+        } else {                                                                    \
+            multiply_items<Vectors, kWarpSize, COLUMNS>(p, staging);                \
+        }                                                                           \
+    }
+
+CSR_SPMM_RUNS(runs_32x1, kVector)
+CSR_SPMM_RUNS(runs_32x2, 2 * kVector)
+CSR_SPMM(vectors_1x1, Vectors, 1, kVector)
+CSR_SPMM(vectors_2x1, Vectors, 2, kVector)
+CSR_SPMM(vectors_4x1, Vectors, 4, kVector)
+CSR_SPMM(vectors_8x1, Vectors, 8, kVector)
+CSR_SPMM(vectors_16x1, Vectors, 16, kVector)
+CSR_SPMM(vectors_32x1, Vectors, 32, kVector)
+CSR_SPMM(vectors_32x2, Vectors, 32, 2 * kVector)
+CSR_SPMM(elements_column, Elements, 1, 1)
+CSR_SPMM(elements_1x1, Elements, 1, kVector)
+CSR_SPMM(elements_2x1, Elements, 2, kVector)
+CSR_SPMM(elements_4x1, Elements, 4, kVector)
+CSR_SPMM(elements_8x1, Elements, 8, kVector)
+CSR_SPMM(elements_16x1, Elements, 16, kVector)
+CSR_SPMM(elements_32x1, Elements, 32, kVector)
+CSR_SPMM(elements_32x2, Elements, 32, 2 * kVector)
+
+// C = beta * C: the product for alpha = 0, which reads neither A nor B.
+extern "C" __global__ void __launch_bounds__(256) csr_scale(const __grid_constant__ Params p) {
+    const u64 threads = u64(gridDim.x) * blockDim.x;
+    const Acc beta = Acc(p.beta);
+    for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
+        Acc* at = static_cast<Acc*>(p.c) + i / p.n * p.c_row_stride + i % p.n * p.c_col_stride;
+        *at = beta == Acc(0) ? Acc(0) : beta * *at;
+    }
+}

@@ -1,0 +1,134 @@
+//! Faults in `csr_spmm`.
+
+use girih_formats::FormatSpec;
+use girih_testkit::matrices;
+use girih_testkit::operands::Layout;
+use ptx_emu::report::Problem;
+
+use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::{Emulated, Way};
+
+/// Rows of all lengths, one of them in pieces, times 36 columns whose vectors can be read.
+fn vectors(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, Sized { n: 36, ..SIZED })
+}
+
+/// The same element by element, with C in between what is not C's.
+fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, SIZED)
+}
+
+/// A single column.
+fn column(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, Sized { n: 1, ..SIZED })
+}
+
+/// Short rows, several to a warp, some of them empty and one of them in pieces; a vector of columns to a
+/// lane.
+fn runs(device: &Emulated, way: Way) -> (Outcome, String) {
+    short_rows(device, way, 100)
+}
+
+/// The same, two vectors to a lane.
+fn wide_runs(device: &Emulated, way: Way) -> (Outcome, String) {
+    short_rows(device, way, 132)
+}
+
+fn short_rows(device: &Emulated, way: Way, n: usize) -> (Outcome, String) {
+    let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % 160 == 3);
+    let a = matrices::where_(130, 530, entry).unwrap();
+    multiply::<f32>(device, way, &a, Sized { n, beta: 0.5, c: Layout::RowMajor, ..SIZED })
+}
+
+const SIZED: Sized = Sized {
+    spec: FormatSpec::Csr,
+    tiles_per_task: None,
+    n: 35,
+    beta: 0.0,
+    b: Layout::RowMajor,
+    c: Layout::PaddedRows,
+};
+
+fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
+    let a = matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap();
+    multiply::<f32>(device, way, &a, sized)
+}
+
+const FAULTS: &[Fault] = &[
+    fault!("entries are read before they are staged", "csr_spmm/items.cuh":
+        "            chunk[in_team] = next;\n            __syncwarp();" =>
+        "            chunk[in_team] = next;",
+        vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("entries are staged before all have read the last", "csr_spmm/items.cuh":
+        "step, left - e, offset, sum);\n            }\n            __syncwarp();" =>
+        "step, left - e, offset, sum);\n            }",
+        vectors, Outcome::Report(Problem::Race { .. })),
+    fault!("entries beyond the row are read", "csr_spmm/items.cuh":
+        "if (ahead < item.length) next =" => "next =",
+        vectors, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("columns of B beyond the last are read", "csr_spmm/items.cuh":
+        "Access::offset(column < p.n ? column : tile, p.b_col_stride)" =>
+        "Access::offset(column, p.b_col_stride)",
+        elements, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
+        "if (column < n) *at = finish(sum[i], at);" => "*at = finish(sum[i], at);",
+        elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
+    fault!("C is read with beta = 0", "csr_spmm/store.cuh":
+        "return beta == Acc(0) ? alpha * sum : multiply_add" => "return multiply_add",
+        vectors, Outcome::Report(Problem::Poison { .. })),
+    fault!("groups of a team add in a step too few", "csr_spmm/items.cuh":
+        "for (u32 s = LANES; s < team; s *= 2) {" => "for (u32 s = 2 * LANES; s < team; s *= 2) {",
+        column, Outcome::Wrong),
+    fault!("all warps of a block take the first entries", "csr_spmm/items.cuh":
+        "        item.begin += begin;\n" => "",
+        column, Outcome::Wrong),
+    fault!("sums are put where a warp still reads entries", "csr_spmm/block.cuh":
+        "        // What is staged has been read by all.\n        __syncthreads();\n" => "",
+        vectors, Outcome::Report(Problem::Race { .. })),
+    fault!("sums are read before all warps have put them there", "csr_spmm/block.cuh":
+        "            staging.sums[warp - 1][lane] = out.vector;\n        }\n        __syncthreads();" =>
+        "            staging.sums[warp - 1][lane] = out.vector;\n        }",
+        vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("the last warp's sums are left out", "csr_spmm/block.cuh":
+        "other < kWarps - 1" => "other < kWarps - 2",
+        column, Outcome::Wrong),
+    fault!("pieces of a row are written to C one over the other", "csr_spmm/block.cuh":
+        "store_item<Access, COLUMNS>(p, is_piece, row" => "store_item<Access, COLUMNS>(p, false, row",
+        vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("a piece arrives before its warp has stored it", "csr_spmm/block.cuh":
+        "    __syncwarp();\n    bool is_last" => "    bool is_last",
+        vectors, Outcome::Report(Problem::Race { .. })),
+    fault!("a piece is not released", "ptx/atomic.cuh":
+        "atom.acq_rel.gpu.global.inc" => "atom.acquire.gpu.global.inc",
+        vectors, Outcome::Report(Problem::Race { .. })),
+    fault!("pieces are not acquired", "ptx/atomic.cuh":
+        "atom.acq_rel.gpu.global.inc" => "atom.release.gpu.global.inc",
+        vectors, Outcome::Report(Problem::Race { .. })),
+    fault!("pieces are added up before the last is there", "csr_spmm/block.cuh":
+        "arrive(arrived, split.n_pieces) == split.n_pieces - 1" =>
+        "arrive(arrived, split.n_pieces) == split.n_pieces - 2",
+        vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("the last piece of a row is left out", "csr_spmm/block.cuh":
+        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        vectors, Outcome::Wrong),
+    fault!("entries of several rows are read before they are staged", "csr_spmm/runs.cuh":
+        "            chunk[lane] = next;\n            __syncwarp();" => "            chunk[lane] = next;",
+        runs, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("an entry is looked for in the row before its own", "csr_spmm/runs.cuh":
+        "owner + s - 1) <= number) owner" => "owner + s - 1) < number) owner",
+        runs, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("sums are kept from one row to the next", "csr_spmm/runs.cuh":
+        "                        sum[i + w] = 0;\n" => "",
+        wide_runs, Outcome::Wrong),
+    fault!("rows without entries are left out", "csr_spmm/runs.cuh":
+        "while (current < items && next_end == at)" => "if (current < items && next_end == at)",
+        runs, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("the blocks of long rows take several rows instead", "csr_spmm/runs.cuh":
+        "return blockIdx.x >= p.n_by_block && warp_number(p)" => "return warp_number(p)",
+        wide_runs, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+];
+
+#[test]
+fn faults_in_csr_show() {
+    check(&[vectors as Multiply, elements, column, runs, wide_runs], FAULTS);
+}

@@ -1,0 +1,101 @@
+// Items of the CSR kernel, each multiplied by a block, a warp or a team of lanes.
+#pragma once
+
+#include "csr_spmm/access.cuh"
+#include "csr_spmm/block.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/store.cuh"
+
+// Whether the whole block multiplies one item.
+__device__ __forceinline__ bool is_by_block(const Params& p) { return blockIdx.x < p.n_by_block; }
+
+// A team's item, or the warp's part of the block's: without entries beyond the last.
+struct Share {
+    Item item;
+    u32 team;
+    bool is_item;
+};
+
+__device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane) {
+    if (is_by_block(p)) {
+        Item item = load_item(p, blockIdx.x);
+        const u32 begin = static_cast<u32>(u64(item.length) * warp / kWarps);
+        const u32 end = static_cast<u32>(u64(item.length) * (warp + 1) / kWarps);
+        item.begin += begin;
+        item.length = end - begin;
+        return {item, kWarpSize, true};
+    }
+    const u64 number = warp_number(p);
+    const bool by_warp = number < p.n_by_warp;
+    const u32 team = by_warp ? kWarpSize : p.team;
+    const u64 before = p.n_by_block + (by_warp ? 0 : p.n_by_warp);
+    const u64 first = (by_warp ? number : number - p.n_by_warp) * (kWarpSize / team);
+    const u64 index = before + first + lane / team;
+    const bool is_item = index < p.n_items;
+    Item item = {0, 0, 0};
+    if (is_item) item = load_item(p, index);
+    return {item, team, is_item};
+}
+
+template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
+__device__ __forceinline__ void multiply_items(const Params& p, Staging& staging) {
+    using Access = Accessor<LANES, COLUMNS>;
+    constexpr u32 kLoads = COLUMNS / Access::kPerLoad;
+    constexpr u32 kUnroll = Access::kUnroll;
+    constexpr u64 kTile = LANES * COLUMNS;
+
+    const u32 lane = threadIdx.x % kWarpSize;
+    const u32 warp = threadIdx.x / kWarpSize;
+    const auto [item, team, is_item] = load_share(p, warp, lane);
+    const u32 in_team = lane & (team - 1);
+    const u32 step = team / LANES;
+    const u32 group = in_team / LANES;
+    const u32 across = in_team % LANES;
+    // Teams of a warp go through their items in step, so that the whole warp can be synchronized.
+    u32 longest = item.length;
+    for (u32 s = team; s < kWarpSize; s *= 2) {
+        longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
+    }
+    Entry* const chunk = staging.entries[warp] + (lane - in_team);
+
+    for (u64 tile = blockIdx.y * kTile; tile < p.n; tile += gridDim.y * kTile) {
+        // A lane beyond the last column reads the tile's first, so that none needs a condition.
+        u64 offset[kLoads];
+#pragma unroll
+        for (u32 i = 0; i < kLoads; ++i) {
+            const u64 column = Access::column(tile, across, i * Access::kPerLoad);
+            offset[i] = Access::offset(column < p.n ? column : tile, p.b_col_stride);
+        }
+        Acc sum[COLUMNS] = {};
+        Entry next = {};
+        if (in_team < item.length) next = load_entry(p, item.begin + in_team);
+        for (u32 done = 0; done < longest; done += team) {
+            // Of a team that has finished, nothing is left.
+            const u32 left = done < item.length ? min(team, item.length - done) : 0;
+            chunk[in_team] = next;
+            __syncwarp();
+            const u64 ahead = u64(done) + team + in_team;
+            if (ahead < item.length) next = load_entry(p, item.begin + ahead);
+            u32 e = group;
+            for (; e + (kUnroll - 1) * step < left; e += kUnroll * step) {
+                multiply_entries<Access, kUnroll, true>(p, chunk + e, step, left - e, offset, sum);
+            }
+            if (e < left) {
+                multiply_entries<Access, kUnroll, false>(p, chunk + e, step, left - e, offset, sum);
+            }
+            __syncwarp();
+        }
+        for (u32 s = LANES; s < team; s *= 2) {
+#pragma unroll
+            for (u32 i = 0; i < COLUMNS; ++i) sum[i] += __shfl_xor_sync(kWholeWarp, sum[i], s);
+        }
+        if (is_by_block(p)) {
+            add_warps(staging, warp, lane, sum);
+            store_block<Access, LANES>(p, item.row, tile, warp, lane, sum);
+            // The next tile's entries are staged where warp 0 reads sums.
+            __syncthreads();
+        } else if (is_item && group == 0) {
+            store_item<Access, COLUMNS>(p, false, item.row, tile, across, sum);
+        }
+    }
+}

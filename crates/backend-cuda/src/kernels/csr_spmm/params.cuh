@@ -1,0 +1,103 @@
+// What the CSR kernels are passed: items, split rows and operands. VALUE names the value type: F32, F64,
+// F16 or Bf16. Host side: params.rs.
+#pragma once
+
+#include "shared/types.cuh"
+#include "shared/values.cuh"
+#include "ptx/memory.cuh"
+
+using Value = VALUE;
+using Stored = Value::Stored;
+using Acc = Value::Acc;
+constexpr u32 kVector = Value::kPerVector;
+// Sums in 16 bytes.
+constexpr u32 kWidth = 16 / sizeof(Acc);
+
+constexpr u32 kWarps = 4;
+constexpr u32 kThreads = kWarps * kWarpSize;
+
+// A run of entries of one row.
+struct alignas(16) Item {
+    u64 begin;
+    u32 length;
+    // The row of C that a whole row goes to; of a piece, the row of `partials`.
+    u32 row;
+};
+static_assert(sizeof(Item) == 16, "the host writes items of 16 bytes");
+
+// A row in pieces.
+struct alignas(16) SplitRow {
+    u64 first_piece;
+    u32 n_pieces;
+    u32 row;
+};
+static_assert(sizeof(SplitRow) == 16, "the host writes split rows of 16 bytes");
+
+// Strides count elements. Of B, whole vectors may be read where the tile's variant reads vectors.
+struct Params {
+    // Pieces; other items that a block takes each; those that a warp takes each; the rest.
+    const Item* items;
+    const SplitRow* splits;
+    // Of each row of `partials`, which split row it is a piece of.
+    const u32* split_of;
+    // How many pieces of a split row are there, of each of its tiles of columns: zero between products.
+    u32* arrived;
+    const u32* col_idx;
+    const void* values;
+    const void* b;
+    void* c;
+    void* partials;
+    u64 n_items;
+    u64 n_pieces;
+    u64 n_by_block;
+    u64 n_by_warp;
+    u64 m;
+    u64 n;
+    u64 b_row_stride;
+    u64 b_col_stride;
+    u64 c_row_stride;
+    u64 c_col_stride;
+    u64 partial_stride;
+    double alpha;
+    double beta;
+    // Of the rest, lanes to an item: a power of two, at least LANES, at most 32. Or items to a warp, at
+    // most 32.
+    u32 team;
+    // Whether rows of C are contiguous and begin on 16 bytes.
+    u32 c_in_vectors;
+    // Tiles of columns that there are counts in `arrived` for.
+    u64 counted_tiles;
+};
+static_assert(sizeof(Params) == 192, "the host passes 192 bytes");
+
+struct alignas(2 * sizeof(Acc)) Entry {
+    u32 col;
+    Acc value;
+};
+
+// 16 bytes of sums.
+union Sums {
+    ptx::Vector16 vector;
+    Acc sum[kWidth];
+};
+
+// What the warps of a block share: each its entries, and then sums that all add up.
+union Staging {
+    Entry entries[kWarps][kWarpSize];
+    ptx::Vector16 sums[kWarps - 1][kWarpSize];
+};
+
+// The number of the warp among those that take no part of a block's item.
+__device__ __forceinline__ u64 warp_number(const Params& p) {
+    return (blockIdx.x - p.n_by_block) * kWarps + threadIdx.x / kWarpSize;
+}
+
+__device__ __forceinline__ Item load_item(const Params& p, u64 index) {
+    const ptx::Vector16 v = ptx::load_streamed(p.items + index);
+    return {u64(v.word[1]) << 32 | v.word[0], v.word[2], v.word[3]};
+}
+
+__device__ __forceinline__ Entry load_entry(const Params& p, u64 index) {
+    return {ptx::load_constant_32(p.col_idx + index),
+            Value::widen(Value::load(static_cast<const Stored*>(p.values) + index))};
+}

@@ -1,0 +1,125 @@
+// Neighbouring short rows of the CSR kernel, several to a warp, as if their entries were one run: what the
+// warp waits for between rows is then waited for once.
+#pragma once
+
+#include "csr_spmm/access.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/store.cuh"
+
+// Whether the warp takes several items.
+__device__ __forceinline__ bool is_run(const Params& p) {
+    return blockIdx.x >= p.n_by_block && warp_number(p) >= p.n_by_warp;
+}
+
+// `team` neighbouring items by a warp whose lanes lie across the tile. Rows of C are contiguous, begin
+// on 16 bytes and are whole vectors: there are as many copies of the stores as entries in a batch.
+template <u32 COLUMNS>
+__device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) {
+    using Access = Vectors<kWarpSize, COLUMNS>;
+    constexpr u32 kLoads = COLUMNS / kVector;
+    constexpr u32 kUnroll = Access::kUnroll;
+    constexpr u64 kTile = kWarpSize * COLUMNS;
+
+    const u32 lane = threadIdx.x % kWarpSize;
+    const Epilogue epilogue = {Acc(p.alpha), Acc(p.beta)};
+    const u64 first = p.n_by_block + p.n_by_warp + (warp_number(p) - p.n_by_warp) * p.team;
+    if (first >= p.n_items) return;
+    const u32 items = static_cast<u32>(min(u64(p.team), p.n_items - first));
+    Item item = {0, 0, 0};
+    if (lane < items) item = load_item(p, first + lane);
+    // Entries are numbered through all items; lanes without one end where the last does.
+    u32 end = item.length;
+#pragma unroll
+    for (u32 s = 1; s < kWarpSize; s *= 2) {
+        const u32 before = __shfl_up_sync(kWholeWarp, end, s);
+        if (lane >= s) end += before;
+    }
+    const u32 total = __shfl_sync(kWholeWarp, end, kWarpSize - 1);
+    // To the entry of a number, from which the item's earlier entries have been taken off.
+    const u64 base = item.begin - (end - item.length);
+    // Looks an entry up by its number, which may be beyond the last: the whole warp at once.
+    auto load = [&](u32 number) -> Entry {
+        u32 owner = 0;
+#pragma unroll
+        for (u32 s = kWarpSize / 2; s > 0; s /= 2) {
+            if (__shfl_sync(kWholeWarp, end, owner + s - 1) <= number) owner += s;
+        }
+        const u64 from = __shfl_sync(kWholeWarp, base, owner);
+        return number < total ? load_entry(p, from + number) : Entry{};
+    };
+    Entry* const chunk = staging.entries[threadIdx.x / kWarpSize];
+
+    for (u64 tile = blockIdx.y * kTile; tile < p.n; tile += gridDim.y * kTile) {
+        u64 offset[kLoads];
+#pragma unroll
+        for (u32 i = 0; i < kLoads; ++i) {
+            const u64 column = Access::column(tile, lane, i * kVector);
+            offset[i] = column < p.n ? column : tile;
+        }
+        Acc sum[COLUMNS] = {};
+        u32 current = 0;
+        u32 next_end = __shfl_sync(kWholeWarp, end, 0);
+        // Stores the items that end at an entry: one, and those without entries after it.
+        auto finish = [&](u32 at) {
+            while (current < items && next_end == at) {
+                const u32 row = __shfl_sync(kWholeWarp, item.row, current);
+                Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+#pragma unroll
+                for (u32 i = 0; i < COLUMNS; i += kWidth) {
+                    const u64 column = Access::column(tile, lane, i);
+                    Sums out;
+#pragma unroll
+                    for (u32 w = 0; w < kWidth; ++w) {
+                        out.sum[w] = sum[i + w];
+                        sum[i + w] = 0;
+                    }
+                    if (column < p.n) {
+#pragma unroll
+                        for (u32 w = 0; w < kWidth; ++w) {
+                            out.sum[w] = epilogue(out.sum[w], to + column + w);
+                        }
+                        *reinterpret_cast<ptx::Vector16*>(to + column) = out.vector;
+                    }
+                }
+                ++current;
+                next_end = __shfl_sync(kWholeWarp, end, current % kWarpSize);
+            }
+        };
+        finish(0);
+        Entry next = load(lane);
+        for (u32 done = 0; done < total; done += kWarpSize) {
+            const u32 left = min(kWarpSize, total - done);
+            chunk[lane] = next;
+            __syncwarp();
+            next = load(done + kWarpSize + lane);
+            for (u32 e = 0; e < left; e += kUnroll) {
+                ptx::Vector16 b[kUnroll][kLoads];
+                Acc a[kUnroll];
+                // Loads go ahead across the ends of rows; beyond the last entry there is none.
+#pragma unroll
+                for (u32 u = 0; u < kUnroll; ++u) {
+                    if (e + u < left) {
+                        const Entry entry = chunk[e + u];
+                        const Stored* row =
+                            static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
+                        a[u] = entry.value;
+#pragma unroll
+                        for (u32 i = 0; i < kLoads; ++i) b[u][i] = Access::load(row + offset[i]);
+                    }
+                }
+#pragma unroll
+                for (u32 u = 0; u < kUnroll; ++u) {
+                    if (e + u < left) {
+#pragma unroll
+                        for (u32 i = 0; i < COLUMNS; ++i) {
+                            const Acc wide = Access::widen(b[u][i / kVector], i % kVector);
+                            sum[i] = multiply_add(a[u], wide, sum[i]);
+                        }
+                        finish(done + e + u + 1);
+                    }
+                }
+            }
+            __syncwarp();
+        }
+    }
+}

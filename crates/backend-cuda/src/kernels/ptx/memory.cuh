@@ -1,0 +1,52 @@
+// Loads and stores with the cache policies that C++ has no words for.
+//
+// Loads are volatile, or else the compiler takes one for a function of its address alone, and moves it
+// before the condition that keeps the address in bounds.
+#pragma once
+
+#include "shared/types.cuh"
+
+namespace ptx {
+
+// 16 bytes, as one load or store moves them.
+struct alignas(16) Vector16 {
+    u32 word[4];
+};
+
+// 16 bytes that nothing writes while the kernel runs. `address` is a multiple of 16.
+__device__ __forceinline__ Vector16 load_constant(const void* address) {
+    Vector16 v;
+    asm volatile("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
+        : "l"(address));
+    return v;
+}
+
+// The same for what is read once and should leave the caches to others.
+__device__ __forceinline__ Vector16 load_streamed(const void* address) {
+    Vector16 v;
+    asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
+        : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ u16 load_constant_16(const void* address) {
+    u16 v;
+    asm volatile("ld.global.nc.u16 %0, [%1];" : "=h"(v) : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ u32 load_constant_32(const void* address) {
+    u32 v;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(address));
+    return v;
+}
+
+__device__ __forceinline__ u64 load_constant_64(const void* address) {
+    u64 v;
+    asm volatile("ld.global.nc.u64 %0, [%1];" : "=l"(v) : "l"(address));
+    return v;
+}
+
+}  // namespace ptx

@@ -1,0 +1,20 @@
+//! What several kernels share: headers, and the host's side of `output.cuh`.
+
+use bytemuck::{Pod, Zeroable};
+
+/// C as a kernel writes it: `Output` in CUDA. Addresses are of device memory, strides count elements.
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Output {
+    pub(crate) c: u64,
+    /// The row of C for each slot; 0 where slot i is row i.
+    pub(crate) rows: u64,
+    pub(crate) m: u64,
+    pub(crate) n: u64,
+    pub(crate) row_stride: u64,
+    pub(crate) col_stride: u64,
+    pub(crate) alpha: f32,
+    pub(crate) beta: f32,
+}
+
+const _: () = assert!(size_of::<Output>() == 56);

@@ -1,0 +1,59 @@
+// Where sums go: C = alpha * sum + beta * C, rows scattered.
+#pragma once
+
+#include "shared/types.cuh"
+
+constexpr u32 kNoRow = 0xffffffffu;
+
+// C as a kernel writes it. Strides count elements.
+struct Output {
+    float* c;
+    // The row of C for each slot, or kNoRow; null where slot i is row i.
+    const u32* rows;
+    u64 m;
+    u64 n;
+    u64 row_stride;
+    u64 col_stride;
+    float alpha;
+    float beta;
+
+    // The row of a slot, kNoRow if it has none.
+    __device__ __forceinline__ u32 row(u64 slot) const {
+        if (rows != nullptr) return rows[slot];
+        return slot < m ? static_cast<u32>(slot) : kNoRow;
+    }
+
+    // Whether every fourth element of a row, from the first, begins 16 bytes of neighbours.
+    __device__ __forceinline__ bool is_in_vectors() const {
+        return col_stride == 1 && row_stride % 4 == 0 && reinterpret_cast<u64>(c) % 16 == 0;
+    }
+
+    // What becomes of a sum. With beta = 0, C is not read.
+    __device__ __forceinline__ float finish(float sum, const float* before) const {
+        return beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *before);
+    }
+
+    // Stores four sums side by side; `column` is a multiple of four.
+    __device__ __forceinline__ void store(u32 row, u64 column, const float4& sum,
+                                          bool in_vectors) const {
+        float* const at = c + row * row_stride + column * col_stride;
+        if (in_vectors && column + 4 <= n) {
+            float4 out = {alpha * sum.x, alpha * sum.y, alpha * sum.z, alpha * sum.w};
+            if (beta != 0.0f) {
+                const float4 before = *reinterpret_cast<const float4*>(at);
+                out = {__fmaf_rn(alpha, sum.x, beta * before.x),
+                       __fmaf_rn(alpha, sum.y, beta * before.y),
+                       __fmaf_rn(alpha, sum.z, beta * before.z),
+                       __fmaf_rn(alpha, sum.w, beta * before.w)};
+            }
+            *reinterpret_cast<float4*>(at) = out;
+            return;
+        }
+        const float sums[4] = {sum.x, sum.y, sum.z, sum.w};
+#pragma unroll
+        for (u32 i = 0; i < 4; ++i) {
+            float* const element = at + i * col_stride;
+            if (column + i < n) *element = finish(sums[i], element);
+        }
+    }
+};

@@ -1,0 +1,249 @@
+//! Plans in BCSR with blocks of 64×64, for `sm90_bcsr_spmm`.
+
+use bytemuck::bytes_of;
+use girih_backend::{Lowering, ProductShape};
+use girih_formats::{Bcsr, DType, Scalar};
+
+use super::config::{BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, configs};
+use super::groups::Groups;
+use super::params::{GROUP_ROWS, Params};
+use super::tf32;
+use crate::CudaError;
+use crate::kernels::shared::Output;
+use crate::operand::Place;
+use crate::prepared::launch::{
+    Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
+};
+use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+
+/// The parts of the device plan.
+const GROUPS: usize = 0;
+const STEPS: usize = 1;
+const WIDE_GROUPS: usize = 2;
+const WIDE_STEPS: usize = 3;
+const VALUES: usize = 4;
+const SLOTS: usize = 5;
+
+/// Blocks of a block row, on average, from which on rows that share columns are taken together.
+const LONG: usize = 4;
+
+#[derive(Debug)]
+struct BcsrLaunches {
+    dtype: DType,
+    element: Element,
+    m: u64,
+    k: u64,
+    n_groups: u32,
+    /// Of several rows each.
+    n_wide_groups: u32,
+    load: Load,
+    is_natural: bool,
+}
+
+/// A matrix with its groups.
+pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> DevicePlan {
+    let element = match T::DTYPE {
+        DType::F16 => Element::F16,
+        DType::Bf16 => Element::Bf16,
+        DType::F32 | DType::F64 => Element::F32,
+    };
+    let (row_ptr, col_idx) = (a.block_row_ptr(), a.block_col_idx());
+    let groups = Groups::single(row_ptr, col_idx);
+    // Few steps make short work, of which C is most: what B costs hardly counts.
+    let has_long_rows = a.nnzb() >= LONG * groups.groups.len();
+    let wide = has_long_rows.then(|| Groups::sharing(row_ptr, col_idx));
+    let load = Load {
+        blocks: a.nnzb() as u64,
+        grouped_steps: wide.as_ref().map(|wide| (wide.steps.len() / (1 + GROUP_ROWS)) as u64),
+    };
+    let wide = wide.unwrap_or_default();
+    let shape = ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE };
+    let slots: Box<dyn Bytes> = match a.layout().slots() {
+        Some(slots) => Box::new(slots.clone()),
+        None => Box::new(Vec::<u32>::new()),
+    };
+    let values: Box<dyn Bytes> = match T::DTYPE {
+        DType::F32 => Box::new(tf32::packed(bytemuck::cast_slice(a.values()))),
+        _ => Box::new(a.values().clone()),
+    };
+    let (block, size) = (BLOCK as u64, size_of::<T>() as u64);
+    // A tensor has no empty dimension; without blocks none is loaded.
+    let rows = (a.nnzb().max(1) as u64).saturating_mul(block);
+    let boxed = [per_row(size), BLOCK as u32];
+    let map = TensorMap::new(element, 0, &[block, rows], &[block * size], &boxed);
+    DevicePlan {
+        kernels: configs(T::DTYPE).iter().map(|config| config.kernel(T::DTYPE)).collect(),
+        sequence: Box::new(BcsrLaunches {
+            dtype: T::DTYPE,
+            element,
+            m: shape.m as u64,
+            k: shape.k as u64,
+            n_groups: groups.groups.len() as u32,
+            n_wide_groups: wide.groups.len() as u32,
+            load,
+            is_natural: a.layout().is_natural(),
+        }),
+        parts: vec![
+            Box::new(groups.groups),
+            Box::new(groups.steps),
+            Box::new(wide.groups),
+            Box::new(wide.steps),
+            values,
+            slots,
+        ],
+        maps: vec![(VALUES, map.swizzle(Swizzle::Bytes128))],
+        workspace: 0,
+        shape,
+    }
+}
+
+impl LaunchSequence for BcsrLaunches {
+    fn uses_workspace(&self, _: &Operands) -> bool {
+        false
+    }
+
+    fn launches(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        encoder: &dyn MapEncoder,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
+        let &Operands { alpha, beta, b, c } = operands;
+        let n = b.cols as u64;
+        let size = self.dtype.size() as u64;
+        let entry = entry(&b, size);
+        let kernel = Config::index(self.dtype, n, entry, self.load);
+        let config = configs(self.dtype)[kernel];
+        let (groups, steps, n_groups) = match config.groups_rows() {
+            true => (WIDE_GROUPS, WIDE_STEPS, self.n_wide_groups),
+            false => (GROUPS, STEPS, self.n_groups),
+        };
+        let mut first = 0;
+        while first < n {
+            let width = config.max_columns().min(n - first);
+            let b = b.columns(first, width, size);
+            let c = c.columns(first, width, 4);
+            let copies_c =
+                beta == 0.0 && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
+            let params = Params {
+                a: at.maps[0],
+                b: self.map_of_b(&b, entry, config.tile(), encoder)?,
+                c: if copies_c { map_of_c(&c, encoder)? } else { EncodedMap::default() },
+                groups: at.parts[groups],
+                steps: at.parts[steps],
+                b_elements: b.address,
+                b_row_stride: b.row_stride,
+                b_col_stride: b.col_stride,
+                k: self.k,
+                output: Output {
+                    c: c.address,
+                    rows: if self.is_natural { 0 } else { at.parts[SLOTS] },
+                    m: self.m,
+                    n: width,
+                    row_stride: c.row_stride,
+                    col_stride: c.col_stride,
+                    alpha: alpha as f32,
+                    beta: beta as f32,
+                },
+                copies_c: u32::from(copies_c),
+                is_scaling: u32::from(alpha as f32 == 0.0),
+                padding: [0; 4],
+            };
+            each(&Launch {
+                kernel,
+                entry,
+                grid: [n_groups, width.div_ceil(u64::from(config.tile())) as u32, 1],
+                block: config.threads(entry),
+                cluster: 1,
+                dynamic_shared: config.shared_bytes(),
+                params: bytes_of(&params),
+            })?;
+            first += width;
+        }
+        Ok(())
+    }
+
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
+        let (b, n) = (&operands.b, operands.b.cols as u64);
+        let entry = entry(b, self.dtype.size() as u64);
+        let config = &configs(self.dtype)[Config::index(self.dtype, n, entry, self.load)];
+        let (rows, why) = match config.groups_rows() {
+            true => (GROUP_ROWS * BLOCK, "block rows that share columns read less of B together"),
+            false => (BLOCK, "it reads the least of A and B from the cache"),
+        };
+        lowering
+            .with("tile", format!("{rows} rows × {} columns", config.tile()), why)
+            .with("stages", config.stages_in_words(), "")
+            .with(
+                "tasks",
+                if config.groups_rows() { self.n_wide_groups } else { self.n_groups }.to_string(),
+                "block rows, or groups of them, the longest first, whatever the schedule cuts",
+            )
+            .with("reduction", "none", "one block of threads sums a block row, in order")
+    }
+}
+
+impl BcsrLaunches {
+    fn map_of_b(
+        &self,
+        b: &Place,
+        entry: &str,
+        tile: u32,
+        encoder: &dyn MapEncoder,
+    ) -> Result<EncodedMap, CudaError> {
+        let (n, k, size) = (b.cols as u64, self.k, self.dtype.size() as u64);
+        let (element, per_row) = (self.element, per_row(size));
+        let map = match entry {
+            ROWS => {
+                let strides = [b.row_stride * size];
+                TensorMap::new(element, b.address, &[n, k], &strides, &[per_row; 2])
+            }
+            COLUMNS => {
+                let strides = [b.col_stride * size];
+                TensorMap::new(element, b.address, &[k, n], &strides, &[per_row, tile])
+            }
+            _ => return Ok(EncodedMap::default()),
+        };
+        encoder.encode(&map.swizzle(Swizzle::Bytes128))
+    }
+}
+
+/// Values of so many bytes in a swizzled row of shared memory.
+fn per_row(size: u64) -> u32 {
+    ROW_BYTES / size as u32
+}
+
+/// How B is read: by tensor copies if its rows, or else its columns, can be moved so.
+pub(crate) fn entry(b: &Place, size: u64) -> &'static str {
+    let transposed = Place {
+        rows: b.cols,
+        cols: b.rows,
+        row_stride: b.col_stride,
+        col_stride: b.row_stride,
+        ..*b
+    };
+    if is_matrix(b, size) {
+        ROWS
+    } else if is_matrix(&transposed, size) {
+        COLUMNS
+    } else {
+        ELEMENTS
+    }
+}
+
+/// Whether tensor copies can move a matrix of so many bytes per element: contiguous rows, apart, on 16
+/// bytes.
+fn is_matrix(place: &Place, size: u64) -> bool {
+    let Place { address, rows, cols, row_stride, col_stride, .. } = *place;
+    let apart = row_stride >= cols as u64;
+    let there = rows > 0 && cols > 0;
+    there && col_stride == 1 && apart && TensorMap::is_possible(address, row_stride * size)
+}
+
+/// Boxes of 32 columns, swizzled: what leaves shared memory at once.
+fn map_of_c(c: &Place, encoder: &dyn MapEncoder) -> Result<EncodedMap, CudaError> {
+    let (dims, strides) = ([c.cols as u64, c.rows as u64], [c.row_stride * 4]);
+    let map = TensorMap::new(Element::F32, c.address, &dims, &strides, &[32, BLOCK as u32]);
+    encoder.encode(&map.swizzle(Swizzle::Bytes128))
+}

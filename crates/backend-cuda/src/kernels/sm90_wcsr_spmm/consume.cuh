@@ -1,0 +1,132 @@
+// What the consumer warpgroups of the WCSR kernel do: they multiply what is in the ring, and store.
+#pragma once
+
+#include "shared/pipeline.cuh"
+#include "shared/types.cuh"
+#include "sm90_wcsr_spmm/config.cuh"
+#include "sm90_wcsr_spmm/params.cuh"
+#include "sm90_wcsr_spmm/store.cuh"
+#include "ptx/shared.cuh"
+#include "ptx/wgmma.cuh"
+
+// The fragments of one step of B, from its rows in shared memory.
+template <class C>
+__device__ __forceinline__ void load_fragments(u32 rows, const u32 (&chunk)[C::kUnits],
+                                               u32 (&fragment)[C::kTiles][4]) {
+#pragma unroll
+    for (u32 unit = 0; unit < C::kUnits; ++unit) {
+        u32 raw[kLoads][4];
+#pragma unroll
+        for (u32 i = 0; i < kLoads; ++i) {
+            ptx::load_shared_128(rows + i * 4 * C::kPitch + chunk[unit], raw[i]);
+        }
+        Value::fragments(raw, &fragment[unit * C::kPerUnit]);
+    }
+}
+
+// Enqueues the products of one step.
+template <class C>
+__device__ __forceinline__ void multiply(u32 values, const u32 (&fragment)[C::kTiles][4],
+                                         float (&sums)[C::kTiles][kWindowRows / 2]) {
+    // Core matrices of 8 rows of 16 bytes: two side by side along k, then the next 8 rows.
+    const u64 of_values = ptx::descriptor(values, ptx::Swizzle::None, 256, 128);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (u32 tile = 0; tile < C::kTiles; ++tile) {
+        ptx::Wgmma<kWindowRows>::template registers<Value::kElement, 0>(sums[tile], fragment[tile],
+                                                                        of_values, 1);
+    }
+    ptx::wgmma_commit();
+}
+
+// What a consumer warp does, in step with the three others of its warpgroup.
+template <class C>
+__device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
+                                        const Ring<C::kStages>& ring, u32 warp, u32 lane) {
+    // Where in a row of a stage this thread's chunks are, and which columns.
+    u32 chunk[C::kUnits];
+    u64 column[C::kUnits];
+#pragma unroll
+    for (u32 unit = 0; unit < C::kUnits; ++unit) {
+        const u32 at = (warp / 4 * C::kUnits + unit) * 512 + warp % 4 * 128 + lane / 4 * 16;
+        column[unit] = part.column + at / Value::kBytes;
+        // Beyond the last column the first is read once more, so that no load needs a condition.
+        chunk[unit] = (at < part.row_bytes ? at : 0) + lane % 4 * C::kPitch;
+    }
+    float sums[C::kTiles][kWindowRows / 2];
+    u32 fragment[2][C::kTiles][4];
+    Place<C::kStages> place;
+
+    for (u32 segment = 0; segment < part.n_segments; ++segment) {
+        const u32 n_steps = __shfl_sync(kWholeWarp, part.n_steps, segment);
+        const u32 window = __shfl_sync(kWholeWarp, part.window, segment);
+        const u32 piece = __shfl_sync(kWholeWarp, part.piece, segment);
+        // Each lane's rows of the window, long before they are needed.
+        u32 row_of[(kWindowRows + 31) / 32];
+#pragma unroll
+        for (u32 i = 0; i < (kWindowRows + 31) / 32; ++i) {
+            const u64 slot = u64(window) * kWindowRows + i * 32 + lane;
+            row_of[i] = i * 32 + lane < kWindowRows ? row_of_slot(p, slot) : kNoRow;
+        }
+#pragma unroll
+        for (u32 tile = 0; tile < C::kTiles; ++tile) {
+#pragma unroll
+            for (u32 i = 0; i < kWindowRows / 2; ++i) sums[tile][i] = 0.0f;
+        }
+        u32 left = n_steps;
+        Place<C::kStages> read = place;
+        for (; left >= C::kSteps; left -= C::kSteps) {
+            ring.wait_full(place);
+#pragma unroll 1
+            for (u32 k = 0; k < C::kSteps; k += 2) {
+#pragma unroll
+                for (u32 odd = 0; odd < 2; ++odd) {
+                    load_fragments<C>(part.rows(place.stage) + (k + odd) * kStep * C::kPitch, chunk,
+                                      fragment[odd]);
+                    multiply<C>(part.values(place.stage) + (k + odd) * kStepBytes, fragment[odd], sums);
+                    // The step before is done: its fragments are free, and so is a stage it ended.
+                    ptx::wgmma_wait<1>();
+                    if (odd == 0 && k == 0 && left != n_steps) ring.release(read);
+                }
+            }
+            read = place;
+            place.next();
+        }
+        ptx::wgmma_wait<0>();
+        if (left != n_steps) ring.release(read);
+        if (left > 0) {
+            ring.wait_full(place);
+            for (u32 k = 0; k < left; ++k) {
+                load_fragments<C>(part.rows(place.stage) + k * kStep * C::kPitch, chunk, fragment[0]);
+                multiply<C>(part.values(place.stage) + k * kStepBytes, fragment[0], sums);
+                ptx::wgmma_wait<0>();
+            }
+            ring.release(place);
+            place.next();
+        }
+
+        const bool keeps = piece != kWhole && !p.atomic;
+        const Store store = keeps ? Store{p.partial_stride, 1, 1.0f, 0.0f, true, false}
+                                  : Store{p.n,    p.c_col_stride,      p.alpha,
+                                          p.beta, p.c_in_vectors != 0, piece != kWhole};
+        // A thread has rows lane % 4 * 2 and the next of every 8.
+#pragma unroll
+        for (u32 i = 0; i < kWindowRows / 4; ++i) {
+            const u32 of_window = i / 2 * 8 + lane % 4 * 2 + i % 2;
+            const u32 row = __shfl_sync(kWholeWarp, row_of[i / 8], of_window % 32);
+            float* const begin =
+                keeps ? p.partials + (u64(piece) * kWindowRows + of_window) * p.partial_stride
+                      : p.c + row * p.c_row_stride;
+            if (keeps || row != kNoRow) {
+#pragma unroll
+                for (u32 pair = 0; pair < C::kTiles / 2; ++pair) {
+                    const float(&s0)[kWindowRows / 2] = sums[2 * pair];
+                    const float(&s1)[kWindowRows / 2] = sums[2 * pair + 1];
+                    const u32 at = i / 2 * 4 + i % 2;
+                    store(begin, column[pair / (C::kPerUnit / 2)] + pair % (C::kPerUnit / 2) * 4, s0[at],
+                          s0[at + 2], s1[at], s1[at + 2]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Faults in `sm90_wcsr_spmm`.
+
+use girih_formats::FormatSpec;
+use girih_testkit::matrices;
+use girih_testkit::operands::Layout;
+use ptx_emu::report::Problem;
+
+use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::{Emulated, Way};
+
+/// Windows of 16 rows, one of them split and none a whole number of steps wide, times 36 columns.
+fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a =
+        matrices::where_(40, 1100, |i, j| (i < 16 && (i + j) % 8 < 6) || (i * 11 + j) % 97 == 1);
+    let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+    let (b, c) = (Layout::RowMajor, Layout::PaddedRows);
+    let tiles_per_task = Some(48);
+    multiply::<f32>(
+        device,
+        way,
+        &a.unwrap(),
+        Sized { spec, tiles_per_task, n: 36, beta: 0.0, b, c },
+    )
+}
+
+/// The same element by element, in bf16, with columns that fill no chunk.
+fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(40, 300, |i, j| (i * 11 + j) % 97 < 2);
+    let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+    let (b, c) = (Layout::ColMajor, Layout::PaddedRows);
+    let tiles_per_task = None;
+    multiply::<half::bf16>(
+        device,
+        way,
+        &a.unwrap(),
+        Sized { spec, tiles_per_task, n: 35, beta: 0.0, b, c },
+    )
+}
+
+const FAULTS: &[Fault] = &[
+    fault!("a stage is read before it is full", "sm90_wcsr_spmm/consume.cuh":
+        "            ring.wait_full(place);\n#pragma unroll 1" => "#pragma unroll 1",
+        rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("a stage is filled before it is empty", "sm90_wcsr_spmm/produce.cuh":
+        "    ring.wait_empty(place);\n" => "",
+        rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
+    fault!("the wrong phase is waited for", "shared/pipeline.cuh":
+        "at.parity ^ 1" => "at.parity",
+        rows, Outcome::Report(Problem::Deadlock { .. })),
+    fault!("fewer bytes are expected than come", "sm90_wcsr_spmm/produce.cuh":
+        "bytes += __popc(present) * part.row_bytes;" => "bytes += __popc(present) * 16;",
+        rows, Outcome::Report(Problem::Mbarrier { .. })),
+    fault!("padding's rows are not cleared", "sm90_wcsr_spmm/produce.cuh":
+        "    if (padding == 0) return;" => "    return;",
+        rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("B is read for padding", "sm90_wcsr_spmm/produce.cuh":
+        "        if (col != kPadCol) {\n            ptx::bulk_load" => "        {\n            ptx::bulk_load",
+        rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
+    fault!("columns of B beyond the last are multiplied", "sm90_wcsr_spmm/consume.cuh":
+        "(at < part.row_bytes ? at : 0)" => "at",
+        rows, Outcome::Report(Problem::Poison { .. })),
+    fault!("the offsets of a tile of values are exchanged", "sm90_wcsr_spmm/consume.cuh":
+        "ptx::Swizzle::None, 256, 128" => "ptx::Swizzle::None, 128, 256",
+        rows, Outcome::Wrong),
+    fault!("fragments of one set are loaded while they are multiplied", "sm90_wcsr_spmm/consume.cuh":
+        "chunk,\n                                      fragment[odd]);" => "chunk,\n                                      fragment[0]);",
+        rows, Outcome::Wrong | Outcome::Report(Problem::InFlightRegister { .. } | Problem::Poison { .. })),
+    fault!("products are not waited for", "sm90_wcsr_spmm/consume.cuh":
+        "                    ptx::wgmma_wait<1>();\n" => "",
+        rows, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. } | Problem::Race { .. })),
+    fault!("a stage is given back while it is read", "sm90_wcsr_spmm/consume.cuh":
+        "if (odd == 0 && k == 0 && left != n_steps) ring.release(read);" =>
+        "if (odd == 0 && k == 0) ring.release(place);",
+        rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
+    fault!("parts of a window are written to C one over the other", "sm90_wcsr_spmm/consume.cuh":
+        "piece != kWhole && !p.atomic" => "false",
+        rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("the last part of a window is left out", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
+        "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
+        rows, Outcome::Wrong),
+    fault!("C is read with beta = 0", "sm90_wcsr_spmm/store.cuh":
+        "            if (beta != 0.0f) {" => "            {",
+        rows, Outcome::Report(Problem::Poison { .. })),
+    fault!("columns of C beyond the last are written", "sm90_wcsr_spmm/store.cuh":
+        "if (column + 3 < n) " => "",
+        elements, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. })),
+    fault!("elements are stored after arriving", "sm90_wcsr_spmm/produce.cuh":
+        "    if constexpr (C::kGather != Gather::kElements) {" => "    {",
+        elements, Outcome::Report(Problem::Race { .. })),
+    fault!("elements of rows are paired wrongly", "sm90_wcsr_spmm/config.cuh":
+        "upper ? 0x7632 : 0x5410" => "upper ? 0x5410 : 0x7632",
+        elements, Outcome::Wrong),
+];
+
+#[test]
+fn faults_in_wcsr_show() {
+    check(&[rows as Multiply, elements], FAULTS);
+}

@@ -1,0 +1,15 @@
+//! Products of plans in WCSR on Hopper, by `sm90_wcsr_spmm.cu`.
+
+mod config;
+#[cfg(test)]
+mod faults;
+mod launch;
+mod packing;
+mod params;
+mod work;
+
+#[cfg(test)]
+pub(crate) use config::kernel;
+pub(crate) use config::{choose, kernels, step};
+pub(crate) use launch::{check, device_plan};
+pub(crate) use work::blocks;

@@ -1,0 +1,128 @@
+//! Values and packed columns as the kernel wants them.
+
+use bytemuck::{Pod, cast_slice};
+use girih_formats::{DType, PAD_COL, Scalar, Wcsr};
+use rayon::prelude::*;
+
+use super::config::{ROW_UNIT, step, step_bytes};
+use super::work::Work;
+
+/// The packed columns of all steps, [`PAD_COL`] where a segment's last step has none.
+pub(super) fn pack_columns<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
+    let mut packed = vec![PAD_COL; work.n_steps as usize * step(T::DTYPE)];
+    for_segments(work, &mut packed, step(T::DTYPE), |span, to| {
+        to[..span.len()].copy_from_slice(&a.window_col_idx()[span]);
+    });
+    packed
+}
+
+/// The values of all steps, as bits: [`step_bytes`] for each.
+///
+/// A step's are core matrices of 8 rows of 16 bytes, two for each 8 rows of the window, one after the
+/// other. f32 is rounded to TF32, to nearest with ties away from zero, as the kernel rounds B.
+pub(super) fn pack_values<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
+    match T::DTYPE {
+        DType::F32 => pack(a, work, cast_slice::<T, u32>(a.values()), round_tf32),
+        DType::F16 | DType::Bf16 => pack(a, work, cast_slice::<T, u16>(a.values()), |bits| bits),
+        DType::F64 => unreachable!("plans in f64 are not supported"),
+    }
+}
+
+fn pack<T: Scalar, V: Pod + Send + Sync>(
+    a: &Wcsr<T>,
+    work: &Work,
+    values: &[V],
+    convert: impl Fn(V) -> V + Sync,
+) -> Vec<u32> {
+    let (window_rows, stride) = (a.window_rows(), a.packed_cols());
+    let per_step = step_bytes(window_rows) / size_of::<V>();
+    let mut packed = vec![0u32; work.n_steps as usize * step_bytes(window_rows) / 4];
+    for_segments(work, bytemuck::cast_slice_mut(&mut packed), per_step, |span, to: &mut [V]| {
+        for row in 0..window_rows {
+            let begin = row * stride;
+            let of_row = &values[begin + span.start..begin + span.end];
+            for (of_step, to) in of_row.chunks(step(T::DTYPE)).zip(to.chunks_mut(per_step)) {
+                for (col, &value) in of_step.iter().enumerate() {
+                    to[place::<V>(row, col)] = convert(value);
+                }
+            }
+        }
+    });
+    packed
+}
+
+/// Where in a step's values the element of a row and a column is.
+fn place<V>(row: usize, col: usize) -> usize {
+    let per_chunk = 16 / size_of::<V>();
+    // A thread reads the rows `t`, `t + 4`, … of B in a step. Two of 16 bits stand side by side in a
+    // register, which the tensor core takes for neighbours along k.
+    let k = if per_chunk == 8 {
+        let (t, odd, half) = (col % 4, col / 4 % 2, col / 8);
+        2 * t + odd + 8 * half
+    } else {
+        col
+    };
+    let matrix = row / ROW_UNIT * 2 + k / per_chunk;
+    (matrix * ROW_UNIT + row % ROW_UNIT) * per_chunk + k % per_chunk
+}
+
+/// Fills the part of each segment, `per_step` elements for each of its steps, in parallel.
+fn for_segments<V: Send>(
+    work: &Work,
+    mut packed: &mut [V],
+    per_step: usize,
+    fill: impl Fn(std::ops::Range<usize>, &mut [V]) + Sync,
+) {
+    let mut parts = Vec::with_capacity(work.segments.len());
+    for (segment, span) in work.segments.iter().zip(&work.spans) {
+        let (part, rest) = packed.split_at_mut(segment.n_steps as usize * per_step);
+        parts.push((span.clone(), part));
+        packed = rest;
+    }
+    parts.into_par_iter().with_min_len(16).for_each(|(span, part)| fill(span, part));
+}
+
+/// The bits of a float rounded to TF32 as `cvt.rna` does it: to nearest, ties away from zero.
+fn round_tf32(bits: u32) -> u32 {
+    const DROPPED: u32 = (1 << 13) - 1;
+    if f32::from_bits(bits).is_nan() {
+        return f32::NAN.to_bits();
+    }
+    (bits + (1 << 12)) & !DROPPED
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn tf32_is_rounded_to_nearest_with_ties_away() {
+        let rounded = |x: f32| f32::from_bits(round_tf32(x.to_bits()));
+        let unit = 2f32.powi(-10);
+        assert_eq!(rounded(1.0 + unit / 2.0), 1.0 + unit);
+        assert_eq!(rounded(-1.0 - unit / 2.0), -1.0 - unit);
+        assert_eq!(rounded(1.0 + unit / 2.0 - f32::EPSILON), 1.0);
+        assert_eq!(rounded(1.0 + unit * 0.75), 1.0 + unit);
+        assert_eq!(rounded(f32::MAX), f32::INFINITY);
+        assert_eq!(rounded(f32::NEG_INFINITY), f32::NEG_INFINITY);
+        assert_eq!(rounded(-0.0).to_bits(), (-0.0f32).to_bits());
+        for bits in [0x7f80_0001, 0x7fff_ffff, 0xffff_ffff, 0x7fc0_0000] {
+            assert!(f32::from_bits(round_tf32(bits)).is_nan(), "{bits:x}");
+        }
+    }
+
+    #[test]
+    fn every_element_of_a_step_has_a_place_of_its_own() {
+        let wide: BTreeSet<_> = (0..512).map(|i| place::<u32>(i / 8, i % 8)).collect();
+        let narrow: BTreeSet<_> = (0..1024).map(|i| place::<u16>(i / 16, i % 16)).collect();
+        assert_eq!((wide.len(), wide.last()), (512, Some(&511)));
+        assert_eq!((narrow.len(), narrow.last()), (1024, Some(&1023)));
+        // Row 9 is the second of the second core matrix; columns 4 of the next chunk.
+        assert_eq!(place::<u32>(9, 5), 64 + 32 + 4 + 1);
+        // Columns 1 and 5 are neighbours.
+        assert_eq!((place::<u16>(0, 1), place::<u16>(0, 5)), (2, 3));
+        assert_eq!(place::<u16>(0, 8), 64);
+    }
+}

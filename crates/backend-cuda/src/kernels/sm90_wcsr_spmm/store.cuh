@@ -1,0 +1,46 @@
+// How sums become elements of C.
+#pragma once
+
+#include "shared/types.cuh"
+#include "ptx/atomic.cuh"
+
+// Where four neighbouring columns' sums go, and how.
+struct Store {
+    u64 n;
+    u64 stride;
+    float alpha;
+    float beta;
+    bool in_vectors;
+    bool adds;
+
+    __device__ __forceinline__ void one(float* at, float sum) const {
+        if (adds) {
+            ptx::add_32(at, alpha * sum);
+        } else {
+            *at = beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *at);
+        }
+    }
+    __device__ __forceinline__ void operator()(float* row, u64 column, float s0, float s1, float s2,
+                                               float s3) const {
+        if (in_vectors && column + 4 <= n) {
+            float* at = row + column;
+            float4 out = {alpha * s0, alpha * s1, alpha * s2, alpha * s3};
+            if (adds) {
+                ptx::add_128(at, out.x, out.y, out.z, out.w);
+                return;
+            }
+            if (beta != 0.0f) {
+                const float4 before = *reinterpret_cast<const float4*>(at);
+                out = {__fmaf_rn(alpha, s0, beta * before.x), __fmaf_rn(alpha, s1, beta * before.y),
+                       __fmaf_rn(alpha, s2, beta * before.z), __fmaf_rn(alpha, s3, beta * before.w)};
+            }
+            *reinterpret_cast<float4*>(at) = out;
+            return;
+        }
+        float* at = row + column * stride;
+        if (column < n) one(at, s0);
+        if (column + 1 < n) one(at + stride, s1);
+        if (column + 2 < n) one(at + 2 * stride, s2);
+        if (column + 3 < n) one(at + 3 * stride, s3);
+    }
+};

@@ -1,0 +1,138 @@
+//! What there are kernels for: one answer for plans, for the planner and for capabilities.
+
+use girih_backend::Unsupported;
+use girih_formats::{DType, FormatKind, FormatSpec};
+use girih_planner::{Plan, Reduction};
+
+use super::sm90_bcsr_spmm::{self, BLOCK};
+use super::sm90_wcsr_spmm;
+use crate::Arch;
+
+/// The formats that there are kernels for, and the only architecture they run on, if there is one.
+const FORMATS: [(FormatKind, Option<Arch>); 3] = [
+    (FormatKind::Csr, None),
+    (FormatKind::Bcsr, Some(Arch::SM_90A)),
+    (FormatKind::Wcsr, Some(Arch::SM_90A)),
+];
+
+/// Refuses plans that [gather](Plan::gathers) B, for operands on the device.
+pub(crate) fn takes_b_as_it_is(backend: &str, plan: &Plan) -> Result<(), Unsupported> {
+    if plan.gathers().is_none() {
+        return Ok(());
+    }
+    let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \
+                  on the host";
+    Err(Unsupported { backend: backend.to_owned(), reason: reason.to_owned() })
+}
+
+/// The formats that there are kernels for on an architecture.
+pub(crate) fn formats(arch: Arch) -> Vec<FormatKind> {
+    let there = |only: Option<Arch>| only.is_none_or(|only| only == arch);
+    FORMATS.into_iter().filter(|&(_, only)| there(only)).map(|(kind, _)| kind).collect()
+}
+
+/// Whether there are kernels for a format with its sizes and a value type; `arch` is the device's, if
+/// there is one.
+///
+/// # Errors
+/// What is missing, in one sentence without the format's name.
+pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Result<(), String> {
+    let Some((_, only)) = FORMATS.into_iter().find(|&(known, _)| known == spec.kind()) else {
+        let known = FORMATS.map(|(kind, _)| kind.name()).join(", ");
+        return Err(format!(
+            "no CUDA kernel multiplies this format; there are kernels for {known}"
+        ));
+    };
+    if let (Some(needs), Some(arch)) = (only, arch)
+        && needs != arch
+    {
+        return Err(format!(
+            "its kernels need compute capability {}.{} (wgmma), and the device has {}.{}",
+            needs.major, needs.minor, arch.major, arch.minor
+        ));
+    }
+    match spec {
+        FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
+        FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
+        _ => Ok(()),
+    }
+}
+
+fn check_bcsr(dtype: DType, (rows, cols): (usize, usize)) -> Result<(), String> {
+    if sm90_bcsr_spmm::configs(dtype).is_empty() {
+        return Err(format!("its kernels multiply f16, bf16 and f32 (as TF32), not {dtype}"));
+    }
+    if (rows, cols) != (BLOCK, BLOCK) {
+        return Err(format!("its kernels take blocks of {BLOCK}×{BLOCK}, not {rows}×{cols}"));
+    }
+    Ok(())
+}
+
+/// Whether there are kernels for a plan; `arch` is the device's, if there is one.
+///
+/// # Errors
+/// The reason, if there are none.
+pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
+    let (spec, dtype) = (plan.spec(), plan.dtype());
+    check(spec, dtype, arch).map_err(|reason| format!("{spec} of {dtype}: {reason}"))?;
+    // What is added up where rests on the schedule, so it is checked against these very tiles.
+    let schedule = plan.schedule();
+    schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
+    if schedule.columns().is_some() {
+        let reason = "its kernels take all columns of C, and the schedule cuts windows by them";
+        return Err(reason.to_owned());
+    }
+    let adds_atomically = schedule.reduction() == Reduction::Atomic && schedule.split_windows() > 0;
+    if adds_atomically && !has_atomic_mode(spec.kind()) {
+        return Err(format!(
+            "the schedule adds parts of windows atomically, and the kernels for {} add in order only; \
+             plan with the two-pass reduction",
+            spec.kind()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the kernels of a format can add parts of a window atomically.
+pub(crate) fn has_atomic_mode(kind: FormatKind) -> bool {
+    kind == FormatKind::Wcsr
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_said_without_the_name_of_the_format() {
+        let wcsr = |window_rows| FormatSpec::Wcsr { window_rows, pad_cols: 8 };
+        let bcsr = |size| FormatSpec::Bcsr { block_rows: size, block_cols: size };
+        let a100 = Some(Arch { major: 8, minor: 0 });
+        let (hopper, blackwell) = (Some(Arch::SM_90A), Some(Arch { major: 10, minor: 0 }));
+        for (spec, dtype, arch, said) in [
+            (wcsr(16), DType::F32, a100, "compute capability 9.0 (wgmma), and the device has 8.0"),
+            (bcsr(64), DType::F16, blackwell, "9.0 (wgmma), and the device has 10.0"),
+            (wcsr(16), DType::F64, hopper, "f16, bf16 and f32 (as TF32), not f64"),
+            (bcsr(64), DType::F64, None, "f16, bf16 and f32 (as TF32), not f64"),
+            (bcsr(16), DType::F32, hopper, "blocks of 64×64, not 16×16"),
+            (
+                wcsr(12),
+                DType::F32,
+                None,
+                "windows of 8 rows, or a multiple of that up to 64, not 12",
+            ),
+            (wcsr(72), DType::F32, hopper, "up to 64, not 72"),
+            (wcsr(0), DType::F32, hopper, "up to 64, not 0"),
+            (FormatSpec::TwoFour, DType::F16, hopper, "kernels for csr, bcsr, wcsr"),
+            (FormatSpec::BMat { pattern_only: false }, DType::F32, hopper, "no CUDA kernel"),
+            (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
+        ] {
+            let reason = check(spec, dtype, arch).unwrap_err();
+            assert!(reason.contains(said), "{spec} of {dtype}: {reason}");
+        }
+        for dtype in DType::ALL {
+            assert_eq!(check(FormatSpec::Csr, dtype, a100), Ok(()));
+        }
+        assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
+        assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
+    }
+}
