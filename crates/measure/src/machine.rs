@@ -11,24 +11,28 @@ use crate::units;
 
 /// A description of the machine. What the system does not tell is left out.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Machine {
-    pub(crate) cpu: Option<String>,
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: Option<String>,
     /// Processors that threads can run on here.
-    pub(crate) cpus: usize,
+    pub cpus: usize,
     /// Cores they belong to.
-    pub(crate) cores: Option<usize>,
-    /// Of the first processor, the smallest first.
-    pub(crate) caches: Vec<Cache>,
-    pub(crate) memory_bytes: Option<u64>,
+    pub cores: Option<usize>,
+    /// Caches of the first processor, the smallest first.
+    pub caches: Vec<Cache>,
+    /// All of its memory.
+    pub memory_bytes: Option<u64>,
     /// Whether a hypervisor runs beneath.
-    pub(crate) virtual_machine: bool,
-    pub(crate) os: &'static str,
-    pub(crate) arch: &'static str,
+    pub virtual_machine: bool,
+    /// The operating system.
+    pub os: &'static str,
+    /// The processor's architecture.
+    pub arch: &'static str,
 }
 
 impl Machine {
-    /// This machine.
-    pub(crate) fn this() -> Self {
+    /// Describes this machine.
+    pub fn this() -> Self {
         // Absent or unreadable on systems other than Linux: then nothing is known of these.
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -48,7 +52,7 @@ impl Machine {
     }
 
     /// Bytes of the largest cache.
-    pub(crate) fn last_level(&self) -> Option<u64> {
+    pub fn last_level(&self) -> Option<u64> {
         self.caches.iter().map(|cache| cache.bytes).max()
     }
 }
@@ -87,17 +91,17 @@ fn cores(cpuinfo: &str) -> Option<usize> {
     (!ids.is_empty()).then_some(ids.len())
 }
 
-/// Processor time spent so far, by everybody and by this process, in the system's ticks.
+/// Processor time spent so far by all programs and by this process, in the system's ticks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticks {
+pub struct Ticks {
     all: u64,
     busy: u64,
     own: u64,
 }
 
 impl Ticks {
-    /// Until now, where the system says so.
-    pub(crate) fn now() -> Option<Self> {
+    /// Reads the ticks spent until now; `None` if the system does not say.
+    pub fn now() -> Option<Self> {
         Self::read(
             &fs::read_to_string("/proc/stat").ok()?,
             &fs::read_to_string("/proc/self/stat").ok()?,
@@ -117,9 +121,9 @@ impl Ticks {
         Some(Self { all, busy: all - idle - waiting, own })
     }
 
-    /// The share of all processors that other programs had between two moments; `None` if the system
-    /// does not say, or too little time has passed to tell.
-    pub(crate) fn others_between(before: Option<Self>, after: Option<Self>) -> Option<f64> {
+    /// The share of all processors that other programs had between two moments. `None` if the system does
+    /// not say, or if too little time has passed.
+    pub fn others_between(before: Option<Self>, after: Option<Self>) -> Option<f64> {
         after?.others_since(before?)
     }
 
@@ -147,7 +151,7 @@ physical id\t: 0\ncore id\t\t: 0\n\nprocessor\t: 2\nphysical id\t: 0\ncore id\t\
     }
 
     #[test]
-    fn what_others_use_is_what_is_left() {
+    fn other_programs_have_what_is_left() {
         let own = |user, system| format!("1 (a b) c) R 1 2 3 4 5 6 7 8 9 10 {user} {system} 0 0\n");
         let stat = |user, idle| format!("cpu  {user} 0 0 {idle} 0 0 0 0 5 5\ncpu0 1 2\n");
         let before = Ticks::read(&stat(100, 100), &own(10, 5)).unwrap();

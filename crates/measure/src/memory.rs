@@ -2,7 +2,7 @@
 
 /// The most bytes that were resident at any time, where the system says so.
 #[cfg(target_os = "linux")]
-pub(crate) fn peak_rss() -> Option<u64> {
+pub fn peak_rss() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
@@ -11,7 +11,7 @@ pub(crate) fn peak_rss() -> Option<u64> {
 
 /// The most bytes that were resident at any time, where the system says so.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn peak_rss() -> Option<u64> {
+pub fn peak_rss() -> Option<u64> {
     None
 }
 

@@ -1,20 +1,19 @@
-//! B and C, on aligned memory where it is ours.
+//! Dense operands, which begin on a cache line where they are made here.
 
 use girih::formats::rng::SplitMix64;
 use girih::formats::{Buffer, Scalar};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2, ShapeBuilder, StrideShape};
 use rayon::prelude::*;
 
-use crate::error::CliError;
-use crate::units;
+use crate::MeasureError;
 
-/// Where operands begin, in bytes: a cache line, and the widest vector. Allocators leave that to
-/// chance, and a product takes up to half as long again where they miss it.
+/// Operands begin at a multiple of this number of bytes: a cache line, and the widest vector. An allocator leaves
+/// that to chance, and without it a product takes up to half as long again.
 const ALIGNMENT: usize = 64;
 
 /// A dense matrix. What is made here is row-major and begins on a cache line.
 #[derive(Clone, Debug)]
-pub(crate) struct Operand<T: Scalar> {
+pub struct Operand<T: Scalar> {
     values: Buffer<T>,
     /// Elements before the first.
     skip: usize,
@@ -27,14 +26,10 @@ impl<T: Scalar> Operand<T> {
     ///
     /// # Errors
     /// If the system refuses the memory.
-    pub(crate) fn zeros(what: &str, dim: (usize, usize)) -> Result<Self, CliError> {
+    pub fn zeros(what: &str, dim: (usize, usize)) -> Result<Self, MeasureError> {
         let refused = || {
             let bytes = dim.0 as f64 * dim.1 as f64 * size_of::<T>() as f64;
-            let size = units::bytes(bytes as u64);
-            CliError::failed(format!(
-                "{what} is {}×{} and needs {size}, which the system refuses; give fewer columns",
-                dim.0, dim.1
-            ))
+            MeasureError::Operand { what: what.to_owned(), dim, bytes: bytes as u64 }
         };
         let spare = ALIGNMENT / size_of::<T>();
         // A dimension counts even beside one of 0: ndarray's strides must not overflow either.
@@ -52,14 +47,14 @@ impl<T: Scalar> Operand<T> {
     ///
     /// # Errors
     /// As for [`zeros`](Self::zeros).
-    pub(crate) fn random(what: &str, dim: (usize, usize), seed: u64) -> Result<Self, CliError> {
+    pub fn random(what: &str, dim: (usize, usize), seed: u64) -> Result<Self, MeasureError> {
         let mut operand = Self::zeros(what, dim)?;
         fill_random(operand.as_mut_slice(), dim.1, seed);
         Ok(operand)
     }
 
     /// Makes every element `value`.
-    pub(crate) fn fill(&mut self, value: T) {
+    pub fn fill(&mut self, value: T) {
         self.as_mut_slice().par_chunks_mut(1 << 16).for_each(|chunk| chunk.fill(value));
     }
 
@@ -68,7 +63,7 @@ impl<T: Scalar> Operand<T> {
     }
 
     /// The elements as they lie in memory.
-    pub(crate) fn as_slice(&self) -> &[T] {
+    pub fn as_slice(&self) -> &[T] {
         &self.values[self.skip..self.skip + self.len()]
     }
 
@@ -82,19 +77,21 @@ impl<T: Scalar> Operand<T> {
         self.dim.set_f(self.col_major).into()
     }
 
-    pub(crate) fn view(&self) -> ArrayView2<'_, T> {
+    /// The operand, borrowed.
+    pub fn view(&self) -> ArrayView2<'_, T> {
         ArrayView2::from_shape(self.shape(), self.as_slice())
             .unwrap_or_else(|_| unreachable!("the slice was cut to this shape"))
     }
 
-    pub(crate) fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
+    /// The operand, borrowed to be written.
+    pub fn view_mut(&mut self) -> ArrayViewMut2<'_, T> {
         let shape = self.shape();
         ArrayViewMut2::from_shape(shape, self.as_mut_slice())
             .unwrap_or_else(|_| unreachable!("the slice was cut to this shape"))
     }
 
     /// The same matrix, row-major.
-    pub(crate) fn into_row_major(self) -> Self {
+    pub fn into_row_major(self) -> Self {
         match self.col_major {
             true => self.view().as_standard_layout().into_owned().into(),
             false => self,

@@ -1,4 +1,4 @@
-//! How a case is run: on threads here, or on a device.
+//! How products are run: on threads of this machine, or on a device.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use girih::cuda::{CudaPrepared, TimedOperands, TimedProducts};
 use girih::{BackendError, DenseScalar, PreparedSpmm};
 
-use super::sampling::Team;
 use crate::operand::Operand;
+use crate::team::Team;
 
 /// A prepared case.
 #[derive(Debug)]
-pub(in crate::commands) enum Runner {
+pub(crate) enum Runner {
     /// Products of the operands as they lie here.
     Host(Box<dyn PreparedSpmm>),
     /// Products of copies of the operands on a device, timed there.
@@ -20,7 +20,7 @@ pub(in crate::commands) enum Runner {
 }
 
 /// [`TimedProducts`] of any value type.
-pub(in crate::commands) trait Products: Debug {
+pub(crate) trait Products: Debug {
     /// The time of `calls` products one after the other.
     fn time(&mut self, calls: u32) -> Result<Duration, BackendError>;
 }
@@ -34,7 +34,7 @@ impl<T: DenseScalar> Products for TimedProducts<T> {
 impl Runner {
     /// A plan on a device with copies of the operands, which all such runners of a shape share, and the
     /// product in C.
-    pub(in crate::commands) fn on_device<T: DenseScalar>(
+    pub(crate) fn on_device<T: DenseScalar>(
         prepared: CudaPrepared,
         copies: &mut Option<Arc<TimedOperands<T>>>,
         b: &Operand<T>,
@@ -52,7 +52,7 @@ impl Runner {
     }
 
     /// The time of `calls` products one after the other.
-    pub(in crate::commands) fn time<T: DenseScalar>(
+    pub(crate) fn time<T: DenseScalar>(
         &mut self,
         team: &Team,
         calls: u32,

@@ -1,90 +1,42 @@
-//! Times of products, by turns.
+//! Samples of times, taken by turns, and their quantiles.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use girih::backend::BackendError;
-use rayon::{ThreadPool, ThreadPoolBuilder};
-
-use crate::error::CliError;
-
-/// The shortest sample: below, the clock shows.
+/// The shortest sample. The clock's own step shows in shorter ones.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// Samples that a case has at least.
+/// The least number of samples of a case.
 const MIN_SAMPLES: usize = 3;
-
-/// Threads: one calls products, all plan, prepare and permute. A CPU backend has helpers of its own, as in
-/// a program that multiplies outside of a pool.
-#[derive(Debug)]
-pub(in crate::commands) struct Team {
-    pool: ThreadPool,
-}
-
-impl Team {
-    /// # Errors
-    /// If the system refuses so many threads.
-    pub(in crate::commands) fn new(threads: usize) -> Result<Self, CliError> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build().map_err(|e| {
-            CliError::failed(format!("cannot start {threads} threads; give fewer --threads"))
-                .because(e)
-        })?;
-        Ok(Self { pool })
-    }
-
-    pub(in crate::commands) fn threads(&self) -> usize {
-        self.pool.current_num_threads()
-    }
-
-    /// Runs `f` on one of the threads.
-    pub(in crate::commands) fn run<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(f)
-    }
-
-    /// The time of `calls` products one after the other, called by one of the threads.
-    pub(in crate::commands) fn time(
-        &self,
-        calls: u32,
-        mut product: impl FnMut() -> Result<(), BackendError> + Send,
-    ) -> Result<Duration, BackendError> {
-        self.run(|| {
-            let start = Instant::now();
-            for _ in 0..calls {
-                product()?;
-            }
-            Ok(start.elapsed())
-        })
-    }
-}
 
 /// The samples of a case.
 #[derive(Debug)]
-pub(in crate::commands) struct Samples {
+pub(crate) struct Samples {
     /// Products in each.
-    pub(in crate::commands) calls: u32,
+    pub(crate) calls: u32,
     /// Seconds per product.
     seconds: Vec<f64>,
     spent: Duration,
 }
 
 impl Samples {
-    /// For a product that took `once`.
-    pub(in crate::commands) fn of(once: Duration) -> Self {
+    /// No samples yet, of a product that took `once`.
+    pub(crate) fn for_product(once: Duration) -> Self {
         let calls = (SAMPLE.as_secs_f64() / once.as_secs_f64().max(1e-9)).ceil();
         Self { calls: calls.clamp(1.0, 1e5) as u32, seconds: Vec::new(), spent: Duration::ZERO }
     }
 
-    pub(in crate::commands) fn push(&mut self, time: Duration) {
+    pub(crate) fn push(&mut self, time: Duration) {
         self.spent += time;
         self.seconds.push(time.as_secs_f64() / f64::from(self.calls));
     }
 
     /// Whether there are enough for a budget in seconds.
-    pub(in crate::commands) fn enough(&self, budget: f64) -> bool {
+    pub(crate) fn enough(&self, budget: f64) -> bool {
         self.seconds.len() >= MIN_SAMPLES && self.spent.as_secs_f64() >= budget
     }
 
-    /// What they say.
-    pub(in crate::commands) fn summary(&self) -> Summary {
+    /// Their quantiles.
+    pub(crate) fn summary(&self) -> Summary {
         let mut sorted = self.seconds.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         Summary {
@@ -99,12 +51,12 @@ impl Samples {
 
 /// The spread of a case's samples, in seconds per product.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::commands) struct Summary {
-    pub(in crate::commands) samples: usize,
-    pub(in crate::commands) min: f64,
-    pub(in crate::commands) q1: f64,
-    pub(in crate::commands) median: f64,
-    pub(in crate::commands) q3: f64,
+pub(crate) struct Summary {
+    pub(crate) samples: usize,
+    pub(crate) min: f64,
+    pub(crate) q1: f64,
+    pub(crate) median: f64,
+    pub(crate) q3: f64,
 }
 
 /// A quantile of sorted values, between neighbours in proportion; NaN of none.
@@ -115,12 +67,12 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     low + (high - low) * at.fract()
 }
 
-/// Takes samples of all cases by turns until each has enough: forwards and backwards, so that none
-/// always comes after the same other.
+/// Takes samples of all cases by turns until each has enough. Every other round goes backwards, so that
+/// no case always follows the same one.
 ///
 /// # Errors
-/// The first of a sample.
-pub(in crate::commands) fn by_turns<C, E>(
+/// The first error of a sample.
+pub(crate) fn by_turns<C, E>(
     cases: &mut [C],
     enough: impl Fn(&C) -> bool,
     mut sample: impl FnMut(&mut C) -> Result<(), E>,
@@ -144,7 +96,7 @@ mod tests {
 
     #[test]
     fn quantiles_lie_between_their_neighbours() {
-        let mut samples = Samples::of(Duration::from_secs(1));
+        let mut samples = Samples::for_product(Duration::from_secs(1));
         assert_eq!(samples.calls, 1);
         for seconds in [5, 1, 2, 4] {
             samples.push(Duration::from_secs(seconds));
@@ -157,12 +109,12 @@ mod tests {
 
     #[test]
     fn short_products_are_timed_together() {
-        let mut samples = Samples::of(Duration::from_micros(30));
+        let mut samples = Samples::for_product(Duration::from_micros(30));
         assert_eq!(samples.calls, 67);
         samples.push(Duration::from_micros(670));
         assert!((samples.summary().median - 1e-5).abs() < 1e-12);
         assert!(!samples.enough(0.0), "one sample is not enough");
-        assert_eq!(Samples::of(Duration::ZERO).calls, 100_000);
+        assert_eq!(Samples::for_product(Duration::ZERO).calls, 100_000);
     }
 
     #[test]
@@ -180,23 +132,5 @@ mod tests {
         )
         .unwrap();
         assert_eq!(order.concat(), "abccbb");
-    }
-
-    #[test]
-    fn a_team_counts_its_calls_and_passes_errors_on() {
-        for threads in [1, 2] {
-            let team = Team::new(threads).unwrap();
-            assert_eq!(team.threads(), threads);
-            let mut calls = 0;
-            team.time(5, || {
-                calls += 1;
-                assert_eq!(rayon::current_num_threads(), threads);
-                Ok(())
-            })
-            .unwrap();
-            assert_eq!(calls, 5);
-            let fails = || Err(BackendError::NoBackend { rejected: Vec::new() });
-            assert!(team.time(1, fails).is_err());
-        }
     }
 }

@@ -1,195 +1,105 @@
 //! `girih bench`: products timed beside what the machine could reach.
 
-mod asked;
-mod engine;
-mod facts;
-mod generated;
-mod group;
-mod input;
-mod on_device;
-mod options;
-mod ratios;
-mod roofline;
-pub(super) mod runner;
-pub(super) mod sampling;
-mod text;
-mod verdict;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use girih::formats::generate::Problem;
-use girih::{AnyTiling, DType, DenseScalar, Tiling};
+use girih::{AnyTiling, CudaOptions, DType, DenseScalar, Tiling, formats::generate};
+use girih_measure::bench::{Bench, BenchConfig, BenchReport};
 use half::{bf16, f16};
 
-use crate::args::{DEFAULT_MEMORY_LIMIT, Limit};
-use crate::device;
+use crate::args::{BenchArgs, DEFAULT_MEMORY_LIMIT, FileType, Limit};
 use crate::error::{Class, CliError};
-use crate::machine::Machine;
-use crate::output;
-use crate::progress::Progress;
-use crate::report::Report;
+use crate::input::problem::Problem;
+use crate::input::{cuda, device};
+use crate::output::bench::{Style, text};
+use crate::output::file;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
 
-use asked::{Asked, FormatAsked, OrderAsked};
-use engine::Engines;
-use facts::{Facts, MatrixFacts, Reach};
-use group::Terms;
-use input::Input;
-use options::{FileType, RooflineAsked};
-use text::Style;
+pub(crate) fn run(args: &BenchArgs, progress: &Progress) -> Result<Report, CliError> {
+    // Everything that can be wrong with the flags is found before anything takes time.
+    let dtypes = if args.dtype.is_empty() { vec![DType::F32] } else { distinct(&args.dtype) };
+    let mut config = config(args);
+    config.check(&dtypes)?;
+    let file_type = args.output.as_deref().map(FileType::from_path).transpose()?;
+    args.output.as_deref().map_or(Ok(()), file::check)?;
+    let problems = problems(args, &dtypes)?;
+    let on_device = config.backends.iter().any(|backend| backend.is_device());
+    config.cuda = if on_device { cuda::options()? } else { CudaOptions::default() };
+    config.device = args.device.as_deref().map(device::find).transpose()?;
 
-pub(crate) use options::Options;
-
-/// Widths of B: with one column a product is bound by A, with many by B and C.
-const WIDTHS: [usize; 4] = [1, 8, 32, 128];
-const QUICK_WIDTHS: [usize; 2] = [8, 128];
-
-/// Seconds for each case.
-const SECONDS: f64 = 0.5;
-const QUICK_SECONDS: f64 = 0.05;
-
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    let quick = options.quick;
-    let formats =
-        distinct(or_default(&options.format, || vec![FormatAsked::CSR, FormatAsked::AUTO]));
-    let dtypes = distinct(or_default(&options.dtype, || vec![DType::F32]));
-    let widths =
-        or_default(&options.n, || if quick { QUICK_WIDTHS.to_vec() } else { WIDTHS.to_vec() });
-    let widths = distinct(widths);
-    let memory_limit = options.memory_limit.map_or(Some(DEFAULT_MEMORY_LIMIT), |Limit(most)| most);
-    // All that can be wrong with the options, before anything takes time.
-    for format in &formats {
-        for &dtype in &dtypes {
-            format.choice(dtype)?;
-        }
-    }
-    let orders = distinct(or_default(&options.reorder, || vec![OrderAsked::NONE]));
-    let in_orders = |&format| orders.iter().map(move |&order| Asked { format, order });
-    let asked: Vec<Asked> = formats.iter().flat_map(in_orders).collect();
-    let file_type = options.output.as_deref().map(FileType::of).transpose()?;
-    options.output.as_deref().map_or(Ok(()), output::check)?;
-    let inputs = inputs(options, &dtypes)?;
-    let engines = Engines::new(options)?;
-    let target = match &options.device {
-        Some(name) => device::find(name)?,
-        None => engines.target()?,
-    };
-
-    let machine = Machine::this();
-    let effort = options.roofline.unwrap_or(match quick {
-        true => RooflineAsked::Quick,
-        false => RooflineAsked::Full,
-    });
-    let measured = engines.rooflines(effort, &machine, memory_limit, progress)?;
-    let device = engines.cuda_roofline(effort, progress)?;
-    let reach = Reach { here: &measured, device: device.as_ref() };
-    let seconds = options.seconds.unwrap_or(if quick { QUICK_SECONDS } else { SECONDS });
-    let mut bench = Bench {
-        options,
-        widths,
-        terms: Terms {
-            asked: &asked,
-            engines: &engines,
-            seconds,
-            memory_limit,
-            seed: options.seed,
-            target,
-        },
-        facts: Facts::new(machine, reach, seconds, options.seed),
-        reach,
-        progress,
-    };
-    for input in &inputs {
-        for &dtype in &dtypes {
+    let mut bench = Bench::new(config, progress)?;
+    for problem in &problems {
+        for dtype in &dtypes {
             match dtype {
-                DType::F16 => bench.measure::<f16>(input)?,
-                DType::Bf16 => bench.measure::<bf16>(input)?,
-                DType::F32 => bench.measure::<f32>(input)?,
-                DType::F64 => bench.measure::<f64>(input)?,
+                DType::F16 => measure::<f16>(&mut bench, problem, args, progress)?,
+                DType::Bf16 => measure::<bf16>(&mut bench, problem, args, progress)?,
+                DType::F32 => measure::<f32>(&mut bench, problem, args, progress)?,
+                DType::F64 => measure::<f64>(&mut bench, problem, args, progress)?,
             }
         }
     }
-    report(&bench.facts, options.output.as_deref().zip(file_type))
+    report(&bench.into_report(), args.output.as_deref().zip(file_type))
 }
 
-/// A run under way.
-struct Bench<'a> {
-    options: &'a Options,
-    widths: Vec<usize>,
-    terms: Terms<'a>,
-    reach: Reach<'a>,
-    facts: Facts,
-    progress: &'a Progress,
-}
-
-impl Bench<'_> {
-    /// All cases of a matrix in one value type.
-    fn measure<T: DenseScalar>(&mut self, input: &Input) -> Result<(), CliError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
-        let a = input.load::<T>(&self.options.read, self.progress)?;
-        let name = self.name(input);
-        let matrix = MatrixFacts {
-            name: name.clone(),
-            source: input.source(),
-            m: a.nrows(),
-            k: a.ncols(),
-            nnz: a.nnz(),
-        };
-        for &n in &self.widths {
-            let group = group::run(&name, &a, n, &self.terms, self.progress)?;
-            let engines = self.terms.engines;
-            self.facts.push(&matrix, (T::DTYPE, n), &group, engines, self.reach);
-        }
-        if self
-            .facts
-            .matrices
-            .iter()
-            .all(|known| known.source != matrix.source || known.name != name)
-        {
-            self.facts.matrices.push(matrix);
-        }
-        Ok(())
-    }
-
-    /// The input's short name, or where it comes from if another one has that name.
-    fn name(&self, input: &Input) -> String {
-        let (name, source) = (input.name(), input.source());
-        let taken = |known: &MatrixFacts| known.name == name && known.source != source;
-        if self.facts.matrices.iter().any(taken) { source } else { name }
+fn config(args: &BenchArgs) -> BenchConfig {
+    let default = if args.quick { BenchConfig::quick() } else { BenchConfig::default() };
+    BenchConfig {
+        formats: given_or(&args.format, default.formats),
+        orders: given_or(&args.reorder, default.orders),
+        widths: given_or(&args.n, default.widths),
+        backends: given_or(&args.backend, default.backends),
+        threads: given_or(&args.threads, default.threads),
+        isas: given_or(&args.isa, default.isas),
+        seconds: args.seconds.unwrap_or(default.seconds),
+        roofline: args.roofline.unwrap_or(default.roofline),
+        memory_limit: args.memory_limit.map_or(Some(DEFAULT_MEMORY_LIMIT), |Limit(most)| most),
+        seed: args.seed,
+        ..default
     }
 }
 
-fn inputs(options: &Options, dtypes: &[DType]) -> Result<Vec<Input>, CliError> {
-    let named = or_default(&options.matrices, || {
-        Problem::ALL.map(|problem| PathBuf::from(problem.name())).to_vec()
-    });
-    let inputs = named.iter().map(|path| Input::find(path)).collect::<Result<Vec<_>, _>>()?;
-    let inputs = distinct(inputs);
-    if let Some(stream) = inputs.iter().find(|input| input.is_stream() && dtypes.len() > 1) {
+fn measure<T: DenseScalar>(
+    bench: &mut Bench<'_>,
+    problem: &Problem,
+    args: &BenchArgs,
+    progress: &Progress,
+) -> Result<(), CliError>
+where
+    AnyTiling: From<Tiling<T>>,
+{
+    let a = problem.load::<T>(&args.read, progress)?;
+    Ok(bench.measure(&problem.name(), &problem.source(), &a)?)
+}
+
+fn problems(args: &BenchArgs, dtypes: &[DType]) -> Result<Vec<Problem>, CliError> {
+    let generated = generate::Problem::ALL.map(|problem| PathBuf::from(problem.name()));
+    let named = if args.matrices.is_empty() { &generated[..] } else { &args.matrices };
+    let problems = named.iter().map(|path| Problem::find(path)).collect::<Result<Vec<_>, _>>()?;
+    let problems = distinct(&problems);
+    if let Some(stream) = problems.iter().find(|problem| problem.is_stream() && dtypes.len() > 1) {
         return Err(CliError::usage(format!(
             "{} can be read only once, and is needed in {} value types; give one --dtype or a file",
             stream.source(),
             dtypes.len()
         )));
     }
-    Ok(inputs)
+    Ok(problems)
 }
 
-fn report(facts: &Facts, file: Option<(&Path, FileType)>) -> Result<Report, CliError> {
-    let mut report = Report::new(text::text(facts, Style::Plain), facts)?;
-    if facts.cases.is_empty() {
-        let reason = facts.skipped.first().map_or("", |skipped| &skipped.reason);
+fn report(bench: &BenchReport, file: Option<(&Path, FileType)>) -> Result<Report, CliError> {
+    let mut report = Report::new(text(bench, Style::Plain), bench)?;
+    if bench.cases.is_empty() {
+        let reason = bench.skipped.first().map_or("", |skipped| &skipped.reason);
         let failure = CliError::new(Class::Unsupported, format!("no case could be run: {reason}"));
         report = report.with_failure(Some(failure));
     }
     if let Some((path, file_type)) = file {
         let contents = match file_type {
             FileType::Json => format!("{:#}\n", report.json),
-            FileType::Markdown => format!("{}\n", text::text(facts, Style::Markdown)),
+            FileType::Markdown => format!("{}\n", text(bench, Style::Markdown)),
         };
-        output::create(path, |temporary| {
+        file::create(path, |temporary| {
             fs::write(temporary, contents).map_err(|e| {
                 CliError::failed(format!("cannot write {}", path.display())).because(e)
             })
@@ -198,16 +108,16 @@ fn report(facts: &Facts, file: Option<(&Path, FileType)>) -> Result<Report, CliE
     Ok(report)
 }
 
-/// What was given, or what is meant by nothing.
-fn or_default<T: Clone>(given: &[T], default: impl FnOnce() -> Vec<T>) -> Vec<T> {
-    if given.is_empty() { default() } else { given.to_vec() }
+/// The values that were given, each once, or else the default.
+fn given_or<T: Clone + PartialEq>(given: &[T], default: Vec<T>) -> Vec<T> {
+    if given.is_empty() { default } else { distinct(given) }
 }
 
 /// Each value where it comes first.
-fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
-    values.into_iter().fold(Vec::new(), |mut kept, value| {
-        if !kept.contains(&value) {
-            kept.push(value);
+fn distinct<T: Clone + PartialEq>(values: &[T]) -> Vec<T> {
+    values.iter().fold(Vec::new(), |mut kept, value| {
+        if !kept.contains(value) {
+            kept.push(value.clone());
         }
         kept
     })

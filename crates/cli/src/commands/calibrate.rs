@@ -1,131 +1,60 @@
 //! `girih calibrate`: a device file whose estimates are those of measurements.
 
-mod design;
-mod measure;
-mod options;
+use std::fs;
+use std::time::Duration;
 
-use std::time::Instant;
-
-use girih::planner::calibrate::{self, Observation};
-use girih::planner::{Fit, Quality, Terms};
+use girih::CudaOptions;
+use girih::planner::{Quality, Terms};
+use girih_measure::calibrate::{
+    CalibrateBackend, CalibrateConfig, CalibrationReport, FitReport, calibrate,
+};
+use girih_measure::units;
 use serde::Serialize;
 
+use crate::args::CalibrateArgs;
 use crate::error::CliError;
-use crate::machine::Ticks;
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::{output, table, units};
-use measure::Measured;
-
-pub(crate) use options::Options;
+use crate::input::{cuda, device};
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::{file, table};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
-    device: String,
+struct CalibrateReport {
+    /// The device file.
     output: String,
-    problems: usize,
-    products: usize,
-    seconds: f64,
-    /// The share of all processors that other programs had meanwhile.
-    other_load: Option<f64>,
-    fits: Vec<FitFacts>,
-    /// How well the products of all fitted formats together are predicted.
-    quality: Quality,
-    /// Formats that could not be fitted, and why.
-    left_out: Vec<LeftOut>,
-    /// Every product that was timed.
-    observations: Vec<ObservationFacts>,
+    #[serde(flatten)]
+    calibration: CalibrationReport,
 }
 
-#[derive(Debug, Serialize)]
-struct ObservationFacts {
-    spec: String,
-    dtype: &'static str,
-    matrix: &'static str,
-    n: usize,
-    /// Quantities that the time should be linear in.
-    terms: Terms,
-    seconds: f64,
-}
-
-#[derive(Debug, Serialize)]
-struct FitFacts {
-    spec: String,
-    dtype: &'static str,
-    /// Per unit of each term.
-    seconds: Terms,
-    quality: Quality,
-}
-
-#[derive(Debug, Serialize)]
-struct LeftOut {
-    spec: String,
-    dtype: &'static str,
-    reason: String,
-}
-
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    output::check(&options.output)?;
-    let (start, before) = (Instant::now(), Ticks::now());
-    let Measured { mut device, problems, groups } = measure::measure(options, progress)?;
-    let other_load = Ticks::others_between(before, Ticks::now());
-    let products = groups.iter().map(|group| group.observations.len()).sum();
-    let (mut fits, mut left_out, mut observations) = (Vec::new(), Vec::new(), Vec::new());
-    let mut predictions = Vec::new();
-    for group in groups {
-        observations.extend(group.products.iter().zip(&group.observations).map(
-            |(&(matrix, n), &Observation { terms, seconds })| ObservationFacts {
-                spec: group.spec.to_string(),
-                dtype: group.dtype.name(),
-                matrix,
-                n,
-                terms,
-                seconds,
-            },
-        ));
-        let held_out = calibrate::held_out(&group.observations);
-        predictions.extend(held_out.into_iter().flatten());
-        match calibrate::fit(group.spec, group.dtype, &group.observations) {
-            Ok(fit) => fits.push(fit),
-            Err(error) => left_out.push(LeftOut {
-                spec: group.spec.to_string(),
-                dtype: group.dtype.name(),
-                reason: error.to_string(),
-            }),
-        }
-    }
-    device.fits.clone_from(&fits);
-    let text = heading(&device.name, problems, other_load) + &device.to_toml();
-    output::create(&options.output, |path| {
-        std::fs::write(path, &text).map_err(|e| {
-            CliError::failed(format!("cannot write {}", options.output.display())).because(e)
-        })
-    })?;
-    let facts = Facts {
-        device: device.name.clone(),
-        output: options.output.display().to_string(),
-        problems,
-        products,
-        seconds: start.elapsed().as_secs_f64(),
-        other_load,
-        fits: fits
-            .into_iter()
-            .map(|Fit { spec, dtype, seconds, quality }| FitFacts {
-                spec: spec.to_string(),
-                dtype: dtype.name(),
-                seconds,
-                quality,
-            })
-            .collect(),
-        quality: calibrate::quality(&predictions),
-        left_out,
-        observations,
+pub(crate) fn run(args: &CalibrateArgs, progress: &Progress) -> Result<Report, CliError> {
+    let path = &args.output;
+    file::check(path)?;
+    let config = CalibrateConfig {
+        backend: args.backend,
+        device: args.device.as_deref().map(device::find).transpose()?,
+        dtypes: args.dtype.clone(),
+        n: args.n.iter().map(|&n| n as usize).collect(),
+        seconds: args.seconds,
+        passes: args.passes,
+        quick: args.quick,
+        cuda: match args.backend {
+            CalibrateBackend::Cpu => CudaOptions::default(),
+            CalibrateBackend::Cuda => cuda::options()?,
+        },
     };
-    Report::new(shown(&facts), &facts)
+    let (device, calibration) = calibrate(&config, progress)?;
+    let heading = heading(&device.name, calibration.problems, calibration.other_load);
+    let contents = heading + &device.to_toml();
+    file::create(path, |temporary| {
+        fs::write(temporary, &contents)
+            .map_err(|e| CliError::failed(format!("cannot write {}", path.display())).because(e))
+    })?;
+    let report = CalibrateReport { output: path.display().to_string(), calibration };
+    Report::new(text(&report), &report)
 }
 
-/// What a reader of the file should know.
+/// The comment at the head of a device file.
 fn heading(name: &str, problems: usize, other_load: Option<f64>) -> String {
     let load = match other_load {
         Some(load) => format!("; other programs used {:.0} % of the processors", 100.0 * load),
@@ -139,7 +68,8 @@ fn heading(name: &str, problems: usize, other_load: Option<f64>) -> String {
     )
 }
 
-fn shown(facts: &Facts) -> String {
+fn text(report: &CalibrateReport) -> String {
+    let CalibrateReport { output, calibration } = report;
     let row = |spec: &str, dtype: &str, quality: &Quality, terms: String| {
         vec![
             spec.to_owned(),
@@ -151,29 +81,30 @@ fn shown(facts: &Facts) -> String {
             terms,
         ]
     };
-    let fits = facts.fits.iter().map(|FitFacts { spec, dtype, seconds, quality }| {
+    let fits = calibration.fits.iter().map(|FitReport { spec, dtype, seconds, quality }| {
         let terms = seconds.to_array();
         let of_most = (0..Terms::COUNT).filter(|&i| terms[i] > 0.0).map(|i| Terms::NAMES[i]);
         row(spec, dtype, quality, of_most.collect::<Vec<_>>().join(" "))
     });
-    let all = (!facts.fits.is_empty()).then(|| row("all", "", &facts.quality, String::new()));
+    let all =
+        (!calibration.fits.is_empty()).then(|| row("all", "", &calibration.quality, String::new()));
     let rows = fits.chain(all);
     let header = ["format", "dtype", ">products", ">R²", ">error", ">at most", "terms"];
     let table = table::with_header(header, rows);
-    let left_out: String = facts
+    let left_out: String = calibration
         .left_out
         .iter()
         .map(|left| format!("\n{} {}: {}", left.spec, left.dtype, left.reason))
         .collect();
-    let load = facts.other_load.map_or(String::new(), |load| {
+    let load = calibration.other_load.map_or(String::new(), |load| {
         format!(", while other programs used {:.0} % of the processors", 100.0 * load)
     });
     format!(
         "{}\n\n{table}{left_out}\n\n{} products of {} matrices in {}{load}\nwritten to {}",
-        facts.device,
-        units::count(facts.products as u64),
-        facts.problems,
-        units::time(std::time::Duration::from_secs_f64(facts.seconds)),
-        facts.output
+        calibration.device,
+        units::count(calibration.products as u64),
+        calibration.problems,
+        units::time(Duration::from_secs_f64(calibration.seconds)),
+        output
     )
 }

@@ -1,4 +1,4 @@
-//! How the environment sets the CUDA backend up. Nothing below the command line reads it.
+//! How the environment sets the CUDA backend up. Only the command line reads the environment.
 
 use std::env;
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use girih::cuda::LibrarySearch;
 
 use crate::error::CliError;
 
-/// The options that the environment asks for.
+/// The CUDA backend's options, from the environment.
 ///
 /// # Errors
 /// If `GIRIH_CUDA_DEVICE` is no index.
@@ -29,7 +29,7 @@ pub(crate) fn options() -> Result<CudaOptions, CliError> {
     })
 }
 
-/// Where CUDA's libraries may be: what was said first, then a Python environment, then toolkits.
+/// Where CUDA's libraries may be: in the folders that are named, in a Python environment, in toolkits.
 fn libraries() -> LibrarySearch {
     let mut search = LibrarySearch::new();
     if let Some(folders) = set("GIRIH_CUDA_LIBRARIES") {
@@ -83,7 +83,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     wheels.chain(path).chain(toolkit).map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
-/// A variable that is set to something.
+/// The value of a variable that is set and not empty.
 fn set(name: impl AsRef<OsStr>) -> Option<std::ffi::OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -5,9 +5,9 @@ use girih::formats::io::{WriteError, npy};
 use girih::formats::{DType, Narrowing, Scalar};
 use half::{bf16, f16};
 
+use super::npy::NpyFile;
 use crate::error::CliError;
-use crate::npy::NpyFile;
-use crate::operand::Operand;
+use girih_measure::Operand;
 
 /// A dense matrix of any value type.
 #[derive(Clone, Debug)]
@@ -150,7 +150,7 @@ mod tests {
     fn random_operands_are_seeded_and_bounded() {
         let draw = |seed| Dense::random("B", DType::F64, (50, 7), seed).unwrap();
         let (Dense::F64(a), Dense::F64(b), Dense::F64(c)) = (draw(1), draw(1), draw(2)) else {
-            panic!("f64 was asked for");
+            panic!("the operands are f64");
         };
         let [a, b, c] = [a.view(), b.view(), c.view()];
         assert_eq!(a, b);

@@ -2,28 +2,25 @@
 
 use std::path::Path;
 
-use girih::DType;
-use girih::cpu::Isa;
-use girih::cpu::roofline::{Bandwidth, Roofline, RooflineOptions};
-use girih::planner::{CpuFacts, DeviceFileError, DeviceSpec, MeasuredRates};
+use girih::planner::{DeviceFileError, DeviceSpec};
+use girih_measure::calibrate::measured_cpu;
 
-use crate::error::{Class, CliError};
-use crate::machine::Machine;
+use crate::error::CliError;
 
-/// This CPU, by what the system says of it.
+/// This CPU, as the system describes it.
 const THIS: &str = "this";
 
 /// This CPU, with its bandwidths and peaks measured.
 const THIS_MEASURED: &str = "this-measured";
 
-/// The device that was named.
+/// Finds a device by its name or file.
 ///
 /// # Errors
 /// If it is none of those built in and no file, or the file is not a device.
 pub(crate) fn find(name: &str) -> Result<DeviceSpec, CliError> {
     match name {
-        THIS => return Ok(this_cpu(None)),
-        THIS_MEASURED => return measured_cpu(),
+        THIS => return Ok(DeviceSpec::this_cpu()),
+        THIS_MEASURED => return Ok(measured_cpu()?),
         _ => {}
     }
     if let Some(device) = DeviceSpec::builtin(name) {
@@ -40,35 +37,6 @@ pub(crate) fn find(name: &str) -> Result<DeviceSpec, CliError> {
         }
         error => CliError::input(format!("device file {name}")).because(error),
     })
-}
-
-/// This CPU with its bandwidths and peaks measured, in about a second.
-///
-/// # Errors
-/// If there is not enough memory to measure with.
-pub(crate) fn measured_cpu() -> Result<DeviceSpec, CliError> {
-    let last_level = Machine::this().last_level().unwrap_or(64 << 20);
-    // Memory shows only well past the last cache.
-    let options = RooflineOptions { max_bytes: (last_level * 4).max(128 << 20), seconds: 1.0 };
-    let roofline = Roofline::measure(Isa::best(), &options).map_err(|error| {
-        CliError::new(
-            Class::Failed,
-            format!("cannot measure this CPU; --device {THIS} does without"),
-        )
-        .because(error)
-    })?;
-    let from_memory = roofline.bandwidths().last().map_or(0.0, Bandwidth::best);
-    Ok(this_cpu(Some(MeasuredRates {
-        memory_bandwidth: from_memory,
-        // Half of the last cache: what surely is in it.
-        cache_bandwidth: roofline.bandwidth(last_level as f64 / 2.0),
-        f32_flops: roofline.peak(DType::F32),
-        f64_flops: roofline.peak(DType::F64),
-    })))
-}
-
-fn this_cpu(measured: Option<MeasuredRates>) -> DeviceSpec {
-    DeviceSpec::of_cpu(&CpuFacts { measured, ..CpuFacts::here() })
 }
 
 #[cfg(test)]

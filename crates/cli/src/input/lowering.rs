@@ -6,7 +6,7 @@ use girih::backend::Lowering;
 use girih::planner::{Attachment, Plan};
 use serde::Serialize;
 
-use crate::cuda;
+use super::cuda;
 use crate::error::CliError;
 
 /// What the backend that runs a plan here would execute, or why none would.
@@ -30,7 +30,7 @@ pub(crate) fn here(plan: &Plan) -> Result<Lowered, CliError> {
     })
 }
 
-/// What the backend that `girih spmm` would take keeps with a plan for this machine, if it keeps anything.
+/// What the backend that `girih spmm` would take keeps with a plan for this machine; `None` if nothing.
 ///
 /// # Errors
 /// If no backend of this machine runs the plan, or it cannot be laid out.

@@ -5,10 +5,10 @@ use girih::planner::{self, Plan, PlanError, Planner, Space};
 use girih::reorder::Reordering;
 use half::{bf16, f16};
 
+use super::source::MatrixSource;
 use crate::args::ReadArgs;
 use crate::error::CliError;
-use crate::progress::Progress;
-use crate::source::MatrixSource;
+use crate::output::progress::Progress;
 
 /// A matrix of any value type.
 #[derive(Clone, Debug)]
@@ -23,10 +23,10 @@ pub(crate) enum Matrix {
 macro_rules! for_matrix {
     ($matrix:expr, $csr:ident => $body:expr) => {
         match $matrix {
-            $crate::matrix::Matrix::F16($csr) => $body,
-            $crate::matrix::Matrix::Bf16($csr) => $body,
-            $crate::matrix::Matrix::F32($csr) => $body,
-            $crate::matrix::Matrix::F64($csr) => $body,
+            $crate::input::matrix::Matrix::F16($csr) => $body,
+            $crate::input::matrix::Matrix::Bf16($csr) => $body,
+            $crate::input::matrix::Matrix::F32($csr) => $body,
+            $crate::input::matrix::Matrix::F64($csr) => $body,
         }
     };
 }
@@ -59,7 +59,7 @@ impl Matrix {
         }
     }
 
-    /// What a plan's tiles hold, exactly: the matrix, with what the plan moved of it.
+    /// The matrix that a plan's tiles hold, in the plan's order.
     fn held_by(plan: &Plan) -> Self {
         match plan.tiling() {
             AnyTiling::F16(tiling) => tiling.to_csr().into(),
@@ -69,13 +69,12 @@ impl Matrix {
         }
     }
 
-    /// The matrix that a plan was made from, as far as its stored nonzeros go.
-    pub(crate) fn of_plan(plan: &Plan) -> Result<Self, PlanError> {
+    /// The matrix that a plan was made from, by the entries that the plan stores.
+    pub(crate) fn from_plan(plan: &Plan) -> Result<Self, PlanError> {
         Ok(for_matrix!(&Self::held_by(plan), csr => plan.release(csr)?.into()))
     }
 
-    /// The matrix in the space of the plan's products, which is its own unless the plan is in a
-    /// permuted one.
+    /// The matrix in the space of the plan's products: permuted if the plan is.
     pub(crate) fn in_space_of(&self, plan: &Plan) -> Result<Self, PlanError> {
         match plan.space() {
             Space::Caller => Ok(self.clone()),
@@ -93,7 +92,7 @@ impl Matrix {
         for_matrix!(self, csr => csr.prune_two_four().into())
     }
 
-    /// Plans the matrix, in an order if one is given, and tells `observer` how far that is.
+    /// Plans the matrix, in an order if one is given. `observer` hears of progress.
     pub(crate) fn plan(
         &self,
         planner: &Planner,

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use girih::DeviceSpec;
 use girih::formats::{FormatError, Narrowing};
 use girih::planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner, Reorder, Space};
+use girih_measure::is_above_memory_limit;
 
-use crate::args::{PlanArgs, ReorderArg};
-use crate::device;
-use crate::error::{Class, CliError, shown};
-use crate::matrix::Matrix;
-use crate::order;
-use crate::progress::Progress;
-use crate::source::MatrixSource;
+use super::matrix::Matrix;
+use super::source::MatrixSource;
+use super::{device, order};
+use crate::args::{PlannerArgs, ReorderArg};
+use crate::error::{CliError, plan_error_class, shown};
+use crate::output::progress::Progress;
 
 /// A plan, the matrix it was made from, and how long that took.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Planned {
 /// Reads a matrix and plans it for `n` columns.
 pub(crate) fn plan(
     source: MatrixSource,
-    args: &PlanArgs,
+    args: &PlannerArgs,
     n: usize,
     progress: &Progress,
 ) -> Result<Planned, CliError> {
@@ -56,7 +56,7 @@ pub(crate) fn plan(
     Ok(Planned { plan, matrix, narrowing, read, planning: start.elapsed() })
 }
 
-fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
+fn options(args: &PlannerArgs, n: usize) -> Result<PlanOptions, CliError> {
     let target = match &args.planning.device {
         Some(name) => device::find(name)?,
         None => DeviceSpec::this_cpu(),
@@ -80,31 +80,12 @@ fn options(args: &PlanArgs, n: usize) -> Result<PlanOptions, CliError> {
     })
 }
 
-/// Puts a planner's refusal in terms of the command line.
+/// The error of a plan that was refused, with the flag that helps.
 fn refused(name: &str, error: &PlanError) -> CliError {
     let hint = match error {
         PlanError::Format(FormatError::NotTwoFour { .. }) => "; --prune-two-four does that",
-        error if is_above_limit(error) => "; --memory-limit raises it",
+        error if is_above_memory_limit(error) => "; --memory-limit raises it",
         _ => "",
     };
-    CliError::new(class_of(error), format!("cannot plan {name}: {error}{hint}"))
-}
-
-/// The class that a planner's refusal belongs to.
-pub(crate) fn class_of(error: &PlanError) -> Class {
-    match error {
-        PlanError::Format(FormatError::Parameter { .. }) | PlanError::Options { .. } => {
-            Class::Usage
-        }
-        PlanError::Format(_) | PlanError::Refused { .. } | PlanError::NothingFits { .. } => {
-            Class::Unsupported
-        }
-        _ => Class::Failed,
-    }
-}
-
-/// Whether more memory was needed than may be taken.
-pub(crate) fn is_above_limit(error: &PlanError) -> bool {
-    matches!(error, PlanError::Refused { .. } | PlanError::NothingFits { .. })
-        && error.to_string().contains("the limit is")
+    CliError::new(plan_error_class(error), format!("cannot plan {name}: {error}{hint}"))
 }

@@ -1,4 +1,4 @@
-//! What a command is given: a matrix or a plan, in a file or on standard input.
+//! A matrix or a plan, in a file or on standard input.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,10 +9,11 @@ use girih::formats::Scalar;
 use girih::formats::io::{self as matrix_io, Info, ReadError};
 use girih::planner::{LoadOptions, Plan, PlanFileInfo};
 
+use girih_measure::units;
+
 use crate::args::ReadArgs;
 use crate::error::{CliError, shown};
-use crate::progress::Progress;
-use crate::units;
+use crate::output::progress::Progress;
 
 /// The beginning of a plan file. What follows it tells a sound plan from a damaged one, which is
 /// still a plan and not a matrix.
@@ -27,14 +28,14 @@ pub(crate) enum Source {
 
 /// A plan to be loaded.
 #[derive(Debug)]
-pub(crate) struct PlanSource(Place);
+pub(crate) struct PlanSource(InputPath);
 
 /// A matrix to be read.
 #[derive(Debug)]
-pub(crate) struct MatrixSource(Place);
+pub(crate) struct MatrixSource(InputPath);
 
 #[derive(Debug)]
-struct Place {
+struct InputPath {
     /// As the user wrote it.
     path: PathBuf,
     /// What can be read only once, with its beginning looked at; `None` for a file.
@@ -67,7 +68,7 @@ impl Source {
         let streamed = |stream| {
             let mut stream = BufReader::with_capacity(1 << 16, stream);
             let is_plan = named || stream.fill_buf().map_err(failed)?.starts_with(PLAN_MAGIC);
-            Ok((Some(stream), is_plan))
+            Ok::<_, CliError>((Some(stream), is_plan))
         };
         let (stream, is_plan) = if path.as_os_str() == "-" {
             streamed(Stream::Stdin(io::stdin()))?
@@ -82,7 +83,7 @@ impl Source {
                 streamed(Stream::Pipe(File::open(path).map_err(failed)?))?
             }
         };
-        let place = Place { path: path.to_owned(), stream };
+        let place = InputPath { path: path.to_owned(), stream };
         Ok(if is_plan { Self::Plan(PlanSource(place)) } else { Self::Matrix(MatrixSource(place)) })
     }
 
@@ -121,7 +122,7 @@ impl MatrixSource {
         args: &ReadArgs,
         progress: &Progress,
     ) -> Result<(Csr<T>, Info), CliError> {
-        let Place { path, stream } = self.0;
+        let InputPath { path, stream } = self.0;
         let mut options = args.options();
         options.progress = progress.reading(format!("reading {}", shown(&path)));
         let read = match stream {
@@ -153,7 +154,7 @@ impl PlanSource {
 
     /// Loads the plan with full checks, and what its file says of itself.
     pub(crate) fn read_with_info(self) -> Result<(Plan, PlanFileInfo), CliError> {
-        let Place { path, stream } = self.0;
+        let InputPath { path, stream } = self.0;
         let options = LoadOptions::default();
         let read = match stream {
             Some(stream) => options.read_from_with_info(stream),
@@ -164,11 +165,11 @@ impl PlanSource {
 
     /// Maps the plan with full checks.
     pub(crate) fn map(self) -> Result<Plan, CliError> {
-        let Place { path, stream } = self.0;
+        let InputPath { path, stream } = self.0;
         if stream.is_some() {
             return Err(CliError::usage("--mmap needs a plan in a file, not in a stream"));
         }
-        crate::map::map(&path).map_err(|e| CliError::input_from(&path, e))
+        super::map::map(&path).map_err(|e| CliError::input_from(&path, e))
     }
 }
 

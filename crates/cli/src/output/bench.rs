@@ -1,10 +1,14 @@
-//! What `girih bench` reports to people: a table for each matrix, plain or in Markdown.
+//! The report of a benchmark as text: a table for each matrix, plain or in Markdown.
 
 use std::time::Duration;
 
-use super::facts::{CaseFacts, EngineFacts, Facts, FloorFacts, MatrixFacts, SkippedFacts};
-use super::ratios::means;
-use crate::{table, units};
+use girih_measure::bench::{
+    BenchReport, CaseReport, EngineReport, FloorReport, MatrixReport, RatioMean, SkippedReport,
+    means,
+};
+use girih_measure::units;
+
+use super::table;
 
 const HEADER: [&str; 14] = [
     ">n",
@@ -35,16 +39,20 @@ verified.";
 
 /// How the report is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     Plain,
     Markdown,
 }
 
-pub(super) fn text(facts: &Facts, style: Style) -> String {
-    let mut parts = vec![machine(facts, style)];
-    for matrix in &facts.matrices {
-        let rows: Vec<Vec<String>> =
-            facts.cases.iter().filter(|case| case.problem.matrix == matrix.name).map(row).collect();
+pub(crate) fn text(report: &BenchReport, style: Style) -> String {
+    let mut parts = vec![machine(report, style)];
+    for matrix in &report.matrices {
+        let rows: Vec<Vec<String>> = report
+            .cases
+            .iter()
+            .filter(|case| case.problem.matrix == matrix.name)
+            .map(row)
+            .collect();
         if rows.is_empty() {
             continue;
         }
@@ -54,21 +62,24 @@ pub(super) fn text(facts: &Facts, style: Style) -> String {
             Style::Markdown => format!("**{title}**\n\n{}", table::markdown(HEADER, rows)),
         });
     }
-    if !facts.ratios.is_empty() {
-        let (title, rows) = ("cuda: how many times as fast", means(&facts.ratios));
+    if !report.ratios.is_empty() {
+        let (title, rows) = (
+            "cuda: how many times as fast",
+            means(&report.ratios).iter().map(mean_row).collect::<Vec<_>>(),
+        );
         parts.push(match style {
             Style::Plain => format!("{title}\n{}", table::with_header(MEANS, rows)),
             Style::Markdown => format!("**{title}**\n\n{}", table::markdown(MEANS, rows)),
         });
     }
-    if !facts.skipped.is_empty() {
-        let lines: Vec<String> = facts.skipped.iter().map(skipped).collect();
+    if !report.skipped.is_empty() {
+        let lines: Vec<String> = report.skipped.iter().map(skipped).collect();
         parts.push(match style {
             Style::Plain => format!("skipped:\n  {}", lines.join("\n  ")),
             Style::Markdown => format!("Skipped:\n\n- {}", lines.join("\n- ")),
         });
     }
-    let infinite = facts.cases.iter().filter(|case| case.non_finite > 0).count();
+    let infinite = report.cases.iter().filter(|case| case.non_finite > 0).count();
     let infinite = match infinite {
         0 => String::new(),
         cases => format!(" Elements of C are NaN or Inf in {cases} of them, and have no error."),
@@ -77,12 +88,12 @@ pub(super) fn text(facts: &Facts, style: Style) -> String {
     parts.join("\n\n")
 }
 
-fn machine(facts: &Facts, style: Style) -> String {
+fn machine(report: &BenchReport, style: Style) -> String {
     // Of the rooflines too: a machine that is measured while it is busy seems slower than it is.
-    let timed = facts.cases.iter().filter_map(|case| case.other_load);
+    let timed = report.cases.iter().filter_map(|case| case.other_load);
     let loads: Vec<f64> =
-        timed.chain(facts.rooflines.iter().filter_map(|roofline| roofline.other_load)).collect();
-    let mut lines = vec![format!("girih {} on {}", facts.version, facts.machine)];
+        timed.chain(report.rooflines.iter().filter_map(|roofline| roofline.other_load)).collect();
+    let mut lines = vec![format!("girih {} on {}", report.version, report.machine)];
     if !loads.is_empty() {
         let mean = loads.iter().sum::<f64>() / loads.len() as f64;
         let most = loads.iter().copied().fold(0.0, f64::max);
@@ -93,24 +104,31 @@ fn machine(facts: &Facts, style: Style) -> String {
         ));
     }
     let mut devices: Vec<&String> =
-        facts.cases.iter().filter_map(|case| case.engine.device.as_ref()).collect();
+        report.cases.iter().filter_map(|case| case.engine.device.as_ref()).collect();
     devices.sort();
     devices.dedup();
     lines.extend(devices.into_iter().cloned());
-    lines.extend(facts.rooflines.iter().map(ToString::to_string));
-    lines.extend(facts.device.iter().map(ToString::to_string));
+    lines.extend(report.rooflines.iter().map(ToString::to_string));
+    lines.extend(report.device.iter().map(ToString::to_string));
     match style {
         Style::Plain => lines.join("\n"),
         Style::Markdown => format!("- {}", lines.join("\n- ")),
     }
 }
 
-fn title(matrix: &MatrixFacts) -> String {
-    let MatrixFacts { name, m, k, nnz, .. } = matrix;
+fn mean_row(mean: &RatioMean) -> Vec<String> {
+    let RatioMean { over, format, dtype, n, mean, least, matrices } = mean;
+    let ratio = |ratio: &f64| format!("{ratio:.2}");
+    let (over, format, dtype) = (over.clone(), format.clone(), dtype.clone());
+    vec![over, format, dtype, n.to_string(), ratio(mean), ratio(least), matrices.to_string()]
+}
+
+fn title(matrix: &MatrixReport) -> String {
+    let MatrixReport { name, m, k, nnz, .. } = matrix;
     format!("{name}: {m}×{k}, {} nonzeros", units::count(*nnz as u64))
 }
 
-fn row(case: &CaseFacts) -> Vec<String> {
+fn row(case: &CaseReport) -> Vec<String> {
     let time = |seconds: f64| units::time(Duration::from_secs_f64(seconds.max(0.0)));
     let with_products = |seconds, products| match products {
         0.0..0.1 => format!("{} (<0.1)", time(seconds)),
@@ -138,12 +156,11 @@ fn row(case: &CaseFacts) -> Vec<String> {
     ]
 }
 
-/// What was multiplied: of a choice of the planner's that and what was chosen, and no order if that is
-/// the matrix's own.
-fn format(case: &CaseFacts) -> String {
-    let chosen = |asked: &str, came_to: &str| match asked {
-        "auto" => format!("auto: {came_to}"),
-        _ => came_to.to_owned(),
+/// The format, and the order if it is not the matrix's own. Of the planner's choice, also what it chose.
+fn format(case: &CaseReport) -> String {
+    let chosen = |requested: &str, taken: &str| match requested {
+        "auto" => format!("auto: {taken}"),
+        _ => taken.to_owned(),
     };
     match case.reorder.as_str() {
         "none" => chosen(&case.format, &case.spec),
@@ -153,23 +170,23 @@ fn format(case: &CaseFacts) -> String {
     }
 }
 
-fn backend(engine: &EngineFacts) -> String {
+fn backend(engine: &EngineReport) -> String {
     match engine.isa.or(engine.way) {
         Some(how) => format!("{} {how}", engine.backend),
         None => engine.backend.clone(),
     }
 }
 
-/// What the floor is of, and how near the case comes to reading B from the L2 cache.
-fn limit(floor: FloorFacts) -> String {
+/// What limits the floor, and how near the case comes to reading B from the L2 cache.
+fn limit(floor: FloorReport) -> String {
     match floor.l2_percent {
         Some(percent) => format!("{}; L2 {percent:.0} %", floor.limit),
         None => floor.limit.to_owned(),
     }
 }
 
-fn skipped(case: &SkippedFacts) -> String {
-    let SkippedFacts { matrix, dtype, n, format, reorder, engine, reason } = case;
+fn skipped(case: &SkippedReport) -> String {
+    let SkippedReport { matrix, dtype, n, format, reorder, engine, reason } = case;
     let order = if reorder == "none" { String::new() } else { format!(", {reorder}") };
     let on = match engine {
         Some(engine) => match engine.threads {

@@ -37,11 +37,11 @@ pub(crate) fn create(
     write: impl FnOnce(&Path) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let failed = |e: io::Error| failed(target, e);
-    let place = place(target)?;
-    let (target_file, parent, permissions) = match &place.end {
+    let resolved = resolve(target)?;
+    let (target_file, parent, permissions) = match &resolved.end {
         End::Device => {
-            let scratch = Scratch::new(&std::env::temp_dir()).map_err(failed)?;
-            let written = scratch.join(place.name);
+            let folder = TemporaryFolder::new(&std::env::temp_dir()).map_err(failed)?;
+            let written = folder.join(resolved.name);
             write(&written)?;
             let mut from = File::open(&written).map_err(failed)?;
             let mut to = fs::OpenOptions::new().write(true).open(target).map_err(failed)?;
@@ -50,8 +50,8 @@ pub(crate) fn create(
         }
         End::File { file, parent, permissions } => (file, parent, permissions),
     };
-    let scratch = Scratch::new(parent).map_err(failed)?;
-    let written = scratch.join(place.name);
+    let folder = TemporaryFolder::new(parent).map_err(failed)?;
+    let written = folder.join(resolved.name);
     write(&written)?;
     if let Some(permissions) = permissions {
         fs::set_permissions(&written, permissions.clone()).map_err(failed)?;
@@ -61,9 +61,9 @@ pub(crate) fn create(
     Ok(())
 }
 
-/// Whether [`create`] would find a place for `target`: asked before work that takes long.
+/// Checks that [`create`] can write `target`, before work that takes long.
 pub(crate) fn check(target: &Path) -> Result<(), CliError> {
-    place(target).map(drop)
+    resolve(target).map(drop)
 }
 
 fn failed(target: &Path, error: io::Error) -> CliError {
@@ -71,7 +71,7 @@ fn failed(target: &Path, error: io::Error) -> CliError {
 }
 
 /// Where a target leads.
-struct Place<'a> {
+struct Target<'a> {
     name: &'a OsStr,
     end: End,
 }
@@ -83,14 +83,14 @@ enum End {
     File { file: PathBuf, parent: PathBuf, permissions: Option<fs::Permissions> },
 }
 
-fn place(target: &Path) -> Result<Place<'_>, CliError> {
+fn resolve(target: &Path) -> Result<Target<'_>, CliError> {
     let refused =
         |why: String| CliError::failed(format!("cannot write {}: {why}", target.display()));
     let failed = |e: io::Error| failed(target, e);
     let name = target.file_name().ok_or_else(|| refused("it names no file".to_owned()))?;
     let (file, permissions) = match fs::metadata(target) {
         Ok(found) if found.is_dir() => return Err(refused("it is a directory".to_owned())),
-        Ok(found) if !found.is_file() => return Ok(Place { name, end: End::Device }),
+        Ok(found) if !found.is_file() => return Ok(Target { name, end: End::Device }),
         Ok(found) => (fs::canonicalize(target).map_err(failed)?, Some(found.permissions())),
         Err(e) if e.kind() == io::ErrorKind::NotFound => (end_of_links(target), None),
         Err(e) => return Err(failed(e)),
@@ -102,7 +102,7 @@ fn place(target: &Path) -> Result<Place<'_>, CliError> {
     if !parent.is_dir() {
         return Err(refused(format!("there is no directory {}", parent.display())));
     }
-    Ok(Place { name, end: End::File { file, parent, permissions } })
+    Ok(Target { name, end: End::File { file, parent, permissions } })
 }
 
 /// Where a path leads whose last link has nothing at its end yet.
@@ -118,11 +118,11 @@ fn end_of_links(path: &Path) -> PathBuf {
 
 /// A temporary directory that is removed when dropped and when the process is interrupted.
 #[derive(Debug)]
-pub(crate) struct Scratch {
+pub(crate) struct TemporaryFolder {
     directory: TempDir,
 }
 
-impl Scratch {
+impl TemporaryFolder {
     /// A new directory in `parent`, for nobody else to look into.
     pub(crate) fn new(parent: &Path) -> io::Result<Self> {
         // Held over the creation, so that an interruption finds the directory listed or absent.
@@ -138,7 +138,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         unfinished().retain(|path| path != self.directory.path());
     }

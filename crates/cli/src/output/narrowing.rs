@@ -1,9 +1,9 @@
-//! What rounding to the value type made of values, in words.
+//! What rounding to the value type did to values, in words.
 
 use girih::formats::{DType, Narrowing, for_any_tiling};
 use girih::planner::Plan;
 
-use crate::units;
+use girih_measure::units;
 
 /// One line about values that were not taken as they are; `None` if all of them are zeros and normal
 /// numbers of the type.

@@ -1,4 +1,4 @@
-//! What standard error is told while a command runs.
+//! Progress on standard error.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use girih::formats::io;
 use girih::planner;
+use girih_measure::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// A spinner naming the stage a command is in, and notes that stay.
@@ -41,16 +42,16 @@ impl Progress {
         }
     }
 
-    /// Names a stage that is timed: the spinner stands still until the next one, since turning it
-    /// takes processor time.
+    /// Names a stage that is timed. The spinner stands still until the next one, since turning it takes
+    /// processor time.
     pub(crate) fn still(&self, what: impl Into<String>) {
         self.spinner.disable_steady_tick();
         self.spinner.reset_elapsed();
         self.spinner.set_message(what.into());
     }
 
-    /// Names a stage of reading, and gives what is to be called with the bytes read so far and
-    /// their total; `None` if nobody watches.
+    /// Names a stage of reading, and returns the function that is called with the bytes read so far and
+    /// their total; `None` if there is no terminal.
     pub(crate) fn reading(&self, what: String) -> Option<io::Progress> {
         self.stage(what.as_str());
         if self.spinner.is_hidden() {
@@ -65,14 +66,14 @@ impl Progress {
         }))
     }
 
-    /// Names a stage of planning, and gives what a planner is to tell how far it is.
+    /// Names a stage of planning, and returns the function that the planner calls.
     pub(crate) fn planning(&self, what: String) -> impl Fn(planner::Progress) + use<> {
         let details = self.details(what);
         move |progress| details(&progress)
     }
 
-    /// Names a stage of ordering, and gives what is to be called with the parts that are done and their
-    /// number.
+    /// Names a stage of ordering, and returns the function that is called with the parts that are done and
+    /// their number.
     pub(crate) fn ordering(&self, what: String) -> impl Fn(u64, u64) + use<> {
         let details = self.details(what);
         move |done, total| {
@@ -81,7 +82,7 @@ impl Progress {
         }
     }
 
-    /// Names a stage, and gives what adds to its name; it does nothing if nobody watches.
+    /// Names a stage, and returns the function that adds to its name on a terminal.
     fn details(&self, what: String) -> impl Fn(&dyn Display) + use<> {
         self.stage(what.as_str());
         let watched = (!self.spinner.is_hidden()).then(|| self.spinner.clone());
@@ -103,6 +104,20 @@ impl Progress {
     /// Removes the spinner: whatever comes next is the result.
     pub(crate) fn done(&self) {
         self.spinner.finish_and_clear();
+    }
+}
+
+impl Observer for Progress {
+    fn stage(&self, what: &str) {
+        self.stage(what);
+    }
+
+    fn timed_stage(&self, what: &str) {
+        self.still(what);
+    }
+
+    fn planning(&self, what: &str) -> Box<dyn Fn(planner::Progress) + Send + Sync> {
+        Box::new(self.planning(what.to_owned()))
     }
 }
 
@@ -206,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_told_where_there_is_no_terminal() {
+    fn nothing_is_shown_where_there_is_no_terminal() {
         let progress = Progress::on(ProgressDrawTarget::hidden());
         progress.ordering("ordering a.mtx".to_owned())(1, 2);
         assert_eq!(progress.spinner.message(), "ordering a.mtx");

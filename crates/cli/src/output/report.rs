@@ -1,4 +1,4 @@
-//! What a command has to say: the same facts for people and for machines.
+//! The result of a command, for people and for machines.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl Report {
 
 /// What `--json` prints when a command fails before it has a result.
 #[derive(Debug, Serialize)]
-pub(crate) struct Failure {
+pub(crate) struct FailureReport {
     /// The message that standard error gets as well.
     pub(crate) error: String,
     /// The exit code.

@@ -40,8 +40,8 @@ pub(crate) fn markdown<const N: usize>(
     lines.join("\n")
 }
 
-/// A table of facts: name on the left, value beside it.
-pub(crate) fn facts<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
+/// A table of names and values.
+pub(crate) fn pairs<'a>(rows: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut table = Table::new();
     for (name, value) in rows {
         table.add_row([Cell::new(name), Cell::new(value)]);
@@ -74,6 +74,6 @@ mod tests {
         let rows = [vec!["a|b".to_owned(), "1".to_owned()]];
         let expected = "| x | count |\n| --- | ---: |\n| a\\|b | 1 |";
         assert_eq!(markdown(["x", ">count"], rows), expected);
-        assert_eq!(facts([("size", "3".to_owned())]), "size  3");
+        assert_eq!(pairs([("size", "3".to_owned())]), "size  3");
     }
 }

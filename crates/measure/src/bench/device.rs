@@ -1,4 +1,4 @@
-//! Who multiplies on a device, and what the device can do.
+//! What multiplies on a device, and what the device can reach.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use girih::{
     SpmmBackend,
 };
 
-/// What multiplies operands on a device.
+/// A backend or library that multiplies operands on a device.
 #[derive(Debug)]
 pub(super) enum Device {
     Cuda(CudaBackend),
@@ -88,7 +88,7 @@ impl Device {
         }
     }
 
-    /// What it runs on, for people.
+    /// Describes the device, for people.
     ///
     /// # Errors
     /// If it can't run.
@@ -148,9 +148,9 @@ impl Device {
     }
 }
 
-/// Why a case can't be run where others can: it takes too much of the device's memory, or a library
-/// does not do such things. `None` of what should have worked.
-pub(super) fn skips(error: &BackendError) -> Option<String> {
+/// Why a case is passed over: it takes too much of the device's memory, or a library does not support it.
+/// `None` for other errors, which end the benchmark.
+pub(super) fn skip_reason(error: &BackendError) -> Option<String> {
     let BackendError::Failed { source, .. } = error else { return None };
     let error = source.downcast_ref::<Arc<CudaError>>()?;
     let skips = match &**error {
@@ -170,9 +170,9 @@ pub(super) fn roofline(options: CudaOptions) -> Result<CudaRoofline, BackendErro
     CudaRoofline::measure(&CudaBackend::new(options), dense.as_ref())
 }
 
-/// Rows of B that a product reads, counted as often as a tile names them; `None` of formats whose
+/// Rows of B that a product reads, each counted as often as a tile names it. `None` for formats whose
 /// tiles do not say.
-pub(super) fn gathered_rows(plan: &Plan) -> Option<u64> {
+pub(super) fn named_rows(plan: &Plan) -> Option<u64> {
     let tiling = plan.tiling();
     let per_tile = match plan.spec() {
         FormatSpec::Csr => 1,
@@ -195,7 +195,7 @@ mod tests {
         let a = Csr::try_new(3, 5, vec![0, 2, 3, 4], vec![0, 4, 1, 0], vec![1.0f32; 4]).unwrap();
         let rows = |spec, window| {
             let layout = RowLayout::natural(3, window).unwrap();
-            gathered_rows(&Plan::from_tiling(Tiling::from_csr(&a, spec, layout).unwrap()))
+            named_rows(&Plan::from_tiling(Tiling::from_csr(&a, spec, layout).unwrap()))
         };
         assert_eq!(rows(FormatSpec::Csr, 1), Some(4));
         // Blocks (0, 0), (0, 2), (1, 0).

@@ -1,4 +1,4 @@
-//! Who multiplies: backends with their instruction sets and threads or on devices, and their rooflines.
+//! What multiplies: backends with an instruction set and threads, or on a device; and their rooflines.
 
 use std::time::Instant;
 
@@ -7,37 +7,35 @@ use girih::cpu::{CpuBackend, Isa};
 use girih::cuda::CudaRoofline;
 use girih::{CudaBackend, DeviceSpec, Plan, ReferenceBackend, Rounding, SpmmBackend};
 
-use super::on_device::{self, Device};
-use super::options::{BackendAsked, Options, RooflineAsked, ThreadsAsked};
-use super::roofline::{self, Measured};
-use super::sampling::Team;
-use crate::commands::spmm::refused;
-use crate::cuda;
-use crate::error::{Class, CliError};
+use super::BenchConfig;
+use super::device::{self, Device};
+use super::request::{BenchBackend, RooflineEffort, ThreadCount, isa_name};
+use super::roofline::{self, MeasuredRoofline};
 use crate::machine::{Machine, Ticks};
-use crate::progress::Progress;
+use crate::team::Team;
+use crate::{MeasureError, Observer};
 
 /// A backend on some threads.
 #[derive(Debug)]
 pub(super) struct Engine {
-    pub(super) who: Who,
-    /// The instruction set it was told to use.
+    pub(super) multiplier: Multiplier,
+    /// The instruction set that it uses, if it has a choice.
     pub(super) isa: Option<Isa>,
-    /// The instruction set that its floor is of; `None` if its floor is not measured.
+    /// The instruction set of its floor; `None` if its floor is not measured.
     pub(super) floor_isa: Option<Isa>,
-    /// Which of the teams it runs on, or plans and verifies on.
+    /// The index of the team that it runs on. A device's team plans and verifies.
     pub(super) team: usize,
 }
 
-/// What multiplies.
+/// A backend, here or on a device.
 #[derive(Debug)]
-pub(super) enum Who {
+pub(super) enum Multiplier {
     Host(Box<dyn SpmmBackend>),
     /// Products are timed on the device, operands and all.
     Device(Device),
 }
 
-impl Who {
+impl Multiplier {
     pub(super) fn name(&self) -> &str {
         match self {
             Self::Host(backend) => backend.name(),
@@ -45,7 +43,7 @@ impl Who {
         }
     }
 
-    /// Why it can't multiply a plan, if so.
+    /// Why it can't multiply a plan; `None` if it can.
     pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
             Self::Host(backend) => backend.supports(plan).err().map(|error| error.reason),
@@ -60,12 +58,12 @@ impl Who {
         }
     }
 
-    /// Whether this is another way of what another engine does with such plans.
+    /// Whether another engine multiplies such plans in the same way.
     pub(super) fn repeats(&self, plan: &Plan) -> bool {
         matches!(self, Self::Device(device) if device.repeats(plan))
     }
 
-    /// Whether it multiplies the same whatever the format.
+    /// Whether it multiplies the same way for every format.
     pub(super) fn is_yardstick(&self) -> bool {
         matches!(self, Self::Device(Device::Dense(..)))
     }
@@ -86,96 +84,90 @@ pub(super) struct Engines {
 }
 
 impl Engines {
-    /// What plans are made for unless a device is named: the CPU here, or the GPU where products run on
-    /// nothing else.
+    /// The device that plans are made for unless one is named: this CPU, or the GPU if products run
+    /// nowhere else.
     ///
     /// # Errors
     /// If the GPU cannot be described.
-    pub(super) fn target(&self) -> Result<DeviceSpec, CliError> {
-        let devices: Vec<_> = self.engines.iter().filter_map(|e| e.who.device()).collect();
+    pub(super) fn target(&self) -> Result<DeviceSpec, MeasureError> {
+        let devices: Vec<_> = self.engines.iter().filter_map(|e| e.multiplier.device()).collect();
         let gpu = devices.iter().find_map(|device| device.gpu());
         match gpu {
-            Some(gpu) if devices.len() == self.engines.len() => gpu.map_err(refused),
+            Some(gpu) if devices.len() == self.engines.len() => Ok(gpu?),
             _ => Ok(DeviceSpec::this_cpu()),
         }
     }
 
-    /// Those that were asked for, by number of threads.
+    /// The engines of a configuration, by number of threads.
     ///
     /// # Errors
     /// If this machine lacks one.
-    pub(super) fn new(options: &Options) -> Result<Self, CliError> {
+    pub(super) fn new(config: &BenchConfig) -> Result<Self, MeasureError> {
         let all = rayon::current_num_threads();
-        let asked =
-            super::or_default(&options.threads, || vec![ThreadsAsked::Count(1), ThreadsAsked::All]);
-        let mut threads: Vec<usize> = asked
-            .iter()
-            .map(|asked| match asked {
-                ThreadsAsked::All => all,
-                ThreadsAsked::Count(count) => *count,
-            })
-            .collect();
-        let backends = super::or_default(&options.backend, || vec![BackendAsked::Cpu]);
-        let isas = super::or_default(&options.isa, || vec![Isa::best()]);
+        let count = |threads: &ThreadCount| match *threads {
+            ThreadCount::All => all,
+            ThreadCount::Exactly(count) => count,
+        };
+        let mut threads: Vec<usize> = config.threads.iter().map(count).collect();
+        let backends = &config.backends;
         match backends[..] {
-            // It has no use for more than one.
-            [BackendAsked::Reference] => threads = vec![1],
-            // Threads plan and verify.
+            // The reference uses one thread only.
+            [BenchBackend::Reference] => threads = vec![1],
+            // Threads only plan and verify.
             _ if backends.iter().all(|backend| backend.is_device()) => threads = vec![all],
             _ => {}
         }
         let mut this = Self { teams: Vec::new(), engines: Vec::new() };
         for count in super::distinct(threads) {
             let team = this.team(count)?;
-            for backend in &backends {
+            for backend in backends {
                 match backend {
-                    BackendAsked::Cpu => {
-                        for &isa in &isas {
+                    BenchBackend::Cpu => {
+                        for &isa in &config.isas {
                             this.engines.push(cpu(isa, team, count)?);
                         }
                     }
-                    BackendAsked::Reference if this.has_reference() => {}
-                    BackendAsked::Reference => {
+                    BenchBackend::Reference if this.has_reference() => {}
+                    BenchBackend::Reference => {
                         let team = this.team(1)?;
                         this.engines.push(Engine {
-                            who: Who::Host(Box::new(ReferenceBackend)),
+                            multiplier: Multiplier::Host(Box::new(ReferenceBackend)),
                             isa: None,
                             floor_isa: Some(Isa::best()),
                             team,
                         });
                     }
-                    // On no threads here, and so once, below.
-                    BackendAsked::Cuda | BackendAsked::Cusparse | BackendAsked::Cublas => {}
+                    // Added once, below: they run on no threads of this machine.
+                    BenchBackend::Cuda | BenchBackend::Cusparse | BenchBackend::Cublas => {}
                 }
             }
         }
-        this.add_devices(&backends, all)?;
+        this.add_devices(config, all)?;
         for engine in &this.engines {
-            match &engine.who {
-                Who::Host(backend) => backend.capabilities().map(|_| ()),
-                Who::Device(device) => device.describe().map(|_| ()),
-            }
-            .map_err(refused)?;
+            match &engine.multiplier {
+                Multiplier::Host(backend) => backend.capabilities().map(|_| ()),
+                Multiplier::Device(device) => device.describe().map(|_| ()),
+            }?;
         }
         Ok(this)
     }
 
-    /// What multiplies on a device, each once.
-    fn add_devices(&mut self, backends: &[BackendAsked], threads: usize) -> Result<(), CliError> {
+    /// Adds what multiplies on a device, each once.
+    fn add_devices(&mut self, config: &BenchConfig, threads: usize) -> Result<(), MeasureError> {
         let mut devices = Vec::new();
-        for backend in super::distinct(backends.to_vec()) {
+        for backend in super::distinct(config.backends.clone()) {
             match backend {
-                BackendAsked::Cpu | BackendAsked::Reference => {}
-                BackendAsked::Cuda => {
-                    devices.push(Device::Cuda(CudaBackend::new(cuda::options()?)));
+                BenchBackend::Cpu | BenchBackend::Reference => {}
+                BenchBackend::Cuda => {
+                    devices.push(Device::Cuda(CudaBackend::new(config.cuda.clone())));
                 }
-                BackendAsked::Cusparse => devices.extend(Device::cusparse(&cuda::options()?)),
-                BackendAsked::Cublas => devices.extend(Device::dense(&cuda::options()?)),
+                BenchBackend::Cusparse => devices.extend(Device::cusparse(&config.cuda)),
+                BenchBackend::Cublas => devices.extend(Device::dense(&config.cuda)),
             }
         }
         for device in devices {
-            let (team, who) = (self.team(threads)?, Who::Device(device));
-            self.engines.push(Engine { who, isa: None, floor_isa: None, team });
+            let (team, multiplier) = (self.team(threads)?, Multiplier::Device(device));
+            self.engines.push(Engine { multiplier, isa: None, floor_isa: None, team });
         }
         Ok(())
     }
@@ -184,8 +176,8 @@ impl Engines {
         self.engines.iter().any(|engine| engine.isa.is_none())
     }
 
-    /// The team of so many threads.
-    fn team(&mut self, threads: usize) -> Result<usize, CliError> {
+    /// The index of the team of `threads` threads, which is started if there is none.
+    fn team(&mut self, threads: usize) -> Result<usize, MeasureError> {
         if let Some(at) = self.teams.iter().position(|team| team.threads() == threads) {
             return Ok(at);
         }
@@ -193,31 +185,31 @@ impl Engines {
         Ok(self.teams.len() - 1)
     }
 
-    /// Measures what every engine could reach.
+    /// Measures what the engines on this machine's threads could reach.
     ///
     /// # Errors
     /// If there is not enough memory for it.
     pub(super) fn rooflines(
         &self,
-        effort: RooflineAsked,
+        config: &BenchConfig,
         machine: &Machine,
-        memory_limit: Option<u64>,
-        progress: &Progress,
-    ) -> Result<Vec<Measured>, CliError> {
-        let Some(options) = roofline::options(effort, machine, memory_limit) else {
+        observer: &dyn Observer,
+    ) -> Result<Vec<MeasuredRoofline>, MeasureError> {
+        let Some(options) = roofline::options(config.roofline, machine, config.memory_limit) else {
             return Ok(Vec::new());
         };
-        let mut measured: Vec<Measured> = Vec::new();
+        let mut measured: Vec<MeasuredRoofline> = Vec::new();
         for engine in &self.engines {
             let (team, Some(isa)) = (&self.teams[engine.team], engine.floor_isa) else { continue };
-            if measured.iter().any(|m| m.is_of(isa, team.threads())) {
+            if measured.iter().any(|m| m.is_for(isa, team.threads())) {
                 continue;
             }
-            progress.still(format!("measuring what {isa} can reach, {} threads", team.threads()));
+            let threads = team.threads();
+            observer.timed_stage(&format!("measuring what {isa} can reach, {threads} threads"));
             let (start, before) = (Instant::now(), Ticks::now());
             let roofline =
-                team.run(|| Roofline::measure(isa, &options)).map_err(roofline::unmeasured)?;
-            measured.push(Measured {
+                team.run(|| Roofline::measure(isa, &options)).map_err(MeasureError::Roofline)?;
+            measured.push(MeasuredRoofline {
                 roofline,
                 seconds: start.elapsed().as_secs_f64(),
                 other_load: Ticks::others_between(before, Ticks::now()),
@@ -225,39 +217,33 @@ impl Engines {
         }
         Ok(measured)
     }
-}
 
-impl Engines {
-    /// Measures what the device can do; `None` if no engine uses one, or it is not wanted.
+    /// Measures what the device could reach; `None` if no engine uses one, or if it is not to be measured.
     ///
     /// # Errors
     /// If it can't be measured.
     pub(super) fn cuda_roofline(
         &self,
-        effort: RooflineAsked,
-        progress: &Progress,
-    ) -> Result<Option<CudaRoofline>, CliError> {
-        let devices = self.engines.iter().any(|engine| engine.who.device().is_some());
-        if !devices || effort == RooflineAsked::Off {
+        config: &BenchConfig,
+        observer: &dyn Observer,
+    ) -> Result<Option<CudaRoofline>, MeasureError> {
+        let devices = self.engines.iter().any(|engine| engine.multiplier.device().is_some());
+        if !devices || config.roofline == RooflineEffort::Off {
             return Ok(None);
         }
-        progress.still("measuring what the device can reach".to_owned());
-        on_device::roofline(cuda::options()?).map(Some).map_err(refused)
+        observer.timed_stage("measuring what the device can reach");
+        Ok(Some(device::roofline(config.cuda.clone())?))
     }
 }
 
-fn cpu(isa: Isa, team: usize, threads: usize) -> Result<Engine, CliError> {
+fn cpu(isa: Isa, team: usize, threads: usize) -> Result<Engine, MeasureError> {
     let backend = CpuBackend::with_isa(isa).ok_or_else(|| {
-        let here: Vec<&str> = Isa::ALL
-            .into_iter()
-            .filter(|isa| isa.is_available())
-            .map(super::options::isa_name)
-            .collect();
-        CliError::new(
-            Class::Unavailable,
-            format!("this machine has no {isa}; --isa can be {}", here.join(", ")),
-        )
+        let here: Vec<&str> =
+            Isa::ALL.into_iter().filter(|isa| isa.is_available()).map(isa_name).collect();
+        let here = here.join(", ");
+        MeasureError::Unavailable(format!("this machine has no {isa}; --isa can be {here}"))
     })?;
-    let backend = backend.with_threads(threads).map_err(refused)?;
-    Ok(Engine { who: Who::Host(Box::new(backend)), isa: Some(isa), floor_isa: Some(isa), team })
+    let backend = backend.with_threads(threads)?;
+    let multiplier = Multiplier::Host(Box::new(backend));
+    Ok(Engine { multiplier, isa: Some(isa), floor_isa: Some(isa), team })
 }

@@ -14,23 +14,38 @@ const SEED: u64 = 1;
 
 /// A matrix that is generated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Generated {
+pub enum Generated {
     /// One of fixed size.
     Problem(Problem),
-    /// So many entries in each row, anywhere.
-    Uniform { rows: usize, cols: usize, per_row: usize },
+    /// The same number of entries in each row, in columns drawn at random.
+    Uniform {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+        /// Entries of each row.
+        per_row: usize,
+    },
     /// Every entry.
-    Dense { rows: usize, cols: usize },
-    /// The weight of [`Problem::Blocks`] with so many percent of its blocks left out.
-    Blocks { percent: f64 },
+    Dense {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
+    /// The weight of [`Problem::Blocks`], with a share of its blocks left out.
+    Blocks {
+        /// The share that is left out, in percent.
+        percent: f64,
+    },
 }
 
 impl Generated {
-    /// What a name says; `None` if it is no such name.
+    /// Reads the name of a generated matrix; `None` if it is no such name.
     ///
     /// # Errors
-    /// A message, if its sizes are none.
-    pub(super) fn parse(name: &str) -> Option<Result<Self, String>> {
+    /// A message, if the name has sizes that are wrong.
+    pub fn parse(name: &str) -> Option<Result<Self, String>> {
         if let Ok(problem) = name.parse() {
             return Some(Ok(Self::Problem(problem)));
         }
@@ -57,15 +72,17 @@ impl Generated {
         })
     }
 
-    /// The names there are.
-    pub(super) fn names() -> String {
+    /// All names, for messages.
+    pub fn names() -> String {
         let fixed = Problem::ALL.map(Problem::name).join(", ");
         format!("{fixed}, uniform:ROWSxCOLSxPER_ROW, dense:ROWSxCOLS, blocks:PERCENT")
     }
 
+    /// Generates the matrix.
+    ///
     /// # Errors
-    /// If memory runs out, or there are more rows or columns than there may be.
-    pub(super) fn generate<T: Scalar>(self) -> Result<Csr<T>, FormatError> {
+    /// If memory runs out, or if there are more rows or columns than a matrix may have.
+    pub fn generate<T: Scalar>(self) -> Result<Csr<T>, FormatError> {
         match self {
             Self::Problem(problem) => problem.generate(),
             Self::Uniform { rows, cols, per_row } => uniform(rows, cols, per_row, SEED),

@@ -1,28 +1,27 @@
-//! What the machine could reach: how it is measured, and how that is reported.
+//! What the machine could reach: how that is measured and reported.
 
 use std::fmt::{self, Display};
 
 use girih::DType;
 use girih::cpu::Isa;
-use girih::cpu::roofline::{Roofline, RooflineError, RooflineOptions};
+use girih::cpu::roofline::{Roofline, RooflineOptions};
 use girih::cuda::CudaRoofline;
 use serde::Serialize;
 
-use super::options::{RooflineAsked, isa_name};
-use crate::error::{Class, CliError};
+use super::request::{RooflineEffort, isa_name};
 use crate::machine::Machine;
 
 /// A roofline, the time that measuring it took, and the share of all processors that other programs
 /// had meanwhile.
 #[derive(Debug)]
-pub(super) struct Measured {
-    pub(super) roofline: Roofline,
-    pub(super) seconds: f64,
-    pub(super) other_load: Option<f64>,
+pub(super) struct MeasuredRoofline {
+    pub roofline: Roofline,
+    pub seconds: f64,
+    pub other_load: Option<f64>,
 }
 
-impl Measured {
-    pub(super) fn is_of(&self, isa: Isa, threads: usize) -> bool {
+impl MeasuredRoofline {
+    pub(super) fn is_for(&self, isa: Isa, threads: usize) -> bool {
         self.roofline.isa() == isa && self.roofline.threads() == threads
     }
 }
@@ -31,58 +30,58 @@ impl Measured {
 const FAR_OUT: u64 = 512 << 20;
 
 pub(super) fn options(
-    effort: RooflineAsked,
+    effort: RooflineEffort,
     machine: &Machine,
     memory_limit: Option<u64>,
 ) -> Option<RooflineOptions> {
     // Memory shows only well past the last cache.
     let (factor, least, seconds) = match effort {
-        RooflineAsked::Off => return None,
-        RooflineAsked::Quick => (4, 64 << 20, 0.2),
-        RooflineAsked::Full => (8, 128 << 20, 2.0),
+        RooflineEffort::Off => return None,
+        RooflineEffort::Quick => (4, 64 << 20, 0.2),
+        RooflineEffort::Full => (8, 128 << 20, 2.0),
     };
     let beyond = machine.last_level().map_or(FAR_OUT, |bytes| bytes.saturating_mul(factor));
     let max_bytes = beyond.max(least).min(memory_limit.unwrap_or(u64::MAX));
     Some(RooflineOptions { max_bytes, seconds })
 }
 
-pub(super) fn unmeasured(error: RooflineError) -> CliError {
-    let (class, hint) = match error {
-        RooflineError::Option { .. } => {
-            (Class::Unsupported, "; raise --memory-limit or give --roofline off")
-        }
-        RooflineError::Memory(_) => (Class::Failed, "; --roofline quick or off needs less"),
-        _ => (Class::Failed, ""),
-    };
-    CliError::new(class, format!("cannot measure the machine{hint}")).because(error)
-}
-
+/// What one instruction set could reach on a number of threads.
 #[derive(Debug, Serialize)]
-pub(super) struct RooflineFacts {
-    pub(super) isa: &'static str,
-    pub(super) threads: usize,
-    pub(super) f32_gflops: f64,
-    pub(super) f64_gflops: f64,
-    pub(super) bandwidths: Vec<BandwidthFacts>,
-    /// What measuring it took.
-    pub(super) seconds: f64,
+pub struct RooflineReport {
+    /// The instruction set.
+    pub isa: &'static str,
+    /// The number of threads.
+    pub threads: usize,
+    /// The peak of fused multiply-add, in 10⁹ flops per second.
+    pub f32_gflops: f64,
+    /// The same in f64.
+    pub f64_gflops: f64,
+    /// Bandwidths by working set, the smallest first.
+    pub bandwidths: Vec<BandwidthReport>,
+    /// The time that measuring took.
+    pub seconds: f64,
     /// The share of all processors that other programs had meanwhile.
-    pub(super) other_load: Option<f64>,
+    pub other_load: Option<f64>,
 }
 
 /// 10⁹ bytes per second over a working set.
 #[derive(Debug, Serialize)]
-pub(super) struct BandwidthFacts {
-    pub(super) bytes: u64,
-    pub(super) read: f64,
-    pub(super) triad: f64,
-    pub(super) streaming_triad: f64,
+pub struct BandwidthReport {
+    /// The size of the working set.
+    pub bytes: u64,
+    /// Reading.
+    pub read: f64,
+    /// `a[i] = b[i] + s * c[i]`.
+    pub triad: f64,
+    /// The same, with stores that bypass the caches.
+    pub streaming_triad: f64,
 }
 
-/// What is reported of a roofline.
-pub(super) fn facts(Measured { roofline, seconds, other_load }: &Measured) -> RooflineFacts {
+/// The report of a roofline.
+pub(super) fn report(measured: &MeasuredRoofline) -> RooflineReport {
+    let MeasuredRoofline { roofline, seconds, other_load } = measured;
     let peak = |roofline: &Roofline, dtype| roofline.peak(dtype) / 1e9;
-    RooflineFacts {
+    RooflineReport {
         isa: isa_name(roofline.isa()),
         threads: roofline.threads(),
         f32_gflops: peak(roofline, DType::F32),
@@ -90,7 +89,7 @@ pub(super) fn facts(Measured { roofline, seconds, other_load }: &Measured) -> Ro
         bandwidths: roofline
             .bandwidths()
             .iter()
-            .map(|point| BandwidthFacts {
+            .map(|point| BandwidthReport {
                 bytes: point.bytes,
                 read: point.read / 1e9,
                 triad: point.triad / 1e9,
@@ -102,14 +101,14 @@ pub(super) fn facts(Measured { roofline, seconds, other_load }: &Measured) -> Ro
     }
 }
 
-impl BandwidthFacts {
+impl BandwidthReport {
     /// The highest of the three.
-    pub(super) fn best(&self) -> f64 {
+    fn best(&self) -> f64 {
         self.read.max(self.triad).max(self.streaming_triad)
     }
 }
 
-impl Display for RooflineFacts {
+impl Display for RooflineReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { isa, threads, f32_gflops, f64_gflops, .. } = self;
         let s = if *threads == 1 { "" } else { "s" };
@@ -133,19 +132,24 @@ impl Display for RooflineFacts {
     }
 }
 
-/// What is reported of a device's roofline: 10⁹ bytes and operations per second.
+/// What a device could reach, in 10⁹ bytes and operations per second.
 #[derive(Debug, Serialize)]
-pub(super) struct DeviceFacts {
-    pub(super) memory: f64,
-    pub(super) l2: f64,
-    pub(super) f32_gflops: f64,
-    pub(super) f64_gflops: f64,
-    /// `None` without cuBLASLt.
-    pub(super) bf16_tensor_gflops: Option<f64>,
-    pub(super) tf32_tensor_gflops: Option<f64>,
+pub struct DeviceReport {
+    /// From memory.
+    pub memory: f64,
+    /// From the second-level cache.
+    pub l2: f64,
+    /// The peak of fused multiply-add, in 10⁹ flops per second.
+    pub f32_gflops: f64,
+    /// The same in f64.
+    pub f64_gflops: f64,
+    /// Tensor cores in bf16; `None` without cuBLASLt.
+    pub bf16_tensor_gflops: Option<f64>,
+    /// Tensor cores in TF32.
+    pub tf32_tensor_gflops: Option<f64>,
 }
 
-impl DeviceFacts {
+impl DeviceReport {
     pub(super) fn new(roofline: &CudaRoofline) -> Self {
         let giga = |per_second: f64| per_second / 1e9;
         Self {
@@ -159,7 +163,7 @@ impl DeviceFacts {
     }
 }
 
-impl Display for DeviceFacts {
+impl Display for DeviceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { memory, l2, f32_gflops, f64_gflops, .. } = self;
         write!(
@@ -186,12 +190,12 @@ mod tests {
         let bytes = |effort, machine: &Machine, limit| {
             options(effort, machine, limit).map(|options| options.max_bytes)
         };
-        assert_eq!(bytes(RooflineAsked::Off, &machine, None), None);
-        assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(FAR_OUT));
+        assert_eq!(bytes(RooflineEffort::Off, &machine, None), None);
+        assert_eq!(bytes(RooflineEffort::Full, &machine, None), Some(FAR_OUT));
         let cache = girih::cpu::Cache { level: 3, bytes: 32 << 20, shared_by: None };
         machine.caches.push(cache);
-        assert_eq!(bytes(RooflineAsked::Full, &machine, None), Some(256 << 20));
-        assert_eq!(bytes(RooflineAsked::Quick, &machine, None), Some(128 << 20));
-        assert_eq!(bytes(RooflineAsked::Quick, &machine, Some(1 << 20)), Some(1 << 20));
+        assert_eq!(bytes(RooflineEffort::Full, &machine, None), Some(256 << 20));
+        assert_eq!(bytes(RooflineEffort::Quick, &machine, None), Some(128 << 20));
+        assert_eq!(bytes(RooflineEffort::Quick, &machine, Some(1 << 20)), Some(1 << 20));
     }
 }

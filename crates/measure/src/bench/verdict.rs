@@ -4,17 +4,16 @@ use girih::{Csr, DenseScalar, Plan, Product, Rounding, Scalar, Verification, ver
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::engine::Who;
-use crate::commands::spmm::{refused, wrong};
-use crate::error::{Class, CliError};
+use super::engine::Multiplier;
 use crate::operand::Operand;
+use crate::{MeasureError, WrongProduct};
 
 /// Verdicts on products of one matrix with one finite B.
 ///
-/// The oracle takes as long as many products do, and most products of a group are the same to the
-/// last bit: on any number of threads, and on all instruction sets that fuse. What verification
-/// says depends on those bits and on the rounding that is granted, and with B finite on nothing
-/// else, so a product with the bits of one that was verified has that one's verdict.
+/// The oracle takes as long as many products. Most products of a group are the same to the last bit: on
+/// any number of threads, and on all instruction sets that fuse multiply and add. With B finite, a verdict
+/// depends on the bits of C and on the rounding that is granted. So a product with the bits of a verified
+/// one gets that one's verdict.
 #[derive(Debug, Default)]
 pub(super) struct Verdicts {
     known: Vec<(u128, Rounding, Verification)>,
@@ -29,21 +28,21 @@ impl Verdicts {
         &mut self,
         a: &Csr<T>,
         plan: &Plan,
-        who: &Who,
+        multiplier: &Multiplier,
         b: &Operand<T>,
         c: &Operand<T::Acc>,
-    ) -> Result<Verification, CliError> {
-        let (bits, rounding) = (fingerprint(c.as_slice()), who.rounding(plan));
+    ) -> Result<Verification, MeasureError> {
+        let (bits, rounding) = (fingerprint(c.as_slice()), multiplier.rounding(plan));
         let same = self.known.iter().find(|known| (known.0, known.1) == (bits, rounding));
         if let Some(&(.., verification)) = same {
             return Ok(verification);
         }
         let product = Product { alpha: 1.0, b: T::erase(b.view()), added: None };
         let found = T::erase_acc(c.view());
-        let verification = verify(a, plan, &product, &found, rounding).map_err(refused)?;
-        if let Some(error) = wrong(verification) {
-            let what = format!("{} on {}", plan.spec(), who.name());
-            return Err(CliError::new(Class::Wrong, what).because(error));
+        let verification = verify(a, plan, &product, &found, rounding)?;
+        if let Some(source) = WrongProduct::find(verification) {
+            let what = format!("{} on {}", plan.spec(), multiplier.name());
+            return Err(MeasureError::Wrong { what, source: Box::new(source) });
         }
         self.known.push((bits, rounding, verification));
         Ok(verification)

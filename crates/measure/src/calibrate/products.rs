@@ -1,4 +1,4 @@
-//! Products, timed.
+//! The products of the generated matrices, timed in every format that the planner considers.
 
 use girih::formats::stats::SharedStats;
 use girih::planner::calibrate::Observation;
@@ -9,63 +9,62 @@ use girih::{
 };
 use half::{bf16, f16};
 
-use super::design::{self, Problem};
-use super::options::{Options, Where};
-use crate::commands::bench::runner::Runner;
-use crate::commands::bench::sampling::{Samples, Team};
-use crate::commands::spmm::refused;
-use crate::error::{Class, CliError};
+use super::device::measured_cpu;
+use super::problems::{self, DesignProblem};
+use super::{CalibrateBackend, CalibrateConfig};
 use crate::operand::Operand;
-use crate::progress::Progress;
-use crate::{cuda, device};
+use crate::runner::Runner;
+use crate::sampling::Samples;
+use crate::team::Team;
+use crate::{MeasureError, Observer};
 
 /// The most that the tiles of a product may take, in bytes, and its B and C together.
 const MAX_TILES: u64 = 256 << 20;
 const MAX_OPERANDS: usize = 256 << 20;
 
-/// The longest product worth its time, by the estimate that is being replaced.
+/// Products that take longer than this are left out, by the estimate that is being replaced.
 const LONGEST: f64 = 0.2;
 
-/// Products that take so many times as long as in the best format are left out: nobody chooses them, and
-/// the estimates of those that are chosen should not bend to theirs.
+/// Products that take this many times as long as in the best format are left out. Nobody chooses them, and
+/// they should not distort the estimates of those that are chosen.
 const HOPELESS: f64 = 4.0;
 
-/// Up to so many seconds a product counts in any format: it says what every product costs, without which
-/// a format would seem to cost nothing where matrices are small.
+/// A product of at most this many seconds counts in any format. Such products show what every product costs
+/// at the least; without them a format would seem to cost nothing where matrices are small.
 const SHORT: f64 = 5e-6;
 
-/// Everything that was measured, and the device it is for.
-pub(super) struct Measured {
+/// Everything that was measured, and the device that it is for.
+pub(super) struct Measurements {
     pub(super) device: DeviceSpec,
     /// Number of matrices.
     pub(super) problems: usize,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<FormatProducts>,
 }
 
-/// A product of a matrix and n columns, by the names of both.
-struct Product {
+/// A product that was timed: of a matrix, by its name, and n columns.
+struct TimedProduct {
     spec: FormatSpec,
     dtype: DType,
     matrix: &'static str,
     n: usize,
     terms: Terms,
-    /// The least of all passes.
+    /// The least time of all passes.
     seconds: f64,
 }
 
-impl Product {
+impl TimedProduct {
     fn is_same(&self, other: &Self) -> bool {
         self.spec == other.spec && self.is_beside(other)
     }
 
-    /// Whether it is of the same matrix and n, in whatever format.
+    /// Whether it is of the same matrix and n, in any format.
     fn is_beside(&self, other: &Self) -> bool {
         (self.dtype, self.matrix, self.n) == (other.dtype, other.matrix, other.n)
     }
 }
 
 /// The products of one format and value type.
-pub(super) struct Group {
+pub(super) struct FormatProducts {
     pub(super) spec: FormatSpec,
     pub(super) dtype: DType,
     pub(super) observations: Vec<Observation>,
@@ -73,33 +72,38 @@ pub(super) struct Group {
     pub(super) products: Vec<(&'static str, usize)>,
 }
 
-/// Who multiplies.
-enum Machine {
+/// The backend that is calibrated.
+enum CalibratedBackend {
     Cpu(CpuBackend),
     Cuda(CudaBackend),
 }
 
-pub(super) fn measure(options: &Options, progress: &Progress) -> Result<Measured, CliError> {
+/// Times all products of a configuration.
+pub(super) fn measure(
+    config: &CalibrateConfig,
+    observer: &dyn Observer,
+) -> Result<Measurements, MeasureError> {
     let team = Team::new(rayon::current_num_threads())?;
-    let machine = match options.backend {
-        Where::Cpu => {
-            Machine::Cpu(CpuBackend::new().with_threads(team.threads()).map_err(refused)?)
+    let backend = match config.backend {
+        CalibrateBackend::Cpu => {
+            CalibratedBackend::Cpu(CpuBackend::new().with_threads(team.threads())?)
         }
-        Where::Cuda => Machine::Cuda(CudaBackend::new(cuda::options()?)),
+        CalibrateBackend::Cuda => CalibratedBackend::Cuda(CudaBackend::new(config.cuda.clone())),
     };
-    progress.still("measuring what this machine can reach".to_owned());
-    let device = match (&options.device, &machine) {
-        (Some(name), _) => device::find(name)?,
-        (None, Machine::Cpu(_)) => team.run(device::measured_cpu)?,
-        (None, Machine::Cuda(cuda)) => described(cuda)?,
+    observer.timed_stage("measuring what this machine can reach");
+    let device = match (&config.device, &backend) {
+        (Some(device), _) => device.clone(),
+        (None, CalibratedBackend::Cpu(_)) => team.run(measured_cpu)?,
+        (None, CalibratedBackend::Cuda(cuda)) => described(cuda)?,
     };
-    // Old fits would be taken for estimates while new ones are made.
+    // Old fits must not decide which products are timed.
     let device = DeviceSpec { fits: Vec::new(), ..device };
-    let mut run = Run { options, device, machine, team, pass: 0, products: Vec::new(), progress };
+    let products = Vec::new();
+    let mut run = CalibrationRun { config, device, backend, team, pass: 0, products, observer };
     let mut problems = 0;
-    for pass in 0..options.passes {
+    for pass in 0..config.passes {
         run.pass = pass;
-        for dtype in &options.dtype {
+        for dtype in &config.dtypes {
             problems = match dtype {
                 DType::F16 => run.all::<f16>(),
                 DType::Bf16 => run.all::<bf16>(),
@@ -108,22 +112,23 @@ pub(super) fn measure(options: &Options, progress: &Progress) -> Result<Measured
             }?;
         }
     }
-    Ok(Measured { groups: groups(&run.products), device: run.device, problems })
+    Ok(Measurements { groups: groups(&run.products), device: run.device, problems })
 }
 
-/// The products of each format, but for those that nobody would choose.
-fn groups(products: &[Product]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+/// The products of each format, without those that nobody would choose.
+fn groups(products: &[TimedProduct]) -> Vec<FormatProducts> {
+    let mut groups: Vec<FormatProducts> = Vec::new();
     for product in products {
         let beside = products.iter().filter(|other| other.is_beside(product));
         let least = beside.map(|other| other.seconds).fold(f64::INFINITY, f64::min);
-        let &Product { spec, dtype, matrix, n, terms, seconds } = product;
+        let &TimedProduct { spec, dtype, matrix, n, terms, seconds } = product;
         if seconds > SHORT.max(HOPELESS * least) {
             continue;
         }
         let at = groups.iter().position(|g| (g.spec, g.dtype) == (spec, dtype));
         let at = at.unwrap_or_else(|| {
-            groups.push(Group { spec, dtype, observations: Vec::new(), products: Vec::new() });
+            let (observations, products) = (Vec::new(), Vec::new());
+            groups.push(FormatProducts { spec, dtype, observations, products });
             groups.len() - 1
         });
         groups[at].observations.push(Observation { terms, seconds });
@@ -133,42 +138,40 @@ fn groups(products: &[Product]) -> Vec<Group> {
 }
 
 /// The CUDA device at hand, as planners know it before it is calibrated.
-fn described(cuda: &CudaBackend) -> Result<DeviceSpec, CliError> {
-    let info = cuda
-        .device()
-        .map_err(|error| CliError::new(Class::Unavailable, "no CUDA device").because(error))?;
-    Ok(info.spec())
+fn described(cuda: &CudaBackend) -> Result<DeviceSpec, MeasureError> {
+    Ok(cuda.device().map_err(MeasureError::Device)?.spec())
 }
 
-struct Run<'a> {
-    options: &'a Options,
+struct CalibrationRun<'a> {
+    config: &'a CalibrateConfig,
     device: DeviceSpec,
-    machine: Machine,
+    backend: CalibratedBackend,
     team: Team,
-    /// How often all products were timed before.
+    /// The number of passes before this one.
     pass: u32,
-    products: Vec<Product>,
-    progress: &'a Progress,
+    products: Vec<TimedProduct>,
+    observer: &'a dyn Observer,
 }
 
-impl Run<'_> {
-    /// Times every problem in one value type; returns their number.
-    fn all<T: DenseScalar>(&mut self) -> Result<usize, CliError>
+impl CalibrationRun<'_> {
+    /// Times every problem in one value type, and returns their number.
+    fn all<T: DenseScalar>(&mut self) -> Result<usize, MeasureError>
     where
         AnyTiling: From<Tiling<T>>,
     {
-        let problems: Vec<Problem<T>> = design::problems(self.options.quick);
+        let problems: Vec<DesignProblem<T>> = problems::problems(self.config.quick);
         for (i, problem) in problems.iter().enumerate() {
-            let (pass, passes) = (self.pass + 1, self.options.passes);
+            let (pass, passes) = (self.pass + 1, self.config.passes);
             let (number, count) = (i + 1, problems.len());
             let what = format!(
                 "{} {} ({number} of {count}, pass {pass} of {passes})",
                 T::DTYPE,
                 problem.name
             );
-            self.progress.stage(format!("{what}: generating"));
-            let a = problem.matrix().map_err(|e| {
-                CliError::failed(format!("cannot generate {}", problem.name)).because(e)
+            self.observer.stage(&format!("{what}: generating"));
+            let a = problem.matrix().map_err(|source| {
+                let name = problem.name.to_owned();
+                MeasureError::Generate { name, source }
             })?;
             self.matrix(&a, problem.name, &what)?;
         }
@@ -180,20 +183,18 @@ impl Run<'_> {
         a: &Csr<T>,
         name: &'static str,
         what: &str,
-    ) -> Result<(), CliError>
+    ) -> Result<(), MeasureError>
     where
         AnyTiling: From<Tiling<T>>,
     {
-        let failed = |e| CliError::failed("cannot count a matrix").because(e);
-        let rows = RowLayout::natural(a.nrows(), 1).map_err(failed)?;
+        let rows = RowLayout::natural(a.nrows(), 1).map_err(MeasureError::Statistics)?;
         let shared = SharedStats::new(a.pattern(), &rows);
-        for &n in &self.options.n {
-            let n = n as usize;
+        for &n in &self.config.n {
             if (a.ncols() + a.nrows()).saturating_mul(n * size_of::<T::Acc>()) > MAX_OPERANDS {
                 continue;
             }
-            self.progress.still(format!("{what}: n = {n}"));
-            let workload = Workload::of(&shared, n, T::DTYPE).map_err(failed)?;
+            self.observer.timed_stage(&format!("{what}: n = {n}"));
+            let workload = Workload::of(&shared, n, T::DTYPE).map_err(MeasureError::Statistics)?;
             let b = Operand::<T>::random("B", (a.ncols(), n), 1)?;
             let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
             let planner = Planner::new(PlanOptions {
@@ -203,33 +204,38 @@ impl Run<'_> {
                 memory_limit: Some(MAX_TILES),
                 ..PlanOptions::default()
             });
-            let considered = self.team.run(|| planner.candidates(a)).map_err(planning)?;
+            let considered = self.team.run(|| planner.candidates(a));
+            let considered = considered.map_err(|source| MeasureError::Plan {
+                what: "a generated matrix".to_owned(),
+                source,
+            })?;
             for candidate in considered {
                 let Some(cost) = candidate.cost.filter(|cost| cost.seconds <= LONGEST) else {
                     continue;
                 };
                 let spec = candidate.spec;
                 let Some(seconds) = self.time(a, n, spec, &b, &mut c)? else { continue };
-                let stats = shared.format(spec, T::DTYPE).map_err(failed)?;
+                let stats = shared.format(spec, T::DTYPE).map_err(MeasureError::Statistics)?;
                 let mut terms = terms(&workload, &stats, &self.device).to_array();
-                // All but what is paid per product and per window is stretched by the schedule.
+                // The schedule lengthens all terms but those per product and per window.
                 terms[2..].iter_mut().for_each(|term| *term *= cost.imbalance);
                 let terms = Terms::from_array(terms);
-                self.add(Product { spec, dtype: T::DTYPE, matrix: name, n, terms, seconds });
+                self.add(TimedProduct { spec, dtype: T::DTYPE, matrix: name, n, terms, seconds });
             }
         }
         Ok(())
     }
 
     /// Keeps a product, or the shorter time of one that was timed before.
-    fn add(&mut self, product: Product) {
+    fn add(&mut self, product: TimedProduct) {
         match self.products.iter_mut().find(|other| other.is_same(&product)) {
             Some(other) => other.seconds = other.seconds.min(product.seconds),
             None => self.products.push(product),
         }
     }
 
-    /// The least seconds of a product in a format; `None` if the format or the backend can't.
+    /// The least time of a product in a format, in seconds; `None` if the format can't hold the matrix or
+    /// the backend can't multiply it.
     fn time<T: DenseScalar>(
         &self,
         a: &Csr<T>,
@@ -237,7 +243,7 @@ impl Run<'_> {
         spec: FormatSpec,
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
-    ) -> Result<Option<f64>, CliError>
+    ) -> Result<Option<f64>, MeasureError>
     where
         AnyTiling: From<Tiling<T>>,
     {
@@ -250,29 +256,23 @@ impl Run<'_> {
             ..PlanOptions::default()
         };
         let Ok(plan) = self.team.run(|| Planner::new(options).plan(a)) else { return Ok(None) };
-        let mut runner = match &self.machine {
-            Machine::Cpu(cpu) => {
-                Runner::Host(self.team.run(|| cpu.prepare(&plan)).map_err(refused)?)
-            }
-            Machine::Cuda(cuda) => {
+        let mut runner = match &self.backend {
+            CalibratedBackend::Cpu(cpu) => Runner::Host(self.team.run(|| cpu.prepare(&plan))?),
+            CalibratedBackend::Cuda(cuda) => {
                 if cuda.supports(&plan).is_err() {
                     return Ok(None);
                 }
-                let prepared = cuda.prepare_device(&plan).map_err(refused)?;
-                Runner::on_device(prepared, &mut None, b, c).map_err(refused)?
+                let prepared = cuda.prepare_device(&plan)?;
+                Runner::on_device(prepared, &mut None, b, c)?
             }
         };
-        let mut time = |calls| runner.time(&self.team, calls, b, c).map_err(refused);
+        let mut time = |calls| runner.time(&self.team, calls, b, c);
         time(1)?;
-        let mut samples = Samples::of(time(1)?);
-        while !samples.enough(self.options.seconds) {
+        let mut samples = Samples::for_product(time(1)?);
+        while !samples.enough(self.config.seconds) {
             let calls = samples.calls;
             samples.push(time(calls)?);
         }
         Ok(Some(samples.summary().min))
     }
-}
-
-fn planning(error: girih::PlanError) -> CliError {
-    CliError::failed("cannot plan a generated matrix").because(error)
 }

@@ -1,33 +1,30 @@
-//! `girih inspect`: what a matrix is, and what every format would make of it; or what a plan is.
-
-mod plan;
+//! What a matrix is like, and what every format would make of it.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use girih::formats::io::Info;
-use girih::formats::stats::{FormatStats, MatrixStats};
-use girih::formats::{
-    Csr, CsrPattern, DType, FormatError, FormatKind, FormatSpec, Narrowing, RowLayout, Scalar,
-};
+use girih::formats::stats::MatrixStats;
+use girih::formats::{Csr, FormatKind, FormatSpec, Narrowing, Scalar};
 use girih::planner::Reorder;
+use girih_measure::units;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::args::{Json, ReadArgs, ReorderArg, TileArgs};
+use crate::args::{InspectArgs, ReorderArg};
 use crate::error::{CliError, shown};
-use crate::order::{self, Effect};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::source::{MatrixSource, Source};
-use crate::{narrowing, spy, table, units};
+use crate::input::order;
+use crate::input::source::MatrixSource;
+use crate::output::format_sizes::{FormatSizes, format_sizes, format_table};
+use crate::output::ordering::OrderEffect;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::{narrowing, sparsity_plot, table};
 
 /// Largest size of the picture, in characters.
 const PICTURE: (usize, usize) = (64, 24);
 
-/// Sizes shown besides those asked for.
+/// Sizes that are shown beside the default ones.
 const OTHER_SIZES: [FormatSpec; 5] = [
     FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
     FormatSpec::Bcsr { block_rows: 16, block_cols: 16 },
@@ -36,32 +33,10 @@ const OTHER_SIZES: [FormatSpec; 5] = [
     FormatSpec::BlockedEll { block_size: 16 },
 ];
 
-/// Show what a matrix is like and what it would take in every format, or what a plan file holds
-///
-/// Of a plan: shape, format, the device and the n it was made for, order, schedule, what was considered,
-/// every section of the file with its size, and what backends keep with it. Every hash and index is
-/// checked.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Matrix or plan file; - is standard input. The options but --json are for matrices
-    #[arg(value_name = "A|PLAN")]
-    source: PathBuf,
-    /// Show what an order of the rows would change: rcm, window, degree, reverse, random or
-    /// random:SEED, or a .npy file as `girih reorder` writes them
-    #[arg(long, value_name = "ORDER")]
-    reorder: Option<ReorderArg>,
-    #[command(flatten)]
-    pub(crate) json: Json,
-    #[command(flatten)]
-    read: ReadArgs,
-    #[command(flatten)]
-    tiles: TileArgs,
-}
-
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
-    file: FileFacts,
+struct MatrixReport {
+    file: FileReport,
     #[serde(flatten)]
     stats: MatrixStats,
     /// Stored entries that are zero.
@@ -70,9 +45,9 @@ struct Facts {
     dtype: &'static str,
     /// What rounding to that type would make of the values.
     narrowing: Narrowing,
-    formats: BTreeMap<&'static str, FormatFacts>,
+    formats: BTreeMap<&'static str, FormatSizes>,
     /// The same for some other block and window sizes.
-    other_sizes: Vec<FormatFacts>,
+    other_sizes: Vec<FormatSizes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reordered: Option<Reordered>,
     read_seconds: f64,
@@ -86,12 +61,12 @@ struct Reordered {
     #[serde(skip_serializing_if = "Option::is_none")]
     order_seconds: Option<f64>,
     #[serde(flatten)]
-    effect: Effect,
+    effect: OrderEffect,
 }
 
-/// What the file says of itself.
+/// What the file's header says.
 #[derive(Debug, Serialize)]
-struct FileFacts {
+struct FileReport {
     kind: String,
     field: String,
     symmetry: String,
@@ -100,130 +75,70 @@ struct FileFacts {
     gzip: bool,
 }
 
-/// What a matrix would take in a format, or why the format cannot hold it.
-#[derive(Debug, Serialize)]
-struct FormatFacts {
-    spec: String,
-    #[serde(flatten)]
-    sizes: Option<Sizes>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unsupported: Option<String>,
-}
-
-#[derive(Debug, Serialize)]
-struct Sizes {
-    bytes: u64,
-    fill_ratio: f64,
-    /// Elements of the value array.
-    stored: u64,
-    windows: u64,
-    tiles: u64,
-    max_tiles_per_window: u64,
-    /// Rows of B read if every window is computed once.
-    gathered_cols: u64,
-    padding_cols: u64,
-}
-
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    match Source::detect(&options.source)? {
-        Source::Matrix(source) => matrix(source, options, progress),
-        Source::Plan(source) => {
-            let given = options.given();
-            if !given.is_empty() {
-                return Err(CliError::usage(format!(
-                    "{} is a plan, and for a matrix only: {}",
-                    shown(source.path()),
-                    given.join(", ")
-                )));
-            }
-            plan::inspect(source, progress)
-        }
-    }
-}
-
-impl Options {
-    /// The options for matrices that were given, by name.
-    fn given(&self) -> Vec<&'static str> {
-        let own = [
-            ("--reorder", self.reorder.is_some()),
-            ("--dtype", self.tiles.dtype.is_some()),
-            ("--block", self.tiles.block.is_some()),
-            ("--window", self.tiles.window.is_some()),
-        ];
-        own.into_iter()
-            .filter_map(|(name, given)| given.then_some(name))
-            .chain(self.read.given())
-            .collect()
-    }
-}
-
 /// Inspects a matrix.
-fn matrix(
+pub(super) fn inspect(
     source: MatrixSource,
-    options: &Options,
+    args: &InspectArgs,
     progress: &Progress,
 ) -> Result<Report, CliError> {
-    let dtype = options.tiles.dtype();
-    if let Some(ReorderArg::Plan(Reorder::None | Reorder::Auto | Reorder::Given)) = options.reorder
-    {
+    let dtype = args.tiles.dtype();
+    if let Some(ReorderArg::Plan(Reorder::None | Reorder::Auto | Reorder::Given)) = args.reorder {
         return Err(CliError::usage(
             "--reorder needs an ordering here; `girih plan --reorder auto --explain` chooses one",
         ));
     }
     // Before the matrix is read: a contradiction in the options should not cost minutes.
-    let specs: Vec<FormatSpec> = FormatKind::ALL
-        .into_iter()
-        .map(|kind| options.tiles.spec(kind))
-        .collect::<Result<_, _>>()?;
+    let specs: Vec<FormatSpec> =
+        FormatKind::ALL.into_iter().map(|kind| args.tiles.spec(kind)).collect::<Result<_, _>>()?;
     let name = shown(source.path());
     let start = Instant::now();
     // Not in `dtype`: rounding could turn small values into explicit zeros.
-    let (a, info) = source.read::<f64>(&options.read, progress)?;
+    let (a, info) = source.read::<f64>(&args.read, progress)?;
     let read = start.elapsed();
 
     progress.stage(format!("measuring {name}"));
     let stats = MatrixStats::of(a.pattern());
-    let asked: Vec<FormatFacts> =
-        specs.iter().map(|&spec| format_facts(a.pattern(), spec, dtype)).collect();
-    let sizes_given = options.tiles.block.is_some() || options.tiles.window.is_some();
+    let formats: Vec<FormatSizes> =
+        specs.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
+    let sizes_given = args.tiles.block.is_some() || args.tiles.window.is_some();
     let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
-    let other_sizes: Vec<FormatFacts> =
-        others.iter().map(|&spec| format_facts(a.pattern(), spec, dtype)).collect();
+    let other_sizes: Vec<FormatSizes> =
+        others.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
 
-    let reordered = match &options.reorder {
+    let reordered = match &args.reorder {
         Some(order) => Some(reordered(&a, order, &name, progress)?),
         None => None,
     };
 
-    let table = format_table(asked.iter().chain(&other_sizes));
-    let picture = spy::draw(a.pattern(), PICTURE.0, PICTURE.1);
-    let facts = Facts {
-        file: file_facts(&info),
+    let table = format_table(formats.iter().chain(&other_sizes));
+    let picture = sparsity_plot::draw(a.pattern(), PICTURE.0, PICTURE.1);
+    let report = MatrixReport {
+        file: file_report(&info),
         explicit_zeros: explicit_zeros(&a),
         stats,
         dtype: dtype.name(),
         narrowing: Narrowing::of(a.values(), dtype),
-        formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(asked).collect(),
+        formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(formats).collect(),
         other_sizes,
         reordered,
         read_seconds: read.as_secs_f64(),
     };
-    let narrowed = narrowing::line(&facts.narrowing, dtype);
+    let narrowed = narrowing::line(&report.narrowing, dtype);
     let narrowed = narrowed.map_or_else(String::new, |line| format!("\n\n{line}"));
     let mut text = format!(
         "{}\n\n{picture}{narrowed}\n\nin {dtype}, every format would take\n\n{table}",
-        facts_table(&facts, &name)
+        overview_table(&report, &name)
     );
-    if let Some(Reordered { order, order_seconds, effect }) = &facts.reordered {
+    if let Some(Reordered { order, order_seconds, effect }) = &report.reordered {
         let time = order_seconds.map_or_else(String::new, |seconds| {
             format!(", computed in {}", units::time(Duration::from_secs_f64(seconds)))
         });
         text += &format!("\n\nin {order} order{time}\n\n{}", effect.table());
     }
-    Report::new(text, &facts)
+    Report::new(text, &report)
 }
 
-/// What an order would change; the order is an ordering or a file.
+/// Says what an order would change. The order is an ordering or a file.
 fn reordered(
     a: &Csr<f64>,
     order: &ReorderArg,
@@ -241,60 +156,12 @@ fn reordered(
         }
         ReorderArg::Plan(_) => return Err(CliError::usage("--reorder needs an ordering")),
     };
-    let effect = Effect::of(a.pattern(), &ordering).map_err(failed)?;
+    let effect = OrderEffect::measure(a.pattern(), &ordering).map_err(failed)?;
     Ok(Reordered { order, order_seconds, effect })
 }
 
-/// One line about a matrix, and every format measured: what the demo shows of an inspection.
-pub(crate) fn overview<T: Scalar>(a: &Csr<T>) -> String {
-    let stats = MatrixStats::of(a.pattern());
-    let measured = FormatKind::ALL
-        .into_iter()
-        .filter_map(|kind| TileArgs::default().spec(kind).ok())
-        .map(|spec| format_facts(a.pattern(), spec, T::DTYPE))
-        .filter(|facts| facts.sizes.is_some())
-        .count();
-    let symmetric = if stats.symmetric_pattern { "symmetric" } else { "unsymmetric" };
-    format!(
-        "{:.1} per row, bandwidth {}, {symmetric}; {measured} of {} formats can hold it",
-        stats.mean_row_nnz,
-        units::count(stats.bandwidth as u64),
-        FormatKind::ALL.len()
-    )
-}
-
-fn format_facts(pattern: CsrPattern<'_>, spec: FormatSpec, dtype: DType) -> FormatFacts {
-    let measured = RowLayout::natural(pattern.nrows(), spec.window_rows())
-        .and_then(|layout| FormatStats::of(pattern, spec, &layout, dtype));
-    let (sizes, unsupported) = match measured {
-        Ok(stats) => (Some(sizes(&stats)), None),
-        Err(reason) => (None, Some(unsupported_reason(&reason))),
-    };
-    FormatFacts { spec: spec.to_string(), sizes, unsupported }
-}
-
-fn sizes(stats: &FormatStats) -> Sizes {
-    Sizes {
-        bytes: stats.bytes,
-        fill_ratio: stats.fill_ratio,
-        stored: stats.stored,
-        windows: stats.windows,
-        tiles: stats.tiles,
-        max_tiles_per_window: stats.max_tiles_per_window,
-        gathered_cols: stats.gathered_cols,
-        padding_cols: stats.padding_cols,
-    }
-}
-
-fn unsupported_reason(reason: &FormatError) -> String {
-    match reason {
-        FormatError::NotTwoFour { .. } => format!("{reason} (--prune-two-four)"),
-        _ => reason.to_string(),
-    }
-}
-
-fn file_facts(info: &Info) -> FileFacts {
-    FileFacts {
+fn file_report(info: &Info) -> FileReport {
+    FileReport {
         kind: info.kind.to_string(),
         field: info.field.to_string(),
         symmetry: info.symmetry.to_string(),
@@ -307,18 +174,18 @@ fn explicit_zeros(a: &Csr<f64>) -> usize {
     a.values().par_iter().with_min_len(1 << 14).filter(|v| v.is_zero()).count()
 }
 
-fn facts_table(facts: &Facts, name: &str) -> String {
-    let FileFacts { kind, field, symmetry, stored_entries, gzip } = &facts.file;
-    let stats = &facts.stats;
+fn overview_table(report: &MatrixReport, name: &str) -> String {
+    let FileReport { kind, field, symmetry, stored_entries, gzip } = &report.file;
+    let stats = &report.stats;
     let gzip = if *gzip { ", gzipped" } else { "" };
     let entries = units::count(*stored_entries);
     let count = |n: usize| units::count(n as u64);
-    table::facts([
+    table::pairs([
         ("matrix", name.to_owned()),
         ("file", format!("{kind}, {field}, {symmetry}, {entries} entries{gzip}")),
         ("size", format!("{} × {}", count(stats.nrows), count(stats.ncols))),
         ("nonzeros", format!("{}, {:.3e} of all positions", count(stats.nnz), stats.density)),
-        ("explicit zeros", count(facts.explicit_zeros)),
+        ("explicit zeros", count(report.explicit_zeros)),
         (
             "per row",
             format!(
@@ -332,26 +199,4 @@ fn facts_table(facts: &Facts, name: &str) -> String {
         ("bandwidth", count(stats.bandwidth)),
         ("pattern", if stats.symmetric_pattern { "symmetric" } else { "unsymmetric" }.to_owned()),
     ])
-}
-
-fn format_table<'a>(rows: impl Iterator<Item = &'a FormatFacts>) -> String {
-    let rows = rows.map(|FormatFacts { spec, sizes, unsupported }| match sizes {
-        Some(sizes) => vec![
-            spec.clone(),
-            units::bytes(sizes.bytes),
-            format!("{:.1} %", 100.0 * sizes.fill_ratio),
-            units::count(sizes.tiles),
-            units::count(sizes.max_tiles_per_window),
-            units::count(sizes.gathered_cols),
-            String::new(),
-        ],
-        None => {
-            let mut row = vec![String::from("-"); 7];
-            row[0].clone_from(spec);
-            row[6] = unsupported.clone().unwrap_or_default();
-            row
-        }
-    });
-    let header = ["format", ">bytes", ">fill", ">tiles", ">largest window", ">rows of B read", ""];
-    table::with_header(header, rows)
 }

@@ -5,22 +5,24 @@ use std::fmt::{self, Display};
 use girih::backend::{Lowering, Selection, Verification};
 use girih::formats::Narrowing;
 use girih::planner::{Explanation, Plan};
+use girih_measure::{WrongProduct, units};
 use serde::Serialize;
 
+use super::Loaded;
 use super::operands::Operands;
-use super::product::{Timing, refused};
-use super::{Loaded, Options};
+use super::product::Timing;
+use crate::args::SpmmArgs;
 use crate::error::{Class, CliError};
-use crate::report::Report;
-use crate::{narrowing, table, units};
+use crate::output::report::Report;
+use crate::output::{narrowing, table};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct SpmmReport {
     backend: String,
     /// What the backend runs on.
     device: String,
-    /// Backends that were preferred and can't run the plan, with their reasons.
+    /// Better backends that can't run the plan, with their reasons.
     passed_over: Vec<String>,
     format: &'static str,
     spec: String,
@@ -82,7 +84,7 @@ struct Verified {
 }
 
 /// What was done with the plan.
-pub(super) struct Done {
+pub(super) struct Outcome {
     /// Columns of C.
     pub(super) n: usize,
     pub(super) timing: Timing,
@@ -91,19 +93,19 @@ pub(super) struct Done {
 }
 
 pub(super) fn report(
-    options: &Options,
+    args: &SpmmArgs,
     loaded: &Loaded,
     operands: &Operands,
     selected: &Selection<'_>,
-    done: Done,
+    outcome: Outcome,
 ) -> Result<Report, CliError> {
-    let Done { n, timing, lowering, verification } = done;
+    let Outcome { n, timing, lowering, verification } = outcome;
     let plan = &loaded.plan;
     let non_finite_values = loaded.narrowing.is_none().then(|| narrowing::non_finite_in(plan));
-    let explanation = options.plan.planning.explain.then(|| plan.explanation().clone());
-    let facts = Facts {
+    let explanation = args.plan.planning.explain.then(|| plan.explanation().clone());
+    let report = SpmmReport {
         backend: selected.backend.name().to_owned(),
-        device: selected.backend.capabilities().map_err(refused)?.device,
+        device: selected.backend.capabilities()?.device,
         passed_over: selected
             .rejected
             .iter()
@@ -117,9 +119,9 @@ pub(super) fn report(
         k: plan.ncols(),
         n,
         nnz: plan.nnz(),
-        alpha: options.alpha,
-        beta: options.beta,
-        repeat: options.repeat.get(),
+        alpha: args.alpha,
+        beta: args.beta,
+        repeat: args.repeat.get(),
         load_seconds: loaded.load.as_secs_f64(),
         plan_seconds: loaded.planning.map(|t| t.as_secs_f64()),
         prepare_seconds: timing.prepare.as_secs_f64(),
@@ -133,7 +135,7 @@ pub(super) fn report(
             non_finite: v.non_finite,
             non_finite_expected: v.non_finite_expected,
         }),
-        output: options.output.as_ref().map(|path| path.display().to_string()),
+        output: args.output.as_ref().map(|path| path.display().to_string()),
         narrowing: loaded.narrowing,
         b_narrowing: operands.b_narrowing,
         c_narrowing: operands.c0_narrowing,
@@ -141,27 +143,28 @@ pub(super) fn report(
         explanation,
         executed_as_lowered: lowering
             .as_ref()
-            .map(|_| operands.b.is_row_major() && options.beta == 0.0),
+            .map(|_| operands.b.is_row_major() && args.beta == 0.0),
         lowering,
     };
-    let report = Report::new(text(options, loaded, &timing, &facts), &facts)?;
-    Ok(report.with_failure(verification.and_then(wrong)))
+    let report = Report::new(text(args, loaded, &timing, &report), &report)?;
+    let wrong = verification.and_then(WrongProduct::find);
+    Ok(report.with_failure(wrong.map(|wrong| CliError::new(Class::Wrong, wrong.to_string()))))
 }
 
-fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> String {
-    let Facts { m, k, n, nnz, .. } = *facts;
+fn text(args: &SpmmArgs, loaded: &Loaded, timing: &Timing, report: &SpmmReport) -> String {
+    let SpmmReport { m, k, n, nnz, .. } = *report;
     let mut rows = vec![
         ("product", format!("{m}×{k} times {k}×{n}, {} nonzeros", units::count(nnz as u64))),
-        ("format", format!("{}, {}", facts.spec, facts.dtype)),
+        ("format", format!("{}, {}", report.spec, report.dtype)),
     ];
-    rows.extend(rounded(&loaded.plan, facts));
+    rows.extend(rounded(&loaded.plan, report));
     rows.extend([
-        ("backend", format!("{}, {}", facts.backend, facts.device)),
+        ("backend", format!("{}, {}", report.backend, report.device)),
         ("loaded in", units::time(loaded.load)),
     ]);
     rows.extend(loaded.planning.map(|time| ("planned in", units::time(time))));
     rows.push(("prepared in", units::time(timing.prepare)));
-    let times = match options.repeat.get() {
+    let times = match args.repeat.get() {
         1 => units::time(timing.median),
         repeat => format!(
             "{} (median of {repeat}, minimum {})",
@@ -169,17 +172,17 @@ fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> S
             units::time(timing.min)
         ),
     };
-    rows.push(("multiplied in", format!("{times}, {:.2} GFLOP/s", facts.gflops)));
-    rows.extend(facts.passed_over.iter().map(|reason| ("passed over", reason.clone())));
-    if let Some(v) = &facts.verified {
+    rows.push(("multiplied in", format!("{times}, {:.2} GFLOP/s", report.gflops)));
+    rows.extend(report.passed_over.iter().map(|reason| ("passed over", reason.clone())));
+    if let Some(v) = &report.verified {
         let verdict = if v.max_error_over_bound <= 1.0 { "verified" } else { "WRONG" };
         rows.push((verdict, v.to_string()));
     }
-    rows.extend(facts.output.iter().map(|path| ("written", path.clone())));
-    let table = table::facts(rows);
+    rows.extend(report.output.iter().map(|path| ("written", path.clone())));
+    let table = table::pairs(rows);
     let mut parts = vec![table];
-    parts.extend(facts.explanation.as_ref().map(ToString::to_string));
-    parts.extend(facts.lowering.as_ref().map(|lowering| match facts.executed_as_lowered {
+    parts.extend(report.explanation.as_ref().map(ToString::to_string));
+    parts.extend(report.lowering.as_ref().map(|lowering| match report.executed_as_lowered {
         Some(false) => format!("with B row-major and β = 0, this is executed by {lowering}"),
         _ => format!("executed by {lowering}"),
     }));
@@ -187,14 +190,14 @@ fn text(options: &Options, loaded: &Loaded, timing: &Timing, facts: &Facts) -> S
 }
 
 /// What rounding to the value type made of the operands, if there is anything to say.
-fn rounded(plan: &Plan, facts: &Facts) -> impl Iterator<Item = (&'static str, String)> {
+fn rounded(plan: &Plan, report: &SpmmReport) -> impl Iterator<Item = (&'static str, String)> {
     let (dtype, accumulator) = (plan.dtype(), plan.dtype().accumulator());
     let of = |found: &Option<Narrowing>, dtype| narrowing::line(found.as_ref()?, dtype);
-    let of_plan = facts.non_finite_values.and_then(|count| narrowing::plan_line(count, plan));
+    let of_plan = report.non_finite_values.and_then(|count| narrowing::plan_line(count, plan));
     [
-        ("values of A", of(&facts.narrowing, dtype).or(of_plan)),
-        ("values of B", of(&facts.b_narrowing, dtype)),
-        ("values of C", of(&facts.c_narrowing, accumulator)),
+        ("values of A", of(&report.narrowing, dtype).or(of_plan)),
+        ("values of B", of(&report.b_narrowing, dtype)),
+        ("values of C", of(&report.c_narrowing, accumulator)),
     ]
     .into_iter()
     .filter_map(|(name, line)| Some((name, line?)))
@@ -228,22 +231,6 @@ impl Display for Verified {
         }
         Ok(())
     }
-}
-
-/// What is wrong with the result, if anything.
-pub(crate) fn wrong(verification: Verification) -> Option<CliError> {
-    if verification.max_error_over_bound <= 1.0 {
-        return None;
-    }
-    let place = verification.worst.map_or_else(String::new, |w| {
-        format!(
-            ": C[{}, {}] is {:e} and should be {:e} within {:e}",
-            w.row, w.col, w.found, w.expected, w.bound
-        )
-    });
-    let error = verification.max_error_over_bound;
-    let message = format!("the product is wrong, {error:.3} times the error bound{place}");
-    Some(CliError::new(Class::Wrong, message))
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The cases of one matrix, value type and number of columns: planned, prepared, verified, timed.
+//! The cases of one matrix, value type and number of columns. Each is planned, prepared and verified; then
+//! all are timed by turns.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,24 +12,21 @@ use girih::{
     Planner, Scalar, Tiling,
 };
 
-use super::asked::{Asked, OrderAsked};
-use super::engine::{Engine, Engines, Who};
-use super::on_device::{gathered_rows, skips};
-use super::runner::Runner;
-use super::sampling::{Samples, Team, by_turns};
+use super::device::{named_rows, skip_reason};
+use super::engine::{Engine, Engines, Multiplier};
+use super::request::{CaseRequest, OrderRequest};
 use super::verdict::Verdicts;
-use crate::commands::spmm::refused;
-use crate::error::{Class, CliError};
 use crate::machine::Ticks;
 use crate::operand::Operand;
-use crate::planning;
-use crate::progress::Progress;
-use crate::units;
+use crate::runner::Runner;
+use crate::sampling::{Samples, by_turns};
+use crate::team::Team;
+use crate::{MeasureError, Observer, is_above_memory_limit, is_unsupported, units};
 
 /// What all groups have in common.
 #[derive(Debug)]
-pub(super) struct Terms<'a> {
-    pub(super) asked: &'a [Asked],
+pub(super) struct GroupConfig<'a> {
+    pub(super) requests: &'a [CaseRequest],
     pub(super) engines: &'a Engines,
     /// Seconds to spend on each case.
     pub(super) seconds: f64,
@@ -38,20 +36,20 @@ pub(super) struct Terms<'a> {
     pub(super) target: DeviceSpec,
 }
 
-impl Terms<'_> {
-    /// What was asked for and, where a yardstick is timed that multiplies the same whatever the format,
-    /// CSR, which it is made from.
-    fn planned(&self) -> impl Iterator<Item = Asked> + '_ {
-        let yardstick = self.engines.engines.iter().any(|engine| engine.who.is_yardstick());
-        let lacking = yardstick && !self.asked.contains(&Asked::CSR);
-        self.asked.iter().copied().chain(lacking.then_some(Asked::CSR))
+impl GroupConfig<'_> {
+    /// The requests, and CSR if a yardstick needs it: the dense product of A is made from CSR, whatever the
+    /// formats.
+    fn planned(&self) -> impl Iterator<Item = CaseRequest> + '_ {
+        let yardstick = self.engines.engines.iter().any(|engine| engine.multiplier.is_yardstick());
+        let lacking = yardstick && !self.requests.contains(&CaseRequest::CSR);
+        self.requests.iter().copied().chain(lacking.then_some(CaseRequest::CSR))
     }
 
-    /// Whether an engine is to multiply what is planned.
-    fn wants(&self, engine: &Engine, asked: Asked) -> bool {
-        match engine.who.is_yardstick() {
-            true => asked == Asked::CSR,
-            false => self.asked.contains(&asked),
+    /// Whether an engine is to multiply the plan of a request.
+    fn wants(&self, engine: &Engine, request: CaseRequest) -> bool {
+        match engine.multiplier.is_yardstick() {
+            true => request == CaseRequest::CSR,
+            false => self.requests.contains(&request),
         }
     }
 }
@@ -59,17 +57,17 @@ impl Terms<'_> {
 /// What was measured of one case.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
-    pub(super) asked: Asked,
-    /// What auto made of it.
+    pub(super) request: CaseRequest,
+    /// The format and order that were taken.
     pub(super) spec: String,
     pub(super) order: String,
     pub(super) engine: &'a Engine,
-    /// In which of several ways.
+    /// The algorithm or mode, of a backend that has several.
     pub(super) way: Option<&'static str>,
     /// Whether f32 is rounded to TF32.
     pub(super) tf32: bool,
-    /// Rows of B that the tiles name.
-    pub(super) gathered_rows: Option<u64>,
+    /// Rows of B that the tiles name, each as often as it is named.
+    pub(super) named_rows: Option<u64>,
     pub(super) tile_bytes: u64,
     pub(super) planning: Duration,
     pub(super) preparing: Duration,
@@ -81,13 +79,13 @@ pub(super) struct Case<'a> {
 /// A case that was not run.
 #[derive(Debug)]
 pub(super) struct Skipped {
-    pub(super) asked: Asked,
-    /// The engine, if the plan was fine but for it.
+    pub(super) request: CaseRequest,
+    /// The index of the engine that can't run the case; `None` if no plan could be made.
     pub(super) engine: Option<usize>,
     pub(super) reason: String,
 }
 
-/// What came of a group.
+/// The results of a group.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) cases: Vec<Case<'a>>,
@@ -96,8 +94,8 @@ pub(super) struct Group<'a> {
     pub(super) other_load: Option<f64>,
 }
 
-/// What a case is planned for: the target, unless only libraries that it is compared with have the format
-/// there.
+/// The device that a case is planned for, with its kernels. If the target has no kernel for the format,
+/// only libraries can multiply it there, and the plan is for this CPU.
 fn target(wanted: &DeviceSpec, format: FormatChoice, dtype: DType) -> (DeviceSpec, Kernels) {
     let kernels = girih::kernels_for(wanted);
     match format {
@@ -110,104 +108,108 @@ fn target(wanted: &DeviceSpec, format: FormatChoice, dtype: DType) -> (DeviceSpe
 
 /// Runs the cases of a matrix for `n` columns of B.
 ///
+/// A case that is not supported or takes more memory than it may is skipped.
+///
 /// # Errors
-/// If a product is wrong, and if an option does not suit the matrix. A case that is not supported or
-/// takes more memory than it may is skipped.
+/// If a product is wrong, or if an option does not suit the matrix.
 pub(super) fn run<'a, T: DenseScalar>(
     name: &str,
     a: &Csr<T>,
     n: usize,
-    terms: &Terms<'a>,
-    progress: &Progress,
-) -> Result<Group<'a>, CliError>
+    config: &GroupConfig<'a>,
+    observer: &dyn Observer,
+) -> Result<Group<'a>, MeasureError>
 where
     AnyTiling: From<Tiling<T>>,
 {
     let mut group = Group { cases: Vec::new(), skipped: Vec::new(), other_load: None };
-    let left = match left_for_tiles::<T>(a, n, terms.memory_limit) {
+    let left = match left_for_tiles::<T>(a, n, config.memory_limit) {
         Ok(left) => left,
         Err(reason) => {
-            let skip = |&asked| Skipped { asked, engine: None, reason: reason.clone() };
-            group.skipped.extend(terms.asked.iter().map(skip));
+            let skip = |&request| Skipped { request, engine: None, reason: reason.clone() };
+            group.skipped.extend(config.requests.iter().map(skip));
             return Ok(group);
         }
     };
     let what = format!("{name}, n = {n}, {}", T::DTYPE);
-    progress.stage(format!("{what}: filling B"));
-    let b = Operand::<T>::random("B", (a.ncols(), n), terms.seed)?;
+    observer.stage(&format!("{what}: filling B"));
+    let b = Operand::<T>::random("B", (a.ncols(), n), config.seed)?;
     let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
-    let mut operands = Room { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
-    for asked in terms.planned() {
-        let format = asked.format.choice(T::DTYPE)?;
-        let (target, kernels) = target(&terms.target, format, T::DTYPE);
+    let mut operands =
+        GroupOperands { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
+    for request in config.planned() {
+        let format = request.format.choice(T::DTYPE)?;
+        let (target, kernels) = target(&config.target, format, T::DTYPE);
         let options = PlanOptions {
             n,
             format,
-            reorder: asked.order.0,
+            reorder: request.order.0,
             memory_limit: left,
             target,
             kernels,
             ..PlanOptions::default()
         };
-        // Once for each team, whose threads it is timed on; the plans are equal.
-        for (at, team) in terms.engines.teams.iter().enumerate() {
-            let observer = progress.planning(format!("{what}: planning {asked}"));
+        // Planned once for each team, on the threads that its products run on. The plans are equal.
+        for (at, team) in config.engines.teams.iter().enumerate() {
+            let hears = observer.planning(&format!("{what}: planning {request}"));
             let start = Instant::now();
-            let planned = team.run(|| Planner::new(options.clone()).observe(&observer).plan(a));
+            let planned = team.run(|| Planner::new(options.clone()).observe(&hears).plan(a));
             let plan = match planned {
                 Ok(plan) => plan,
                 Err(error) => {
-                    let class = planning::class_of(&error);
-                    if class != Class::Unsupported {
-                        let what = format!("cannot plan {name} as {asked}");
-                        return Err(CliError::new(class, what).because(error));
+                    if !is_unsupported(&error) {
+                        let what = format!("{name} as {request}");
+                        return Err(MeasureError::Plan { what, source: error });
                     }
-                    let hint = match planning::is_above_limit(&error) {
+                    let hint = match is_above_memory_limit(&error) {
                         true => " for tiles beside B and C; --memory-limit raises it",
                         false => "",
                     };
                     let reason = format!("{error}{hint}");
-                    group.skipped.push(Skipped { asked, engine: None, reason });
+                    group.skipped.push(Skipped { request, engine: None, reason });
                     break;
                 }
             };
             let planned = (&plan, start.elapsed());
-            for (index, engine) in terms.engines.engines.iter().enumerate() {
-                if engine.team != at || !terms.wants(engine, asked) || engine.who.repeats(&plan) {
+            for (index, engine) in config.engines.engines.iter().enumerate() {
+                if engine.team != at
+                    || !config.wants(engine, request)
+                    || engine.multiplier.repeats(&plan)
+                {
                     continue;
                 }
-                let skipped = |reason| Skipped { asked, engine: Some(index), reason };
-                if let Some(reason) = engine.who.refusal(&plan) {
+                let skipped = |reason| Skipped { request, engine: Some(index), reason };
+                if let Some(reason) = engine.multiplier.refusal(&plan) {
                     group.skipped.push(skipped(reason));
                     continue;
                 }
-                progress.stage(format!("{what}: verifying {asked}"));
-                match case(a, planned, asked, (engine, team), &mut operands) {
+                observer.stage(&format!("{what}: verifying {request}"));
+                match case(a, planned, request, (engine, team), &mut operands) {
                     Ok(case) => group.cases.push(case),
-                    Err(Failure::Skips(reason)) => group.skipped.push(skipped(reason)),
-                    Err(Failure::Ends(error)) => return Err(error),
+                    Err(CaseFailure::Skips(reason)) => group.skipped.push(skipped(reason)),
+                    Err(CaseFailure::Ends(error)) => return Err(error),
                 }
             }
         }
     }
-    progress.still(format!("{what}: timing {} cases", group.cases.len()));
+    observer.timed_stage(&format!("{what}: timing {} cases", group.cases.len()));
     let before = Ticks::now();
     by_turns(
         &mut group.cases,
-        |case| case.samples.enough(terms.seconds),
+        |case| case.samples.enough(config.seconds),
         |case| {
-            let team = &terms.engines.teams[case.engine.team];
+            let team = &config.engines.teams[case.engine.team];
             let calls = case.samples.calls;
-            let time = case.runner.time(team, calls, &b, &mut c).map_err(refused)?;
+            let time = case.runner.time(team, calls, &b, &mut c)?;
             case.samples.push(time);
-            Ok::<(), CliError>(())
+            Ok::<(), MeasureError>(())
         },
     )?;
     group.other_load = Ticks::others_between(before, Ticks::now());
     Ok(group)
 }
 
-/// What the memory limit leaves for tiles beside B and C; or why it leaves nothing.
+/// The memory that the limit leaves for tiles beside B and C; or why it leaves none.
 fn left_for_tiles<T: Scalar>(
     a: &Csr<T>,
     n: usize,
@@ -226,88 +228,88 @@ fn left_for_tiles<T: Scalar>(
     }
 }
 
-/// The operands of a group, where they are, and what is known of products of them.
-struct Room<'a, T: DenseScalar> {
+/// The operands of a group, their copies on a device, and the verdicts on their products.
+struct GroupOperands<'a, T: DenseScalar> {
     b: &'a Operand<T>,
     c: &'a mut Operand<T::Acc>,
-    /// On the device, once there is something that multiplies them there.
+    /// Made when the first case on a device is prepared.
     copies: Option<Arc<TimedOperands<T>>>,
     verdicts: Verdicts,
 }
 
 /// Why there is no case.
-enum Failure {
-    /// It can't be run, and others can.
+enum CaseFailure {
+    /// It can't be run, but others can.
     Skips(String),
-    Ends(CliError),
+    Ends(MeasureError),
 }
 
-impl From<girih::BackendError> for Failure {
+impl From<girih::BackendError> for CaseFailure {
     fn from(error: girih::BackendError) -> Self {
-        match skips(&error) {
+        match skip_reason(&error) {
             Some(reason) => Self::Skips(reason),
-            None => Self::Ends(refused(error)),
+            None => Self::Ends(error.into()),
         }
     }
 }
 
-impl From<CliError> for Failure {
-    fn from(error: CliError) -> Self {
+impl From<MeasureError> for CaseFailure {
+    fn from(error: MeasureError) -> Self {
         Self::Ends(error)
     }
 }
 
-/// Prepares and verifies a case, and finds out how many products make a sample.
+/// Prepares and verifies a case, and times one product to size its samples.
 fn case<'a, T: DenseScalar>(
     a: &Csr<T>,
     (plan, planning): (&Plan, Duration),
-    asked: Asked,
+    request: CaseRequest,
     (engine, team): (&'a Engine, &Team),
-    room: &mut Room<'_, T>,
-) -> Result<Case<'a>, Failure> {
+    operands: &mut GroupOperands<'_, T>,
+) -> Result<Case<'a>, CaseFailure> {
     let start = Instant::now();
-    let Room { b, c, copies, verdicts } = room;
-    // With compiling the kernel, where it is not in the cache.
-    let (mut runner, preparing) = match &engine.who {
-        Who::Device(device) => {
+    let GroupOperands { b, c, copies, verdicts } = operands;
+    // The time includes compiling the kernel if it is not in the cache.
+    let (mut runner, preparing) = match &engine.multiplier {
+        Multiplier::Device(device) => {
             let prepared = device.prepare(plan)?;
             let preparing = start.elapsed();
             (Runner::on_device(prepared, copies, b, c)?, preparing)
         }
-        Who::Host(backend) => {
+        Multiplier::Host(backend) => {
             let prepared = team.run(|| backend.prepare(plan))?;
             (Runner::Host(prepared), start.elapsed())
         }
     };
     if let Runner::Host(_) = runner {
-        // An element that is not written is then not what another case has left.
+        // An element that is not written must not hold what another case has left.
         c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
         runner.time(team, 1, b, c)?;
     }
-    let verification = verdicts.judge(a, plan, &engine.who, b, c)?;
+    let verification = verdicts.judge(a, plan, &engine.multiplier, b, c)?;
     let once = runner.time(team, 1, b, c)?;
-    let device = engine.who.device();
+    let device = engine.multiplier.device();
     Ok(Case {
-        asked,
+        request,
         spec: plan.spec().to_string(),
-        order: order_of(plan, asked.order),
+        order: order_name(plan, request.order),
         engine,
         way: device.and_then(|device| device.way(plan.spec(), plan.dtype())),
-        tf32: engine.who.rounding(plan).input_unit > 0.0,
-        gathered_rows: device.and_then(|_| gathered_rows(plan)),
+        tf32: engine.multiplier.rounding(plan).input_unit > 0.0,
+        named_rows: device.and_then(|_| named_rows(plan)),
         tile_bytes: plan.tile_bytes(),
         planning,
         preparing,
         verification,
-        samples: Samples::of(once),
+        samples: Samples::for_product(once),
         runner,
     })
 }
 
-/// The order a plan is in, by name: what was asked for, or what was chosen.
-fn order_of(plan: &Plan, asked: OrderAsked) -> String {
+/// The name of a plan's order: the one that was chosen, or else the one that was requested.
+fn order_name(plan: &Plan, requested: OrderRequest) -> String {
     let chosen = plan.explanation().orderings.iter().find(|o| o.outcome == Outcome::Chosen);
-    chosen.map_or_else(|| asked.to_string(), |o| o.name.clone())
+    chosen.map_or_else(|| requested.to_string(), |o| o.name.clone())
 }
 
 #[cfg(test)]

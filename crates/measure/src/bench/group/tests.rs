@@ -2,7 +2,7 @@ use girih::backend::{BackendError, Capabilities, DenseView, DenseViewMut, Loweri
 use girih::cpu::Isa;
 use girih::{CudaOptions, FormatKind, PreparedSpmm, ReferenceBackend, SpmmBackend};
 
-use super::super::on_device::Device;
+use super::super::device::Device;
 use super::*;
 
 /// The reference, with one element of C off by a little or left alone, or without a format.
@@ -66,6 +66,19 @@ impl PreparedSpmm for PreparedFaulty {
     }
 }
 
+/// Hears and says nothing.
+struct Silent;
+
+impl Observer for Silent {
+    fn stage(&self, _: &str) {}
+
+    fn timed_stage(&self, _: &str) {}
+
+    fn planning(&self, _: &str) -> Box<dyn Fn(girih::planner::Progress) + Send + Sync> {
+        Box::new(|_| {})
+    }
+}
+
 /// 40×31, with three entries among the columns 28 to 31 of every row.
 fn matrix() -> Csr<f32> {
     let row_ptr: Vec<u64> = (0..=40).map(|row| 4 * row).collect();
@@ -74,15 +87,15 @@ fn matrix() -> Csr<f32> {
     Csr::try_new(40, 31, row_ptr, col_idx, values).unwrap()
 }
 
-fn asked(formats: &[&str]) -> Vec<Asked> {
-    let asked = |name: &&str| Asked { format: name.parse().unwrap(), ..Asked::CSR };
-    formats.iter().map(asked).collect()
+fn requests(formats: &[&str]) -> Vec<CaseRequest> {
+    let request = |name: &&str| CaseRequest { format: name.parse().unwrap(), ..CaseRequest::CSR };
+    formats.iter().map(request).collect()
 }
 
 fn engines(faults: &[Fault]) -> Engines {
     let engine = |&fault: &Fault| {
-        let who = Who::Host(Box::new(Faulty(fault)));
-        Engine { who, isa: None, floor_isa: Some(Isa::Portable), team: 0 }
+        let multiplier = Multiplier::Host(Box::new(Faulty(fault)));
+        Engine { multiplier, isa: None, floor_isa: Some(Isa::Portable), team: 0 }
     };
     let engines = faults.iter().map(engine).collect();
     Engines { teams: vec![Team::new(1).unwrap()], engines }
@@ -92,18 +105,18 @@ fn check(
     faults: &[Fault],
     names: &[&str],
     memory_limit: Option<u64>,
-    judge: impl FnOnce(Result<Group<'_>, CliError>),
+    judge: impl FnOnce(Result<Group<'_>, MeasureError>),
 ) {
-    let (asked, engines) = (asked(names), engines(faults));
-    let terms = Terms {
-        asked: &asked,
+    let (requests, engines) = (requests(names), engines(faults));
+    let config = GroupConfig {
+        requests: &requests,
         engines: &engines,
         seconds: 0.0,
         memory_limit,
         seed: 1,
         target: DeviceSpec::cpu(),
     };
-    judge(run("test", &matrix(), 5, &terms, &Progress::on_stderr()));
+    judge(run("test", &matrix(), 5, &config, &Silent));
 }
 
 #[test]
@@ -123,13 +136,14 @@ fn right_products_are_timed() {
 #[test]
 fn orders_are_cases_of_their_own() {
     let engines = engines(&[Fault::None]);
-    let asked: Vec<Asked> = ["none", "rcm", "random:3", "auto"]
-        .map(|order| Asked { order: order.parse().unwrap(), ..Asked::CSR })
+    let requests: Vec<CaseRequest> = ["none", "rcm", "random:3", "auto"]
+        .map(|order| CaseRequest { order: order.parse().unwrap(), ..CaseRequest::CSR })
         .into();
     let (seconds, memory_limit, seed) = (0.0, None, 1);
     let target = DeviceSpec::cpu();
-    let terms = Terms { asked: &asked, engines: &engines, seconds, memory_limit, seed, target };
-    let group = run("test", &matrix(), 5, &terms, &Progress::on_stderr()).unwrap();
+    let requests = &requests[..];
+    let config = GroupConfig { requests, engines: &engines, seconds, memory_limit, seed, target };
+    let group = run("test", &matrix(), 5, &config, &Silent).unwrap();
     let orders: Vec<&str> = group.cases.iter().map(|case| case.order.as_str()).collect();
     // So small a matrix is left as it is.
     assert_eq!(orders, ["none", "rcm", "random:3", "natural"]);
@@ -141,9 +155,9 @@ fn a_wrong_product_ends_the_run_before_it_is_timed() {
     for (fault, place) in [(Fault::OffByALittle, "C[0, 0]"), (Fault::LeavesLastRow, "C[39, 4]")] {
         check(&[fault], &["csr"], None, |group| {
             let error = group.unwrap_err();
-            assert_eq!(error.exit_code(), Class::Wrong.exit_code());
-            let message = error.to_string();
-            assert!(message.contains("csr on faulty") && message.contains(place), "{message}");
+            let MeasureError::Wrong { what, source } = error else { panic!("{error:?}") };
+            let message = source.to_string();
+            assert!(what == "csr on faulty" && message.contains(place), "{what}: {message}");
         });
     }
 }
@@ -158,7 +172,7 @@ fn a_right_product_does_not_vouch_for_a_wrong_one() {
     });
     for fault in [Fault::OffByALittle, Fault::LeavesLastRow] {
         check(&[Fault::None, fault], csr, None, |group| {
-            assert_eq!(group.unwrap_err().exit_code(), Class::Wrong.exit_code());
+            assert!(matches!(group.unwrap_err(), MeasureError::Wrong { .. }));
         });
     }
 }
@@ -195,19 +209,21 @@ fn the_memory_limit_counts_operands_and_tiles() {
 fn a_yardstick_is_timed_once_whatever_the_formats() {
     let mut engines = engines(&[Fault::None]);
     let wanted = |engines: &Engines, names: &[&str]| {
-        let asked = asked(names);
+        let requests = requests(names);
         let (seconds, memory_limit, seed) = (0.0, None, 1);
         let target = DeviceSpec::cpu();
-        let terms = Terms { asked: &asked, engines, seconds, memory_limit, seed, target };
+        let requests = &requests[..];
+        let config = GroupConfig { requests, engines, seconds, memory_limit, seed, target };
         let of = |engine: &Engine| {
-            let wants = terms.planned().filter(|&asked| terms.wants(engine, asked));
-            wants.map(|asked| asked.to_string()).collect::<Vec<_>>().join(" ")
+            let wants = config.planned().filter(|&request| config.wants(engine, request));
+            wants.map(|request| request.to_string()).collect::<Vec<_>>().join(" ")
         };
         engines.engines.iter().map(of).collect::<Vec<_>>()
     };
     assert_eq!(wanted(&engines, &["bcsr:8", "auto"]), ["bcsr:8x8 auto"]);
     let dense = Device::dense(&CudaOptions::default()).remove(0);
-    let engine = Engine { who: Who::Device(dense), isa: None, floor_isa: None, team: 0 };
+    let engine =
+        Engine { multiplier: Multiplier::Device(dense), isa: None, floor_isa: None, team: 0 };
     engines.engines.push(engine);
     assert_eq!(wanted(&engines, &["bcsr:8", "auto"]), ["bcsr:8x8 auto", "csr"]);
     assert_eq!(wanted(&engines, &["auto", "csr"]), ["auto csr", "csr"]);
