@@ -4,6 +4,12 @@ use std::error::Error;
 use std::fmt::{self, Display};
 use std::path::Path;
 
+use girih::backend::BackendError;
+use girih::cpu::roofline::RooflineError;
+use girih::formats::FormatError;
+use girih::planner::PlanError;
+use girih_measure::{MeasureError, is_unsupported};
+
 /// The classes of failure that scripts tell apart by exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
@@ -15,7 +21,7 @@ pub(crate) enum Class {
     Input,
     /// Well-formed input in a combination that is not supported, or above a limit.
     Unsupported,
-    /// The backend asked for can't run on this machine.
+    /// The requested backend can't run on this machine.
     Unavailable,
     /// A product with an element outside its error bound.
     Wrong,
@@ -106,6 +112,51 @@ impl Error for CliError {
     }
 }
 
+/// The class that a planner's refusal belongs to.
+pub(crate) fn plan_error_class(error: &PlanError) -> Class {
+    match error {
+        PlanError::Format(FormatError::Parameter { .. }) | PlanError::Options { .. } => {
+            Class::Usage
+        }
+        error if is_unsupported(error) => Class::Unsupported,
+        _ => Class::Failed,
+    }
+}
+
+fn backend_error_class(error: &BackendError) -> Class {
+    match error {
+        BackendError::Unavailable { .. } | BackendError::UnknownBackend { .. } => {
+            Class::Unavailable
+        }
+        BackendError::Unsupported(_) | BackendError::NoBackend { .. } => Class::Unsupported,
+        BackendError::Shape { .. } => Class::Input,
+        _ => Class::Failed,
+    }
+}
+
+impl From<BackendError> for CliError {
+    fn from(error: BackendError) -> Self {
+        Self::new(backend_error_class(&error), "the product was not computed").because(error)
+    }
+}
+
+impl From<MeasureError> for CliError {
+    fn from(error: MeasureError) -> Self {
+        let class = match &error {
+            MeasureError::Request(_) => Class::Usage,
+            MeasureError::Unavailable(_) | MeasureError::Device(_) => Class::Unavailable,
+            MeasureError::Backend(error) => backend_error_class(error),
+            MeasureError::Wrong { .. } => Class::Wrong,
+            MeasureError::Plan { source, .. } => plan_error_class(source),
+            MeasureError::Roofline(RooflineError::Option { .. }) => Class::Unsupported,
+            _ => Class::Failed,
+        };
+        // The error prints itself; only its causes remain to be said.
+        let message = error.to_string();
+        Self::new(class, message).because(error)
+    }
+}
+
 /// How a source is named in messages: its path, or what `-` stands for.
 pub(crate) fn shown(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
@@ -116,7 +167,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn causes_are_told_once() {
+    fn a_backend_that_is_not_there_exits_with_5() {
+        let (backend, reason) = ("cuda".to_owned(), "libcuda.so.1 was not found".to_owned());
+        let unavailable = || {
+            let (backend, reason) = (backend.clone(), reason.clone());
+            BackendError::Unavailable { backend, reason }
+        };
+        let errors = [CliError::from(unavailable()), MeasureError::Backend(unavailable()).into()];
+        for error in errors {
+            assert_eq!(error.exit_code(), 5);
+            assert!(error.to_string().contains("libcuda.so.1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn causes_are_said_once() {
         let inner = std::io::Error::other("disk on fire");
         let error = CliError::input_from(Path::new("a.mtx"), inner);
         assert_eq!(error.to_string(), "a.mtx: disk on fire");

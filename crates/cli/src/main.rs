@@ -7,27 +7,9 @@
 
 mod args;
 mod commands;
-mod cuda;
-mod dense;
-mod device;
 mod error;
-mod lowering;
-mod machine;
-mod map;
-mod matrix;
-mod memory;
-mod narrowing;
-mod npy;
-mod operand;
-mod order;
+mod input;
 mod output;
-mod planning;
-mod progress;
-mod report;
-mod source;
-mod spy;
-mod table;
-mod units;
 
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -37,8 +19,9 @@ use clap::Parser;
 
 use crate::args::Cli;
 use crate::error::CliError;
-use crate::progress::Progress;
-use crate::report::{Failure, Report};
+use crate::output::file;
+use crate::output::progress::Progress;
+use crate::output::report::{FailureReport, Report};
 
 /// The exit code of a process that was interrupted, as shells have it.
 const INTERRUPTED: i32 = 130;
@@ -49,16 +32,16 @@ fn main() -> ExitCode {
         Err(refused) => return refuse(&refused),
     };
     let interrupted = ctrlc::set_handler(|| {
-        output::remove_unfinished();
+        file::remove_unfinished();
         std::process::exit(INTERRUPTED);
     });
     if let Err(error) = interrupted {
         say(&format!("note: an interruption may leave a temporary file behind: {error}"));
     }
     let json = cli.command.json();
-    // Left to itself, the pool starts at the first parallel loop, where a refusal is a panic.
+    // Otherwise the pool starts at the first parallel loop, where a failure is a panic.
     if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
-        let hint = "the environment variable RAYON_NUM_THREADS says how many there are to be";
+        let hint = "the environment variable RAYON_NUM_THREADS sets their number";
         let failed = CliError::failed(format!("cannot start the threads ({hint})"));
         return fail(&failed.because(error), json);
     }
@@ -87,7 +70,7 @@ fn finish(report: &Report, json: bool) -> ExitCode {
     }
 }
 
-/// Tells of a command that has no report.
+/// Prints the error of a command that has no report.
 fn fail(error: &CliError, json: bool) -> ExitCode {
     let (message, exit_code) = (error.to_string(), error.exit_code());
     say(&format!("girih: {message}"));
@@ -109,7 +92,7 @@ fn refuse(refused: &clap::Error) -> ExitCode {
 }
 
 fn print_failure(error: String, exit_code: u8) {
-    if let Ok(json) = serde_json::to_string(&Failure { error, exit_code }) {
+    if let Ok(json) = serde_json::to_string(&FailureReport { error, exit_code }) {
         // The message went to standard error already and the exit code stays what it is.
         let _ = print(&format!("{json}\n"));
     }
@@ -126,7 +109,7 @@ fn print(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// Writes a line to standard error, if anybody listens.
+/// Writes a line to standard error; a closed one is not an error.
 fn say(line: &str) {
     let _ = writeln!(io::stderr(), "{line}");
 }

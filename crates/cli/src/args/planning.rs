@@ -1,16 +1,16 @@
-//! How a plan is made.
+//! The flags of commands that make a plan.
 
 use clap::Args;
 use girih::formats::{DType, FormatKind, FormatSpec};
+use girih_measure::bench::{Block, TileSizes, parse_block};
 
-use super::ReadArgs;
+use super::read::ReadArgs;
 use super::value::{
-    Block, FormatArg, Limit, ReorderArg, dtype_parser, format_parser, parse_block, parse_limit,
-    parse_seconds,
+    FormatArg, Limit, ReorderArg, dtype_parser, format_parser, parse_limit, parse_seconds,
 };
 use crate::error::CliError;
 
-/// Bytes a plan's tiles may take unless `--memory-limit` says otherwise.
+/// The most bytes that a plan's tiles may take, unless `--memory-limit` says otherwise.
 pub(crate) const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
 /// How tiles are sized.
@@ -33,43 +33,19 @@ impl TileArgs {
         self.dtype.unwrap_or(DType::F32)
     }
 
-    /// The format of this kind with the sizes asked for.
+    /// The format of a kind, with the sizes that were given.
     ///
     /// # Errors
-    /// If a size that was given does not suit the format.
+    /// If a size does not suit the format.
     pub(crate) fn spec(&self, kind: FormatKind) -> Result<FormatSpec, CliError> {
-        let Block { rows, cols } = self.block.unwrap_or(Block { rows: 64, cols: 64 });
-        Ok(match kind {
-            FormatKind::Csr => FormatSpec::Csr,
-            FormatKind::Bcsr => FormatSpec::Bcsr { block_rows: rows, block_cols: cols },
-            FormatKind::Wcsr => FormatSpec::Wcsr {
-                window_rows: self.window.unwrap_or(64) as usize,
-                pad_cols: pad_cols(self.dtype()),
-            },
-            FormatKind::BlockedEll if rows == cols => FormatSpec::BlockedEll { block_size: rows },
-            FormatKind::BlockedEll => {
-                return Err(CliError::usage(format!(
-                    "blocked-ell has square blocks, and --block is {rows}x{cols}; write --block {rows}"
-                )));
-            }
-            FormatKind::BMat => FormatSpec::BMat { pattern_only: false },
-            FormatKind::TwoFour => FormatSpec::TwoFour,
-        })
-    }
-}
-
-/// What WCSR pads a window's packed columns to: the depth of one tensor-core step, which also keeps
-/// rows of tiles on 32-byte boundaries.
-const fn pad_cols(dtype: DType) -> usize {
-    match dtype {
-        DType::F16 | DType::Bf16 => 16,
-        DType::F32 | DType::F64 => 8,
+        let sizes = TileSizes { dtype: self.dtype(), block: self.block, window: self.window };
+        sizes.spec(kind).map_err(CliError::usage)
     }
 }
 
 /// How a plan is made from a matrix.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct PlanArgs {
+pub(crate) struct PlannerArgs {
     #[command(flatten)]
     pub(crate) read: ReadArgs,
     #[command(flatten)]
@@ -78,12 +54,12 @@ pub(crate) struct PlanArgs {
     pub(crate) planning: PlanningArgs,
 }
 
-/// What is asked of the planner.
+/// What the planner may choose, and for which machine.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Planning")]
 pub(crate) struct PlanningArgs {
-    /// Columns of B the plan is tuned for; it multiplies any number [default: 256, or those of the
-    /// B that is given]
+    /// Columns of B that the plan is tuned for; it multiplies any number of columns [default: 256, or
+    /// the columns of B if B is given]
     #[arg(long, value_name = "COLS")]
     pub(crate) n: Option<usize>,
     /// Format of the tiles; auto takes the cheapest by estimate [default: auto]
@@ -92,45 +68,43 @@ pub(crate) struct PlanningArgs {
     /// Most bytes the tiles may take, as 512MiB, 4GiB or none [default: 4GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
     pub(crate) memory_limit: Option<Limit>,
-    /// Let NaN and Inf in B reach only the rows of C that CSR would, at the price of excluding
-    /// formats that store fill-in zeros
+    /// Let NaN and Inf in B reach only those rows of C that they reach with CSR; this excludes formats
+    /// that store fill-in zeros
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Order of the rows in the tiles: none, auto (an ordering if it pays by estimate), rcm, window,
-    /// degree, reverse, random or random:SEED, or a .npy file with the row that comes first, the
-    /// row that comes second and so on. C comes out in the order of A whatever it is
-    /// [default: none]
+    /// Order of the rows in the tiles: none, auto (an ordering if the estimate says that it saves time),
+    /// rcm, window, degree, reverse, random or random:SEED, or a .npy file with the row that comes first,
+    /// the row that comes second and so on. C is in the order of A in any case [default: none]
     #[arg(long, value_name = "ORDER")]
     pub(crate) reorder: Option<ReorderArg>,
     /// Take B and give C in the plan's order of rows and columns, for vectors that stay permuted;
-    /// `girih reorder` gives the order
+    /// `girih reorder` writes the order
     #[arg(long)]
     pub(crate) permuted: bool,
     /// Make the matrix 2:4 first: of every four columns of a row, keep the two largest magnitudes
     #[arg(long)]
     pub(crate) prune_two_four: bool,
-    /// The machine to plan for: this CPU by what the system says of it (this) or measured
-    /// (this-measured), a generic one (cpu), zen5, emerald-rapids, h100-sxm, h100-pcie, h200, a100, or a device file. Plans for
-    /// a named device are the same wherever they are made [default: this]
+    /// The machine to plan for: this CPU as the system describes it (this) or as measured
+    /// (this-measured), a generic CPU (cpu), zen5, emerald-rapids, h100-sxm, h100-pcie, h200, a100, or a
+    /// device file. A plan for a named device is the same wherever it is made [default: this]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Allow additions in any order, so that results may differ in their last bits from one product to
     /// the next
     #[arg(long)]
     pub(crate) nondeterministic: bool,
-    /// Most seconds that choosing an order, a format and a schedule may take in all, by estimate: what
-    /// would take longer is left out, and --explain says what. What there is no plan without is done in
-    /// any case
+    /// Most seconds that choosing an order, a format and a schedule may take, by estimate. Steps that would
+    /// take longer are left out, and --explain names them. Steps that every plan needs are always done
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) planning_time: Option<f64>,
-    /// Show every format that was considered, what it would cost and why it lost, and what the backend
-    /// of this machine executes
+    /// Show every format that was considered, its cost and why it lost, and what the backend of this
+    /// machine executes
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
-impl PlanArgs {
-    /// The format asked for, with its sizes; `None` for the planner's choice.
+impl PlannerArgs {
+    /// The requested format with its sizes; `None` for the planner's choice.
     ///
     /// # Errors
     /// If sizes were given that the format does not have.

@@ -1,4 +1,4 @@
-//! What options hold.
+//! The values of flags, and how they are read.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,8 +6,6 @@ use std::str::FromStr;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use girih::formats::{DType, FormatKind};
 use girih::planner::Reorder;
-
-use crate::units;
 
 /// A format, or the planner's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,13 +37,6 @@ impl FromStr for ReorderArg {
     }
 }
 
-/// Rows and columns of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
-}
-
 /// A number of bytes, or no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit(pub(crate) Option<u64>);
@@ -62,19 +53,7 @@ pub(crate) fn format_parser() -> impl TypedValueParser<Value = FormatArg> {
     })
 }
 
-pub(crate) fn parse_block(s: &str) -> Result<Block, String> {
-    let expected =
-        || format!("{s:?} is not a block; write ROWSxCOLS, for example 64x64, or one number");
-    let side = |text: &str| {
-        text.parse::<u32>().ok().filter(|&n| n > 0).map(|n| n as usize).ok_or_else(expected)
-    };
-    match s.split_once(['x', 'X', '×']) {
-        Some((rows, cols)) => Ok(Block { rows: side(rows)?, cols: side(cols)? }),
-        None => side(s).map(|n| Block { rows: n, cols: n }),
-    }
-}
-
-/// A number of seconds that something may take.
+/// Reads a number of seconds, at most an hour.
 pub(crate) fn parse_seconds(s: &str) -> Result<f64, String> {
     s.parse()
         .ok()
@@ -82,8 +61,32 @@ pub(crate) fn parse_seconds(s: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{s:?} is not a number of seconds from 0 to 3600"))
 }
 
+/// Reads a number of bytes, or `none`.
 pub(crate) fn parse_limit(s: &str) -> Result<Limit, String> {
-    if s == "none" { Ok(Limit(None)) } else { units::parse_bytes(s).map(|n| Limit(Some(n))) }
+    if s == "none" { Ok(Limit(None)) } else { parse_bytes(s).map(|n| Limit(Some(n))) }
+}
+
+/// Reads a size: `1073741824`, `512M`, `4GiB`, `1.5 GB` (all prefixes binary), case-insensitive.
+fn parse_bytes(s: &str) -> Result<u64, String> {
+    let expected =
+        || format!("{s:?} is not a size; write for example 512MiB, 4GiB or a byte count");
+    let split = s.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(s.len());
+    let (number, unit) = s.split_at(split);
+    let unit = unit.trim().to_ascii_lowercase();
+    let exponent = match unit.trim_end_matches("ib").trim_end_matches('b') {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return Err(expected()),
+    };
+    let scale = 1u64 << (10 * exponent);
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(scale).ok_or_else(expected);
+    }
+    let value = number.parse::<f64>().map_err(|_| expected())? * scale as f64;
+    if value.is_finite() && value < u64::MAX as f64 { Ok(value as u64) } else { Err(expected()) }
 }
 
 #[cfg(test)]
@@ -91,11 +94,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_are_read() {
-        assert_eq!(parse_block("64x32"), Ok(Block { rows: 64, cols: 32 }));
-        assert_eq!(parse_block("16"), Ok(Block { rows: 16, cols: 16 }));
-        for text in ["", "x", "0x4", "4x0", "4x4x4", "-4", "4294967296"] {
-            assert!(parse_block(text).is_err(), "{text}");
+    fn sizes_are_read_in_every_spelling() {
+        for (text, n) in [
+            ("17", 17),
+            ("512M", 512 << 20),
+            ("4GiB", 4 << 30),
+            ("4 gib", 4 << 30),
+            ("1.5kb", 1536),
+            ("2TB", 2 << 40),
+        ] {
+            assert_eq!(parse_bytes(text), Ok(n), "{text}");
+        }
+        for text in ["", "GiB", "-1", "4 parsecs", "99999999999999999999", "99999999999T"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
         }
     }
 }

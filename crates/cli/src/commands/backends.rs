@@ -4,21 +4,23 @@ use girih::backend::{BackendError, Capabilities};
 use girih::cuda::{CublasLt, Cusparse, DeviceInfo, Jit, Nvrtc, devices, driver_version};
 use girih::formats::{DType, FormatKind};
 use girih::{CudaOptions, backends_with};
+use girih_measure::units;
 use serde::Serialize;
 
 use crate::error::CliError;
-use crate::report::Report;
-use crate::{cuda, table, units};
+use crate::input::cuda;
+use crate::output::report::Report;
+use crate::output::table;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
-    backends: Vec<BackendFacts>,
-    cuda: CudaFacts,
+struct BackendsReport {
+    backends: Vec<BackendReport>,
+    cuda: CudaReport,
 }
 
 #[derive(Debug, Serialize)]
-struct BackendFacts {
+struct BackendReport {
     name: String,
     available: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,20 +33,20 @@ struct BackendFacts {
 
 /// What of CUDA was found.
 #[derive(Debug, Serialize)]
-struct CudaFacts {
-    driver: Part,
-    nvrtc: Part,
-    cusparse: Part,
-    cublaslt: Part,
+struct CudaReport {
+    driver: LibraryReport,
+    nvrtc: LibraryReport,
+    cusparse: LibraryReport,
+    cublaslt: LibraryReport,
     /// The folder of compiled kernels.
     cache: Option<String>,
-    devices: Vec<DeviceFacts>,
+    devices: Vec<CudaDeviceReport>,
 }
 
 /// A library, or what is missing.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum LibraryReport {
     Found {
         version: String,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,7 +56,7 @@ enum Part {
 }
 
 #[derive(Debug, Serialize)]
-struct DeviceFacts {
+struct CudaDeviceReport {
     index: usize,
     name: String,
     arch: String,
@@ -65,15 +67,15 @@ struct DeviceFacts {
 
 pub(crate) fn run() -> Result<Report, CliError> {
     let options = cuda::options()?;
-    let cuda = CudaFacts::new(&options);
+    let cuda = CudaReport::new(&options);
     let registry = backends_with(options);
-    let backends: Vec<BackendFacts> = registry
+    let backends: Vec<BackendReport> = registry
         .report()
         .into_iter()
-        .map(|report| facts(report.backend, report.capabilities))
+        .map(|report| describe(report.backend, report.capabilities))
         .collect();
     let rows = backends.iter().map(|backend| {
-        // Why not is told below, at length.
+        // The reasons follow below the table.
         let available = if backend.available { "yes" } else { "no" };
         vec![
             backend.name.clone(),
@@ -93,12 +95,12 @@ pub(crate) fn run() -> Result<Report, CliError> {
          and C included.\n\n{}",
         cuda.text()
     );
-    Report::new(text, &Facts { backends, cuda })
+    Report::new(text, &BackendsReport { backends, cuda })
 }
 
-fn facts(name: String, capabilities: Result<Capabilities, BackendError>) -> BackendFacts {
+fn describe(name: String, capabilities: Result<Capabilities, BackendError>) -> BackendReport {
     match capabilities {
-        Ok(Capabilities { formats, dtypes, device }) => BackendFacts {
+        Ok(Capabilities { formats, dtypes, device }) => BackendReport {
             name,
             available: true,
             reason: None,
@@ -106,7 +108,7 @@ fn facts(name: String, capabilities: Result<Capabilities, BackendError>) -> Back
             formats: formats.into_iter().map(FormatKind::name).collect(),
             dtypes: dtypes.into_iter().map(DType::name).collect(),
         },
-        Err(error) => BackendFacts {
+        Err(error) => BackendReport {
             name,
             available: false,
             reason: Some(match error {
@@ -120,36 +122,39 @@ fn facts(name: String, capabilities: Result<Capabilities, BackendError>) -> Back
     }
 }
 
-impl CudaFacts {
+impl CudaReport {
     fn new(options: &CudaOptions) -> Self {
         let version = |(major, minor): (u32, u32)| format!("{major}.{minor}");
         let driver = match driver_version() {
-            Ok(found) => Part::Found { version: version(found), path: None },
-            Err(error) => Part::Missing(error.to_string()),
+            Ok(found) => LibraryReport::Found { version: version(found), path: None },
+            Err(error) => LibraryReport::Missing(error.to_string()),
         };
         let jit = Jit::new(options.libraries.clone(), options.cache.clone(), None);
         let nvrtc = match jit.nvrtc() {
-            Ok(nvrtc) => Part::Found {
+            Ok(nvrtc) => LibraryReport::Found {
                 version: version(Nvrtc::version(nvrtc)),
                 path: Some(nvrtc.path().to_owned()),
             },
-            Err(error) => Part::Missing(error.to_string()),
+            Err(error) => LibraryReport::Missing(error.to_string()),
         };
         let three = |(major, minor, patch): (u32, u32, u32)| format!("{major}.{minor}.{patch}");
         let cusparse = match Cusparse::load(&options.libraries) {
-            Ok(found) => {
-                Part::Found { version: three(found.version()), path: Some(found.path().to_owned()) }
-            }
-            Err(error) => Part::Missing(error.to_string()),
+            Ok(found) => LibraryReport::Found {
+                version: three(found.version()),
+                path: Some(found.path().to_owned()),
+            },
+            Err(error) => LibraryReport::Missing(error.to_string()),
         };
         let cublaslt = match CublasLt::load(&options.libraries) {
-            Ok(found) => {
-                Part::Found { version: three(found.version()), path: Some(found.path().to_owned()) }
-            }
-            Err(error) => Part::Missing(error.to_string()),
+            Ok(found) => LibraryReport::Found {
+                version: three(found.version()),
+                path: Some(found.path().to_owned()),
+            },
+            Err(error) => LibraryReport::Missing(error.to_string()),
         };
         let cache = options.cache.as_ref().map(|folder| folder.display().to_string());
-        let devices = devices().unwrap_or_default().into_iter().map(DeviceFacts::new).collect();
+        let devices =
+            devices().unwrap_or_default().into_iter().map(CudaDeviceReport::new).collect();
         Self { driver, nvrtc, cusparse, cublaslt, cache, devices }
     }
 
@@ -162,11 +167,11 @@ impl CudaFacts {
             ("kernel cache", table::optional(self.cache.as_ref())),
         ];
         rows.extend(self.devices.iter().map(|device| ("device", device.text())));
-        table::facts(rows)
+        table::pairs(rows)
     }
 }
 
-impl Part {
+impl LibraryReport {
     fn text(&self) -> String {
         match self {
             Self::Found { version, path: None } => format!("CUDA {version}"),
@@ -176,7 +181,7 @@ impl Part {
     }
 }
 
-impl DeviceFacts {
+impl CudaDeviceReport {
     fn new(info: DeviceInfo) -> Self {
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, l2_bytes } = info;
         let arch = arch.to_string();

@@ -1,43 +1,25 @@
 //! `girih convert`: a matrix in another file format.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use clap::Args;
 use girih::formats::DType;
 use girih::formats::io as matrix_io;
+use girih_measure::units;
 use serde::Serialize;
 
-use crate::args::{Json, ReadArgs};
+use crate::args::ConvertArgs;
 use crate::error::{CliError, shown};
-use crate::matrix::{Matrix, for_matrix};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::source::Source;
-use crate::{output, table, units};
-
-/// Write a matrix in another file format
-///
-/// Symmetric matrices are written out in full, with duplicates added up. No digit is lost: values
-/// are read and written as f64, or as f32 if that is what the file holds.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Matrix; - is standard input
-    #[arg(value_name = "A")]
-    source: PathBuf,
-    /// File to write: its name ends in .mtx, .mtx.gz or .npz
-    #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
-    #[command(flatten)]
-    pub(crate) json: Json,
-    #[command(flatten)]
-    read: ReadArgs,
-}
+use crate::input::matrix::{Matrix, for_matrix};
+use crate::input::source::Source;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::{file, table};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct ConvertReport {
     nrows: usize,
     ncols: usize,
     nnz: usize,
@@ -47,18 +29,18 @@ struct Facts {
     write_seconds: f64,
 }
 
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    let path = &options.output;
+pub(crate) fn run(args: &ConvertArgs, progress: &Progress) -> Result<Report, CliError> {
+    let path = &args.output;
     if !is_writable_kind(path) {
         return Err(CliError::usage(format!(
             "{} does not say which format to write; name it .mtx, .mtx.gz or .npz",
             path.display()
         )));
     }
-    let source = Source::matrix(&options.source)?;
+    let source = Source::matrix(&args.source)?;
     let start = Instant::now();
     let name = shown(source.path());
-    let (csr, info) = source.read::<f64>(&options.read, progress)?;
+    let (csr, info) = source.read::<f64>(&args.read, progress)?;
     let matrix: Matrix = match info.dtype {
         Some(DType::F32) => csr.cast::<f32>().into(),
         _ => csr.into(),
@@ -68,7 +50,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     progress.stage(format!("writing {}", path.display()));
     let start = Instant::now();
     let mut bytes = 0;
-    output::create(path, |temporary| {
+    file::create(path, |temporary| {
         let failed = || CliError::failed(format!("cannot write {}", path.display()));
         for_matrix!(&matrix, csr => matrix_io::write(temporary, csr))
             .map_err(|e| failed().because(e))?;
@@ -78,7 +60,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     let write = start.elapsed();
 
     let (nrows, ncols) = matrix.dim();
-    let facts = Facts {
+    let report = ConvertReport {
         nrows,
         ncols,
         nnz: matrix.nnz(),
@@ -87,16 +69,16 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         read_seconds: read.as_secs_f64(),
         write_seconds: write.as_secs_f64(),
     };
-    let nnz = units::count(facts.nnz as u64);
-    let table = table::facts([
+    let nnz = units::count(report.nnz as u64);
+    let table = table::pairs([
         ("matrix", format!("{nrows} × {ncols}, {nnz} nonzeros")),
         ("read", format!("{name}, in {}", units::time(read))),
         (
             "written",
-            format!("{}, {}, in {}", facts.output, units::bytes(bytes), units::time(write)),
+            format!("{}, {}, in {}", report.output, units::bytes(bytes), units::time(write)),
         ),
     ]);
-    Report::new(table, &facts)
+    Report::new(table, &report)
 }
 
 /// Whether a file's name says one of the formats that are written.

@@ -3,23 +3,21 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use girih::backend::{Product, verify};
 use girih::formats::io::{self as matrix_io, ReadOptions};
 use girih::formats::{Csr, DType, generate};
 use girih::planner::{Plan, PlanOptions, Planner};
+use girih_measure::units;
 use serde::Serialize;
 
-use crate::args::Json;
-use crate::commands::inspect;
-use crate::commands::spmm::refused;
-use crate::cuda;
-use crate::dense::Dense;
+use crate::args::DemoArgs;
 use crate::error::{Class, CliError};
-use crate::output::Scratch;
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::{table, units};
+use crate::input::cuda;
+use crate::input::dense::Dense;
+use crate::output::file::TemporaryFolder;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::{format_sizes, table};
 
 /// Nodes along each edge of the body, and unknowns at each.
 const EDGE: usize = 24;
@@ -30,16 +28,9 @@ const N: usize = 64;
 const REPEAT: usize = 5;
 const SEED: u64 = 20_250_701;
 
-/// Run the main job on a built-in matrix: write, read, inspect, plan, save, load, multiply, verify
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    #[command(flatten)]
-    pub(crate) json: Json,
-}
-
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct DemoReport {
     nrows: usize,
     ncols: usize,
     nnz: usize,
@@ -60,12 +51,12 @@ struct Stage {
 }
 
 /// The stages so far.
-struct Stages<'a> {
+struct DemoStages<'a> {
     progress: &'a Progress,
     done: Vec<Stage>,
 }
 
-impl Stages<'_> {
+impl DemoStages<'_> {
     /// Runs and times one stage, then says what it did and at what rate.
     fn run<T>(
         &mut self,
@@ -102,11 +93,11 @@ enum Work {
     Flops(f64),
 }
 
-pub(crate) fn run(_: &Options, progress: &Progress) -> Result<Report, CliError> {
-    let scratch = Scratch::new(&std::env::temp_dir())
+pub(crate) fn run(_: &DemoArgs, progress: &Progress) -> Result<Report, CliError> {
+    let scratch = TemporaryFolder::new(&std::env::temp_dir())
         .map_err(|e| CliError::failed("cannot make a temporary directory").because(e))?;
     let (mtx, girih) = (scratch.join("body.mtx"), scratch.join("body.girih"));
-    let mut stages = Stages { progress, done: Vec::new() };
+    let mut stages = DemoStages { progress, done: Vec::new() };
 
     let generated: Csr<f32> = stages.run(
         "generate",
@@ -144,7 +135,7 @@ pub(crate) fn run(_: &Options, progress: &Progress) -> Result<Report, CliError> 
     drop(generated);
     stages.run(
         "inspect",
-        || Ok(inspect::overview(&a)),
+        || Ok(format_sizes::overview(&a)),
         |overview| (overview.clone(), Work::Nonzeros(nnz)),
     )?;
     let planned = stages.run(
@@ -181,19 +172,19 @@ pub(crate) fn run(_: &Options, progress: &Progress) -> Result<Report, CliError> 
 }
 
 /// Multiplies, verifies and reports.
-fn multiply(stages: &mut Stages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report, CliError> {
+fn multiply(stages: &mut DemoStages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report, CliError> {
     let (m, k) = (plan.nrows(), plan.ncols());
     let registry = girih::backends_with(cuda::options()?);
-    let backend = registry.best_for(plan).map_err(refused)?.backend;
+    let backend = registry.best_for(plan)?.backend;
     let b = Dense::random("B", DType::F32, (k, N), SEED)?;
     let mut c = Dense::zeros("C", DType::F32, (m, N))?;
     stages.progress.stage("multiply");
-    let prepared = backend.prepare(plan).map_err(refused)?;
+    let prepared = backend.prepare(plan)?;
     let mut times = Vec::with_capacity(REPEAT);
     for i in 0..=REPEAT {
         let view = c.view_mut().ok_or_else(|| CliError::failed("C cannot be accumulated in"))?;
         let start = Instant::now();
-        prepared.execute(1.0, b.view(), 0.0, view).map_err(refused)?;
+        prepared.execute(1.0, b.view(), 0.0, view)?;
         // The first product warms caches and memory up.
         if i > 0 {
             times.push(start.elapsed());
@@ -209,7 +200,7 @@ fn multiply(stages: &mut Stages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report
         "verify",
         || {
             let product = Product { alpha: 1.0, b: b.view(), added: None };
-            verify(a, plan, &product, &c.view(), backend.rounding(plan)).map_err(refused)
+            verify(a, plan, &product, &c.view(), backend.rounding(plan)).map_err(CliError::from)
         },
         |v| {
             let what = format!("{} elements against the oracle", units::count(v.elements));
@@ -222,7 +213,7 @@ fn multiply(stages: &mut Stages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report
         vec![stage.stage.to_owned(), stage.what.clone(), time, stage.rate.clone()]
     });
     let table = table::with_header(["stage", "what", ">time", ">rate"], rows);
-    let facts = Facts {
+    let report = DemoReport {
         nrows: m,
         ncols: k,
         nnz: plan.nnz(),
@@ -238,11 +229,11 @@ fn multiply(stages: &mut Stages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Report
             "verified: every element of C is right; the largest error is {:.1} % of its bound",
             100.0 * error
         );
-        return Report::new(format!("{table}\n\n{verdict}"), &facts);
+        return Report::new(format!("{table}\n\n{verdict}"), &report);
     }
     let message = format!("NOT verified: an error is {error:.3} times its bound");
     let failure = CliError::new(Class::Wrong, message);
-    Ok(Report::new(table, &facts)?.with_failure(Some(failure)))
+    Ok(Report::new(table, &report)?.with_failure(Some(failure)))
 }
 
 /// An error that the built-in problem cannot have.

@@ -14,22 +14,22 @@ pub(crate) mod verify;
 
 use crate::args::Command;
 use crate::error::CliError;
-use crate::progress::Progress;
-use crate::report::Report;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
 
 /// Runs a command to its report.
 pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliError> {
     match command {
-        Command::Inspect(options) => inspect::run(options, progress),
-        Command::Plan(options) => plan::run(options, progress),
-        Command::Spmm(options) => spmm::run(options, progress),
-        Command::Verify(options) => verify::run(options, progress),
-        Command::Convert(options) => convert::run(options, progress),
-        Command::Reorder(options) => reorder::run(options, progress),
+        Command::Inspect(args) => inspect::run(args, progress),
+        Command::Plan(args) => plan::run(args, progress),
+        Command::Spmm(args) => spmm::run(args, progress),
+        Command::Verify(args) => verify::run(args, progress),
+        Command::Convert(args) => convert::run(args, progress),
+        Command::Reorder(args) => reorder::run(args, progress),
         Command::Backends(_) => backends::run(),
-        Command::Kernels(options) => kernels::run(options, progress),
-        Command::Bench(options) => bench::run(options, progress),
-        Command::Calibrate(options) => calibrate::run(options, progress),
-        Command::Demo(options) => demo::run(options, progress),
+        Command::Kernels(args) => kernels::run(args, progress),
+        Command::Bench(args) => bench::run(args, progress),
+        Command::Calibrate(args) => calibrate::run(args, progress),
+        Command::Demo(args) => demo::run(args, progress),
     }
 }

@@ -1,47 +1,28 @@
 //! `girih plan`: a matrix laid out once, to be multiplied often.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::Args;
 use girih::formats::{Narrowing, for_any_tiling};
 use girih::planner::{Explanation, Plan, Space};
+use girih_measure::{memory, units};
 use serde::Serialize;
 
-use crate::args::{Json, PlanArgs};
+use crate::args::PlanArgs;
 use crate::error::CliError;
-use crate::lowering::Lowered;
-use crate::planning::{self, Planned};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::source::Source;
-use crate::{lowering, memory, narrowing, output, table, units};
+use crate::input::lowering;
+use crate::input::lowering::Lowered;
+use crate::input::planning::{self, Planned};
+use crate::input::source::Source;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::{file, narrowing, table};
 
 /// Columns of B a plan is tuned for unless `--n` says otherwise.
 const DEFAULT_N: usize = 256;
 
-/// Lay a matrix out, schedule the work, and save the plan
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Matrix; - is standard input
-    #[arg(value_name = "A")]
-    source: PathBuf,
-    /// Plan file to write
-    #[arg(short, long, value_name = "OUT.girih")]
-    output: PathBuf,
-    /// Also keep the layout that this machine's backend multiplies from, so that a process which maps the
-    /// plan does not make it again; other machines ignore it
-    #[arg(long)]
-    save_layout: bool,
-    #[command(flatten)]
-    pub(crate) json: Json,
-    #[command(flatten)]
-    plan: PlanArgs,
-}
-
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct PlanReport {
     format: &'static str,
     spec: String,
     dtype: &'static str,
@@ -56,11 +37,11 @@ struct Facts {
     /// Whether B and C are in the plan's order.
     permuted: bool,
     tasks: usize,
-    /// What is kept for this machine; absent unless it was asked for, `null` if nothing is.
+    /// What is kept for this machine; absent without --save-layout, `null` if nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    layout: Option<Option<LayoutFacts>>,
+    layout: Option<Option<LayoutReport>>,
     reason: String,
-    /// Why rows are in their order; empty if none was asked for.
+    /// Why rows are in their order; empty if none was requested.
     order: String,
     output: String,
     file_bytes: u64,
@@ -72,7 +53,7 @@ struct Facts {
     peak_rss_bytes: Option<u64>,
     read_seconds: f64,
     plan_seconds: f64,
-    /// Products that planning took as long as, by the estimate.
+    /// The time of planning, in products by the estimate.
     #[serde(skip_serializing_if = "Option::is_none")]
     plan_products: Option<f64>,
     /// Products after which planning has paid for itself against multiplying in CSR, by the estimates;
@@ -92,34 +73,34 @@ struct Facts {
 
 /// A layout that the plan keeps.
 #[derive(Debug, Serialize)]
-struct LayoutFacts {
+struct LayoutReport {
     backend: String,
     key: String,
     bytes: u64,
 }
 
 /// Lays the plan out for this machine and keeps that with it.
-fn keep_layout(plan: &mut Plan) -> Result<Option<LayoutFacts>, CliError> {
+fn keep_layout(plan: &mut Plan) -> Result<Option<LayoutReport>, CliError> {
     let Some(layout) = lowering::layout(plan)? else { return Ok(None) };
-    let facts = LayoutFacts {
+    let report = LayoutReport {
         backend: layout.backend().to_owned(),
         key: layout.key().to_owned(),
         bytes: layout.bytes(),
     };
     plan.attach(layout)
         .map_err(|e| CliError::failed("cannot keep the layout with the plan").because(e))?;
-    Ok(Some(facts))
+    Ok(Some(report))
 }
 
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    let source = Source::matrix(&options.source)?;
-    let n = options.plan.planning.n.unwrap_or(DEFAULT_N);
+pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliError> {
+    let source = Source::matrix(&args.source)?;
+    let n = args.plan.planning.n.unwrap_or(DEFAULT_N);
     let Planned { mut plan, matrix, narrowing, read, planning } =
-        planning::plan(source, &options.plan, n, progress)?;
+        planning::plan(source, &args.plan, n, progress)?;
     // The plan holds all that is written; its source need not stay in memory beside it.
     let source_bytes = matrix.bytes();
     drop(matrix);
-    let layout = match options.save_layout {
+    let layout = match args.save_layout {
         true => {
             progress.stage("laying the plan out for this machine");
             Some(keep_layout(&mut plan)?)
@@ -127,19 +108,19 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         false => None,
     };
 
-    progress.stage(format!("writing {}", options.output.display()));
+    progress.stage(format!("writing {}", args.output.display()));
     let start = Instant::now();
     let mut file_bytes = 0;
-    output::create(&options.output, |path| {
+    file::create(&args.output, |path| {
         file_bytes = plan.save(path).map_err(|e| {
-            CliError::failed(format!("cannot write {}", options.output.display())).because(e)
+            CliError::failed(format!("cannot write {}", args.output.display())).because(e)
         })?;
         Ok(())
     })?;
     let write = start.elapsed();
 
     let explanation = plan.explanation();
-    let facts = Facts {
+    let report = PlanReport {
         format: plan.spec().kind().name(),
         spec: plan.spec().to_string(),
         dtype: plan.dtype().name(),
@@ -154,7 +135,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         layout,
         reason: explanation.reason.clone(),
         order: explanation.order.clone(),
-        output: options.output.display().to_string(),
+        output: args.output.display().to_string(),
         file_bytes,
         source_bytes,
         tile_bytes: for_any_tiling!(plan.tiling(), tiling => tiling.bytes()),
@@ -168,8 +149,8 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         device: plan.options().target.name.clone(),
         write_seconds: write.as_secs_f64(),
         narrowing,
-        explanation: options.plan.planning.explain.then(|| explanation.clone()),
-        lowered: match options.plan.planning.explain {
+        explanation: args.plan.planning.explain.then(|| explanation.clone()),
+        lowered: match args.plan.planning.explain {
             true => Some(lowering::here(&plan)?),
             false => None,
         },
@@ -179,23 +160,23 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             "matrix",
             format!(
                 "{} × {}, {} nonzeros",
-                facts.nrows,
-                facts.ncols,
-                units::count(facts.nnz as u64)
+                report.nrows,
+                report.ncols,
+                units::count(report.nnz as u64)
             ),
         ),
-        ("format", format!("{}, {}", facts.spec, facts.dtype)),
+        ("format", format!("{}, {}", report.spec, report.dtype)),
     ];
     rows.extend(narrowing::line(&narrowing, plan.dtype()).map(|line| ("values of A", line)));
     rows.extend([
-        ("tuned for", format!("n = {n} on {}", facts.device)),
-        ("tasks", units::count(facts.tasks as u64)),
+        ("tuned for", format!("n = {n} on {}", report.device)),
+        ("tasks", units::count(report.tasks as u64)),
         ("read in", units::time(read)),
         ("planned in", units::time(planning)),
         ("written in", units::time(write)),
-        ("file", format!("{}, {}", facts.output, units::bytes(file_bytes))),
+        ("file", format!("{}, {}", report.output, units::bytes(file_bytes))),
     ]);
-    if let Some(layout) = &facts.layout {
+    if let Some(layout) = &report.layout {
         let kept = match layout {
             Some(layout) => format!(
                 "kept for {}: {}; {}",
@@ -207,27 +188,27 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         };
         rows.push(("layout", kept));
     }
-    let table = table::facts(rows);
-    let why = match &facts.explanation {
+    let table = table::pairs(rows);
+    let why = match &report.explanation {
         Some(explanation) => {
-            let lowered = facts.lowered.as_ref().map_or_else(String::new, |l| format!("\n\n{l}"));
-            format!("{explanation}\n{}{lowered}", cost_of_planning(&facts))
+            let lowered = report.lowered.as_ref().map_or_else(String::new, |l| format!("\n\n{l}"));
+            format!("{explanation}\n{}{lowered}", cost_of_planning(&report))
         }
         None if explanation.order.is_empty() => explanation.reason.clone(),
         None => format!("{}\n{}", explanation.reason, explanation.order),
     };
-    Report::new(format!("{table}\n\n{why}"), &facts)
+    Report::new(format!("{table}\n\n{why}"), &report)
 }
 
 /// What planning cost, in products.
-fn cost_of_planning(facts: &Facts) -> String {
-    let as_long_as = match facts.plan_products {
+fn cost_of_planning(report: &PlanReport) -> String {
+    let as_long_as = match report.plan_products {
         Some(products) => {
             format!("planning took as long as {products:.1} products by the estimate")
         }
         None => "planning chose nothing".to_owned(),
     };
-    match facts.pays_back_after {
+    match report.pays_back_after {
         Some(products) => {
             format!("{as_long_as}; it pays back after {products:.0} products, against csr")
         }

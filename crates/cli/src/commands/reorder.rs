@@ -1,47 +1,22 @@
 //! `girih reorder`: an ordering by itself.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::Args;
 use girih::reorder::{Method, Permutation};
+use girih_measure::units;
 use serde::Serialize;
 
-use crate::args::{Json, ReadArgs};
+use crate::args::ReorderArgs;
 use crate::error::{CliError, shown};
-use crate::order::{self, Effect};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::source::Source;
-use crate::{table, units};
-
-/// Compute an ordering of a matrix's rows, and say what it is worth
-///
-/// The file holds the row that comes first, the row that comes second and so on, as numpy's and
-/// scipy's orderings do: `a[p]` in numpy, and `girih plan --reorder P.npy`, put the rows in order.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Matrix or plan file; - is standard input. A plan has its order already
-    #[arg(value_name = "A|PLAN")]
-    source: PathBuf,
-    /// Write the order of the rows
-    #[arg(short, long, value_name = "P.npy")]
-    output: Option<PathBuf>,
-    /// Write the order of the columns that goes with it: of a square matrix that of the rows
-    #[arg(long, value_name = "Q.npy")]
-    cols: Option<PathBuf>,
-    /// Ordering: rcm, window, degree, reverse, random or random:SEED [default: rcm]
-    #[arg(long, value_name = "METHOD")]
-    by: Option<Method>,
-    #[command(flatten)]
-    pub(crate) json: Json,
-    #[command(flatten)]
-    read: ReadArgs,
-}
+use crate::input::source::Source;
+use crate::output::ordering::{self, OrderEffect};
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::table;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct ReorderReport {
     method: String,
     nrows: usize,
     ncols: usize,
@@ -53,14 +28,14 @@ struct Facts {
     read_seconds: f64,
     order_seconds: f64,
     #[serde(flatten)]
-    effect: Option<Effect>,
+    effect: Option<OrderEffect>,
 }
 
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
+pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, CliError> {
     let start = Instant::now();
-    match Source::detect(&options.source)? {
+    match Source::detect(&args.source)? {
         Source::Plan(source) => {
-            if options.by.is_some() {
+            if args.by.is_some() {
                 return Err(CliError::usage(format!(
                     "{} is a plan, whose order was chosen with it; --by needs its matrix",
                     shown(source.path())
@@ -72,7 +47,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
             let rows = plan
                 .row_permutation()
                 .map_err(|e| CliError::failed("cannot take the plan apart").because(e))?;
-            let facts = Facts {
+            let report = ReorderReport {
                 method: "plan".to_owned(),
                 nrows: plan.nrows(),
                 ncols: plan.ncols(),
@@ -83,21 +58,21 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
                 order_seconds: 0.0,
                 effect: None,
             };
-            finish(options, progress, &rows, plan.col_permutation(), facts)
+            finish(args, progress, &rows, plan.col_permutation(), report)
         }
         Source::Matrix(source) => {
-            let method = options.by.unwrap_or(Method::Rcm);
+            let method = args.by.unwrap_or(Method::Rcm);
             let name = shown(source.path());
-            let (a, _) = source.read::<f64>(&options.read, progress)?;
+            let (a, _) = source.read::<f64>(&args.read, progress)?;
             let read = start.elapsed();
             let observer = progress.ordering(format!("ordering {name}"));
             let start = Instant::now();
             let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
             let order = method.order_observed(a.pattern(), &observer).map_err(failed)?;
-            let ordering = start.elapsed();
+            let ordered = start.elapsed();
             progress.stage("measuring");
-            let effect = Effect::of(a.pattern(), &order).map_err(failed)?;
-            let facts = Facts {
+            let effect = OrderEffect::measure(a.pattern(), &order).map_err(failed)?;
+            let report = ReorderReport {
                 method: method.to_string(),
                 nrows: a.nrows(),
                 ncols: a.ncols(),
@@ -105,48 +80,48 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
                 output: None,
                 cols: None,
                 read_seconds: read.as_secs_f64(),
-                order_seconds: ordering.as_secs_f64(),
+                order_seconds: ordered.as_secs_f64(),
                 effect: Some(effect),
             };
             let rows = order.row_permutation().map_err(failed)?;
-            finish(options, progress, &rows, order.cols(), facts)
+            finish(args, progress, &rows, order.cols(), report)
         }
     }
 }
 
-/// Writes what was asked for, and tells of it.
+/// Writes the orders that were requested, and reports them.
 fn finish(
-    options: &Options,
+    args: &ReorderArgs,
     progress: &Progress,
     rows: &Permutation,
     cols: Option<&Permutation>,
-    mut facts: Facts,
+    mut report: ReorderReport,
 ) -> Result<Report, CliError> {
-    if let Some(path) = &options.output {
+    if let Some(path) = &args.output {
         progress.stage(format!("writing {}", path.display()));
-        order::write(path, rows)?;
-        facts.output = Some(path.display().to_string());
+        ordering::write(path, rows)?;
+        report.output = Some(path.display().to_string());
     }
-    if let Some(path) = &options.cols {
-        let natural = || Permutation::identity(facts.ncols);
+    if let Some(path) = &args.cols {
+        let natural = || Permutation::identity(report.ncols);
         let cols = cols.cloned().map_or_else(natural, Ok);
         let cols = cols.map_err(|e| CliError::failed("there are too many columns").because(e))?;
-        order::write(path, &cols)?;
-        facts.cols = Some(path.display().to_string());
+        ordering::write(path, &cols)?;
+        report.cols = Some(path.display().to_string());
     }
-    let (rows, cols) = (facts.nrows, facts.ncols);
+    let (rows, cols) = (report.nrows, report.ncols);
     let mut lines = vec![
-        ("matrix", format!("{rows} × {cols}, {} nonzeros", units::count(facts.nnz as u64))),
-        ("order", facts.method.clone()),
-        ("read in", units::time(std::time::Duration::from_secs_f64(facts.read_seconds))),
-        ("ordered in", units::time(std::time::Duration::from_secs_f64(facts.order_seconds))),
+        ("matrix", format!("{rows} × {cols}, {} nonzeros", units::count(report.nnz as u64))),
+        ("order", report.method.clone()),
+        ("read in", units::time(std::time::Duration::from_secs_f64(report.read_seconds))),
+        ("ordered in", units::time(std::time::Duration::from_secs_f64(report.order_seconds))),
     ];
-    lines.extend(facts.output.iter().map(|path| ("rows", path.clone())));
-    lines.extend(facts.cols.iter().map(|path| ("columns", path.clone())));
-    let text = table::facts(lines);
-    let text = match &facts.effect {
+    lines.extend(report.output.iter().map(|path| ("rows", path.clone())));
+    lines.extend(report.cols.iter().map(|path| ("columns", path.clone())));
+    let text = table::pairs(lines);
+    let text = match &report.effect {
         Some(effect) => format!("{text}\n\n{}", effect.table()),
         None => text,
     };
-    Report::new(text, &facts)
+    Report::new(text, &report)
 }

@@ -1,44 +1,23 @@
 //! `girih verify`: whether a plan file is sound, and whether it is of a certain matrix.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
-use clap::Args;
 use girih::formats::{Csr, Narrowing, Scalar};
+use girih_measure::units;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::args::{Json, ReadArgs};
+use crate::args::VerifyArgs;
 use crate::error::{CliError, shown};
-use crate::matrix::Matrix;
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::source::Source;
-use crate::{narrowing, table, units};
-
-/// Check a plan file: every hash, every index, and against its matrix
-///
-/// With --against, the plan must hold exactly the entries of A, rounded to the value type of the plan.
-/// A plan that was pruned is compared with A after the same pruning, and the result says which. Values
-/// that are NaN or infinite in the plan are counted and reported; so are values of A that overflow, vanish
-/// or become subnormal in the plan's value type.
-#[derive(Debug, Args)]
-pub(crate) struct Options {
-    /// Plan file; - is standard input
-    #[arg(value_name = "PLAN")]
-    source: PathBuf,
-    /// Matrix the plan should have been made from; - is standard input
-    #[arg(long, value_name = "A")]
-    against: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) json: Json,
-    #[command(flatten)]
-    read: ReadArgs,
-}
+use crate::input::matrix::Matrix;
+use crate::input::source::Source;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::{narrowing, table};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct VerifyReport {
     /// Whether the plan is sound and, if there was something to compare with, equal to it.
     ok: bool,
     format: &'static str,
@@ -67,24 +46,24 @@ struct Against {
     narrowing: Narrowing,
 }
 
-pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliError> {
-    if options.against.as_deref() == Some("-".as_ref()) && options.source.as_os_str() == "-" {
+pub(crate) fn run(args: &VerifyArgs, progress: &Progress) -> Result<Report, CliError> {
+    if args.against.as_deref() == Some("-".as_ref()) && args.source.as_os_str() == "-" {
         return Err(CliError::usage("the plan and the matrix cannot both be standard input"));
     }
-    let source = Source::plan(&options.source)?;
+    let source = Source::plan(&args.source)?;
     let name = shown(source.path());
     progress.stage(format!("checking {name}"));
     let start = Instant::now();
     let plan = source.read()?;
     let load = start.elapsed();
 
-    let against = match &options.against {
+    let against = match &args.against {
         None => None,
         Some(path) => {
             let source = Source::matrix(path)?;
-            let (matrix, narrowing) = Matrix::read(source, plan.dtype(), &options.read, progress)?;
+            let (matrix, narrowing) = Matrix::read(source, plan.dtype(), &args.read, progress)?;
             progress.stage("comparing");
-            let planned = Matrix::of_plan(&plan)
+            let planned = Matrix::from_plan(&plan)
                 .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
             Some(compare(&planned, &matrix, narrowing)?)
         }
@@ -111,7 +90,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
     ];
     rows.extend(lines.into_iter().flatten().map(|line| ("values", line)));
     let mut failure = None;
-    if let (Some(against), Some(path)) = (&against, &options.against) {
+    if let (Some(against), Some(path)) = (&against, &args.against) {
         let verdict = match (&against.difference, against.pruning) {
             (Some(difference), _) => {
                 let path = shown(path);
@@ -124,7 +103,7 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         };
         rows.push(("entries", verdict));
     }
-    let facts = Facts {
+    let report = VerifyReport {
         ok: failure.is_none(),
         format: plan.spec().kind().name(),
         spec: plan.spec().to_string(),
@@ -137,11 +116,11 @@ pub(crate) fn run(options: &Options, progress: &Progress) -> Result<Report, CliE
         load_seconds: load.as_secs_f64(),
         against,
     };
-    Ok(Report::new(table::facts(rows), &facts)?.with_failure(failure))
+    Ok(Report::new(table::pairs(rows), &report)?.with_failure(failure))
 }
 
-/// Compares a plan's entries with a matrix, as it is and after what pruning the planner may have
-/// been told to do. `narrowing` is what reading the matrix made of its values.
+/// Compares a plan's entries with a matrix, as it is and after each pruning that the planner
+/// may have done. `narrowing` is what reading the matrix made of its values.
 fn compare(planned: &Matrix, matrix: &Matrix, narrowing: Narrowing) -> Result<Against, CliError> {
     let equal = Against { equal: true, pruning: None, difference: None, narrowing };
     let Some(difference) = difference(planned, matrix)? else {

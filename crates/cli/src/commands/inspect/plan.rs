@@ -3,18 +3,19 @@
 use std::time::Instant;
 
 use girih::planner::{Explanation, Plan, PlanFileInfo, Reorder, SectionInfo, Space};
+use girih_measure::units;
 use serde::Serialize;
 
 use crate::error::{CliError, shown};
-use crate::lowering::{self, Lowered};
-use crate::progress::Progress;
-use crate::report::Report;
-use crate::source::PlanSource;
-use crate::{table, units};
+use crate::input::lowering::{self, Lowered};
+use crate::input::source::PlanSource;
+use crate::output::progress::Progress;
+use crate::output::report::Report;
+use crate::output::table;
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
-struct Facts {
+struct PlanFileReport {
     plan: String,
     /// Major and minor version of the file's format.
     version: String,
@@ -34,7 +35,7 @@ struct Facts {
     reorder: String,
     /// Whether rows are in an order of the plan's.
     reordered: bool,
-    /// Whether B is gathered for the order of the plan's columns.
+    /// Whether rows of B are copied into the order of the plan's columns.
     gathers: bool,
     /// Whether B and C are in the plan's order.
     permuted: bool,
@@ -43,19 +44,19 @@ struct Facts {
     deterministic: bool,
     memory_limit: Option<u64>,
     keeps_slot_map: bool,
-    schedule: ScheduleFacts,
-    fingerprint: Option<FingerprintFacts>,
-    sections: Vec<SectionFacts>,
-    attachments: Vec<AttachmentFacts>,
+    schedule: ScheduleReport,
+    fingerprint: Option<FingerprintReport>,
+    sections: Vec<SectionReport>,
+    attachments: Vec<AttachmentReport>,
     explanation: Explanation,
-    /// What the preferred backend of this machine would execute, or why none would.
+    /// What the best backend of this machine would execute, or why none would.
     #[serde(flatten)]
     lowered: Lowered,
     load_seconds: f64,
 }
 
 #[derive(Debug, Serialize)]
-struct ScheduleFacts {
+struct ScheduleReport {
     tasks: usize,
     split_windows: usize,
     reduction: &'static str,
@@ -66,14 +67,14 @@ struct ScheduleFacts {
 
 /// Hashes as hexadecimal text: JSON numbers cannot hold them everywhere.
 #[derive(Debug, Serialize)]
-struct FingerprintFacts {
+struct FingerprintReport {
     dtype: &'static str,
     pattern: String,
     values: String,
 }
 
 #[derive(Debug, Serialize)]
-struct SectionFacts {
+struct SectionReport {
     name: String,
     /// Position of the attachment that it belongs to; `null` for the plan's own.
     attachment: Option<usize>,
@@ -84,48 +85,49 @@ struct SectionFacts {
 }
 
 #[derive(Debug, Serialize)]
-struct AttachmentFacts {
+struct AttachmentReport {
     backend: String,
     key: String,
     arrays: usize,
     bytes: u64,
 }
 
-/// Loads a plan with full checks and tells all about it.
+/// Loads a plan with full checks, and describes it.
 pub(super) fn inspect(source: PlanSource, progress: &Progress) -> Result<Report, CliError> {
     let name = shown(source.path());
     progress.stage(format!("checking {name}"));
     let start = Instant::now();
     let (plan, info) = source.read_with_info()?;
     let load = start.elapsed();
-    let facts = Facts { load_seconds: load.as_secs_f64(), ..facts(name, &plan, info)? };
-    let table = table::facts(rows(&facts).into_iter().chain([("loaded in", units::time(load))]));
-    let mut text = format!("{table}\n\n{}", section_table(&facts));
-    if !facts.attachments.is_empty() {
-        text += &format!("\n\n{}", attachment_table(&facts.attachments));
+    let report =
+        PlanFileReport { load_seconds: load.as_secs_f64(), ..describe(name, &plan, info)? };
+    let table = table::pairs(rows(&report).into_iter().chain([("loaded in", units::time(load))]));
+    let mut text = format!("{table}\n\n{}", section_table(&report));
+    if !report.attachments.is_empty() {
+        text += &format!("\n\n{}", attachment_table(&report.attachments));
     }
-    text += &format!("\n\n{}\n\n{}", facts.explanation, facts.lowered);
-    Report::new(text, &facts)
+    text += &format!("\n\n{}\n\n{}", report.explanation, report.lowered);
+    Report::new(text, &report)
 }
 
-fn facts(name: String, plan: &Plan, info: PlanFileInfo) -> Result<Facts, CliError> {
+fn describe(name: String, plan: &Plan, info: PlanFileInfo) -> Result<PlanFileReport, CliError> {
     let order = plan
         .row_permutation()
         .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
     let (options, schedule) = (plan.options(), plan.schedule());
     let (major, minor) = info.version;
-    let fingerprint = plan.fingerprint().map(|f| FingerprintFacts {
+    let fingerprint = plan.fingerprint().map(|f| FingerprintReport {
         dtype: f.dtype.name(),
         pattern: format!("{:016x}", f.pattern),
         values: format!("{:016x}", f.values),
     });
-    let attachments = plan.attachments().iter().map(|attachment| AttachmentFacts {
+    let attachments = plan.attachments().iter().map(|attachment| AttachmentReport {
         backend: attachment.backend().to_owned(),
         key: attachment.key().to_owned(),
         arrays: attachment.arrays().len(),
         bytes: attachment.bytes(),
     });
-    Ok(Facts {
+    Ok(PlanFileReport {
         plan: name,
         version: format!("{major}.{minor}"),
         file_bytes: info.file_bytes,
@@ -152,7 +154,7 @@ fn facts(name: String, plan: &Plan, info: PlanFileInfo) -> Result<Facts, CliErro
         deterministic: options.deterministic,
         memory_limit: options.memory_limit,
         keeps_slot_map: plan.slot_map().is_some(),
-        schedule: ScheduleFacts {
+        schedule: ScheduleReport {
             tasks: schedule.tasks().len(),
             split_windows: schedule.split_windows(),
             reduction: schedule.reduction().name(),
@@ -168,8 +170,8 @@ fn facts(name: String, plan: &Plan, info: PlanFileInfo) -> Result<Facts, CliErro
     })
 }
 
-fn section(section: SectionInfo) -> SectionFacts {
-    SectionFacts {
+fn section(section: SectionInfo) -> SectionReport {
+    SectionReport {
         name: section.name,
         attachment: section.attachment,
         element: section.element,
@@ -179,17 +181,17 @@ fn section(section: SectionInfo) -> SectionFacts {
     }
 }
 
-fn rows(facts: &Facts) -> Vec<(&'static str, String)> {
+fn rows(report: &PlanFileReport) -> Vec<(&'static str, String)> {
     let count = |n: usize| units::count(n as u64);
-    let Facts { plan, version, nrows, ncols, spec, dtype, n, device, .. } = facts;
+    let PlanFileReport { plan, version, nrows, ncols, spec, dtype, n, device, .. } = report;
     let file = format!(
         "format version {version}, {}, of which the header has {}",
-        units::bytes(facts.file_bytes),
-        units::bytes(facts.header_bytes)
+        units::bytes(report.file_bytes),
+        units::bytes(report.header_bytes)
     );
-    let nnz = count(facts.nnz);
-    let fingerprint = match &facts.fingerprint {
-        Some(FingerprintFacts { dtype, pattern, values }) => {
+    let nnz = count(report.nnz);
+    let fingerprint = match &report.fingerprint {
+        Some(FingerprintReport { dtype, pattern, values }) => {
             format!("pattern {pattern}, values {values} in {dtype}")
         }
         None => "none: the tiles were built by the caller".to_owned(),
@@ -198,27 +200,27 @@ fn rows(facts: &Facts) -> Vec<(&'static str, String)> {
         ("plan", plan.clone()),
         ("file", file),
         ("matrix", format!("{} × {}, {nnz} nonzeros", count(*nrows), count(*ncols))),
-        ("format", format!("{spec}, {dtype}, {}", units::bytes(facts.tile_bytes))),
+        ("format", format!("{spec}, {dtype}, {}", units::bytes(report.tile_bytes))),
         ("tuned for", format!("n = {n} on {device}")),
-        ("order", order(facts)),
-        ("schedule", schedule(&facts.schedule)),
-        ("requests", requests(facts)),
+        ("order", order(report)),
+        ("schedule", schedule(&report.schedule)),
+        ("requests", requests(report)),
         ("fingerprint", fingerprint),
     ]
 }
 
-/// Where rows and columns stand, and who moves B and C.
-fn order(facts: &Facts) -> String {
-    let rows = if facts.reordered { "rows are moved" } else { "rows stay" };
-    let operands = match (facts.permuted, facts.gathers) {
+/// The order of rows and columns, and whether B and C are moved.
+fn order(report: &PlanFileReport) -> String {
+    let rows = if report.reordered { "rows are moved" } else { "rows stay" };
+    let operands = match (report.permuted, report.gathers) {
         (true, _) => "B and C are in the order of the plan",
         (false, true) => "B is gathered, C is in the order of the matrix",
         (false, false) => "B and C are in the order of the matrix",
     };
-    format!("{}: {rows}; {operands}", facts.reorder)
+    format!("{}: {rows}; {operands}", report.reorder)
 }
 
-fn schedule(schedule: &ScheduleFacts) -> String {
+fn schedule(schedule: &ScheduleReport) -> String {
     let tasks = units::count(schedule.tasks as u64);
     let split = match schedule.split_windows {
         0 => "no window is split by tiles".to_owned(),
@@ -234,22 +236,22 @@ fn schedule(schedule: &ScheduleFacts) -> String {
     }
 }
 
-/// What the caller demanded of the plan besides format and order.
-fn requests(facts: &Facts) -> String {
-    let limit = facts.memory_limit.map(|limit| format!("at most {}", units::bytes(limit)));
+/// What was requested of the plan besides format and order.
+fn requests(report: &PlanFileReport) -> String {
+    let limit = report.memory_limit.map(|limit| format!("at most {}", units::bytes(limit)));
     let list = [
-        facts.deterministic.then(|| "deterministic".to_owned()),
-        facts.exact.then(|| "exact with NaN and Inf".to_owned()),
-        facts.keeps_slot_map.then(|| "values can be refreshed".to_owned()),
+        report.deterministic.then(|| "deterministic".to_owned()),
+        report.exact.then(|| "exact with NaN and Inf".to_owned()),
+        report.keeps_slot_map.then(|| "values can be refreshed".to_owned()),
         limit,
     ];
     let list: Vec<String> = list.into_iter().flatten().collect();
     if list.is_empty() { "none".to_owned() } else { list.join(", ") }
 }
 
-fn section_table(facts: &Facts) -> String {
-    let rows = facts.sections.iter().map(|section| {
-        let of = section.attachment.and_then(|at| facts.attachments.get(at));
+fn section_table(report: &PlanFileReport) -> String {
+    let rows = report.sections.iter().map(|section| {
+        let of = section.attachment.and_then(|at| report.attachments.get(at));
         vec![
             section.name.clone(),
             section.element.to_owned(),
@@ -261,7 +263,7 @@ fn section_table(facts: &Facts) -> String {
     table::with_header(["section", "element", ">count", ">size", ""], rows)
 }
 
-fn attachment_table(attachments: &[AttachmentFacts]) -> String {
+fn attachment_table(attachments: &[AttachmentReport]) -> String {
     let rows = attachments.iter().map(|attachment| {
         vec![
             attachment.backend.clone(),

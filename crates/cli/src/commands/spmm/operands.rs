@@ -3,26 +3,26 @@
 use girih::formats::{DType, Narrowing};
 use girih::planner::Plan;
 
-use super::Options;
-use crate::dense::{Dense, ReadDense};
+use crate::args::SpmmArgs;
 use crate::error::CliError;
-use crate::npy::NpyFile;
-use crate::progress::Progress;
+use crate::input::dense::{Dense, ReadDense};
+use crate::input::npy::NpyFile;
+use crate::output::progress::Progress;
 
 /// The dense operands, named and found but not read.
 #[derive(Debug)]
-pub(super) struct Given {
-    b: GivenB,
+pub(super) struct OperandSources {
+    b: BSource,
     c0: Option<NpyFile>,
 }
 
 #[derive(Debug)]
-enum GivenB {
+enum BSource {
     File(NpyFile),
     Random { n: usize, seed: u64 },
 }
 
-/// The dense operands of a product, in the types that the plan asks for.
+/// The dense operands of a product, in the types that the plan needs.
 pub(super) struct Operands {
     /// k×n, in the plan's value type.
     pub(super) b: Dense,
@@ -33,29 +33,29 @@ pub(super) struct Operands {
     pub(super) c0_narrowing: Option<Narrowing>,
 }
 
-impl Given {
+impl OperandSources {
     /// Opens the files and reads their headers.
-    pub(super) fn open(options: &Options) -> Result<Self, CliError> {
-        let b = match (&options.rhs.rhs, options.rhs.random) {
-            (Some(path), _) => GivenB::File(NpyFile::open(path)?),
-            (None, n) => GivenB::Random { n: n.unwrap_or(0), seed: options.seed },
+    pub(super) fn open(args: &SpmmArgs) -> Result<Self, CliError> {
+        let b = match (&args.rhs.rhs, args.rhs.random) {
+            (Some(path), _) => BSource::File(NpyFile::open(path)?),
+            (None, n) => BSource::Random { n: n.unwrap_or(0), seed: args.seed },
         };
-        let c0 = options.c.as_deref().map(NpyFile::open).transpose()?;
+        let c0 = args.c.as_deref().map(NpyFile::open).transpose()?;
         Ok(Self { b, c0 })
     }
 
     /// Columns of B.
     pub(super) fn n(&self) -> usize {
         match &self.b {
-            GivenB::File(file) => file.shape().1,
-            GivenB::Random { n, .. } => *n,
+            BSource::File(file) => file.shape().1,
+            BSource::Random { n, .. } => *n,
         }
     }
 
     /// Checks both shapes against the plan, then reads.
     pub(super) fn read(self, plan: &Plan, progress: &Progress) -> Result<Operands, CliError> {
         let (m, k, n) = (plan.nrows(), plan.ncols(), self.n());
-        if let GivenB::File(file) = &self.b {
+        if let BSource::File(file) = &self.b {
             check_shape("B", file, (k, n), &format!("A has {k} columns"))?;
         }
         if let Some(file) = &self.c0 {
@@ -63,11 +63,11 @@ impl Given {
         }
         let dtype = plan.dtype();
         let (b, b_narrowing) = match self.b {
-            GivenB::File(file) => {
+            BSource::File(file) => {
                 let (b, narrowing) = read("B", file, dtype, progress)?;
                 (b, Some(narrowing))
             }
-            GivenB::Random { n, seed } => (Dense::random("B", dtype, (k, n), seed)?, None),
+            BSource::Random { n, seed } => (Dense::random("B", dtype, (k, n), seed)?, None),
         };
         let (c0, c0_narrowing) = match self.c0 {
             Some(file) => {

@@ -1,0 +1,166 @@
+//! The flags of `girih bench`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use girih::cpu::Isa;
+use girih::formats::DType;
+use girih_measure::bench::{
+    BenchBackend, FormatRequest, OrderRequest, RooflineEffort, ThreadCount, isa_name,
+};
+
+use super::value::{Limit, dtype_parser, parse_limit, parse_seconds};
+use super::{Json, ReadArgs};
+use crate::error::CliError;
+
+/// Benchmark products, verified, beside what the machine could reach
+///
+/// A case is a combination of matrix, value type, number of columns, format, order, backend and number
+/// of threads. Each is planned, prepared, verified against an oracle and then timed; cases of one matrix,
+/// type and number of columns are timed by turns. The product is C = A·B, with B and C row-major and on a
+/// 64-byte boundary. The oracle judges equal results once: a C with the same bits is as right. A wrong
+/// product ends the run with exit code 6.
+///
+/// Each time is set beside a floor that is measured in the same run. The floor is the longer of two times:
+/// moving A (as CSR with 32-bit indices), B and C once each at the bandwidth of a working set of that size,
+/// and 2·nnz·n flops at the peak of fused multiply-add. A format that compresses A can be faster than the
+/// floor. A product that reads rows of B many times can hardly reach it.
+///
+/// Products on a CUDA device are timed by the device's own events. B and C are in its memory, in several
+/// copies that take turns and together exceed its cache. Their floor is measured on the device: the
+/// bandwidth of its memory, and the peak of its fastest unit for the value type, with tensor cores by
+/// cuBLASLt. Beside it stands the least time for reading the rows of B that the format's tiles name from
+/// the second-level cache.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Matrix files, - for standard input, and generated problems: uniform, rmat, fem, blocks,
+    /// laplacian [default: all these]; with sizes as uniform:2048x65536x16, rows, columns and entries
+    /// of a row, dense:4096x4096, and blocks:95, the weight of blocks with 95 percent of its blocks
+    /// left out
+    #[arg(value_name = "MATRIX")]
+    pub(crate) matrices: Vec<PathBuf>,
+    /// Formats, with sizes if wanted: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,
+    /// two-four [default: csr,auto]
+    #[arg(long, value_name = "FORMAT,...", value_delimiter = ',')]
+    pub(crate) format: Vec<FormatRequest>,
+    /// Orders of the rows in the tiles: none, auto, rcm, window, degree, reverse, random; as in girih plan.
+    /// C is in the order of A in any case [default: none]
+    #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
+    pub(crate) reorder: Vec<OrderRequest>,
+    /// Columns of B [default: 1,8,32,128, with --quick 8,128]
+    #[arg(long, value_name = "COLS,...", value_delimiter = ',', value_parser = positive)]
+    pub(crate) n: Vec<usize>,
+    /// Value types: f32, f64, f16, bf16 [default: f32]
+    #[arg(
+        long, value_name = "DTYPE,...", value_delimiter = ',', value_parser = dtype_parser(),
+        hide_possible_values = true
+    )]
+    pub(crate) dtype: Vec<DType>,
+    /// Backends: cpu, cuda, reference, and what cuda is compared with: cusparse (all of its algorithms) and
+    /// cublas (the dense product of A with all its zeros, timed once for all formats) [default: cpu]
+    #[arg(
+        long,
+        value_name = "BACKEND,...",
+        value_delimiter = ',',
+        value_parser = backend_parser(),
+        hide_possible_values = true
+    )]
+    pub(crate) backend: Vec<BenchBackend>,
+    /// Numbers of threads; all is every thread that there is [default: 1,all]
+    #[arg(long, value_name = "THREADS,...", value_delimiter = ',')]
+    pub(crate) threads: Vec<ThreadCount>,
+    /// Instruction sets of the CPU backend: best, avx512, avx2, neon, portable [default: best]
+    #[arg(
+        long, value_name = "ISA,...", value_delimiter = ',', value_parser = isa_parser(),
+        hide_possible_values = true
+    )]
+    pub(crate) isa: Vec<Isa>,
+    /// Time to spend on each case; each is timed at least three times [default: 0.5, with --quick
+    /// 0.05]
+    #[arg(long, value_parser = parse_seconds)]
+    pub(crate) seconds: Option<f64>,
+    /// The machine that plans are made for, as in girih plan [default: this CPU, or the GPU if products
+    /// run only there]
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// How the machine's limits are measured: full takes seconds and up to 768 MiB for each number of
+    /// threads and instruction set, quick takes less of both [default: full, with --quick quick]
+    #[arg(long, value_parser = roofline_parser())]
+    pub(crate) roofline: Option<RooflineEffort>,
+    /// Fewer columns and less time, for a first look
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Most bytes that the tiles, B and C of a case may take, as 512MiB, 4GiB or none; larger cases are
+    /// skipped [default: 4GiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
+    pub(crate) memory_limit: Option<Limit>,
+    /// Seed of B
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Also write the results, as JSON (.json) or as tables in Markdown (.md)
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+    #[command(flatten)]
+    pub(crate) read: ReadArgs,
+}
+
+fn backend_parser() -> impl TypedValueParser<Value = BenchBackend> {
+    PossibleValuesParser::new(["cpu", "cuda", "cusparse", "cublas", "reference"]).map(|name| {
+        match name.as_str() {
+            "cuda" => BenchBackend::Cuda,
+            "cusparse" => BenchBackend::Cusparse,
+            "cublas" => BenchBackend::Cublas,
+            "reference" => BenchBackend::Reference,
+            _ => BenchBackend::Cpu,
+        }
+    })
+}
+
+fn roofline_parser() -> impl TypedValueParser<Value = RooflineEffort> {
+    PossibleValuesParser::new(["off", "quick", "full"]).map(|name| match name.as_str() {
+        "off" => RooflineEffort::Off,
+        "quick" => RooflineEffort::Quick,
+        _ => RooflineEffort::Full,
+    })
+}
+
+fn positive(s: &str) -> Result<usize, String> {
+    s.parse::<u32>()
+        .ok()
+        .filter(|&n| n > 0)
+        .map(|n| n as usize)
+        .ok_or_else(|| format!("{s:?} is not a number of columns; write for example 1,8,32"))
+}
+
+fn isa_parser() -> impl TypedValueParser<Value = Isa> {
+    let names = std::iter::once("best").chain(Isa::ALL.map(isa_name));
+    PossibleValuesParser::new(names)
+        .map(|s| Isa::ALL.into_iter().find(|&isa| isa_name(isa) == s).unwrap_or_else(Isa::best))
+}
+
+/// How the results are written to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FileType {
+    Json,
+    Markdown,
+}
+
+impl FileType {
+    /// The type that a file's name says.
+    ///
+    /// # Errors
+    /// If the name ends otherwise.
+    pub(crate) fn from_path(path: &Path) -> Result<Self, CliError> {
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("json") => Ok(Self::Json),
+            Some("md") => Ok(Self::Markdown),
+            _ => Err(CliError::usage(format!(
+                "{}: the name must end in .json or .md, which says what to write",
+                path.display()
+            ))),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The flags of `girih kernels`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use girih::cuda::Arch;
+
+use super::Json;
+
+/// Compile the CUDA kernels ahead of time, list them, or check them
+///
+/// Kernels are otherwise compiled when they are first needed. A cache that was built elsewhere, by any
+/// version of the compiler, serves machines that have none.
+#[derive(Debug, Args)]
+pub(crate) struct KernelsArgs {
+    #[command(subcommand)]
+    pub(crate) action: KernelsAction,
+    /// Architecture to compile for [default: the device's own, or that of Hopper]
+    #[arg(long, global = true, value_name = "ARCH")]
+    pub(crate) arch: Option<Arch>,
+    /// Folder of compiled kernels [default: as `girih backends` shows]
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) cache: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KernelsAction {
+    /// Compile every kernel in every configuration into the cache
+    Build,
+    /// Show every kernel, and what the cache has of it
+    List,
+    /// Compile every kernel anew, and check registers, spills, shared memory and, where nvdisasm is at
+    /// hand, the instructions that it promises
+    Check,
+}

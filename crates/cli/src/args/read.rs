@@ -1,0 +1,53 @@
+//! How a matrix is read.
+
+use clap::{Args, ValueEnum};
+use girih::formats::Duplicates;
+use girih::formats::io::ReadOptions;
+
+/// How a matrix is read.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadArgs {
+    /// An entry given more than once: add the values up, or refuse the matrix [default: sum]
+    #[arg(long, value_enum)]
+    pub(crate) duplicates: Option<DuplicatesArg>,
+    /// Drop entries that are stored but zero
+    #[arg(long)]
+    pub(crate) prune_zeros: bool,
+    /// Accept far more rows than entries, whose offsets alone take much more memory than the file
+    #[arg(long)]
+    pub(crate) allow_hypersparse: bool,
+}
+
+impl ReadArgs {
+    /// The reader's options.
+    pub(crate) fn options(&self) -> ReadOptions {
+        let duplicates = match self.duplicates {
+            None | Some(DuplicatesArg::Sum) => Duplicates::Sum,
+            Some(DuplicatesArg::Refuse) => Duplicates::Refuse,
+        };
+        ReadOptions {
+            duplicates,
+            prune_zeros: self.prune_zeros,
+            allow_hypersparse: self.allow_hypersparse,
+            ..ReadOptions::default()
+        }
+    }
+
+    /// The options that were given, by name.
+    pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
+        [
+            ("--duplicates", self.duplicates.is_some()),
+            ("--prune-zeros", self.prune_zeros),
+            ("--allow-hypersparse", self.allow_hypersparse),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| given.then_some(name))
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum DuplicatesArg {
+    Sum,
+    Refuse,
+}

@@ -1,0 +1,87 @@
+//! The flags of `girih spmm`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{Json, PlannerArgs};
+
+/// Compute C = α·A·B + β·C, timed, and verified on request
+///
+/// A is a matrix, planned on the fly, or a plan made by `girih plan`. A and B are rounded to the value
+/// type of the plan; values that overflow, vanish or become subnormal there are counted and reported. C
+/// has its accumulation type: f64 for f64, f32 for the rest.
+#[derive(Debug, Args)]
+pub(crate) struct SpmmArgs {
+    /// Matrix or plan file; - is standard input
+    #[arg(value_name = "A|PLAN")]
+    pub(crate) source: PathBuf,
+    #[command(flatten)]
+    pub(crate) rhs: Rhs,
+    /// Seed of --random
+    #[arg(long, default_value_t = 0, conflicts_with = "rhs")]
+    pub(crate) seed: u64,
+    /// Write C, row-major
+    #[arg(short, long, value_name = "C.npy")]
+    pub(crate) output: Option<PathBuf>,
+    /// Factor of A·B
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
+    pub(crate) alpha: f64,
+    /// Factor of the C that is added; needs --c unless it is 0
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
+    pub(crate) beta: f64,
+    /// C before the product: two-dimensional, f32 or f64, C or Fortran order
+    #[arg(long, value_name = "C0.npy")]
+    pub(crate) c: Option<PathBuf>,
+    /// Backend; auto takes the best that can run the plan
+    #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
+    pub(crate) backend: BackendArg,
+    /// Compare every element of C with an oracle, against a rigorous error bound; says how many elements
+    /// are not finite and so have no error
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Number of timed products; above 1, an untimed one goes first
+    #[arg(long, value_name = "R", default_value = "1")]
+    pub(crate) repeat: NonZeroU32,
+    /// Map the plan file instead of reading it; the file must not change meanwhile
+    #[arg(long)]
+    pub(crate) mmap: bool,
+    #[command(flatten)]
+    pub(crate) json: Json,
+    #[command(flatten)]
+    pub(crate) plan: PlannerArgs,
+}
+
+/// Where B comes from: exactly one of the two.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct Rhs {
+    /// B from a file: two-dimensional, f32 or f64, C or Fortran order
+    #[arg(long, value_name = "B.npy")]
+    pub(crate) rhs: Option<PathBuf>,
+    /// B of that many columns, uniform in [-1, 1)
+    #[arg(long, value_name = "N")]
+    pub(crate) random: Option<usize>,
+}
+
+/// A backend by name, or the best one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BackendArg {
+    Auto,
+    Cuda,
+    Cpu,
+    Reference,
+}
+
+impl BackendArg {
+    /// The name in the registry; `None` for the best one.
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::Auto => None,
+            Self::Cuda => Some("cuda"),
+            Self::Cpu => Some("cpu"),
+            Self::Reference => Some("reference"),
+        }
+    }
+}

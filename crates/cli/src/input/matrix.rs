@@ -1,0 +1,135 @@
+//! A matrix whose value type is known at run time.
+
+use girih::formats::{AnyTiling, Csr, DType, Narrowing, Scalar};
+use girih::planner::{self, Plan, PlanError, Planner, Space};
+use girih::reorder::Reordering;
+use half::{bf16, f16};
+
+use super::source::MatrixSource;
+use crate::args::ReadArgs;
+use crate::error::CliError;
+use crate::output::progress::Progress;
+
+/// A matrix of any value type.
+#[derive(Clone, Debug)]
+pub(crate) enum Matrix {
+    F16(Csr<f16>),
+    Bf16(Csr<bf16>),
+    F32(Csr<f32>),
+    F64(Csr<f64>),
+}
+
+/// Evaluates an expression on the CSR inside a [`Matrix`], whatever its value type.
+macro_rules! for_matrix {
+    ($matrix:expr, $csr:ident => $body:expr) => {
+        match $matrix {
+            $crate::input::matrix::Matrix::F16($csr) => $body,
+            $crate::input::matrix::Matrix::Bf16($csr) => $body,
+            $crate::input::matrix::Matrix::F32($csr) => $body,
+            $crate::input::matrix::Matrix::F64($csr) => $body,
+        }
+    };
+}
+pub(crate) use for_matrix;
+
+impl Matrix {
+    /// Reads a matrix straight into `dtype`, and says what rounding made of its values.
+    pub(crate) fn read(
+        source: MatrixSource,
+        dtype: DType,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Self, Narrowing), CliError> {
+        fn typed<T: Scalar>(
+            source: MatrixSource,
+            args: &ReadArgs,
+            progress: &Progress,
+        ) -> Result<(Matrix, Narrowing), CliError>
+        where
+            Matrix: From<Csr<T>>,
+        {
+            let (csr, info) = source.read::<T>(args, progress)?;
+            Ok((csr.into(), info.narrowing))
+        }
+        match dtype {
+            DType::F16 => typed::<f16>(source, args, progress),
+            DType::Bf16 => typed::<bf16>(source, args, progress),
+            DType::F32 => typed::<f32>(source, args, progress),
+            DType::F64 => typed::<f64>(source, args, progress),
+        }
+    }
+
+    /// The matrix that a plan's tiles hold, in the plan's order.
+    fn held_by(plan: &Plan) -> Self {
+        match plan.tiling() {
+            AnyTiling::F16(tiling) => tiling.to_csr().into(),
+            AnyTiling::Bf16(tiling) => tiling.to_csr().into(),
+            AnyTiling::F32(tiling) => tiling.to_csr().into(),
+            AnyTiling::F64(tiling) => tiling.to_csr().into(),
+        }
+    }
+
+    /// The matrix that a plan was made from, by the entries that the plan stores.
+    pub(crate) fn from_plan(plan: &Plan) -> Result<Self, PlanError> {
+        Ok(for_matrix!(&Self::held_by(plan), csr => plan.release(csr)?.into()))
+    }
+
+    /// The matrix in the space of the plan's products: permuted if the plan is.
+    pub(crate) fn in_space_of(&self, plan: &Plan) -> Result<Self, PlanError> {
+        match plan.space() {
+            Space::Caller => Ok(self.clone()),
+            Space::Permuted => Ok(for_matrix!(self, csr => plan.hold(csr)?.into())),
+        }
+    }
+
+    /// The matrix without its explicit zeros.
+    pub(crate) fn prune_zeros(&self) -> Self {
+        for_matrix!(self, csr => csr.prune_zeros().into())
+    }
+
+    /// The matrix pruned to 2:4 by magnitude.
+    pub(crate) fn prune_two_four(&self) -> Self {
+        for_matrix!(self, csr => csr.prune_two_four().into())
+    }
+
+    /// Plans the matrix, in an order if one is given. `observer` hears of progress.
+    pub(crate) fn plan(
+        &self,
+        planner: &Planner,
+        order: Option<&Reordering>,
+        observer: &dyn Fn(planner::Progress),
+    ) -> Result<Plan, PlanError> {
+        let planner = planner.observe(observer);
+        for_matrix!(self, csr => match order {
+            Some(order) => planner.plan_reordered(csr, order),
+            None => planner.plan(csr),
+        })
+    }
+
+    /// Rows and columns.
+    pub(crate) fn dim(&self) -> (usize, usize) {
+        for_matrix!(self, csr => (csr.nrows(), csr.ncols()))
+    }
+
+    /// Bytes of the CSR arrays.
+    pub(crate) fn bytes(&self) -> u64 {
+        for_matrix!(self, csr => csr.bytes())
+    }
+
+    /// Stored entries.
+    pub(crate) fn nnz(&self) -> usize {
+        for_matrix!(self, csr => csr.nnz())
+    }
+}
+
+macro_rules! from_csr {
+    ($($variant:ident: $t:ty),*) => {$(
+        impl From<Csr<$t>> for Matrix {
+            fn from(csr: Csr<$t>) -> Self {
+                Self::$variant(csr)
+            }
+        }
+    )*};
+}
+
+from_csr!(F16: f16, Bf16: bf16, F32: f32, F64: f64);

@@ -1,0 +1,207 @@
+//! Products, timed beside what the machine could reach.
+//!
+//! A [`Bench`] runs the cases of a [`BenchConfig`] on one matrix after the other. A case is a product in one
+//! format and order by one backend on a number of threads. Each is planned, prepared and verified; those of
+//! one matrix, value type and number of columns are then timed by turns. The [`BenchReport`] sets each time
+//! beside a floor that was measured in the same run.
+
+mod device;
+mod engine;
+mod generated;
+mod group;
+mod ratios;
+mod report;
+mod request;
+mod roofline;
+mod tiles;
+mod verdict;
+
+use girih::cpu::Isa;
+use girih::{AnyTiling, Csr, CudaOptions, DType, DenseScalar, DeviceSpec, Tiling};
+
+use crate::machine::Machine;
+use crate::{MeasureError, Observer};
+use engine::Engines;
+use group::GroupConfig;
+use report::Limits;
+
+pub use generated::Generated;
+pub use ratios::{RatioMean, RatioReport, means};
+pub use report::{
+    BenchReport, CaseReport, EngineReport, FloorReport, MatrixReport, ProblemReport, SkippedReport,
+};
+pub use request::{
+    BenchBackend, CaseRequest, FormatRequest, OrderRequest, RooflineEffort, ThreadCount, isa_name,
+};
+pub use roofline::{BandwidthReport, DeviceReport, RooflineReport};
+pub use tiles::{Block, TileSizes, parse_block};
+
+/// What a benchmark measures, and how.
+#[derive(Clone, Debug)]
+pub struct BenchConfig {
+    /// Formats; each is run in every order.
+    pub formats: Vec<FormatRequest>,
+    /// Orders of the rows.
+    pub orders: Vec<OrderRequest>,
+    /// Columns of B.
+    pub widths: Vec<usize>,
+    /// What multiplies.
+    pub backends: Vec<BenchBackend>,
+    /// Numbers of threads.
+    pub threads: Vec<ThreadCount>,
+    /// Instruction sets of the CPU backend.
+    pub isas: Vec<Isa>,
+    /// Seconds to spend on each case.
+    pub seconds: f64,
+    /// How the machine's limits are measured.
+    pub roofline: RooflineEffort,
+    /// The most bytes that the tiles, B and C of a case may take; `None` for no limit.
+    pub memory_limit: Option<u64>,
+    /// The seed of B.
+    pub seed: u64,
+    /// The device that plans are made for. `None` is this CPU, or the GPU if products run nowhere else.
+    pub device: Option<DeviceSpec>,
+    /// How the CUDA backend and NVIDIA's libraries are set up.
+    pub cuda: CudaOptions,
+}
+
+/// CSR and the planner's choice, on one thread and on all of them.
+impl Default for BenchConfig {
+    fn default() -> Self {
+        Self {
+            formats: vec![FormatRequest::CSR, FormatRequest::AUTO],
+            orders: vec![OrderRequest::NONE],
+            // With one column a product is bound by A, with many by B and C.
+            widths: vec![1, 8, 32, 128],
+            backends: vec![BenchBackend::Cpu],
+            threads: vec![ThreadCount::Exactly(1), ThreadCount::All],
+            isas: vec![Isa::best()],
+            seconds: 0.5,
+            roofline: RooflineEffort::Full,
+            memory_limit: None,
+            seed: 0,
+            device: None,
+            cuda: CudaOptions::default(),
+        }
+    }
+}
+
+impl BenchConfig {
+    /// Fewer columns and less time, for a first look.
+    pub fn quick() -> Self {
+        let roofline = RooflineEffort::Quick;
+        Self { widths: vec![8, 128], seconds: 0.05, roofline, ..Self::default() }
+    }
+
+    /// Checks that the formats have sizes that suit them, in every value type.
+    ///
+    /// # Errors
+    /// If one has not.
+    pub fn check(&self, dtypes: &[DType]) -> Result<(), MeasureError> {
+        for format in &self.formats {
+            for &dtype in dtypes {
+                format.choice(dtype)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn requests(&self) -> Vec<CaseRequest> {
+        let in_orders =
+            |&format| self.orders.iter().map(move |&order| CaseRequest { format, order });
+        self.formats.iter().flat_map(in_orders).collect()
+    }
+}
+
+/// A benchmark under way.
+#[expect(missing_debug_implementations, reason = "an observer need not have one")]
+pub struct Bench<'a> {
+    config: BenchConfig,
+    requests: Vec<CaseRequest>,
+    engines: Engines,
+    target: DeviceSpec,
+    limits: Limits,
+    report: BenchReport,
+    observer: &'a dyn Observer,
+}
+
+impl<'a> Bench<'a> {
+    /// Starts threads and backends, and measures what the machine could reach.
+    ///
+    /// # Errors
+    /// If this machine lacks a backend or an instruction set, or if its limits can't be measured.
+    pub fn new(config: BenchConfig, observer: &'a dyn Observer) -> Result<Self, MeasureError> {
+        let engines = Engines::new(&config)?;
+        let target = match &config.device {
+            Some(device) => device.clone(),
+            None => engines.target()?,
+        };
+        let machine = Machine::this();
+        let limits = Limits {
+            host: engines.rooflines(&config, &machine, observer)?,
+            device: engines.cuda_roofline(&config, observer)?,
+        };
+        let report = BenchReport::new(machine, &limits, config.seconds, config.seed);
+        let requests = config.requests();
+        Ok(Self { config, requests, engines, target, limits, report, observer })
+    }
+
+    /// Runs all cases of a matrix in one value type. `name` is its name in tables, `source` where it comes
+    /// from, which is its name if another matrix has `name` already.
+    ///
+    /// A case that is not supported or takes more memory than it may is skipped, and reported as that.
+    ///
+    /// # Errors
+    /// If a product is wrong or can't be computed.
+    pub fn measure<T: DenseScalar>(
+        &mut self,
+        name: &str,
+        source: &str,
+        a: &Csr<T>,
+    ) -> Result<(), MeasureError>
+    where
+        AnyTiling: From<Tiling<T>>,
+    {
+        let taken = |known: &MatrixReport| known.name == name && known.source != source;
+        let name = if self.report.matrices.iter().any(taken) { source } else { name };
+        let matrix = MatrixReport {
+            name: name.to_owned(),
+            source: source.to_owned(),
+            m: a.nrows(),
+            k: a.ncols(),
+            nnz: a.nnz(),
+        };
+        let config = GroupConfig {
+            requests: &self.requests,
+            engines: &self.engines,
+            seconds: self.config.seconds,
+            memory_limit: self.config.memory_limit,
+            seed: self.config.seed,
+            target: self.target.clone(),
+        };
+        for &n in &self.config.widths {
+            let group = group::run(name, a, n, &config, self.observer)?;
+            self.report.push(&matrix, (T::DTYPE, n), &group, &self.engines, &self.limits);
+        }
+        let known = &mut self.report.matrices;
+        if known.iter().all(|known| known.source != matrix.source || known.name != matrix.name) {
+            known.push(matrix);
+        }
+        Ok(())
+    }
+
+    /// The report of everything that was measured.
+    pub fn into_report(self) -> BenchReport {
+        self.report
+    }
+}
+
+/// Each value where it comes first.
+fn distinct<T: PartialEq>(values: Vec<T>) -> Vec<T> {
+    values.into_iter().fold(Vec::new(), |mut kept, value| {
+        if !kept.contains(&value) {
+            kept.push(value);
+        }
+        kept
+    })
+}

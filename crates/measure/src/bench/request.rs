@@ -1,0 +1,267 @@
+//! What a benchmark is requested to measure, as it is written on the command line.
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use girih::cpu::Isa;
+use girih::formats::{DType, FormatKind};
+use girih::planner::{FormatChoice, Reorder};
+
+use super::tiles::{Block, TileSizes, parse_block};
+use crate::MeasureError;
+
+/// A format, with the rows in an order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CaseRequest {
+    /// The format of the tiles.
+    pub format: FormatRequest,
+    /// The order of the rows.
+    pub order: OrderRequest,
+}
+
+impl CaseRequest {
+    /// CSR, with the rows in the matrix's own order.
+    pub const CSR: Self = Self { format: FormatRequest::CSR, order: OrderRequest::NONE };
+}
+
+/// The format, and the order if it is not the matrix's own.
+impl Display for CaseRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { format, order } = self;
+        match order.0 {
+            Reorder::None => write!(f, "{format}"),
+            _ => write!(f, "{format}, {order}"),
+        }
+    }
+}
+
+/// An order of the rows that is not read from a file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OrderRequest(pub Reorder);
+
+impl OrderRequest {
+    /// The matrix's own order.
+    pub const NONE: Self = Self(Reorder::None);
+}
+
+impl FromStr for OrderRequest {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "none" => Ok(Self::NONE),
+            "auto" => Ok(Self(Reorder::Auto)),
+            _ if s.ends_with(".npy") => Err(format!(
+                "{s} is of one matrix; give girih plan such a file, and girih spmm the plan"
+            )),
+            _ => match s.parse() {
+                Ok(method) => Ok(Self(Reorder::By(method))),
+                Err(error) => Err(format!("{error}; also none and auto")),
+            },
+        }
+    }
+}
+
+/// As it is written on the command line.
+impl Display for OrderRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Reorder::By(method) => write!(f, "{method}"),
+            Reorder::Auto => f.write_str("auto"),
+            Reorder::None | Reorder::Given => f.write_str("none"),
+        }
+    }
+}
+
+/// A format, and the sizes of its tiles if they were given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FormatRequest {
+    /// `None` for the planner's choice.
+    kind: Option<FormatKind>,
+    block: Option<Block>,
+    window: Option<u32>,
+}
+
+impl FromStr for FormatRequest {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        let (name, size) = s.split_once(':').map_or((s, None), |(name, size)| (name, Some(size)));
+        let (mut block, mut window) = (None, None);
+        let kind = match name {
+            "auto" => None,
+            // The list in the error has formats only.
+            name => Some(name.parse::<FormatKind>().map_err(|e| format!("{e}; or auto"))?),
+        };
+        match (kind, size) {
+            (_, None) => {}
+            (Some(FormatKind::Bcsr | FormatKind::BlockedEll), Some(size)) => {
+                block = Some(parse_block(size)?);
+            }
+            (Some(FormatKind::Wcsr), Some(size)) => {
+                let rows = size.parse().ok().filter(|&rows: &u32| rows > 0);
+                window = Some(rows.ok_or_else(|| {
+                    format!("{size:?} is not a number of rows; write for example wcsr:16")
+                })?);
+            }
+            (_, Some(size)) => return Err(format!("{name} takes no size, and {size:?} was given")),
+        }
+        Ok(Self { kind, block, window })
+    }
+}
+
+impl FormatRequest {
+    /// CSR.
+    pub const CSR: Self = Self::without_sizes(Some(FormatKind::Csr));
+    /// The planner's choice.
+    pub const AUTO: Self = Self::without_sizes(None);
+
+    const fn without_sizes(kind: Option<FormatKind>) -> Self {
+        Self { kind, block: None, window: None }
+    }
+
+    /// The planner's option for matrices of a value type.
+    ///
+    /// # Errors
+    /// If a size does not suit the format.
+    pub fn choice(self, dtype: DType) -> Result<FormatChoice, MeasureError> {
+        let Some(kind) = self.kind else { return Ok(FormatChoice::Auto) };
+        let sizes = TileSizes { dtype, block: self.block, window: self.window };
+        sizes.spec(kind).map(FormatChoice::Fixed).map_err(MeasureError::Request)
+    }
+}
+
+/// As it is written on the command line.
+impl Display for FormatRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind.map_or("auto", FormatKind::name))?;
+        match (self.block, self.window) {
+            (Some(Block { rows, cols }), _) => write!(f, ":{rows}x{cols}"),
+            (None, Some(rows)) => write!(f, ":{rows}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// What multiplies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BenchBackend {
+    /// The CPU backend.
+    Cpu,
+    /// The CUDA backend.
+    Cuda,
+    /// cuSPARSE, with each of its algorithms.
+    Cusparse,
+    /// cuBLASLt: the dense product of A with all its zeros.
+    Cublas,
+    /// The single-threaded reference.
+    Reference,
+}
+
+impl BenchBackend {
+    /// Whether it multiplies on a device.
+    pub fn is_device(self) -> bool {
+        matches!(self, Self::Cuda | Self::Cusparse | Self::Cublas)
+    }
+}
+
+/// How much effort goes into measuring the roofline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RooflineEffort {
+    /// It is not measured.
+    Off,
+    /// A fraction of a second, and working sets up to four times the last cache.
+    Quick,
+    /// Seconds, and working sets up to eight times the last cache.
+    Full,
+}
+
+/// A number of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThreadCount {
+    /// All threads of the global pool.
+    All,
+    /// This number.
+    Exactly(usize),
+}
+
+/// More threads than any machine has processors; each takes a stack.
+const MAX_THREADS: usize = 4096;
+
+impl FromStr for ThreadCount {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s.parse() {
+            _ if s == "all" => Ok(Self::All),
+            Ok(count @ 1..=MAX_THREADS) => Ok(Self::Exactly(count)),
+            _ => Err(format!("{s:?} is not all or a number from 1 to {MAX_THREADS}")),
+        }
+    }
+}
+
+/// The name of an instruction set in options and in JSON.
+pub fn isa_name(isa: Isa) -> &'static str {
+    match isa {
+        Isa::Avx512 => "avx512",
+        Isa::Avx2 => "avx2",
+        Isa::Neon => "neon",
+        Isa::Portable => "portable",
+        other => other.name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih::formats::FormatSpec;
+
+    #[test]
+    fn formats_are_read_with_their_sizes() {
+        let spec = |s: &str, dtype| s.parse::<FormatRequest>().unwrap().choice(dtype).unwrap();
+        let fixed = FormatChoice::Fixed;
+        for (text, expected) in [
+            ("auto", FormatChoice::Auto),
+            ("csr", fixed(FormatSpec::Csr)),
+            ("bcsr", fixed(FormatSpec::Bcsr { block_rows: 64, block_cols: 64 })),
+            ("bcsr:16x8", fixed(FormatSpec::Bcsr { block_rows: 16, block_cols: 8 })),
+            ("wcsr:8", fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 })),
+            ("blocked-ell:32", fixed(FormatSpec::BlockedEll { block_size: 32 })),
+        ] {
+            assert_eq!(spec(text, DType::F32), expected, "{text}");
+        }
+        let half = fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 16 });
+        assert_eq!(spec("wcsr:8", DType::F16), half);
+        for text in ["auto", "csr", "bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four"] {
+            assert_eq!(text.parse::<FormatRequest>().unwrap().to_string(), text);
+        }
+        for text in ["", "coo", "csr:8", "auto:8", "wcsr:0", "wcsr:8x8", "bcsr:x", "bcsr:"] {
+            assert!(text.parse::<FormatRequest>().is_err(), "{text}");
+        }
+        let ell = "blocked-ell:8x4".parse::<FormatRequest>().unwrap();
+        assert!(ell.choice(DType::F32).is_err());
+    }
+
+    #[test]
+    fn orders_are_read_as_they_are_written() {
+        for text in ["none", "auto", "rcm", "window", "window:16", "random:7"] {
+            assert_eq!(text.parse::<OrderRequest>().unwrap().to_string(), text);
+        }
+        for text in ["", "natural", "order.npy"] {
+            assert!(text.parse::<OrderRequest>().is_err(), "{text}");
+        }
+        let order = "rcm".parse().unwrap();
+        let [plain, rcm] =
+            [OrderRequest::NONE, order].map(|order| CaseRequest { order, ..CaseRequest::CSR });
+        assert_eq!([plain.to_string(), rcm.to_string()], ["csr", "csr, rcm"]);
+    }
+
+    #[test]
+    fn threads_are_all_or_a_number() {
+        assert_eq!("all".parse(), Ok(ThreadCount::All));
+        assert_eq!("3".parse(), Ok(ThreadCount::Exactly(3)));
+        for text in ["", "0", "-1", "5000", "many"] {
+            assert!(text.parse::<ThreadCount>().is_err(), "{text}");
+        }
+    }
+}

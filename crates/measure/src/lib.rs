@@ -1,0 +1,29 @@
+//! Measures sparse products: what they take beside what the machine could reach, and what estimates of
+//! them should say.
+//!
+//! - [`bench`] times verified products by turns and reports them beside a floor of the same run.
+//! - [`calibrate`] times generated products and fits the planner's estimates to them.
+//!
+//! Nothing here prints or reads the environment. An [`Observer`] hears of progress; reports are values
+//! that `serde` writes. Messages name flags of the `girih` command, since that is where people meet them.
+
+#![deny(unsafe_code)]
+
+pub mod bench;
+pub mod calibrate;
+pub mod machine;
+pub mod memory;
+pub mod units;
+
+mod error;
+mod observer;
+mod operand;
+mod refusal;
+mod runner;
+mod sampling;
+mod team;
+
+pub use error::{MeasureError, WrongProduct};
+pub use observer::Observer;
+pub use operand::Operand;
+pub use refusal::{is_above_memory_limit, is_unsupported};
