@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::convert::two_four::check_two_four;
-use crate::convert::union::Unions;
-use crate::convert::windows::check_layout;
+use crate::tilings::shared::union::Unions;
+use crate::tilings::shared::windows::check_layout;
 use crate::tilings::spec::{check_size, checked_elements, fill_ratio};
+use crate::tilings::two_four::convert::check_two_four;
 use crate::{BMat, CsrPattern, DType, FormatError, FormatSpec, RowLayout, TwoFour};
 
 /// What a matrix would take in a format.

@@ -1,5 +1,7 @@
 //! BMat: bitmask tiles.
 
+pub(crate) mod convert;
+
 use rayon::prelude::*;
 
 use crate::csr::{check_dims, check_len, check_offsets, first_error};

@@ -1,5 +1,7 @@
 //! Blocked ELLPACK, in cuSPARSE's layout.
 
+pub(crate) mod convert;
+
 use rayon::prelude::*;
 
 use crate::csr::{check_dims, check_len, first_error};

@@ -1,5 +1,8 @@
 //! 2:4 structured sparsity.
 
+pub(crate) mod convert;
+mod metadata;
+
 use rayon::prelude::*;
 
 use crate::csr::{check_dims, check_len, first_error};
