@@ -1,6 +1,7 @@
 //! Block compressed sparse rows.
 
 pub(crate) mod convert;
+pub(crate) mod stats;
 
 use crate::csr::{check_dims, check_index_lists, check_len, check_offsets};
 use crate::{Buffer, FormatError, RowLayout, Scalar};

@@ -1,6 +1,7 @@
 //! Blocked ELLPACK, in cuSPARSE's layout.
 
 pub(crate) mod convert;
+pub(crate) mod stats;
 
 use rayon::prelude::*;
 

@@ -1,6 +1,7 @@
 //! BMat: bitmask tiles.
 
 pub(crate) mod convert;
+pub(crate) mod stats;
 
 use rayon::prelude::*;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod convert;
 mod metadata;
+pub(crate) mod stats;
 
 use rayon::prelude::*;
 

@@ -1,6 +1,7 @@
 //! Window compressed sparse rows.
 
 pub(crate) mod convert;
+pub(crate) mod stats;
 
 use crate::csr::{check_dims, check_len, check_offsets};
 use crate::tilings::spec;
