@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::Csr;
 use super::rows::fill_rows;
 use crate::Scalar;
-use crate::convert::windows::accumulate;
+use crate::tilings::shared::windows::accumulate;
 
 impl<T: Scalar> Csr<T> {
     /// The matrix without its explicit zeros, of either sign. NaN stays.

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::{Csr, check_dims};
-use crate::convert::windows::{accumulate, row_chunks, split_at_ends};
+use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
 use crate::{Buffer, FormatError, Scalar};
 
 /// Rows that one task counts: enough to amortize the task.

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::Csr;
-use crate::convert::windows::{accumulate, row_chunks, split_at_ends};
+use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
 use crate::{Buffer, CsrPattern, Scalar};
 
 /// Entries looked at to find columns that split the entries evenly.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::convert::two_four::check_two_four;
-use crate::convert::union::Unions;
-use crate::convert::windows::check_layout;
-use crate::tilings::spec::{check_size, checked_elements, fill_ratio};
-use crate::{BMat, CsrPattern, DType, FormatError, FormatSpec, RowLayout, TwoFour};
+use super::measure::Measure;
+use crate::tilings::shared::union::Unions;
+use crate::tilings::shared::windows::check_layout;
+use crate::tilings::spec::fill_ratio;
+use crate::tilings::{bcsr, blocked_ell, bmat, row_csr, two_four, wcsr};
+use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 
 /// What a matrix would take in a format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,12 +70,12 @@ impl FormatStats {
         check_layout(layout, pattern.nrows(), spec.window_rows())?;
         let measure = Measure { pattern, layout, counts };
         let sizes = match spec {
-            FormatSpec::Csr => measure.csr(),
-            FormatSpec::Bcsr { block_cols, .. } => measure.bcsr(block_cols)?,
-            FormatSpec::Wcsr { pad_cols, .. } => measure.wcsr(pad_cols)?,
-            FormatSpec::BlockedEll { .. } => measure.blocked_ell()?,
-            FormatSpec::BMat { pattern_only } => measure.bmat(pattern_only),
-            FormatSpec::TwoFour => measure.two_four()?,
+            FormatSpec::Csr => row_csr::stats::sizes(&measure),
+            FormatSpec::Bcsr { block_cols, .. } => bcsr::stats::sizes(&measure, block_cols)?,
+            FormatSpec::Wcsr { pad_cols, .. } => wcsr::stats::sizes(&measure, pad_cols)?,
+            FormatSpec::BlockedEll { .. } => blocked_ell::stats::sizes(&measure)?,
+            FormatSpec::BMat { pattern_only } => bmat::stats::sizes(&measure, pattern_only),
+            FormatSpec::TwoFour => two_four::stats::sizes(&measure)?,
         };
         Ok(Self {
             spec,
@@ -90,152 +91,4 @@ impl FormatStats {
             ell_width: sizes.ell_width,
         })
     }
-}
-
-#[derive(Default)]
-struct Sizes {
-    index_bytes: u64,
-    stored: usize,
-    multiplied: usize,
-    tiles: u64,
-    max_tiles_per_window: u64,
-    gathered_cols: u64,
-    padding_cols: u64,
-    ell_width: u64,
-}
-
-struct Measure<'a> {
-    pattern: CsrPattern<'a>,
-    layout: &'a RowLayout,
-    counts: &'a dyn Fn(u32) -> Arc<[u32]>,
-}
-
-/// Bytes of an offset array over `lists` lists.
-fn ptr_bytes(lists: usize) -> u64 {
-    8 * (lists as u64 + 1)
-}
-
-impl Measure<'_> {
-    /// Columns, or blocks of `width` columns, in each window's union.
-    fn counts(&self, width: usize) -> Arc<[u32]> {
-        (self.counts)(width as u32)
-    }
-
-    fn csr(&self) -> Sizes {
-        let nnz = self.pattern.nnz();
-        let longest = self.pattern.row_ptr().windows(2).map(|p| p[1] - p[0]).max();
-        Sizes {
-            index_bytes: ptr_bytes(self.layout.n_slots()) + 4 * nnz as u64,
-            stored: nnz,
-            multiplied: nnz,
-            tiles: nnz as u64,
-            max_tiles_per_window: longest.unwrap_or(0),
-            gathered_cols: nnz as u64,
-            ..Sizes::default()
-        }
-    }
-
-    fn bcsr(&self, block_cols: usize) -> Result<Sizes, FormatError> {
-        check_size("block_cols", block_cols)?;
-        let counts = self.counts(block_cols);
-        let nnzb = sum(&counts);
-        let stored = checked_elements(&[nnzb as usize, self.layout.window_rows(), block_cols])?;
-        Ok(Sizes {
-            index_bytes: ptr_bytes(counts.len()) + 4 * nnzb,
-            stored,
-            multiplied: stored,
-            tiles: nnzb,
-            max_tiles_per_window: max(&counts),
-            gathered_cols: nnzb * block_cols as u64,
-            ..Sizes::default()
-        })
-    }
-
-    fn wcsr(&self, pad_cols: usize) -> Result<Sizes, FormatError> {
-        check_size("pad_cols", pad_cols)?;
-        let counts = self.counts(1);
-        let pad = pad_cols as u64;
-        let packed: u128 =
-            counts.iter().map(|&count| u128::from(u64::from(count).next_multiple_of(pad))).sum();
-        let packed =
-            usize::try_from(packed).map_err(|_| FormatError::TooManyElements { found: packed })?;
-        let stored = checked_elements(&[packed, self.layout.window_rows()])?;
-        let gathered_cols = sum(&counts);
-        Ok(Sizes {
-            index_bytes: ptr_bytes(counts.len()) + 4 * packed as u64,
-            stored,
-            multiplied: stored,
-            tiles: packed as u64 / pad,
-            max_tiles_per_window: max(&counts).div_ceil(pad),
-            gathered_cols,
-            padding_cols: packed as u64 - gathered_cols,
-            ..Sizes::default()
-        })
-    }
-
-    fn blocked_ell(&self) -> Result<Sizes, FormatError> {
-        let block_size = self.layout.window_rows();
-        let counts = self.counts(block_size);
-        let ell_width = max(&counts);
-        let slots = checked_elements(&[counts.len(), ell_width as usize])?;
-        let stored = checked_elements(&[slots, block_size, block_size])?;
-        let nnzb = sum(&counts);
-        Ok(Sizes {
-            index_bytes: 4 * slots as u64,
-            stored,
-            multiplied: stored,
-            tiles: slots as u64,
-            max_tiles_per_window: ell_width,
-            gathered_cols: nnzb * block_size as u64,
-            padding_cols: (slots as u64 - nnzb) * block_size as u64,
-            ell_width,
-        })
-    }
-
-    fn bmat(&self, pattern_only: bool) -> Sizes {
-        const TILE_COLS: usize = BMat::<f32>::TILE_COLS;
-        const TILE_WORDS: usize = BMat::<f32>::TILE_WORDS;
-        let counts = self.counts(1);
-        let cols = TILE_COLS as u64;
-        let tiles: u64 = counts.iter().map(|&count| u64::from(count).div_ceil(cols)).sum();
-        let nnz = self.pattern.nnz();
-        let gathered_cols = sum(&counts);
-        Sizes {
-            index_bytes: ptr_bytes(counts.len())
-                + ptr_bytes(tiles as usize)
-                + 4 * (TILE_COLS + TILE_WORDS) as u64 * tiles,
-            stored: if pattern_only { 0 } else { nnz },
-            multiplied: tiles as usize * BMat::<f32>::WINDOW_ROWS * TILE_COLS,
-            tiles,
-            max_tiles_per_window: max(&counts).div_ceil(cols),
-            gathered_cols,
-            padding_cols: tiles * cols - gathered_cols,
-            ..Sizes::default()
-        }
-    }
-
-    fn two_four(&self) -> Result<Sizes, FormatError> {
-        check_two_four(self.pattern)?;
-        let (slots, ncols) = (self.layout.n_slots(), self.pattern.ncols());
-        let groups = TwoFour::<f32>::groups_of(ncols);
-        let words = checked_elements(&[slots, TwoFour::<f32>::words_of(ncols)])?;
-        let stored = checked_elements(&[slots, groups, 2])?;
-        Ok(Sizes {
-            index_bytes: 2 * words as u64,
-            stored,
-            multiplied: stored,
-            tiles: (slots * groups) as u64,
-            max_tiles_per_window: if slots == 0 { 0 } else { groups as u64 },
-            gathered_cols: stored as u64,
-            ..Sizes::default()
-        })
-    }
-}
-
-fn sum(counts: &[u32]) -> u64 {
-    counts.iter().map(|&count| u64::from(count)).sum()
-}
-
-fn max(counts: &[u32]) -> u64 {
-    counts.iter().copied().max().unwrap_or(0).into()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::convert::windows::row_chunks;
+use crate::tilings::shared::windows::row_chunks;
 use crate::{Csr, CsrPattern, Scalar};
 
 /// Shape and structure of a matrix.

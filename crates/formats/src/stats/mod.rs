@@ -18,6 +18,7 @@
 
 mod format;
 mod matrix;
+pub(crate) mod measure;
 mod shared;
 
 pub use format::FormatStats;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FormatStats;
-use crate::convert::union::Unions;
+use crate::tilings::shared::union::Unions;
 use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 
 /// Members of every window's union, by the height of windows and the width of blocks.

@@ -1,13 +1,15 @@
 //! The five tilings, and CSR in a row order: types, their invariants, their names.
 
-mod bcsr;
-mod blocked_ell;
-mod bmat;
-mod row_csr;
+pub(crate) mod bcsr;
+pub(crate) mod blocked_ell;
+pub(crate) mod bmat;
+pub(crate) mod row_csr;
+pub(crate) mod shared;
+pub(crate) mod slot_map;
 pub(crate) mod spec;
 mod tiling;
-mod two_four;
-mod wcsr;
+pub(crate) mod two_four;
+pub(crate) mod wcsr;
 
 pub use bcsr::Bcsr;
 pub use blocked_ell::BlockedEll;

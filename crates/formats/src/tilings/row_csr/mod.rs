@@ -1,5 +1,8 @@
 //! CSR whose rows stand in the order of a layout.
 
+pub(crate) mod convert;
+pub(crate) mod stats;
+
 use crate::csr::check_len;
 use crate::{Csr, FormatError, RowLayout, Scalar};
 

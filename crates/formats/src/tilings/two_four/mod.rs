@@ -1,5 +1,9 @@
 //! 2:4 structured sparsity.
 
+pub(crate) mod convert;
+mod metadata;
+pub(crate) mod stats;
+
 use rayon::prelude::*;
 
 use crate::csr::{check_dims, check_len, first_error};

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::fill::{Locate, Sink, fill};
-use super::gather::{self, Rows};
-use super::windows::{check_layout, zeroed};
 use crate::csr::first_error;
+use crate::tilings::shared::fill::{Locate, Sink, fill};
+use crate::tilings::shared::read_back::{self, Rows};
+use crate::tilings::shared::windows::{check_layout, zeroed};
 use crate::{Buffer, Csr, CsrPattern, FormatError, RowLayout, Scalar, TwoFour};
 
 /// The places of a 2:4 matrix's entries.
@@ -107,7 +107,7 @@ impl<T: Scalar> TwoFour<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
-        gather::to_csr(self)
+        read_back::to_csr(self)
     }
 }
 

@@ -16,21 +16,9 @@
 //! # Ok::<(), girih_formats::FormatError>(())
 //! ```
 
-mod bcsr;
-mod blocked_ell;
-mod bmat;
-mod fill;
-mod gather;
-mod metadata;
-mod row_csr;
-mod slots;
-pub(crate) mod two_four;
-pub(crate) mod union;
-mod wcsr;
-pub(crate) mod windows;
+pub use crate::tilings::slot_map::SlotMap;
 
-pub use slots::SlotMap;
-
+use crate::tilings::shared::windows::check_layout;
 use crate::{
     BMat, Bcsr, BlockedEll, Csr, FormatError, FormatSpec, RowCsr, RowLayout, Scalar, Tiling,
     TwoFour, Wcsr,
@@ -47,7 +35,7 @@ impl<T: Scalar> Tiling<T> {
         spec: FormatSpec,
         layout: RowLayout,
     ) -> Result<Self, FormatError> {
-        windows::check_layout(&layout, csr.nrows(), spec.window_rows())?;
+        check_layout(&layout, csr.nrows(), spec.window_rows())?;
         Ok(match spec {
             FormatSpec::Csr => Self::Csr(RowCsr::from_csr(csr, layout)?),
             FormatSpec::Bcsr { block_cols, .. } => {

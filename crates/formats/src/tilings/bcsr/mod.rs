@@ -1,5 +1,8 @@
 //! Block compressed sparse rows.
 
+pub(crate) mod convert;
+pub(crate) mod stats;
+
 use crate::csr::{check_dims, check_index_lists, check_len, check_offsets};
 use crate::{Buffer, FormatError, RowLayout, Scalar};
 
@@ -41,14 +44,15 @@ impl<T: Scalar> Bcsr<T> {
         let (block_row_ptr, block_col_idx, values) =
             (block_row_ptr.into(), block_col_idx.into(), values.into());
         check_dims(layout.nrows(), ncols)?;
-        super::spec::check_size("block_cols", block_cols)?;
+        crate::tilings::spec::check_size("block_cols", block_cols)?;
         let nnzb = block_col_idx.len();
-        let elements = super::spec::checked_elements(&[nnzb, layout.window_rows(), block_cols])?;
+        let elements =
+            crate::tilings::spec::checked_elements(&[nnzb, layout.window_rows(), block_cols])?;
         check_len("values", values.len(), elements)?;
         check_offsets("block_row_ptr", &block_row_ptr, layout.n_windows(), nnzb)?;
         let limit = ncols.div_ceil(block_cols);
         check_index_lists("block_col_idx", &block_row_ptr, &block_col_idx, limit)?;
-        super::spec::check_nnz(nnz, elements)?;
+        crate::tilings::spec::check_nnz(nnz, elements)?;
         Ok(Self { layout, ncols, nnz, block_cols, block_row_ptr, block_col_idx, values })
     }
 
@@ -142,6 +146,6 @@ impl<T: Scalar> Bcsr<T> {
     /// a matrix without blocks.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {
-        super::spec::fill_ratio(self.nnz, self.values.len())
+        crate::tilings::spec::fill_ratio(self.nnz, self.values.len())
     }
 }

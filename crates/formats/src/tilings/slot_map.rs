@@ -4,15 +4,15 @@ use std::mem;
 
 use rayon::prelude::*;
 
-use super::bcsr::Blocks;
-use super::blocked_ell::EllBlocks;
-use super::bmat::Masks;
-use super::fill::{Locate, Sink, for_each_chunk};
-use super::gather::Rows;
-use super::row_csr::SlotRows;
-use super::two_four::Pairs;
-use super::wcsr::Packed;
-use super::windows::{Pool, occupied, split_at_ends, window_chunks, zeroed};
+use super::bcsr::convert::Blocks;
+use super::blocked_ell::convert::EllBlocks;
+use super::bmat::convert::Masks;
+use super::row_csr::convert::SlotRows;
+use super::shared::fill::{Locate, Sink, for_each_chunk};
+use super::shared::read_back::Rows;
+use super::shared::windows::{Pool, occupied, split_at_ends, window_chunks, zeroed};
+use super::two_four::convert::Pairs;
+use super::wcsr::convert::Packed;
 use crate::csr::{check_len, check_offsets, first_error};
 use crate::{Buffer, CsrPattern, FormatError, FormatSpec, RowLayout, Scalar, Tiling};
 

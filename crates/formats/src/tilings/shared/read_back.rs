@@ -55,7 +55,7 @@ pub(crate) fn to_csr<T: Scalar, R: Rows<T>>(tiles: &R) -> Csr<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::SlotMap;
+    use crate::convert::SlotMap;
     use crate::{Bcsr, BlockedEll, Csr, FormatError, FormatSpec, RowLayout, Tiling};
 
     /// One row of three columns, with a value stored for a fourth.

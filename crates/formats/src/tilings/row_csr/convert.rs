@@ -2,9 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::fill::{Locate, Sink, fill};
-use super::gather::{self, Rows};
-use super::windows::{accumulate, check_layout, split_at_ends, window_chunks, zeroed};
+use crate::tilings::shared::fill::{Locate, Sink, fill};
+use crate::tilings::shared::read_back::{self, Rows};
+use crate::tilings::shared::windows::{
+    accumulate, check_layout, split_at_ends, window_chunks, zeroed,
+};
 use crate::{Buffer, Csr, FormatError, RowCsr, RowLayout, Scalar};
 
 /// The places of a row-ordered CSR's entries.
@@ -100,7 +102,7 @@ impl<T: Scalar> RowCsr<T> {
     pub fn to_csr(&self) -> Csr<T> {
         let (layout, csr) = (self.layout(), self.csr());
         if !layout.is_natural() {
-            return gather::to_csr(self);
+            return read_back::to_csr(self);
         }
         if layout.n_slots() == layout.nrows() {
             return csr.clone();

@@ -1,9 +1,9 @@
 //! CSR ↔ WCSR.
 
-use super::fill::{Locate, Sink, fill};
-use super::gather::{self, Rows};
-use super::union::{ColumnSet, Unions};
-use super::windows::{check_layout, zeroed};
+use crate::tilings::shared::fill::{Locate, Sink, fill};
+use crate::tilings::shared::read_back::{self, Rows};
+use crate::tilings::shared::union::{ColumnSet, Unions};
+use crate::tilings::shared::windows::{check_layout, zeroed};
 use crate::tilings::spec;
 use crate::{Csr, FormatError, PAD_COL, RowLayout, Scalar, Wcsr};
 
@@ -95,7 +95,7 @@ impl<T: Scalar> Wcsr<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
-        gather::to_csr(self)
+        read_back::to_csr(self)
     }
 }
 

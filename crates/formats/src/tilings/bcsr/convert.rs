@@ -1,9 +1,9 @@
 //! CSR ↔ BCSR.
 
-use super::fill::{Locate, Sink, fill};
-use super::gather::{self, Rows};
-use super::union::{ColumnSet, Unions, for_each_block};
-use super::windows::{check_layout, zeroed};
+use crate::tilings::shared::fill::{Locate, Sink, fill};
+use crate::tilings::shared::read_back::{self, Rows};
+use crate::tilings::shared::union::{ColumnSet, Unions, for_each_block};
+use crate::tilings::shared::windows::{check_layout, zeroed};
 use crate::tilings::spec;
 use crate::{Bcsr, Csr, FormatError, RowLayout, Scalar};
 
@@ -68,7 +68,7 @@ impl Locate for Blocks<'_> {
 
 /// Puts the entries of one row of one block, which begins at `start`.
 #[inline(always)]
-pub(super) fn put_block_row<S: Sink>(
+pub(crate) fn put_block_row<S: Sink>(
     cols: &[u32],
     block: u32,
     width: usize,
@@ -90,7 +90,7 @@ pub(super) fn put_block_row<S: Sink>(
 ///
 /// What stands past column `ncols` is no entry, whatever it is: the arrays may come from a file.
 #[inline(always)]
-pub(super) fn block_row_entries<T: Scalar>(
+pub(crate) fn block_row_entries<T: Scalar>(
     block: u32,
     values: &[T],
     ncols: usize,
@@ -140,7 +140,7 @@ impl<T: Scalar> Bcsr<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
-        gather::to_csr(self)
+        read_back::to_csr(self)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::fill::{Locate, Sink, fill};
-use super::gather::{self, Rows};
-use super::union::{ColumnSet, Unions, WindowIndex};
-use super::windows::{
+use crate::tilings::shared::fill::{Locate, Sink, fill};
+use crate::tilings::shared::read_back::{self, Rows};
+use crate::tilings::shared::union::{ColumnSet, Unions, WindowIndex};
+use crate::tilings::shared::windows::{
     Pool, accumulate, check_layout, occupied, split_at_ends, window_chunks, zeroed,
 };
 use crate::{BMat, Buffer, Csr, CsrPattern, FormatError, PAD_COL, RowLayout, Scalar};
@@ -161,7 +161,7 @@ impl<T: Scalar> BMat<T> {
     /// BMat, every value is 1.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
-        gather::to_csr(self)
+        read_back::to_csr(self)
     }
 }
 

@@ -1,5 +1,8 @@
 //! Blocked ELLPACK, in cuSPARSE's layout.
 
+pub(crate) mod convert;
+pub(crate) mod stats;
+
 use rayon::prelude::*;
 
 use crate::csr::{check_dims, check_len, first_error};

@@ -1,5 +1,8 @@
 //! Window compressed sparse rows.
 
+pub(crate) mod convert;
+pub(crate) mod stats;
+
 use crate::csr::{check_dims, check_len, check_offsets};
 use crate::tilings::spec;
 use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};

@@ -2,11 +2,11 @@
 
 use rayon::prelude::*;
 
-use super::bcsr::{block_row_entries, put_block_row};
-use super::fill::{Locate, Sink, fill};
-use super::gather::{self, Rows};
-use super::union::{ColumnSet, Unions, WindowIndex, for_each_block};
-use super::windows::{check_layout, zeroed};
+use crate::tilings::bcsr::convert::{block_row_entries, put_block_row};
+use crate::tilings::shared::fill::{Locate, Sink, fill};
+use crate::tilings::shared::read_back::{self, Rows};
+use crate::tilings::shared::union::{ColumnSet, Unions, WindowIndex, for_each_block};
+use crate::tilings::shared::windows::{check_layout, zeroed};
 use crate::tilings::spec;
 use crate::{BlockedEll, Buffer, Csr, FormatError, PAD_COL, RowLayout, Scalar};
 
@@ -100,7 +100,7 @@ impl<T: Scalar> BlockedEll<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
-        gather::to_csr(self)
+        read_back::to_csr(self)
     }
 }
 

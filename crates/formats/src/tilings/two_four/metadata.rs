@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::windows::zeroed;
+use crate::tilings::shared::windows::zeroed;
 use crate::{Buffer, DType, FormatError, Scalar, TwoFour};
 
 /// Rows of the instruction's tile that one warp holds.

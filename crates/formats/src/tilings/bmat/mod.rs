@@ -1,5 +1,8 @@
 //! BMat: bitmask tiles.
 
+pub(crate) mod convert;
+pub(crate) mod stats;
+
 use rayon::prelude::*;
 
 use crate::csr::{check_dims, check_len, check_offsets, first_error};

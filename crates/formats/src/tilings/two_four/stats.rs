@@ -1,0 +1,24 @@
+//! What 2:4 would hold of a pattern.
+
+use super::convert::check_two_four;
+use crate::stats::measure::{Measure, Sizes};
+use crate::tilings::spec::checked_elements;
+use crate::{FormatError, TwoFour};
+
+/// Counts what 2:4 would hold, without building it.
+pub(crate) fn sizes(measure: &Measure<'_>) -> Result<Sizes, FormatError> {
+    check_two_four(measure.pattern)?;
+    let (slots, ncols) = (measure.layout.n_slots(), measure.pattern.ncols());
+    let groups = TwoFour::<f32>::groups_of(ncols);
+    let words = checked_elements(&[slots, TwoFour::<f32>::words_of(ncols)])?;
+    let stored = checked_elements(&[slots, groups, 2])?;
+    Ok(Sizes {
+        index_bytes: 2 * words as u64,
+        stored,
+        multiplied: stored,
+        tiles: (slots * groups) as u64,
+        max_tiles_per_window: if slots == 0 { 0 } else { groups as u64 },
+        gathered_cols: stored as u64,
+        ..Sizes::default()
+    })
+}
