@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use girih_formats::{DType, FormatKind};
-use girih_planner::{Attachment, Plan};
+use girih_planner::Plan;
+use girih_planner::file::Attachment;
 
 use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupported};
 

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use girih_formats::{DType, FormatSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceKind, DeviceSpec, ScheduleKind, Task, Windows};
+use crate::candidates::ScheduleKind;
+use crate::device::{DeviceKind, DeviceSpec};
+use crate::schedule::{Task, Windows};
 
 /// What of a schedule is handed to a worker at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +43,7 @@ pub trait KernelCatalog: Debug + Send + Sync {
 
     /// The kinds of schedule that the kernels of a format execute as they are, in the order in which
     /// equal ones are preferred; at least one. [`ScheduleKind::Split`] with
-    /// [`Reduction::Atomic`](crate::Reduction::Atomic) is listed only where additions are atomic.
+    /// [`Reduction::Atomic`](crate::schedule::Reduction::Atomic) is listed only where additions are atomic.
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind>;
 
     /// Blocks of threads that a schedule's tasks become for each block of columns, counted before anything

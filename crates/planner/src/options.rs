@@ -3,8 +3,10 @@
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::device::DeviceSpec;
+use crate::error::PlanError;
 use crate::kernels::Kernels;
-use crate::{DeviceSpec, PlanError, Reorder, Space};
+use crate::ordering::{Reorder, Space};
 
 /// Which format a plan is to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,12 +10,15 @@ use girih_formats::{
 };
 use girih_reorder::Permutation;
 
-use crate::explain;
-use crate::ordering::Placement;
-use crate::{
-    Attachment, AttachmentError, Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError,
-    PlanFileError, PlanOptions, Schedule, ScheduleError, ScheduleKind, Space, TaskSize,
-};
+use crate::candidates::ScheduleKind;
+use crate::error::PlanError;
+use crate::explanation;
+use crate::explanation::Explanation;
+use crate::file::{Attachment, AttachmentError, LoadOptions, PlanFileError};
+use crate::fingerprint::Fingerprint;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::{Placement, Space};
+use crate::schedule::{Schedule, ScheduleError, TaskSize};
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
 ///
@@ -49,7 +52,7 @@ impl Plan {
         let explanation = Explanation {
             reason: format!("{} was built by the caller", tiling.spec()),
             candidates: Vec::new(),
-            schedule: explain::sentence(&schedule, ScheduleKind::Tasks, &options),
+            schedule: explanation::sentence(&schedule, ScheduleKind::Tasks, &options),
             schedules: Vec::new(),
             order: String::new(),
             orderings: Vec::new(),

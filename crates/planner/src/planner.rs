@@ -5,12 +5,14 @@ use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
 
 use crate::choice::Choice;
-use crate::ordering::{Chosen, choose};
-use crate::progress::Watch;
-use crate::{
-    Candidate, Explanation, Fingerprint, FormatChoice, Plan, PlanError, PlanOptions, Reorder,
-    Stage, explain,
-};
+use crate::error::PlanError;
+use crate::explanation;
+use crate::explanation::{Candidate, Explanation};
+use crate::fingerprint::Fingerprint;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::{Chosen, Reorder, choose};
+use crate::plan::Plan;
+use crate::progress::{Stage, Watch};
 
 /// Makes plans.
 ///
@@ -162,7 +164,7 @@ impl Planner {
         let explanation = Explanation {
             reason: std::mem::take(&mut choice.reason),
             candidates: std::mem::take(&mut choice.candidates),
-            schedule: explain::sentence(&schedule, best.kind, &options),
+            schedule: explanation::sentence(&schedule, best.kind, &options),
             schedules: choice.schedules,
             order,
             orderings: considered,

@@ -4,7 +4,8 @@ mod common;
 
 use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
-use girih_planner::{Considered, FormatChoice, Outcome, Plan, PlanOptions, Planner, Reorder};
+use girih_planner::explanation::{Considered, Outcome};
+use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder};
 use girih_reorder::{Method, simple};
 
 const WCSR: FormatSpec = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };

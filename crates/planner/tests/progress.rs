@@ -7,9 +7,8 @@ use std::thread;
 
 use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
-use girih_planner::{
-    FormatChoice, Plan, PlanOptions, Planner, Progress, Reorder, Share, Space, Stage,
-};
+use girih_planner::progress::{Progress, Share, Stage};
+use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder, Space};
 use girih_reorder::{Method, simple};
 
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };

@@ -1,9 +1,11 @@
 //! Replays: makespans worked out by hand, bounds that hold for every schedule.
 
+use girih_planner::Schedule;
+use girih_planner::cost::LinearCost;
+use girih_planner::schedule::{Reduction, TaskSize, TilePtr, Windows};
 use girih_planner::simulate::{
     ScheduleCost, in_order, lower_bound, partitioned, simulate, svg, task_costs,
 };
-use girih_planner::{LinearCost, Reduction, Schedule, TaskSize, TilePtr, Windows};
 use proptest::prelude::*;
 
 const LINEAR: LinearCost =

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use girih_planner::calibrate::{Observation, fit};
-//! use girih_planner::Terms;
+//! use girih_planner::device::Terms;
 //! use girih_formats::{DType, FormatSpec};
 //!
 //! // A machine that takes 2 µs, and 3 ns for every value.
@@ -40,7 +40,7 @@ const MIN_OBSERVATIONS: usize = 20;
 /// A product that was timed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// What its time should be linear in: [`terms`](crate::terms) of it.
+    /// What its time should be linear in: [`terms`](crate::cost::terms) of it.
     pub terms: Terms,
     /// What it took.
     pub seconds: f64,

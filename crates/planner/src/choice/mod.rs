@@ -14,10 +14,11 @@ use girih_formats::{DType, FormatSpec};
 use crate::candidates::{Cut, ScheduleOption};
 use crate::cost::{Cost, LinearCost, Workload, linear_cost, price};
 use crate::device::{DeviceKind, Unit};
-use crate::explain::Seconds;
+use crate::error::PlanError;
+use crate::explanation::{Candidate, Outcome, Seconds};
 use crate::kernels::{KernelConfig, KernelWork};
-use crate::progress::Watch;
-use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
+use crate::options::{FormatChoice, PlanOptions};
+use crate::progress::{Stage, Watch};
 use constraints::{Budget, Need, objection};
 
 /// What was chosen, and why.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// work is partitioned.
 ///
 /// ```
-/// use girih_planner::LinearCost;
+/// use girih_planner::cost::LinearCost;
 ///
 /// let cost = LinearCost { tile_col: 2.0, window_col: 1.0, fixed: 5.0, tile_again: 0.0 };
 /// assert_eq!(cost.total(10, 3, 4.0), 2.0 * 10.0 * 4.0 + 1.0 * 3.0 * 4.0 + 5.0);

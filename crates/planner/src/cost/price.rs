@@ -1,7 +1,7 @@
 //! From counts to seconds.
 //!
 //! A product takes as long as the busiest of memory, cache and arithmetic — or all of them together,
-//! on a device without [overlap](crate::Overlap) — and the work per window and tile on top; all of it
+//! on a device without [overlap](crate::device::Overlap) — and the work per window and tile on top; all of it
 //! longer by the schedule's imbalance:
 //!
 //! ```text

@@ -5,10 +5,12 @@ mod table;
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::{ScheduleKind, ScheduleOption};
+pub use crate::candidates::{ScheduleKind, ScheduleOption};
 use crate::cost::Cost;
 use crate::kernels::KernelConfig;
-use crate::{Considered, PlanOptions, Reduction, Schedule};
+use crate::options::PlanOptions;
+pub use crate::ordering::Considered;
+use crate::schedule::{Reduction, Schedule};
 
 pub(crate) use table::{Bytes, Seconds};
 

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::PlanFileError;
 use super::text::{List, Number, Words, printable};
 use super::wire::{ReductionCode, SpecCode, codes};
-use crate::{
-    Candidate, Considered, Cost, Explanation, KernelConfig, Outcome, Resource, ScheduleKind,
-    ScheduleOption, Unit,
-};
+use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::cost::{Cost, Resource};
+use crate::device::Unit;
+use crate::explanation::{Candidate, Explanation, Outcome};
+use crate::kernels::KernelConfig;
+use crate::ordering::Considered;
 
 /// Encodes an explanation.
 pub(super) fn encode(explanation: &Explanation) -> Result<String, PlanFileError> {

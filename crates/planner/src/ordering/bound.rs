@@ -189,8 +189,9 @@ mod tests {
     use super::*;
     use crate::choice::Choice;
     use crate::cost::price;
+    use crate::device::DeviceSpec;
+    use crate::options::{FormatChoice, PlanOptions};
     use crate::progress::Watch;
-    use crate::{DeviceSpec, FormatChoice, PlanOptions};
 
     const SPECS: [FormatSpec; 7] = [
         FormatSpec::Csr,

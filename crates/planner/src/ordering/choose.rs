@@ -9,9 +9,11 @@ use super::placement::{Arranged, Placement};
 use super::search::auto;
 use super::{Considered, Reorder, Space};
 use crate::choice::Choice;
-use crate::explain::Seconds;
-use crate::progress::Watch;
-use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
+use crate::cost::Cost;
+use crate::error::PlanError;
+use crate::explanation::{Outcome, Seconds};
+use crate::options::{FormatChoice, PlanOptions};
+use crate::progress::{Stage, Watch};
 
 /// Heights of windows that the window ordering is considered for where the format is free.
 const WINDOW_ROWS: [u32; 2] = [16, 64];

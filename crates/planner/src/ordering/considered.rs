@@ -5,8 +5,7 @@ use std::fmt::{self, Display};
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
-use crate::explain::Seconds;
+use crate::explanation::{Outcome, Seconds};
 
 /// An order of the rows that was considered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

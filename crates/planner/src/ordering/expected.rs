@@ -7,7 +7,9 @@ use super::bound::Invariants;
 use super::choose::block_size;
 use crate::choice::Choice;
 use crate::cost::Footprint;
-use crate::{FormatChoice, Outcome, PlanOptions, Space};
+use crate::explanation::Outcome;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::Space;
 
 /// Heights of windows that are sampled.
 const HEIGHTS: [usize; 4] = [8, 16, 32, 64];

@@ -12,9 +12,10 @@ use super::Considered;
 use super::choose::{Chosen, Priced, methods, order};
 use super::effort::{Allowance, Step};
 use super::expected::Expected;
-use crate::explain::Seconds;
-use crate::progress::Watch;
-use crate::{Outcome, PlanError, PlanOptions, Stage};
+use crate::error::PlanError;
+use crate::explanation::{Outcome, Seconds};
+use crate::options::PlanOptions;
+use crate::progress::{Stage, Watch};
 
 /// An ordering is taken only if the natural order is estimated to take this many times as long: an
 /// estimate is not exact, and an order that is left alone costs nothing.

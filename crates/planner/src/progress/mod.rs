@@ -1,8 +1,12 @@
 //! What a planner is doing, for those who wait for it.
 
+mod observed;
+
 use std::fmt::{self, Display};
 
 use girih_reorder::Method;
+
+pub use observed::Observed;
 
 /// What a planner is doing: `Display` says it in plain words.
 ///
@@ -81,7 +85,7 @@ impl Share {
     /// Percent that are done, rounded down: 100 only once all are.
     ///
     /// ```
-    /// use girih_planner::Share;
+    /// use girih_planner::progress::Share;
     ///
     /// assert_eq!(Share { done: 199, total: 200 }.percent(), 99);
     /// assert_eq!(Share { done: 200, total: 200 }.percent(), 100);

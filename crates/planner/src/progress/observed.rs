@@ -5,8 +5,10 @@ use std::fmt::{self, Debug};
 use girih_formats::{AnyTiling, Csr, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
 
-use crate::progress::Watch;
-use crate::{Plan, PlanError, Planner, Progress};
+use crate::error::PlanError;
+use crate::plan::Plan;
+use crate::planner::Planner;
+use crate::progress::{Progress, Watch};
 
 /// A [`Planner`] that tells an observer how far it is: see [`Planner::observe`].
 #[derive(Clone, Copy)]
@@ -24,7 +26,8 @@ impl Planner {
     ///
     /// ```
     /// use girih_formats::generate::laplacian_5pt;
-    /// use girih_planner::{Planner, Progress};
+    /// use girih_planner::Planner;
+    /// use girih_planner::progress::Progress;
     ///
     /// let a = laplacian_5pt::<f32>(30, 30)?;
     /// let plan = Planner::default()

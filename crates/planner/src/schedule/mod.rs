@@ -11,6 +11,7 @@
 mod check;
 mod columns;
 mod cut;
+mod error;
 mod sm_aligned;
 mod task;
 mod task_size;
@@ -19,10 +20,10 @@ mod windows;
 use girih_formats::{AnyTiling, Buffer};
 use serde::{Deserialize, Serialize};
 
-use crate::ScheduleError;
 use crate::cost::LinearCost;
 
 pub use columns::Columns;
+pub use error::ScheduleError;
 pub use sm_aligned::{COLUMN_UNIT, Partitioning};
 pub use task::{ColRange, Task};
 pub use task_size::TaskSize;

@@ -3,9 +3,9 @@
 use girih_formats::{
     AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling, generate,
 };
-use girih_planner::{
-    FormatChoice, LoadOptions, Outcome, Plan, Reduction, Reorder, ScheduleKind, Space,
-};
+use girih_planner::explanation::{Outcome, ScheduleKind};
+use girih_planner::schedule::Reduction;
+use girih_planner::{FormatChoice, LoadOptions, Plan, Reorder, Space};
 use girih_reorder::Method;
 
 use crate::support::file_of;
