@@ -38,7 +38,7 @@ pub mod select;
 mod shape;
 pub mod verify;
 
-pub use b_permutation::{gathering, gathering_lowering};
+pub use b_permutation::{b_permutation_lowering, with_b_permutation};
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use error::{BackendError, Unsupported};

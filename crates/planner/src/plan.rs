@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// The same plan for a tiling that holds column `j` of the matrix as column `new(j)` of `cols`:
-    /// its products then [gather](Self::gathers) B. Attachments are dropped.
+    /// its products then [permute rows of B](Self::b_permutation). Attachments are dropped.
     ///
     /// # Errors
     /// If `cols` does not permute as many indices as the tiling has columns.
@@ -110,7 +110,7 @@ impl Plan {
         &self.schedule
     }
 
-    /// What was asked for.
+    /// The options that the plan was made with.
     #[must_use]
     pub fn options(&self) -> &PlanOptions {
         &self.options
@@ -134,8 +134,8 @@ impl Plan {
         self.fingerprint.as_ref()
     }
 
-    /// The map from CSR value slots to tile slots, if it was [asked
-    /// for](PlanOptions::keep_slot_map).
+    /// The map from CSR value slots to tile slots, if the
+    /// [options](PlanOptions::keep_slot_map) keep it.
     #[must_use]
     pub fn slot_map(&self) -> Option<&SlotMap> {
         self.slot_map.as_ref()
@@ -196,12 +196,12 @@ impl Plan {
     /// What a backend must do to B: its row `j` is row `new(j)` for the tiles. `None` if nothing,
     /// which is always so in the permuted space.
     #[must_use]
-    pub fn gathers(&self) -> Option<&Permutation> {
+    pub fn b_permutation(&self) -> Option<&Permutation> {
         self.placement.cols.as_ref().filter(|_| self.space() == Space::Caller)
     }
 
     /// A matrix of the plan's shape as its tiles hold one: with rows and columns moved where they
-    /// are in the permuted space, with columns moved where B is gathered. Shares the arrays where
+    /// are in the permuted space, with columns moved where rows of B are permuted. Shares the arrays where
     /// nothing moves. O(nnz · log(longest row)).
     ///
     /// # Errors

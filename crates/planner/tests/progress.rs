@@ -100,14 +100,14 @@ fn a_search_for_an_order_tells_of_each() {
 
 #[test]
 fn an_order_of_rows_and_columns_is_told_of_too() {
-    use Stage::{Blocks, Formats, Gather, Move, Schedules, Statistics, Tasks, Tiles};
+    use Stage::{BPermutation, Blocks, Formats, Move, Schedules, Statistics, Tasks, Tiles};
 
     let a = shuffled(&generate::block_sparse(512, 512, 16, 0.05, 1).unwrap());
     let format = FormatChoice::Fixed(BCSR);
     let by_windows = PlanOptions { format, reorder: Reorder::By(WINDOWS), ..options("cpu", 256) };
     let (_, heard) = observed(&a, by_windows.clone());
     let blocks = Blocks { rows: 16, cols: 16 };
-    let expected = [blocks, Statistics, Formats, Schedules, Move, Gather, Tiles, Tasks];
+    let expected = [blocks, Statistics, Formats, Schedules, Move, BPermutation, Tiles, Tasks];
     assert_eq!(stages(&heard), expected);
     let (_, heard) = observed(&a, PlanOptions { space: Space::Permuted, ..by_windows });
     let windows = Stage::Order(Method::Window { window_rows: Some(16) });

@@ -398,12 +398,12 @@ impl From<CostText> for Cost {
 
 impl From<&Considered> for OrderingText {
     fn from(from: &Considered) -> Self {
-        let Considered { name, outcome, spec, gathers, packed_cols, seconds } = from;
+        let Considered { name, outcome, spec, permutes_b, packed_cols, seconds } = from;
         Self {
             name: words(name),
             outcome: outcome.into(),
             spec: spec.map(Into::into),
-            gathers: *gathers,
+            gathers: *permutes_b,
             packed_cols: *packed_cols,
             seconds: Number(*seconds),
         }
@@ -419,7 +419,7 @@ impl TryFrom<OrderingText> for Considered {
             name: name.0,
             outcome: outcome.into(),
             spec: spec.map(TryInto::try_into).transpose()?,
-            gathers,
+            permutes_b: gathers,
             packed_cols,
             seconds: seconds.0,
         })

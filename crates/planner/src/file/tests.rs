@@ -110,7 +110,7 @@ fn explanation() -> Explanation {
         name: name.to_owned(),
         outcome,
         spec,
-        gathers: true,
+        permutes_b: true,
         packed_cols: 7,
         seconds: 0.1,
     };

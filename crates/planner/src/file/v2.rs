@@ -382,7 +382,7 @@ impl TryFrom<ConsideredV2> for Considered {
             name: old.name,
             outcome: old.outcome.into(),
             spec: old.spec.map(TryInto::try_into).transpose()?,
-            gathers: old.gathers,
+            permutes_b: old.gathers,
             packed_cols: old.packed_cols,
             seconds: old.seconds,
         })

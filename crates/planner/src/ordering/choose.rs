@@ -24,7 +24,7 @@ pub(crate) struct Chosen<T: Scalar> {
     pub(crate) choice: Choice,
     /// What was priced; empty where nothing was to be chosen.
     pub(crate) considered: Vec<Considered>,
-    /// In one sentence; empty where no order was asked for.
+    /// In one sentence; empty where no order was requested.
     pub(crate) reason: String,
 }
 
@@ -114,7 +114,7 @@ pub(super) fn methods(format: FormatChoice) -> Vec<Method> {
 pub(super) struct Priced<T: Scalar> {
     pub(super) arranged: Arranged<T>,
     pub(super) choice: Choice,
-    gathers: bool,
+    permutes_b: bool,
     /// Rows of B that windows of 16 rows fetch.
     packed_cols: u64,
 }
@@ -140,7 +140,7 @@ impl<T: Scalar> Priced<T> {
         let counts = shared.unions(BMat::<T>::WINDOW_ROWS, 1)?;
         let packed_cols = counts.iter().map(|&count| u64::from(count)).sum();
         drop(shared);
-        let mut priced = Self { arranged, choice, gathers: false, packed_cols };
+        let mut priced = Self { arranged, choice, permutes_b: false, packed_cols };
         if priced.arranged.placement != Placement::default() {
             priced.choice.planning_seconds += Step::moving(a.pattern()).0;
         }
@@ -150,8 +150,8 @@ impl<T: Scalar> Priced<T> {
         }
     }
 
-    /// The same with blocks of columns in an order too, where that is faster even with the gather of
-    /// B that it takes; as far as there is time to find out.
+    /// The same with blocks of columns in an order too, where that is faster even with the
+    /// copy of B that it takes. Skipped if no time is left to find out.
     fn or_gathering(
         mut self,
         options: &PlanOptions,
@@ -171,9 +171,9 @@ impl<T: Scalar> Priced<T> {
             return Ok(self);
         }
         watch.stage(Stage::Move);
-        let arranged = Arranged::gathered(a, ordering, cols)?;
+        let arranged = Arranged::with_columns(a, ordering, cols)?;
         let mut won = false;
-        for spec in watch.each(Stage::Gather, specs.into_iter()) {
+        for spec in watch.each(Stage::BPermutation, specs.into_iter()) {
             // Counts of the moved matrix are shared with nothing.
             if !has_time(spent + pricing) {
                 continue;
@@ -191,7 +191,7 @@ impl<T: Scalar> Priced<T> {
             }
         }
         if won {
-            (self.arranged, self.gathers) = (arranged, true);
+            (self.arranged, self.permutes_b) = (arranged, true);
         }
         self.choice.planning_seconds = spent;
         Ok(self)
@@ -206,7 +206,7 @@ impl<T: Scalar> Priced<T> {
             name,
             outcome: Outcome::Lost,
             spec: Some(self.choice.spec),
-            gathers: self.gathers,
+            permutes_b: self.permutes_b,
             packed_cols: self.packed_cols,
             seconds: self.seconds(),
         }
@@ -223,25 +223,25 @@ fn chosen_cost(choice: &Choice) -> Option<Cost> {
     choice.candidates.iter().find(|c| c.outcome == Outcome::Chosen).and_then(|c| c.cost)
 }
 
-/// Makes the one format of `gathered` the format that was chosen, at the cost it has with B gathered.
-fn choose_instead(choice: &mut Choice, gathered: Choice, cost: Cost) {
-    let spec = gathered.spec;
+/// Replaces the chosen format by the one of `permuted`, at its cost with the copy of B.
+fn choose_instead(choice: &mut Choice, permuted: Choice, cost: Cost) {
+    let spec = permuted.spec;
     for candidate in &mut choice.candidates {
         if candidate.spec == spec {
             candidate.outcome = Outcome::Chosen;
             candidate.cost = Some(cost);
             (candidate.config, candidate.schedule) =
-                (gathered.config.clone(), gathered.schedules.first().copied());
+                (permuted.config.clone(), permuted.schedules.first().copied());
         } else if candidate.outcome == Outcome::Chosen {
             candidate.outcome = Outcome::Lost;
         }
     }
     let reason = format!(
-        "{spec} is estimated fastest with columns in the order too: {}, the gather of B included",
+        "{spec} is estimated fastest with columns in the order too: {}, the copy of B included",
         Seconds(cost.seconds)
     );
     let candidates = std::mem::take(&mut choice.candidates);
-    *choice = Choice { reason, candidates, ..gathered };
+    *choice = Choice { reason, candidates, ..permuted };
 }
 
 /// Rows and columns of the blocks of formats whose tiles point at runs of columns, not at columns.

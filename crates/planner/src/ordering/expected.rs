@@ -112,15 +112,15 @@ impl<'a> Expected<'a> {
             (self.invariants.workload(n, dtype), self.invariants.stats(spec, dtype))
         };
         let seconds = Choice::least(self.options, &workload, &stats)?;
-        let gathers = block_size(spec).is_some() && self.options.space == Space::Caller;
+        let permutes_b = block_size(spec).is_some() && self.options.space == Space::Caller;
         let bytes = 2.0 * workload.ncols as f64 * n as f64 * dtype.size() as f64;
-        let gather = if gathers { bytes / self.options.target.memory_bandwidth } else { 0.0 };
+        let b_copy = if permutes_b { bytes / self.options.target.memory_bandwidth } else { 0.0 };
         // Tasks take as long as in the natural order.
         let same = self.natural.candidates.iter().find(|candidate| candidate.spec == spec);
         let same = same.filter(|candidate| !matches!(candidate.outcome, Outcome::Rejected { .. }));
         let imbalance = same.and_then(|c| c.cost).map_or(1.0, |cost| cost.imbalance);
         let is_row_wise = spec == FormatSpec::Csr;
-        Some(seconds * if is_row_wise { imbalance } else { 1.0 } + gather)
+        Some(seconds * if is_row_wise { imbalance } else { 1.0 } + b_copy)
     }
 
     /// Packed columns of windows of so many rows in a method's order.

@@ -206,7 +206,7 @@ fn rejected(method: Method, reason: String) -> Considered {
         name: method.to_string(),
         outcome: Outcome::Rejected { reason },
         spec: None,
-        gathers: false,
+        permutes_b: false,
         packed_cols: 0,
         seconds: 0.0,
     }

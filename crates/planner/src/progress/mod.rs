@@ -38,8 +38,8 @@ pub enum Stage {
     Formats,
     /// Cutting schedules for the formats that may win, and replaying them.
     Schedules,
-    /// Pricing formats whose columns are in an order too, for which B is gathered.
-    Gather,
+    /// Pricing formats whose columns are in an order too, for which rows of B are permuted.
+    BPermutation,
     /// Laying the matrix out in the format that was chosen.
     Tiles,
     /// Finding the slot of every value, where the plan is to keep that.
@@ -64,7 +64,7 @@ impl Display for Stage {
             Self::Statistics => "counting the pattern",
             Self::Formats => "pricing formats",
             Self::Schedules => "replaying schedules",
-            Self::Gather => "pricing a gather of B",
+            Self::BPermutation => "pricing a permutation of B",
             Self::Tiles => "laying out tiles",
             Self::SlotMap => "mapping values to tiles",
             Self::Tasks => "cutting tasks",
