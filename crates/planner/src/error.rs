@@ -31,7 +31,7 @@ pub enum PlanError {
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// The format that was asked for cannot serve.
+    /// The requested format cannot be used.
     #[error("{spec} cannot be used: {reason}")]
     Refused {
         /// The format.

@@ -179,7 +179,7 @@ impl Plan {
     /// Where each row of the matrix stands among the rows of the tiles. O(rows).
     ///
     /// # Errors
-    /// None for a valid plan; the type leaves room for the check of the result.
+    /// None for a valid plan. The result is checked all the same.
     pub fn row_permutation(&self) -> Result<Permutation, PlanError> {
         match &self.placement.rows {
             Some(rows) => Ok(rows.clone()),

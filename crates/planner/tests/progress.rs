@@ -24,7 +24,7 @@ fn grid() -> Csr<f32> {
     shuffled(&generate::laplacian_5pt(60, 60).unwrap())
 }
 
-/// A plan, and what was told while it was made; checks what holds of any planning.
+/// A plan, and what was reported during planning; checks what holds of any planning.
 fn observed(a: &Csr<f32>, options: PlanOptions) -> (Plan, Vec<Progress>) {
     let here = thread::current().id();
     let heard = RefCell::new(Vec::new());

@@ -34,7 +34,7 @@ use thiserror::Error;
 use crate::device::{Fit, Terms};
 pub use quality::quality;
 
-/// The fewest observations that a fit and its test are worth anything with.
+/// The fewest observations for a meaningful fit and test.
 const MIN_OBSERVATIONS: usize = 20;
 
 /// A product that was timed.

@@ -92,7 +92,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes what replaying so many tasks costs.
+    /// Takes what replaying `tasks` tasks costs.
     ///
     /// # Errors
     /// If not enough is left, and it need not be done.

@@ -144,7 +144,7 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// Takes the one format that was asked for.
+    /// Takes the one format that was requested.
     fn admit(&self, spec: FormatSpec) -> Result<Choice, PlanError> {
         let refused = |reason| PlanError::Refused { spec, reason };
         let (device, dtype) = (&self.options.target, self.workload.dtype);
@@ -163,8 +163,8 @@ impl Chooser<'_> {
         self.watch.share(Stage::Schedules, 1, 1);
         priced.candidate.outcome = Outcome::Chosen;
         let reason = match &priced.candidate.cost {
-            Some(cost) => format!("{spec} was asked for: {}", describe(cost)),
-            None => format!("{spec} was asked for"),
+            Some(cost) => format!("{spec} was requested: {}", describe(cost)),
+            None => format!("{spec} was requested"),
         };
         let candidates = vec![priced.candidate.clone()];
         Ok(self.chosen(priced, reason, candidates, &budget))

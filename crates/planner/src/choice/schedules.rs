@@ -47,7 +47,7 @@ impl Chooser<'_> {
     ///
     /// # Errors
     /// If its windows cannot be counted, or there is no time left for a format that is not needed: CSR is,
-    /// and one that was asked for.
+    /// and so is a requested format.
     pub(super) fn schedule(&self, priced: &mut Priced, budget: &mut Budget) -> Result<(), String> {
         let (device, stats) = (&self.options.target, &priced.stats);
         let cut = Cut {

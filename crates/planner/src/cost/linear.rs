@@ -26,12 +26,12 @@ pub struct LinearCost {
     /// Seconds per product: cf₃.
     pub fixed: f64,
     /// Seconds to load a tile of A once more, which every further worker on the columns of one
-    /// window pays.
+    /// window takes.
     pub tile_again: f64,
 }
 
 impl LinearCost {
-    /// Seconds of a product of so many tiles in so many windows with `cols` columns.
+    /// Seconds of a product with `cols` columns, by its numbers of tiles and windows.
     #[must_use]
     pub fn total(&self, tiles: u64, windows: u64, cols: f64) -> f64 {
         self.work(tiles, windows, cols) + self.fixed

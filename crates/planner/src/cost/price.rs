@@ -64,7 +64,7 @@ fn traffic(
     let row_bytes = n * workload.dtype.size() as f64;
     let footprint = &workload.footprint;
     let fetched_rows = (stats.gathered_cols as f64).min(footprint.near());
-    // Into a cache of so many bytes; whatever the format, no row is fetched more often than it is used.
+    // Into a cache of this many bytes. Whatever the format, no row is fetched more often than it is used.
     let share = match device.kind {
         DeviceKind::Cpu => SHARE_OF_B,
         DeviceKind::Cuda => 1.0,

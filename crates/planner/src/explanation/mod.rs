@@ -59,7 +59,7 @@ pub struct Explanation {
     /// The schedules that were considered for the chosen format, the shortest first: the first is the
     /// plan's.
     pub schedules: Vec<ScheduleOption>,
-    /// Why the rows are in their order, in one sentence; empty if none was asked for.
+    /// Why the rows are in their order, in one sentence; empty if none was requested.
     pub order: String,
     /// Every order that was considered; empty if there was nothing to choose.
     pub orderings: Vec<Considered>,

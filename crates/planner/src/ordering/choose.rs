@@ -40,7 +40,8 @@ pub(crate) fn choose<T: Scalar>(
 ) -> Result<Chosen<T>, PlanError> {
     let natural = Reordering::natural(a.nrows())?;
     let only = |options: &PlanOptions, ordering: &Reordering, reason: String| {
-        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None, watch)?;
+        let PricedOrder { arranged, choice, .. } =
+            PricedOrder::of(options, a, ordering, None, watch)?;
         Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
     };
     match (options.reorder, given) {
@@ -54,7 +55,7 @@ pub(crate) fn choose<T: Scalar>(
             let method = for_format(method, options.format);
             let ordering = order(method, options, a.pattern(), watch)?;
             let left = Step::order(method, a.pattern()).before(options);
-            only(&left, &ordering, format!("rows are in the order that was asked for, {method}"))
+            only(&left, &ordering, format!("rows are in the requested order, {method}"))
         }
         (Reorder::Auto, None) => auto(options, a, &natural, watch),
     }
@@ -111,7 +112,7 @@ pub(super) fn methods(format: FormatChoice) -> Vec<Method> {
 }
 
 /// An order with the best that can be made of it.
-pub(super) struct Priced<T: Scalar> {
+pub(super) struct PricedOrder<T: Scalar> {
     pub(super) arranged: Arranged<T>,
     pub(super) choice: Choice,
     permutes_b: bool,
@@ -119,7 +120,7 @@ pub(super) struct Priced<T: Scalar> {
     packed_cols: u64,
 }
 
-impl<T: Scalar> Priced<T> {
+impl<T: Scalar> PricedOrder<T> {
     /// In the formats that the options leave to choose from, or only in some of them.
     pub(super) fn of(
         options: &PlanOptions,

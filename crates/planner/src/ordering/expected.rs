@@ -123,7 +123,7 @@ impl<'a> Expected<'a> {
         Some(seconds * if is_row_wise { imbalance } else { 1.0 } + b_copy)
     }
 
-    /// Packed columns of windows of so many rows in a method's order.
+    /// Packed columns of windows of `rows` rows in a method's order.
     fn packed(&self, rows: usize, method: Method) -> u64 {
         let Some(packed) = &self.packed else { return self.invariants.packed(rows) };
         // Of the sampled heights the largest that is not above; single rows share nothing.

@@ -10,9 +10,9 @@ pub use observed::Observed;
 
 /// What a planner is doing: `Display` says it in plain words.
 ///
-/// The order of the rows that is given, asked for or natural comes first: it is computed, and what can be
+/// The given, requested or natural order of the rows comes first: it is computed, and what can be
 /// made of it is counted, priced and replayed. A search for a better order then bounds, samples, and goes
-/// through the same again for each that is worth it, and for the one that is taken. What was chosen is laid
+/// through the same again for each promising one, and for the one that is taken. What was chosen is laid
 /// out last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -23,7 +23,7 @@ pub enum Stage {
     Sample,
     /// Computing an ordering of the rows.
     Order(Method),
-    /// Dealing rows and columns into blocks of so many.
+    /// Grouping rows and columns into blocks.
     Blocks {
         /// Rows of a block.
         rows: usize,
@@ -72,7 +72,7 @@ impl Display for Stage {
     }
 }
 
-/// How many of how many.
+/// A count out of a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     /// Those that are done; never more than `total`.
@@ -109,7 +109,7 @@ pub struct Progress {
     /// things, not of time.
     pub share: Option<Share>,
     /// Orders of the rows that are done with, of those that are considered, while one of several is
-    /// computed or priced. Orders that are not worth computing are passed over.
+    /// computed or priced. Hopeless orders are skipped.
     pub order: Option<Share>,
 }
 
@@ -126,7 +126,7 @@ impl Display for Progress {
     }
 }
 
-/// Whom a planner tells how far it is.
+/// Where a planner reports its progress.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch<'a> {
     observer: &'a dyn Fn(Progress),
@@ -154,7 +154,7 @@ impl<'a> Watch<'a> {
         (self.observer)(Progress { stage, share: share(done, total), order: self.order });
     }
 
-    /// Tells of each of some things before it is done, and of all of them at the end.
+    /// Reports each item before it is done, and all of them at the end.
     pub(crate) fn each<I: ExactSizeIterator>(
         self,
         stage: Stage,
@@ -162,11 +162,11 @@ impl<'a> Watch<'a> {
     ) -> impl Iterator<Item = I::Item> {
         let total = things.len() as u64;
         let end = std::iter::once_with(move || self.share(stage, total, total));
-        let told = things.enumerate().map(move |(done, thing)| {
+        let before = things.enumerate().map(move |(done, thing)| {
             self.share(stage, done as u64, total);
             Some(thing)
         });
-        told.chain(end.map(|()| None)).flatten()
+        before.chain(end.map(|()| None)).flatten()
     }
 }
 
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_is_told_of_before_it_is_done() {
+    fn each_thing_is_reported_before_it_is_done() {
         let heard = RefCell::new(Vec::new());
         let observer = |progress: Progress| heard.borrow_mut().push(progress.share);
         let watch = Watch::by(&observer);

@@ -38,7 +38,7 @@ pub use svg::svg;
 pub struct ScheduleCost {
     /// Tiles and windows.
     pub linear: LinearCost,
-    /// Seconds to begin a task; a persistent worker pays them once.
+    /// Seconds to begin a task; counted once for a persistent worker.
     pub task: f64,
     /// Seconds of a tile at the least, however few columns there are.
     pub tile: f64,

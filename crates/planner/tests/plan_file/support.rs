@@ -178,7 +178,7 @@ static LARGEST: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct LargestAllocation;
 
 impl LargestAllocation {
-    /// Bytes of the largest allocation that any test asked for so far.
+    /// Bytes of the largest allocation that any test requested so far.
     pub(crate) fn bytes() -> usize {
         LARGEST.load(Ordering::Relaxed)
     }
