@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use girih_formats::{DType, FormatKind};
-use girih_planner::{Attachment, Plan};
+use girih_planner::Plan;
+use girih_planner::file::Attachment;
 
 use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupported};
 
@@ -49,16 +50,15 @@ pub trait SpmmBackend: Debug + Send + Sync {
 
     /// Uploads, compiles, packs and allocates whatever executing `plan` needs: once.
     ///
-    /// Rows of C go where the row layout says. A plan may also want rows of B in another order than
-    /// they come: see [`Plan::gathers`], and [`gathering`](crate::gathering), which sees to it.
+    /// Rows of C go where the row layout says. A plan may also need rows of B in another order: see
+    /// [`Plan::b_permutation`] and [`with_b_permutation`](crate::with_b_permutation), which copies them.
     ///
     /// # Errors
     /// If the backend is not available or can't run the plan.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError>;
 
-    /// What this backend would keep with the plan, so that [`prepare`](Self::prepare) of a process that
-    /// loads it with the plan need not make it: see [`Plan::attach`]. `None`, as by default, if it would
-    /// keep nothing. Other backends, and this one on another machine, ignore it.
+    /// What this backend stores with the plan, so that a process that loads the plan
+    /// [prepares](Self::prepare) it faster: see [`Plan::attach`]. `None`, the default, if it stores nothing. Other backends, and this one on another machine, ignore it.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -66,17 +66,16 @@ pub trait SpmmBackend: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Seconds that a product of the plan's number of columns is estimated to take here, with operands
-    /// in the host's memory; `None`, as by default, if the backend cannot tell. A backend that copies
-    /// operands counts that. Run-time selection compares these.
+    /// Estimates the seconds of a product with the plan's number of columns, with operands in the
+    /// host's memory. `None`, the default, if the backend has no estimate. Copies of operands count. Run-time selection compares these.
     fn estimate(&self, _: &Plan) -> Option<f64> {
         None
     }
 
     /// What this backend would execute for products of the plan's number of columns.
     ///
-    /// The default prepares the plan and asks what it [prepared](PreparedSpmm::lowering). A backend that
-    /// knows without a device at hand says so without one.
+    /// The default prepares the plan and takes the [lowering](PreparedSpmm::lowering) of that. A backend
+    /// that can lower a plan without its device does so.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -91,8 +90,8 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     ///
     /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides.
     /// With `β = 0`, C is written without being read; with `α = 0`, neither A nor B is read (as in
-    /// BLAS). Nothing is compiled. Of memory a backend takes no more than a copy of an operand whose columns are
-    /// not next to each other, and scratch that it keeps. Several threads may execute at once.
+    /// BLAS). Nothing is compiled. A call may allocate: a copy of an operand whose rows are not contiguous,
+    /// and workspace that the prepared plan keeps for later calls. Several threads may execute at once.
     ///
     /// The result is the same, bit by bit, however often the product is computed and on any number of
     /// threads.
@@ -100,7 +99,7 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     /// # Non-finite values
     /// A NaN or Inf in row `j` of B reaches row `i` of C through every stored entry `(i, j)`, zeros
     /// included, exactly as in the sum. Where tiles hold dense values (BCSR, WCSR, Blocked-ELL, 2:4)
-    /// a zero that fills a tile up may count as stored too, and turn what it meets into NaN. Padding
+    /// a zero that fills a tile up may count as stored too, and turn a non-finite value of B into NaN. Padding
     /// never does: no backend reads B for a padded column, for an empty slot, or past column k.
     ///
     /// # Errors

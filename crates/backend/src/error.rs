@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use crate::Rejection;
 
-/// Why a backend can't run a plan: one sentence for the person who asked.
+/// Why a backend can't run a plan: one sentence for people.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{backend} can't run this plan: {reason}")]
 pub struct Unsupported {
@@ -57,7 +57,7 @@ pub enum BackendError {
     /// No backend of that name is registered.
     #[error("there is no backend {name:?}; there are: {}", known.join(", "))]
     UnknownBackend {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// The names there are, in order of preference.
         known: Vec<String>,

@@ -28,20 +28,20 @@
 
 #![forbid(unsafe_code)]
 
+mod b_permutation;
 mod backend;
 mod dense;
 mod error;
-mod gather;
 mod lowering;
 pub mod reference;
 pub mod select;
 mod shape;
 pub mod verify;
 
+pub use b_permutation::{b_permutation_lowering, with_b_permutation};
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use error::{BackendError, Unsupported};
-pub use gather::{gathering, gathering_lowering};
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use select::{Estimate, Registry, Rejection, Selection};

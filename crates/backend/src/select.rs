@@ -17,7 +17,7 @@ pub struct Registry {
     backends: Vec<Box<dyn SpmmBackend>>,
 }
 
-/// A backend that was asked and can't run a plan.
+/// A backend that can't run a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection {
     /// Its name.

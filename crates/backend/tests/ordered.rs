@@ -47,7 +47,7 @@ fn check_permuted(plan: &Plan, a: &Csr<f32>, b: &Array2<f32>, expected: &Array2<
     if a.nrows() == a.ncols() {
         assert_eq!(rows, cols);
     }
-    assert!(plan.gathers().is_none());
+    assert!(plan.b_permutation().is_none());
     let c = multiply(plan, &cols.apply_dense_rows(b.view()).unwrap());
     assert_eq!(c, rows.apply_dense_rows(expected.view()).unwrap());
     let held = plan.hold(a).unwrap();
@@ -94,7 +94,7 @@ proptest! {
                 }
             }
         }
-        // Rows and columns in orders of their own, with B gathered.
+        // Rows and columns in orders of their own, with rows of B permuted.
         let rows = simple::random(m, seed).unwrap();
         let cols = simple::random(k, !seed).unwrap();
         let order = Reordering::new(&rows, Some(cols.clone())).unwrap();

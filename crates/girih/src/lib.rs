@@ -162,9 +162,10 @@ pub use girih_formats::{
     AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, Narrowing,
     PAD_COL, PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
 };
+pub use girih_planner::schedule::Reduction;
 pub use girih_planner::{
     DeviceSpec, FormatChoice, Kernels, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions,
-    Planner, Reduction, Reorder, Schedule, Space,
+    Planner, Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
 
@@ -229,7 +230,7 @@ pub fn backends_with(cuda: CudaOptions) -> Registry {
 pub fn kernels_for(device: &DeviceSpec) -> Kernels {
     match device.kind {
         #[cfg(feature = "cuda")]
-        girih_planner::DeviceKind::Cuda => Kernels::new(CudaKernels),
+        girih_planner::device::DeviceKind::Cuda => Kernels::new(CudaKernels),
         _ => Kernels::default(),
     }
 }

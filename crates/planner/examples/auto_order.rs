@@ -14,7 +14,8 @@ use std::time::Instant;
 
 use girih_formats::io::{self, ReadOptions};
 use girih_formats::{Csr, FormatSpec};
-use girih_planner::{DeviceSpec, FormatChoice, Outcome, PlanOptions, Planner, Reorder};
+use girih_planner::explanation::Outcome;
+use girih_planner::{DeviceSpec, FormatChoice, PlanOptions, Planner, Reorder};
 use girih_reorder::{Method, simple};
 
 /// Seconds that all threads of this process have worked, or those that have passed.

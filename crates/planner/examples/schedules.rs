@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 use girih_formats::io::{self, ReadOptions};
 use girih_formats::stats::SharedStats;
 use girih_formats::{BMat, Csr, DType, FormatSpec, RowLayout};
+use girih_planner::cost::{LinearCost, Workload, linear_cost, price};
+use girih_planner::schedule::{Reduction, TilePtr, Windows};
 use girih_planner::simulate::{Replay, ScheduleCost, lower_bound, simulate, svg};
-use girih_planner::{
-    DeviceSpec, LinearCost, Reduction, Schedule, TilePtr, Windows, Workload, linear_cost, price,
-};
+use girih_planner::{DeviceSpec, Schedule};
 
 const N: usize = 256;
 const DEVIATIONS: [u32; 7] = [0, 32, 64, 96, 128, 160, 192];

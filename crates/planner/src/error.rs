@@ -4,7 +4,8 @@ use girih_formats::{FormatError, FormatSpec};
 use girih_reorder::ReorderError;
 use thiserror::Error;
 
-use crate::PlanFileError;
+use crate::file::PlanFileError;
+use crate::schedule::ScheduleError;
 
 /// A plan that cannot be made, saved or loaded.
 #[derive(Debug, Error)]
@@ -30,7 +31,7 @@ pub enum PlanError {
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// The format that was asked for cannot serve.
+    /// The requested format cannot be used.
     #[error("{spec} cannot be used: {reason}")]
     Refused {
         /// The format.
@@ -50,14 +51,4 @@ pub enum PlanError {
     /// Values of another matrix were offered.
     #[error("the matrix has another pattern or value type than the one the plan was made from")]
     OtherMatrix,
-}
-
-/// Tasks that do not cover a tiling exactly once, in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("schedule: task {task} {reason}")]
-pub struct ScheduleError {
-    /// Position of the first offending task; the number of tasks if the end is missing.
-    pub task: usize,
-    /// What is wrong with it.
-    pub reason: &'static str,
 }

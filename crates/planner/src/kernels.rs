@@ -1,7 +1,7 @@
 //! What backends have: the one source from which a planner takes formats, kernels and schedules.
 //!
 //! The planner knows no kernel. A backend describes its own as a [`KernelCatalog`], from tables and
-//! without a device at hand, and the planner asks: which formats are worth a look, whether a kernel
+//! without a device at hand, and the planner calls it: which formats to price, whether a kernel
 //! takes this one, in which configuration it would run, and which schedules it honours. The backend
 //! answers with the functions that it executes by, so that what is priced is what runs.
 
@@ -12,7 +12,9 @@ use std::sync::Arc;
 use girih_formats::{DType, FormatSpec};
 use serde::{Deserialize, Serialize};
 
-use crate::{DeviceKind, DeviceSpec, ScheduleKind, Task, Windows};
+use crate::candidates::ScheduleKind;
+use crate::device::{DeviceKind, DeviceSpec};
+use crate::schedule::{Task, Windows};
 
 /// What of a schedule is handed to a worker at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub trait KernelCatalog: Debug + Send + Sync {
     /// The name of the backend that has these kernels.
     fn backend(&self) -> &'static str;
 
-    /// The formats that are worth a price where the choice is free. Of equal times the first wins.
+    /// The formats to price where the choice is free. Of equal times the first wins.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec>;
 
     /// Whether there is a kernel for a format on a device, for formats that a caller fixed too.
@@ -41,11 +43,11 @@ pub trait KernelCatalog: Debug + Send + Sync {
 
     /// The kinds of schedule that the kernels of a format execute as they are, in the order in which
     /// equal ones are preferred; at least one. [`ScheduleKind::Split`] with
-    /// [`Reduction::Atomic`](crate::Reduction::Atomic) is listed only where additions are atomic.
+    /// [`Reduction::Atomic`](crate::schedule::Reduction::Atomic) is listed only where additions are atomic.
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind>;
 
     /// Blocks of threads that a schedule's tasks become for each block of columns, counted before anything
-    /// is laid out: kernels may gather small tasks. O(windows + tasks).
+    /// is laid out: kernels may group small tasks. O(windows + tasks).
     fn blocks(&self, _: FormatSpec, _: DType, _: &dyn Windows, tasks: &[Task]) -> u64 {
         tasks.len() as u64
     }
@@ -93,7 +95,7 @@ impl Deref for Kernels {
     }
 }
 
-/// A product, as far as it decides a kernel's configuration.
+/// The numbers of a product that decide a kernel's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelWork {
     /// The format with its sizes.
@@ -150,7 +152,7 @@ impl KernelConfig {
 
     /// Seconds that the block of threads which multiplies a window takes for each of its tiles at the least: a
     /// latency of the cache for each stage, as the columns of a stage have to be there before its rows of B
-    /// are asked for. On an H200 a product in windows of 64 rows took 6.5 µs, and 0.13 µs for each tile of the
+    /// are requested. On an H200 a product in windows of 64 rows took 6.5 µs, and 0.13 µs for each tile of the
     /// longest window, at 8 and at 128 columns of B. That was measured on matrices whose longest windows have 38
     /// to 556 tiles; this says 0.15 µs.
     #[must_use]
@@ -158,7 +160,7 @@ impl KernelConfig {
         device.cache_latency_seconds / f64::from(self.stage_tiles.max(1))
     }
 
-    /// Bytes per second that the cache can be asked for: no more than what is on its way at once, all
+    /// Bytes per second that can be requested of the cache: no more than what is on its way at once, all
     /// stages but the one being multiplied, per latency (Little's law).
     #[must_use]
     pub fn cache_bandwidth(&self, device: &DeviceSpec) -> f64 {

@@ -1,50 +1,48 @@
-//! Plans: a matrix in the layout that a machine multiplies fastest, with who computes what.
+//! Plans: a matrix in the layout that a machine multiplies fastest, and the schedule of its tasks.
+//!
+//! A [`Planner`] turns a matrix and [`PlanOptions`] into a [`Plan`]. The root holds what most callers
+//! need; the modules hold the rest:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`calibrate`] | fits a device's cost model to measured products |
+//! | [`cost`] | the cost model: workloads, estimates, the footprint of B |
+//! | [`device`] | descriptions of machines, and how to read and write them |
+//! | [`explanation`] | why a plan is what it is: candidates, orderings, schedules |
+//! | [`file`] | plan files: their format, attachments, what they say of themselves |
+//! | [`kernels`] | what a backend can run, as a planner sees it |
+//! | [`progress`] | what a planner is doing, for observers |
+//! | [`schedule`] | tasks and how they are cut |
+//! | [`simulate`] | replays of schedules on simulated workers |
 
 #![deny(unsafe_code)]
 
 pub mod calibrate;
 mod candidates;
 mod choice;
-mod cost;
-mod device;
+pub mod cost;
+pub mod device;
 mod error;
-mod explain;
+pub mod explanation;
 pub mod file;
 mod fingerprint;
 pub mod kernels;
-mod observed;
 mod options;
 mod ordering;
 mod plan;
 mod planner;
-mod progress;
-mod schedule;
+pub mod progress;
+pub mod schedule;
 pub mod simulate;
 
-pub use candidates::{ScheduleKind, ScheduleOption};
-pub use cost::{
-    Cost, Footprint, LinearCost, Resource, Workload, linear_cost, price, seconds_on, terms,
-    transfer_seconds,
-};
-pub use device::{
-    Cache, CpuFacts, CpuSignature, DeviceFileError, DeviceKind, DeviceSpec, Fit, MeasuredRates,
-    Overlap, PerDType, PerFormat, Quality, Terms, Unit, caches, cpu_name,
-};
-pub use error::{PlanError, ScheduleError};
-pub use explain::{Candidate, Explanation, Outcome};
-pub use file::{
-    AttachedArray, AttachedData, AttachedElement, Attachment, AttachmentError, LoadOptions,
-    PlanFileError, PlanFileInfo, SectionInfo,
-};
+pub use device::DeviceSpec;
+pub use error::PlanError;
+pub use explanation::Explanation;
+pub use file::{LoadOptions, PlanFileError};
 pub use fingerprint::Fingerprint;
-pub use kernels::{KernelCatalog, KernelConfig, KernelWork, Kernels};
-pub use observed::Observed;
+pub use kernels::Kernels;
 pub use options::{FormatChoice, PlanOptions};
-pub use ordering::{Considered, Reorder, Space};
+pub use ordering::{Reorder, Space};
 pub use plan::Plan;
 pub use planner::Planner;
-pub use progress::{Progress, Share, Stage};
-pub use schedule::{
-    COLUMN_UNIT, ColRange, Columns, Partitioning, Reduction, Schedule, Task, TaskSize, TilePtr,
-    Windows,
-};
+pub use schedule::Schedule;

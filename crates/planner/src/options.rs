@@ -3,8 +3,10 @@
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
+use crate::device::DeviceSpec;
+use crate::error::PlanError;
 use crate::kernels::Kernels;
-use crate::{DeviceSpec, PlanError, Reorder, Space};
+use crate::ordering::{Reorder, Space};
 
 /// Which format a plan is to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,9 +59,8 @@ pub struct PlanOptions {
     /// The most seconds that the choice of an order, a format and a schedule may take in all. They are
     /// estimated for one core, so that plans do not depend on a clock. Bounding, sampling, computing and
     /// pricing orders, counting formats and replaying schedules count. What would exceed it is not considered, and the
-    /// [explanation](crate::Explanation) says so. What there is no plan without is done in any case and
-    /// counts too: pricing CSR, and an order or a format that was asked for. Laying out what was chosen
-    /// does not count.
+    /// [explanation](crate::Explanation) says so. Necessary work is done in any case and
+    /// counts too: pricing CSR, and a requested order or format. Laying out the tiles does not count.
     pub planning_seconds: Option<f64>,
     /// The machine the estimate is for.
     pub target: DeviceSpec,

@@ -10,12 +10,15 @@ use girih_formats::{
 };
 use girih_reorder::Permutation;
 
-use crate::explain;
-use crate::ordering::Placement;
-use crate::{
-    Attachment, AttachmentError, Explanation, Fingerprint, FormatChoice, LoadOptions, PlanError,
-    PlanFileError, PlanOptions, Schedule, ScheduleError, ScheduleKind, Space, TaskSize,
-};
+use crate::candidates::ScheduleKind;
+use crate::error::PlanError;
+use crate::explanation;
+use crate::explanation::Explanation;
+use crate::file::{Attachment, AttachmentError, LoadOptions, PlanFileError};
+use crate::fingerprint::Fingerprint;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::{Placement, Space};
+use crate::schedule::{Schedule, ScheduleError, TaskSize};
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
 ///
@@ -49,7 +52,7 @@ impl Plan {
         let explanation = Explanation {
             reason: format!("{} was built by the caller", tiling.spec()),
             candidates: Vec::new(),
-            schedule: explain::sentence(&schedule, ScheduleKind::Tasks, &options),
+            schedule: explanation::sentence(&schedule, ScheduleKind::Tasks, &options),
             schedules: Vec::new(),
             order: String::new(),
             orderings: Vec::new(),
@@ -81,7 +84,7 @@ impl Plan {
     }
 
     /// The same plan for a tiling that holds column `j` of the matrix as column `new(j)` of `cols`:
-    /// its products then [gather](Self::gathers) B. Attachments are dropped.
+    /// its products then [permute rows of B](Self::b_permutation). Attachments are dropped.
     ///
     /// # Errors
     /// If `cols` does not permute as many indices as the tiling has columns.
@@ -107,7 +110,7 @@ impl Plan {
         &self.schedule
     }
 
-    /// What was asked for.
+    /// The options that the plan was made with.
     #[must_use]
     pub fn options(&self) -> &PlanOptions {
         &self.options
@@ -131,8 +134,8 @@ impl Plan {
         self.fingerprint.as_ref()
     }
 
-    /// The map from CSR value slots to tile slots, if it was [asked
-    /// for](PlanOptions::keep_slot_map).
+    /// The map from CSR value slots to tile slots, if the
+    /// [options](PlanOptions::keep_slot_map) keep it.
     #[must_use]
     pub fn slot_map(&self) -> Option<&SlotMap> {
         self.slot_map.as_ref()
@@ -176,7 +179,7 @@ impl Plan {
     /// Where each row of the matrix stands among the rows of the tiles. O(rows).
     ///
     /// # Errors
-    /// None for a valid plan; the type leaves room for the check of the result.
+    /// None for a valid plan. The result is checked all the same.
     pub fn row_permutation(&self) -> Result<Permutation, PlanError> {
         match &self.placement.rows {
             Some(rows) => Ok(rows.clone()),
@@ -193,12 +196,12 @@ impl Plan {
     /// What a backend must do to B: its row `j` is row `new(j)` for the tiles. `None` if nothing,
     /// which is always so in the permuted space.
     #[must_use]
-    pub fn gathers(&self) -> Option<&Permutation> {
+    pub fn b_permutation(&self) -> Option<&Permutation> {
         self.placement.cols.as_ref().filter(|_| self.space() == Space::Caller)
     }
 
     /// A matrix of the plan's shape as its tiles hold one: with rows and columns moved where they
-    /// are in the permuted space, with columns moved where B is gathered. Shares the arrays where
+    /// are in the permuted space, with columns moved where rows of B are permuted. Shares the arrays where
     /// nothing moves. O(nnz · log(longest row)).
     ///
     /// # Errors

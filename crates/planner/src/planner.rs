@@ -5,12 +5,14 @@ use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
 
 use crate::choice::Choice;
-use crate::ordering::{Chosen, choose};
-use crate::progress::Watch;
-use crate::{
-    Candidate, Explanation, Fingerprint, FormatChoice, Plan, PlanError, PlanOptions, Reorder,
-    Stage, explain,
-};
+use crate::error::PlanError;
+use crate::explanation;
+use crate::explanation::{Candidate, Explanation};
+use crate::fingerprint::Fingerprint;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::{Chosen, Reorder, choose};
+use crate::plan::Plan;
+use crate::progress::{Stage, Watch};
 
 /// Makes plans.
 ///
@@ -45,8 +47,8 @@ impl Planner {
     /// # Errors
     /// [`PlanError::Options`] if an option is out of range, [`PlanError::Refused`] if the fixed
     /// format breaks an option, [`PlanError::NothingFits`] if every candidate does,
-    /// [`PlanError::Ordering`] if the order asked for cannot be computed, and
-    /// [`PlanError::Format`] if the fixed format cannot hold the matrix, or a slot map is asked for
+    /// [`PlanError::Ordering`] if the requested order cannot be computed, and
+    /// [`PlanError::Format`] if the fixed format cannot hold the matrix, or a slot map is requested
     /// and it is pattern-only.
     pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError>
     where
@@ -65,8 +67,8 @@ impl Planner {
         self.candidates_ordered(a, &RowLayout::natural(a.nrows(), 1)?)
     }
 
-    /// Like [`candidates`](Self::candidates), with rows in the order of `layout`: what an ordering is
-    /// worth, before it is taken.
+    /// Like [`candidates`](Self::candidates), with rows in the order of `layout`: what an ordering
+    /// saves, before it is taken.
     ///
     /// # Errors
     /// As [`candidates`](Self::candidates), and if the layout is of another matrix.
@@ -96,7 +98,7 @@ impl Planner {
 
     /// Like [`plan`](Self::plan), in an order that was computed before, whatever the options say of
     /// one. Its windows are re-cut to each format's height; its columns are used in the permuted
-    /// space, and elsewhere where blocks of columns pay for a gather of B.
+    /// space, and elsewhere where blocks of columns save more than the copy of B takes.
     ///
     /// # Errors
     /// As [`plan`](Self::plan), and if the order is of another matrix.
@@ -162,7 +164,7 @@ impl Planner {
         let explanation = Explanation {
             reason: std::mem::take(&mut choice.reason),
             candidates: std::mem::take(&mut choice.candidates),
-            schedule: explain::sentence(&schedule, best.kind, &options),
+            schedule: explanation::sentence(&schedule, best.kind, &options),
             schedules: choice.schedules,
             order,
             orderings: considered,

@@ -1,7 +1,9 @@
 //! How well schedules balance, by replaying them: the claims of Voltrix §4.6, for any machine to check.
 
+use girih_planner::Schedule;
+use girih_planner::cost::LinearCost;
+use girih_planner::schedule::{Reduction, TilePtr};
 use girih_planner::simulate::{ScheduleCost, lower_bound, simulate};
-use girih_planner::{LinearCost, Reduction, Schedule, TilePtr};
 
 const WORKERS: usize = 132;
 const N: usize = 256;

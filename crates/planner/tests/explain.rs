@@ -9,9 +9,9 @@ use std::path::Path;
 
 use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
-use girih_planner::{
-    DeviceKind, DeviceSpec, FormatChoice, Outcome, PlanError, PlanOptions, Planner, ScheduleKind,
-};
+use girih_planner::device::DeviceKind;
+use girih_planner::explanation::{Outcome, ScheduleKind};
+use girih_planner::{DeviceSpec, FormatChoice, PlanError, PlanOptions, Planner};
 
 fn blocks() -> Csr<f32> {
     generate::block_sparse(2048, 2048, 64, 0.1, 1).unwrap()
@@ -110,7 +110,7 @@ fn planning_keeps_within_its_time_by_leaving_candidates_out() {
     };
     let left_out = |what: &str, seconds| {
         let plan = planned(seconds);
-        let is_left_out = |c: &&girih_planner::Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains(what) && reason.contains("for planning"));
+        let is_left_out = |c: &&girih_planner::explanation::Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains(what) && reason.contains("for planning"));
         plan.explanation().candidates.iter().filter(is_left_out).count()
     };
     for enough in [None, Some(1e3)] {
@@ -135,10 +135,10 @@ fn only_who_allows_it_gets_atomic_additions() {
         let options = PlanOptions { format: wcsr, deterministic, ..options("h200", 256) };
         let plan = Planner::new(options).plan(&skewed()).unwrap();
         let kinds: Vec<_> = plan.explanation().schedules.iter().map(|s| s.kind).collect();
-        let atomic = ScheduleKind::Split(girih_planner::Reduction::Atomic);
+        let atomic = ScheduleKind::Split(girih_planner::schedule::Reduction::Atomic);
         assert_eq!(kinds.contains(&atomic), !deterministic);
         if deterministic {
-            assert_eq!(plan.schedule().reduction(), girih_planner::Reduction::TwoPass);
+            assert_eq!(plan.schedule().reduction(), girih_planner::schedule::Reduction::TwoPass);
         }
     }
 }

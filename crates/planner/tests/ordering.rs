@@ -4,7 +4,8 @@ mod common;
 
 use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
-use girih_planner::{Considered, FormatChoice, Outcome, Plan, PlanOptions, Planner, Reorder};
+use girih_planner::explanation::{Considered, Outcome};
+use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder};
 use girih_reorder::{Method, simple};
 
 const WCSR: FormatSpec = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
@@ -114,9 +115,9 @@ fn b_is_gathered_only_if_there_is_time_to_price_that() {
         let format = FormatChoice::Fixed(bcsr);
         plan(&a, PlanOptions { reorder, planning_seconds, ..auto(format, 256) })
     };
-    assert!(planned(None).gathers().is_some());
-    assert!(planned(Some(1e3)).gathers().is_some());
-    assert!(planned(Some(0.0)).gathers().is_none());
+    assert!(planned(None).b_permutation().is_some());
+    assert!(planned(Some(1e3)).b_permutation().is_some());
+    assert!(planned(Some(0.0)).b_permutation().is_none());
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use girih_planner::{
-    ColRange, Columns, LinearCost, Partitioning, Reduction, Schedule, ScheduleError, Task, TilePtr,
-    Windows,
+use girih_planner::Schedule;
+use girih_planner::cost::LinearCost;
+use girih_planner::schedule::{
+    ColRange, Columns, Partitioning, Reduction, ScheduleError, Task, TilePtr, Windows,
 };
 use proptest::prelude::*;
 

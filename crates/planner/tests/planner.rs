@@ -3,10 +3,9 @@
 use girih_formats::{
     AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout, generate,
 };
-use girih_planner::{
-    Candidate, DeviceSpec, Explanation, Fit, FormatChoice, Outcome, PerDType, PerFormat, Plan,
-    PlanError, PlanOptions, Planner, Quality, Terms,
-};
+use girih_planner::device::{Fit, PerDType, PerFormat, Quality, Terms};
+use girih_planner::explanation::{Candidate, Outcome};
+use girih_planner::{DeviceSpec, Explanation, FormatChoice, Plan, PlanError, PlanOptions, Planner};
 
 const SPECS: [FormatSpec; 8] = [
     FormatSpec::Csr,

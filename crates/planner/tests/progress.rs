@@ -7,9 +7,8 @@ use std::thread;
 
 use common::options;
 use girih_formats::{Csr, FormatSpec, generate};
-use girih_planner::{
-    FormatChoice, Plan, PlanOptions, Planner, Progress, Reorder, Share, Space, Stage,
-};
+use girih_planner::progress::{Progress, Share, Stage};
+use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder, Space};
 use girih_reorder::{Method, simple};
 
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };
@@ -25,7 +24,7 @@ fn grid() -> Csr<f32> {
     shuffled(&generate::laplacian_5pt(60, 60).unwrap())
 }
 
-/// A plan, and what was told while it was made; checks what holds of any planning.
+/// A plan, and what was reported during planning; checks what holds of any planning.
 fn observed(a: &Csr<f32>, options: PlanOptions) -> (Plan, Vec<Progress>) {
     let here = thread::current().id();
     let heard = RefCell::new(Vec::new());
@@ -101,14 +100,14 @@ fn a_search_for_an_order_tells_of_each() {
 
 #[test]
 fn an_order_of_rows_and_columns_is_told_of_too() {
-    use Stage::{Blocks, Formats, Gather, Move, Schedules, Statistics, Tasks, Tiles};
+    use Stage::{BPermutation, Blocks, Formats, Move, Schedules, Statistics, Tasks, Tiles};
 
     let a = shuffled(&generate::block_sparse(512, 512, 16, 0.05, 1).unwrap());
     let format = FormatChoice::Fixed(BCSR);
     let by_windows = PlanOptions { format, reorder: Reorder::By(WINDOWS), ..options("cpu", 256) };
     let (_, heard) = observed(&a, by_windows.clone());
     let blocks = Blocks { rows: 16, cols: 16 };
-    let expected = [blocks, Statistics, Formats, Schedules, Move, Gather, Tiles, Tasks];
+    let expected = [blocks, Statistics, Formats, Schedules, Move, BPermutation, Tiles, Tasks];
     assert_eq!(stages(&heard), expected);
     let (_, heard) = observed(&a, PlanOptions { space: Space::Permuted, ..by_windows });
     let windows = Stage::Order(Method::Window { window_rows: Some(16) });

@@ -1,7 +1,9 @@
 //! Schedules: what is cut covers a tiling exactly once, and nothing else is accepted.
 
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::{DeviceKind, Schedule, ScheduleError, Task, TaskSize, TilePtr};
+use girih_planner::Schedule;
+use girih_planner::device::DeviceKind;
+use girih_planner::schedule::{ScheduleError, Task, TaskSize, TilePtr};
 use proptest::prelude::*;
 
 /// CSR with these row lengths; entries at the first columns.

@@ -1,9 +1,11 @@
 //! Replays: makespans worked out by hand, bounds that hold for every schedule.
 
+use girih_planner::Schedule;
+use girih_planner::cost::LinearCost;
+use girih_planner::schedule::{Reduction, TaskSize, TilePtr, Windows};
 use girih_planner::simulate::{
     ScheduleCost, in_order, lower_bound, partitioned, simulate, svg, task_costs,
 };
-use girih_planner::{LinearCost, Reduction, Schedule, TaskSize, TilePtr, Windows};
 use proptest::prelude::*;
 
 const LINEAR: LinearCost =
@@ -109,11 +111,11 @@ fn a_timeline_is_drawn_small() {
     let windows = TilePtr::of_counts((0..20_000).map(|w| w % 17));
     let schedule = Schedule::by_limit(&windows, 10, Reduction::TwoPass);
     let replay = simulate(&schedule, &windows, 16, 132, &COST);
-    let picture = svg(&replay, "20000 windows < & >");
-    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
-    assert!(picture.contains("20000 windows &lt; &amp; &gt;"));
-    assert!(picture.len() < 132 * 1000 * 90, "{}", picture.len());
-    assert_eq!(picture.matches("<rect").count(), picture.matches("/>").count());
+    let drawing = svg(&replay, "20000 windows < & >");
+    assert!(drawing.starts_with("<svg ") && drawing.ends_with("</svg>\n"));
+    assert!(drawing.contains("20000 windows &lt; &amp; &gt;"));
+    assert!(drawing.len() < 132 * 1000 * 90, "{}", drawing.len());
+    assert_eq!(drawing.matches("<rect").count(), drawing.matches("/>").count());
     assert!(!svg(&in_order(&[], 2), "nothing").contains("NaN"));
 }
 

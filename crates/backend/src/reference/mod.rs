@@ -49,7 +49,7 @@ impl SpmmBackend for ReferenceBackend {
         Ok(Box::new(Prepared {
             tiling: plan.tiling().clone(),
             shape: ProductShape::of(plan),
-            row_of_b: plan.gathers().map(Permutation::order),
+            row_of_b: plan.b_permutation().map(Permutation::order),
         }))
     }
 }

@@ -8,7 +8,7 @@
 //!                          [ 5 50 ]
 //! ```
 //!
-//! Where a format has room that is no part of A, it holds 99, which must not count.
+//! Where a format has slots that are no part of A, it holds 99, which must not count.
 
 use girih_formats::{
     BMat, Bcsr, BlockedEll, Csr, PAD_COL, PAD_ROW, RowCsr, RowLayout, TwoFour, Wcsr,

@@ -43,7 +43,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             problem,
             tiling: plan.tiling(),
             slot_of,
-            row_of_b: plan.gathers().map(Permutation::order),
+            row_of_b: plan.b_permutation().map(Permutation::order),
             rounding,
             scaling_roundings: of_factor(problem.alpha) + added,
             range,
@@ -70,7 +70,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             let verdict = if right { one } else { wrong(class, 0.0, f64::INFINITY) };
             return Verification { non_finite_expected: non_finite, ..verdict };
         }
-        // Half the range leaves room for the roundings on the way.
+        // Half the range is left for the roundings on the way.
         if magnitude.max(sum.magnitude) > self.range.1 / 2.0 {
             return Verification { unjudged: 1, ..one };
         }
@@ -148,7 +148,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         (in_range && !class.is_finite()).then_some(class)
     }
 
-    /// Whether a zero that the row's tiles store meets a non-finite value of B's column.
+    /// Whether a zero that the row's tiles store multiplies a non-finite value of B's column.
     fn fill_in_leaks(&self, row: usize, col: usize) -> bool {
         if self.problem.alpha == 0.0 {
             return false;

@@ -18,7 +18,7 @@
 //! # Non-finite values
 //! Where NaN or Inf reaches an element through A, B or C, its class — NaN, +Inf, −Inf — must be that
 //! of the sum over the entries of the CSR matrix. If the plan's tiles store zeros of their own that
-//! meet a non-finite value (see [`PreparedSpmm`](crate::PreparedSpmm)), NaN is right too. An element
+//! touch a non-finite value (see [`PreparedSpmm`](crate::PreparedSpmm)), NaN is right too. An element
 //! whose finite terms may exceed the accumulation type's range on the way can't be judged and is
 //! counted in [`Verification::unjudged`].
 //!
@@ -26,7 +26,7 @@
 //! rounding, so [`Verification::non_finite`] counts the elements of C that are not finite, and
 //! [`Verification::non_finite_expected`] those of them where the oracle is not finite either.
 //! The values of A and B count as they were rounded to the value type: what overflows there is Inf for
-//! the oracle too, and is told by [`Narrowing`](girih_formats::Narrowing).
+//! the oracle too, and is counted by [`Narrowing`](girih_formats::Narrowing).
 
 mod judge;
 mod oracle;
@@ -119,7 +119,7 @@ impl Verification {
 /// Needs O(nnz·n) time, spread over rows on rayon, and no memory to speak of. The result does not
 /// depend on the number of threads. Of a plan that stores the pattern only, `a` counts as ones.
 /// Where the matrix is not at hand, the [`to_csr`](girih_formats::Tiling::to_csr) of the plan's tiling
-/// will do, [released](Plan::release) if the plan gathers B; that judges the product alone, not how the tiles were filled.
+/// will do, [released](Plan::release) if the plan permutes rows of B; that judges the product alone, not how the tiles were filled.
 ///
 /// # Errors
 /// If a shape or a value type does not fit the plan.

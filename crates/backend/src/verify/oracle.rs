@@ -13,7 +13,7 @@ pub(super) const PANEL: usize = 64;
 
 /// A row of `A·B` and of `|A|·|B|` over a panel of columns.
 ///
-/// Narrow inputs are summed in f64, where their products are exact. For f64 inputs `low` gathers
+/// Narrow inputs are summed in f64, where their products are exact. For f64 inputs `low` collects
 /// what each product and addition lost (Ogita, Rump & Oishi 2005, algorithm Dot2), as if in twice
 /// the precision.
 pub(super) struct Sums {

@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use girih_planner::calibrate::{Observation, fit};
-//! use girih_planner::Terms;
+//! use girih_planner::device::Terms;
 //! use girih_formats::{DType, FormatSpec};
 //!
 //! // A machine that takes 2 µs, and 3 ns for every value.
@@ -34,13 +34,13 @@ use thiserror::Error;
 use crate::device::{Fit, Terms};
 pub use quality::quality;
 
-/// The fewest observations that a fit and its test are worth anything with.
+/// The fewest observations for a meaningful fit and test.
 const MIN_OBSERVATIONS: usize = 20;
 
 /// A product that was timed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// What its time should be linear in: [`terms`](crate::terms) of it.
+    /// What its time should be linear in: [`terms`](crate::cost::terms) of it.
     pub terms: Terms,
     /// What it took.
     pub seconds: f64,

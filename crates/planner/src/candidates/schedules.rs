@@ -12,7 +12,7 @@ use crate::simulate::{self, Busy, ScheduleCost};
 /// How work is cut into tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScheduleKind {
-    /// Tasks of a size: windows gathered, long ones split.
+    /// Tasks of a size: windows grouped, long ones split.
     Tasks,
     /// A task for each window, long ones split at a limit.
     Split(Reduction),
@@ -104,7 +104,7 @@ impl Cut<'_> {
         config.map_or(1, |config| u64::from(config.passes(self.n)))
     }
 
-    /// Limits worth trying: a few sub-tasks for each worker.
+    /// Limits to try: a few sub-tasks for each worker.
     fn limits(&self, windows: &impl Windows) -> Vec<u64> {
         let config = self.config(windows.n_windows() as u64, windows);
         let slots = u64::from(self.device.workers).div_ceil(self.passes(config.as_ref()));
@@ -159,7 +159,7 @@ impl Cut<'_> {
         self.kinds().into_iter().flat_map(of_kind).collect()
     }
 
-    /// Whether a schedule of so many tasks is too large to be replayed.
+    /// Whether a schedule of `tasks` tasks is too large to be replayed.
     fn is_unplayed(&self, tasks: u64, windows: &impl Windows) -> bool {
         tasks > MOST_REPLAYED.max(self.nnz as u64).max(windows.n_windows() as u64)
     }

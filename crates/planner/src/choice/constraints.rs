@@ -3,9 +3,9 @@
 use girih_formats::stats::{FormatStats, SharedStats};
 use girih_formats::{FormatKind, FormatSpec};
 
-use crate::PlanOptions;
 use crate::cost::{Workload, multiplied};
-use crate::explain::{Bytes, Seconds};
+use crate::explanation::{Bytes, Seconds};
+use crate::options::PlanOptions;
 
 /// Why the options rule a format out, and what to do; `None` if they don't.
 pub(super) fn objection(
@@ -92,7 +92,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes what replaying so many tasks costs.
+    /// Takes what replaying `tasks` tasks costs.
     ///
     /// # Errors
     /// If not enough is left, and it need not be done.

@@ -14,10 +14,11 @@ use girih_formats::{DType, FormatSpec};
 use crate::candidates::{Cut, ScheduleOption};
 use crate::cost::{Cost, LinearCost, Workload, linear_cost, price};
 use crate::device::{DeviceKind, Unit};
-use crate::explain::Seconds;
+use crate::error::PlanError;
+use crate::explanation::{Candidate, Outcome, Seconds};
 use crate::kernels::{KernelConfig, KernelWork};
-use crate::progress::Watch;
-use crate::{Candidate, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
+use crate::options::{FormatChoice, PlanOptions};
+use crate::progress::{Stage, Watch};
 use constraints::{Budget, Need, objection};
 
 /// What was chosen, and why.
@@ -143,7 +144,7 @@ struct Chooser<'a> {
 }
 
 impl Chooser<'_> {
-    /// Takes the one format that was asked for.
+    /// Takes the one format that was requested.
     fn admit(&self, spec: FormatSpec) -> Result<Choice, PlanError> {
         let refused = |reason| PlanError::Refused { spec, reason };
         let (device, dtype) = (&self.options.target, self.workload.dtype);
@@ -162,8 +163,8 @@ impl Chooser<'_> {
         self.watch.share(Stage::Schedules, 1, 1);
         priced.candidate.outcome = Outcome::Chosen;
         let reason = match &priced.candidate.cost {
-            Some(cost) => format!("{spec} was asked for: {}", describe(cost)),
-            None => format!("{spec} was asked for"),
+            Some(cost) => format!("{spec} was requested: {}", describe(cost)),
+            None => format!("{spec} was requested"),
         };
         let candidates = vec![priced.candidate.clone()];
         Ok(self.chosen(priced, reason, candidates, &budget))

@@ -6,7 +6,9 @@ use super::constraints::{Budget, Need};
 use super::{Chooser, Priced};
 use crate::candidates::{Compared, Cut, compare, counted_windows};
 use crate::cost::price;
-use crate::{Candidate, FormatChoice, Outcome, Stage};
+use crate::explanation::{Candidate, Outcome};
+use crate::options::FormatChoice;
+use crate::progress::Stage;
 
 /// A format that would take this many times as long as the best, were its work shared out evenly, is not
 /// scheduled: it has lost, also where estimates are [uncalibrated](super::UNCALIBRATED).
@@ -45,7 +47,7 @@ impl Chooser<'_> {
     ///
     /// # Errors
     /// If its windows cannot be counted, or there is no time left for a format that is not needed: CSR is,
-    /// and one that was asked for.
+    /// and so is a requested format.
     pub(super) fn schedule(&self, priced: &mut Priced, budget: &mut Budget) -> Result<(), String> {
         let (device, stats) = (&self.options.target, &priced.stats);
         let cut = Cut {

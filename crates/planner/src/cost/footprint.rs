@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use girih_formats::stats::SharedStats;
 use girih_formats::{CsrPattern, FormatError, RowLayout};
 
-/// Cache sizes that are told apart: none, and powers of two from 1 row of B on, beyond any number of rows.
+/// Cache sizes that are distinguished: none, and powers of two from 1 row of B on, beyond any number of rows.
 const SIZES: usize = 34;
 
 /// Entries that reuse is measured by at the most, unless a column of the sample alone has more.
@@ -64,7 +64,7 @@ impl Footprint {
         })
     }
 
-    /// The least that any order of the rows has: of so many rows of B that are touched at all, each is
+    /// The least that any order of the rows has: of the rows of B that are touched at all, each is
     /// fetched once, whatever the cache, and windows of 16 rows fetch `near`.
     pub(crate) fn ideal(nrows: usize, once: f64, near: f64) -> Self {
         Self { nrows: nrows as f64, once, near, far: once, fetched: [once; SIZES] }
@@ -92,7 +92,7 @@ impl Footprint {
         self.near
     }
 
-    /// Rows of B that are fetched into a cache that holds so many of them.
+    /// Rows of B that are fetched into a cache that holds `cached` of them.
     #[must_use]
     pub fn fetched(&self, cached: f64) -> f64 {
         // A cache that holds all rows that are used misses each once.
@@ -112,7 +112,7 @@ impl Footprint {
     }
 }
 
-/// Whether columns are so many more than entries that no memory is to be taken for each.
+/// Whether there are far more columns than entries, so that no array of columns is allocated.
 fn is_wide(pattern: CsrPattern<'_>) -> bool {
     pattern.ncols() / 64 > pattern.nnz().max(LEAST_SAMPLED)
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// work is partitioned.
 ///
 /// ```
-/// use girih_planner::LinearCost;
+/// use girih_planner::cost::LinearCost;
 ///
 /// let cost = LinearCost { tile_col: 2.0, window_col: 1.0, fixed: 5.0, tile_again: 0.0 };
 /// assert_eq!(cost.total(10, 3, 4.0), 2.0 * 10.0 * 4.0 + 1.0 * 3.0 * 4.0 + 5.0);
@@ -26,12 +26,12 @@ pub struct LinearCost {
     /// Seconds per product: cf₃.
     pub fixed: f64,
     /// Seconds to load a tile of A once more, which every further worker on the columns of one
-    /// window pays.
+    /// window takes.
     pub tile_again: f64,
 }
 
 impl LinearCost {
-    /// Seconds of a product of so many tiles in so many windows with `cols` columns.
+    /// Seconds of a product with `cols` columns, by its numbers of tiles and windows.
     #[must_use]
     pub fn total(&self, tiles: u64, windows: u64, cols: f64) -> f64 {
         self.work(tiles, windows, cols) + self.fixed

@@ -1,7 +1,7 @@
 //! From counts to seconds.
 //!
 //! A product takes as long as the busiest of memory, cache and arithmetic — or all of them together,
-//! on a device without [overlap](crate::Overlap) — and the work per window and tile on top; all of it
+//! on a device without [overlap](crate::device::Overlap) — and the work per window and tile on top; all of it
 //! longer by the schedule's imbalance:
 //!
 //! ```text
@@ -64,7 +64,7 @@ fn traffic(
     let row_bytes = n * workload.dtype.size() as f64;
     let footprint = &workload.footprint;
     let fetched_rows = (stats.gathered_cols as f64).min(footprint.near());
-    // Into a cache of so many bytes; whatever the format, no row is fetched more often than it is used.
+    // Into a cache of this many bytes. Whatever the format, no row is fetched more often than it is used.
     let share = match device.kind {
         DeviceKind::Cpu => SHARE_OF_B,
         DeviceKind::Cuda => 1.0,

@@ -1,8 +1,8 @@
 //! A plan's product on another machine than the one it was made for.
 
 use super::Cost;
-use crate::Plan;
 use crate::device::{DeviceKind, DeviceSpec, Overlap, Unit};
+use crate::plan::Plan;
 
 /// Seconds that a product of `plan` with its number of columns would take on `device`, operands where
 /// the device computes; `None` for a plan around a tiling of the caller's, which was never priced.
@@ -54,7 +54,8 @@ mod tests {
     use girih_formats::generate::uniform;
 
     use super::*;
-    use crate::{PlanOptions, Planner};
+    use crate::options::PlanOptions;
+    use crate::planner::Planner;
 
     #[test]
     fn a_plan_is_priced_for_other_machines_too() {

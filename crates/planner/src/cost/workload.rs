@@ -1,4 +1,4 @@
-//! A product, as far as its price depends on it.
+//! The numbers of a product on which its price depends.
 
 use girih_formats::stats::{FormatStats, SharedStats};
 use girih_formats::{DType, FormatError, FormatSpec, RowLayout};

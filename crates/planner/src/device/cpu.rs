@@ -88,7 +88,7 @@ impl DeviceSpec {
     }
 }
 
-/// A fit for so many times the cores, and registers so many times as wide.
+/// Scales a fit to another number of cores and another register width.
 fn scaled(fit: &Fit, by_cores: f64, by_width: f64) -> Fit {
     let Terms { product, multiply_adds, .. } = fit.seconds;
     let each = fit.seconds.times(Terms::from_array([1.0 / by_cores; Terms::COUNT]));

@@ -39,7 +39,7 @@ pub(super) fn nearest(signature: Option<&CpuSignature>) -> Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DeviceSpec;
+    use crate::device::DeviceSpec;
 
     #[test]
     fn the_nearest_family_is_built_in_and_said_where_it_is_another() {

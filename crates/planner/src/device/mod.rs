@@ -59,7 +59,7 @@ pub enum Unit {
 /// assert_eq!(h200.workers, 132);
 /// // What is written is a file that can be edited and read back.
 /// assert_eq!(DeviceSpec::from_toml(&h200.to_toml())?, h200);
-/// # Ok::<(), girih_planner::DeviceFileError>(())
+/// # Ok::<(), girih_planner::device::DeviceFileError>(())
 /// ```
 // Device files and plan files hold it as TOML: a new field takes a default, so that older files load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

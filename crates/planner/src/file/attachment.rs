@@ -201,7 +201,8 @@ impl AttachedArray {
 ///
 /// ```
 /// use girih_formats::{Csr, RowCsr, RowLayout, Tiling};
-/// use girih_planner::{Attachment, Plan};
+/// use girih_planner::Plan;
+/// use girih_planner::file::Attachment;
 ///
 /// let a = Csr::try_new(2, 2, vec![0, 1, 2], vec![0, 1], vec![1.0f32, 2.0])?;
 /// let mut plan = Plan::from_tiling(Tiling::Csr(RowCsr::try_new(RowLayout::natural(2, 1)?, a)?));

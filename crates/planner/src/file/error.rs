@@ -6,7 +6,7 @@ use girih_formats::FormatError;
 use thiserror::Error;
 
 use super::AttachmentError;
-use crate::ScheduleError;
+use crate::schedule::ScheduleError;
 
 /// A plan file that cannot be written or read.
 #[derive(Debug, Error)]

@@ -9,10 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::PlanFileError;
 use super::text::{List, Number, Words, printable};
 use super::wire::{ReductionCode, SpecCode, codes};
-use crate::{
-    Candidate, Considered, Cost, Explanation, KernelConfig, Outcome, Resource, ScheduleKind,
-    ScheduleOption, Unit,
-};
+use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::cost::{Cost, Resource};
+use crate::device::Unit;
+use crate::explanation::{Candidate, Explanation, Outcome};
+use crate::kernels::KernelConfig;
+use crate::ordering::Considered;
 
 /// Encodes an explanation.
 pub(super) fn encode(explanation: &Explanation) -> Result<String, PlanFileError> {
@@ -396,12 +398,12 @@ impl From<CostText> for Cost {
 
 impl From<&Considered> for OrderingText {
     fn from(from: &Considered) -> Self {
-        let Considered { name, outcome, spec, gathers, packed_cols, seconds } = from;
+        let Considered { name, outcome, spec, permutes_b, packed_cols, seconds } = from;
         Self {
             name: words(name),
             outcome: outcome.into(),
             spec: spec.map(Into::into),
-            gathers: *gathers,
+            gathers: *permutes_b,
             packed_cols: *packed_cols,
             seconds: Number(*seconds),
         }
@@ -417,7 +419,7 @@ impl TryFrom<OrderingText> for Considered {
             name: name.0,
             outcome: outcome.into(),
             spec: spec.map(TryInto::try_into).transpose()?,
-            gathers,
+            permutes_b: gathers,
             packed_cols,
             seconds: seconds.0,
         })

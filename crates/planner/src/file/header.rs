@@ -5,7 +5,11 @@ use girih_formats::{DType, FormatSpec, Tiling, for_any_tiling};
 use super::section::SectionRow;
 use super::text::MAX_LIST;
 use super::{PlanFileError, v1, v2, v3};
-use crate::{Explanation, Fingerprint, Plan, PlanOptions, Reduction};
+use crate::explanation::Explanation;
+use crate::fingerprint::Fingerprint;
+use crate::options::PlanOptions;
+use crate::plan::Plan;
+use crate::schedule::Reduction;
 
 /// What every version of the header says, each in its own encoding: [`v3`] is written, [`v2`] and
 /// [`v1`] are read.

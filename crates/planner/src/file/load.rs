@@ -20,8 +20,9 @@ use super::prologue::Prologue;
 use super::section::{Element, SectionKind, SectionRow, check_rows};
 use super::source::{BytesSource, FileSource, Source};
 use super::{PAGE, PlanFileError};
-use crate::ordering::Placement;
-use crate::{Columns, Plan, Schedule, Space, Task};
+use crate::ordering::{Placement, Space};
+use crate::plan::Plan;
+use crate::schedule::{Columns, Schedule, Task};
 
 /// How to load a plan file.
 ///

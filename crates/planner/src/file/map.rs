@@ -8,7 +8,7 @@ use memmap2::Mmap;
 
 use super::source::MapSource;
 use super::{LoadOptions, PlanFileError};
-use crate::Plan;
+use crate::plan::Plan;
 
 impl LoadOptions {
     /// Maps a plan file and borrows its arrays: no copy, and with

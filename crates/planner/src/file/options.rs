@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::PlanFileError;
 use super::text::{Number, printable};
 use super::wire::{ReorderCode, SpaceCode, SpecCode, size};
-use crate::{DeviceSpec, FormatChoice, Kernels, PlanOptions};
+use crate::device::DeviceSpec;
+use crate::kernels::Kernels;
+use crate::options::{FormatChoice, PlanOptions};
 
 /// The longest text of a target: one with all the fits it may have is shorter.
 const MAX_TARGET: usize = 1 << 18;
@@ -111,7 +113,8 @@ fn decode_target(text: &str) -> Result<DeviceSpec, PlanFileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fit, Quality, Reorder, Space, Terms};
+    use crate::device::{Fit, Quality, Terms};
+    use crate::ordering::{Reorder, Space};
     use girih_formats::{DType, FormatSpec};
     use girih_reorder::Method;
 

@@ -7,8 +7,8 @@ use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
 use serde::{Deserialize, Serialize};
 
 use super::{PAGE, PlanFileError};
-use crate::Plan;
 use crate::ordering::Placement;
+use crate::plan::Plan;
 
 /// Which array a section holds: named as the accessors of the format types are.
 ///

@@ -10,11 +10,17 @@ use std::path::Path;
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, PAD_COL, PAD_ROW, RowLayout, Tiling, Wcsr};
 use girih_reorder::{Method, Permutation};
 
-use crate::{
-    Attachment, Candidate, ColRange, Columns, Considered, Cost, DeviceSpec, Explanation,
-    Fingerprint, FormatChoice, KernelConfig, LoadOptions, Outcome, Plan, PlanOptions, Reduction,
-    Reorder, Resource, Schedule, ScheduleKind, ScheduleOption, Space, Task, Unit,
-};
+use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::cost::{Cost, Resource};
+use crate::device::{DeviceSpec, Unit};
+use crate::explanation::{Candidate, Explanation, Outcome};
+use crate::file::{Attachment, LoadOptions};
+use crate::fingerprint::Fingerprint;
+use crate::kernels::KernelConfig;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::{Considered, Reorder, Space};
+use crate::plan::Plan;
+use crate::schedule::{ColRange, Columns, Reduction, Schedule, Task};
 
 const GOLDEN: &str = "tests/plan_file/v3.0.girih";
 
@@ -104,7 +110,7 @@ fn explanation() -> Explanation {
         name: name.to_owned(),
         outcome,
         spec,
-        gathers: true,
+        permutes_b: true,
         packed_cols: 7,
         seconds: 0.1,
     };

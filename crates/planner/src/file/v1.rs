@@ -9,10 +9,13 @@ use super::PlanFileError;
 use super::header::Header;
 use super::section::SectionRow;
 use super::wire::{self, DTypeCode, FingerprintCode, SpecCode, codes, size};
-use crate::{
-    Candidate, Cost, DeviceSpec, Explanation, FormatChoice, Kernels, Outcome, PerDType, PerFormat,
-    PlanOptions, Reduction, Reorder, Resource, Space, Unit,
-};
+use crate::cost::{Cost, Resource};
+use crate::device::{DeviceSpec, PerDType, PerFormat, Unit};
+use crate::explanation::{Candidate, Explanation, Outcome};
+use crate::kernels::Kernels;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::{Reorder, Space};
+use crate::schedule::Reduction;
 
 #[derive(Deserialize)]
 struct HeaderV1 {

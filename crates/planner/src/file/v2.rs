@@ -10,11 +10,15 @@ use super::section::SectionRow;
 use super::wire::{
     self, DTypeCode, FingerprintCode, ReductionCode, ReorderCode, SpaceCode, SpecCode, codes, size,
 };
-use crate::{
-    Candidate, Considered, Cost, DeviceKind, DeviceSpec, Explanation, Fit, FormatChoice,
-    KernelConfig, Kernels, Outcome, Overlap, PerDType, PerFormat, PlanOptions, Quality, Resource,
-    ScheduleKind, ScheduleOption, Terms, Unit,
+use crate::candidates::{ScheduleKind, ScheduleOption};
+use crate::cost::{Cost, Resource};
+use crate::device::{
+    DeviceKind, DeviceSpec, Fit, Overlap, PerDType, PerFormat, Quality, Terms, Unit,
 };
+use crate::explanation::{Candidate, Explanation, Outcome};
+use crate::kernels::{KernelConfig, Kernels};
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::Considered;
 
 #[derive(Deserialize)]
 struct HeaderV2 {
@@ -378,7 +382,7 @@ impl TryFrom<ConsideredV2> for Considered {
             name: old.name,
             outcome: old.outcome.into(),
             spec: old.spec.map(TryInto::try_into).transpose()?,
-            gathers: old.gathers,
+            permutes_b: old.gathers,
             packed_cols: old.packed_cols,
             seconds: old.seconds,
         })

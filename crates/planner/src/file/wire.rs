@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::PlanFileError;
 use super::prologue::MAX_HEADER;
-use crate::{Fingerprint, Reduction, Reorder, Space};
+use crate::fingerprint::Fingerprint;
+use crate::ordering::{Reorder, Space};
+use crate::schedule::Reduction;
 
 fn config() -> impl bincode::config::Config {
     bincode::config::standard()

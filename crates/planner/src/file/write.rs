@@ -11,7 +11,8 @@ use super::header::Header;
 use super::prologue::{Prologue, VERSION};
 use super::section::{Section, SectionRow, sections};
 use super::{PAGE, PlanFileError};
-use crate::{Attachment, Plan};
+use crate::file::Attachment;
+use crate::plan::Plan;
 
 /// Writes a plan under a temporary name next to `path`, syncs it and renames it.
 pub(crate) fn save(plan: &Plan, path: &Path) -> Result<u64, PlanFileError> {

@@ -68,7 +68,7 @@ impl Invariants {
         }
     }
 
-    /// Columns that windows of so many rows pack at the least, summed over windows.
+    /// The fewest columns that windows of `window_rows` rows pack, summed over windows.
     pub(super) fn packed(&self, window_rows: usize) -> u64 {
         let rows = window_rows.max(1);
         let longest = self.row_lengths.iter().step_by(rows).map(|&length| u64::from(length)).sum();
@@ -81,7 +81,7 @@ impl Invariants {
         self.row_lengths.len()
     }
 
-    /// Blocks of so many rows and columns at the least.
+    /// The fewest blocks of this size.
     fn blocks(&self, rows: usize, cols: usize) -> u64 {
         let one_side = |lengths: &[u32], step: usize, width: usize| {
             let longest = lengths.iter().step_by(step.max(1));
@@ -112,7 +112,7 @@ impl Invariants {
         self.stats_with(spec, dtype, &|rows| self.packed(rows))
     }
 
-    /// The same where windows of so many rows pack `packed(rows)` columns, and blocks hold as many of
+    /// The same where windows of `rows` rows pack `packed(rows)` columns, and blocks hold as many of
     /// these as they can.
     pub(super) fn stats_with(
         &self,
@@ -189,8 +189,9 @@ mod tests {
     use super::*;
     use crate::choice::Choice;
     use crate::cost::price;
+    use crate::device::DeviceSpec;
+    use crate::options::{FormatChoice, PlanOptions};
     use crate::progress::Watch;
-    use crate::{DeviceSpec, FormatChoice, PlanOptions};
 
     const SPECS: [FormatSpec; 7] = [
         FormatSpec::Csr,

@@ -9,9 +9,11 @@ use super::placement::{Arranged, Placement};
 use super::search::auto;
 use super::{Considered, Reorder, Space};
 use crate::choice::Choice;
-use crate::explain::Seconds;
-use crate::progress::Watch;
-use crate::{Cost, FormatChoice, Outcome, PlanError, PlanOptions, Stage};
+use crate::cost::Cost;
+use crate::error::PlanError;
+use crate::explanation::{Outcome, Seconds};
+use crate::options::{FormatChoice, PlanOptions};
+use crate::progress::{Stage, Watch};
 
 /// Heights of windows that the window ordering is considered for where the format is free.
 const WINDOW_ROWS: [u32; 2] = [16, 64];
@@ -22,7 +24,7 @@ pub(crate) struct Chosen<T: Scalar> {
     pub(crate) choice: Choice,
     /// What was priced; empty where nothing was to be chosen.
     pub(crate) considered: Vec<Considered>,
-    /// In one sentence; empty where no order was asked for.
+    /// In one sentence; empty where no order was requested.
     pub(crate) reason: String,
 }
 
@@ -38,7 +40,8 @@ pub(crate) fn choose<T: Scalar>(
 ) -> Result<Chosen<T>, PlanError> {
     let natural = Reordering::natural(a.nrows())?;
     let only = |options: &PlanOptions, ordering: &Reordering, reason: String| {
-        let Priced { arranged, choice, .. } = Priced::of(options, a, ordering, None, watch)?;
+        let PricedOrder { arranged, choice, .. } =
+            PricedOrder::of(options, a, ordering, None, watch)?;
         Ok(Chosen { arranged, choice, considered: Vec::new(), reason })
     };
     match (options.reorder, given) {
@@ -52,7 +55,7 @@ pub(crate) fn choose<T: Scalar>(
             let method = for_format(method, options.format);
             let ordering = order(method, options, a.pattern(), watch)?;
             let left = Step::order(method, a.pattern()).before(options);
-            only(&left, &ordering, format!("rows are in the order that was asked for, {method}"))
+            only(&left, &ordering, format!("rows are in the requested order, {method}"))
         }
         (Reorder::Auto, None) => auto(options, a, &natural, watch),
     }
@@ -109,15 +112,15 @@ pub(super) fn methods(format: FormatChoice) -> Vec<Method> {
 }
 
 /// An order with the best that can be made of it.
-pub(super) struct Priced<T: Scalar> {
+pub(super) struct PricedOrder<T: Scalar> {
     pub(super) arranged: Arranged<T>,
     pub(super) choice: Choice,
-    gathers: bool,
+    permutes_b: bool,
     /// Rows of B that windows of 16 rows fetch.
     packed_cols: u64,
 }
 
-impl<T: Scalar> Priced<T> {
+impl<T: Scalar> PricedOrder<T> {
     /// In the formats that the options leave to choose from, or only in some of them.
     pub(super) fn of(
         options: &PlanOptions,
@@ -138,7 +141,7 @@ impl<T: Scalar> Priced<T> {
         let counts = shared.unions(BMat::<T>::WINDOW_ROWS, 1)?;
         let packed_cols = counts.iter().map(|&count| u64::from(count)).sum();
         drop(shared);
-        let mut priced = Self { arranged, choice, gathers: false, packed_cols };
+        let mut priced = Self { arranged, choice, permutes_b: false, packed_cols };
         if priced.arranged.placement != Placement::default() {
             priced.choice.planning_seconds += Step::moving(a.pattern()).0;
         }
@@ -148,8 +151,8 @@ impl<T: Scalar> Priced<T> {
         }
     }
 
-    /// The same with blocks of columns in an order too, where that is faster even with the gather of
-    /// B that it takes; as far as there is time to find out.
+    /// The same with blocks of columns in an order too, where that is faster even with the
+    /// copy of B that it takes. Skipped if no time is left to find out.
     fn or_gathering(
         mut self,
         options: &PlanOptions,
@@ -169,9 +172,9 @@ impl<T: Scalar> Priced<T> {
             return Ok(self);
         }
         watch.stage(Stage::Move);
-        let arranged = Arranged::gathered(a, ordering, cols)?;
+        let arranged = Arranged::with_columns(a, ordering, cols)?;
         let mut won = false;
-        for spec in watch.each(Stage::Gather, specs.into_iter()) {
+        for spec in watch.each(Stage::BPermutation, specs.into_iter()) {
             // Counts of the moved matrix are shared with nothing.
             if !has_time(spent + pricing) {
                 continue;
@@ -189,7 +192,7 @@ impl<T: Scalar> Priced<T> {
             }
         }
         if won {
-            (self.arranged, self.gathers) = (arranged, true);
+            (self.arranged, self.permutes_b) = (arranged, true);
         }
         self.choice.planning_seconds = spent;
         Ok(self)
@@ -204,7 +207,7 @@ impl<T: Scalar> Priced<T> {
             name,
             outcome: Outcome::Lost,
             spec: Some(self.choice.spec),
-            gathers: self.gathers,
+            permutes_b: self.permutes_b,
             packed_cols: self.packed_cols,
             seconds: self.seconds(),
         }
@@ -221,25 +224,25 @@ fn chosen_cost(choice: &Choice) -> Option<Cost> {
     choice.candidates.iter().find(|c| c.outcome == Outcome::Chosen).and_then(|c| c.cost)
 }
 
-/// Makes the one format of `gathered` the format that was chosen, at the cost it has with B gathered.
-fn choose_instead(choice: &mut Choice, gathered: Choice, cost: Cost) {
-    let spec = gathered.spec;
+/// Replaces the chosen format by the one of `permuted`, at its cost with the copy of B.
+fn choose_instead(choice: &mut Choice, permuted: Choice, cost: Cost) {
+    let spec = permuted.spec;
     for candidate in &mut choice.candidates {
         if candidate.spec == spec {
             candidate.outcome = Outcome::Chosen;
             candidate.cost = Some(cost);
             (candidate.config, candidate.schedule) =
-                (gathered.config.clone(), gathered.schedules.first().copied());
+                (permuted.config.clone(), permuted.schedules.first().copied());
         } else if candidate.outcome == Outcome::Chosen {
             candidate.outcome = Outcome::Lost;
         }
     }
     let reason = format!(
-        "{spec} is estimated fastest with columns in the order too: {}, the gather of B included",
+        "{spec} is estimated fastest with columns in the order too: {}, the copy of B included",
         Seconds(cost.seconds)
     );
     let candidates = std::mem::take(&mut choice.candidates);
-    *choice = Choice { reason, candidates, ..gathered };
+    *choice = Choice { reason, candidates, ..permuted };
 }
 
 /// Rows and columns of the blocks of formats whose tiles point at runs of columns, not at columns.

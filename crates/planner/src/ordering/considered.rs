@@ -5,8 +5,7 @@ use std::fmt::{self, Display};
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::Outcome;
-use crate::explain::Seconds;
+use crate::explanation::{Outcome, Seconds};
 
 /// An order of the rows that was considered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,8 +16,8 @@ pub struct Considered {
     pub outcome: Outcome,
     /// The fastest format in this order; `None` if the ordering was not computed.
     pub spec: Option<FormatSpec>,
-    /// Whether the columns are in its order too, and B is gathered.
-    pub gathers: bool,
+    /// Whether columns are in its order too, so that rows of B are permuted before a product.
+    pub permutes_b: bool,
     /// Rows of B that windows of 16 rows fetch in this order.
     pub packed_cols: u64,
     /// Seconds that a product is estimated to take.
@@ -44,8 +43,8 @@ impl Display for Considered {
             }
             None => write!(f, "{:>12}  {:<20}{:>12}", "-", "-", "-")?,
         }
-        if self.gathers {
-            write!(f, "  gathers B")?;
+        if self.permutes_b {
+            write!(f, "  permutes B")?;
         }
         if let Outcome::Rejected { reason } = &self.outcome {
             write!(f, "  {reason}")?;

@@ -3,9 +3,9 @@
 use girih_formats::CsrPattern;
 use girih_reorder::Method;
 
-use crate::PlanOptions;
 use crate::device::DeviceKind;
-use crate::explain::Seconds;
+use crate::explanation::Seconds;
+use crate::options::PlanOptions;
 
 /// Products whose time a search may take, by estimate, without a saving in sight: half of the fifty that a
 /// search which finds nothing may take, since estimates of its time are rough.

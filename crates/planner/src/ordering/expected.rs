@@ -7,7 +7,9 @@ use super::bound::Invariants;
 use super::choose::block_size;
 use crate::choice::Choice;
 use crate::cost::Footprint;
-use crate::{FormatChoice, Outcome, PlanOptions, Space};
+use crate::explanation::Outcome;
+use crate::options::{FormatChoice, PlanOptions};
+use crate::ordering::Space;
 
 /// Heights of windows that are sampled.
 const HEIGHTS: [usize; 4] = [8, 16, 32, 64];
@@ -110,18 +112,18 @@ impl<'a> Expected<'a> {
             (self.invariants.workload(n, dtype), self.invariants.stats(spec, dtype))
         };
         let seconds = Choice::least(self.options, &workload, &stats)?;
-        let gathers = block_size(spec).is_some() && self.options.space == Space::Caller;
+        let permutes_b = block_size(spec).is_some() && self.options.space == Space::Caller;
         let bytes = 2.0 * workload.ncols as f64 * n as f64 * dtype.size() as f64;
-        let gather = if gathers { bytes / self.options.target.memory_bandwidth } else { 0.0 };
+        let b_copy = if permutes_b { bytes / self.options.target.memory_bandwidth } else { 0.0 };
         // Tasks take as long as in the natural order.
         let same = self.natural.candidates.iter().find(|candidate| candidate.spec == spec);
         let same = same.filter(|candidate| !matches!(candidate.outcome, Outcome::Rejected { .. }));
         let imbalance = same.and_then(|c| c.cost).map_or(1.0, |cost| cost.imbalance);
         let is_row_wise = spec == FormatSpec::Csr;
-        Some(seconds * if is_row_wise { imbalance } else { 1.0 } + gather)
+        Some(seconds * if is_row_wise { imbalance } else { 1.0 } + b_copy)
     }
 
-    /// Packed columns of windows of so many rows in a method's order.
+    /// Packed columns of windows of `rows` rows in a method's order.
     fn packed(&self, rows: usize, method: Method) -> u64 {
         let Some(packed) = &self.packed else { return self.invariants.packed(rows) };
         // Of the sampled heights the largest that is not above; single rows share nothing.

@@ -50,8 +50,8 @@ impl<T: Scalar> Arranged<T> {
         Self { matrix, layout, placement: Placement::default() }
     }
 
-    /// Also columns in the order of the ordering, which B must be gathered for.
-    pub(crate) fn gathered(
+    /// Also columns in the order of the ordering, for which rows of B must be permuted.
+    pub(crate) fn with_columns(
         a: &Csr<T>,
         ordering: &Reordering,
         cols: &Permutation,

@@ -9,12 +9,13 @@ use girih_formats::{Csr, Scalar};
 use girih_reorder::{Method, Reordering};
 
 use super::Considered;
-use super::choose::{Chosen, Priced, methods, order};
+use super::choose::{Chosen, PricedOrder, methods, order};
 use super::effort::{Allowance, Step};
 use super::expected::Expected;
-use crate::explain::Seconds;
-use crate::progress::Watch;
-use crate::{Outcome, PlanError, PlanOptions, Stage};
+use crate::error::PlanError;
+use crate::explanation::{Outcome, Seconds};
+use crate::options::PlanOptions;
+use crate::progress::{Stage, Watch};
 
 /// An ordering is taken only if the natural order is estimated to take this many times as long: an
 /// estimate is not exact, and an order that is left alone costs nothing.
@@ -36,7 +37,7 @@ pub(super) fn auto<T: Scalar>(
     watch: Watch<'_>,
 ) -> Result<Chosen<T>, PlanError> {
     let n_orders = 1 + methods(options.format).len();
-    let first = Priced::of(options, a, natural, None, watch.with_order(0, n_orders))?;
+    let first = PricedOrder::of(options, a, natural, None, watch.with_order(0, n_orders))?;
     let natural_seconds = first.seconds();
     let mut considered = vec![first.considered("natural".to_owned())];
     let spent = first.choice.planning_seconds;
@@ -54,13 +55,13 @@ pub(super) fn auto<T: Scalar>(
         },
     };
     considered.extend(found.considered);
-    let gain = |priced: &Priced<T>| natural_seconds / priced.seconds().max(f64::MIN_POSITIVE);
+    let gain = |priced: &PricedOrder<T>| natural_seconds / priced.seconds().max(f64::MIN_POSITIVE);
     let (priced, reason) = match found.best.filter(|best| gain(&best.priced) >= LEAST_GAIN) {
         Some(best) => {
             // Formats that could not be faster were left out; they are in the explanation if there is time.
             let timed = PlanOptions { planning_seconds: allowance.left(), ..options.clone() };
             let full = match allowance.has(Step::pricing(a.pattern())) {
-                true => Some(Priced::of(&timed, a, &best.ordering, None, watch)?),
+                true => Some(PricedOrder::of(&timed, a, &best.ordering, None, watch)?),
                 false => None,
             };
             let full = full.filter(|full| full.seconds() <= best.priced.seconds());
@@ -80,7 +81,7 @@ pub(super) fn auto<T: Scalar>(
             (first, reason)
         }
     };
-    let Priced { arranged, choice, .. } = priced;
+    let PricedOrder { arranged, choice, .. } = priced;
     Ok(Chosen { arranged, choice, considered, reason })
 }
 
@@ -91,7 +92,7 @@ pub(super) fn auto<T: Scalar>(
 fn prospects<'a, T: Scalar>(
     options: &'a PlanOptions,
     a: &Csr<T>,
-    first: &'a Priced<T>,
+    first: &'a PricedOrder<T>,
     allowance: &mut Allowance,
     watch: Watch<'_>,
 ) -> Result<Expected<'a>, String> {
@@ -122,7 +123,7 @@ struct Found<T: Scalar> {
 }
 
 struct Best<T: Scalar> {
-    priced: Priced<T>,
+    priced: PricedOrder<T>,
     ordering: Reordering,
     at: usize,
 }
@@ -166,7 +167,7 @@ fn orders<T: Scalar>(
             .and_then(|ordering| {
                 let specs = expected.formats_below(least, method);
                 let options = PlanOptions { planning_seconds: allowance.left(), ..options.clone() };
-                Ok((Priced::of(&options, a, &ordering, Some(&specs), watch)?, ordering))
+                Ok((PricedOrder::of(&options, a, &ordering, Some(&specs), watch)?, ordering))
             });
         match computed {
             Ok((priced, ordering)) => {
@@ -205,7 +206,7 @@ fn rejected(method: Method, reason: String) -> Considered {
         name: method.to_string(),
         outcome: Outcome::Rejected { reason },
         spec: None,
-        gathers: false,
+        permutes_b: false,
         packed_cols: 0,
         seconds: 0.0,
     }

@@ -1,7 +1,7 @@
 //! What makes tasks a schedule: every (window, column, tile) exactly once, in order.
 
 use super::{ColRange, Columns, Task, Windows};
-use crate::ScheduleError;
+use crate::schedule::ScheduleError;
 
 /// How far tasks have come.
 struct Covered {

@@ -25,7 +25,7 @@ pub(super) fn by_limit(windows: &(impl Windows + ?Sized), limit: u64) -> Vec<Tas
     tasks
 }
 
-/// Gathers windows up to a size and splits the long ones.
+/// Groups windows up to a size and splits the long ones.
 pub(super) fn by_size(windows: &(impl Windows + ?Sized), size: TaskSize) -> Vec<Task> {
     let (max_tiles, max_windows) = (size.tiles.max(1), size.windows.max(1));
     let n_windows = windows.n_windows();
@@ -53,7 +53,7 @@ pub(super) fn by_size(windows: &(impl Windows + ?Sized), size: TaskSize) -> Vec<
     tasks
 }
 
-/// The most of all tiles that a task has only so that windows stay together: one part of so many.
+/// The largest part of all tiles that a task may hold just to keep windows together: 1/this.
 const TOGETHER_SHARE: u64 = 64;
 
 /// Where a task of few windows ends so that those that are [together](TaskSize::together) stay so. Windows that

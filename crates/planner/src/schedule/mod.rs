@@ -5,12 +5,13 @@
 //! | cut by | windows | dispatch | several tasks of a window |
 //! |---|---|---|---|
 //! | [`Schedule::by_window`] | one to a task | in order | never |
-//! | [`Schedule::by_size`], [`Schedule::by_limit`] | gathered, long ones split by tiles | in order | added up |
+//! | [`Schedule::by_size`], [`Schedule::by_limit`] | grouped, long ones split by tiles | in order | added up |
 //! | [`Schedule::sm_aligned`] | split by columns of C | a partition for each worker | disjoint columns |
 
 mod check;
 mod columns;
 mod cut;
+mod error;
 mod sm_aligned;
 mod task;
 mod task_size;
@@ -19,10 +20,10 @@ mod windows;
 use girih_formats::{AnyTiling, Buffer};
 use serde::{Deserialize, Serialize};
 
-use crate::ScheduleError;
 use crate::cost::LinearCost;
 
 pub use columns::Columns;
+pub use error::ScheduleError;
 pub use sm_aligned::{COLUMN_UNIT, Partitioning};
 pub use task::{ColRange, Task};
 pub use task_size::TaskSize;
@@ -109,16 +110,16 @@ impl Schedule {
         Self::of_tasks(cut::by_window(windows), Reduction::TwoPass, windows)
     }
 
-    /// Cuts a tiling into tasks of about `tiles_per_task` tiles: whole windows are gathered up to
+    /// Cuts a tiling into tasks of about `tiles_per_task` tiles: whole windows are grouped up to
     /// that many, and a window with more than twice as many is split.
     #[must_use]
     pub fn by_tiles(windows: &(impl Windows + ?Sized), tiles_per_task: u64) -> Self {
         Self::by_size(windows, TaskSize { tiles: tiles_per_task, windows: u64::MAX, together: 1 })
     }
 
-    /// Cuts a tiling into tasks no larger than `size`: whole windows are gathered up to it, and a
+    /// Cuts a tiling into tasks no larger than `size`: whole windows are grouped up to it, and a
     /// window with more than twice as many tiles is split into equal parts (AsyncSparse §III-C, with
-    /// windows gathered and parts even).
+    /// windows grouped and parts even).
     /// O(tasks · log windows).
     #[must_use]
     pub fn by_size(windows: &(impl Windows + ?Sized), size: TaskSize) -> Self {

@@ -23,7 +23,7 @@ pub struct TaskSize {
 struct Grain {
     /// Tasks a product is cut into, if it is large enough.
     tasks: u64,
-    /// The fewest multiply-adds that make a task worth handing to another worker (some microseconds).
+    /// The fewest multiply-adds for which handing a task to another worker saves time (some microseconds).
     least: u64,
     /// Columns that a product with fewer counts as having, since finding a value takes time too. A quarter of
     /// the entries in a task for one column, as for 8, took up to a tenth longer on one thread of a Zen 4.
@@ -62,7 +62,7 @@ impl TaskSize {
     ///
     /// The work, in multiply-adds, is a tile's stored values times `n`, or 2 if that is more on a CPU, and
     /// one pass over C for every row of a window. A task gets a 256th of it on a CPU, within 2¹⁶ to 2²⁰
-    /// multiply-adds, and a 1024th on a GPU, within 2¹⁵ to 2²⁰; and at least so many tiles that a part of a
+    /// multiply-adds, and a 1024th on a GPU, within 2¹⁵ to 2²⁰; and at least enough tiles that a part of a
     /// split window covers 512 columns of A; of CSR at least 8 rows of average length. On a CPU a task of few rows
     /// of CSR has a multiple of four: a core multiplies these together where they share columns. A dense corner of
     /// 1500 rows among short ones was cut into tasks of two, and took 1.75 times as long.

@@ -45,7 +45,7 @@ impl Windows for AnyTiling {
 /// The tiles of windows that were counted, as offsets.
 ///
 /// ```
-/// use girih_planner::{TilePtr, Windows};
+/// use girih_planner::schedule::{TilePtr, Windows};
 ///
 /// let windows = TilePtr::of_counts([3, 0, 4]);
 /// assert_eq!((windows.n_windows(), windows.n_tiles(), windows.tiles(2)), (3, 7, 4));

@@ -1,8 +1,10 @@
 //! Replaying a schedule on P workers, without a machine.
 //!
 //! ```
+//! use girih_planner::Schedule;
+//! use girih_planner::cost::LinearCost;
+//! use girih_planner::schedule::TilePtr;
 //! use girih_planner::simulate::{ScheduleCost, simulate};
-//! use girih_planner::{LinearCost, Schedule, TilePtr};
 //!
 //! let windows = TilePtr::of_counts([8, 1, 1, 1, 1, 8]);
 //! let cost = ScheduleCost {
@@ -17,8 +19,8 @@
 //! ```
 
 mod costs;
-mod picture;
 mod replay;
+mod svg;
 
 use serde::{Deserialize, Serialize};
 
@@ -26,17 +28,17 @@ use crate::cost::LinearCost;
 use crate::schedule::{COLUMN_UNIT, Schedule, Windows};
 
 pub use costs::{reduction_costs, task_costs};
-pub use picture::svg;
 pub(crate) use replay::Busy;
 use replay::dispatch;
 pub use replay::{Replay, Span, in_order, partitioned};
+pub use svg::svg;
 
 /// What the tasks of a schedule cost one worker.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScheduleCost {
     /// Tiles and windows.
     pub linear: LinearCost,
-    /// Seconds to begin a task; a persistent worker pays them once.
+    /// Seconds to begin a task; counted once for a persistent worker.
     pub task: f64,
     /// Seconds of a tile at the least, however few columns there are.
     pub tile: f64,

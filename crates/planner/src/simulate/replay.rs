@@ -133,7 +133,7 @@ pub(super) fn dispatch(
     busy
 }
 
-/// Each partition by a worker of its own, which first pays `begin` if it has anything to do; with
+/// Each partition by a worker of its own, which first spends `begin` if it has a task; with
 /// more partitions than workers, those that are left go to whoever is free first.
 ///
 /// # Panics

@@ -1,10 +1,11 @@
 //! Kernels of a GPU that exists in tests alone: what a backend would register.
 
 use girih_formats::{DType, FormatSpec};
-use girih_planner::{
-    DeviceKind, DeviceSpec, KernelCatalog, KernelConfig, KernelWork, Kernels, PlanOptions,
-    Reduction, ScheduleKind,
-};
+use girih_planner::device::DeviceKind;
+use girih_planner::explanation::ScheduleKind;
+use girih_planner::kernels::{KernelCatalog, KernelConfig, KernelWork};
+use girih_planner::schedule::Reduction;
+use girih_planner::{DeviceSpec, Kernels, PlanOptions};
 
 /// Options for a built-in device, with [`TestKernels`] where it is a GPU.
 pub(crate) fn options(device: &str, n: usize) -> PlanOptions {

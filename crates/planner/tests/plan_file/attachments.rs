@@ -1,7 +1,8 @@
 //! What backends keep with plans.
 
 use girih_formats::for_any_tiling;
-use girih_planner::{Attachment, AttachmentError, LoadOptions, Plan, PlanFileError, Schedule};
+use girih_planner::file::{Attachment, AttachmentError};
+use girih_planner::{LoadOptions, Plan, PlanFileError, Schedule};
 use girih_reorder::Permutation;
 use half::{bf16, f16};
 

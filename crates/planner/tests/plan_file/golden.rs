@@ -3,9 +3,9 @@
 use girih_formats::{
     AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling, generate,
 };
-use girih_planner::{
-    FormatChoice, LoadOptions, Outcome, Plan, Reduction, Reorder, ScheduleKind, Space,
-};
+use girih_planner::explanation::{Outcome, ScheduleKind};
+use girih_planner::schedule::Reduction;
+use girih_planner::{FormatChoice, LoadOptions, Plan, Reorder, Space};
 use girih_reorder::Method;
 
 use crate::support::file_of;
@@ -170,7 +170,7 @@ fn a_plan_of_version_2_that_considered_much_is_read() {
 fn version_3_is_read() {
     let plan = load(V3_0);
     assert_eq!(plan.spec(), FormatSpec::Wcsr { window_rows: 2, pad_cols: 3 });
-    let cols = plan.gathers().unwrap();
+    let cols = plan.b_permutation().unwrap();
     assert_eq!((0..6).map(|j| cols.new_index(j)).collect::<Vec<_>>(), [3, 5, 0, 1, 4, 2]);
     let AnyTiling::F32(Tiling::Wcsr(tiling)) = plan.tiling() else { panic!("{}", plan.spec()) };
     assert_eq!(tiling.layout().slots().unwrap()[..], [4, 3, u32::MAX, 0, 1, 2]);

@@ -7,9 +7,9 @@ use girih_formats::{
     AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
     Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
 };
-use girih_planner::{
-    Attachment, DeviceSpec, LinearCost, Plan, PlanOptions, Planner, Schedule, Space,
-};
+use girih_planner::cost::LinearCost;
+use girih_planner::file::Attachment;
+use girih_planner::{DeviceSpec, Plan, PlanOptions, Planner, Schedule, Space};
 use girih_reorder::{Permutation, Reordering};
 
 /// ```text
@@ -178,7 +178,7 @@ static LARGEST: AtomicUsize = AtomicUsize::new(0);
 pub(crate) struct LargestAllocation;
 
 impl LargestAllocation {
-    /// Bytes of the largest allocation that any test asked for so far.
+    /// Bytes of the largest allocation that any test requested so far.
     pub(crate) fn bytes() -> usize {
         LARGEST.load(Ordering::Relaxed)
     }

@@ -149,7 +149,7 @@ impl Suite<'_> {
         self.views::<T>();
         self.row_orders::<T>();
         self.orderings::<T>();
-        self.gathers::<T>();
+        self.permuted_b::<T>();
         self.schedules::<T>();
         self.non_finite::<T>();
         self.repetition::<T>();

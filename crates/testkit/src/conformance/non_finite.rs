@@ -37,7 +37,7 @@ impl Suite<'_> {
                 // Two of four columns may not be two of four of others.
                 if self.kind != FormatKind::TwoFour {
                     let rows = RowOrder::Shuffled;
-                    let planned = Planned { rows, gathers: true, ..Planned::natural(spec) };
+                    let planned = Planned { rows, permutes_b: true, ..Planned::natural(spec) };
                     self.check_poisoned::<T>(&case, planned, is_poisoned);
                 }
             }
@@ -126,7 +126,7 @@ fn poisoned_cases() -> Result<Vec<Poisoned>, FormatError> {
         ("NaN in a ragged last column", where_(35, 33, |i, j| one_in(6, 9, i, j))?, |j| j == 32),
         ("NaN in a used column", where_(37, 29, |i, j| one_in(6, 7, i, j))?, |j| j == 13),
         ("NaN and Inf in A", in_values, |_| false),
-        ("explicit zeros meet NaN", zeros, |j| j % 5 == 0),
+        ("explicit zeros multiply NaN", zeros, |j| j % 5 == 0),
         ("NaN above a matrix without entries", where_(20, 9, |_, _| false)?, |_| true),
     ])
 }

@@ -33,7 +33,7 @@ const METHODS: [Method; 5] = [
 ];
 
 impl Suite<'_> {
-    /// Every ordering a planner knows: cases and sizes of a format meet them in turn.
+    /// Every ordering a planner knows: cases and sizes of a format take them in turn.
     pub(super) fn orderings<T: Element>(&mut self) {
         let runs = [Run::plain(33), Run { alpha: -2.5, beta: 0.5, ..Run::plain(7) }];
         for (i, case) in self.named(&CASES).into_iter().enumerate() {
@@ -79,15 +79,15 @@ impl Suite<'_> {
         });
     }
 
-    /// Columns in another order than the caller's: B must be gathered, however it is laid out.
-    pub(super) fn gathers<T: Element>(&mut self) {
+    /// Columns in another order than the caller's: rows of B must be permuted, however it is laid out.
+    pub(super) fn permuted_b<T: Element>(&mut self) {
         if self.kind == FormatKind::TwoFour {
             return;
         }
         let runs = [
             Run::plain(0),
             Run::plain(1),
-            // More columns than a plan for 256 has room for.
+            // More columns than the workspace of a plan for 256 holds.
             Run { beta: 0.5, ..Run::plain(300) },
             Run { alpha: 0.0, beta: -1.0, ..Run::plain(7) },
             Run { b: Layout::ColMajor, c: Layout::ColMajor, ..Run::plain(33) },
@@ -95,7 +95,7 @@ impl Suite<'_> {
         for (i, case) in self.named(&CASES).into_iter().enumerate() {
             for (j, spec) in specs(self.kind).into_iter().enumerate() {
                 let rows = [RowOrder::Natural, RowOrder::Shuffled][(i + j) % 2];
-                let planned = Planned { rows, gathers: true, ..Planned::natural(spec) };
+                let planned = Planned { rows, permutes_b: true, ..Planned::natural(spec) };
                 self.check_runs::<T>(&case, planned, &runs);
             }
         }

@@ -20,20 +20,20 @@ use crate::operands::{Layout, Placed, random};
 pub(super) struct Planned {
     pub(super) spec: FormatSpec,
     pub(super) rows: RowOrder,
-    /// Whether the tiles hold the columns in another order, so that B must be gathered.
-    pub(super) gathers: bool,
+    /// Whether the tiles hold the columns in another order, so that rows of B must be permuted.
+    pub(super) permutes_b: bool,
     /// Tiles per task; `None` for the schedule a plan comes with.
     pub(super) tiles_per_task: Option<u64>,
 }
 
 impl Planned {
     pub(super) fn natural(spec: FormatSpec) -> Self {
-        Self { spec, rows: RowOrder::Natural, gathers: false, tiles_per_task: None }
+        Self { spec, rows: RowOrder::Natural, permutes_b: false, tiles_per_task: None }
     }
 
     pub(super) fn plan<T: Element>(self, a: &Csr<T>) -> Result<Plan, PlanError> {
         let layout = self.rows.layout(a.nrows(), self.spec.window_rows())?;
-        let cols = self.gathers.then(|| simple::random(a.ncols(), 5)).transpose()?;
+        let cols = self.permutes_b.then(|| simple::random(a.ncols(), 5)).transpose()?;
         let held = cols.as_ref().map(|cols| cols.apply_cols(a)).transpose()?;
         let tiling = Tiling::from_csr(held.as_ref().unwrap_or(a), self.spec, layout)?;
         let tiling = T::erase_tiling(tiling);
@@ -76,9 +76,9 @@ pub(super) struct Described<'a, T> {
 
 impl<T: Scalar> fmt::Display for Described<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Planned { spec, rows, gathers, tiles_per_task }, run) = (self.planned, self.run);
+        let (Planned { spec, rows, permutes_b, tiles_per_task }, run) = (self.planned, self.run);
         write!(f, "{spec} {}, {:?}, rows {rows:?}", T::DTYPE, self.case)?;
-        if gathers {
+        if permutes_b {
             write!(f, ", columns shuffled")?;
         }
         if let Some(tiles) = tiles_per_task {

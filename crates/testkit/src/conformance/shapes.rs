@@ -6,7 +6,7 @@ use crate::Element;
 
 /// Numbers of columns: none, one, and what divides by nothing or lies just past a power of two.
 const COLUMNS: [usize; 4] = [0, 1, 7, 33];
-/// Wide products, which take the time: every case and every size of a format meets both in turn.
+/// Wide products, which take the time: every case and every size of a format take both in turn.
 const MANY_COLUMNS: [usize; 2] = [129, 300];
 
 impl Suite<'_> {

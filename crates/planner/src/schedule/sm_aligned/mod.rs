@@ -38,7 +38,7 @@ pub struct Partitioning {
 }
 
 impl Partitioning {
-    /// Searches for partitions of a product with `n` columns (at least 1) on so many workers (at
+    /// Searches for partitions of a product with `n` columns (at least 1) on `workers` workers (at
     /// least 1). Deterministic. O(windows + workers · log(windows)), with some hundreds of candidates.
     ///
     /// # Panics

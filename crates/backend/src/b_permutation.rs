@@ -1,4 +1,4 @@
-//! B in the order of a plan's columns, for backends that have no kernel for it.
+//! Copies rows of B into the order of a plan's columns, for backends whose kernels do not.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -13,59 +13,59 @@ use crate::{
     BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
 };
 
-/// The most columns of B that are gathered at a time: wide enough for every kernel's registers, and
-/// no more memory than a few columns need.
+/// The most columns of B in one panel: wide enough for every kernel's registers, small enough for memory.
 const PANEL_COLS: usize = 256;
 
-/// Elements that one task gathers at least.
+/// The fewest elements that one task copies.
 const TASK_ELEMENTS: usize = 1 << 14;
 
-/// What a backend prepared for the tiles of `plan`, made to take B in the caller's order.
+/// Lets a backend's prepared `plan` take B in the caller's order.
 ///
-/// Where the plan [gathers](Plan::gathers) B, its rows are copied in the order of the tiles' columns, in
-/// parallel, up to 256 columns at a time: twice the time of reading B, and room for `k` times the
-/// plan's n, or 256, elements. Elsewhere `prepared` is given back as it is. A backend calls this last
-/// in [`prepare`](crate::SpmmBackend::prepare), unless its kernels gather themselves.
+/// If the plan has a [`b_permutation`](Plan::b_permutation), each product first copies rows of B into
+/// the order of the tiles' columns, in parallel and in panels of columns. A panel has as many columns
+/// as the plan's n, at most 256. The copy takes twice the time of reading B. Without a permutation,
+/// `prepared` is returned unchanged. A backend calls this last in
+/// [`prepare`](crate::SpmmBackend::prepare), unless its kernels permute B themselves.
 ///
-/// The room is allocated here; products that run at the same time share nothing, so each beyond the
-/// first allocates room of its own, once.
+/// One workspace of `k` times a panel's columns is allocated here. Products that run at the same time
+/// do not share it: each further one allocates its own, once.
 ///
 /// # Errors
-/// [`BackendError::Failed`] if there is no memory for the room.
-pub fn gathering(
+/// [`BackendError::Failed`] if there is no memory for the workspace.
+pub fn with_b_permutation(
     backend: &str,
     plan: &Plan,
     prepared: Box<dyn PreparedSpmm>,
 ) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-    let Some(columns) = plan.gathers() else { return Ok(prepared) };
+    let Some(columns) = plan.b_permutation() else { return Ok(prepared) };
     let order = columns.order();
     Ok(match plan.dtype() {
-        DType::F16 => Gathered::<f16>::boxed(backend, plan, order, prepared)?,
-        DType::Bf16 => Gathered::<bf16>::boxed(backend, plan, order, prepared)?,
-        DType::F32 => Gathered::<f32>::boxed(backend, plan, order, prepared)?,
-        DType::F64 => Gathered::<f64>::boxed(backend, plan, order, prepared)?,
+        DType::F16 => PermutingB::<f16>::boxed(backend, plan, order, prepared)?,
+        DType::Bf16 => PermutingB::<bf16>::boxed(backend, plan, order, prepared)?,
+        DType::F32 => PermutingB::<f32>::boxed(backend, plan, order, prepared)?,
+        DType::F64 => PermutingB::<f64>::boxed(backend, plan, order, prepared)?,
     })
 }
 
-/// What [`gathering`] makes of a lowering, for a backend that lowers a plan without preparing it: `inner`
-/// says what is executed for a number of columns.
-pub fn gathering_lowering(
+/// The lowering of a plan that [`with_b_permutation`] prepares, for a backend that lowers without
+/// preparing: `inner` gives the lowering of a product with a number of columns.
+pub fn b_permutation_lowering(
     plan: &Plan,
     n: usize,
     inner: impl FnOnce(usize) -> Lowering,
 ) -> Lowering {
-    match plan.gathers() {
+    match plan.b_permutation() {
         None => inner(n),
-        Some(_) => gathered(panel_cols(plan).min(n.max(1)), inner),
+        Some(_) => add_b_permutation(panel_cols(plan).min(n.max(1)), inner),
     }
 }
 
-/// Columns that are gathered at a time.
+/// Columns of a panel.
 fn panel_cols(plan: &Plan) -> usize {
     plan.options().n.clamp(1, PANEL_COLS)
 }
 
-fn gathered(cols: usize, inner: impl FnOnce(usize) -> Lowering) -> Lowering {
+fn add_b_permutation(cols: usize, inner: impl FnOnce(usize) -> Lowering) -> Lowering {
     inner(cols).with(
         "rows of B",
         format!("copied into the order of the plan's columns, {cols} columns at a time"),
@@ -73,18 +73,19 @@ fn gathered(cols: usize, inner: impl FnOnce(usize) -> Lowering) -> Lowering {
     )
 }
 
-struct Gathered<T: Scalar> {
+struct PermutingB<T: Scalar> {
     backend: String,
     shape: ProductShape,
     /// The row of B that stands at each column of the tiles.
     order: Vec<u32>,
-    /// Columns of a room.
+    /// Columns of a panel.
     cols: usize,
+    /// Workspaces that no product uses now.
     idle: Mutex<Vec<Buffer<T>>>,
     inner: Box<dyn PreparedSpmm>,
 }
 
-impl<T: DenseScalar> Gathered<T> {
+impl<T: DenseScalar> PermutingB<T> {
     fn boxed(
         backend: &str,
         plan: &Plan,
@@ -94,8 +95,8 @@ impl<T: DenseScalar> Gathered<T> {
         let cols = panel_cols(plan);
         let (backend, shape) = (backend.to_owned(), ProductShape::of(plan));
         let this = Self { backend, shape, order, cols, idle: Mutex::default(), inner };
-        let room = this.allocate()?;
-        this.put_back(room);
+        let workspace = this.allocate()?;
+        this.put_back(workspace);
         Ok(Box::new(this))
     }
 
@@ -103,14 +104,14 @@ impl<T: DenseScalar> Gathered<T> {
         Buffer::zeroed(self.order.len().saturating_mul(self.cols)).map_err(|error| {
             BackendError::Failed {
                 backend: self.backend.clone(),
-                operation: "make room for B in the plan's order".to_owned(),
+                operation: "allocate B in the plan's order".to_owned(),
                 source: Box::new(error),
             }
         })
     }
 
-    fn put_back(&self, room: Buffer<T>) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(room);
+    fn put_back(&self, workspace: Buffer<T>) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
     }
 
     /// The product, panel by panel of B's columns.
@@ -120,13 +121,13 @@ impl<T: DenseScalar> Gathered<T> {
         b: &ArrayView2<'_, T>,
         beta: f64,
         mut c: DenseViewMut<'_>,
-        room: &mut Buffer<T>,
+        workspace: &mut Buffer<T>,
     ) -> Result<(), BackendError> {
         let (k, n) = b.dim();
         for start in (0..n).step_by(self.cols) {
             let panel = start..n.min(start + self.cols);
             let width = panel.len();
-            let rows = &mut room.make_mut()[..k * width];
+            let rows = &mut workspace.make_mut()[..k * width];
             let from = b.slice_axis(Axis(1), Slice::from(panel.clone()));
             let tasks = rows.par_chunks_mut(width).zip(&self.order);
             tasks.with_min_len(TASK_ELEMENTS.div_ceil(width)).for_each(|(to, &row)| {
@@ -136,16 +137,16 @@ impl<T: DenseScalar> Gathered<T> {
                     None => to.iter_mut().zip(&from).for_each(|(to, &x)| *to = x),
                 }
             });
-            let Ok(gathered) = ArrayView2::from_shape((k, width), &*rows) else {
-                unreachable!("the room has a row for every column of A");
+            let Ok(permuted) = ArrayView2::from_shape((k, width), &*rows) else {
+                unreachable!("the workspace has a row for every column of A");
             };
-            self.inner.execute(alpha, T::erase(gathered), beta, c.columns_mut(panel))?;
+            self.inner.execute(alpha, T::erase(permuted), beta, c.columns_mut(panel))?;
         }
         Ok(())
     }
 }
 
-impl<T: DenseScalar> PreparedSpmm for Gathered<T> {
+impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
     fn execute(
         &self,
         alpha: f64,
@@ -160,23 +161,23 @@ impl<T: DenseScalar> PreparedSpmm for Gathered<T> {
         }
         let Some(b) = T::view(b) else { unreachable!("the operands' types were checked") };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut room = match idle {
-            Some(room) => room,
+        let mut workspace = match idle {
+            Some(workspace) => workspace,
             None => self.allocate()?,
         };
-        let done = self.multiply(alpha, &b, beta, c, &mut room);
-        self.put_back(room);
+        let done = self.multiply(alpha, &b, beta, c, &mut workspace);
+        self.put_back(workspace);
         done
     }
 
     fn lowering(&self, n: usize) -> Lowering {
-        gathered(self.cols.min(n.max(1)), |cols| self.inner.lowering(cols))
+        add_b_permutation(self.cols.min(n.max(1)), |cols| self.inner.lowering(cols))
     }
 }
 
-impl<T: Scalar> fmt::Debug for Gathered<T> {
+impl<T: Scalar> fmt::Debug for PermutingB<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gathered")
+        f.debug_struct("PermutingB")
             .field("shape", &self.shape)
             .field("cols", &self.cols)
             .field("inner", &self.inner)

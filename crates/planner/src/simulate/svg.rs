@@ -11,10 +11,10 @@ const HEIGHT: f64 = 480.0;
 const COLORS: [&str; 2] = ["#2f6f8f", "#7fb2c9"];
 const SECOND_PASS: &str = "#c98a3f";
 
-/// An SVG picture of a replay: a lane for each worker, time from left to right, tasks in alternating
+/// An SVG drawing of a replay: a lane for each worker, time from left to right, tasks in alternating
 /// shades, the second pass in a colour of its own, waiting left empty.
 ///
-/// Tasks that share a pixel are drawn as one, so that the picture stays small.
+/// Tasks that share a pixel are drawn as one, so that the drawing stays small.
 #[must_use]
 pub fn svg(replay: &Replay, title: &str) -> String {
     let lane = (HEIGHT / replay.workers as f64).clamp(1.0, 24.0);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::{Candidate, Explanation, Outcome};
-use crate::Considered;
+use crate::ordering::Considered;
 
 impl Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

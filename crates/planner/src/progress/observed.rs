@@ -1,14 +1,16 @@
-//! A planner that says what it is doing.
+//! A planner that reports its progress.
 
 use std::fmt::{self, Debug};
 
 use girih_formats::{AnyTiling, Csr, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
 
-use crate::progress::Watch;
-use crate::{Plan, PlanError, Planner, Progress};
+use crate::error::PlanError;
+use crate::plan::Plan;
+use crate::planner::Planner;
+use crate::progress::{Progress, Watch};
 
-/// A [`Planner`] that tells an observer how far it is: see [`Planner::observe`].
+/// A [`Planner`] that reports its progress to an observer: see [`Planner::observe`].
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
     planner: &'a Planner,
@@ -16,15 +18,15 @@ pub struct Observed<'a> {
 }
 
 impl Planner {
-    /// This planner, telling `observer` what it is doing and how much of it is done. Plans are the same,
-    /// byte for byte.
+    /// This planner, reporting its progress to `observer`. Plans stay the same, byte for byte.
     ///
     /// The observer is called on the thread that plans, and on no other: when a stage begins, and as things
     /// get done where they are counted; some hundred times in all. Planning waits while it runs.
     ///
     /// ```
     /// use girih_formats::generate::laplacian_5pt;
-    /// use girih_planner::{Planner, Progress};
+    /// use girih_planner::Planner;
+    /// use girih_planner::progress::Progress;
     ///
     /// let a = laplacian_5pt::<f32>(30, 30)?;
     /// let plan = Planner::default()

@@ -1,14 +1,18 @@
 //! What a planner is doing, for those who wait for it.
 
+mod observed;
+
 use std::fmt::{self, Display};
 
 use girih_reorder::Method;
 
+pub use observed::Observed;
+
 /// What a planner is doing: `Display` says it in plain words.
 ///
-/// The order of the rows that is given, asked for or natural comes first: it is computed, and what can be
+/// The given, requested or natural order of the rows comes first: it is computed, and what can be
 /// made of it is counted, priced and replayed. A search for a better order then bounds, samples, and goes
-/// through the same again for each that is worth it, and for the one that is taken. What was chosen is laid
+/// through the same again for each promising one, and for the one that is taken. What was chosen is laid
 /// out last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -19,7 +23,7 @@ pub enum Stage {
     Sample,
     /// Computing an ordering of the rows.
     Order(Method),
-    /// Dealing rows and columns into blocks of so many.
+    /// Grouping rows and columns into blocks.
     Blocks {
         /// Rows of a block.
         rows: usize,
@@ -34,8 +38,8 @@ pub enum Stage {
     Formats,
     /// Cutting schedules for the formats that may win, and replaying them.
     Schedules,
-    /// Pricing formats whose columns are in an order too, for which B is gathered.
-    Gather,
+    /// Pricing formats whose columns are in an order too, for which rows of B are permuted.
+    BPermutation,
     /// Laying the matrix out in the format that was chosen.
     Tiles,
     /// Finding the slot of every value, where the plan is to keep that.
@@ -60,7 +64,7 @@ impl Display for Stage {
             Self::Statistics => "counting the pattern",
             Self::Formats => "pricing formats",
             Self::Schedules => "replaying schedules",
-            Self::Gather => "pricing a gather of B",
+            Self::BPermutation => "pricing a permutation of B",
             Self::Tiles => "laying out tiles",
             Self::SlotMap => "mapping values to tiles",
             Self::Tasks => "cutting tasks",
@@ -68,7 +72,7 @@ impl Display for Stage {
     }
 }
 
-/// How many of how many.
+/// A count out of a total.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Share {
     /// Those that are done; never more than `total`.
@@ -81,7 +85,7 @@ impl Share {
     /// Percent that are done, rounded down: 100 only once all are.
     ///
     /// ```
-    /// use girih_planner::Share;
+    /// use girih_planner::progress::Share;
     ///
     /// assert_eq!(Share { done: 199, total: 200 }.percent(), 99);
     /// assert_eq!(Share { done: 200, total: 200 }.percent(), 100);
@@ -105,7 +109,7 @@ pub struct Progress {
     /// things, not of time.
     pub share: Option<Share>,
     /// Orders of the rows that are done with, of those that are considered, while one of several is
-    /// computed or priced. Orders that are not worth computing are passed over.
+    /// computed or priced. Hopeless orders are skipped.
     pub order: Option<Share>,
 }
 
@@ -122,7 +126,7 @@ impl Display for Progress {
     }
 }
 
-/// Whom a planner tells how far it is.
+/// Where a planner reports its progress.
 #[derive(Clone, Copy)]
 pub(crate) struct Watch<'a> {
     observer: &'a dyn Fn(Progress),
@@ -150,7 +154,7 @@ impl<'a> Watch<'a> {
         (self.observer)(Progress { stage, share: share(done, total), order: self.order });
     }
 
-    /// Tells of each of some things before it is done, and of all of them at the end.
+    /// Reports each item before it is done, and all of them at the end.
     pub(crate) fn each<I: ExactSizeIterator>(
         self,
         stage: Stage,
@@ -158,11 +162,11 @@ impl<'a> Watch<'a> {
     ) -> impl Iterator<Item = I::Item> {
         let total = things.len() as u64;
         let end = std::iter::once_with(move || self.share(stage, total, total));
-        let told = things.enumerate().map(move |(done, thing)| {
+        let before = things.enumerate().map(move |(done, thing)| {
             self.share(stage, done as u64, total);
             Some(thing)
         });
-        told.chain(end.map(|()| None)).flatten()
+        before.chain(end.map(|()| None)).flatten()
     }
 }
 
@@ -201,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_thing_is_told_of_before_it_is_done() {
+    fn each_thing_is_reported_before_it_is_done() {
         let heard = RefCell::new(Vec::new());
         let observer = |progress: Progress| heard.borrow_mut().push(progress.share);
         let watch = Watch::by(&observer);

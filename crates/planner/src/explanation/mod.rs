@@ -5,10 +5,12 @@ mod table;
 use girih_formats::FormatSpec;
 use serde::{Deserialize, Serialize};
 
-use crate::candidates::{ScheduleKind, ScheduleOption};
+pub use crate::candidates::{ScheduleKind, ScheduleOption};
 use crate::cost::Cost;
 use crate::kernels::KernelConfig;
-use crate::{Considered, PlanOptions, Reduction, Schedule};
+use crate::options::PlanOptions;
+pub use crate::ordering::Considered;
+use crate::schedule::{Reduction, Schedule};
 
 pub(crate) use table::{Bytes, Seconds};
 
@@ -57,7 +59,7 @@ pub struct Explanation {
     /// The schedules that were considered for the chosen format, the shortest first: the first is the
     /// plan's.
     pub schedules: Vec<ScheduleOption>,
-    /// Why the rows are in their order, in one sentence; empty if none was asked for.
+    /// Why the rows are in their order, in one sentence; empty if none was requested.
     pub order: String,
     /// Every order that was considered; empty if there was nothing to choose.
     pub orderings: Vec<Considered>,

@@ -12,7 +12,7 @@ pub enum Reorder {
     /// The order they have, or an ordering that the cost estimate says is faster: what was seen is in
     /// the [explanation](crate::Explanation::orderings).
     Auto,
-    /// This ordering, whether it pays or not.
+    /// This ordering, even if it makes products slower.
     By(Method),
     /// The order given to [`Planner::plan_reordered`](crate::Planner::plan_reordered).
     Given,
@@ -22,7 +22,7 @@ pub enum Reorder {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Space {
     /// The matrix's own: products know nothing of the plan's order. Rows of C are scattered as they
-    /// are stored; rows of B are found through the tiles' column indices, or gathered where a format
+    /// are stored; rows of B are found through the tiles' column indices, or permuted where a format
     /// has blocks of columns.
     #[default]
     Caller,
