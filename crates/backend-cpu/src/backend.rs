@@ -1,10 +1,13 @@
 //! The backend: what it can do, and how a plan is prepared.
 
 use girih_backend::{
-    BackendError, Capabilities, Lowering, PreparedSpmm, SpmmBackend, Unsupported, gathering,
+    BackendError, Capabilities, Lowering, PreparedSpmm, SpmmBackend, Unsupported,
+    with_b_permutation,
 };
 use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
-use girih_planner::{Attachment, DeviceSpec, Plan, seconds_on};
+use girih_planner::cost::seconds_on;
+use girih_planner::file::Attachment;
+use girih_planner::{DeviceSpec, Plan};
 
 use crate::Isa;
 use crate::exec::Prepared;
@@ -144,7 +147,7 @@ impl SpmmBackend for CpuBackend {
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
         self.supports(plan)?;
         let n = plan.options().n;
-        if plan.gathers().is_some() {
+        if plan.b_permutation().is_some() {
             return Ok(self.prepare(plan)?.lowering(n));
         }
         let threads = self.team.threads();
@@ -164,7 +167,7 @@ impl SpmmBackend for CpuBackend {
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
         for_any_tiling!(plan.tiling(), tiling => {
-            gathering(NAME, plan, Box::new(self.prepared(tiling, plan)?))
+            with_b_permutation(NAME, plan, Box::new(self.prepared(tiling, plan)?))
         })
     }
 

@@ -35,7 +35,7 @@
 //! panel, or one for each thread if [the last-level cache](caches()) holds all of them. Scratch is allocated
 //! for the sums of windows that the schedule splits.
 //!
-//! A plan can keep the numbers and the copy: `layout` makes an [`Attachment`](girih_planner::Attachment) for
+//! A plan can keep the numbers and the copy: `layout` makes an [`Attachment`](girih_planner::file::Attachment) for
 //! the instruction set, threads and caches of a backend. Preparing takes the decisions again by these
 //! numbers, in no time, and checks the copy where it lies in the file: each row of C is stored once, each
 //! column lies in A. A layout for other threads or another machine is ignored.

@@ -5,7 +5,9 @@ use girih_backend::{BackendError, Product, Rounding, SpmmBackend, verify};
 use girih_backend_cpu::CpuBackend;
 use girih_formats::generate::{power_law_rows, two_four};
 use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, RowLayout, Tiling};
-use girih_planner::{ColRange, Columns, LinearCost, Plan, Reduction, Schedule, Task};
+use girih_planner::cost::LinearCost;
+use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
+use girih_planner::{Plan, Schedule};
 use ndarray::{Array2, ShapeBuilder};
 
 const SPECS: [FormatSpec; 6] = [

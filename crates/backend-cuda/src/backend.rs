@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cudarc::driver::CudaContext;
 use girih_backend::{
     BackendError, Capabilities, Lowering, PreparedSpmm, Rounding, SpmmBackend, Unsupported,
-    gathering, gathering_lowering,
+    b_permutation_lowering, with_b_permutation,
 };
 use girih_formats::DType;
-use girih_planner::{Plan, seconds_on, transfer_seconds};
+use girih_planner::Plan;
+use girih_planner::cost::{seconds_on, transfer_seconds};
 
 use crate::device::{Functions, Gpu, machine};
 use crate::error::{Arch, refused};
@@ -90,7 +91,7 @@ impl CudaBackend {
     ///
     /// # Errors
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
-    /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
+    /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         supported::takes_b_as_it_is(NAME, plan)?;
         self.prepare_tiles(plan)
@@ -196,7 +197,7 @@ impl SpmmBackend for CudaBackend {
     /// no device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::Reduction::Atomic) are refused in CSR and BCSR.
+    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
@@ -215,7 +216,7 @@ impl SpmmBackend for CudaBackend {
 
     /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        gathering(NAME, plan, Box::new(self.prepare_tiles(plan)?))
+        with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }
 
     /// What the device that the plan is made for would execute, without one at hand: a pure function of
@@ -228,6 +229,6 @@ impl SpmmBackend for CudaBackend {
         let machine = machine(&target.name, arch, target.workers);
         let device_plan = device_plan(plan, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));
-        Ok(gathering_lowering(plan, n, inner))
+        Ok(b_permutation_lowering(plan, n, inner))
     }
 }

@@ -1,8 +1,11 @@
 //! What a planner is told of the kernels, without a device at hand.
 
 use girih_formats::{DType, FormatKind, FormatSpec};
+use girih_planner::DeviceSpec;
+use girih_planner::device::DeviceKind;
+use girih_planner::explanation::ScheduleKind;
 use girih_planner::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
-use girih_planner::{DeviceKind, DeviceSpec, Reduction, ScheduleKind, Task, Windows};
+use girih_planner::schedule::{Reduction, Task, Windows};
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
 use crate::kernels::sm90_wcsr_spmm;

@@ -19,7 +19,7 @@
 //! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied
 //! by the copy engine where they begin on 16 bytes and are contiguous; B of any other layout is gathered
 //! element by element, which is slower. Windows that the schedule splits are computed in parts, whose sums
-//! are added in order, or atomically if the schedule says so ([`Reduction`](girih_planner::Reduction)).
+//! are added in order, or atomically if the schedule says so ([`Reduction`](girih_planner::schedule::Reduction)).
 //!
 //! And on Hopper plans in BCSR with 64×64 blocks of f16, bf16 or f32, in any row order, by a kernel after
 //! AsyncSparse (section III): tensor copies fill a ring of stages in shared memory, `wgmma` multiplies what

@@ -7,9 +7,8 @@ use girih_backend::SpmmBackend;
 use girih_backend_cuda::{CudaBackend, CudaKernels};
 use girih_formats::generate::{banded, dense_row, rmat};
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, Scalar, Tiling};
-use girih_planner::{
-    DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Reduction, Schedule,
-};
+use girih_planner::schedule::Reduction;
+use girih_planner::{DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Schedule};
 use half::f16;
 
 fn plan<T: Scalar>(a: &Csr<T>, device: &str, spec: FormatSpec, n: usize) -> Plan

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use girih::cpu::Cache;
-use girih::planner::cpu_name;
+use girih::planner::device::cpu_name;
 use serde::Serialize;
 
 use crate::units;

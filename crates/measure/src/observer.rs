@@ -1,6 +1,6 @@
 //! Who hears of progress.
 
-use girih::planner::Progress;
+use girih::planner::progress::Progress;
 
 /// Hears what a measurement is doing.
 pub trait Observer {

@@ -8,7 +8,9 @@ use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
 };
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
-use girih_planner::{Attachment, Columns, Fingerprint, Schedule, Task};
+use girih_planner::file::Attachment;
+use girih_planner::schedule::{Columns, Task};
+use girih_planner::{Fingerprint, Schedule};
 
 use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{Scalar, Tiling};
-use girih_planner::Task;
+use girih_planner::schedule::Task;
 
 use super::scratch::{LentBuffer, ScratchPool};
 use crate::lowering::SplitSums;
@@ -143,7 +143,8 @@ fn is_whole<T: Scalar>(tiling: &Tiling<T>, task: &Task) -> bool {
 #[cfg(test)]
 mod tests {
     use girih_formats::{Csr, RowCsr, RowLayout};
-    use girih_planner::{Schedule, TaskSize};
+    use girih_planner::Schedule;
+    use girih_planner::schedule::TaskSize;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_planner::Columns;
+use girih_planner::schedule::Columns;
 
 use super::Prepared;
 use super::formats::{Multiply, Panel, add_up};

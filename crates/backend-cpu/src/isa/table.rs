@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::thread::LocalKey;
 
 use girih_formats::Scalar;
-use girih_planner::AttachedElement;
+use girih_planner::file::AttachedElement;
 use half::{bf16, f16};
 
 #[cfg(target_arch = "x86_64")]

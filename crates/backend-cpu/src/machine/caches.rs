@@ -1,6 +1,6 @@
 //! The caches of this machine.
 
-pub use girih_planner::{Cache, caches};
+pub use girih_planner::device::{Cache, caches};
 
 /// Bytes of the last-level cache, if the system reports it.
 pub(crate) fn last_level() -> Option<u64> {

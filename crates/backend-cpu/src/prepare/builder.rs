@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Tiling};
-use girih_planner::{Attachment, Task};
+use girih_planner::file::Attachment;
+use girih_planner::schedule::Task;
 
 use crate::analyze::{
     CacheMisses, MatrixNumbers, RowSharing, has_scattered_columns, row_span, unpredicted_share,

@@ -3,7 +3,8 @@
 use girih_backend::{Lowering, SpmmBackend};
 use girih_formats::{Csr, DType, FormatSpec, RowLayout, Tiling};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
-use girih_planner::{DeviceSpec, Plan, PlanOptions, Reduction, Schedule};
+use girih_planner::schedule::Reduction;
+use girih_planner::{DeviceSpec, Plan, PlanOptions, Schedule};
 use girih_testkit::operands::random;
 use girih_testkit::{Element, matrices};
 use half::{bf16, f16};

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use bytemuck::cast;
 use girih_backend::{
     BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, Rounding,
-    SpmmBackend, Unsupported, gathering,
+    SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
@@ -168,7 +168,7 @@ impl SpmmBackend for Emulated {
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan)?;
-        gathering(self.name(), plan, Box::new(self.prepare_tiles(plan)))
+        with_b_permutation(self.name(), plan, Box::new(self.prepare_tiles(plan)))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use girih_backend::SpmmBackend;
 use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::{Plan, Reduction, Schedule};
+use girih_planner::schedule::Reduction;
+use girih_planner::{Plan, Schedule};
 use girih_testkit::operands::random;
 use girih_testkit::{Element, matrices};
 use half::{bf16, f16};

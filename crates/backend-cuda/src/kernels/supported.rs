@@ -2,7 +2,8 @@
 
 use girih_backend::Unsupported;
 use girih_formats::{DType, FormatKind, FormatSpec};
-use girih_planner::{Plan, Reduction};
+use girih_planner::Plan;
+use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
 use super::sm90_wcsr_spmm;
@@ -15,9 +16,9 @@ const FORMATS: [(FormatKind, Option<Arch>); 3] = [
     (FormatKind::Wcsr, Some(Arch::SM_90A)),
 ];
 
-/// Refuses plans that [gather](Plan::gathers) B, for operands on the device.
+/// Refuses plans that [gather](Plan::b_permutation) B, for operands on the device.
 pub(crate) fn takes_b_as_it_is(backend: &str, plan: &Plan) -> Result<(), Unsupported> {
-    if plan.gathers().is_none() {
+    if plan.b_permutation().is_none() {
         return Ok(());
     }
     let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use girih_backend::{BackendError, Capabilities, PreparedSpmm, ProductShape, Rounding};
-use girih_backend::{SpmmBackend, Unsupported, gathering};
+use girih_backend::{SpmmBackend, Unsupported, with_b_permutation};
 use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 
@@ -98,7 +98,7 @@ impl CusparseBackend {
     ///
     /// # Errors
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
-    /// a plan prepared that [gathers](Plan::gathers) B, which is done on the host.
+    /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         takes_b_as_it_is(NAME, plan)?;
         self.prepare_tiles(plan)
@@ -199,7 +199,7 @@ impl SpmmBackend for CusparseBackend {
 
     /// Uploads the plan's tiles and allocates the library's buffer: O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        gathering(NAME, plan, Box::new(self.prepare_tiles(plan)?))
+        with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }
 }
 

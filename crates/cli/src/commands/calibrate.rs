@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use girih::CudaOptions;
-use girih::planner::{Quality, Terms};
+use girih::planner::device::{Quality, Terms};
 use girih_measure::calibrate::{
     CalibrateBackend, CalibrateConfig, CalibrationReport, FitReport, calibrate,
 };

@@ -129,7 +129,7 @@ pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliErr
         nnz: plan.nnz(),
         n,
         reordered: is_reordered(&plan)?,
-        gathers: plan.gathers().is_some(),
+        gathers: plan.b_permutation().is_some(),
         permuted: plan.space() == Space::Permuted,
         tasks: plan.schedule().tasks().len(),
         layout,

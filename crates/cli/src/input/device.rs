@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use girih::planner::{DeviceFileError, DeviceSpec};
+use girih::planner::DeviceSpec;
+use girih::planner::device::DeviceFileError;
 use girih_measure::calibrate::measured_cpu;
 
 use crate::error::CliError;

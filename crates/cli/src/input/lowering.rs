@@ -3,7 +3,8 @@
 use std::fmt::{self, Display};
 
 use girih::backend::Lowering;
-use girih::planner::{Attachment, Plan};
+use girih::planner::Plan;
+use girih::planner::file::Attachment;
 use serde::Serialize;
 
 use super::cuda;

@@ -97,7 +97,7 @@ impl Matrix {
         &self,
         planner: &Planner,
         order: Option<&Reordering>,
-        observer: &dyn Fn(planner::Progress),
+        observer: &dyn Fn(planner::progress::Progress),
     ) -> Result<Plan, PlanError> {
         let planner = planner.observe(observer);
         for_matrix!(self, csr => match order {

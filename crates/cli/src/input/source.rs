@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use girih::formats::Csr;
 use girih::formats::Scalar;
 use girih::formats::io::{self as matrix_io, Info, ReadError};
-use girih::planner::{LoadOptions, Plan, PlanFileInfo};
+use girih::planner::file::PlanFileInfo;
+use girih::planner::{LoadOptions, Plan};
 
 use girih_measure::units;
 

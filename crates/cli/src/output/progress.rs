@@ -67,7 +67,7 @@ impl Progress {
     }
 
     /// Names a stage of planning, and returns the function that the planner calls.
-    pub(crate) fn planning(&self, what: String) -> impl Fn(planner::Progress) + use<> {
+    pub(crate) fn planning(&self, what: String) -> impl Fn(planner::progress::Progress) + use<> {
         let details = self.details(what);
         move |progress| details(&progress)
     }
@@ -77,7 +77,7 @@ impl Progress {
     pub(crate) fn ordering(&self, what: String) -> impl Fn(u64, u64) + use<> {
         let details = self.details(what);
         move |done, total| {
-            let percent = planner::Share { done, total }.percent();
+            let percent = planner::progress::Share { done, total }.percent();
             details(&format_args!("{percent} %"));
         }
     }
@@ -116,7 +116,7 @@ impl Observer for Progress {
         self.still(what);
     }
 
-    fn planning(&self, what: &str) -> Box<dyn Fn(planner::Progress) + Send + Sync> {
+    fn planning(&self, what: &str) -> Box<dyn Fn(planner::progress::Progress) + Send + Sync> {
         Box::new(self.planning(what.to_owned()))
     }
 }

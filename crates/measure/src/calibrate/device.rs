@@ -3,7 +3,8 @@
 use girih::DType;
 use girih::cpu::Isa;
 use girih::cpu::roofline::{Bandwidth, Roofline, RooflineOptions};
-use girih::planner::{CpuFacts, DeviceSpec, MeasuredRates};
+use girih::planner::DeviceSpec;
+use girih::planner::device::{CpuFacts, MeasuredRates};
 
 use crate::MeasureError;
 use crate::machine::Machine;

@@ -10,7 +10,7 @@ mod products;
 use std::time::Instant;
 
 use girih::planner::calibrate::{self as fitting, Observation};
-use girih::planner::{Fit, Quality, Terms};
+use girih::planner::device::{Fit, Quality, Terms};
 use girih::{CudaOptions, DType, DeviceSpec};
 use serde::Serialize;
 

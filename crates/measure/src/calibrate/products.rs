@@ -1,8 +1,10 @@
 //! The products of the generated matrices, timed in every format that the planner considers.
 
 use girih::formats::stats::SharedStats;
+use girih::planner::DeviceSpec;
 use girih::planner::calibrate::Observation;
-use girih::planner::{DeviceSpec, Terms, Workload, terms};
+use girih::planner::cost::{Workload, terms};
+use girih::planner::device::Terms;
 use girih::{
     AnyTiling, CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatChoice, FormatSpec,
     PlanOptions, Planner, RowLayout, SpmmBackend, Tiling,

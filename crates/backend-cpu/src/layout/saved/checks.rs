@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
-use girih_planner::{AttachedElement, Attachment};
+use girih_planner::file::{AttachedElement, Attachment};
 use rayon::prelude::*;
 
 use crate::layout::row_of;

@@ -6,7 +6,7 @@ mod read_sorted;
 mod read_tiles;
 
 use girih_formats::Buffer;
-use girih_planner::{AttachedElement, Attachment, AttachmentError};
+use girih_planner::file::{AttachedElement, Attachment, AttachmentError};
 
 use crate::isa::KernelScalar;
 use crate::kernels::sorted::Run;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::RowCsr;
-use girih_planner::Attachment;
+use girih_planner::file::Attachment;
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};

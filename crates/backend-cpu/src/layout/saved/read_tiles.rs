@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr};
-use girih_planner::Attachment;
+use girih_planner::file::Attachment;
 use rayon::prelude::*;
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};

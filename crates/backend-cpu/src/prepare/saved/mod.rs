@@ -10,7 +10,8 @@ mod numbers;
 mod tests;
 
 use girih_formats::Tiling;
-use girih_planner::{Attachment, AttachmentError, Fingerprint, Schedule};
+use girih_planner::file::{Attachment, AttachmentError};
+use girih_planner::{Fingerprint, Schedule};
 use thiserror::Error;
 
 use super::{LayoutBuilder, LayoutSource, Parts, schedule_numbers};

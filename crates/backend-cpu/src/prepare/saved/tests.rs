@@ -3,7 +3,9 @@
 use girih_backend::{DenseScalar, PreparedSpmm};
 use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
-use girih_planner::{AttachedData, AttachedElement, Attachment, Fingerprint, Schedule, TaskSize};
+use girih_planner::file::{AttachedData, AttachedElement, Attachment};
+use girih_planner::schedule::TaskSize;
+use girih_planner::{Fingerprint, Schedule};
 use half::bf16;
 use ndarray::Array2;
 

@@ -3,7 +3,7 @@
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{DType, RowCsr, Scalar};
-use girih_planner::Task;
+use girih_planner::schedule::Task;
 
 use super::limits::resident_warps;
 use super::work::{Limits, Work};

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use girih_formats::RowLayout;
-use girih_planner::Task;
+use girih_planner::schedule::Task;
 
 use super::{Item, ItemCounts, SplitRow};
 

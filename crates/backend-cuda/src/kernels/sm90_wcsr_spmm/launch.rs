@@ -3,7 +3,8 @@
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Buffer, DType, Scalar, Wcsr};
-use girih_planner::{Reduction, Schedule};
+use girih_planner::Schedule;
+use girih_planner::schedule::Reduction;
 
 use super::config::{
     BEGIN, COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, choose,

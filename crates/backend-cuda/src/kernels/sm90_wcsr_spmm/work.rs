@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::PAD_COL;
-use girih_planner::{Task as Scheduled, Windows};
+use girih_planner::schedule::{Task as Scheduled, Windows};
 
 use super::params::{MAX_SEGMENTS, Segment, SplitWindow, Task, WHOLE};
 

@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use girih::planner::{Explanation, Plan, PlanFileInfo, Reorder, SectionInfo, Space};
+use girih::planner::file::{PlanFileInfo, SectionInfo};
+use girih::planner::{Explanation, Plan, Reorder, Space};
 use girih_measure::units;
 use serde::Serialize;
 
@@ -148,7 +149,7 @@ fn describe(name: String, plan: &Plan, info: PlanFileInfo) -> Result<PlanFileRep
             Reorder::Given => "given".to_owned(),
         },
         reordered: !order.is_identity(),
-        gathers: plan.gathers().is_some(),
+        gathers: plan.b_permutation().is_some(),
         permuted: plan.space() == Space::Permuted,
         exact: options.exact_nonfinite,
         deterministic: options.deterministic,
@@ -158,7 +159,7 @@ fn describe(name: String, plan: &Plan, info: PlanFileInfo) -> Result<PlanFileRep
             tasks: schedule.tasks().len(),
             split_windows: schedule.split_windows(),
             reduction: schedule.reduction().name(),
-            partitions: schedule.columns().map(girih::planner::Columns::n_partitions),
+            partitions: schedule.columns().map(girih::planner::schedule::Columns::n_partitions),
             cut_for: schedule.columns().map(|columns| columns.cut_for),
         },
         fingerprint,

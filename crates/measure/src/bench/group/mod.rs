@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
 use girih::cuda::TimedOperands;
-use girih::planner::Outcome;
+use girih::planner::explanation::Outcome;
 use girih::{
     AnyTiling, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
     Planner, Scalar, Tiling,

@@ -74,7 +74,7 @@ impl Observer for Silent {
 
     fn timed_stage(&self, _: &str) {}
 
-    fn planning(&self, _: &str) -> Box<dyn Fn(girih::planner::Progress) + Send + Sync> {
+    fn planning(&self, _: &str) -> Box<dyn Fn(girih::planner::progress::Progress) + Send + Sync> {
         Box::new(|_| {})
     }
 }
