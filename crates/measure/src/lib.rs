@@ -1,7 +1,7 @@
 //! Measures sparse products: what they take beside what the machine could reach, and what estimates of
 //! them should say.
 //!
-//! - [`bench`] times verified products by turns and reports them beside a floor of the same run.
+//! - [`mod@bench`] times verified products by turns and reports them beside a floor of the same run.
 //! - [`calibrate`] times generated products and fits the planner's estimates to them.
 //!
 //! Nothing here prints or reads the environment. An [`Observer`] hears of progress; reports are values

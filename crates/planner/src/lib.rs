@@ -9,7 +9,7 @@
 //! | [`cost`] | the cost model: workloads, estimates, the footprint of B |
 //! | [`device`] | descriptions of machines, and how to read and write them |
 //! | [`explanation`] | why a plan is what it is: candidates, orderings, schedules |
-//! | [`file`] | plan files: their format, attachments, what they say of themselves |
+//! | [`mod@file`] | plan files: their format, attachments, what they say of themselves |
 //! | [`kernels`] | what a backend can run, as a planner sees it |
 //! | [`progress`] | what a planner is doing, for observers |
 //! | [`schedule`] | tasks and how they are cut |
