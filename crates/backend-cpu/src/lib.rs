@@ -15,9 +15,9 @@
 //! ```
 //! Policy stands apart from mechanism: `lowering` knows no kernel, and what comes after it decides nothing. A
 //! lowering is a value. Products read it and nothing else, and
-//! [`PreparedSpmm::lowering`](girih_backend::PreparedSpmm::lowering) prints it for any number of columns.
+//! [`PreparedSpmm::lowering`](girih_backend::PreparedSpmm::lowering) returns it for any number of columns.
 //! [`CpuBackend`]'s `lower` decides without copies. Every tuned number stands in [`thresholds`]; where they
-//! come from is told in `docs/2026-11-tuning.md`.
+//! come from stands in `docs/2026-11-tuning.md`.
 //!
 //! # What preparing does
 //! No tiling but CSR is copied. CSR is copied if that is profitable for the n of the plan, in O(nnz) and in
@@ -37,12 +37,11 @@
 //!
 //! A plan can keep the numbers and the copy: `layout` makes an [`Attachment`](girih_planner::file::Attachment) for
 //! the instruction set, threads and caches of a backend. Preparing takes the decisions again by these
-//! numbers, in no time, and checks the copy where it lies in the file: each row of C is stored once, each
-//! column lies in A. A layout for other threads or another machine is ignored.
+//! numbers and checks the copy where it lies in the file: each row of C is stored once, each column lies in A. A layout for other threads or another machine is ignored.
 //!
-//! `execute` allocates nothing but for [a B that is copied](#operands). With AVX2, a thread that multiplies
-//! dense tiles of 32 to 128 rows, for n from 256 bytes on, keeps up to 260 KiB of packed rows of B and 32 KiB
-//! of sums (f32; as many bytes of f64).
+//! `execute` allocates nothing but for [a B that is copied](#operands). With AVX2, each thread keeps scratch
+//! for dense tiles of 32 to 128 rows, where rows of B have 256 bytes or more. It holds up to 260 KiB of packed
+//! rows of B and 32 KiB of sums, in f32 and in f64.
 //!
 //! # What runs
 //! The tasks of the plan's schedule run on the rayon pool that `execute` is called in. Outside of every pool
@@ -61,14 +60,12 @@
 //! multiply by it.
 //!
 //! # Reproducibility
-//! An element of C is the same, bit for bit, on any number of threads, for any strides of B and C, whether B
-//! is packed or not, and on every instruction set that fuses multiply and add ([`Isa`]): all kernels add in
-//! an order that depends on the plan and on n alone. That is always so; there is no faster mode without it.
+//! All kernels add in an order that depends on the plan and on n alone. So an element of C has the same bits
+//! on any number of threads, for any strides of B and C, and whether B is packed or not. It has the same bits
+//! on every instruction set that fuses multiply and add ([`Isa`]). There is no faster mode without that.
 //!
-//! [`Isa::Portable`] on x86-64 does not fuse. It is reproducible within itself, and exists on every x86-64
-//! machine:
-//! [`CpuBackend::with_isa`] with it is the option for the same bits on machines with fused multiply-add and
-//! without.
+//! [`Isa::Portable`] on x86-64 does not fuse. Its bits are the same on every x86-64 machine, with fused
+//! multiply-add or without: [`CpuBackend::with_isa`] selects it.
 //!
 //! # Operands
 //! B with unit column stride (row-major) is read in place; so is a single column if its elements are next to

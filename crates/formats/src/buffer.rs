@@ -65,7 +65,7 @@ impl<T: Pod> Buffer<T> {
             return zeros.map(|zeros| Vec::from(zeros).into()).map_err(|()| refused());
         }
         let bytes = usize::try_from(bytes).map_err(|_| refused())?;
-        // Room to start on a huge page: addresses cost nothing.
+        // Space to start on a huge page: addresses cost nothing.
         let reserved = bytes.checked_add(2 * HUGE_PAGE).ok_or_else(refused)?;
         let pages = MmapMut::map_anon(reserved).map_err(|_| refused())?;
         let offset = pages.as_ptr().align_offset(HUGE_PAGE);

@@ -73,7 +73,7 @@ pub enum FormatError {
         /// The index found.
         found: u32,
     },
-    /// The same entry is given twice and the caller asked for that to be refused.
+    /// The same entry is given twice and the caller wants that refused.
     #[error("entry ({row}, {col}) is given more than once")]
     Duplicate {
         /// Zero-based row.
@@ -97,7 +97,7 @@ pub enum FormatError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A row layout is of another matrix, or its windows are of another height, than asked for.
+    /// A row layout is of another matrix, or its windows are of another height, than the format needs.
     #[error(
         "the row layout has {found} {what} where the matrix and the format call for {expected}"
     )]
@@ -158,7 +158,7 @@ pub enum FormatError {
     Mapping {
         /// Byte offset in the file.
         offset: usize,
-        /// Elements asked for.
+        /// Elements requested.
         len: usize,
         /// Why not.
         reason: &'static str,
@@ -190,7 +190,7 @@ pub enum FormatError {
     /// Something exists for some value types only.
     #[error("{what} exist for {expected}, not for {found}")]
     DTypeUnsupported {
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
         /// The value type.
         found: DType,

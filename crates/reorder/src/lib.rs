@@ -1,4 +1,4 @@
-//! Orderings of the rows and columns of sparse matrices, and what they are worth.
+//! Orderings of the rows and columns of sparse matrices, and metrics of what they gain.
 //!
 //! An ordering is a [`Permutation`]: it is computed from a pattern ([`rcm()`], [`simple`]), judged
 //! without permuting anything ([`metrics`]), applied to matrices, vectors and dense operands, or

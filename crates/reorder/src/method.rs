@@ -43,7 +43,7 @@ impl Method {
         self.order_observed(pattern, &|_, _| ())
     }
 
-    /// Like [`order`](Self::order), with an observer that is told how many parts are done, and of how
+    /// Like [`order`](Self::order), with an observer that receives how many parts are done, and of how
     /// many: of windows, as [`window_observed`](crate::window_observed) tells it; the other methods tell
     /// nothing. It is called on the calling thread only.
     ///
@@ -132,12 +132,12 @@ impl Reordering {
     /// Rows in the order of a permutation, without empty slots between them.
     ///
     /// # Errors
-    /// None for valid permutations; the type leaves room for the check of the layout.
+    /// None for valid permutations; the type covers the check of the layout.
     pub fn new(rows: &Permutation, cols: Option<Permutation>) -> Result<Self, ReorderError> {
         Ok(Self { rows: rows.to_row_layout(1)?, cols })
     }
 
-    /// Rows in windows that an ordering closed where it pays.
+    /// Rows in windows that an ordering closed early where that saves columns.
     #[must_use]
     pub fn of_layout(rows: RowLayout, cols: Option<Permutation>) -> Self {
         Self { rows, cols }
@@ -166,7 +166,7 @@ impl Reordering {
     /// Where each row stands among the rows, empty slots not counted. O(slots).
     ///
     /// # Errors
-    /// None for a valid layout; the type leaves room for the check of the result.
+    /// None for a valid layout; the type covers the check of the result.
     pub fn row_permutation(&self) -> Result<Permutation, ReorderError> {
         Permutation::of_row_layout(&self.rows)
     }

@@ -58,7 +58,7 @@ pub fn random(n: usize, seed: u64) -> Result<Permutation, ReorderError> {
 /// Rows by number of entries, equal ones in the order of the input. O(nrows + longest row).
 ///
 /// # Errors
-/// None for a valid pattern; the type leaves room for the check of the result.
+/// None for a valid pattern; the type covers the check of the result.
 ///
 /// ```
 /// use girih_formats::Csr;

@@ -72,9 +72,9 @@ pub(crate) struct PlanningArgs {
     /// that store fill-in zeros
     #[arg(long)]
     pub(crate) exact: bool,
-    /// Order of the rows in the tiles: none, auto (an ordering if the estimate says that it saves time),
-    /// rcm, window, degree, reverse, random or random:SEED, or a .npy file with the row that comes first,
-    /// the row that comes second and so on. C is in the order of A in any case [default: none]
+    /// Order of the rows in the tiles: none, auto, rcm, window, degree, reverse, random, random:SEED, or
+    /// an .npy file of row indices in their new order. With auto, rows are ordered if the estimate says
+    /// that it saves time. C is in the order of A in any case [default: none]
     #[arg(long, value_name = "ORDER")]
     pub(crate) reorder: Option<ReorderArg>,
     /// Take B and give C in the plan's order of rows and columns, for vectors that stay permuted;

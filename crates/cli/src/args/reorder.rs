@@ -7,7 +7,7 @@ use girih::reorder::Method;
 
 use super::{Json, ReadArgs};
 
-/// Compute an ordering of a matrix's rows, and say what it is worth
+/// Compute an ordering of a matrix's rows, and say what it changes
 ///
 /// The file holds the row that comes first, the row that comes second and so on, as numpy's and
 /// scipy's orderings do: `a[p]` in numpy, and `girih plan --reorder P.npy`, put the rows in order.

@@ -210,7 +210,7 @@ fn cost_of_planning(report: &PlanReport) -> String {
     };
     match report.pays_back_after {
         Some(products) => {
-            format!("{as_long_as}; it pays back after {products:.0} products, against csr")
+            format!("{as_long_as}; it has saved its time after {products:.0} products, against csr")
         }
         None => format!("{as_long_as}; it gains nothing over csr but its preparation"),
     }

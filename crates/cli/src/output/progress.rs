@@ -142,7 +142,7 @@ mod tests {
             Progress::on(ProgressDrawTarget::term_like(Box::new(self.clone())))
         }
 
-        /// What was written since it was last asked.
+        /// What was written since the last call.
         fn text(&self) -> String {
             std::mem::take(&mut self.0.lock().unwrap())
         }

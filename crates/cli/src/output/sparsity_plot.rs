@@ -36,7 +36,7 @@ pub(crate) fn draw(pattern: CsrPattern<'_>, max_width: usize, max_height: usize)
 }
 
 /// Dots down and across: as many as fit, no more than the matrix has rows and columns, and in its
-/// proportions as far as at least one of each allows.
+/// proportions, with at least one of each.
 fn grid(nrows: usize, ncols: usize, max_rows: usize, max_cols: usize) -> (usize, usize) {
     let scale = (max_rows as f64 / nrows as f64).min(max_cols as f64 / ncols as f64).min(1.0);
     let dots = |n: usize, max: usize| ((n as f64 * scale).round() as usize).clamp(1, max);

@@ -13,7 +13,7 @@ impl<T: Scalar> Csr<T> {
     /// Builds a matrix row by row, in parallel, each row written once and in place.
     ///
     /// `len(i)` is the number of entries of row `i`; `fill(i, columns, values)` then writes exactly
-    /// so many, columns increasing. Both may be called from any thread, in any order, so the result
+    /// that number of them, columns increasing. Both may be called from any thread, in any order, so the result
     /// is the same on any number of threads. No memory is used besides the matrix.
     ///
     /// ```

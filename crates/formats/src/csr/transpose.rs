@@ -136,7 +136,7 @@ cursor!(u64);
 /// Rows taken together at most.
 const GROUP: usize = 8;
 
-/// Mean entries of a row from which it pays to look whether the next row has the same columns.
+/// Mean entries of a row from which looking whether the next row has the same columns saves time.
 const GROUPED_ROW: usize = 24;
 
 /// Rows with the same columns, as dense blocks and unknowns of one node have them: one look at a

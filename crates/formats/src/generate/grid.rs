@@ -74,7 +74,7 @@ pub fn fem_3d<T: Scalar>(
     Grid::try_new([nx, ny, nz], dof, faces_and_edges)?.assemble_spd(seed)
 }
 
-/// A full band: row `i` holds columns `i − lower ..= i + upper`, as far as they exist.
+/// A full band: row `i` holds columns `i − lower ..= i + upper` that exist.
 ///
 /// Stands for one-dimensional discretisations, splines and autoregressive models. O(nnz).
 ///

@@ -1,6 +1,6 @@
 //! Seeded generators of realistic matrices.
 //!
-//! Each family stands for a class of real matrices that SpMM meets:
+//! Each family stands for a class of real matrices in SpMM:
 //!
 //! | function | stands for |
 //! |---|---|

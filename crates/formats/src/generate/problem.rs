@@ -6,7 +6,7 @@ use std::str::FromStr;
 use super::{block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
 use crate::{Csr, FormatError, Scalar};
 
-/// A generated matrix of fixed size and seed, one for each class that SpMM meets most: figures of
+/// A generated matrix of fixed size and seed, one for each frequent class in SpMM: figures of
 /// different programs are about the same matrix when they are about the same name.
 ///
 /// ```

@@ -94,7 +94,7 @@ pub fn dense_col<T: Scalar>(
     check_per_row(per_row.saturating_add(1), ncols)?;
     let col = col as u32;
     let fill = |i: usize, cols: &mut [u32]| {
-        // Draw among the other columns, then make room for the full one.
+        // Draw among the other columns, then leave a place for the full one.
         let n = cols.len() - 1;
         distinct(&mut SplitMix64::new(seed, i as u64), ncols as u64 - 1, &mut cols[..n]);
         cols[..n].iter_mut().for_each(|j| *j += u32::from(*j >= col));

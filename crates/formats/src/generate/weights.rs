@@ -125,7 +125,7 @@ fn row_weight(seed: u64, i: usize) -> f64 {
 }
 
 /// How many of `row_len` places each of `rows` rows gets, so that the rounded share `density` of all
-/// places is given away, in proportion to `weight(row)` as far as rows can hold it.
+/// places is given away, in proportion to `weight(row)`, up to what a row can hold.
 fn spread(rows: usize, row_len: usize, density: f64, weight: impl Fn(usize) -> f64) -> Vec<usize> {
     let places = rows as f64 * row_len as f64;
     let mut left = (places * density).round() as u128;

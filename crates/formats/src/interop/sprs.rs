@@ -72,7 +72,7 @@ where
 }
 
 impl<T: Scalar> Csr<T> {
-    /// A copy with the index types sprs is asked for.
+    /// A copy with the index types that the caller names.
     ///
     /// # Errors
     /// If an index type can't hold a dimension or an offset of this matrix.

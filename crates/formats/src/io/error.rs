@@ -26,7 +26,7 @@ impl fmt::Display for Place {
 /// Why a matrix could not be read.
 ///
 /// The message names the place and the value found, not the file: the caller knows which file it
-/// asked for.
+/// reads.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ReadError {

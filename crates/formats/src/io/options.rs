@@ -124,7 +124,7 @@ pub struct Info {
     pub dtype: Option<DType>,
     /// Whether the file is gzipped.
     pub gzip: bool,
-    /// What rounding to the value type asked for made of the values: of every entry the file stands
+    /// What rounding to the requested value type made of the values: of every entry the file stands
     /// for, mirrored ones too, before duplicates are added up. A sum of finite duplicates that is
     /// infinite counts as one more that overflowed.
     pub narrowing: Narrowing,

@@ -70,7 +70,7 @@ pub(super) struct Opened<'a> {
     /// The extension of its name without `.gz`, in lower case.
     pub(super) extension: String,
     pub(super) gzip: bool,
-    /// Whether reading failed within the first bytes; reading on meets the failure again.
+    /// Whether reading failed within the first bytes; reading on fails again.
     pub(super) cut: bool,
     /// The regular file it comes from, which can be opened again.
     pub(super) path: Option<PathBuf>,
@@ -222,7 +222,7 @@ impl PlainFile {
         self.len
     }
 
-    /// Fills `buf` from `offset` on. Fewer bytes than asked for mean the end of the file.
+    /// Fills `buf` from `offset` on. Fewer bytes than requested mean the end of the file.
     pub(super) fn read_at(&self, mut buf: &mut [u8], mut offset: u64) -> io::Result<usize> {
         let mut done = 0;
         while !buf.is_empty() {

@@ -11,7 +11,7 @@ use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 type Counts = HashMap<(usize, u32), Arc<[u32]>>;
 
 /// A pattern, its row order, and what was counted of them so far: the members of every window's union
-/// of columns, for each height of windows and width of blocks that was asked for.
+/// of columns, for each height of windows and width of blocks that was requested.
 ///
 /// WCSR and BMat of one height, and BCSR and Blocked-ELL of one size, rest on the same counts.
 ///

@@ -138,7 +138,7 @@ impl Permutation {
     /// Where each row stands among the rows of a layout, empty slots not counted. O(slots).
     ///
     /// # Errors
-    /// None for a valid layout; the type leaves room for the check of the result.
+    /// None for a valid layout; the type covers the check of the result.
     pub fn of_row_layout(layout: &RowLayout) -> Result<Self, ReorderError> {
         let Some(slots) = layout.slots() else { return Self::identity(layout.nrows()) };
         let order: Vec<u32> = slots.iter().copied().filter(|&row| row != PAD_ROW).collect();

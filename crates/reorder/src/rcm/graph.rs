@@ -12,12 +12,12 @@ use crate::ReorderError;
 /// Vertices that one task handles.
 const TASK_VERTICES: usize = 1 << 9;
 
-/// Neighbours in a cache line, and the lines of a list that are asked for ahead: the processor sees
+/// Neighbours in a cache line, and the lines of a list that are prefetched: the processor sees
 /// longer ones coming by itself.
 const LINE: usize = 16;
 const LINES: usize = 8;
 
-/// How many steps ahead lists are asked for where it is known which ones are needed.
+/// How many steps ahead lists are prefetched where it is known which ones are needed.
 const AHEAD: usize = 12;
 
 /// An undirected graph. A vertex may be its own neighbour. Neighbours are in the order of the matrix,

@@ -88,7 +88,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// George and Liu's search, which begins where the first walk ends; the best order it meets, and
+    /// George and Liu's search, which begins where the first walk ends; the best order on its way, and
     /// the vertices of least degree in the last level of its last walk.
     fn peripheral(
         &self,

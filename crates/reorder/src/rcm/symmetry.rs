@@ -4,7 +4,7 @@ use girih_formats::CsrPattern;
 
 /// Whether a square pattern has (j, i) wherever it has (i, j).
 ///
-/// O(nnz): rows are met in order, so the entries left of a row's diagonal are asked for in the order
+/// O(nnz): rows come in order, so the entries left of a row's diagonal are needed in the order
 /// they stand in, and a cursor per row says which one is next. Stops at the first that has no
 /// partner.
 pub(super) fn is_symmetric(pattern: CsrPattern<'_>) -> bool {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::hypergraph::Hypergraph;
 use super::options::{BlockOptions, WindowOptions};
 use super::partition::Partition;
-use super::told::Told;
+use super::progress::RefinementProgress;
 use super::window;
 use crate::{Permutation, ReorderError, rcm, rcm_rows_cols};
 
@@ -149,15 +149,21 @@ impl Both<'_> {
             let mut rows = Partition::of_layout(&best.rows);
             let by_column = Blocked::of_cols(self.transposed, &rows)?;
             let mut cols = best.cols.clone();
-            cols.refine_levels(&by_column.graph, block_cols, 1, &limits, &mut Told::nobody());
+            cols.refine_levels(
+                &by_column.graph,
+                block_cols,
+                1,
+                &limits,
+                &mut RefinementProgress::nobody(),
+            );
             cols.fill_windows(block_cols);
             let blocks = by_column.count(&cols);
             if blocks < best.blocks {
                 (best.blocks, best.cols) = (blocks, cols);
             }
             let by_row = Blocked::of_rows(self.pattern, &best.cols)?;
-            let told = &mut Told::nobody();
-            rows.refine_levels(&by_row.graph, block_rows as u32, 1, &limits, told);
+            let progress = &mut RefinementProgress::nobody();
+            rows.refine_levels(&by_row.graph, block_rows as u32, 1, &limits, progress);
             rows.join_short_windows(block_rows as u32);
             let blocks = by_row.count(&rows);
             if blocks < best.blocks {

@@ -100,12 +100,12 @@ fn propose(
         if pins.len() > MAX_PINS {
             continue;
         }
-        let worth = 1 + ONE * u64::from(graph.cols[e as usize]) / (pins.len() as u64 - 1);
+        let gain = 1 + ONE * u64::from(graph.cols[e as usize]) / (pins.len() as u64 - 1);
         for &u in pins.iter().filter(|&&u| u != v && partner[u as usize] == NONE) {
             if rating[u as usize] == 0 {
                 found.push(u);
             }
-            rating[u as usize] += worth;
+            rating[u as usize] += gain;
         }
     }
     let best = found.drain(..).map(|u| {

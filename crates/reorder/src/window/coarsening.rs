@@ -109,7 +109,7 @@ impl Scratch {
     ) -> u32 {
         let v = members[i];
         for &e in graph.nets(v) {
-            let worth =
+            let gain =
                 1 + ONE * u64::from(graph.cols[e as usize]) / (graph.pins(e).len() as u64 - 1);
             let mut at = self.first[e as usize];
             while at != NONE {
@@ -122,7 +122,7 @@ impl Scratch {
                 if *rating == 0 {
                     self.found.push(u);
                 }
-                *rating += worth;
+                *rating += gain;
             }
         }
         let mut best = (0, i as u32);

@@ -12,12 +12,12 @@ mod options;
 mod packing;
 mod pairing;
 mod partition;
+mod progress;
 mod refinement;
 mod sampled;
 mod scratch;
 mod sequence;
 mod stats;
-mod told;
 
 use girih_formats::{CsrPattern, RowLayout};
 use rayon::prelude::*;
@@ -29,10 +29,10 @@ use hypergraph::Hypergraph;
 pub use initial::WindowStart;
 pub use options::{BlockOptions, WindowEffort, WindowOptions};
 use partition::Partition;
+use progress::{RefinementProgress, on_pool};
 use refinement::coarser_levels;
 pub use sampled::sampled_windows;
 pub use stats::{WindowOrdering, WindowStats};
-use told::{Told, on_pool};
 
 /// Deals the rows into windows of at most [`window_rows`](WindowOptions::window_rows) rows so that
 /// few columns are packed.
@@ -82,11 +82,11 @@ pub fn window(
     window_observed(pattern, options, &|_, _| ())
 }
 
-/// Like [`window`], with an observer that is told how far the refinement is: the parts that are done, and
+/// Like [`window`], with an observer of how far the refinement is: the parts that are done, and
 /// how many there are. The same layout comes out.
 ///
 /// Parts are equal shares of the sweeps over pairs of windows that the refinement may take; those that
-/// turn out needless count as done. The number never falls and ends at the total. Nothing is told before
+/// turn out needless count as done. The number never falls and ends at the total. Nothing is reported before
 /// the refinement, or where two starts are refined at once, which takes a matter of a second. The observer
 /// is called on the calling thread only, a hundred times or so.
 ///
@@ -134,7 +134,8 @@ pub fn window_observed(
     stats.starts = starts.iter().map(|start| (start.start, start.packed)).collect();
     starts.sort_by_key(|start| start.packed);
     starts.truncate(options.effort.n_starts(graph.n_pins()));
-    let refine = |start: &Start| start.refined(&graph, lone, options, &mut Told::nobody());
+    let refine =
+        |start: &Start| start.refined(&graph, lone, options, &mut RefinementProgress::nobody());
     let found: Vec<(Partition, Vec<u64>)> = match &starts[..] {
         [start] => vec![start.observed(&graph, lone, options, observer)],
         _ => starts.par_iter().map(refine).collect(),
@@ -173,17 +174,17 @@ impl Start {
         graph: &Hypergraph,
         lone: u64,
         options: &WindowOptions,
-        told: &mut Told<'_>,
+        progress: &mut RefinementProgress<'_>,
     ) -> (Partition, Vec<u64>) {
         let mut found = Partition::contiguous(graph, &self.order, &self.ends);
         let mut packed = Vec::new();
         if let Some(limits) = options.effort.limits() {
             let window_rows = options.window_rows as u32;
             for _ in 0..limits.cycles {
-                found.refine_levels(graph, window_rows, 1, &limits, told);
+                found.refine_levels(graph, window_rows, 1, &limits, progress);
                 packed.push(found.packed(graph) + lone);
             }
-            found.refine(graph, window_rows, limits.last_sweeps, limits.partners, told);
+            found.refine(graph, window_rows, limits.last_sweeps, limits.partners, progress);
             packed.push(found.packed(graph) + lone);
         }
         (found, packed)
@@ -200,9 +201,11 @@ impl Start {
         let limits = options.effort.limits();
         let sweeps = limits.map_or(0, |l| l.cycles * l.sweeps * levels + l.last_sweeps);
         if sweeps == 0 {
-            return self.refined(graph, lone, options, &mut Told::nobody());
+            return self.refined(graph, lone, options, &mut RefinementProgress::nobody());
         }
-        on_pool(observer, |tell| self.refined(graph, lone, options, &mut Told::to(tell, sweeps)))
+        on_pool(observer, |tell| {
+            self.refined(graph, lone, options, &mut RefinementProgress::to(tell, sweeps))
+        })
     }
 }
 
@@ -227,13 +230,13 @@ mod tests {
             let heard = RefCell::new(Vec::new());
             let observer = |done, total| heard.borrow_mut().push((done, total));
             let found = start.observed(&graph, lone, &options, &observer);
-            let unseen = start.refined(&graph, lone, &options, &mut Told::nobody());
+            let unseen = start.refined(&graph, lone, &options, &mut RefinementProgress::nobody());
             assert_eq!((&found.0.window, found.1), (&unseen.0.window, unseen.1));
             let heard = heard.into_inner();
             let total = heard[0].1;
             assert!((3..=300).contains(&heard.len()), "{heard:?}");
-            assert!(heard.iter().all(|told| told.1 == total), "{heard:?}");
-            assert!(heard.windows(2).all(|told| told[0].0 < told[1].0), "{heard:?}");
+            assert!(heard.iter().all(|progress| progress.1 == total), "{heard:?}");
+            assert!(heard.windows(2).all(|progress| progress[0].0 < progress[1].0), "{heard:?}");
             assert_eq!((heard[0].0, heard[heard.len() - 1].0), (0, total), "{heard:?}");
         }
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How much time the window ordering may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum WindowEffort {
-    /// The best of a few orders, with windows closed where it pays: no refinement.
+    /// The best of a few orders, with windows closed early where that saves columns: no refinement.
     Fast,
     /// Refined on every level of one hierarchy, then until a sweep gains little.
     #[default]
@@ -14,7 +14,7 @@ pub enum WindowEffort {
     High,
 }
 
-/// Refining two starts of a hypergraph of so many pins is a matter of a second.
+/// Refining two starts of a hypergraph of this many pins is a matter of a second.
 const CHEAP_PINS: usize = 1 << 19;
 
 /// What an effort means.

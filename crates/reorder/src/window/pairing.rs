@@ -15,7 +15,7 @@ const LOOKS_PER_PIN: u64 = 128;
 /// Two windows, and how much they have to exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pair {
-    worth: Reverse<u64>,
+    rating: Reverse<u64>,
     pub(super) windows: [u32; 2],
 }
 
@@ -27,7 +27,7 @@ struct Counts {
 
 #[derive(Default)]
 struct Scratch {
-    worth: Vec<u64>,
+    rating: Vec<u64>,
     found: Vec<u32>,
     /// The last window that looked at each net.
     seen: Vec<u32>,
@@ -48,7 +48,7 @@ impl Partition {
         let n = self.n_windows();
         let pool: Pool<Scratch> = Pool::new();
         let new = || Scratch {
-            worth: vec![0; n],
+            rating: vec![0; n],
             found: Vec::new(),
             seen: vec![NO_WINDOW; graph.n_nets()],
         };
@@ -83,7 +83,7 @@ impl Scratch {
         members: &[u32],
         partners: usize,
     ) -> Vec<Pair> {
-        let n = self.worth.len();
+        let n = self.rating.len();
         let a = a as u32;
         for &e in members.iter().flat_map(|&v| graph.nets(v)) {
             let seen = &mut self.seen[e as usize];
@@ -95,26 +95,26 @@ impl Scratch {
             let Some(&(_, own)) = list.iter().find(|&&(b, _)| b == a) else { continue };
             let cols = u64::from(graph.cols[e as usize]);
             for &(b, count) in list.iter().filter(|&&(b, _)| b != a) {
-                let worth = &mut self.worth[b as usize];
-                if *worth == 0 {
+                let rating = &mut self.rating[b as usize];
+                if *rating == 0 {
                     self.found.push(b);
                 }
-                *worth += 1 + 256 * cols / u64::from(own.min(count));
+                *rating += 1 + 256 * cols / u64::from(own.min(count));
             }
         }
         // Where nets say nothing, the next windows are as good as any.
         let next = (1..n as u32).map(|step| ((u64::from(a) + u64::from(step)) % n as u64) as u32);
         for b in next.take(partners.saturating_sub(self.found.len())) {
-            if self.worth[b as usize] == 0 {
+            if self.rating[b as usize] == 0 {
                 self.found.push(b);
             }
         }
-        let worth = &mut self.worth;
+        let rating = &mut self.rating;
         let mut pairs: Vec<Pair> = self
             .found
             .drain(..)
             .map(|b| Pair {
-                worth: Reverse(std::mem::take(&mut worth[b as usize])),
+                rating: Reverse(std::mem::take(&mut rating[b as usize])),
                 windows: [a.min(b), a.max(b)],
             })
             .collect();

@@ -1,22 +1,22 @@
-//! How far a refinement is, told to whoever asked for the ordering.
+//! Reports how far a refinement is to the caller of the ordering.
 
 use std::sync::mpsc;
 
-/// Parts of a sweep that are told apart: an ordering then tells of a hundred parts or so.
+/// Parts of a sweep that are reported one by one: an ordering then has a hundred parts or so.
 const PARTS: u64 = 8;
 
 /// Sweeps that a refinement is through with, of those it takes at the most. A sweep that turns out needless
 /// counts as done.
-pub(super) struct Told<'a> {
+pub(super) struct RefinementProgress<'a> {
     tell: Option<&'a mut dyn FnMut(u64, u64)>,
     /// Sweeps that are over, and those there are at the most.
     sweeps: u64,
     total: u64,
-    /// Parts that were told of.
+    /// Parts that were reported.
     parts: u64,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RefinementProgress<'a> {
     /// Tells nobody.
     pub(super) fn nobody() -> Self {
         Self { tell: None, sweeps: 0, total: 0, parts: 0 }
@@ -64,14 +64,14 @@ pub(super) fn on_pool<R: Send>(
     if rayon::current_thread_index().is_some() {
         return work(&mut |done, total| observer(done, total));
     }
-    let (told, heard) = mpsc::channel();
+    let (reported, heard) = mpsc::channel();
     let mut result = None;
     rayon::in_place_scope(|scope| {
         let result = &mut result;
         scope.spawn(move |_| {
             *result = Some(work(&mut |done, total| {
                 // The other end outlives the scope.
-                let _ = told.send((done, total));
+                let _ = reported.send((done, total));
             }));
         });
         heard.iter().for_each(|(done, total)| observer(done, total));
@@ -91,14 +91,14 @@ mod tests {
     fn parts_are_told_once_and_end_at_their_total() {
         let mut heard = Vec::new();
         let mut tell = |done, total| heard.push((done, total));
-        let mut told = Told::to(&mut tell, 3);
-        told.within(1, 100);
-        told.within(50, 100);
-        told.within(100, 100);
-        told.over(2);
-        assert_eq!(told.sweeps(), 2);
-        told.within(1, 1);
-        told.over(1);
+        let mut progress = RefinementProgress::to(&mut tell, 3);
+        progress.within(1, 100);
+        progress.within(50, 100);
+        progress.within(100, 100);
+        progress.over(2);
+        assert_eq!(progress.sweeps(), 2);
+        progress.within(1, 1);
+        progress.over(1);
         assert_eq!(heard, [(0, 24), (4, 24), (8, 24), (16, 24), (24, 24)]);
     }
 

@@ -7,13 +7,13 @@ use super::hypergraph::Hypergraph;
 use super::options::Limits;
 use super::pairing::Pair;
 use super::partition::Partition;
+use super::progress::RefinementProgress;
 use super::scratch::Pool;
-use super::told::Told;
 
-/// A sweep that saves less than one packed column in so many pins is the last.
+/// A sweep that saves less than one packed column in this many pins is the last.
 const WORTHWHILE: u64 = 1000;
 
-/// A level with more than this share (in 1/32) of the vertices of the next finer one is not worth
+/// A level with more than this share (in 1/32) of the vertices of the next finer one is not
 /// refining.
 const COARSER: usize = 30;
 
@@ -34,21 +34,21 @@ impl Partition {
         window_rows: u32,
         max_rows: u32,
         limits: &Limits,
-        told: &mut Told<'_>,
+        progress: &mut RefinementProgress<'_>,
     ) {
         let next = max_rows.saturating_mul(2);
-        let coarser = told.sweeps() + limits.sweeps * coarser_levels(window_rows, max_rows);
+        let coarser = progress.sweeps() + limits.sweeps * coarser_levels(window_rows, max_rows);
         if next <= window_rows / 2 {
             let (cluster, n_clusters) = self.matched(graph, next);
             if n_clusters < graph.n_vertices() / 32 * COARSER {
                 let coarse = graph.contracted(&cluster, n_clusters);
                 let mut partition = self.contracted(&cluster, n_clusters);
-                partition.refine_levels(&coarse, window_rows, next, limits, told);
+                partition.refine_levels(&coarse, window_rows, next, limits, progress);
                 self.project(&partition, &cluster);
             }
         }
-        told.over(coarser - told.sweeps());
-        self.refine(graph, window_rows, limits.sweeps, limits.partners, told);
+        progress.over(coarser - progress.sweeps());
+        self.refine(graph, window_rows, limits.sweeps, limits.partners, progress);
     }
 
     /// Up to `sweeps` sweeps, as long as they save enough. After the first one only windows that
@@ -59,18 +59,19 @@ impl Partition {
         window_rows: u32,
         sweeps: usize,
         partners: usize,
-        told: &mut Told<'_>,
+        progress: &mut RefinementProgress<'_>,
     ) {
         let pool = Pool::new();
         let mut active = vec![true; self.n_windows()];
         for done in 0..sweeps {
-            let (saved, changed) = self.sweep(graph, window_rows, &active, partners, &pool, told);
+            let (saved, changed) =
+                self.sweep(graph, window_rows, &active, partners, &pool, progress);
             active = changed;
             if saved * WORTHWHILE <= graph.n_pins() as u64 {
-                told.over(sweeps - done);
+                progress.over(sweeps - done);
                 break;
             }
-            told.over(1);
+            progress.over(1);
         }
     }
 
@@ -84,7 +85,7 @@ impl Partition {
         active: &[bool],
         partners: usize,
         pool: &Pool<Bisection>,
-        told: &mut Told<'_>,
+        progress: &mut RefinementProgress<'_>,
     ) -> (u64, Vec<bool>) {
         let (ptr, list) = self.members();
         let mut members: Vec<Vec<u32>> =
@@ -117,7 +118,7 @@ impl Partition {
                     self.exchange(graph, pair.windows, &moved, &mut members);
                 }
             }
-            told.within(n_pairs - pairs.len(), n_pairs);
+            progress.within(n_pairs - pairs.len(), n_pairs);
         }
         (saved, changed)
     }

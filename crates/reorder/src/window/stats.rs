@@ -21,7 +21,7 @@ pub struct WindowOrdering {
 pub struct WindowStats {
     /// In the order of the input, every window full.
     pub natural: u64,
-    /// Of each start, windows closed where it pays.
+    /// Of each start, windows closed early where that saves columns.
     pub starts: Vec<(WindowStart, u64)>,
     /// The start of the layout that is returned.
     pub start: WindowStart,

@@ -56,7 +56,7 @@ impl Reading {
             },
             symmetry: header.symmetry,
             // A zero may be one of two duplicates that must be refused, and counts where places
-            // of entries must be told; those files are pruned when they are assembled. An array
+            // of entries must be reported; those files are pruned when they are assembled. An array
             // lists every element, so its zeros are no entries.
             drop_zeros: header.is_array
                 || options.prune_zeros && general && options.duplicates == Duplicates::Sum,

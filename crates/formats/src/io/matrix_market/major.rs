@@ -1,4 +1,4 @@
-//! The index by which a file's entries are in order, as far as they are.
+//! The index by which a file's entries are in order, if any.
 
 use rayon::prelude::*;
 
@@ -120,10 +120,10 @@ pub(super) fn offsets_of(
     }
 }
 
-/// The index of each of the first `len` entries, given the offsets of all that are met; room for
-/// `room` of them.
-pub(super) fn list(offsets: &[u64], len: usize, room: usize) -> Buffer<u32> {
-    let mut listed = Buffer::<u32>::zeroed_or_abort(room);
+/// The index of each of the first `len` entries, given the offsets of all that occur, with capacity for
+/// `capacity` of them.
+pub(super) fn list(offsets: &[u64], len: usize, capacity: usize) -> Buffer<u32> {
+    let mut listed = Buffer::<u32>::zeroed_or_abort(capacity);
     listed.make_mut()[..len].par_chunks_mut(1 << 14).enumerate().for_each(|(piece, major)| {
         let from = (piece << 14) as u64;
         let mut at_list = offsets.partition_point(|&p| p <= from) - 1;

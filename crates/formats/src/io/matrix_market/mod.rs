@@ -117,7 +117,7 @@ fn read_entries<T: Scalar>(
     Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype: None, gzip, narrowing }))
 }
 
-/// Room for the entries of one round: enough blocks to keep all threads busy.
+/// Memory for the entries of one round: enough blocks to keep all threads busy.
 fn new_blocks<T>() -> Vec<Block<T>> {
     let count = (8 * rayon::current_num_threads()).max(16);
     (0..count).map(|_| Block::default()).collect()

@@ -13,7 +13,7 @@ use crate::csr::assemble::{Assembly, Mirror};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
 use crate::{Buffer, Coo, Csr, Narrowing, Scalar};
 
-/// The matrix as far as it has been read.
+/// The part of the matrix that has been read.
 #[derive(Debug)]
 pub(super) struct Sink<'o, T: Scalar> {
     header: Header,
@@ -49,7 +49,7 @@ impl<'o, T: Scalar> Sink<'o, T> {
         if let (Some(most), Some(bytes)) = (most, bytes)
             && most < claimed
         {
-            // A few bytes short is a file that lost its end, and where it ends is worth knowing.
+            // A few bytes short is a file that lost its end, and its user needs to know where it ends.
             if most < claimed / 2 {
                 let fault = TextFault::ClaimTooLarge { claimed: header.entries, bytes, most };
                 return Err(ReadError::text(header.lines, header.entries_column, fault));
@@ -157,16 +157,16 @@ impl<'o, T: Scalar> Sink<'o, T> {
     /// Finds the first thing wrong with block `i` of a round.
     fn check(&mut self, i: usize, block: &Block<T>, feed: &Feed<'_>) -> Result<(), ReadError> {
         let symmetry = self.header.symmetry;
-        let room = self.header.entries - u128::from(self.stored);
+        let left = self.header.entries - u128::from(self.stored);
         let mut first: Option<(u64, TextFault)> = None;
         let mut note = |at: u64, fault| {
             if first.as_ref().is_none_or(|(f, _)| at < *f) {
                 first = Some((at, fault));
             }
         };
-        if u128::from(block.parsed.stored) > room {
+        if u128::from(block.parsed.stored) > left {
             let expected = u64::try_from(self.header.entries).unwrap_or(u64::MAX);
-            note(room as u64, TextFault::TooManyEntries { expected });
+            note(left as u64, TextFault::TooManyEntries { expected });
         }
         if symmetry == Symmetry::SkewSymmetric
             && let Some(at) = block.on
@@ -196,7 +196,7 @@ impl<'o, T: Scalar> Sink<'o, T> {
         Ok(())
     }
 
-    /// Goes over to listing rows if entries no longer come in order, and makes room for `end`
+    /// Goes over to listing rows if entries no longer come in order, and allocates memory for `end`
     /// entries.
     fn keep_order(&mut self, blocks: &[Block<T>], end: usize) {
         if let Major::Offsets { axis, ptr, next } = &mut self.major {

@@ -13,7 +13,7 @@ pub(crate) trait Rows<T: Scalar>: Sync {
     fn ncols(&self) -> usize;
 
     /// Calls `entry(column, value)` for every entry of the row in `slot`, by column. Where zeros
-    /// are not told from fill-in, they are no entries.
+    /// look like fill-in, so they are no entries.
     fn for_each(&self, slot: usize, entry: impl FnMut(u32, T));
 
     /// Number of entries that [`for_each`](Self::for_each) visits.

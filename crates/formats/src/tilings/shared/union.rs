@@ -245,7 +245,7 @@ impl Unions<'_> {
                 pool.with(
                     || self.new_set(),
                     |set| {
-                        // At least the room for the members: what is never written is never there,
+                        // At least the capacity for the members: what is never written is never there,
                         // and nothing is left behind by growing.
                         let mut list = Vec::with_capacity(self.entries(windows.clone()));
                         for (w, len) in windows.clone().zip(lens) {

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use crate::{Buffer, FormatError, RowLayout};
 
-/// Rows plus entries below which a piece of work is not worth handing to another thread.
+/// Rows plus entries below which a thread keeps a piece of work: handing it over takes longer.
 const MIN_CHUNK_WORK: u64 = 1 << 13;
 
 /// Pieces per thread: enough to even out windows of unequal cost.
