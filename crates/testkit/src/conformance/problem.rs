@@ -202,7 +202,11 @@ impl Suite<'_> {
         if !c.is_intact() {
             return Err("something was written between C's elements".to_owned());
         }
-        if verdict.passed() { Ok(verdict.max_error_over_bound) } else { Err(format!("{verdict:?}")) }
+        if verdict.passed() {
+            Ok(verdict.max_error_over_bound)
+        } else {
+            Err(format!("{verdict:?}"))
+        }
     }
 }
 
