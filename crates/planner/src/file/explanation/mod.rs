@@ -6,12 +6,14 @@
 
 mod candidate;
 mod cost;
+mod measured;
 mod order;
 mod schedule;
 
 use serde::{Deserialize, Serialize};
 
 use self::candidate::CandidateText;
+use self::measured::MeasurementText;
 use self::order::OrderingText;
 use self::schedule::ScheduleText;
 use super::PlanFileError;
@@ -40,6 +42,8 @@ struct ExplanationText {
     schedules: List<ScheduleText>,
     order: Words,
     orderings: List<OrderingText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<MeasurementText>,
 }
 
 fn words(text: &str) -> Words {
@@ -48,7 +52,8 @@ fn words(text: &str) -> Words {
 
 impl From<&Explanation> for ExplanationText {
     fn from(from: &Explanation) -> Self {
-        let Explanation { reason, candidates, schedule, schedules, order, orderings } = from;
+        let Explanation { reason, candidates, schedule, schedules, order, orderings, measured } =
+            from;
         Self {
             reason: words(reason),
             candidates: List(candidates.iter().map(Into::into).collect()),
@@ -56,6 +61,7 @@ impl From<&Explanation> for ExplanationText {
             schedules: List(schedules.iter().map(Into::into).collect()),
             order: words(order),
             orderings: List(orderings.iter().map(Into::into).collect()),
+            measured: measured.as_ref().map(Into::into),
         }
     }
 }
@@ -64,7 +70,8 @@ impl TryFrom<ExplanationText> for Explanation {
     type Error = PlanFileError;
 
     fn try_from(text: ExplanationText) -> Result<Self, PlanFileError> {
-        let ExplanationText { reason, candidates, schedule, schedules, order, orderings } = text;
+        let ExplanationText { reason, candidates, schedule, schedules, order, orderings, measured } =
+            text;
         Ok(Self {
             reason: reason.0,
             candidates: candidates
@@ -76,6 +83,7 @@ impl TryFrom<ExplanationText> for Explanation {
             schedules: schedules.0.into_iter().map(Into::into).collect(),
             order: order.0,
             orderings: orderings.0.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+            measured: measured.map(TryInto::try_into).transpose()?,
         })
     }
 }
