@@ -136,6 +136,8 @@
 //! - `cpu` (default): the CPU backend.
 //! - `cuda` (default): the CUDA backend. It builds and links without CUDA, and is unavailable, with the
 //!   reason, where there is no driver.
+//! - `ndarray`, `petgraph`, `sprs` (default): a [`Csr`] from and to the types of these crates, which
+//!   [`formats::interop`] re-exports; `ndarray` also has dense matrices in numpy's `.npy` files.
 //! - `generate`: seeded generators of realistic matrices, in `formats::generate`.
 
 #![forbid(unsafe_code)]
@@ -149,6 +151,7 @@ pub use girih_formats as formats;
 pub use girih_planner as planner;
 pub use girih_reorder as reorder;
 
+pub use girih_backend::ndarray;
 pub use girih_backend::{
     BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Estimate, Lowering,
     PreparedSpmm, Product, ProductShape, ReferenceBackend, Registry, Rejection, Rounding,
