@@ -19,8 +19,8 @@ use girih_backend_cuda::{
     CudaBackend, CudaOptions, CudaPrepared, DeviceMatrix, DeviceMatrixMut, LibrarySearch, Strides,
     cudarc,
 };
-use girih_formats::generate::banded;
 use girih_formats::{FormatSpec, RowLayout, Tiling};
+use girih_generate::banded;
 use girih_planner::Plan;
 use ndarray::{ArrayView2, ArrayViewMut2};
 

@@ -93,13 +93,13 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        supported::takes_b_as_it_is(NAME, plan)?;
+        supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
         let device_plan = device_plan(plan, gpu.info.multiprocessors);
@@ -201,7 +201,6 @@ impl SpmmBackend for CudaBackend {
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
-            .map_err(|reason| Unsupported { backend: NAME.to_owned(), reason })
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -224,8 +223,7 @@ impl SpmmBackend for CudaBackend {
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
         let (target, n) = (&plan.options().target, plan.options().n);
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
-        let unsupported = |reason| Unsupported { backend: NAME.to_owned(), reason };
-        supported::supports(plan, Some(arch)).map_err(unsupported)?;
+        supported::supports(plan, Some(arch)).map_err(|unsupported| unsupported.by(NAME))?;
         let machine = machine(&target.name, arch, target.workers);
         let device_plan = device_plan(plan, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));

@@ -37,7 +37,7 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// Whether this backend can run `plan`.
     ///
     /// # Errors
-    /// The reason, if it can't.
+    /// What of the plan it can't run.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
 
     /// How this backend rounds while it multiplies `plan`: what its results are verified against.

@@ -18,7 +18,7 @@ const SPECS: [FormatSpec; 6] = [
 
 /// Small integers: every product and every order of sums is exact.
 fn matrix(m: usize, k: usize, sparsity: f64, seed: u64) -> Csr<f32> {
-    let a = girih_formats::generate::pruned_weights::<f32>(m, k, sparsity, seed).unwrap();
+    let a = girih_generate::pruned_weights::<f32>(m, k, sparsity, seed).unwrap();
     let values: Vec<f32> = (0..a.nnz()).map(|i| (i % 7) as f32 - 3.0).collect();
     a.with_values(values).unwrap()
 }
@@ -163,7 +163,7 @@ fn an_order_of_another_matrix_is_refused() {
 
 #[test]
 fn auto_says_what_it_saw() {
-    let grid = girih_formats::generate::laplacian_5pt::<f32>(60, 60).unwrap();
+    let grid = girih_generate::laplacian_5pt::<f32>(60, 60).unwrap();
     let shuffled = simple::random(3600, 1).unwrap().apply_symmetric(&grid).unwrap();
     let spec = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
     let plan = |a: &Csr<f32>| {
@@ -176,7 +176,7 @@ fn auto_says_what_it_saw() {
     assert!(!rescued.row_permutation().unwrap().is_identity(), "{explanation}");
     assert!(explanation.order.contains("times as fast"), "{explanation}");
     assert!(explanation.to_string().contains("natural"), "{explanation}");
-    let blocks = girih_formats::generate::block_sparse::<f32>(512, 512, 64, 0.2, 1).unwrap();
+    let blocks = girih_generate::block_sparse::<f32>(512, 512, 64, 0.2, 1).unwrap();
     let kept = plan(&blocks);
     assert!(kept.row_permutation().unwrap().is_identity(), "{}", kept.explanation());
     assert!(kept.explanation().order.contains("stay"), "{}", kept.explanation());

@@ -33,13 +33,9 @@ pub mod io;
 mod layout;
 mod narrowing;
 mod pattern;
-pub mod rng;
 mod scalar;
 pub mod stats;
 pub mod tilings;
-
-#[cfg(feature = "generate")]
-pub mod generate;
 
 pub use buffer::Buffer;
 pub use csr::{Coo, Csr, Duplicates};

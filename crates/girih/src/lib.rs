@@ -138,7 +138,6 @@
 //!   reason, where there is no driver.
 //! - `ndarray`, `petgraph`, `sprs` (default): a [`Csr`] from and to the types of these crates, which
 //!   [`formats::interop`] re-exports; `ndarray` also has dense matrices in numpy's `.npy` files.
-//! - `generate`: seeded generators of realistic matrices, in `formats::generate`.
 
 #![forbid(unsafe_code)]
 

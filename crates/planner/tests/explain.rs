@@ -8,18 +8,18 @@ use std::fs;
 use std::path::Path;
 
 use common::options;
-use girih_formats::{Csr, FormatSpec, generate};
+use girih_formats::{Csr, FormatSpec};
 use girih_planner::device::DeviceKind;
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::{DeviceSpec, FormatChoice, PlanError, PlanOptions, Planner};
 
 fn blocks() -> Csr<f32> {
-    generate::block_sparse(2048, 2048, 64, 0.1, 1).unwrap()
+    girih_generate::block_sparse(2048, 2048, 64, 0.1, 1).unwrap()
 }
 
 /// A few long rows among many short ones.
 fn skewed() -> Csr<f32> {
-    generate::power_law_rows(4000, 4000, 8, 1).unwrap()
+    girih_generate::power_law_rows(4000, 4000, 8, 1).unwrap()
 }
 
 fn check(name: &str, a: &Csr<f32>, options: PlanOptions) {
@@ -152,7 +152,7 @@ fn planning_pays_back_if_the_plan_beats_csr() {
     assert!(chosen < csr);
     let products = explanation.pays_back_after(1.0).unwrap();
     assert!((products * (csr - chosen) - 1.0).abs() <= csr - chosen);
-    let scattered = generate::uniform::<f32>(3000, 2000, 7, 1).unwrap();
+    let scattered = girih_generate::uniform::<f32>(3000, 2000, 7, 1).unwrap();
     let plan = Planner::new(options("cpu", 64)).plan(&scattered).unwrap();
     assert_eq!(plan.spec(), FormatSpec::Csr);
     assert_eq!(plan.explanation().pays_back_after(1.0), None);

@@ -3,7 +3,7 @@
 mod common;
 
 use common::options;
-use girih_formats::{Csr, FormatSpec, generate};
+use girih_formats::{Csr, FormatSpec};
 use girih_planner::explanation::{Considered, Outcome};
 use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder};
 use girih_reorder::{Method, simple};
@@ -41,7 +41,7 @@ fn chosen(plan: &Plan) -> &str {
 #[test]
 fn where_no_order_is_faster_none_is_computed() {
     // Every row of a window has the same columns already.
-    let blocks = generate::block_sparse::<f32>(4096, 4096, 64, 0.2, 1).unwrap();
+    let blocks = girih_generate::block_sparse::<f32>(4096, 4096, 64, 0.2, 1).unwrap();
     let plan = plan(&blocks, auto(FormatChoice::Fixed(WCSR), 512));
     assert_eq!(chosen(&plan), "natural");
     for name in ["rcm", "window:64"] {
@@ -52,7 +52,7 @@ fn where_no_order_is_faster_none_is_computed() {
 
 #[test]
 fn shuffled_rows_are_put_into_windows() {
-    let grid = shuffled(&generate::laplacian_5pt(120, 120).unwrap());
+    let grid = shuffled(&girih_generate::laplacian_5pt(120, 120).unwrap());
     let plan = plan(&grid, auto(FormatChoice::Fixed(WCSR), 128));
     assert_eq!(chosen(&plan), "window:64", "{}", plan.explanation());
     assert!(plan.explanation().order.contains("times as fast"));
@@ -61,7 +61,7 @@ fn shuffled_rows_are_put_into_windows() {
 #[test]
 fn a_window_ordering_is_not_computed_where_rcm_does() {
     // What RCM makes of a band leaves nothing to save for kernels that work row by row.
-    let band = shuffled(&generate::banded(30_000, 30_000, 6, 12, 1).unwrap());
+    let band = shuffled(&girih_generate::banded(30_000, 30_000, 6, 12, 1).unwrap());
     let plan = plan(&band, auto(FormatChoice::Fixed(FormatSpec::Csr), 512));
     assert_eq!(chosen(&plan), "rcm", "{}", plan.explanation());
     assert!(reason(&plan, "window:16").unwrap().contains("without it"), "{}", plan.explanation());
@@ -69,7 +69,7 @@ fn a_window_ordering_is_not_computed_where_rcm_does() {
 
 #[test]
 fn the_time_for_planning_covers_orders() {
-    let grid = shuffled(&generate::laplacian_5pt(120, 120).unwrap());
+    let grid = shuffled(&girih_generate::laplacian_5pt(120, 120).unwrap());
     let planned = |planning_seconds: Option<f64>| {
         let options = PlanOptions { planning_seconds, ..auto(FormatChoice::Fixed(WCSR), 128) };
         plan(&grid, options)
@@ -90,7 +90,7 @@ fn the_time_for_planning_covers_orders() {
 #[test]
 fn what_is_left_after_an_order_is_for_formats() {
     // RCM takes some milliseconds by estimate, and so do the counts of formats in its order.
-    let grid = shuffled(&generate::laplacian_5pt(120, 120).unwrap());
+    let grid = shuffled(&girih_generate::laplacian_5pt(120, 120).unwrap());
     let left_out = |reorder, planning_seconds| {
         let options = PlanOptions { reorder, planning_seconds, ..auto(FormatChoice::Auto, 128) };
         let plan = plan(&grid, options);
@@ -107,7 +107,7 @@ fn what_is_left_after_an_order_is_for_formats() {
 
 #[test]
 fn b_is_gathered_only_if_there_is_time_to_price_that() {
-    let blocks = generate::block_sparse::<f32>(1024, 1024, 16, 0.05, 1).unwrap();
+    let blocks = girih_generate::block_sparse::<f32>(1024, 1024, 16, 0.05, 1).unwrap();
     let a = shuffled(&blocks);
     let planned = |planning_seconds| {
         let bcsr = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };
@@ -122,8 +122,8 @@ fn b_is_gathered_only_if_there_is_time_to_price_that() {
 
 #[test]
 fn what_is_found_is_the_same_on_any_number_of_threads() {
-    let graph = shuffled(&generate::rmat(11, 8, 1).unwrap());
-    let grid = shuffled(&generate::laplacian_5pt(60, 60).unwrap());
+    let graph = shuffled(&girih_generate::rmat(11, 8, 1).unwrap());
+    let grid = shuffled(&girih_generate::laplacian_5pt(60, 60).unwrap());
     let found = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {

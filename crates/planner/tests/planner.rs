@@ -1,8 +1,6 @@
 //! The choice of a format, what the options demand of it, and that it is always the same one.
 
-use girih_formats::{
-    AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout, generate,
-};
+use girih_formats::{AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout};
 use girih_planner::device::{Fit, PerDType, PerFormat, Quality, Terms};
 use girih_planner::explanation::{Candidate, Outcome};
 use girih_planner::{DeviceSpec, Explanation, FormatChoice, Plan, PlanError, PlanOptions, Planner};
@@ -28,7 +26,7 @@ fn fixed(spec: FormatSpec) -> PlanOptions {
 }
 
 fn scattered() -> Csr<f32> {
-    generate::uniform(3000, 2000, 7, 1).unwrap()
+    girih_generate::uniform(3000, 2000, 7, 1).unwrap()
 }
 
 #[test]
@@ -41,7 +39,7 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
         quality: Quality { mean_relative_error: off, ..Quality::default() },
     };
     // Schedules are even, and tasks cost nothing, so that estimates are what the fits say.
-    let a = generate::uniform(20_000, 2000, 7, 1).unwrap();
+    let a = girih_generate::uniform(20_000, 2000, 7, 1).unwrap();
     for (off, expected) in [(0.05, bmat), (0.15, FormatSpec::Csr)] {
         let fits = vec![fit(FormatSpec::Csr, 1e-9, 0.0), fit(bmat, 0.9e-9, off)];
         let options = PlanOptions {
@@ -59,7 +57,7 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
 fn without_calibration_an_advantage_over_csr_must_be_a_third() {
     let bmat = FormatSpec::BMat { pattern_only: false };
     let fast = PerDType { f16: 1e15, bf16: 1e15, f32: 1e15, f64: 1e15 };
-    let a = generate::uniform(20_000, 2000, 7, 1).unwrap();
+    let a = girih_generate::uniform(20_000, 2000, 7, 1).unwrap();
     for (csr, expected) in [(1.3e-9, FormatSpec::Csr), (1.4e-9, bmat)] {
         // Entries of CSR and BMat are all that takes time.
         let target = DeviceSpec {
@@ -89,7 +87,7 @@ fn an_advantage_over_csr_must_be_larger_than_a_call() {
         seconds: Terms { product, ..Terms::default() },
         quality: Quality::default(),
     };
-    let a = generate::uniform(6, 6, 3, 1).unwrap();
+    let a = girih_generate::uniform(6, 6, 3, 1).unwrap();
     for (product, expected) in [(90e-9, FormatSpec::Csr), (900e-9, bmat)] {
         let fits = vec![fit(FormatSpec::Csr, product), fit(bmat, product / 2.0)];
         let options = PlanOptions {
@@ -144,7 +142,7 @@ fn seconds(candidate: &Candidate) -> f64 {
 fn scattered_entries_stay_csr_and_full_blocks_become_tiles() {
     let options = || PlanOptions { n: 32, target: DeviceSpec::cpu(), ..PlanOptions::default() };
     assert_eq!(plan(&scattered(), options()).unwrap().spec(), FormatSpec::Csr);
-    let blocks = generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap();
+    let blocks = girih_generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap();
     let kind = plan(&blocks, options()).unwrap().spec().kind();
     let is_dense = matches!(kind, FormatKind::Bcsr | FormatKind::Wcsr | FormatKind::BlockedEll);
     assert!(is_dense, "{kind}");
@@ -152,7 +150,7 @@ fn scattered_entries_stay_csr_and_full_blocks_become_tiles() {
 
 #[test]
 fn the_winner_is_the_fastest_that_was_not_rejected() {
-    for a in [scattered(), generate::block_sparse(512, 512, 16, 0.2, 1).unwrap()] {
+    for a in [scattered(), girih_generate::block_sparse(512, 512, 16, 0.2, 1).unwrap()] {
         for n in [0, 1, 64, 1000] {
             for exact_nonfinite in [false, true] {
                 let target = DeviceSpec::cpu();
@@ -182,7 +180,7 @@ fn the_winner_is_the_fastest_that_was_not_rejected() {
 
 #[test]
 fn what_cannot_hold_the_matrix_says_why() {
-    let crowded = generate::pruned_weights(64, 64, 0.3, 1).unwrap();
+    let crowded = girih_generate::pruned_weights(64, 64, 0.3, 1).unwrap();
     let explanation = plan(&crowded, PlanOptions::default()).unwrap().explanation().clone();
     let two_four = explanation.candidates.iter().find(|c| c.spec == FormatSpec::TwoFour).unwrap();
     match &two_four.outcome {
@@ -192,14 +190,14 @@ fn what_cannot_hold_the_matrix_says_why() {
     assert_eq!(two_four.cost, None);
     let error = plan(&crowded, fixed(FormatSpec::TwoFour)).unwrap_err();
     assert!(matches!(error, PlanError::Format(FormatError::NotTwoFour { .. })), "{error}");
-    let holds = generate::two_four::<f32>(64, 64, 1).unwrap();
+    let holds = girih_generate::two_four::<f32>(64, 64, 1).unwrap();
     assert!(plan(&holds, fixed(FormatSpec::TwoFour)).is_ok());
 }
 
 #[test]
 fn exactness_excludes_fill_in_and_nothing_else() {
     let exact = |spec| PlanOptions { exact_nonfinite: true, ..fixed(spec) };
-    let full = generate::block_sparse(64, 64, 16, 0.5, 1).unwrap();
+    let full = girih_generate::block_sparse(64, 64, 16, 0.5, 1).unwrap();
     for (a, is_full) in [(scattered(), false), (full, true)] {
         for (spec, always) in [
             (FormatSpec::Csr, true),
@@ -238,9 +236,9 @@ fn the_memory_limit_holds_and_says_how_much_is_needed() {
 
 #[test]
 fn the_estimate_counts_the_bytes_that_are_built() {
-    let ragged = generate::uniform::<f32>(101, 67, 5, 3).unwrap();
+    let ragged = girih_generate::uniform::<f32>(101, 67, 5, 3).unwrap();
     let empty = Csr::empty(5, 7).unwrap();
-    let two_four = generate::two_four(35, 43, 1).unwrap();
+    let two_four = girih_generate::two_four(35, 43, 1).unwrap();
     for a in [ragged, empty, two_four] {
         for spec in SPECS {
             match plan(&a, fixed(spec)) {
@@ -257,8 +255,8 @@ fn the_estimate_counts_the_bytes_that_are_built() {
 
 #[test]
 fn plans_are_the_same_bytes_on_any_number_of_threads() {
-    let a = generate::rmat::<f32>(10, 8, 1).unwrap();
-    let holds = generate::two_four::<f32>(100, 300, 1).unwrap();
+    let a = girih_generate::rmat::<f32>(10, 8, 1).unwrap();
+    let holds = girih_generate::two_four::<f32>(100, 300, 1).unwrap();
     let order: Vec<u32> = (0..a.nrows() as u32).rev().collect();
     let reversed = RowLayout::explicit(a.nrows(), 1, order).unwrap();
     let files = |threads| {
@@ -303,7 +301,7 @@ fn a_fingerprint_tells_values_from_pattern() {
     let scaled = a.with_values(a.values().iter().map(|v| 2.0 * v).collect::<Vec<f32>>()).unwrap();
     assert_eq!(fingerprint(&scaled).pattern, same.pattern);
     assert_ne!(fingerprint(&scaled).values, same.values);
-    let other = generate::uniform::<f32>(3000, 2000, 7, 2).unwrap();
+    let other = girih_generate::uniform::<f32>(3000, 2000, 7, 2).unwrap();
     assert_ne!(fingerprint(&other).pattern, same.pattern);
 }
 
@@ -341,7 +339,7 @@ fn sizes_that_cannot_be_are_refused() {
 
 #[test]
 fn refreshed_values_give_the_plan_of_the_new_matrix() {
-    let a = generate::two_four::<f32>(100, 60, 1).unwrap();
+    let a = girih_generate::two_four::<f32>(100, 60, 1).unwrap();
     let values: Vec<f32> = a.values().iter().map(|v| 3.0 - v).collect();
     let renewed = a.with_values::<f32>(values).unwrap();
     for spec in SPECS.into_iter().filter(|&s| s != FormatSpec::BMat { pattern_only: true }) {
@@ -355,7 +353,7 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
             plan.refresh_values(&renewed).unwrap();
             assert!(file_of(plan) == anew, "{spec}");
         }
-        let other = generate::two_four::<f32>(100, 60, 2).unwrap();
+        let other = girih_generate::two_four::<f32>(100, 60, 2).unwrap();
         assert!(matches!(loaded.refresh_values(&other), Err(PlanError::OtherMatrix)));
         assert!(matches!(loaded.refresh_values(&a.cast::<f64>()), Err(PlanError::OtherMatrix)));
         assert!(file_of(&loaded) == anew, "{spec}");

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::thread;
 
 use common::options;
-use girih_formats::{Csr, FormatSpec, generate};
+use girih_formats::{Csr, FormatSpec};
 use girih_planner::progress::{Progress, Share, Stage};
 use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder, Space};
 use girih_reorder::{Method, simple};
@@ -21,7 +21,7 @@ fn shuffled(a: &Csr<f32>) -> Csr<f32> {
 }
 
 fn grid() -> Csr<f32> {
-    shuffled(&generate::laplacian_5pt(60, 60).unwrap())
+    shuffled(&girih_generate::laplacian_5pt(60, 60).unwrap())
 }
 
 /// A plan, and what was reported during planning; checks what holds of any planning.
@@ -102,7 +102,7 @@ fn a_search_for_an_order_tells_of_each() {
 fn an_order_of_rows_and_columns_is_told_of_too() {
     use Stage::{BPermutation, Blocks, Formats, Move, Schedules, Statistics, Tasks, Tiles};
 
-    let a = shuffled(&generate::block_sparse(512, 512, 16, 0.05, 1).unwrap());
+    let a = shuffled(&girih_generate::block_sparse(512, 512, 16, 0.05, 1).unwrap());
     let format = FormatChoice::Fixed(BCSR);
     let by_windows = PlanOptions { format, reorder: Reorder::By(WINDOWS), ..options("cpu", 256) };
     let (_, heard) = observed(&a, by_windows.clone());
@@ -136,7 +136,7 @@ fn an_observer_changes_no_byte_on_any_number_of_threads() {
         plan.write_to(&mut bytes).unwrap();
         bytes
     };
-    let matrices = [grid(), shuffled(&generate::rmat(9, 8, 1).unwrap())];
+    let matrices = [grid(), shuffled(&girih_generate::rmat(9, 8, 1).unwrap())];
     let made = || {
         let mut made = Vec::new();
         for a in &matrices {

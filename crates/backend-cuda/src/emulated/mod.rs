@@ -158,8 +158,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
-        let unsupported = |reason| Unsupported { backend: self.name().to_owned(), reason };
-        supported::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
+        supported::supports(plan, Some(Arch::SM_90A))
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -167,7 +166,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(self.name()))?;
         with_b_permutation(self.name(), plan, Box::new(self.prepare_tiles(plan)))
     }
 }

@@ -100,13 +100,13 @@ impl CusparseBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        takes_b_as_it_is(NAME, plan)?;
+        takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the plan");
         let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
         let handle = self.handle().map_err(failed)?;
@@ -172,18 +172,18 @@ impl SpmmBackend for CusparseBackend {
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let CusparseOptions { csr, tf32, .. } = self.0.options;
         let is_half = matches!(plan.dtype(), DType::F16 | DType::Bf16);
+        let dtype = plan.dtype();
         let reason = match plan.spec().kind() {
-            FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => Some(format!(
-                "cuSPARSE multiplies {} by its third algorithm for CSR alone",
-                plan.dtype()
-            )),
-            FormatKind::BlockedEll if plan.dtype() == DType::F32 && !tf32 => Some(
+            FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => {
+                format!("cuSPARSE multiplies {dtype} by its third algorithm for CSR alone")
+            }
+            FormatKind::BlockedEll if dtype == DType::F32 && !tf32 => {
                 "cuSPARSE multiplies f32 in Blocked-ELL on tensor cores, in TF32, which was not allowed"
-                    .to_owned(),
-            ),
-            _ => refusal(plan),
+                    .to_owned()
+            }
+            _ => return refusal(plan).map_or(Ok(()), Err),
         };
-        reason.map_or(Ok(()), |reason| Err(Unsupported { backend: NAME.to_owned(), reason }))
+        Err(Unsupported::ValueType { dtype, reason })
     }
 
     /// Where tensor cores multiply, f32 is rounded to TF32, by which rule is not documented, and sums

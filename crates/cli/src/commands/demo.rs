@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use girih::backend::{Product, verify};
 use girih::formats::io::{self as matrix_io, ReadOptions};
-use girih::formats::{Csr, DType, generate};
+use girih::formats::{Csr, DType};
 use girih::planner::{Plan, PlanOptions, Planner};
 use girih_measure::units;
 use serde::Serialize;
@@ -101,7 +101,7 @@ pub(crate) fn run(_: &DemoArgs, progress: &Progress) -> Result<Report, CliError>
 
     let generated: Csr<f32> = stages.run(
         "generate",
-        || generate::fem_3d(EDGE, EDGE, EDGE, DOF, SEED).map_err(bug),
+        || girih_generate::fem_3d(EDGE, EDGE, EDGE, DOF, SEED).map_err(bug),
         |a| {
             let what = format!(
                 "stiffness matrix of an elastic body, {} rows, {} nonzeros",

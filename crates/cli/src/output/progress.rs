@@ -126,9 +126,9 @@ mod tests {
     use std::io;
     use std::sync::Mutex;
 
-    use girih::formats::generate::laplacian_5pt;
     use girih::planner::{PlanOptions, Planner, Reorder};
     use girih::reorder::Method;
+    use girih_generate::laplacian_5pt;
     use indicatif::TermLike;
 
     use super::*;

@@ -8,10 +8,7 @@ use girih_formats::{
 use half::{bf16, f16};
 use proptest::prelude::*;
 
-fn check<T: Scalar>(csr: &Csr<T>, spec: FormatSpec, layout: &RowLayout)
-where
-    girih_formats::AnyTiling: From<Tiling<T>>,
-{
+fn check<T: Scalar>(csr: &Csr<T>, spec: FormatSpec, layout: &RowLayout) {
     let stats = FormatStats::of(csr.pattern(), spec, layout, T::DTYPE);
     let tiling = match Tiling::from_csr(csr, spec, layout.clone()) {
         Ok(tiling) => tiling,

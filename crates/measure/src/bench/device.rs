@@ -125,8 +125,8 @@ impl Device {
     /// Why it can't multiply a plan, if so.
     pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
-            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.reason),
-            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.to_string()),
+            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Dense(..) => None,
         }
     }

@@ -46,7 +46,7 @@ impl Multiplier {
     /// Why it can't multiply a plan; `None` if it can.
     pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
-            Self::Host(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Host(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Device(device) => device.refusal(plan),
         }
     }

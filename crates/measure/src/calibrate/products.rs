@@ -6,8 +6,8 @@ use girih::planner::calibrate::Observation;
 use girih::planner::cost::{Workload, terms};
 use girih::planner::device::Terms;
 use girih::{
-    AnyTiling, CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatChoice, FormatSpec,
-    PlanOptions, Planner, RowLayout, SpmmBackend, Tiling,
+    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatChoice, FormatSpec, PlanOptions,
+    Planner, RowLayout, SpmmBackend,
 };
 use half::{bf16, f16};
 
@@ -157,10 +157,7 @@ struct CalibrationRun<'a> {
 
 impl CalibrationRun<'_> {
     /// Times every problem in one value type, and returns their number.
-    fn all<T: DenseScalar>(&mut self) -> Result<usize, MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    fn all<T: DenseScalar>(&mut self) -> Result<usize, MeasureError> {
         let problems: Vec<DesignProblem<T>> = problems::problems(self.config.quick);
         for (i, problem) in problems.iter().enumerate() {
             let (pass, passes) = (self.pass + 1, self.config.passes);
@@ -185,10 +182,7 @@ impl CalibrationRun<'_> {
         a: &Csr<T>,
         name: &'static str,
         what: &str,
-    ) -> Result<(), MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<(), MeasureError> {
         let rows = RowLayout::natural(a.nrows(), 1).map_err(MeasureError::Statistics)?;
         let shared = SharedStats::new(a.pattern(), &rows);
         for &n in &self.config.n {
@@ -245,10 +239,7 @@ impl CalibrationRun<'_> {
         spec: FormatSpec,
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
-    ) -> Result<Option<f64>, MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<Option<f64>, MeasureError> {
         let options = PlanOptions {
             n,
             format: FormatChoice::Fixed(spec),

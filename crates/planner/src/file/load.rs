@@ -222,10 +222,7 @@ impl<S: Source> Arrays<'_, S> {
 fn plan<T: Scalar, S: Source>(
     header: &Header,
     arrays: &Arrays<'_, S>,
-) -> Result<Plan, PlanFileError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<Plan, PlanFileError> {
     let tiling = tiling::<T, S>(header, arrays)?;
     if tiling.nnz() as u64 != header.nnz {
         let (found, declared) = (tiling.nnz(), header.nnz);

@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
-    AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
-    Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
+    BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar, Tiling,
+    TwoFour, Wcsr, for_any_tiling,
 };
 use girih_planner::cost::LinearCost;
 use girih_planner::file::Attachment;
@@ -111,10 +111,7 @@ fn for_any() -> PlanOptions {
 }
 
 /// Plans of the matrix in every format, of one value type.
-pub(crate) fn plans<T: Scalar>() -> Vec<Plan>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+pub(crate) fn plans<T: Scalar>() -> Vec<Plan> {
     let mut plans: Vec<_> = tilings::<T>().unwrap().into_iter().map(Plan::from_tiling).collect();
     // One with everything a plan can hold: a fingerprint, candidates, a slot map.
     let csr = plans[0].tiling().clone();

@@ -57,7 +57,7 @@ impl TileMetrics {
     /// If the ordering is of another matrix.
     ///
     /// ```
-    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_generate::laplacian_5pt;
     /// use girih_reorder::metrics::TileMetrics;
     /// use girih_reorder::{Method, simple};
     ///

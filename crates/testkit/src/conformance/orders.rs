@@ -7,8 +7,8 @@ use girih_reorder::Method;
 use super::problem::{Planned, Run};
 use super::rows::RowOrder;
 use super::{Suite, specs};
-use crate::Element;
 use crate::operands::{Layout, random};
+use girih_backend::DenseScalar;
 
 /// Square and rectangular, disconnected, with dense rows and columns, with nothing in them.
 const CASES: [&str; 10] = [
@@ -34,7 +34,7 @@ const METHODS: [Method; 5] = [
 
 impl Suite<'_> {
     /// Every ordering a planner knows: cases and sizes of a format take them in turn.
-    pub(super) fn orderings<T: Element>(&mut self) {
+    pub(super) fn orderings<T: DenseScalar>(&mut self) {
         let runs = [Run::plain(33), Run { alpha: -2.5, beta: 0.5, ..Run::plain(7) }];
         for (i, case) in self.named(&CASES).into_iter().enumerate() {
             let a = case.matrix.cast::<T>();
@@ -49,7 +49,7 @@ impl Suite<'_> {
                         space,
                         ..PlanOptions::default()
                     });
-                    match T::plan(&planner, &a) {
+                    match planner.plan(&a) {
                         Ok(plan) => self.check_ordered(&what, &a, &plan, &runs),
                         // Two of four columns are not two of four others.
                         Err(PlanError::Format(FormatError::NotTwoFour { .. }))
@@ -61,7 +61,7 @@ impl Suite<'_> {
         }
     }
 
-    fn check_ordered<T: Element>(&mut self, what: &str, a: &Csr<T>, plan: &Plan, runs: &[Run]) {
+    fn check_ordered<T: DenseScalar>(&mut self, what: &str, a: &Csr<T>, plan: &Plan, runs: &[Run]) {
         let held = match plan.space() {
             Space::Caller => Ok(a.clone()),
             Space::Permuted => plan.hold(a),
@@ -80,7 +80,7 @@ impl Suite<'_> {
     }
 
     /// Columns in another order than the caller's: rows of B must be permuted, however it is laid out.
-    pub(super) fn permuted_b<T: Element>(&mut self) {
+    pub(super) fn permuted_b<T: DenseScalar>(&mut self) {
         if self.kind == FormatKind::TwoFour {
             return;
         }

@@ -8,8 +8,7 @@ use girih::backend::Verification;
 use girih::cuda::TimedOperands;
 use girih::planner::explanation::Outcome;
 use girih::{
-    AnyTiling, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
-    Planner, Scalar, Tiling,
+    Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Scalar,
 };
 
 use super::device::{named_rows, skip_reason};
@@ -118,10 +117,7 @@ pub(super) fn run<'a, T: DenseScalar>(
     n: usize,
     config: &GroupConfig<'a>,
     observer: &dyn Observer,
-) -> Result<Group<'a>, MeasureError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<Group<'a>, MeasureError> {
     let mut group = Group { cases: Vec::new(), skipped: Vec::new(), other_load: None };
     let left = match left_for_tiles::<T>(a, n, config.memory_limit) {
         Ok(left) => left,
