@@ -45,8 +45,7 @@ fn through_files<T: DenseScalar>() {
     let a: Csr<T> = io::read(&matrix_file, &ReadOptions::default()).unwrap();
     assert_eq!(a, made);
     for spec in SPECS {
-        let options =
-            PlanOptions { n: 33, format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+        let options = PlanOptions::new(33).format(spec);
         let plan = Planner::new(options).plan(&a).unwrap();
         let plan_file = dir.path().join("a.girih");
         plan.save(&plan_file).unwrap();
@@ -71,8 +70,7 @@ fn an_ordering_never_shows_in_c() {
     let order = girih::reorder::rcm(a.pattern()).unwrap();
     for spec in SPECS.into_iter().filter(|&s| s != FormatSpec::TwoFour) {
         let layout = order.to_row_layout(spec.window_rows()).unwrap();
-        let options =
-            PlanOptions { n: 20, format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+        let options = PlanOptions::new(20).format(spec);
         let plan = Planner::new(options).plan_ordered(&a, &layout).unwrap();
         let verdict = verified_product(&a, &plan, 20);
         assert!(verdict.passed(), "{spec}: {verdict:?}");
@@ -101,7 +99,7 @@ fn a_sparse_product_equals_that_of_sprs() {
     let theirs: sprs::CsMatI<f64, u32, u64> = a.clone().into();
     let b = operand::<f64>(200, 5);
     let expected = &theirs * &b;
-    let plan = Planner::new(PlanOptions { n: 5, ..PlanOptions::default() }).plan(&a).unwrap();
+    let plan = Planner::new(PlanOptions::new(5)).plan(&a).unwrap();
     let prepared = girih::backends().best_for(&plan).unwrap().backend.prepare(&plan).unwrap();
     let mut c = Array2::<f64>::zeros((300, 5));
     prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();

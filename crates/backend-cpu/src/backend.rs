@@ -122,11 +122,8 @@ impl SpmmBackend for CpuBackend {
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
         let threads = self.team.threads();
-        Ok(Capabilities {
-            formats: FormatKind::ALL.to_vec(),
-            dtypes: DType::ALL.to_vec(),
-            device: format!("{}, {threads} threads", self.isa),
-        })
+        let device = format!("{}, {threads} threads", self.isa);
+        Ok(Capabilities::new(FormatKind::ALL, DType::ALL, device))
     }
 
     /// Every valid plan, in any format and value type, but for schedules that cut windows by columns and

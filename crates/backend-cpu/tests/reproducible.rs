@@ -4,7 +4,7 @@ use girih_backend::{DenseScalar, Product, Rounding, SpmmBackend, verify};
 use girih_backend_cpu::{CpuBackend, Isa};
 use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, RowLayout, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
-use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Schedule};
+use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayViewMut2, ShapeBuilder};
 use rayon::prelude::*;
@@ -257,8 +257,7 @@ fn sorting_rows_changes_no_bit() {
 }
 
 fn csr_plan<T: DenseScalar>(a: &Csr<T>, layout: &RowLayout, n: usize) -> Plan {
-    let options =
-        PlanOptions { n, format: FormatChoice::Fixed(FormatSpec::Csr), ..PlanOptions::default() };
+    let options = PlanOptions::new(n).format(FormatSpec::Csr);
     Planner::new(options).plan_ordered(a, layout).unwrap()
 }
 

@@ -22,6 +22,7 @@ use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CudaOptions {
     /// Where libraries are looked for.
     pub libraries: LibrarySearch,
@@ -31,6 +32,32 @@ pub struct CudaOptions {
     pub sources: Option<PathBuf>,
     /// The index of the device.
     pub device: usize,
+}
+
+impl CudaOptions {
+    /// With libraries from elsewhere.
+    #[must_use]
+    pub fn libraries(self, libraries: LibrarySearch) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// With a folder that compiled kernels are kept in.
+    #[must_use]
+    pub fn cache(self, cache: impl Into<Option<PathBuf>>) -> Self {
+        Self { cache: cache.into(), ..self }
+    }
+
+    /// With kernel sources from a folder.
+    #[must_use]
+    pub fn sources(self, sources: impl Into<Option<PathBuf>>) -> Self {
+        Self { sources: sources.into(), ..self }
+    }
+
+    /// On another device, by its index.
+    #[must_use]
+    pub fn device(self, device: usize) -> Self {
+        Self { device, ..self }
+    }
 }
 
 /// Multiplies on a CUDA device.
@@ -183,13 +210,10 @@ impl SpmmBackend for CudaBackend {
         self.check_kernels(info.arch).map_err(unavailable)?;
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
-        Ok(Capabilities {
-            formats: supported::formats(*arch),
-            dtypes: DType::ALL.to_vec(),
-            device: format!(
-                "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
-            ),
-        })
+        let device = format!(
+            "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
+        );
+        Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
     /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64

@@ -300,8 +300,7 @@ fn timed_products_are_right() {
 
 #[test]
 fn a_device_that_is_not_there_is_named() {
-    let options =
-        CudaOptions { libraries: common::libraries(), device: 1000, ..CudaOptions::default() };
+    let options = CudaOptions::default().libraries(common::libraries()).device(1000);
     let backend = CudaBackend::new(options);
     let BackendError::Unavailable { reason, .. } = backend.capabilities().unwrap_err() else {
         panic!("device 1000 exists")

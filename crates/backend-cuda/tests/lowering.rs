@@ -15,7 +15,7 @@ fn plan<T: Scalar>(a: &Csr<T>, device: &str, spec: FormatSpec, n: usize) -> Plan
     let target = DeviceSpec::builtin(device).unwrap();
     let format = FormatChoice::Fixed(spec);
     let kernels = Kernels::new(CudaKernels);
-    let options = PlanOptions { n, format, target, kernels, ..PlanOptions::default() };
+    let options = PlanOptions::new(n).format(format).target(target).kernels(kernels);
     Planner::new(options).plan(a).unwrap()
 }
 

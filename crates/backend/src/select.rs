@@ -39,6 +39,7 @@ pub struct Selection<'a> {
 
 /// What a backend says of a product with operands on the host.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Its name.
     pub backend: String,
@@ -48,6 +49,7 @@ pub struct Estimate {
 
 /// What one backend can do on this machine, or why it can do nothing.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// Its name.
     pub backend: String,

@@ -36,7 +36,7 @@ fn multiply(plan: &Plan, b: &Array2<f32>) -> Array2<f32> {
 
 fn options(spec: FormatSpec, reorder: Reorder, space: Space) -> PlanOptions {
     let format = FormatChoice::Fixed(spec);
-    PlanOptions { n: 3, format, reorder, space, ..PlanOptions::default() }
+    PlanOptions::new(3).format(format).reorder(reorder).space(space)
 }
 
 /// Checks a plan in the permuted space against the product in the caller's.
@@ -126,18 +126,14 @@ fn new_values_find_their_places_in_any_order() {
     let cols = simple::random(40, 3).unwrap();
     for spec in SPECS.into_iter().filter(|&spec| spec != FormatSpec::TwoFour) {
         for space in [Space::Caller, Space::Permuted] {
-            let options = PlanOptions {
-                keep_slot_map: true,
-                ..options(spec, Reorder::By(Method::Rcm), space)
-            };
+            let options = options(spec, Reorder::By(Method::Rcm), space).keep_slot_map(true);
             let planner = Planner::new(options);
             let mut plan = planner.plan(&a).unwrap();
             plan.refresh_values(&renewed).unwrap();
             assert_eq!(plan, planner.plan(&renewed).unwrap(), "{spec} {space:?}");
         }
         let order = Reordering::new(&simple::reverse(40).unwrap(), Some(cols.clone())).unwrap();
-        let options =
-            PlanOptions { keep_slot_map: true, ..options(spec, Reorder::None, Space::Caller) };
+        let options = options(spec, Reorder::None, Space::Caller).keep_slot_map(true);
         let planner = Planner::new(options);
         let mut plan = planner.plan_reordered(&a, &order).unwrap();
         plan.refresh_values(&renewed).unwrap();
@@ -156,7 +152,7 @@ fn an_order_of_another_matrix_is_refused() {
     {
         assert!(planner.plan_reordered(&a, &order).is_err());
     }
-    let given = PlanOptions { reorder: Reorder::Given, ..PlanOptions::default() };
+    let given = PlanOptions::default().reorder(Reorder::Given);
     assert!(Planner::new(given).plan(&a).is_err());
     assert!(planner.plan(&a).unwrap().with_columns(six).is_err());
 }
@@ -167,7 +163,7 @@ fn auto_says_what_it_saw() {
     let shuffled = simple::random(3600, 1).unwrap().apply_symmetric(&grid).unwrap();
     let spec = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
     let plan = |a: &Csr<f32>| {
-        let options = PlanOptions { n: 128, ..options(spec, Reorder::Auto, Space::Caller) };
+        let options = options(spec, Reorder::Auto, Space::Caller).n(128);
         Planner::new(options).plan(a).unwrap()
     };
     let rescued = plan(&shuffled);

@@ -21,7 +21,7 @@ use crate::progress::{Stage, Watch};
 /// use girih_planner::{PlanOptions, Planner};
 ///
 /// let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0f32, 2.0, 3.0])?;
-/// let plan = Planner::new(PlanOptions { n: 8, ..PlanOptions::default() }).plan(&a)?;
+/// let plan = Planner::new(PlanOptions::new(8)).plan(&a)?;
 /// assert_eq!((plan.nrows(), plan.ncols(), plan.nnz()), (2, 3, 3));
 /// println!("{}", plan.explanation());
 /// # Ok::<(), girih_planner::PlanError>(())

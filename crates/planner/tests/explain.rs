@@ -40,7 +40,7 @@ fn explanations_for_fixed_devices() {
         check(&format!("skewed-{device}.txt"), &skewed(), options(device, 96));
     }
     let bmat = FormatChoice::Fixed(FormatSpec::BMat { pattern_only: false });
-    check("skewed-h200-bmat.txt", &skewed(), PlanOptions { format: bmat, ..options("h200", 256) });
+    check("skewed-h200-bmat.txt", &skewed(), options("h200", 256).format(bmat));
 }
 
 #[test]
@@ -92,10 +92,10 @@ fn formats_without_a_kernel_are_rejected_with_the_reason() {
     };
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
     assert!(reason(options("a100", 64), bcsr).contains("wgmma"));
-    let fixed = PlanOptions { format: FormatChoice::Fixed(bcsr), ..options("a100", 64) };
+    let fixed = options("a100", 64).format(bcsr);
     assert!(matches!(Planner::new(fixed).plan(&blocks()), Err(PlanError::Refused { .. })));
     let narrow = FormatSpec::Bcsr { block_rows: 8, block_cols: 8 };
-    let fixed = PlanOptions { format: FormatChoice::Fixed(narrow), ..options("h200", 64) };
+    let fixed = options("h200", 64).format(narrow);
     assert!(matches!(Planner::new(fixed).plan(&blocks()), Err(PlanError::Refused { .. })));
     let doubles = blocks().cast::<f64>();
     let plan = Planner::new(options("h200", 64)).plan(&doubles).unwrap();
@@ -105,7 +105,7 @@ fn formats_without_a_kernel_are_rejected_with_the_reason() {
 #[test]
 fn planning_keeps_within_its_time_by_leaving_candidates_out() {
     let planned = |planning_seconds| {
-        let options = PlanOptions { planning_seconds, ..options("cpu", 64) };
+        let options = options("cpu", 64).planning_seconds(planning_seconds);
         Planner::new(options).plan(&blocks()).unwrap()
     };
     let left_out = |what: &str, seconds| {
@@ -124,7 +124,7 @@ fn planning_keeps_within_its_time_by_leaving_candidates_out() {
     // The workload's count, and one more.
     let two = blocks().nnz() as f64 * 6.5e-9;
     assert_eq!(left_out("counting", Some(two)), 5);
-    let options = PlanOptions { planning_seconds: Some(-1.0), ..options("cpu", 64) };
+    let options = options("cpu", 64).planning_seconds(Some(-1.0));
     assert!(matches!(Planner::new(options).plan(&blocks()), Err(PlanError::Options { .. })));
 }
 
@@ -132,7 +132,7 @@ fn planning_keeps_within_its_time_by_leaving_candidates_out() {
 fn only_who_allows_it_gets_atomic_additions() {
     for deterministic in [true, false] {
         let wcsr = FormatChoice::Fixed(FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 });
-        let options = PlanOptions { format: wcsr, deterministic, ..options("h200", 256) };
+        let options = options("h200", 256).format(wcsr).deterministic(deterministic);
         let plan = Planner::new(options).plan(&skewed()).unwrap();
         let kinds: Vec<_> = plan.explanation().schedules.iter().map(|s| s.kind).collect();
         let atomic = ScheduleKind::Split(girih_planner::schedule::Reduction::Atomic);

@@ -15,7 +15,7 @@ fn shuffled(a: &Csr<f32>) -> Csr<f32> {
 }
 
 fn auto(format: FormatChoice, n: usize) -> PlanOptions {
-    PlanOptions { format, reorder: Reorder::Auto, ..options("cpu", n) }
+    options("cpu", n).format(format).reorder(Reorder::Auto)
 }
 
 fn plan(a: &Csr<f32>, options: PlanOptions) -> Plan {
@@ -71,7 +71,7 @@ fn a_window_ordering_is_not_computed_where_rcm_does() {
 fn the_time_for_planning_covers_orders() {
     let grid = shuffled(&girih_generate::laplacian_5pt(120, 120).unwrap());
     let planned = |planning_seconds: Option<f64>| {
-        let options = PlanOptions { planning_seconds, ..auto(FormatChoice::Fixed(WCSR), 128) };
+        let options = auto(FormatChoice::Fixed(WCSR), 128).planning_seconds(planning_seconds);
         plan(&grid, options)
     };
     assert_eq!(chosen(&planned(Some(1e3))), chosen(&planned(None)));
@@ -92,7 +92,8 @@ fn what_is_left_after_an_order_is_for_formats() {
     // RCM takes some milliseconds by estimate, and so do the counts of formats in its order.
     let grid = shuffled(&girih_generate::laplacian_5pt(120, 120).unwrap());
     let left_out = |reorder, planning_seconds| {
-        let options = PlanOptions { reorder, planning_seconds, ..auto(FormatChoice::Auto, 128) };
+        let options =
+            auto(FormatChoice::Auto, 128).reorder(reorder).planning_seconds(planning_seconds);
         let plan = plan(&grid, options);
         let outcomes = plan.explanation().candidates.iter().map(|c| c.outcome.clone());
         let is_left_out = |outcome: &Outcome| matches!(outcome, Outcome::Rejected { reason } if reason.contains("for planning"));
@@ -113,7 +114,7 @@ fn b_is_gathered_only_if_there_is_time_to_price_that() {
         let bcsr = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };
         let reorder = Reorder::By(Method::Window { window_rows: None });
         let format = FormatChoice::Fixed(bcsr);
-        plan(&a, PlanOptions { reorder, planning_seconds, ..auto(format, 256) })
+        plan(&a, auto(format, 256).reorder(reorder).planning_seconds(planning_seconds))
     };
     assert!(planned(None).b_permutation().is_some());
     assert!(planned(Some(1e3)).b_permutation().is_some());
@@ -130,7 +131,7 @@ fn what_is_found_is_the_same_on_any_number_of_threads() {
             let mut found = Vec::new();
             for device in ["cpu", "h200"] {
                 for a in [&graph, &grid] {
-                    let options = PlanOptions { reorder: Reorder::Auto, ..options(device, 256) };
+                    let options = options(device, 256).reorder(Reorder::Auto);
                     found.push(plan(a, options).explanation().clone());
                 }
             }

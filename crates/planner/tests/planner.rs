@@ -3,7 +3,7 @@
 use girih_formats::{AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout};
 use girih_planner::device::{Fit, PerDType, PerFormat, Quality, Terms};
 use girih_planner::explanation::{Candidate, Outcome};
-use girih_planner::{DeviceSpec, Explanation, FormatChoice, Plan, PlanError, PlanOptions, Planner};
+use girih_planner::{DeviceSpec, Explanation, Plan, PlanError, PlanOptions, Planner};
 
 const SPECS: [FormatSpec; 8] = [
     FormatSpec::Csr,
@@ -22,7 +22,7 @@ fn plan(a: &Csr<f32>, options: PlanOptions) -> Result<Plan, PlanError> {
 
 fn fixed(spec: FormatSpec) -> PlanOptions {
     let target = DeviceSpec::cpu();
-    PlanOptions { n: 32, format: FormatChoice::Fixed(spec), target, ..PlanOptions::default() }
+    PlanOptions::new(32).format(spec).target(target)
 }
 
 fn scattered() -> Csr<f32> {
@@ -42,10 +42,10 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
     let a = girih_generate::uniform(20_000, 2000, 7, 1).unwrap();
     for (off, expected) in [(0.05, bmat), (0.15, FormatSpec::Csr)] {
         let fits = vec![fit(FormatSpec::Csr, 1e-9, 0.0), fit(bmat, 0.9e-9, off)];
-        let options = PlanOptions {
-            target: DeviceSpec { fits, task_seconds: 0.0, ..DeviceSpec::cpu() },
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::default().target(DeviceSpec::cpu().with(|device| {
+            device.fits = fits;
+            device.task_seconds = 0.0;
+        }));
         let plan = plan(&a, options).unwrap();
         assert_eq!(plan.spec(), expected, "{}", plan.explanation().reason);
         let unsure = plan.explanation().reason.contains("off by 15 %");
@@ -60,17 +60,17 @@ fn without_calibration_an_advantage_over_csr_must_be_a_third() {
     let a = girih_generate::uniform(20_000, 2000, 7, 1).unwrap();
     for (csr, expected) in [(1.3e-9, FormatSpec::Csr), (1.4e-9, bmat)] {
         // Entries of CSR and BMat are all that takes time.
-        let target = DeviceSpec {
-            memory_bandwidth: 1e15,
-            cache_bandwidth: 1e15,
-            sparse_flops: fast,
-            value_seconds: PerFormat { csr: Some(csr), bmat: Some(1e-9), ..PerFormat::all(1.0) },
-            window_seconds: 0.0,
-            bmat_tile_seconds: 0.0,
-            task_seconds: 0.0,
-            ..DeviceSpec::cpu()
-        };
-        let plan = plan(&a, PlanOptions { target, ..PlanOptions::default() }).unwrap();
+        let target = DeviceSpec::cpu().with(|device| {
+            device.memory_bandwidth = 1e15;
+            device.cache_bandwidth = 1e15;
+            device.sparse_flops = fast;
+            device.value_seconds =
+                PerFormat { csr: Some(csr), bmat: Some(1e-9), ..PerFormat::all(1.0) };
+            device.window_seconds = 0.0;
+            device.bmat_tile_seconds = 0.0;
+            device.task_seconds = 0.0;
+        });
+        let plan = plan(&a, PlanOptions::default().target(target)).unwrap();
         let reason = &plan.explanation().reason;
         assert_eq!(plan.spec(), expected, "{reason}");
         let unsure = reason.contains("without calibration are off by 33 %");
@@ -90,10 +90,10 @@ fn an_advantage_over_csr_must_be_larger_than_a_call() {
     let a = girih_generate::uniform(6, 6, 3, 1).unwrap();
     for (product, expected) in [(90e-9, FormatSpec::Csr), (900e-9, bmat)] {
         let fits = vec![fit(FormatSpec::Csr, product), fit(bmat, product / 2.0)];
-        let options = PlanOptions {
-            target: DeviceSpec { fits, task_seconds: 0.0, ..DeviceSpec::cpu() },
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::default().target(DeviceSpec::cpu().with(|device| {
+            device.fits = fits;
+            device.task_seconds = 0.0;
+        }));
         let plan = plan(&a, options).unwrap();
         let reason = &plan.explanation().reason;
         assert_eq!(plan.spec(), expected, "{reason}");
@@ -109,10 +109,10 @@ fn formats_that_were_not_measured_do_not_seem_to_cost_nothing() {
         seconds: Terms { product: 1e-5, ..Terms::default() },
         quality: Quality::default(),
     };
-    let options = PlanOptions {
-        target: DeviceSpec { fits: vec![csr], task_seconds: 0.0, ..DeviceSpec::cpu() },
-        ..PlanOptions::default()
-    };
+    let options = PlanOptions::default().target(DeviceSpec::cpu().with(|device| {
+        device.fits = vec![csr];
+        device.task_seconds = 0.0;
+    }));
     let one = Csr::try_new(3, 4, vec![0, 1, 1, 1], vec![2], vec![1.0]).unwrap();
     for (a, why) in [(one, "estimated fastest"), (Csr::empty(3, 4).unwrap(), "no entries")] {
         let plan = plan(&a, options.clone()).unwrap();
@@ -140,7 +140,7 @@ fn seconds(candidate: &Candidate) -> f64 {
 
 #[test]
 fn scattered_entries_stay_csr_and_full_blocks_become_tiles() {
-    let options = || PlanOptions { n: 32, target: DeviceSpec::cpu(), ..PlanOptions::default() };
+    let options = || PlanOptions::new(32).target(DeviceSpec::cpu());
     assert_eq!(plan(&scattered(), options()).unwrap().spec(), FormatSpec::Csr);
     let blocks = girih_generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap();
     let kind = plan(&blocks, options()).unwrap().spec().kind();
@@ -154,7 +154,7 @@ fn the_winner_is_the_fastest_that_was_not_rejected() {
         for n in [0, 1, 64, 1000] {
             for exact_nonfinite in [false, true] {
                 let target = DeviceSpec::cpu();
-                let options = PlanOptions { n, exact_nonfinite, target, ..PlanOptions::default() };
+                let options = PlanOptions::new(n).exact_nonfinite(exact_nonfinite).target(target);
                 let plan = plan(&a, options).unwrap();
                 let explanation = plan.explanation();
                 let winner = chosen(explanation);
@@ -196,7 +196,7 @@ fn what_cannot_hold_the_matrix_says_why() {
 
 #[test]
 fn exactness_excludes_fill_in_and_nothing_else() {
-    let exact = |spec| PlanOptions { exact_nonfinite: true, ..fixed(spec) };
+    let exact = |spec| fixed(spec).exact_nonfinite(true);
     let full = girih_generate::block_sparse(64, 64, 16, 0.5, 1).unwrap();
     for (a, is_full) in [(scattered(), false), (full, true)] {
         for (spec, always) in [
@@ -220,7 +220,7 @@ fn exactness_excludes_fill_in_and_nothing_else() {
 fn the_memory_limit_holds_and_says_how_much_is_needed() {
     let a = scattered();
     let bytes = plan(&a, fixed(FormatSpec::Csr)).unwrap().tile_bytes();
-    let limited = |limit| PlanOptions { memory_limit: Some(limit), ..PlanOptions::default() };
+    let limited = |limit| PlanOptions::default().memory_limit(Some(limit));
     let kept = plan(&a, limited(bytes)).unwrap();
     assert!(kept.tile_bytes() <= bytes);
     let refused = |c: &&Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains("limit"));
@@ -228,7 +228,7 @@ fn the_memory_limit_holds_and_says_how_much_is_needed() {
     let error = plan(&a, limited(100)).unwrap_err();
     assert!(matches!(error, PlanError::NothingFits { .. }));
     assert!(error.to_string().contains(&bytes.to_string()), "{error}");
-    let options = PlanOptions { memory_limit: Some(bytes - 1), ..fixed(FormatSpec::Csr) };
+    let options = fixed(FormatSpec::Csr).memory_limit(Some(bytes - 1));
     let error = plan(&a, options).unwrap_err();
     assert!(matches!(error, PlanError::Refused { spec: FormatSpec::Csr, .. }));
     assert!(error.to_string().contains(&bytes.to_string()), "{error}");
@@ -309,14 +309,14 @@ fn a_fingerprint_tells_values_from_pattern() {
 fn a_machine_that_cannot_be_is_refused() {
     let cpu = DeviceSpec::cpu;
     for target in [
-        DeviceSpec { memory_bandwidth: 0.0, ..cpu() },
-        DeviceSpec { cache_bandwidth: f64::NAN, ..cpu() },
-        DeviceSpec { bmat_tile_seconds: -1.0, ..cpu() },
-        DeviceSpec { window_seconds: f64::INFINITY, ..cpu() },
-        DeviceSpec { name: "\x1b[31m".to_owned(), ..cpu() },
-        DeviceSpec { name: "x".repeat(1000), ..cpu() },
+        cpu().with(|device| device.memory_bandwidth = 0.0),
+        cpu().with(|device| device.cache_bandwidth = f64::NAN),
+        cpu().with(|device| device.bmat_tile_seconds = -1.0),
+        cpu().with(|device| device.window_seconds = f64::INFINITY),
+        cpu().with(|device| device.name = "\x1b[31m".to_owned()),
+        cpu().with(|device| device.name = "x".repeat(1000)),
     ] {
-        let error = plan(&scattered(), PlanOptions { target, ..PlanOptions::default() });
+        let error = plan(&scattered(), PlanOptions::default().target(target));
         assert!(matches!(error, Err(PlanError::Options { option: "target", .. })));
     }
 }
@@ -343,7 +343,7 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
     let values: Vec<f32> = a.values().iter().map(|v| 3.0 - v).collect();
     let renewed = a.with_values::<f32>(values).unwrap();
     for spec in SPECS.into_iter().filter(|&s| s != FormatSpec::BMat { pattern_only: true }) {
-        let options = PlanOptions { keep_slot_map: true, ..fixed(spec) };
+        let options = fixed(spec).keep_slot_map(true);
         let mut refreshed = plan(&a, options.clone()).unwrap();
         // A plan that went through a file is as good.
         let mut loaded = Plan::read_from(&file_of(&refreshed)[..]).unwrap();
@@ -361,6 +361,6 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
     let mut without = plan(&a, fixed(FormatSpec::Csr)).unwrap();
     assert!(matches!(without.refresh_values(&a), Err(PlanError::NoSlotMap)));
     let pattern = FormatSpec::BMat { pattern_only: true };
-    let options = PlanOptions { keep_slot_map: true, ..fixed(pattern) };
+    let options = fixed(pattern).keep_slot_map(true);
     assert!(matches!(plan(&a, options), Err(PlanError::Format(FormatError::NoValues))));
 }

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn girih_spmm_prepare(
         if threads == 0 {
             return Err("threads is 0".into());
         }
-        let options = PlanOptions { n, format, ..PlanOptions::default() };
+        let options = PlanOptions::new(n).format(format);
         let prepare = || -> Outcome<_> {
             let arrays = &arrays;
             let plan = match arrays.0.value_bits {

@@ -103,7 +103,7 @@ fn launches_of_bcsr_are_those_named() {
 
 /// What a planner is told of a product on a device, and what is launched there.
 fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
-    let target = DeviceSpec { workers, ..DeviceSpec::builtin("h200").unwrap() };
+    let target = DeviceSpec::builtin("h200").unwrap().with(|device| device.workers = workers);
     for limit in [1, 7, 40, u64::MAX] {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
             let plan = plan::<T>(a, spec, limit, reduction);
@@ -157,7 +157,7 @@ fn what_a_planner_is_told_is_what_is_launched() {
 fn a_plan_is_lowered_for_its_target_without_a_device() {
     let target = DeviceSpec::builtin("h100-pcie").unwrap();
     let kernels = girih_planner::Kernels::new(CudaKernels);
-    let options = PlanOptions { n: 64, target, kernels, ..PlanOptions::default() };
+    let options = PlanOptions::new(64).target(target).kernels(kernels);
     let a = matrix().cast::<f32>();
     let plan = girih_planner::Planner::new(options).plan(&a).unwrap();
     let lowering = crate::CudaBackend::default().lower(&plan).unwrap();

@@ -150,11 +150,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        Ok(Capabilities {
-            formats: supported::formats(Arch::SM_90A),
-            dtypes: DType::ALL.to_vec(),
-            device: "an emulated H100".to_owned(),
-        })
+        Ok(Capabilities::new(supported::formats(Arch::SM_90A), DType::ALL, "an emulated H100"))
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {

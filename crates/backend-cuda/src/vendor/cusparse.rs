@@ -33,6 +33,7 @@ pub enum CsrAlgorithm {
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CusparseOptions {
     /// Where the library is looked for.
     pub libraries: LibrarySearch,
@@ -45,6 +46,38 @@ pub struct CusparseOptions {
     pub preprocess: bool,
     /// Whether Blocked-ELL in f32 may be multiplied in TF32, as the library does on tensor cores.
     pub tf32: bool,
+}
+
+impl CusparseOptions {
+    /// With libraries from elsewhere.
+    #[must_use]
+    pub fn libraries(self, libraries: LibrarySearch) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// On another device, by its index.
+    #[must_use]
+    pub fn device(self, device: usize) -> Self {
+        Self { device, ..self }
+    }
+
+    /// With another algorithm for CSR.
+    #[must_use]
+    pub fn csr(self, csr: CsrAlgorithm) -> Self {
+        Self { csr, ..self }
+    }
+
+    /// With or without an analysis of CSR matrices.
+    #[must_use]
+    pub fn preprocess(self, preprocess: bool) -> Self {
+        Self { preprocess, ..self }
+    }
+
+    /// With or without TF32 for f32 in Blocked-ELL.
+    #[must_use]
+    pub fn tf32(self, tf32: bool) -> Self {
+        Self { tf32, ..self }
+    }
 }
 
 /// Multiplies with NVIDIA's cuSPARSE: plans in CSR, BCSR (its BSR) and Blocked-ELL, of every value
@@ -161,11 +194,9 @@ impl SpmmBackend for CusparseBackend {
         };
         let DeviceInfo { index, name, .. } = &self.gpu().map_err(unavailable)?.info;
         let (major, minor, patch) = self.library().map_err(unavailable)?.version();
-        Ok(Capabilities {
-            formats: vec![FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll],
-            dtypes: DType::ALL.to_vec(),
-            device: format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}"),
-        })
+        let formats = [FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll];
+        let device = format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}");
+        Ok(Capabilities::new(formats, DType::ALL, device))
     }
 
     /// Plans in CSR with rows in any order, and in BCSR and Blocked-ELL with rows in their own.

@@ -141,7 +141,7 @@ pub(crate) fn run(_: &DemoArgs, progress: &Progress) -> Result<Report, CliError>
     let planned = stages.run(
         "plan",
         || {
-            let options = PlanOptions { n: N, ..PlanOptions::default() };
+            let options = PlanOptions::new(N);
             Planner::new(options)
                 .observe(&progress.planning("plan".to_owned()))
                 .plan(&a)

@@ -31,13 +31,14 @@ impl Device {
             (CsrAlgorithm::Three, true),
         ];
         let way = |(csr, preprocess)| {
-            Self::Cusparse(CusparseBackend::new(CusparseOptions {
-                libraries: options.libraries.clone(),
-                device: options.device,
-                csr,
-                preprocess,
-                tf32: true,
-            }))
+            Self::Cusparse(CusparseBackend::new(
+                CusparseOptions::default()
+                    .libraries(options.libraries.clone())
+                    .device(options.device)
+                    .csr(csr)
+                    .preprocess(preprocess)
+                    .tf32(true),
+            ))
         };
         ways.map(way).into()
     }
@@ -46,7 +47,7 @@ impl Device {
     pub(super) fn dense(options: &CudaOptions) -> Vec<Self> {
         let way = |tf32| {
             let (libraries, device) = (options.libraries.clone(), options.device);
-            let options = CublasLtOptions { libraries, device, tf32 };
+            let options = CublasLtOptions::default().libraries(libraries).device(device).tf32(tf32);
             Self::Dense(DenseYardstick::new(options.clone()), options)
         };
         [false, true].map(way).into()

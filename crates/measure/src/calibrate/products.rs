@@ -6,8 +6,8 @@ use girih::planner::calibrate::Observation;
 use girih::planner::cost::{Workload, terms};
 use girih::planner::device::Terms;
 use girih::{
-    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatChoice, FormatSpec, PlanOptions,
-    Planner, RowLayout, SpmmBackend,
+    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatSpec, PlanOptions, Planner, RowLayout,
+    SpmmBackend,
 };
 use half::{bf16, f16};
 
@@ -99,7 +99,7 @@ pub(super) fn measure(
         (None, CalibratedBackend::Cuda(cuda)) => described(cuda)?,
     };
     // Old fits must not decide which products are timed.
-    let device = DeviceSpec { fits: Vec::new(), ..device };
+    let device = device.with(|device| device.fits = Vec::new());
     let products = Vec::new();
     let mut run = CalibrationRun { config, device, backend, team, pass: 0, products, observer };
     let mut problems = 0;
@@ -193,13 +193,12 @@ impl CalibrationRun<'_> {
             let workload = Workload::of(&shared, n, T::DTYPE).map_err(MeasureError::Statistics)?;
             let b = Operand::<T>::random("B", (a.ncols(), n), 1)?;
             let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
-            let planner = Planner::new(PlanOptions {
-                n,
-                target: self.device.clone(),
-                kernels: girih::kernels_for(&self.device),
-                memory_limit: Some(MAX_TILES),
-                ..PlanOptions::default()
-            });
+            let planner = Planner::new(
+                PlanOptions::new(n)
+                    .target(self.device.clone())
+                    .kernels(girih::kernels_for(&self.device))
+                    .memory_limit(Some(MAX_TILES)),
+            );
             let considered = self.team.run(|| planner.candidates(a));
             let considered = considered.map_err(|source| MeasureError::Plan {
                 what: "a generated matrix".to_owned(),
@@ -240,14 +239,11 @@ impl CalibrationRun<'_> {
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
     ) -> Result<Option<f64>, MeasureError> {
-        let options = PlanOptions {
-            n,
-            format: FormatChoice::Fixed(spec),
-            target: self.device.clone(),
-            kernels: girih::kernels_for(&self.device),
-            memory_limit: Some(MAX_TILES),
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::new(n)
+            .format(spec)
+            .target(self.device.clone())
+            .kernels(girih::kernels_for(&self.device))
+            .memory_limit(Some(MAX_TILES));
         let Ok(plan) = self.team.run(|| Planner::new(options).plan(a)) else { return Ok(None) };
         let mut runner = match &self.backend {
             CalibratedBackend::Cpu(cpu) => Runner::Host(self.team.run(|| cpu.prepare(&plan))?),

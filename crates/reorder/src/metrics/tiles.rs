@@ -38,6 +38,7 @@ pub struct Blocks {
 
 /// What the windowed and blocked formats would make of a matrix in some order.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TileMetrics {
     /// Packed columns, for each of [`WINDOW_ROWS`].
     pub windows: [Windows; 3],

@@ -1,7 +1,7 @@
 //! Plans with rows and columns in every ordering, in the caller's space and the permuted one.
 
 use girih_formats::{Csr, FormatError, FormatKind};
-use girih_planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner, Reorder, Space};
+use girih_planner::{Plan, PlanError, PlanOptions, Planner, Space};
 use girih_reorder::Method;
 
 use super::problem::{Planned, Run};
@@ -42,13 +42,9 @@ impl Suite<'_> {
                 let method = METHODS[(i + j) % METHODS.len()];
                 for space in [Space::Caller, Space::Permuted] {
                     let what = format!("{spec} {}, {:?}, {method}, {space:?}", T::DTYPE, case.name);
-                    let planner = Planner::new(PlanOptions {
-                        n: 33,
-                        format: FormatChoice::Fixed(spec),
-                        reorder: Reorder::By(method),
-                        space,
-                        ..PlanOptions::default()
-                    });
+                    let planner = Planner::new(
+                        PlanOptions::new(33).format(spec).reorder(method).space(space),
+                    );
                     match planner.plan(&a) {
                         Ok(plan) => self.check_ordered(&what, &a, &plan, &runs),
                         // Two of four columns are not two of four others.

@@ -136,15 +136,12 @@ pub(super) fn run<'a, T: DenseScalar>(
     for request in config.planned() {
         let format = request.format.choice(T::DTYPE)?;
         let (target, kernels) = target(&config.target, format, T::DTYPE);
-        let options = PlanOptions {
-            n,
-            format,
-            reorder: request.order.0,
-            memory_limit: left,
-            target,
-            kernels,
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::new(n)
+            .format(format)
+            .reorder(request.order.0)
+            .memory_limit(left)
+            .target(target)
+            .kernels(kernels);
         // Planned once for each team, on the threads that its products run on. The plans are equal.
         for (at, team) in config.engines.teams.iter().enumerate() {
             let hears = observer.planning(&format!("{what}: planning {request}"));
