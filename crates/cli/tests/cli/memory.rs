@@ -1,8 +1,8 @@
 //! Planning takes little more memory than the matrix and its tiles.
 
 use girih::Csr;
-use girih::formats::generate::banded;
 use girih::formats::io;
+use girih_generate::banded;
 
 use crate::common::{Files, girih};
 

@@ -31,13 +31,14 @@ impl Device {
             (CsrAlgorithm::Three, true),
         ];
         let way = |(csr, preprocess)| {
-            Self::Cusparse(CusparseBackend::new(CusparseOptions {
-                libraries: options.libraries.clone(),
-                device: options.device,
-                csr,
-                preprocess,
-                tf32: true,
-            }))
+            Self::Cusparse(CusparseBackend::new(
+                CusparseOptions::default()
+                    .libraries(options.libraries.clone())
+                    .device(options.device)
+                    .csr(csr)
+                    .preprocess(preprocess)
+                    .tf32(true),
+            ))
         };
         ways.map(way).into()
     }
@@ -46,7 +47,7 @@ impl Device {
     pub(crate) fn dense(options: &CudaOptions) -> Vec<Self> {
         let way = |tf32| {
             let (libraries, device) = (options.libraries.clone(), options.device);
-            let options = CublasLtOptions { libraries, device, tf32 };
+            let options = CublasLtOptions::default().libraries(libraries).device(device).tf32(tf32);
             Self::Dense(DenseYardstick::new(options.clone()), options)
         };
         [false, true].map(way).into()
@@ -125,8 +126,8 @@ impl Device {
     /// Why it can't multiply a plan, if so.
     pub(crate) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
-            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.reason),
-            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.to_string()),
+            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Dense(..) => None,
         }
     }

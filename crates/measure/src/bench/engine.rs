@@ -46,7 +46,7 @@ impl Multiplier {
     /// Why it can't multiply a plan; `None` if it can.
     pub(crate) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
-            Self::Host(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Host(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Device(device) => device.refusal(plan),
         }
     }
@@ -189,7 +189,7 @@ impl Engines {
     ///
     /// # Errors
     /// If there is not enough memory for it.
-    pub(crate) fn rooflines(
+    pub(super) fn rooflines(
         &self,
         config: &BenchConfig,
         machine: &Machine,

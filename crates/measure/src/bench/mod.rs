@@ -17,7 +17,7 @@ mod tiles;
 pub(crate) mod verdict;
 
 use girih::cpu::Isa;
-use girih::{AnyTiling, Csr, CudaOptions, DType, DenseScalar, DeviceSpec, Tiling};
+use girih::{Csr, CudaOptions, DType, DenseScalar, DeviceSpec};
 
 use crate::machine::Machine;
 use crate::{MeasureError, Observer};
@@ -158,10 +158,7 @@ impl<'a> Bench<'a> {
         name: &str,
         source: &str,
         a: &Csr<T>,
-    ) -> Result<(), MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<(), MeasureError> {
         let taken = |known: &MatrixReport| known.name == name && known.source != source;
         let name = if self.report.matrices.iter().any(taken) { source } else { name };
         let matrix = MatrixReport {

@@ -51,15 +51,12 @@ pub(super) fn find<T: Scalar>(
 ) -> Result<Candidates, MeasureError> {
     let kernels = girih::kernels_for(&target);
     let memory_limit = config.memory_limit.or(plan.options().memory_limit);
-    let options = PlanOptions {
-        n,
-        target,
-        kernels,
-        memory_limit,
-        format: FormatChoice::Auto,
-        reorder: Reorder::None,
-        ..plan.options().clone()
-    };
+    let mut options = plan.options().clone();
+    options.n = n;
+    options.target = target;
+    options.kernels = kernels;
+    options.memory_limit = memory_limit;
+    options.reorder = Reorder::None;
     let orders = orders(plan)?;
     let own_order = orders.len() - 1;
     // Every format in every order, with its estimate.
@@ -121,7 +118,9 @@ fn make<T: Scalar>(
     order: Option<&Reordering>,
     hears: &(dyn Fn(Progress) + Send + Sync),
 ) -> Result<Plan, girih::PlanError> {
-    let planner = Planner::new(PlanOptions { format, ..options.clone() });
+    let mut options = options.clone();
+    options.format = format;
+    let planner = Planner::new(options);
     let planner = planner.observe(hears);
     match order {
         Some(order) => planner.plan_reordered(a, order),

@@ -33,6 +33,7 @@ pub enum Outcome {
 
 /// A format that was considered, with its best configuration and schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The format with its sizes.
     pub spec: FormatSpec,
@@ -51,6 +52,7 @@ pub struct Candidate {
 ///
 /// `Display` gives the table and the sentence for people; serde gives the numbers for machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Why this format, in one sentence.
     pub reason: String,

@@ -90,7 +90,10 @@ impl TryFrom<ExplanationText> for Explanation {
 
 #[cfg(test)]
 mod tests {
+    use girih_formats::FormatSpec;
+
     use super::*;
+    use crate::explanation::{MeasuredCase, Measurement};
 
     const OLD: &str = r#"{"reason": "r", "candidates": [{"spec": "Csr", "outcome": "Lost"}],
         "later": [1, {"x": null}], "schedule": "s"}"#;
@@ -103,6 +106,25 @@ mod tests {
         assert!(explanation.orderings.is_empty() && explanation.order.is_empty());
         assert_eq!(decode("{}").unwrap().candidates, []);
         assert_eq!(decode(&encode(&explanation).unwrap()).unwrap(), explanation);
+    }
+
+    #[test]
+    fn times_come_back_and_plans_without_them_say_nothing() {
+        let mut explanation = decode(OLD).unwrap();
+        assert!(!encode(&explanation).unwrap().contains("measured"));
+        let case = |chosen: bool, seconds: f64| MeasuredCase {
+            spec: FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+            reordered: !chosen,
+            chosen,
+            seconds,
+            quartiles: [seconds / 3.0, f64::INFINITY],
+        };
+        let cases = vec![case(true, 1e-6), case(false, 0.1)];
+        let machine = "Zen 5 (cpu)".to_owned();
+        explanation.measured = Some(Measurement { machine, n: 128, cases });
+        assert_eq!(decode(&encode(&explanation).unwrap()).unwrap(), explanation);
+        assert!(decode(r#"{"measured": {"machine": "\u001b", "n": 1, "cases": []}}"#).is_err());
+        assert!(decode(r#"{"measured": {"machine": "x", "n": -1, "cases": []}}"#).is_err());
     }
 
     /// Texts of a megabyte that a reader could choke on.
