@@ -34,7 +34,7 @@ enum Arrays {
 pub(super) fn refusal(plan: &Plan) -> Option<String> {
     let natural = |is: bool| {
         (!is).then(|| {
-            "cuSPARSE writes block rows in their order, and the plan's rows are in another"
+            "cuSPARSE writes block rows in their order, but the plan's rows are in another"
                 .to_owned()
         })
     };
@@ -43,7 +43,7 @@ pub(super) fn refusal(plan: &Plan) -> Option<String> {
         Tiling::Csr(_) => None,
         Tiling::Bcsr(a) if a.block_rows() != a.block_cols() => {
             let (rows, cols) = (a.block_rows(), a.block_cols());
-            Some(format!("cuSPARSE's BSR has square blocks, and the plan's are {rows}×{cols}"))
+            Some(format!("cuSPARSE's BSR has square blocks, but the plan's are {rows}×{cols}"))
         }
         Tiling::Bcsr(a) => natural(a.layout().is_natural()),
         Tiling::BlockedEll(a) => natural(a.layout().is_natural()).or_else(|| {
@@ -53,7 +53,7 @@ pub(super) fn refusal(plan: &Plan) -> Option<String> {
             })
         }),
         _ => Some(format!(
-            "cuSPARSE multiplies csr, bcsr and blocked-ell, and the plan is {}",
+            "cuSPARSE multiplies csr, bcsr and blocked-ell, but the plan is {}",
             plan.spec().kind()
         )),
     })
