@@ -1,4 +1,5 @@
-//! The documents of the repository: every link and every path that they name exists.
+//! The documents of the repository: every link and every path that they name exists, and every crate has
+//! those that it is published with.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -131,7 +132,10 @@ fn links_and_paths_of_documents_resolve() {
         .collect();
     folders.insert(".ci".to_owned());
     folders.insert("src".to_owned());
-    let documents = files.iter().filter(|file| file.extension().is_some_and(|e| e == "md"));
+    // A link to a document is judged where the document stands.
+    let documents = files
+        .iter()
+        .filter(|file| file.extension().is_some_and(|e| e == "md") && !file.is_symlink());
     let complaints: String =
         documents.map(|document| missing(document, &names, &folders)).collect();
     assert!(complaints.is_empty(), "documents name what does not exist\n{complaints}");
@@ -166,6 +170,29 @@ fn every_decision_has_its_paragraphs_and_a_line_in_the_index() {
         let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
         let line = format!("- {date}: [{title}]({name})");
         assert!(index.lines().any(|found| found == line), "the index lacks the line {line}");
+    }
+}
+
+#[test]
+fn every_crate_has_what_it_is_published_with() {
+    let mut manifests = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        manifests.push(entry.unwrap().path().join("Cargo.toml"));
+    }
+    assert!(manifests.len() > 5, "crates/ holds the crates");
+    for manifest in manifests {
+        let text = fs::read_to_string(&manifest).unwrap();
+        let folder = manifest.parent().unwrap();
+        for file in ["README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+            let path = folder.join(file);
+            assert!(path.is_file(), "{} is missing", path.display());
+        }
+        for key in ["description", "license", "readme", "rust-version", "keywords", "categories"] {
+            let has_key = text.lines().any(|line| {
+                line.strip_prefix(key).is_some_and(|rest| rest.starts_with([' ', '.']))
+            });
+            assert!(has_key, "{} has no {key}", manifest.display());
+        }
     }
 }
 
