@@ -72,7 +72,7 @@ const SINGLE_NAMES: &[&str] = &["planner", "backend", "girih", "testkit", "cli",
 
 /// Documents at the root that are checked.
 const DOCUMENTS: &[&str] =
-    &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
+    &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

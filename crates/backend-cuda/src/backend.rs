@@ -216,9 +216,9 @@ impl SpmmBackend for CudaBackend {
         Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
-    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0; where
-    /// no device is found, that is not checked. Rows may be in any order.
+    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, and in
+    /// WCSR with windows of 8 to 64 rows in steps of 8. BCSR and WCSR need compute capability 9.0. Where no
+    /// device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
     /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
@@ -237,7 +237,8 @@ impl SpmmBackend for CudaBackend {
         Some(seconds_on(plan, &device)? + transfer_seconds(plan, &device))
     }
 
-    /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
+    /// Compiles the kernel, unless the cache has it, uploads the plan's tiles and allocates workspace:
+    /// O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }

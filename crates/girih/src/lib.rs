@@ -247,5 +247,5 @@ fn host_backends() -> Registry {
 
 /// The README's example, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -146,7 +146,7 @@ impl DenseYardstick {
             _ => Err(CudaError::Vendor {
                 library: "cuBLASLt",
                 operation: "prepare the plan",
-                reason: format!("it densifies csr, and the plan is {}", plan.spec()),
+                reason: format!("it densifies csr, but the plan is {}", plan.spec()),
                 unsupported: true,
             }),
         });

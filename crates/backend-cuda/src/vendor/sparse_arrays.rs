@@ -36,7 +36,7 @@ pub(super) fn refusal(plan: &Plan) -> Option<Unsupported> {
     let spec = plan.spec();
     let natural = |is: bool| {
         let reason =
-            "cuSPARSE writes block rows in their order, and the plan's rows are in another";
+            "cuSPARSE writes block rows in their order, but the plan's rows are in another";
         (!is).then(|| Unsupported::RowLayout { reason: reason.to_owned() })
     };
     for_any_tiling!(plan.tiling(), tiling => match tiling {
@@ -44,7 +44,7 @@ pub(super) fn refusal(plan: &Plan) -> Option<Unsupported> {
         Tiling::Csr(_) => None,
         Tiling::Bcsr(a) if a.block_rows() != a.block_cols() => {
             let (rows, cols) = (a.block_rows(), a.block_cols());
-            let reason = format!("cuSPARSE's BSR has square blocks, and the plan's are {rows}×{cols}");
+            let reason = format!("cuSPARSE's BSR has square blocks, but the plan's are {rows}×{cols}");
             Some(Unsupported::Sizes { spec, reason })
         }
         Tiling::Bcsr(a) => natural(a.layout().is_natural()),

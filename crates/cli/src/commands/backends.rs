@@ -91,8 +91,8 @@ pub(crate) fn run() -> Result<Report, CliError> {
     });
     let reasons: String = reasons.collect();
     let text = format!(
-        "{table}\n\n{reasons}Of those that can run a plan, --backend auto takes the one that is estimated fastest, copies of B \
-         and C included.\n\n{}",
+        "{table}\n\n{reasons}Among the backends that can run a plan, --backend auto takes the one with the least \
+         estimated time, copies of B and C included.\n\n{}",
         cuda.text()
     );
     Report::new(text, &BackendsReport { backends, cuda })

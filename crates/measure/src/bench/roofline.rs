@@ -175,7 +175,7 @@ impl Display for DeviceReport {
             (Some(bf16), Some(tf32)) => {
                 write!(f, "; cuBLASLt {bf16:.0} in bf16, {tf32:.0} in tf32")
             }
-            _ => f.write_str("; tensor cores not measured, for want of cuBLASLt"),
+            _ => f.write_str("; tensor cores not measured: cuBLASLt is missing"),
         }
     }
 }

@@ -103,7 +103,7 @@ pub(super) fn verify(
     let planned = || matrix.map_or_else(|| Matrix::from_plan(plan), |matrix| Ok(matrix.clone()));
     let matrix = planned()
         .and_then(|matrix| matrix.in_space_of(plan))
-        .map_err(|e| CliError::failed("cannot take the plan apart").because(e))?;
+        .map_err(|e| CliError::failed("cannot read the plan's entries back").because(e))?;
     let product = Product {
         alpha: args.alpha,
         b: operands.b.view(),
