@@ -87,8 +87,7 @@ macro_rules! register {
                 // SAFETY: part of every x86-64.
                 unsafe { _mm_sfence() }
             }
-            // Stores under a mask take an AMD processor some twenty operations, and the row as long
-            // as several of its entries.
+            // By ordinary stores of halves and quarters: masked stores are slow on AMD's processors.
             #[inline(always)]
             unsafe fn store_masked(self, p: *mut $acc, mask: Self::Mask) {
                 // SAFETY: AVX2, and as many lanes are valid at `p` as the mask has.

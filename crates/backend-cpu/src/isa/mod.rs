@@ -85,9 +85,8 @@ impl Isa {
         !matches!(self, Self::Portable)
     }
 
-    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::exec::formats::gathered) first:
-    /// where their tile is one line wide, and each line of a row a pass of its own. A Zen 3 gains up to 1.6 times;
-    /// with four lines at once a Xeon (Emerald Rapids) loses up to a third.
+    /// Whether dense strips of many rows pack the rows of B that they use. Only where a strip is one vector wide, so
+    /// that each vector of a row of B is a pass of its own.
     pub(crate) const fn gathers(self) -> bool {
         matches!(self, Self::Avx2)
     }

@@ -101,7 +101,7 @@ impl<A> Rows for BlockRows<'_, A> {
         }
     }
 
-    // No two rows need be of one length, so to tell lengths apart costs as much as it spares.
+    // Neighbouring rows differ in length, so to tell lengths apart costs as much as it saves.
     #[inline(always)]
     unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W) {
         // SAFETY: the caller's contract.

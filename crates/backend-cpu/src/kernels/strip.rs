@@ -164,8 +164,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     V: Widen<T> + Line<Acc = T::Acc>,
     T: Scalar,
 {
-    // Written out: of a loop over rows the compiler, unless it optimizes the whole program, keeps the
-    // sums in memory, which takes two and a half times as long.
+    // Written out: sums that a loop over rows indexes are kept in memory, unless the whole program is optimized.
     const { assert!(ROWS <= 6) };
     macro_rules! each_row {
         (@ $at:literal $q:ident $body:block) => {
