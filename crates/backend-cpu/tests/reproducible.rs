@@ -192,7 +192,7 @@ fn equal_rows_are_right_on_every_instruction_set() {
 }
 
 /// A large C whose rows are aligned is written past the caches; one that is not aligned is not: in
-/// whole lines, in parts of a line next to each other, row by row and in tiles.
+/// whole cache lines, in parts of a cache line next to each other, row by row and in tiles.
 #[test]
 fn streamed_results_are_the_same() {
     let stencil: Csr<f32> = laplacian_5pt(260, 260).unwrap();

@@ -1,11 +1,11 @@
-//! AVX2 with FMA and F16C: a line is two registers, its half one, and so is its quarter.
+//! AVX2 with FMA and F16C: a vector is two registers, its half one, and so is its quarter.
 
 use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
 use super::four::x86;
-use super::line::{Compile, Line, LineFor, Widen};
+use super::vector::{Compile, Vector, VectorsFor, Widen};
 
 /// AVX2, FMA and F16C.
 pub(crate) struct Avx2;
@@ -32,7 +32,7 @@ macro_rules! register {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($reg);
 
-        impl Line for $name {
+        impl Vector for $name {
             type Acc = $acc;
             type Mask = Lanes<$mask>;
             type Four = x86::$four;
@@ -49,12 +49,12 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn splat(x: $acc) -> Self {
-                // SAFETY: the caller has AVX2, as `Line` requires.
+                // SAFETY: the caller has AVX2, as `Vector` requires.
                 Self(unsafe { $set1(x) })
             }
             #[inline(always)]
             unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: AVX2 and a valid pointer, as `Line` requires.
+                // SAFETY: AVX2 and a valid pointer, as `Vector` requires.
                 Self(unsafe { $loadu(p) })
             }
             #[inline(always)]
@@ -64,12 +64,12 @@ macro_rules! register {
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $acc) {
-                // SAFETY: AVX2 and a valid pointer, as `Line` requires.
+                // SAFETY: AVX2 and a valid pointer, as `Vector` requires.
                 unsafe { $storeu(p, self.0) }
             }
             #[inline(always)]
             unsafe fn stream(self, p: *mut $acc) {
-                // SAFETY: AVX, and a valid and aligned pointer, as `Line` requires.
+                // SAFETY: AVX, and a valid and aligned pointer, as `Vector` requires.
                 unsafe { $stream(p, self.0) }
             }
             #[inline(always)]
@@ -207,14 +207,14 @@ unsafe fn store_2_doubles(x: __m128d, p: *mut f64, len: usize) {
     }
 }
 
-/// A line of two registers.
+/// A vector of two registers.
 #[derive(Clone, Copy)]
 pub(crate) struct Two<R>([R; 2]);
 
 type F32x16 = Two<F32x8>;
 type F64x8 = Two<F64x4>;
 
-impl<R: Line> Line for Two<R> {
+impl<R: Vector> Vector for Two<R> {
     type Acc = R::Acc;
     type Mask = [R::Mask; 2];
     type Four = R::Four;
@@ -364,19 +364,19 @@ unsafe fn bf16_to_f32(x: __m128i) -> __m256 {
 widen_narrow!(f16, f16_to_f32);
 widen_narrow!(bf16, bf16_to_f32);
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty, $half:ty, $quarter:ty);*) => {$(
-        impl LineFor<$t> for Avx2 {
-            type Line = $line;
+macro_rules! vectors_for {
+    ($($t:ty => $vector:ty, $half:ty, $quarter:ty);*) => {$(
+        impl VectorsFor<$t> for Avx2 {
+            type Vector = $vector;
             type Half = $half;
             type Quarter = $quarter;
-            const STRIP_LINES: usize = 1;
+            const STRIP_VECTORS: usize = 1;
             const STRIP_ROWS: usize = 6;
         }
     )*};
 }
 
-line_for!(
+vectors_for!(
     f16 => F32x16, F32x16, F32x16;
     bf16 => F32x16, F32x16, F32x16;
     f32 => F32x16, F32x8, F32x4;

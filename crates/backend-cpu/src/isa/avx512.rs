@@ -1,11 +1,11 @@
-//! AVX-512: a line is one register, and so are its half and its quarter.
+//! AVX-512: a vector is one register, and so are its half and its quarter.
 
 use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
 use super::four::x86;
-use super::line::{Compile, Line, LineFor, Widen};
+use super::vector::{Compile, Vector, VectorsFor, Widen};
 
 /// AVX-512 F, BW, VL and DQ.
 pub(crate) struct Avx512;
@@ -18,14 +18,14 @@ impl Compile for Avx512 {
     }
 }
 
-macro_rules! line {
+macro_rules! vector {
     ($name:ident: $reg:ty, $lanes:literal, $mask:ty, $acc:ty, $four:ident;
      $set1:ident $loadu:ident $maskz_loadu:ident $storeu:ident $mask_storeu:ident $stream:ident
      $fmadd:ident $add:ident $mul:ident) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($reg);
 
-        impl Line for $name {
+        impl Vector for $name {
             type Acc = $acc;
             type Mask = $mask;
             type Four = x86::$four;
@@ -38,12 +38,12 @@ macro_rules! line {
             }
             #[inline(always)]
             unsafe fn splat(x: $acc) -> Self {
-                // SAFETY: the caller has AVX-512, as `Line` requires.
+                // SAFETY: the caller has AVX-512, as `Vector` requires.
                 Self(unsafe { $set1(x) })
             }
             #[inline(always)]
             unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
+                // SAFETY: AVX-512 and a valid pointer, as `Vector` requires.
                 Self(unsafe { $loadu(p) })
             }
             #[inline(always)]
@@ -53,12 +53,12 @@ macro_rules! line {
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $acc) {
-                // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
+                // SAFETY: AVX-512 and a valid pointer, as `Vector` requires.
                 unsafe { $storeu(p, self.0) }
             }
             #[inline(always)]
             unsafe fn stream(self, p: *mut $acc) {
-                // SAFETY: AVX-512, and a valid and aligned pointer, as `Line` requires.
+                // SAFETY: AVX-512, and a valid and aligned pointer, as `Vector` requires.
                 unsafe { $stream(p, self.0) }
             }
             #[inline(always)]
@@ -117,27 +117,27 @@ macro_rules! line {
     };
 }
 
-line!(F32x16: __m512, 16, __mmask16, f32, F32x4;
+vector!(F32x16: __m512, 16, __mmask16, f32, F32x4;
       _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps
       _mm512_storeu_ps _mm512_mask_storeu_ps _mm512_stream_ps
       _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps);
-line!(F32x8: __m256, 8, __mmask8, f32, F32x4;
+vector!(F32x8: __m256, 8, __mmask8, f32, F32x4;
       _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps
       _mm256_storeu_ps _mm256_mask_storeu_ps _mm256_stream_ps
       _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps);
-line!(F32x4: __m128, 4, __mmask8, f32, F32x4;
+vector!(F32x4: __m128, 4, __mmask8, f32, F32x4;
       _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps
       _mm_storeu_ps _mm_mask_storeu_ps _mm_stream_ps
       _mm_fmadd_ps _mm_add_ps _mm_mul_ps);
-line!(F64x8: __m512d, 8, __mmask8, f64, F64x4;
+vector!(F64x8: __m512d, 8, __mmask8, f64, F64x4;
       _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd
       _mm512_storeu_pd _mm512_mask_storeu_pd _mm512_stream_pd
       _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd);
-line!(F64x4: __m256d, 4, __mmask8, f64, F64x4;
+vector!(F64x4: __m256d, 4, __mmask8, f64, F64x4;
       _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd
       _mm256_storeu_pd _mm256_mask_storeu_pd _mm256_stream_pd
       _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd);
-line!(F64x2: __m128d, 2, __mmask8, f64, F64x4;
+vector!(F64x2: __m128d, 2, __mmask8, f64, F64x4;
       _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd
       _mm_storeu_pd _mm_mask_storeu_pd _mm_stream_pd
       _mm_fmadd_pd _mm_add_pd _mm_mul_pd);
@@ -145,7 +145,7 @@ line!(F64x2: __m128d, 2, __mmask8, f64, F64x4;
 impl Widen<f16> for F32x16 {
     #[inline(always)]
     unsafe fn widen(p: *const f16) -> Self {
-        // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
+        // SAFETY: AVX-512 and a valid pointer, as `Vector` requires.
         Self(unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(p.cast())) })
     }
     #[inline(always)]
@@ -158,7 +158,7 @@ impl Widen<f16> for F32x16 {
 impl Widen<bf16> for F32x16 {
     #[inline(always)]
     unsafe fn widen(p: *const bf16) -> Self {
-        // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
+        // SAFETY: AVX-512 and a valid pointer, as `Vector` requires.
         Self(unsafe { bf16_to_f32(_mm256_loadu_si256(p.cast())) })
     }
     #[inline(always)]
@@ -175,18 +175,18 @@ unsafe fn bf16_to_f32(x: __m256i) -> __m512 {
     unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(x))) }
 }
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty, $half:ty, $quarter:ty);*) => {$(
-        impl LineFor<$t> for Avx512 {
-            type Line = $line;
+macro_rules! vectors_for {
+    ($($t:ty => $vector:ty, $half:ty, $quarter:ty);*) => {$(
+        impl VectorsFor<$t> for Avx512 {
+            type Vector = $vector;
             type Half = $half;
             type Quarter = $quarter;
-            const STRIP_LINES: usize = 4;
+            const STRIP_VECTORS: usize = 4;
         }
     )*};
 }
 
-line_for!(
+vectors_for!(
     f16 => F32x16, F32x16, F32x16;
     bf16 => F32x16, F32x16, F32x16;
     f32 => F32x16, F32x8, F32x4;

@@ -2,13 +2,13 @@
 
 use girih_formats::{Accumulator, Scalar};
 
-use super::line::Line;
+use super::vector::Vector;
 
 /// Four sums side by side. Elements of B that a row's columns name lie apart; brought together four
 /// at a time, they take one multiply-add and one load of values instead of four.
 ///
 /// # Safety
-/// As for [`Line`]: every method requires the instruction set of the implementing type, and pointers
+/// As for [`Vector`]: every method requires the instruction set of the implementing type, and pointers
 /// valid for what they touch.
 pub(crate) trait Four: Copy {
     /// The accumulation type.
@@ -31,17 +31,17 @@ pub(crate) trait Four: Copy {
 }
 
 /// An array, for instruction sets that have no cheaper way.
-pub(crate) struct Array<L: Line>([L::Acc; 4]);
+pub(crate) struct Array<L: Vector>([L::Acc; 4]);
 
-impl<L: Line> Clone for Array<L> {
+impl<L: Vector> Clone for Array<L> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L: Line> Copy for Array<L> {}
+impl<L: Vector> Copy for Array<L> {}
 
-impl<L: Line> Four for Array<L> {
+impl<L: Vector> Four for Array<L> {
     type Acc = L::Acc;
 
     #[inline(always)]

@@ -1,12 +1,12 @@
-//! NEON: a line is four registers.
+//! NEON: a vector is four registers.
 
 use std::arch::aarch64::*;
 
 use half::{bf16, f16};
 
 use super::four::Array;
-use super::line::{Compile, Line, LineFor, Widen};
 use super::portable::f16_to_f32;
+use super::vector::{Compile, Vector, VectorsFor, Widen};
 
 /// Advanced SIMD, part of every 64-bit Arm.
 pub(crate) struct Neon;
@@ -19,13 +19,13 @@ impl Compile for Neon {
     }
 }
 
-macro_rules! line {
+macro_rules! vector {
     ($name:ident: $reg:ty, $acc:ty, $quarter:literal;
      $dup:ident $load:ident $store:ident $fma:ident $add:ident $mul:ident) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name([$reg; 4]);
 
-        impl Line for $name {
+        impl Vector for $name {
             type Acc = $acc;
             type Mask = usize;
             type Four = Array<Self>;
@@ -42,7 +42,7 @@ macro_rules! line {
             }
             #[inline(always)]
             unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
+                // SAFETY: the pointer is valid for all lanes, as `Vector` requires.
                 Self(unsafe {
                     [
                         $load(p),
@@ -64,7 +64,7 @@ macro_rules! line {
             #[inline(always)]
             unsafe fn store(self, p: *mut $acc) {
                 for (i, register) in self.0.into_iter().enumerate() {
-                    // SAFETY: the pointer is valid for all lanes, as `Line` requires.
+                    // SAFETY: the pointer is valid for all lanes, as `Vector` requires.
                     unsafe { $store(p.add(i * $quarter), register) }
                 }
             }
@@ -132,13 +132,13 @@ macro_rules! line {
     };
 }
 
-line!(F32x16: float32x4_t, f32, 4; vdupq_n_f32 vld1q_f32 vst1q_f32 vfmaq_f32 vaddq_f32 vmulq_f32);
-line!(F64x8: float64x2_t, f64, 2; vdupq_n_f64 vld1q_f64 vst1q_f64 vfmaq_f64 vaddq_f64 vmulq_f64);
+vector!(F32x16: float32x4_t, f32, 4; vdupq_n_f32 vld1q_f32 vst1q_f32 vfmaq_f32 vaddq_f32 vmulq_f32);
+vector!(F64x8: float64x2_t, f64, 2; vdupq_n_f64 vld1q_f64 vst1q_f64 vfmaq_f64 vaddq_f64 vmulq_f64);
 
 impl Widen<f16> for F32x16 {
     #[inline(always)]
     unsafe fn widen(p: *const f16) -> Self {
-        // SAFETY: the pointer is valid for 16 values, as `Line` requires.
+        // SAFETY: the pointer is valid for 16 values, as `Vector` requires.
         let bits = unsafe { p.cast::<[u16; 16]>().read_unaligned() };
         let mut out = [0.0; 16];
         for (wide, bits) in out.iter_mut().zip(bits) {
@@ -162,7 +162,7 @@ impl Widen<bf16> for F32x16 {
     #[inline(always)]
     unsafe fn widen(p: *const bf16) -> Self {
         let p: *const u16 = p.cast();
-        // SAFETY: the pointer is valid for 16 values, as `Line` requires.
+        // SAFETY: the pointer is valid for 16 values, as `Vector` requires.
         Self(unsafe {
             [
                 vreinterpretq_f32_u32(vshll_n_u16::<16>(vld1_u16(p))),
@@ -183,15 +183,15 @@ impl Widen<bf16> for F32x16 {
     }
 }
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty),*) => {$(
-        impl LineFor<$t> for Neon {
-            type Line = $line;
-            type Half = $line;
-            type Quarter = $line;
-            const STRIP_LINES: usize = 1;
+macro_rules! vectors_for {
+    ($($t:ty => $vector:ty),*) => {$(
+        impl VectorsFor<$t> for Neon {
+            type Vector = $vector;
+            type Half = $vector;
+            type Quarter = $vector;
+            const STRIP_VECTORS: usize = 1;
         }
     )*};
 }
 
-line_for!(f16 => F32x16, bf16 => F32x16, f32 => F32x16, f64 => F64x8);
+vectors_for!(f16 => F32x16, bf16 => F32x16, f32 => F32x16, f64 => F64x8);

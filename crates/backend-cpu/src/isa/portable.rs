@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 
 use super::four::Array;
-use super::line::{Compile, Line, LineFor, Widen};
+use super::vector::{Compile, Vector, VectorsFor, Widen};
 
 /// No instructions beyond the compilation target's.
 pub(crate) struct Portable;
@@ -25,9 +25,9 @@ pub(crate) struct F64x8([f64; 8]);
 /// library call per element.
 const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
-macro_rules! line {
+macro_rules! vector {
     ($name:ident: $acc:ty, $lanes:literal) => {
-        impl Line for $name {
+        impl Vector for $name {
             type Acc = $acc;
             type Mask = usize;
             type Four = Array<Self>;
@@ -44,7 +44,7 @@ macro_rules! line {
             }
             #[inline(always)]
             unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
+                // SAFETY: the pointer is valid for all lanes, as `Vector` requires.
                 Self(unsafe { p.cast::<[$acc; $lanes]>().read_unaligned() })
             }
             #[inline(always)]
@@ -56,7 +56,7 @@ macro_rules! line {
             }
             #[inline(always)]
             unsafe fn store(self, p: *mut $acc) {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
+                // SAFETY: the pointer is valid for all lanes, as `Vector` requires.
                 unsafe { p.cast::<[$acc; $lanes]>().write_unaligned(self.0) }
             }
             #[inline(always)]
@@ -117,15 +117,15 @@ macro_rules! line {
     };
 }
 
-line!(F32x16: f32, 16);
-line!(F64x8: f64, 8);
+vector!(F32x16: f32, 16);
+vector!(F64x8: f64, 8);
 
 macro_rules! widen_narrow {
     ($t:ty, $convert:ident) => {
         impl Widen<$t> for F32x16 {
             #[inline(always)]
             unsafe fn widen(p: *const $t) -> Self {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
+                // SAFETY: the pointer is valid for all lanes, as `Vector` requires.
                 let bits = unsafe { p.cast::<[u16; 16]>().read_unaligned() };
                 let mut out = [0.0; 16];
                 for i in 0..16 {
@@ -167,18 +167,18 @@ pub(super) fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty),*) => {$(
-        impl LineFor<$t> for Portable {
-            type Line = $line;
-            type Half = $line;
-            type Quarter = $line;
-            const STRIP_LINES: usize = 1;
+macro_rules! vectors_for {
+    ($($t:ty => $vector:ty),*) => {$(
+        impl VectorsFor<$t> for Portable {
+            type Vector = $vector;
+            type Half = $vector;
+            type Quarter = $vector;
+            const STRIP_VECTORS: usize = 1;
         }
     )*};
 }
 
-line_for!(f16 => F32x16, bf16 => F32x16, f32 => F32x16, f64 => F64x8);
+vectors_for!(f16 => F32x16, bf16 => F32x16, f32 => F32x16, f64 => F64x8);
 
 #[cfg(test)]
 mod tests {

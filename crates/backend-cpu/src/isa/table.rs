@@ -14,7 +14,7 @@ use super::avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::portable::Portable;
-use super::{Isa, LineFor};
+use super::{Isa, VectorsFor};
 use crate::exec::scratch::ThreadScratch;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
@@ -54,7 +54,7 @@ pub(crate) struct Kernels<T: Scalar> {
 }
 
 impl<T: KernelScalar> Kernels<T> {
-    fn of<I: LineFor<T>>() -> Self {
+    fn for_isa<I: VectorsFor<T>>() -> Self {
         Self {
             rows: rows::<I, T>,
             sorted: sorted::<I, T>,
@@ -240,12 +240,12 @@ macro_rules! kernel_scalar {
             fn kernels(isa: Isa) -> Kernels<Self> {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => Kernels::of::<Avx512>(),
+                    Isa::Avx512 => Kernels::for_isa::<Avx512>(),
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => Kernels::of::<Avx2>(),
+                    Isa::Avx2 => Kernels::for_isa::<Avx2>(),
                     #[cfg(target_arch = "aarch64")]
-                    Isa::Neon => Kernels::of::<Neon>(),
-                    _ => Kernels::of::<Portable>(),
+                    Isa::Neon => Kernels::for_isa::<Neon>(),
+                    _ => Kernels::for_isa::<Portable>(),
                 }
             }
         }
@@ -262,11 +262,15 @@ kernel_scalar!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Line;
+    use crate::isa::Vector;
 
-    fn agree<I: LineFor<f32>>(isa: Isa) {
-        let found = (I::Line::PREFETCHES, I::STRIP_LINES == 4, I::Line::WIDE);
-        assert_eq!(found, (isa.prefetches(), isa.has_wide_strips(), isa.has_wide_lines()), "{isa}");
+    fn agree<I: VectorsFor<f32>>(isa: Isa) {
+        let found = (I::Vector::PREFETCHES, I::STRIP_VECTORS == 4, I::Vector::WIDE);
+        assert_eq!(
+            found,
+            (isa.prefetches(), isa.has_wide_strips(), isa.has_wide_vectors()),
+            "{isa}"
+        );
     }
 
     #[test]

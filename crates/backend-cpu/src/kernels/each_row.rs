@@ -2,9 +2,9 @@
 
 use girih_formats::Scalar;
 
-use super::panel::{By, Few, Many};
+use super::panel::{By, FewVectors, ManyVectors};
 use super::sum::Entries;
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Input, Output};
 
 /// Rows in some order.
@@ -16,17 +16,17 @@ pub(crate) trait Rows {
     ///
     /// # Safety
     /// As for `what`.
-    unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>);
+    unsafe fn each(self, what: impl RowKernel<Acc = Self::Acc>);
 
     /// The same, in code of its own for every short length.
     ///
     /// # Safety
     /// As for `what`.
-    unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W);
+    unsafe fn each_by_length<W: RowKernel<Acc = Self::Acc>>(self, what: W);
 }
 
 /// What is done to a row.
-pub(crate) trait OnRow {
+pub(crate) trait RowKernel {
     /// The type of its values.
     type Acc;
 
@@ -41,69 +41,69 @@ pub(crate) trait OnRow {
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
 
-/// Multiplies rows by `width` columns of B; `ASK` says what is asked for [ahead](super::ahead).
+/// Multiplies rows by `width` columns of B; `PREFETCH` says what is asked for [ahead](super::prefetch).
 ///
 /// # Safety
-/// As for [`OnRow::row`], for every row. With `ASK` of [`ROWS`](super::ahead::ROWS),
-/// [`AHEAD`](super::ahead::AHEAD) more columns.
-pub(crate) unsafe fn each_row<I: LineFor<T>, T: Scalar, const ASK: u8>(
+/// As for [`RowKernel::row`], for every row. With `PREFETCH` of [`ROWS`](super::prefetch::ROWS),
+/// [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) more columns.
+pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     width: usize,
 ) {
-    let lanes = const { <I::Line as Line>::LANES };
+    let lanes = const { <I::Vector as Vector>::LANES };
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         macro_rules! few {
-            (@ $line:ty, $lines:literal, $chains:literal, $tail:literal) => {
+            (@ $vector:ty, $vectors:literal, $chains:literal, $tail:literal) => {
                 I::call(
                     #[inline(always)]
                     move || {
                         let (mut b, mut out, mut width) = (b, out, width);
                         if !$tail {
-                            width = $lines * <$line>::LANES;
+                            width = $vectors * <$vector>::LANES;
                             (b.row_stride, out.row_stride) = (width as isize, width as isize);
                         }
-                        let by = By::<$line, T>::new(b, out, width);
-                        all::<$line>(rows, Few::<_, _, $lines, $chains, $tail, ASK>(by));
+                        let by = By::<$vector, T>::new(b, out, width);
+                        all::<$vector>(rows, FewVectors::<_, _, $vectors, $chains, $tail, PREFETCH>(by));
                     },
                 )
             };
-            ($line:ty, $lines:literal, $chains:literal) => {{
-                // Whole lines with no gap between rows are at distances that the compiler knows.
-                let whole = $lines * <$line>::LANES;
+            ($vector:ty, $vectors:literal, $chains:literal) => {{
+                // Whole vectors with no gap between rows are at distances that the compiler knows.
+                let whole = $vectors * <$vector>::LANES;
                 let stride = whole as isize;
                 if (width, b.row_stride, out.row_stride) == (whole, stride, stride) {
-                    few!(@ $line, $lines, $chains, false)
+                    few!(@ $vector, $vectors, $chains, false)
                 } else {
-                    few!(@ $line, $lines, $chains, true)
+                    few!(@ $vector, $vectors, $chains, true)
                 }
             }};
         }
-        if const { I::HAS_QUARTER } && !b.of_group && width <= I::Quarter::LANES {
+        if const { I::HAS_QUARTER } && !b.is_part_of_group && width <= I::Quarter::LANES {
             few!(I::Quarter, 1, 4);
-        } else if const { I::HAS_HALF } && !b.of_group && width <= I::Half::LANES {
+        } else if const { I::HAS_HALF } && !b.is_part_of_group && width <= I::Half::LANES {
             few!(I::Half, 1, 4);
-        } else if !b.of_group && width <= lanes {
-            few!(I::Line, 1, 4);
-        } else if !b.of_group && width <= 2 * lanes {
-            few!(I::Line, 2, 2);
+        } else if !b.is_part_of_group && width <= lanes {
+            few!(I::Vector, 1, 4);
+        } else if !b.is_part_of_group && width <= 2 * lanes {
+            few!(I::Vector, 2, 2);
         } else {
             I::call(
                 #[inline(always)]
                 move || {
-                    let by = By::<I::Line, T>::new(b, out, width);
-                    if const { I::STRIP_LINES == 4 } {
-                        rows.each(Many::<_, _, 8, ASK> { by, width });
+                    let by = By::<I::Vector, T>::new(b, out, width);
+                    if const { I::STRIP_VECTORS == 4 } {
+                        rows.each(ManyVectors::<_, _, 8, PREFETCH> { by, width });
                     } else {
-                        rows.each(Many::<_, _, 4, ASK> { by, width });
+                        rows.each(ManyVectors::<_, _, 4, PREFETCH> { by, width });
                     }
                 },
             );
         }
         if out.streams() {
-            I::Line::fence();
+            I::Vector::fence();
         }
     }
 }
@@ -113,7 +113,10 @@ pub(crate) unsafe fn each_row<I: LineFor<T>, T: Scalar, const ASK: u8>(
 /// # Safety
 /// As for [`Rows::each`].
 #[inline(always)]
-pub(super) unsafe fn all<V: Line>(rows: impl Rows<Acc = V::Acc>, what: impl OnRow<Acc = V::Acc>) {
+pub(super) unsafe fn all<V: Vector>(
+    rows: impl Rows<Acc = V::Acc>,
+    what: impl RowKernel<Acc = V::Acc>,
+) {
     // SAFETY: the caller's contract.
     unsafe {
         if const { V::WIDE } {

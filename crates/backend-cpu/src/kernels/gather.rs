@@ -3,7 +3,7 @@
 use girih_formats::Scalar;
 
 use super::runs::Runs;
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::Input;
 
 /// Copies the rows of B that `runs` name, `count` of them and `width` columns wide, to `to`: in panels as
@@ -13,7 +13,7 @@ use crate::operands::Input;
 /// # Safety
 /// The machine must have `I`. B must have those rows and columns; `to` must be valid for `count` rows of
 /// `width` columns, rounded up to whole panels, and accessed by no other thread.
-pub(crate) unsafe fn gather<I: LineFor<T>, T: Scalar>(
+pub(crate) unsafe fn gather<I: VectorsFor<T>, T: Scalar>(
     runs: &Runs<'_>,
     count: usize,
     b: Input<T>,
@@ -42,8 +42,8 @@ pub(crate) unsafe fn gather<I: LineFor<T>, T: Scalar>(
 }
 
 /// Columns of a panel.
-pub(crate) const fn panel<I: LineFor<T>, T: Scalar>() -> usize {
-    I::STRIP_LINES * I::Line::LANES
+pub(crate) const fn panel<I: VectorsFor<T>, T: Scalar>() -> usize {
+    I::STRIP_VECTORS * I::Vector::LANES
 }
 
 /// Copies a row to its places in all panels, `apart` elements from one to the next.
@@ -52,21 +52,21 @@ pub(crate) const fn panel<I: LineFor<T>, T: Scalar>() -> usize {
 /// As for [`gather`].
 #[inline(always)]
 unsafe fn copy<T: Scalar>(from: *const T, width: usize, to: *mut T, panel: usize, apart: usize) {
-    let line = const { 64 / size_of::<T::Acc>() };
+    let vector = const { 64 / size_of::<T::Acc>() };
     for (p, first) in (0..width).step_by(panel).enumerate() {
         // SAFETY: the caller's contract.
         unsafe {
             let to = to.add(p * apart);
             let mut j = 0;
-            // Whole lines of a constant size, so that the copy takes vectors instead of a call.
-            while j < panel && first + j + line <= width {
+            // Whole vectors of a constant size, so that the copy takes vectors instead of a call.
+            while j < panel && first + j + vector <= width {
                 let from = from.add(first + j).cast::<[u8; 32]>();
                 let to = to.add(j).cast::<[u8; 32]>();
                 to.write_unaligned(from.read_unaligned());
                 if const { size_of::<T>() == size_of::<T::Acc>() } {
                     to.add(1).write_unaligned(from.add(1).read_unaligned());
                 }
-                j += line;
+                j += vector;
             }
             while j < panel.min(width - first) {
                 *to.add(j) = *from.add(first + j);

@@ -43,14 +43,14 @@
 //! - **Strips**: the order of columns, in one chain.
 //!
 //! Panels are cut at multiples of 256 bytes, or say that they are part of such a group
-//! ([`of_group`](crate::operands::Input::of_group)). Slabs are cut at columns that matrix and n fix.
+//! ([`is_part_of_group`](crate::operands::Input::is_part_of_group)). Slabs are cut at columns that matrix and n fix.
 
-pub(crate) mod ahead;
 mod each_row;
 pub(crate) mod gather;
 pub(crate) mod pack;
 mod panel;
 pub(crate) mod patterns;
+pub(crate) mod prefetch;
 pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod sorted;

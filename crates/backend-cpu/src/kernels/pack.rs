@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::Source;
 use crate::thresholds::{PACK_AHEAD, PACK_TOGETHER};
 
@@ -11,7 +11,7 @@ use crate::thresholds::{PACK_AHEAD, PACK_TOGETHER};
 /// # Safety
 /// The machine must have `I`. B must have those rows and columns; `to` must be valid for `rows` rows of
 /// `stride ≥ width` elements, and accessed by no other thread.
-pub(crate) unsafe fn pack<I: LineFor<T>, T: Scalar>(
+pub(crate) unsafe fn pack<I: VectorsFor<T>, T: Scalar>(
     b: Source<T>,
     first: usize,
     rows: usize,
@@ -26,7 +26,7 @@ pub(crate) unsafe fn pack<I: LineFor<T>, T: Scalar>(
             #[inline(always)]
             move || {
                 if b.col_stride == 1 {
-                    copy::<I::Line, T>(b, rows, width, to, stride);
+                    copy::<I::Vector, T>(b, rows, width, to, stride);
                 } else {
                     transpose(b, rows, width, to, stride);
                 }
@@ -40,26 +40,26 @@ pub(crate) unsafe fn pack<I: LineFor<T>, T: Scalar>(
 /// # Safety
 /// As for [`pack`], with the instruction set of `V`.
 #[inline(always)]
-unsafe fn copy<V: Line, T: Copy>(
+unsafe fn copy<V: Vector, T: Copy>(
     b: Source<T>,
     rows: usize,
     width: usize,
     to: *mut T,
     stride: usize,
 ) {
-    let line = const { 64 / size_of::<T>() };
+    let cache_line = const { 64 / size_of::<T>() };
     for i in 0..rows {
         let from = b.ptr.wrapping_offset(i as isize * b.row_stride);
         // SAFETY: the caller's contract, for every access below.
         unsafe {
             let to = to.add(i * stride);
-            if width == stride && width.is_multiple_of(line) {
-                // Whole lines, so that the copy takes vectors instead of a call.
+            if width == stride && width.is_multiple_of(cache_line) {
+                // Whole cache lines, so that the copy takes vectors instead of a call.
                 let ahead = from.wrapping_offset(PACK_AHEAD as isize * b.row_stride);
-                for j in (0..width).step_by(line) {
+                for j in (0..width).step_by(cache_line) {
                     V::prefetch(ahead.wrapping_add(j));
-                    let line = from.add(j).cast::<[u8; 64]>().read_unaligned();
-                    to.add(j).cast::<[u8; 64]>().write_unaligned(line);
+                    let copied = from.add(j).cast::<[u8; 64]>().read_unaligned();
+                    to.add(j).cast::<[u8; 64]>().write_unaligned(copied);
                 }
             } else {
                 std::ptr::copy_nonoverlapping(from, to, width);

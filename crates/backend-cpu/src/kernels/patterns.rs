@@ -2,10 +2,10 @@
 
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::ahead::{AHEAD, ENTRIES, NOTHING, ROWS, foresee};
+use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, ROWS, prefetch_entries};
 use super::store::store;
-use super::sum::line;
-use crate::isa::{Line, LineFor, Widen};
+use super::sum::vector;
+use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
 
 /// Rows of a tile.
@@ -29,8 +29,8 @@ pub(crate) struct PatternBlock<'a, A> {
     pub(crate) tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
     pub(crate) col_idx: &'a [u32],
-    /// Whether to ask [ahead](super::ahead) for the rows of B that columns meet, four lines at a time.
-    /// Then there are [`AHEAD`] columns more.
+    /// Whether to ask [ahead](super::prefetch) for the rows of B that columns meet, four vectors at a time.
+    /// Then there are [`PREFETCH_AHEAD`] columns more.
     pub(crate) ahead: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.
     pub(crate) values: &'a [A],
@@ -41,41 +41,41 @@ pub(crate) struct PatternBlock<'a, A> {
 /// A row of B is loaded once for all rows of a tile that meet it, and their sums stay in registers
 /// across patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network
 /// Inference", PLDI 2023, section 4). An element of C is summed in the order of the tile's columns, where a
-/// group of columns is one or two lines in two interleaved chains for each pattern: columns that a single row
+/// group of columns is one or two vectors in two interleaved chains for each pattern: columns that a single row
 /// holds would wait for each other's multiply-adds.
 ///
 /// # Safety
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in the tiles must be valid for `width` columns and accessed by no other thread;
-/// columns and values must be as many as the tiles say, and columns `AHEAD` more where the block asks
+/// columns and values must be as many as the tiles say, and columns `PREFETCH_AHEAD` more where the block asks
 /// ahead.
-pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
+pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     width: usize,
 ) {
-    let lanes = const { <I::Line as Line>::LANES };
+    let lanes = const { <I::Vector as Vector>::LANES };
     let (block, out) = (*block, out.in_tiles());
     // SAFETY: the caller's contract, for every call below.
     unsafe {
         macro_rules! narrow {
-            ($line:ty) => {
-                if const { I::Line::PREFETCHES } && b.hides_a {
-                    narrow!($line, ENTRIES)
+            ($vector:ty) => {
+                if const { I::Vector::PREFETCHES } && b.prefetch_a {
+                    narrow!($vector, ENTRIES)
                 } else {
-                    narrow!($line, NOTHING)
+                    narrow!($vector, NOTHING)
                 }
             };
-            ($line:ty, $ask:ident) => {{
+            ($vector:ty, $ask:ident) => {{
                 b.ran("patterns", $ask, out.streams());
                 I::call(
                     #[inline(always)]
-                    move || columns::<$line, T, 1, 2, true, $ask>(block, b, out, width),
+                    move || columns::<$vector, T, 1, 2, true, $ask>(block, b, out, width),
                 )
             }};
         }
-        if !b.of_group {
+        if !b.is_part_of_group {
             if const { I::HAS_QUARTER } && width <= I::Quarter::LANES {
                 return narrow!(I::Quarter);
             }
@@ -90,7 +90,7 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
             let (b, out) = (b.at_col(j), out.at_col(j));
             macro_rules! columns {
                 ($k:literal, $chains:literal, $tail:literal) => {
-                    if const { I::Line::PREFETCHES } && b.hides_a {
+                    if const { I::Vector::PREFETCHES } && b.prefetch_a {
                         columns!($k, $chains, $tail, ENTRIES)
                     } else {
                         columns!($k, $chains, $tail, NOTHING)
@@ -101,16 +101,16 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
                     I::call(
                         #[inline(always)]
                         move || {
-                            columns::<I::Line, T, $k, $chains, $tail, $ask>(block, b, out, last)
+                            columns::<I::Vector, T, $k, $chains, $tail, $ask>(block, b, out, last)
                         },
                     )
                 }};
             }
-            let lines = left.div_ceil(lanes);
-            // A group of one or two lines has two chains for each.
-            let of_few = !b.of_group && (width - j / (4 * lanes) * 4 * lanes) <= 2 * lanes;
-            if const { I::STRIP_LINES == 4 } && of_few {
-                if lines == 1 {
+            let vectors = left.div_ceil(lanes);
+            // A group of one or two vectors has two chains for each.
+            let of_few = !b.is_part_of_group && (width - j / (4 * lanes) * 4 * lanes) <= 2 * lanes;
+            if const { I::STRIP_VECTORS == 4 } && of_few {
+                if vectors == 1 {
                     columns!(1, 2, true);
                 } else {
                     columns!(2, 2, true);
@@ -123,13 +123,13 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
                     columns!(1, 2, false);
                 }
                 j += lanes;
-            } else if const { I::STRIP_LINES == 4 } {
-                match lines {
+            } else if const { I::STRIP_VECTORS == 4 } {
+                match vectors {
                     1 => columns!(1, 1, true),
                     2 => columns!(2, 1, true),
                     3 => columns!(3, 1, true),
                     _ if left < 4 * lanes => columns!(4, 1, true),
-                    _ if const { I::Line::PREFETCHES } && block.ahead => {
+                    _ if const { I::Vector::PREFETCHES } && block.ahead => {
                         columns!(4, 1, false, ROWS);
                     }
                     _ => columns!(4, 1, false),
@@ -145,24 +145,24 @@ pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
             }
         }
         if out.streams() {
-            I::Line::fence();
+            I::Vector::fence();
         }
     }
 }
 
-/// All tiles by `K` lines of columns, the last of them `len` lanes wide with `TAIL`; sums in `CHAINS`
-/// chains: 1 or 2; `ASK` says what is asked for [ahead](super::ahead).
+/// All tiles by `K` vectors of columns, the last of them `len` lanes wide with `TAIL`; sums in `CHAINS`
+/// chains: 1 or 2; `PREFETCH` says what is asked for [ahead](super::prefetch).
 ///
 /// # Safety
 /// As for [`patterns`].
 #[inline(always)]
-unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
+unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCH: u8>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     len: usize,
 ) where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     // SAFETY: the caller's contract.
@@ -177,21 +177,21 @@ unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, c
             // from one pattern to the next.
             macro_rules! column {
                 ($chain:literal: $($r:literal)*) => {{
-                    if const { ASK == ROWS } {
-                        let col = *cols.add(AHEAD) as isize;
+                    if const { PREFETCH == ROWS } {
+                        let col = *cols.add(PREFETCH_AHEAD) as isize;
                         let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
                         for u in 0..K {
                             V::prefetch_l2(row.wrapping_add(u * V::LANES));
                         }
                     }
-                    if const { ASK != NOTHING && $chain == 0 } {
-                        foresee::<V, _>(cols, values);
+                    if const { PREFETCH != NOTHING && $chain == 0 } {
+                        prefetch_entries::<V, _>(cols, values);
                     }
                     let row = b.ptr.offset(*cols as isize * b.row_stride);
                     cols = cols.add(1);
                     let mut x = [V::splat(T::Acc::ZERO); K];
                     for u in 0..K {
-                        x[u] = line::<V, T, TAIL>(row, u, K, mask);
+                        x[u] = vector::<V, T, TAIL>(row, u, K, mask);
                     }
                     $(
                         let a = V::splat(*values);

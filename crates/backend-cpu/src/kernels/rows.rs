@@ -2,11 +2,11 @@
 
 use girih_formats::Scalar;
 
-use super::ahead::{ENTRIES, NOTHING};
-use super::each_row::{OnRow, Rows, each_row};
+use super::each_row::{RowKernel, Rows, each_row};
 use super::panel::Dot;
+use super::prefetch::{ENTRIES, NOTHING};
 use super::sum::{Entries, is_own_accumulator};
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Input, Output, RowMap};
 
 /// Some consecutive sparse rows, values already in the accumulation type.
@@ -30,7 +30,7 @@ pub(crate) struct RowBlock<'a, A> {
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// rows of the output in `map` must be valid for `width` columns and accessed by no other thread;
 /// `map` must not be longer than the block.
-pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
+pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
     block: &RowBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -43,20 +43,20 @@ pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
         if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let hides_a = b.hides_a;
-            let asks = const { I::Line::PREFETCHES } && hides_a;
+            let prefetch_a = b.prefetch_a;
+            let asks = const { I::Vector::PREFETCHES } && prefetch_a;
             b.ran("rows", if asks { ENTRIES } else { NOTHING }, out.streams());
             I::call(
                 #[inline(always)]
                 move || {
-                    if hides_a {
-                        rows.each(Dot::<I::Line, ENTRIES> { x, out });
+                    if prefetch_a {
+                        rows.each(Dot::<I::Vector, ENTRIES> { x, out });
                     } else {
-                        rows.each(Dot::<I::Line, NOTHING> { x, out });
+                        rows.each(Dot::<I::Vector, NOTHING> { x, out });
                     }
                 },
             );
-        } else if const { I::Line::PREFETCHES } && b.hides_a {
+        } else if const { I::Vector::PREFETCHES } && b.prefetch_a {
             b.ran("rows", ENTRIES, out.streams());
             each_row::<I, T, ENTRIES>(rows, b, out, width);
         } else {
@@ -83,7 +83,7 @@ impl<A> Rows for BlockRows<'_, A> {
     type Acc = A;
 
     #[inline(always)]
-    unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>) {
+    unsafe fn each(self, what: impl RowKernel<Acc = Self::Acc>) {
         let Self { block, map } = self;
         assert!(map.len() < block.row_ptr.len());
         let mut start = position(&block, block.row_ptr[0]);
@@ -103,7 +103,7 @@ impl<A> Rows for BlockRows<'_, A> {
 
     // Neighbouring rows differ in length, so to tell lengths apart costs as much as it saves.
     #[inline(always)]
-    unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W) {
+    unsafe fn each_by_length<W: RowKernel<Acc = Self::Acc>>(self, what: W) {
         // SAFETY: the caller's contract.
         unsafe { self.each(what) }
     }

@@ -2,12 +2,12 @@
 
 use girih_formats::{Accumulator, Scalar};
 
-use super::ahead::{AHEAD_ROWS, ENTRIES, NOTHING, ROWS, ahead};
-use super::each_row::{OnRow, Rows, all, each_row};
+use super::each_row::{RowKernel, Rows, all, each_row};
 use super::panel::Dot;
+use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD_ROWS, ROWS, ahead};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
-use crate::isa::{Line, LineFor, Widen};
+use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
 
 /// Consecutive rows of one length, or slices of such rows.
@@ -21,7 +21,7 @@ pub(crate) struct Run {
 
 /// Rows of a task: first those in slices, then single ones, both in runs.
 ///
-/// A slice has as many rows as a [`Line`] has lanes. They go to consecutive rows of C, and the
+/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the
 /// columns of each are those of the row before it plus one, so only the first row's are kept. Its
 /// values stand column by column: entry `t` of row `r` at `t · lanes + r`.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,8 @@ pub(crate) struct SortedBlock<'a, A> {
     pub(crate) rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub(crate) col_idx: &'a [u32],
-    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are
-    /// [`AHEAD`](super::ahead::AHEAD) columns more.
+    /// Whether to ask [ahead](super::prefetch) for the rows of B that entries meet. Then there are
+    /// [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns more.
     pub(crate) ahead: bool,
     /// Values of slices and of rows, in order.
     pub(crate) values: &'a [A],
@@ -45,9 +45,9 @@ pub(crate) struct SortedBlock<'a, A> {
 /// # Safety
 /// The instruction set of `I`. B must have `width` columns and a row for every column index; the
 /// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
-/// runs, rows, columns and values must be as many as the runs say, and columns `AHEAD` more where the
-/// block asks ahead. Slices must have as many rows as `I::Line` has lanes.
-pub(crate) unsafe fn sorted<I: LineFor<T>, T: Scalar>(
+/// runs, rows, columns and values must be as many as the runs say, and columns `PREFETCH_AHEAD` more where the
+/// block asks ahead. Slices must have as many rows as `I::Vector` has lanes.
+pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -59,26 +59,26 @@ pub(crate) unsafe fn sorted<I: LineFor<T>, T: Scalar>(
         if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let hides_a = b.hides_a;
-            let asks = const { I::Line::PREFETCHES } && hides_a;
+            let prefetch_a = b.prefetch_a;
+            let asks = const { I::Vector::PREFETCHES } && prefetch_a;
             b.ran("sorted", if asks { ENTRIES } else { NOTHING }, out.streams());
             I::call(
                 #[inline(always)]
                 move || {
-                    if hides_a {
-                        one_column::<I::Line, T::Acc, ENTRIES>(block, x, out);
+                    if prefetch_a {
+                        one_column::<I::Vector, T::Acc, ENTRIES>(block, x, out);
                     } else {
-                        one_column::<I::Line, T::Acc, NOTHING>(block, x, out);
+                        one_column::<I::Vector, T::Acc, NOTHING>(block, x, out);
                     }
                 },
             );
         } else {
             let rows =
-                SortedRows { block, lanes: I::Line::LANES, ahead: ahead(width * size_of::<T>()) };
-            if const { I::Line::PREFETCHES } && block.ahead {
+                SortedRows { block, lanes: I::Vector::LANES, ahead: ahead(width * size_of::<T>()) };
+            if const { I::Vector::PREFETCHES } && block.ahead {
                 b.ran("sorted", ROWS, out.streams());
                 each_row::<I, T, ROWS>(rows, b, out, width);
-            } else if const { I::Line::PREFETCHES } && b.hides_a {
+            } else if const { I::Vector::PREFETCHES } && b.prefetch_a {
                 b.ran("sorted", ENTRIES, out.streams());
                 each_row::<I, T, ENTRIES>(rows, b, out, width);
             } else {
@@ -94,7 +94,7 @@ struct SortedRows<'a, A> {
     block: SortedBlock<'a, A>,
     /// Rows of a slice.
     lanes: usize,
-    /// How many entries ahead rows of B are asked for, where they are.
+    /// How many entries ahead rows of B are prefetch_col_idx for, where they are.
     ahead: usize,
 }
 
@@ -118,8 +118,8 @@ macro_rules! rows {
                                     values,
                                     step: 1,
                                     len: $of,
-                                    asked: col_idx.wrapping_add(ahead),
-                                    asked_shift: 0,
+                                    prefetch_col_idx: col_idx.wrapping_add(ahead),
+                                    prefetch_shift: 0,
                                 };
                                 $row
                             }
@@ -141,8 +141,8 @@ macro_rules! rows {
                         shift: r,
                         values,
                         step: lanes,
-                        asked: col_idx,
-                        asked_shift: r + AHEAD_ROWS,
+                        prefetch_col_idx: col_idx,
+                        prefetch_shift: r + PREFETCH_AHEAD_ROWS,
                         ..entries
                     };
                     $what.row(entries, first as usize + r);
@@ -161,13 +161,13 @@ impl<A> Rows for SortedRows<'_, A> {
     type Acc = A;
 
     #[inline(always)]
-    unsafe fn each(self, what: impl OnRow<Acc = A>) {
+    unsafe fn each(self, what: impl RowKernel<Acc = A>) {
         rows!(self, what, 0;);
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
-    unsafe fn each_by_length<W: OnRow<Acc = A>>(self, what: W) {
+    unsafe fn each_by_length<W: RowKernel<Acc = A>>(self, what: W) {
         rows!(self, what, W::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
     }
 }
@@ -177,9 +177,12 @@ impl<A> Rows for SortedRows<'_, A> {
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn one_column<V, A, const ASK: u8>(block: SortedBlock<'_, A>, x: *const A, out: Output<A>)
-where
-    V: Line<Acc = A> + Widen<A>,
+unsafe fn one_column<V, A, const PREFETCH: u8>(
+    block: SortedBlock<'_, A>,
+    x: *const A,
+    out: Output<A>,
+) where
+    V: Vector<Acc = A> + Widen<A>,
     A: Accumulator,
 {
     let (mut col, mut value, mut row) = (0, 0, 0);
@@ -208,7 +211,7 @@ where
             ..block
         };
         let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
-        all::<V>(rows, Dot::<V, ASK> { x, out });
+        all::<V>(rows, Dot::<V, PREFETCH> { x, out });
     }
 }
 
@@ -217,7 +220,7 @@ where
 /// # Safety
 /// As for [`sorted`].
 #[inline(always)]
-unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
+unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: Accumulator>(
     cols: *const u32,
     values: *const A,
     len: usize,

@@ -2,16 +2,16 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
-/// Stores `K` lines of sums at `dst`, the last of them `len` lanes wide.
+/// Stores `K` vectors of sums at `dst`, the last of them `len` lanes wide.
 ///
 /// # Safety
-/// The instruction set of `V`; `dst` must be valid for the lines at the output's column stride, and
+/// The instruction set of `V`; `dst` must be valid for the vectors at the output's column stride, and
 /// no other thread may access them. `mask` is of length `len`.
 #[inline(always)]
-pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
+pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
@@ -47,7 +47,7 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
 /// # Safety
 /// As for [`store`].
 #[inline(always)]
-unsafe fn update<V: Line, const K: usize, const TAIL: bool>(
+unsafe fn update<V: Vector, const K: usize, const TAIL: bool>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
@@ -85,7 +85,7 @@ unsafe fn update<V: Line, const K: usize, const TAIL: bool>(
 /// # Safety
 /// As for [`store`].
 #[inline(always)]
-pub(crate) unsafe fn store_one<V: Line>(sum: V::Acc, out: &Output<V::Acc>, dst: *mut V::Acc) {
+pub(crate) unsafe fn store_one<V: Vector>(sum: V::Acc, out: &Output<V::Acc>, dst: *mut V::Acc) {
     let v = out.alpha * sum;
     // SAFETY: the caller's contract.
     unsafe {
@@ -102,7 +102,7 @@ pub(crate) unsafe fn store_one<V: Line>(sum: V::Acc, out: &Output<V::Acc>, dst: 
 /// # Safety
 /// The machine must have `I`. `sums` must hold `width` sums for every slot and part; the rows of the
 /// output in `map` must be valid for `width` columns and accessed by no other thread.
-pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
+pub(crate) unsafe fn combine<I: VectorsFor<T>, T: Scalar>(
     sums: &[T::Acc],
     parts: usize,
     out: &Output<T::Acc>,
@@ -114,7 +114,7 @@ pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
     unsafe {
         I::call(
             #[inline(always)]
-            move || add_parts::<I::Line>(sums, parts, &out, map, width),
+            move || add_parts::<I::Vector>(sums, parts, &out, map, width),
         );
     }
 }
@@ -122,7 +122,7 @@ pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
 /// # Safety
 /// As for [`combine`], with the instruction set of `V`; `out` must not stream.
 #[inline(always)]
-unsafe fn add_parts<V: Line>(
+unsafe fn add_parts<V: Vector>(
     sums: &[V::Acc],
     parts: usize,
     out: &Output<V::Acc>,

@@ -2,11 +2,11 @@
 
 use girih_formats::Scalar;
 
-use super::ahead::{AHEAD, ENTRIES, NOTHING, foresee};
+use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, prefetch_entries};
 use super::runs::Runs;
 use super::store::store;
-use super::sum::line;
-use crate::isa::{Line, LineFor, Widen};
+use super::sum::vector;
+use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output, RowMap};
 
 /// Rows of a window over some of its packed columns, dense, values in the accumulation type.
@@ -38,8 +38,8 @@ impl<'a, A> Strip<'a, A> {
     }
 }
 
-/// Columns of a gathered strip whose values are asked for at a time: a line of those that are narrowest.
-const LINE: usize = 16;
+/// Columns of a gathered strip whose values are asked for at a time: a cache line of the narrowest.
+const PREFETCHED_COLS: usize = 16;
 
 /// Multiplies a strip by `width` columns of B.
 ///
@@ -47,14 +47,14 @@ const LINE: usize = 16;
 /// The instruction set of `I`. B must have `width` columns and `ncols` rows; `values` must hold
 /// every value the strip's fields speak of for `map.len()` rows; the rows of the output in `map`
 /// must be valid for `width` columns and accessed by no other thread.
-pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
+pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     strip: &Strip<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     map: RowMap<'_>,
     width: usize,
 ) {
-    let lanes = const { <I::Line as Line>::LANES };
+    let lanes = const { <I::Vector as Vector>::LANES };
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
     let (strip, out) = (*strip, out.in_tiles());
     let mut j = 0;
@@ -65,15 +65,15 @@ pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
             let left = width - j;
             macro_rules! columns {
                 ($k:literal, $tail:literal) => {
-                    columns!(I::Line, $k, $tail, last)
+                    columns!(I::Vector, $k, $tail, last)
                 };
-                ($line:ty, $k:literal, $tail:literal, $last:expr) => {{
+                ($vector:ty, $k:literal, $tail:literal, $last:expr) => {{
                     b.ran("strip", NOTHING, out.streams());
                     I::call(
                         #[inline(always)]
                         move || {
                             let rows = const { I::STRIP_ROWS };
-                            columns::<$line, T, $k, $tail>(strip, b, out, map, rows, $last)
+                            columns::<$vector, T, $k, $tail>(strip, b, out, map, rows, $last)
                         },
                     )
                 }};
@@ -81,7 +81,7 @@ pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
             if const { I::HAS_HALF } && width <= I::Half::LANES {
                 columns!(I::Half, 1, true, width);
                 j += lanes;
-            } else if const { I::STRIP_LINES == 4 } {
+            } else if const { I::STRIP_VECTORS == 4 } {
                 match left.div_ceil(lanes) {
                     1 => columns!(1, true),
                     2 => columns!(2, true),
@@ -100,12 +100,12 @@ pub(crate) unsafe fn strip<I: LineFor<T>, T: Scalar>(
             }
         }
         if out.streams() {
-            I::Line::fence();
+            I::Vector::fence();
         }
     }
 }
 
-/// All rows of a strip by `K` lines of columns, the last of them `len` lanes wide with `TAIL`.
+/// All rows of a strip by `K` vectors of columns, the last of them `len` lanes wide with `TAIL`.
 ///
 /// # Safety
 /// As for [`strip`].
@@ -118,7 +118,7 @@ unsafe fn columns<V, T, const K: usize, const TAIL: bool>(
     tile_rows: usize,
     len: usize,
 ) where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     // SAFETY: the caller's contract.
@@ -147,7 +147,7 @@ unsafe fn columns<V, T, const K: usize, const TAIL: bool>(
     }
 }
 
-/// `ROWS` rows from `r` on by `K` lines of columns, all sums in registers.
+/// `ROWS` rows from `r` on by `K` vectors of columns, all sums in registers.
 ///
 /// # Safety
 /// As for [`strip`].
@@ -161,7 +161,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     mask: V::Mask,
     len: usize,
 ) where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     // Written out: sums that a loop over rows indexes are kept in memory, unless the whole program is optimized.
@@ -202,7 +202,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             ($a:expr, $row:expr) => {
                 let mut x = [V::splat(T::Acc::ZERO); K];
                 for u in 0..K {
-                    x[u] = line::<V, T, TAIL>($row, u, K, mask);
+                    x[u] = vector::<V, T, TAIL>($row, u, K, mask);
                 }
                 each_row!(q, {
                     let a = V::splat(*$a.add(q * strip.row_stride));
@@ -213,12 +213,15 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             };
         }
         if strip.is_gathered() {
-            for (i, cols) in strip.runs.starts.chunks(LINE).enumerate() {
-                let a = values.add(i * LINE);
-                if const { K > 1 } && b.hides_a {
+            for (i, cols) in strip.runs.starts.chunks(PREFETCHED_COLS).enumerate() {
+                let a = values.add(i * PREFETCHED_COLS);
+                if const { K > 1 } && b.prefetch_a {
                     b.ran("strip", if const { V::PREFETCHES } { ENTRIES } else { NOTHING }, false);
                     each_row!(q, {
-                        foresee::<V, _>(cols.as_ptr(), a.wrapping_add(q * strip.row_stride));
+                        prefetch_entries::<V, _>(
+                            cols.as_ptr(),
+                            a.wrapping_add(q * strip.row_stride),
+                        );
                     });
                 }
                 for (i, &col) in cols.iter().enumerate() {
@@ -226,13 +229,13 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
                 }
             }
         } else {
-            let ahead = (AHEAD / strip.runs.len.max(1)).max(1) * strip.run_stride;
+            let ahead = (PREFETCH_AHEAD / strip.runs.len.max(1)).max(1) * strip.run_stride;
             for (i, &run) in strip.runs.starts.iter().enumerate() {
                 let (start, count) = strip.runs.run(run);
                 // A part of a run may lie past the last column: then it counts no columns.
                 let a = values.add(i * strip.run_stride);
                 let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
-                if b.hides_a {
+                if b.prefetch_a {
                     b.ran("strip", if const { V::PREFETCHES } { ENTRIES } else { NOTHING }, false);
                     each_row!(q, {
                         let next = a.wrapping_add(ahead + q * strip.row_stride);

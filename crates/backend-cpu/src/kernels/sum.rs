@@ -1,9 +1,9 @@
-//! Sums of one sparse row: over lines of columns, or over one column.
+//! Sums of one sparse row: over vectors of columns, or over one column.
 
 use girih_formats::{Accumulator, DType, Scalar};
 
-use super::ahead::{NOTHING, ROWS, foresee};
-use crate::isa::{Four, Line, Widen};
+use super::prefetch::{NOTHING, ROWS, prefetch_entries};
+use crate::isa::{Four, Vector, Widen};
 use crate::operands::Input;
 use crate::thresholds::PREFETCH_AT_ONCE;
 
@@ -18,9 +18,9 @@ pub(crate) struct Entries<A> {
     pub(crate) step: usize,
     pub(crate) len: usize,
     /// Columns of which to ask for the row of B, as many, where that is done.
-    pub(crate) asked: *const u32,
+    pub(crate) prefetch_col_idx: *const u32,
     /// Added to every one of those.
-    pub(crate) asked_shift: usize,
+    pub(crate) prefetch_shift: usize,
 }
 
 impl<A> Entries<A> {
@@ -34,16 +34,24 @@ impl<A> Entries<A> {
         // SAFETY: the caller's contract.
         let (col_idx, values) =
             unsafe { (col_idx.as_ptr().add(start), values.as_ptr().add(start)) };
-        Self { col_idx, shift: 0, values, step: 1, len, asked: col_idx, asked_shift: 0 }
+        Self {
+            col_idx,
+            shift: 0,
+            values,
+            step: 1,
+            len,
+            prefetch_col_idx: col_idx,
+            prefetch_shift: 0,
+        }
     }
 }
 
-/// Line `u` of `K` of a row of B: the last of them only where `mask` says with `TAIL`.
+/// Vector `u` of `K` of a row of B: the last of them only where `mask` says with `TAIL`.
 ///
 /// # Safety
 /// The instruction set of `V`; those lanes must lie inside B.
 #[inline(always)]
-pub(super) unsafe fn line<V: Widen<T>, T, const TAIL: bool>(
+pub(super) unsafe fn vector<V: Widen<T>, T, const TAIL: bool>(
     row: *const T,
     u: usize,
     of: usize,
@@ -61,12 +69,12 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`; `ASK` says what is asked for
-/// meanwhile: entries further on, and those lines of the rows that are to be [asked](Entries::asked) for.
+/// The sums of one row over `K` vectors, entry `p` in chain `p mod CHAINS`; `PREFETCH` says what is prefetch_col_idx for
+/// meanwhile: entries further on, and those vectors of the rows that are to be [prefetch_col_idx](Entries::prefetch_col_idx) for.
 ///
 /// # Safety
-/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK` of
-/// [`ROWS`], so must the columns of what is asked for.
+/// The instruction set of `V`. The entries must be there, and their columns in B; with `PREFETCH` of
+/// [`ROWS`], so must the columns of what is prefetch_col_idx for.
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
@@ -74,25 +82,26 @@ pub(crate) unsafe fn sum<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const ASK: u8,
+    const PREFETCH: u8,
 >(
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
 ) -> [V; K]
 where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
     unsafe {
         let zero = V::splat(T::Acc::ZERO);
         let mut sums = [[zero; K]; CHAINS];
-        let Entries { col_idx, shift, values, step, len: count, asked, asked_shift } = entries;
+        let Entries { col_idx, shift, values, step, len: count, prefetch_col_idx, prefetch_shift } =
+            entries;
         macro_rules! entry {
             ($p:expr, $chain:expr) => {{
-                if const { ASK == ROWS } {
-                    let col = *asked.add($p) as isize + asked_shift as isize;
+                if const { PREFETCH == ROWS } {
+                    let col = *prefetch_col_idx.add($p) as isize + prefetch_shift as isize;
                     let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
                     for u in 0..K {
                         V::prefetch_l2(row.wrapping_add(u * V::LANES));
@@ -102,17 +111,17 @@ where
                 let col = *col_idx.add($p) as usize + shift;
                 let row = b.ptr.offset(col as isize * b.row_stride);
                 for u in 0..K {
-                    let x = line::<V, T, TAIL>(row, u, K, mask);
+                    let x = vector::<V, T, TAIL>(row, u, K, mask);
                     sums[$chain][u] = x.mul_add(a, sums[$chain][u]);
                 }
             }};
         }
         let mut p = 0;
-        // The rows of a slice share their values' lines.
-        if const { ASK != NOTHING } && step == 1 {
+        // The rows of a slice share the cache lines of their values.
+        if const { PREFETCH != NOTHING } && step == 1 {
             let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
             while p + at_once <= count {
-                foresee::<V, _>(col_idx.add(p), values.add(p));
+                prefetch_entries::<V, _>(col_idx.add(p), values.add(p));
                 for i in 0..at_once {
                     entry!(p + i, i % CHAINS);
                 }
@@ -134,12 +143,12 @@ where
     }
 }
 
-/// The chains of every line, added pairwise.
+/// The chains of every vector, added pairwise.
 ///
 /// # Safety
 /// The instruction set of `V`.
 #[inline(always)]
-unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
+unsafe fn add_chains<V: Vector, const K: usize, const CHAINS: usize>(
     mut sums: [[V; K]; CHAINS],
 ) -> [V; K] {
     let mut half = CHAINS / 2;
@@ -159,12 +168,12 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
 ///
 /// Entries are added in eight chains, eight at a time, then four more of those left in the first
 /// four; what the chains come to, pairwise, is the beginning of the last three entries' only chain.
-/// `ASK` says what is [asked](super::ahead) for meanwhile.
+/// `PREFETCH` says what is [prefetch_col_idx](super::prefetch) for meanwhile.
 ///
 /// # Safety
 /// The instruction set of `V`. The entries must be there, and their columns in B.
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
+pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>(
     entries: Entries<A>,
     x: *const A,
 ) -> A {
@@ -178,8 +187,8 @@ pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
             let more =
                 |sums: V::Four, p: usize| sums.add_products(values.add(p), col_idx.add(p), x);
             while p + 8 <= count {
-                if const { ASK != NOTHING } {
-                    foresee::<V, A>(col_idx.add(p), values.add(p));
+                if const { PREFETCH != NOTHING } {
+                    prefetch_entries::<V, A>(col_idx.add(p), values.add(p));
                 }
                 sums[0] = more(sums[0], p);
                 sums[1] = more(sums[1], p + 4);

@@ -4,35 +4,35 @@ use std::mem::MaybeUninit;
 
 use girih_formats::Scalar;
 
-use super::ahead::{NOTHING, ROWS, foresee};
+use super::prefetch::{NOTHING, ROWS, prefetch_entries};
 use super::store::store;
 use super::sum::Entries;
-use crate::isa::{Line, Widen};
+use crate::isa::{Vector, Widen};
 use crate::operands::{Input, Output};
-pub(super) use crate::thresholds::{WHOLE_ENTRIES, WHOLE_LINES};
+pub(super) use crate::thresholds::{WHOLE_ENTRIES, WHOLE_VECTORS};
 
 /// Entries that are added at a time.
 const AT_ONCE: usize = 4;
 
-/// One row by [`WHOLE_LINES`] lines of columns, with their sums in the first-level cache: four entries at a time,
-/// and of the rows of B that they name all lines, so that the processor sees a stream in each. Adds in the
-/// order of [`sum`](super::sum::sum) with a single chain; `ASK` as there.
+/// One row by [`WHOLE_VECTORS`] vectors of columns, with their sums in the first-level cache: four entries at a time,
+/// and of the rows of B that they name all vectors, so that the processor sees a stream in each. Adds in the
+/// order of [`sum`](super::sum::sum) with a single chain; `PREFETCH` as there.
 ///
 /// # Safety
 /// As for [`sum`](super::sum::sum), and for [`store`] at `dst`. There must be an entry, columns as they are and
 /// values next to each other.
 #[inline(always)]
-pub(super) unsafe fn whole<V, T, const ASK: u8>(
+pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
 ) where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    let Entries { col_idx, values, len, asked, .. } = entries;
-    let mut sums = [MaybeUninit::<V>::uninit(); WHOLE_LINES];
+    let Entries { col_idx, values, len, prefetch_col_idx, .. } = entries;
+    let mut sums = [MaybeUninit::<V>::uninit(); WHOLE_VECTORS];
     // SAFETY: the caller's contract; every sum is read only after the first entries have written it.
     unsafe {
         let all = V::mask(V::LANES);
@@ -41,21 +41,21 @@ pub(super) unsafe fn whole<V, T, const ASK: u8>(
         };
         macro_rules! add {
             ($first:expr; $($i:literal)*) => {{
-                if const { ASK == ROWS } {
+                if const { PREFETCH == ROWS } {
                     $(
-                        let next = row(asked, $first + $i);
-                        for u in 0..WHOLE_LINES {
+                        let next = row(prefetch_col_idx, $first + $i);
+                        for u in 0..WHOLE_VECTORS {
                             V::prefetch_l2(next.wrapping_add(u * V::LANES));
                         }
                     )*
                 }
-                if const { ASK != NOTHING } {
-                    foresee::<V, _>(col_idx.add($first), values.add($first));
+                if const { PREFETCH != NOTHING } {
+                    prefetch_entries::<V, _>(col_idx.add($first), values.add($first));
                 }
                 let a = [$(V::splat(*values.add($first + $i))),*];
                 let x = [$(row(col_idx, $first + $i)),*];
                 let is_last = $first + a.len() == len;
-                for u in 0..WHOLE_LINES {
+                for u in 0..WHOLE_VECTORS {
                     let mut sum =
                         if $first == 0 { V::splat(T::Acc::ZERO) } else { sums[u].assume_init() };
                     $(

@@ -61,9 +61,9 @@ thresholds! {
     CACHE_USED_B: usize = 4, "eighths", "commit be448c6";
     /// Eighths of it up to which blocks of A come fast enough without prefetching.
     CACHE_BLOCKS: usize = 1, "eighths", "commit f50872e";
-    /// Eighths of it that a packed panel of four lines may take.
+    /// Eighths of it that a packed panel of four vectors may take.
     CACHE_PANEL: usize = 3, "eighths", "commit be448c6";
-    /// Eighths of it that a packed panel of two lines may take.
+    /// Eighths of it that a packed panel of two vectors may take.
     CACHE_PANEL_NARROW: usize = 6, "eighths", "commit be448c6";
     /// Quarters of a core's own caches in which a packed panel stays, or most of it.
     CACHE_PRIVATE_PANEL: usize = 5, "quarters", "commit ee46c81";
@@ -83,7 +83,7 @@ thresholds! {
     PACK_MISSES_OF_TWO: f64 = 10.0, "times", "commit ee46c81";
     /// The same on more threads, for each thread that packs the same panel.
     PACK_MISSES_OF_SHARE: f64 = 16.0, "times", "commit ee46c81";
-    /// The same for panels of two lines, where loops are half as long.
+    /// The same for panels of two vectors, where loops are half as long.
     PACK_MISSES_NARROW: f64 = 16.0, "times", "commit ee46c81";
     /// The same for a B of which a core's own caches hold the larger half.
     PACK_MISSES_NEAR: f64 = 24.0, "times", "commit ee46c81";
@@ -107,8 +107,8 @@ thresholds! {
     PACK_TOGETHER: usize = 16, "rows", "commit 106395f: a cache line of each column";
 
     // Copies of CSR.
-    /// Lines of C's row up to which rows are sorted for their lengths alone.
-    SORT_LINES: usize = 2, "lines", "commits 27bc3b6, 9e1ce02";
+    /// Vectors of C's row up to which rows are sorted for their lengths alone.
+    SORT_VECTORS: usize = 2, "vectors", "commits 27bc3b6, 9e1ce02";
     /// Entries of a row, on average, up to which rows are sorted.
     SORT_ENTRIES: usize = 128, "entries", "commit 27bc3b6";
     /// Fewest rows that are sorted together.
@@ -123,11 +123,11 @@ thresholds! {
     SORT_PART_ENTRIES: usize = 4096, "entries", "commit 49df319";
     /// Entries of a task from which on it is cut.
     SORT_LARGE_ENTRIES: usize = 4 * SORT_PART_ENTRIES, "entries", "commit 49df319";
-    /// Sixteenths of the rows that follow the one before, for lines to be written past the caches in parts.
+    /// Sixteenths of the rows that follow the one before, for cache lines to be written past the caches in parts.
     SORT_CONSECUTIVE: usize = 15, "sixteenths", "commit e6b65b4";
-    /// Loads of rows of B that a tile spares on average, at the least, below four lines of columns.
+    /// Loads of rows of B that a tile spares on average, at the least, below four vectors of columns.
     TILE_LOADS: usize = 24, "loads", "commit 08f640a";
-    /// The same for one or two groups of four lines.
+    /// The same for one or two groups of four vectors.
     TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commit ee28e2f";
     /// The same for more groups, of which rows alone would read their rows of B whole.
     TILE_LOADS_WIDE: usize = 8, "loads", "commit ee46c81";
@@ -183,8 +183,8 @@ thresholds! {
     PREFETCH_A_WIDE: usize = 1, "quarters", "commit 2712ddf";
 
     // Rows and strips.
-    /// Lines of a row of B that are read one after the other where B is beyond the last-level cache.
-    WHOLE_LINES: usize = 32, "lines", "commit 106395f";
+    /// Vectors of a row of B that are read one after the other where B is beyond the last-level cache.
+    WHOLE_VECTORS: usize = 32, "vectors", "commit 106395f";
     /// Entries of a row of A from which on that is done.
     WHOLE_ENTRIES: usize = 64, "entries", "commit 106395f";
     /// Fewest rows of a strip that packs the rows of B that it uses.
@@ -194,7 +194,7 @@ thresholds! {
     /// Most columns of a run of such a strip.
     STRIP_PACK_RUN_COLS: usize = 1024, "columns", "commit 1fc0f4a: scratch for its rows of B";
     /// Vectors of each row of B that are packed at a time, and the fewest of a product.
-    STRIP_PACK_LINES: usize = 4, "lines", "commit 1fc0f4a";
+    STRIP_PACK_VECTORS: usize = 4, "vectors", "commit 1fc0f4a";
     /// Bytes of packed rows that all rows of a strip go through.
     STRIP_PACK_BYTES: usize = 16 << 10, "bytes", "commit 1fc0f4a: half a first-level cache";
 
@@ -220,7 +220,7 @@ thresholds! {
 
     // Sums of parts, and scratch on the stack. These numbers cut sums into pieces.
     /// Columns of split windows are cut at multiples of this.
-    SUMS_UNIT: usize = 256, "bytes", "by construction: four lines, the kernels' group of columns";
+    SUMS_UNIT: usize = 256, "bytes", "by construction: four vectors, the kernels' group of columns";
     /// Most bytes of a row of such a panel.
     SUMS_MAX: usize = 4096, "bytes", "commit eaf9c92";
     /// Bytes of scratch for sums that are taken however small the matrix is.
@@ -228,7 +228,7 @@ thresholds! {
     /// Rows whose sums are carried from piece to piece on the stack.
     SUMS_CARRIED_ROWS: usize = 16, "rows", "by construction: rows of a BMat window";
     /// Columns of these sums.
-    SUMS_CARRIED_COLS: usize = 256, "columns", "by construction: whole groups of four lines";
+    SUMS_CARRIED_COLS: usize = 256, "columns", "by construction: whole groups of four vectors";
     /// Entries of CSR that are widened at a time.
     STACK_CSR_ENTRIES: usize = 2048, "entries", "commit eaf9c92";
     /// Values of dense tiles that are widened at a time.

@@ -13,17 +13,17 @@ use super::four::Four;
 /// # Safety
 /// Every method requires the instruction set of the implementing type; the pointers of the loads
 /// and stores must be valid for the lanes they touch. No alignment is required.
-pub(crate) trait Line: Copy {
+pub(crate) trait Vector: Copy {
     /// The accumulation type.
     type Acc: Accumulator;
-    /// Which lanes a partial line has.
+    /// Which lanes a partial vector has.
     type Mask: Copy;
     /// Four sums of single elements.
     type Four: Four<Acc = Self::Acc>;
-    /// Accumulators in the line.
+    /// Accumulators in the vector.
     const LANES: usize;
-    /// Whether several lines at once, and code of their own for rows of each short length, pay. Where
-    /// a line takes many registers they don't.
+    /// Whether several vectors at once, and code of their own for rows of each short length, pay. Where
+    /// a vector takes many registers they don't.
     const WIDE: bool = true;
     /// Whether there is a way to ask for cache lines.
     const PREFETCHES: bool = false;
@@ -38,7 +38,7 @@ pub(crate) trait Line: Copy {
     unsafe fn load_masked(p: *const Self::Acc, mask: Self::Mask) -> Self;
     /// All lanes to `p`.
     unsafe fn store(self, p: *mut Self::Acc);
-    /// All lanes to `p`, past the caches where that is possible; `p` must be aligned to the line's
+    /// All lanes to `p`, past the caches where that is possible; `p` must be aligned to the vector's
     /// size.
     /// Others see it after [`fence`](Self::fence).
     unsafe fn stream(self, p: *mut Self::Acc);
@@ -62,11 +62,11 @@ pub(crate) trait Line: Copy {
     unsafe fn mul_add_one(a: Self::Acc, b: Self::Acc, c: Self::Acc) -> Self::Acc;
 }
 
-/// A [`Line`] that can be loaded from values of type `T`, widened exactly.
+/// A [`Vector`] that can be loaded from values of type `T`, widened exactly.
 ///
 /// # Safety
-/// As for [`Line`].
-pub(crate) trait Widen<T>: Line {
+/// As for [`Vector`].
+pub(crate) trait Widen<T>: Vector {
     /// All lanes from `p`.
     unsafe fn widen(p: *const T) -> Self;
     /// The masked lanes from `p`, zero in the rest.
@@ -87,20 +87,20 @@ pub(crate) trait Compile {
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R;
 }
 
-/// The [`Line`] an instruction set uses for values of type `T`.
-pub(crate) trait LineFor<T: Scalar>: Compile {
-    /// A whole line: 64 bytes.
-    type Line: Widen<T> + Widen<T::Acc> + Line<Acc = T::Acc>;
-    /// The line for panels of at most 32 bytes.
-    type Half: Widen<T> + Line<Acc = T::Acc>;
-    /// The line for panels of at most 16 bytes.
-    type Quarter: Widen<T> + Line<Acc = T::Acc>;
-    /// Whether half a line is less than one.
-    const HAS_HALF: bool = Self::Half::LANES < Self::Line::LANES;
-    /// Whether a quarter of a line is less than one.
-    const HAS_QUARTER: bool = Self::Quarter::LANES < Self::Line::LANES;
-    /// Lines of the register tile of a dense strip: 4 where 32 wide registers exist, else 1.
-    const STRIP_LINES: usize;
+/// The [`Vector`] an instruction set uses for values of type `T`.
+pub(crate) trait VectorsFor<T: Scalar>: Compile {
+    /// A whole vector: 64 bytes.
+    type Vector: Widen<T> + Widen<T::Acc> + Vector<Acc = T::Acc>;
+    /// The vector for panels of at most 32 bytes.
+    type Half: Widen<T> + Vector<Acc = T::Acc>;
+    /// The vector for panels of at most 16 bytes.
+    type Quarter: Widen<T> + Vector<Acc = T::Acc>;
+    /// Whether half a vector is less than one.
+    const HAS_HALF: bool = Self::Half::LANES < Self::Vector::LANES;
+    /// Whether a quarter of a vector is less than one.
+    const HAS_QUARTER: bool = Self::Quarter::LANES < Self::Vector::LANES;
+    /// Vectors of the register tile of a dense strip: 4 where 32 wide registers exist, else 1.
+    const STRIP_VECTORS: usize;
     /// Rows of it, up to 6: as many as registers have room for.
     const STRIP_ROWS: usize = 4;
 }
