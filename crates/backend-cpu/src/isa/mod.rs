@@ -5,10 +5,13 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod four;
+mod hints;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
 mod table;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod two;
 mod vector;
 
 use std::fmt::{self, Display};
@@ -70,7 +73,7 @@ impl Isa {
         Self::ALL.into_iter().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
     }
 
-    /// Whether kernels have a way to ask for cache lines.
+    /// Whether kernels can prefetch cache lines.
     pub(crate) const fn prefetches(self) -> bool {
         matches!(self, Self::Avx512 | Self::Avx2)
     }
