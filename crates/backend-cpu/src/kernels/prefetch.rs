@@ -1,27 +1,30 @@
-//! Asking for rows of B, and for entries of A, before they are multiplied.
+//! Prefetching rows of B, and entries of A, before they are multiplied.
+//!
+//! Rows of B are prefetched into the second-level cache: the first-level cache waits for few lines at once, and a line
+//! that is prefetched into it takes the place of one that is needed.
 
 use crate::isa::Vector;
 use crate::thresholds::{PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHEAD_WIDE};
 
-/// How many entries, or columns of a tile, ahead rows of B are prefetched. That many more column indices than
-/// there are entries must be readable.
+/// How many entries, or columns of a tile, ahead rows of B are prefetched. Column indices must be readable that far
+/// beyond the last entry.
 pub(crate) use crate::thresholds::PREFETCH_AHEAD;
 
-/// How many rows ahead, where each row of A meets the rows of B after those that the one before met.
+/// How many rows ahead, where each row of A uses the rows of B after those of the row before it.
 pub(crate) use crate::thresholds::PREFETCH_AHEAD_ROWS;
 
-/// How many entries of single rows ahead rows of B of so many bytes are asked for: what is asked for
-/// fills the cache until it is needed.
-pub(crate) const fn ahead(row_bytes: usize) -> usize {
+/// How many entries ahead sorted rows prefetch rows of B of `row_bytes` bytes. What is prefetched fills the cache until
+/// it is used, so wide rows are prefetched later.
+pub(crate) const fn entries_ahead(row_bytes: usize) -> usize {
     if row_bytes <= PREFETCH_AHEAD_ROW_BYTES { PREFETCH_AHEAD } else { PREFETCH_AHEAD_WIDE }
 }
 
-/// What kernels of rows ask for: nothing, entries of A, or these and rows of B.
+/// What kernels prefetch: nothing, entries of A, or these and rows of B.
 pub(crate) const NOTHING: u8 = 0;
 pub(crate) const ENTRIES: u8 = 1;
 pub(crate) const ROWS: u8 = 2;
 
-/// Asks for the columns and values of entries further on, which need not be there.
+/// Prefetches the columns and values of entries further on, which need not exist.
 #[inline(always)]
 pub(crate) fn prefetch_entries<V: Vector, A>(col_idx: *const u32, values: *const A) {
     V::prefetch(values.wrapping_byte_add(PREFETCH_A_AHEAD));

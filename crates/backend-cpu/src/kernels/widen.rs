@@ -7,10 +7,12 @@ use crate::isa::{Vector, VectorsFor, Widen};
 /// Widens `from` to `to`.
 ///
 /// # Safety
-/// The machine must have `I`; `to` must not be shorter than `from`.
+/// 1. The machine has the instruction set `I`.
+/// 2. `to` is as long as `from`, at the least.
 pub(crate) unsafe fn widen<I: VectorsFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
     let lanes = const { <I::Vector as Vector>::LANES };
-    // SAFETY: the caller's contract; all accesses are below `from.len()`.
+    // SAFETY: the instruction set by point 1. The loop stops before a vector that would end beyond `from`, and the mask has
+    // the lanes that are left: all of them lie in `to` too, by point 2.
     unsafe {
         I::call(
             #[inline(always)]

@@ -97,6 +97,15 @@ impl<T: Scalar> Input<T> {
         }
     }
 
+    /// Reports to tests that a kernel reads whole rows of B.
+    #[inline(always)]
+    pub(crate) fn ran_whole_rows(&self) {
+        #[cfg(test)]
+        if let Some(recorder) = self.recorder {
+            recorder.whole_rows();
+        }
+    }
+
     /// The same with a column stride, to copy from.
     pub(crate) fn source(self) -> Source<T> {
         Source { ptr: self.ptr, row_stride: self.row_stride, col_stride: 1 }

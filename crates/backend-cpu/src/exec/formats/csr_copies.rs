@@ -30,7 +30,7 @@ fn multiply_sorted<T: KernelScalar>(a: &SortedCsr<T>, task: usize, part: usize, 
         runs: &a.runs[ranges.runs.clone()],
         rows: &a.rows[ranges.rows.clone()],
         col_idx: &a.col_idx[ranges.cols.start..ranges.cols.end + PREFETCH_AHEAD],
-        ahead: a.prefetches_b,
+        prefetch_b: a.prefetches_b,
         values: &a.values[ranges.values.clone()],
     };
     // Parts of a cache line written past the caches make a whole one only if they are neighbours.
@@ -51,7 +51,7 @@ fn multiply_tiles<T: KernelScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, 
             let block = PatternBlock {
                 tiles: &slab.tiles,
                 col_idx: &a.col_idx[slab.cols.start..slab.cols.end + PREFETCH_AHEAD],
-                ahead: a.prefetches_b,
+                prefetch_b: a.prefetches_b,
                 values: &a.values[slab.values.clone()],
             };
             let out = match s {
