@@ -147,13 +147,14 @@ where
         let &Self { ref operands, width } = self;
         let RowOperands { b, out, .. } = operands;
         let (lanes, dst) = (V::LANES, out.row(row));
+        if const { !V::WIDE } {
+            // SAFETY: points 1 to 3 are those of `one_by_one`.
+            return unsafe { self.one_by_one(entries, dst) };
+        }
+        let mut j = 0;
         // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The columns lie in the panel:
         // every call below begins at a column `j < width`, and takes whole vectors before `width`, or the rest.
         unsafe {
-            if const { !V::WIDE } {
-                return self.one_by_one(entries, dst);
-            }
-            let mut j = 0;
             if b.is_far && entries.len >= WHOLE_ENTRIES && entries.step == 1 {
                 while j + WHOLE_VECTORS * lanes <= width {
                     let dst = dst.wrapping_offset(j as isize * out.col_stride);

@@ -90,10 +90,10 @@ impl<T: Scalar> Input<T> {
     /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::prefetch), and
     /// whether it writes past the caches.
     #[inline(always)]
-    pub(crate) fn ran(&self, _kernel: &'static str, _ask: u8, _past_caches: bool) {
+    pub(crate) fn ran(&self, _kernel: &'static str, _prefetch: u8, _past_caches: bool) {
         #[cfg(test)]
         if let Some(recorder) = self.recorder {
-            recorder.kernel(_kernel, _ask, _past_caches);
+            recorder.kernel(_kernel, _prefetch, _past_caches);
         }
     }
 

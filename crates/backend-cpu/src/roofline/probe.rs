@@ -83,10 +83,9 @@ unsafe fn do_work<L: Vector>(work: Work<'_, L::Acc>) -> L::Acc {
                 Chains::Twelve => read::<L, 12>(from),
             },
             Work::Triad { to, b, c, streaming } => {
-                if streaming {
-                    triad::<L, true>(to, b, c);
-                } else {
-                    triad::<L, false>(to, b, c);
+                match streaming {
+                    true => triad::<L, true>(to, b, c),
+                    false => triad::<L, false>(to, b, c),
                 }
                 <L::Acc as Scalar>::ZERO
             }
