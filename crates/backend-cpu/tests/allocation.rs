@@ -20,11 +20,11 @@ static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's contract.
+        // SAFETY: the requirements of `alloc` are the same.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the requirements of `dealloc` are the same, and `ptr` came from `System`.
         unsafe { System.dealloc(ptr, layout) }
     }
 }

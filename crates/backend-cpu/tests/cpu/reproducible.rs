@@ -134,9 +134,8 @@ fn threads_do_not_matter() {
     ]);
 }
 
-/// Products of one preparation inside tasks of the pool that they run on: they find the room for
-/// split sums, or for a copy of B, taken, by others and by frames of their own stack, and must neither
-/// wait nor differ.
+/// Products of one preparation inside tasks of the pool that they run on. Others, and frames of their own stack, use the
+/// scratch for split sums and for a copy of B. They must neither wait nor differ.
 #[test]
 fn nested_products_neither_wait_nor_differ() {
     for spec in SPECS {
@@ -184,7 +183,7 @@ fn equal_rows_are_right_on_every_instruction_set() {
 }
 
 /// A large C whose rows are aligned is written past the caches; one that is not aligned is not: in
-/// whole lines, in parts of a line next to each other, row by row and in tiles.
+/// whole cache lines, in parts of a cache line next to each other, row by row and in tiles.
 #[test]
 fn streamed_results_are_the_same() {
     let stencil: Csr<f32> = laplacian_5pt(260, 260).unwrap();
@@ -207,9 +206,9 @@ fn streamed_results_are_the_same() {
             let Some(backend) = CpuBackend::with_isa(isa) else { continue };
             let prepared = backend.prepare(&plan).unwrap();
             let run = |skip: usize| {
-                let mut room = vec![f32::NAN; a.nrows() * n + 32];
-                let start = (64 - room.as_ptr().addr() % 64) % 64 / 4 + skip;
-                let c = &mut room[start..start + a.nrows() * n];
+                let mut memory = vec![f32::NAN; a.nrows() * n + 32];
+                let start = (64 - memory.as_ptr().addr() % 64) % 64 / 4 + skip;
+                let c = &mut memory[start..start + a.nrows() * n];
                 let mut c = ArrayViewMut2::from_shape((a.nrows(), n), c).unwrap();
                 prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
                 c.to_owned()
@@ -312,10 +311,10 @@ fn packing_changes_no_bit() {
     packing_agrees::<bf16>([290, 336, 353]);
 }
 
-/// On processors that gain by it, a plan for a B that a core's own caches don't hold asks for its
-/// scattered rows ahead; the same product by a plan for two columns does not. The bits are the same, and
-/// nothing past the last entry is taken for one.
-fn asking_ahead_agrees<T: DenseScalar>(widths: [usize; 5]) {
+/// On processors that gain by it, a plan for a B that a core's own caches don't hold prefetches its scattered rows. The
+/// same product by a plan for two columns does not. The bits are the same, and nothing past the last entry is taken for
+/// one.
+fn prefetching_agrees<T: DenseScalar>(widths: [usize; 5]) {
     let a: Csr<T> = uniform(2_000, 80_000, 20, 1).unwrap();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let near = csr_plan(&a, &layout, 2);
@@ -333,8 +332,8 @@ fn asking_ahead_agrees<T: DenseScalar>(widths: [usize; 5]) {
 }
 
 #[test]
-fn asking_ahead_changes_no_bit() {
-    asking_ahead_agrees::<f32>([13, 16, 31, 40, 100]);
-    asking_ahead_agrees::<f64>([7, 8, 15, 20, 50]);
-    asking_ahead_agrees::<bf16>([26, 32, 62, 80, 200]);
+fn prefetching_changes_no_bit() {
+    prefetching_agrees::<f32>([13, 16, 31, 40, 100]);
+    prefetching_agrees::<f64>([7, 8, 15, 20, 50]);
+    prefetching_agrees::<bf16>([26, 32, 62, 80, 200]);
 }

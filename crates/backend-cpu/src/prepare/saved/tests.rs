@@ -244,7 +244,7 @@ fn rows_that_two_tasks_would_write_are_refused() {
     let kept = Kept::<f32>::new(&uniform(700, 900, 5, 1).unwrap(), 16, false);
     let twice = kept.with("rows", |rows: &mut Vec<u32>| rows[1] = rows[0]);
     kept.breaks(&twice, "a row twice");
-    // Columns of slices go on for as many rows as a line has lanes.
+    // Columns of slices go on for as many rows as a vector has lanes.
     let kept = Kept::<f32>::new(&laplacian_5pt(60, 40).unwrap(), 1, false);
     let beyond = kept.with("col_idx", |cols: &mut Vec<u32>| cols[0] = 60 * 40 - 15);
     kept.breaks(&beyond, "columns of a slice beyond A");
