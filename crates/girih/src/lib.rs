@@ -112,7 +112,7 @@
 //!
 //! // A solver keeps its vectors in the plan's order and permutes them at its ends only.
 //! let plan = Planner::new(by_rcm.space(Space::Permuted)).plan(&a)?;
-//! let order = plan.row_permutation()?;
+//! let order = plan.row_permutation();
 //! let permuted = multiply(&plan, &order.apply_dense_rows(b.view())?)?;
 //! assert_eq!(order.inverse().apply_dense_rows(permuted.view())?, c);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

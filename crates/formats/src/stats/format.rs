@@ -8,7 +8,7 @@ use super::measure::Measure;
 use crate::tilings::shared::union::Unions;
 use crate::tilings::shared::windows::check_layout;
 use crate::tilings::spec::fill_ratio;
-use crate::tilings::{bcsr, blocked_ell, bmat, row_csr, two_four, wcsr};
+use crate::tilings::tiling;
 use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 
 /// What a matrix would take in a format.
@@ -69,14 +69,7 @@ impl FormatStats {
     ) -> Result<Self, FormatError> {
         check_layout(layout, pattern.nrows(), spec.window_rows())?;
         let measure = Measure { pattern, layout, counts };
-        let sizes = match spec {
-            FormatSpec::Csr => row_csr::stats::sizes(&measure),
-            FormatSpec::Bcsr { block_cols, .. } => bcsr::stats::sizes(&measure, block_cols)?,
-            FormatSpec::Wcsr { pad_cols, .. } => wcsr::stats::sizes(&measure, pad_cols)?,
-            FormatSpec::BlockedEll { .. } => blocked_ell::stats::sizes(&measure)?,
-            FormatSpec::BMat { pattern_only } => bmat::stats::sizes(&measure, pattern_only),
-            FormatSpec::TwoFour => two_four::stats::sizes(&measure)?,
-        };
+        let sizes = tiling::sizes(spec, &measure)?;
         Ok(Self {
             spec,
             dtype,

@@ -1,9 +1,11 @@
 //! Block compressed sparse rows.
 
 pub(crate) mod convert;
+mod format;
 pub(crate) mod stats;
 
 use crate::csr::{check_dims, check_index_lists, check_len, check_offsets};
+use crate::tilings::tile_format::TileFormat;
 use crate::{Buffer, FormatError, RowLayout, Scalar};
 
 /// Block compressed sparse rows (AsyncSparse §II-C): the matrix is cut into a grid of
@@ -136,10 +138,7 @@ impl<T: Scalar> Bcsr<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let arrays = size_of_val(&self.block_row_ptr[..])
-            + size_of_val(&self.block_col_idx[..])
-            + size_of_val(&self.values[..]);
-        self.layout.bytes() + arrays as u64
+        TileFormat::bytes(self)
     }
 
     /// `nnz / (nnzb · block_rows · block_cols)`: the share of stored values that are entries. 1 for
