@@ -6,8 +6,11 @@ use std::str::FromStr;
 use girih_formats::{CsrPattern, FormatError, RowLayout};
 use serde::{Deserialize, Serialize};
 
+use crate::error::ReorderError;
+use crate::permutation::Permutation;
+use crate::rcm::{rcm, rcm_rows_cols};
 use crate::simple::{self, DegreeOrder};
-use crate::{Permutation, ReorderError, WindowOptions, rcm, rcm_rows_cols, window_observed};
+use crate::window::{WindowOptions, window_observed};
 
 /// An ordering by name: what computes a [`Reordering`] from a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

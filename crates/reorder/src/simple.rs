@@ -3,8 +3,8 @@
 use crate::rng::SplitMix64;
 use girih_formats::CsrPattern;
 
-use crate::permutation::check_len;
-use crate::{Permutation, ReorderError};
+use crate::error::ReorderError;
+use crate::permutation::{Permutation, check_len};
 
 /// Which rows come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use girih_planner::Plan;
 use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
-use crate::{
-    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm,
-    ProductShape, SpmmBackend, Unsupported,
-};
+use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend};
+use crate::dense::{DenseScalar, DenseView, DenseViewMut};
+use crate::error::{BackendError, Unsupported};
+use crate::lowering::Lowering;
+use crate::shape::ProductShape;
 
 /// The reference backend: every format and value type, one thread, no cleverness.
 ///

@@ -6,7 +6,7 @@ use girih_reorder::Permutation;
 
 use super::oracle::{Sum, two_prod, two_sum};
 use super::{Problem, Rounding, Verification, Worst};
-use crate::DenseScalar;
+use crate::dense::DenseScalar;
 
 /// What every element of one product is judged by.
 pub(super) struct Judge<'p, 'a, T: DenseScalar> {

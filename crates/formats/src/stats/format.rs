@@ -5,11 +5,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
+use crate::scalar::DType;
 use crate::tilings::shared::union::Unions;
 use crate::tilings::shared::windows::check_layout;
 use crate::tilings::spec::fill_ratio;
-use crate::tilings::tiling;
-use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
+use crate::tilings::{FormatSpec, tiling};
 
 /// What a matrix would take in a format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,8 +6,10 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::MAX_DIM;
+use crate::PAD_COL;
 use crate::csr::{check_index_list, first_error};
-use crate::{FormatError, MAX_DIM, PAD_COL};
+use crate::error::FormatError;
 
 /// A format, without its sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ mod sparse;
 use girih_formats::{FormatError, MAX_DIM, PAD_ROW, RowLayout};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::ReorderError;
+use crate::error::ReorderError;
 
 /// A permutation of n indices, stored as **old → new**: `new(i)` is where index `i` goes.
 ///

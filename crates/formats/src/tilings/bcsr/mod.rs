@@ -4,9 +4,12 @@ pub(crate) mod convert;
 mod format;
 pub(crate) mod stats;
 
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_index_lists, check_len, check_offsets};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::tile_format::TileFormat;
-use crate::{Buffer, FormatError, RowLayout, Scalar};
 
 /// Block compressed sparse rows (AsyncSparse §II-C): the matrix is cut into a grid of
 /// `block_rows × block_cols` blocks, and every block with an entry is stored dense.

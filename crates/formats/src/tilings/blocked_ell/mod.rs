@@ -6,10 +6,14 @@ pub(crate) mod stats;
 
 use rayon::prelude::*;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
 use crate::tilings::tile_format::TileFormat;
-use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};
 
 /// Blocked ELLPACK as cuSPARSE lays it out: square blocks, and the same number of block slots
 /// (`ell_width`) in every block row.

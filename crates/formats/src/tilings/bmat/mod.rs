@@ -6,10 +6,14 @@ pub(crate) mod stats;
 
 use rayon::prelude::*;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, check_offsets, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
 use crate::tilings::tile_format::TileFormat;
-use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};
 
 /// Bit-wise compressed tiles (Voltrix §3.1.1): 16-row windows whose column union is condensed into
 /// groups of 8, each 16×8 tile held as a 128-bit occupancy mask.

@@ -4,9 +4,11 @@ pub(crate) mod convert;
 mod format;
 pub(crate) mod stats;
 
-use crate::csr::check_len;
+use crate::csr::{Csr, check_len};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::tile_format::TileFormat;
-use crate::{Csr, FormatError, RowLayout, Scalar};
 
 /// CSR in the row order of a [`RowLayout`]: row `s` of the inner matrix is the original row in slot
 /// `s`, and an empty slot is an empty row.

@@ -7,10 +7,13 @@ pub(crate) mod stats;
 
 use rayon::prelude::*;
 
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
 use crate::tilings::tile_format::TileFormat;
-use crate::{Buffer, FormatError, RowLayout, Scalar};
 
 /// 2:4 structured sparsity: of every four consecutive columns a row stores two.
 ///

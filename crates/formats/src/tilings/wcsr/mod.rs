@@ -4,10 +4,14 @@ pub(crate) mod convert;
 mod format;
 pub(crate) mod stats;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, check_offsets};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
 use crate::tilings::tile_format::TileFormat;
-use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};
 
 /// Window compressed sparse rows (AsyncSparse §II-C): per window of rows, the sorted union of the
 /// columns present, packed side by side into a dense strip.
