@@ -160,6 +160,7 @@ impl Planner {
             schedules: choice.schedules,
             order,
             orderings: considered,
+            measured: None,
         };
         Ok(Plan {
             tiling: AnyTiling::from(tiling),

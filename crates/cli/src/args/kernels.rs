@@ -25,7 +25,7 @@ pub(crate) struct KernelsArgs {
     pub(crate) json: Json,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum KernelsAction {
     /// Compile every kernel in every configuration into the cache
     Build,

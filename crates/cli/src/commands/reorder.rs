@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
             let name = shown(source.path());
             let (a, _) = source.read::<f64>(&args.read, progress)?;
             let read = start.elapsed();
-            let observer = progress.ordering(format!("ordering {name}"));
+            let observer = progress.counting(format!("ordering {name}"));
             let start = Instant::now();
             let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
             let order = method.order_observed(a.pattern(), &observer).map_err(failed)?;

@@ -5,8 +5,8 @@
 //! one matrix, value type and number of columns are then timed by turns. The [`BenchReport`] sets each time
 //! beside a floor that was measured in the same run.
 
-mod device;
-mod engine;
+pub(crate) mod device;
+pub(crate) mod engine;
 mod generated;
 mod group;
 mod ratios;
@@ -14,7 +14,7 @@ mod report;
 mod request;
 mod roofline;
 mod tiles;
-mod verdict;
+pub(crate) mod verdict;
 
 use girih::cpu::Isa;
 use girih::{Csr, CudaOptions, DType, DenseScalar, DeviceSpec};

@@ -2,12 +2,10 @@
 //!
 //! `GIRIH_BLESS=1 cargo test -p girih-planner --test explain` writes what is found over what is pinned.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::options;
+use super::common::options;
 use girih_formats::{Csr, FormatSpec};
 use girih_planner::device::DeviceKind;
 use girih_planner::explanation::{Outcome, ScheduleKind};
@@ -25,7 +23,7 @@ fn skewed() -> Csr<f32> {
 fn check(name: &str, a: &Csr<f32>, options: PlanOptions) {
     let plan = Planner::new(options).plan(a).unwrap();
     let found = plan.explain() + "\n";
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/explain").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/planner/explain").join(name);
     if std::env::var_os("GIRIH_BLESS").is_some() {
         fs::write(&path, &found).unwrap();
     }

@@ -1,6 +1,6 @@
 //! Statistics against what is really there: built tilings, and a dense model.
 
-use crate::support::{SPECS, csr_of, layouts, matrix};
+use super::support::{SPECS, csr_of, layouts, matrix};
 use girih_formats::stats::{FormatStats, MatrixStats};
 use girih_formats::{
     Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,

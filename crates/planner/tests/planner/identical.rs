@@ -1,8 +1,6 @@
 //! The same plan, byte for byte, whoever made it: any number of threads, optimized or not.
 
-mod common;
-
-use common::options;
+use super::common::options;
 use girih_formats::Csr;
 use girih_planner::{DeviceSpec, Plan, Planner};
 use xxhash_rust::xxh3::Xxh3;

@@ -8,7 +8,7 @@ use girih_formats::io::{
     self, Field, FileKind, ReadError, ReadOptions, Source, Symmetry, TextFault,
 };
 
-use crate::support::{BANNER, fault_of, read, read_with};
+use super::support::{BANNER, fault_of, read, read_with};
 
 #[test]
 fn lines_without_end() {

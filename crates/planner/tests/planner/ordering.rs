@@ -1,8 +1,6 @@
 //! How an order is searched for: what is computed, what is not, and why.
 
-mod common;
-
-use common::options;
+use super::common::options;
 use girih_formats::{Csr, FormatSpec};
 use girih_planner::explanation::{Considered, Outcome};
 use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder};

@@ -1,11 +1,9 @@
 //! What a planner tells of what it does.
 
-mod common;
-
 use std::cell::RefCell;
 use std::thread;
 
-use common::options;
+use super::common::options;
 use girih_formats::{Csr, FormatSpec};
 use girih_planner::progress::{Progress, Share, Stage};
 use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder, Space};

@@ -3,7 +3,7 @@
 use girih_formats::Duplicates;
 use girih_formats::io::{self, Place, ReadError, ReadOptions, Source, TextFault};
 
-use crate::support::{BANNER, COL, ROW, fault, fault_of, read, read_with};
+use super::support::{BANNER, COL, ROW, fault, fault_of, read, read_with};
 
 #[test]
 fn empty_and_header_only() {
