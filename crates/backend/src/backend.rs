@@ -6,7 +6,10 @@ use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 use girih_planner::file::Attachment;
 
-use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupported};
+use crate::dense::{DenseView, DenseViewMut};
+use crate::error::{BackendError, Unsupported};
+use crate::lowering::Lowering;
+use crate::verify::Rounding;
 
 /// What a backend can do on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]

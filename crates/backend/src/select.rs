@@ -2,7 +2,8 @@
 
 use girih_planner::Plan;
 
-use crate::{BackendError, Capabilities, SpmmBackend};
+use crate::backend::{Capabilities, SpmmBackend};
+use crate::error::BackendError;
 
 /// Backends in order of preference.
 ///
@@ -155,7 +156,9 @@ mod tests {
     use girih_formats::{Csr, DType, FormatKind, RowCsr, RowLayout, Tiling};
 
     use super::*;
-    use crate::{PreparedSpmm, ReferenceBackend, Unsupported};
+    use crate::backend::PreparedSpmm;
+    use crate::error::Unsupported;
+    use crate::reference::ReferenceBackend;
 
     /// A backend that can't: absent from the machine, or without the plan's value type.
     #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::DType;
+use crate::scalar::DType;
 
 /// A matrix, a layout or a conversion that cannot be.
 ///

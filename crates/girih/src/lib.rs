@@ -12,8 +12,8 @@
 //! # From a matrix to a verified product
 //!
 //! ```
+//! use girih::ndarray::Array2;
 //! use girih::prelude::*;
-//! use ndarray::Array2;
 //!
 //! // −u″ on 2000 points: 2 on the diagonal, −1 beside it. Triplets come in any order.
 //! let m = 2000u32;
@@ -60,6 +60,7 @@
 //! A [`Tiling`] is built without a planner, and with rows in any order:
 //!
 //! ```
+//! use girih::ndarray::{Array2, array};
 //! use girih::prelude::*;
 //!
 //! let a = Csr::try_new(3, 2, vec![0, 1, 2, 4], vec![1, 0, 0, 1], vec![1.0f32, 2.0, 3.0, 4.0])?;
@@ -71,10 +72,10 @@
 //!
 //! // C comes out in the matrix's own order of rows.
 //! let prepared = girih::backends().get("reference")?.prepare(&plan)?;
-//! let b = ndarray::array![[1.0f32], [10.0]];
-//! let mut c = ndarray::Array2::<f32>::zeros((3, 1));
+//! let b = array![[1.0f32], [10.0]];
+//! let mut c = Array2::<f32>::zeros((3, 1));
 //! prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
-//! assert_eq!(c, ndarray::array![[10.0], [2.0], [43.0]]);
+//! assert_eq!(c, array![[10.0], [2.0], [43.0]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -84,6 +85,7 @@
 //! estimate with [`Reorder::Auto`]; B and C stay in the caller's order.
 //!
 //! ```
+//! use girih::ndarray::Array2;
 //! use girih::prelude::*;
 //! use girih::reorder::Method;
 //!
@@ -95,24 +97,24 @@
 //! let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
 //! let options = PlanOptions::default().format(spec);
 //! let natural = Planner::new(options.clone()).plan(&a)?;
-//! let by_rcm = options.clone().reorder(Method::Rcm);
+//! let by_rcm = options.reorder(Method::Rcm);
 //! let ordered = Planner::new(by_rcm.clone()).plan(&a)?;
 //! let tiles = |plan: &Plan| plan.tiling().tile_ptr(plan.tiling().n_windows());
 //! assert!(tiles(&ordered) < tiles(&natural));
 //!
-//! let multiply = |plan: &Plan, b: &ndarray::Array2<f32>| -> Result<_, BackendError> {
-//!     let mut c = ndarray::Array2::<f32>::zeros((300, 4));
+//! let multiply = |plan: &Plan, b: &Array2<f32>| -> Result<_, BackendError> {
+//!     let mut c = Array2::<f32>::zeros((300, 4));
 //!     let prepared = girih::backends().best_for(plan)?.backend.prepare(plan)?;
 //!     prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
 //!     Ok(c)
 //! };
-//! let b = ndarray::Array2::from_shape_fn((300, 4), |(i, j)| (i + j) as f32);
+//! let b = Array2::from_shape_fn((300, 4), |(i, j)| (i + j) as f32);
 //! let c = multiply(&natural, &b)?;
 //! assert_eq!(multiply(&ordered, &b)?, c);
 //!
 //! // A solver keeps its vectors in the plan's order and permutes them at its ends only.
 //! let plan = Planner::new(by_rcm.space(Space::Permuted)).plan(&a)?;
-//! let order = plan.row_permutation()?;
+//! let order = plan.row_permutation();
 //! let permuted = multiply(&plan, &order.apply_dense_rows(b.view())?)?;
 //! assert_eq!(order.inverse().apply_dense_rows(permuted.view())?, c);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

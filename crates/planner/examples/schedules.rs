@@ -108,7 +108,7 @@ fn bmat(a: &Csr<f32>, device: &DeviceSpec) -> Result<(TilePtr, ScheduleCost), Bo
     let rows = RowLayout::natural(a.nrows(), 1)?;
     let shared = SharedStats::new(a.pattern(), &rows);
     let stats = shared.format(spec, DType::F32)?;
-    let workload = Workload::of(&shared, N, DType::F32)?;
+    let workload = Workload::of(&shared, N, DType::F32);
     let bare = price(&workload, &stats, device, None, 1.0);
     let linear = linear_cost(&workload, &stats, device, &bare);
     let tile_cols = BMat::<f32>::TILE_COLS as u64;

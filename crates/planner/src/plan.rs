@@ -178,13 +178,11 @@ impl Plan {
     }
 
     /// Where each row of the matrix stands among the rows of the tiles. O(rows).
-    ///
-    /// # Errors
-    /// None for a valid plan. The result is checked all the same.
-    pub fn row_permutation(&self) -> Result<Permutation, PlanError> {
+    #[must_use]
+    pub fn row_permutation(&self) -> Permutation {
         match &self.placement.rows {
-            Some(rows) => Ok(rows.clone()),
-            None => Ok(Permutation::of_row_layout(self.tiling.layout())?),
+            Some(rows) => rows.clone(),
+            None => Permutation::of_row_layout(self.tiling.layout()),
         }
     }
 

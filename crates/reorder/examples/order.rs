@@ -91,11 +91,11 @@ fn effect(a: &Csr<f32>, method: &str) -> Answer {
         // The row that comes first, the row that comes second, and so on.
         let order: Vec<u32> = (0..a.nrows()).map(|i| found.perm.at(i) as u32).collect();
         let rows = Permutation::try_from_order(&order)?;
-        Reordering::new(&rows, Some(rows.clone()))?
+        Reordering::new(&rows, Some(rows.clone()))
     } else {
         method.parse::<Method>()?.order(a.pattern())?
     };
-    let rows = ordering.row_permutation()?;
+    let rows = ordering.row_permutation();
     let cols = match ordering.cols() {
         Some(cols) => cols.clone(),
         None if a.nrows() == a.ncols() => rows.clone(),

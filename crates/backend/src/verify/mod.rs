@@ -37,8 +37,9 @@ use girih_planner::Plan;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use crate::shape::check;
-use crate::{BackendError, DenseScalar, DenseView, ProductShape};
+use crate::dense::{DenseScalar, DenseView};
+use crate::error::BackendError;
+use crate::shape::{ProductShape, check};
 use judge::Judge;
 use oracle::{PANEL, Sums};
 

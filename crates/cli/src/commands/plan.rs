@@ -128,7 +128,7 @@ pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliErr
         ncols: plan.ncols(),
         nnz: plan.nnz(),
         n,
-        reordered: is_reordered(&plan)?,
+        reordered: is_reordered(&plan),
         gathers: plan.b_permutation().is_some(),
         permuted: plan.space() == Space::Permuted,
         tasks: plan.schedule().tasks().len(),
@@ -216,9 +216,6 @@ fn cost_of_planning(report: &PlanReport) -> String {
     }
 }
 
-fn is_reordered(plan: &Plan) -> Result<bool, CliError> {
-    let rows = plan
-        .row_permutation()
-        .map_err(|e| CliError::failed("cannot find the plan's order of rows").because(e))?;
-    Ok(!rows.is_identity())
+fn is_reordered(plan: &Plan) -> bool {
+    !plan.row_permutation().is_identity()
 }

@@ -44,9 +44,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
             progress.stage(format!("loading {}", shown(source.path())));
             let plan = source.read()?;
             let read = start.elapsed();
-            let rows = plan
-                .row_permutation()
-                .map_err(|e| CliError::failed("cannot find the plan's order of rows").because(e))?;
+            let rows = plan.row_permutation();
             let report = ReorderReport {
                 method: "plan".to_owned(),
                 nrows: plan.nrows(),
@@ -83,7 +81,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
                 order_seconds: ordered.as_secs_f64(),
                 effect: Some(effect),
             };
-            let rows = order.row_permutation().map_err(failed)?;
+            let rows = order.row_permutation();
             finish(args, progress, &rows, order.cols(), report)
         }
     }

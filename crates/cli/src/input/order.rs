@@ -21,5 +21,5 @@ pub(crate) fn read(path: &Path, (nrows, ncols): (usize, usize)) -> Result<Reorde
     }
     let rows = Permutation::try_from_order(&order).map_err(|e| CliError::input_from(path, e))?;
     let cols = (nrows == ncols).then(|| rows.clone());
-    Reordering::new(&rows, cols).map_err(|e| CliError::input_from(path, e))
+    Ok(Reordering::new(&rows, cols))
 }

@@ -6,8 +6,9 @@ use std::mem;
 use rayon::prelude::*;
 use sprs::{CsMatI, CsMatViewI, SpIndex};
 
-use crate::csr::check_dims;
-use crate::{Csr, FormatError, Scalar};
+use crate::csr::{Csr, check_dims};
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 /// Moves the arrays that came as vectors, if no clone of the matrix is alive; others are copied.
 /// sprs then checks the structure once more, serially: O(nrows + nnz).

@@ -3,7 +3,9 @@
 use ndarray::{Array2, ArrayView2};
 use rayon::prelude::*;
 
-use crate::{Csr, FormatError, Scalar};
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
     /// The nonzeros of a dense array of any strides; NaN is a nonzero. O(m · k) time, in parallel,

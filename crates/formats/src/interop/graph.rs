@@ -5,8 +5,9 @@ use petgraph::graph::{DiGraph, Graph, IndexType, NodeIndex, UnGraph};
 use petgraph::visit::{EdgeRef, IntoEdges, IntoNodeIdentifiers, NodeIndexable};
 use petgraph::{Directed, EdgeType};
 
-use crate::csr::check_dims;
-use crate::{Csr, Duplicates, FormatError, Scalar};
+use crate::csr::{Csr, Duplicates, check_dims};
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 impl<T: Scalar> Csr<T> {
     /// The adjacency matrix of any petgraph graph: entry (a, b) is the weight of the edge a → b.

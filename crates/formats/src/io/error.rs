@@ -6,7 +6,8 @@ use std::io;
 use thiserror::Error;
 
 use super::{Field, Symmetry};
-use crate::{DType, FormatError};
+use crate::error::FormatError;
+use crate::scalar::DType;
 
 /// A place in a text: both numbers count from 1, columns in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

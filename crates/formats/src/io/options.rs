@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{DType, Duplicates, Narrowing};
+use crate::csr::Duplicates;
+use crate::narrowing::Narrowing;
+use crate::scalar::DType;
 
 /// Called while a file is read, with the bytes read so far and their total where it is known.
 ///

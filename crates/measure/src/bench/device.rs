@@ -175,12 +175,9 @@ pub(crate) fn roofline(options: CudaOptions) -> Result<CudaRoofline, BackendErro
 /// tiles do not say.
 pub(crate) fn named_rows(plan: &Plan) -> Option<u64> {
     let tiling = plan.tiling();
-    let per_tile = match plan.spec() {
-        FormatSpec::Csr => 1,
-        FormatSpec::Bcsr { block_cols, .. } => block_cols,
-        FormatSpec::Wcsr { pad_cols, .. } => pad_cols,
-        FormatSpec::BlockedEll { block_size } => block_size,
-        _ => return None,
+    let per_tile = match plan.spec().kind() {
+        FormatKind::BMat | FormatKind::TwoFour => return None,
+        _ => plan.spec().tile().cols,
     };
     Some(tiling.tile_ptr(tiling.n_windows()) * per_tile as u64)
 }

@@ -190,7 +190,7 @@ impl CalibrationRun<'_> {
                 continue;
             }
             self.observer.timed_stage(&format!("{what}: n = {n}"));
-            let workload = Workload::of(&shared, n, T::DTYPE).map_err(MeasureError::Statistics)?;
+            let workload = Workload::of(&shared, n, T::DTYPE);
             let b = Operand::<T>::random("B", (a.ncols(), n), 1)?;
             let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
             let planner = Planner::new(

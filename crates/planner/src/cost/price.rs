@@ -252,7 +252,7 @@ mod tests {
         let rows = RowLayout::natural(400, 1).unwrap();
         let shared = SharedStats::new(a.pattern(), &rows);
         let stats = shared.format(FormatSpec::Csr, DType::F32).unwrap();
-        let in_order = Workload::of(&shared, 32, DType::F32).unwrap();
+        let in_order = Workload::of(&shared, 32, DType::F32);
         let scattered = Workload { scattered_rows: 399, ..in_order };
         let longer = |device: &DeviceSpec| {
             let seconds = |workload| price(workload, &stats, device, None, 1.0).seconds;

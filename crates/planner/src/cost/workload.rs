@@ -1,7 +1,7 @@
 //! The numbers of a product on which its price depends.
 
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{DType, FormatError, FormatSpec, RowLayout};
+use girih_formats::{DType, FormatSpec, RowLayout};
 
 use super::Footprint;
 
@@ -27,20 +27,18 @@ pub struct Workload {
 
 impl Workload {
     /// Measures a pattern in an order of rows. O(nnz), in parallel; what is counted is shared.
-    ///
-    /// # Errors
-    /// If the layout cannot be cut into windows of 16 rows.
-    pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Result<Self, FormatError> {
+    #[must_use]
+    pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Self {
         let pattern = shared.pattern();
-        Ok(Self {
+        Self {
             nrows: pattern.nrows(),
             ncols: pattern.ncols(),
             nnz: pattern.nnz(),
             n,
             dtype,
-            footprint: Footprint::of(shared)?,
+            footprint: Footprint::of(shared),
             scattered_rows: scattered_rows(shared.layout()),
-        })
+        }
     }
 }
 

@@ -3,7 +3,9 @@
 use girih_formats::{BMat, CsrPattern, FormatError, RowLayout};
 use rayon::prelude::*;
 
-use crate::{Permutation, ReorderError, Reordering};
+use crate::error::ReorderError;
+use crate::method::Reordering;
+use crate::permutation::Permutation;
 
 /// Window heights that packed columns are counted for.
 pub const WINDOW_ROWS: [usize; 3] = [8, 16, 64];

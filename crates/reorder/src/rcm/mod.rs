@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use girih_formats::CsrPattern;
 use rayon::prelude::*;
 
-use crate::{Permutation, ReorderError};
+use crate::error::ReorderError;
+use crate::permutation::Permutation;
 use graph::Graph;
 use search::Component;
 use symmetry::is_symmetric;

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::clustering::cluster_order;
 use super::hypergraph::{Hypergraph, TASK};
-use crate::{ReorderError, rcm, rcm_rows_cols};
+use crate::error::ReorderError;
+use crate::rcm::{rcm, rcm_rows_cols};
 
 /// Hash functions of [`WindowStart::MinHash`].
 const HASHES: usize = 6;

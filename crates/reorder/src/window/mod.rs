@@ -22,7 +22,7 @@ mod stats;
 use girih_formats::{CsrPattern, RowLayout};
 use rayon::prelude::*;
 
-use crate::ReorderError;
+use crate::error::ReorderError;
 pub use blocks::{BlockOrdering, BlockStats, blocks};
 use closing::close;
 use hypergraph::Hypergraph;

@@ -4,7 +4,9 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{Mirror, offsets};
-use crate::{Buffer, Coo, Scalar};
+use crate::buffer::Buffer;
+use crate::csr::Coo;
+use crate::scalar::Scalar;
 
 /// Entries a bucket should hold: with their values they fit a core's cache.
 const BUCKET_ENTRIES: usize = 1 << 15;

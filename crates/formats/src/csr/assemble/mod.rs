@@ -14,7 +14,9 @@ use deal::{Buckets, Dealt, deal};
 use sort::sort_buckets;
 
 use super::{Coo, Csr, Duplicates};
-use crate::{Buffer, FormatError, Scalar};
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 /// What an off-diagonal triplet stands for besides itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

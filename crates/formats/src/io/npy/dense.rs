@@ -10,7 +10,8 @@ use super::header::{Element, Header};
 use super::{Fault, Origin};
 use crate::io::source::Opened;
 use crate::io::{ReadError, Source};
-use crate::{DType, Narrowing, Scalar};
+use crate::narrowing::Narrowing;
+use crate::scalar::{DType, Scalar};
 
 /// A dense matrix read from a file.
 #[derive(Clone, Debug, PartialEq)]

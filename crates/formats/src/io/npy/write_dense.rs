@@ -6,7 +6,7 @@ use ndarray::ArrayView2;
 
 use super::write::write_header;
 use crate::io::WriteError;
-use crate::{DType, Scalar};
+use crate::scalar::{DType, Scalar};
 
 /// Writes a dense matrix as `.npy`: version 1.0, little-endian, row-major whatever the order of
 /// `array`. O(rows · columns).
