@@ -57,7 +57,7 @@ pub(super) fn find<T: Scalar>(
     options.kernels = kernels;
     options.memory_limit = memory_limit;
     options.reorder = Reorder::None;
-    let orders = orders(plan)?;
+    let orders = orders(plan);
     let own_order = orders.len() - 1;
     // Every format in every order, with its estimate.
     let mut found: Vec<(f64, usize, FormatSpec)> = Vec::new();
@@ -90,23 +90,18 @@ pub(super) fn find<T: Scalar>(
 }
 
 /// The orders that candidates may have, the plan's own last; `None` is the matrix's.
-fn orders(plan: &Plan) -> Result<Vec<Option<Reordering>>, MeasureError> {
-    let broken = |source| planning("the order of the plan", source);
-    let rows = plan.row_permutation().map_err(broken)?;
+fn orders(plan: &Plan) -> Vec<Option<Reordering>> {
+    let rows = plan.row_permutation();
     let cols = plan.col_permutation().cloned();
     if rows.is_identity() && cols.is_none() {
-        return Ok(vec![None]);
+        return vec![None];
     }
     match plan.space() {
         // Callers keep their vectors in this order.
-        Space::Permuted => {
-            let order = Reordering::new(&rows, cols).map_err(|error| broken(error.into()))?;
-            Ok(vec![Some(order)])
-        }
+        Space::Permuted => vec![Some(Reordering::new(&rows, cols))],
+        // The windows of an ordering, which may end early, and not its permutation alone.
         Space::Caller => {
-            // The windows of an ordering, which may end early, and not its permutation alone.
-            let order = Reordering::of_layout(plan.tiling().layout().clone(), cols);
-            Ok(vec![None, Some(order)])
+            vec![None, Some(Reordering::of_layout(plan.tiling().layout().clone(), cols))]
         }
     }
 }
