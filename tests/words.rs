@@ -65,7 +65,7 @@ const REPEATABLE: &[(&str, &str)] = &[
 
 /// Crates whose names and prose are checked. All of `crates/` belong here.
 const CRATES: &[&str] =
-    &["planner", "backend", "girih", "testkit", "formats", "reorder", "cli", "measure"];
+    &["planner", "backend", "girih", "testkit", "formats", "generate", "reorder", "cli", "measure"];
 
 /// Crates whose type names are checked. All of `crates/` belong here too.
 const SINGLE_NAMES: &[&str] = &["planner", "backend", "girih", "testkit", "cli", "measure"];
