@@ -72,6 +72,7 @@ const CRATES: &[&str] = &[
     "girih",
     "testkit",
     "formats",
+    "generate",
     "reorder",
     "cli",
     "measure",

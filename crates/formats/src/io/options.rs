@@ -55,7 +55,7 @@ impl ReadOptions {
         Self { allow_hypersparse, ..self }
     }
 
-    /// With a function that is told how far reading is.
+    /// With a function that is called as reading proceeds.
     #[must_use]
     pub fn progress(self, progress: Progress) -> Self {
         Self { progress: Some(progress), ..self }
