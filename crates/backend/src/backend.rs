@@ -10,6 +10,7 @@ use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupport
 
 /// What a backend can do on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// Formats it multiplies directly.
     pub formats: Vec<FormatKind>,
@@ -17,6 +18,18 @@ pub struct Capabilities {
     pub dtypes: Vec<DType>,
     /// What it runs on, for people: instruction set, threads, device.
     pub device: String,
+}
+
+impl Capabilities {
+    /// Of a backend that multiplies these formats and value types, on what `device` says.
+    #[must_use]
+    pub fn new(
+        formats: impl Into<Vec<FormatKind>>,
+        dtypes: impl Into<Vec<DType>>,
+        device: impl Into<String>,
+    ) -> Self {
+        Self { formats: formats.into(), dtypes: dtypes.into(), device: device.into() }
+    }
 }
 
 /// Something that multiplies plans: `C = α·A·B + β·C`.
@@ -37,7 +50,7 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// Whether this backend can run `plan`.
     ///
     /// # Errors
-    /// The reason, if it can't.
+    /// What of the plan it can't run.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
 
     /// How this backend rounds while it multiplies `plan`: what its results are verified against.

@@ -60,7 +60,7 @@ impl SpmmBackend for Broken {
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
-        let refuse = |reason: &str| Unsupported { backend: "broken".into(), reason: reason.into() };
+        let refuse = |reason: &str| Unsupported::Sizes { spec: plan.spec(), reason: reason.into() };
         match self.0 {
             Fault::RefusesEveryPlan => Err(refuse("it is broken")),
             Fault::RefusesLargeBlocks if plan.tiling().layout().window_rows() > 16 => {

@@ -1,10 +1,10 @@
 //! Schedules that cut windows by columns of C: right for every format and number of columns, the same
 //! on any number of threads, and refused where they can't be run.
 
-use girih_backend::{BackendError, Product, Rounding, SpmmBackend, verify};
+use girih_backend::{BackendError, Product, Rounding, SpmmBackend, Unsupported, verify};
 use girih_backend_cpu::CpuBackend;
-use girih_formats::generate::{power_law_rows, two_four};
 use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, RowLayout, Tiling};
+use girih_generate::{power_law_rows, two_four};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
 use girih_planner::{Plan, Schedule};
@@ -91,8 +91,8 @@ fn what_cannot_be_run_is_refused_with_a_reason() {
         Schedule::try_from_parts(tasks, Some(columns), Reduction::TwoPass, plan.tiling()).unwrap();
     let plan = plan.with_schedule(&schedule).unwrap();
     match CpuBackend::new().prepare(&plan) {
-        Err(BackendError::Unsupported(refused)) => {
-            assert!(refused.reason.contains("by columns and by tiles"), "{}", refused.reason);
+        Err(BackendError::Unsupported { reason: Unsupported::Schedule { reason }, .. }) => {
+            assert!(reason.contains("by columns and by tiles"), "{reason}");
         }
         other => panic!("{other:?}"),
     }

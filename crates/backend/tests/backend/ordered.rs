@@ -18,7 +18,7 @@ const SPECS: [FormatSpec; 6] = [
 
 /// Small integers: every product and every order of sums is exact.
 fn matrix(m: usize, k: usize, sparsity: f64, seed: u64) -> Csr<f32> {
-    let a = girih_formats::generate::pruned_weights::<f32>(m, k, sparsity, seed).unwrap();
+    let a = girih_generate::pruned_weights::<f32>(m, k, sparsity, seed).unwrap();
     let values: Vec<f32> = (0..a.nnz()).map(|i| (i % 7) as f32 - 3.0).collect();
     a.with_values(values).unwrap()
 }
@@ -36,7 +36,7 @@ fn multiply(plan: &Plan, b: &Array2<f32>) -> Array2<f32> {
 
 fn options(spec: FormatSpec, reorder: Reorder, space: Space) -> PlanOptions {
     let format = FormatChoice::Fixed(spec);
-    PlanOptions { n: 3, format, reorder, space, ..PlanOptions::default() }
+    PlanOptions::new(3).format(format).reorder(reorder).space(space)
 }
 
 /// Checks a plan in the permuted space against the product in the caller's.
@@ -126,18 +126,14 @@ fn new_values_find_their_places_in_any_order() {
     let cols = simple::random(40, 3).unwrap();
     for spec in SPECS.into_iter().filter(|&spec| spec != FormatSpec::TwoFour) {
         for space in [Space::Caller, Space::Permuted] {
-            let options = PlanOptions {
-                keep_slot_map: true,
-                ..options(spec, Reorder::By(Method::Rcm), space)
-            };
+            let options = options(spec, Reorder::By(Method::Rcm), space).keep_slot_map(true);
             let planner = Planner::new(options);
             let mut plan = planner.plan(&a).unwrap();
             plan.refresh_values(&renewed).unwrap();
             assert_eq!(plan, planner.plan(&renewed).unwrap(), "{spec} {space:?}");
         }
         let order = Reordering::new(&simple::reverse(40).unwrap(), Some(cols.clone())).unwrap();
-        let options =
-            PlanOptions { keep_slot_map: true, ..options(spec, Reorder::None, Space::Caller) };
+        let options = options(spec, Reorder::None, Space::Caller).keep_slot_map(true);
         let planner = Planner::new(options);
         let mut plan = planner.plan_reordered(&a, &order).unwrap();
         plan.refresh_values(&renewed).unwrap();
@@ -156,18 +152,18 @@ fn an_order_of_another_matrix_is_refused() {
     {
         assert!(planner.plan_reordered(&a, &order).is_err());
     }
-    let given = PlanOptions { reorder: Reorder::Given, ..PlanOptions::default() };
+    let given = PlanOptions::default().reorder(Reorder::Given);
     assert!(Planner::new(given).plan(&a).is_err());
     assert!(planner.plan(&a).unwrap().with_columns(six).is_err());
 }
 
 #[test]
 fn auto_says_what_it_saw() {
-    let grid = girih_formats::generate::laplacian_5pt::<f32>(60, 60).unwrap();
+    let grid = girih_generate::laplacian_5pt::<f32>(60, 60).unwrap();
     let shuffled = simple::random(3600, 1).unwrap().apply_symmetric(&grid).unwrap();
     let spec = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
     let plan = |a: &Csr<f32>| {
-        let options = PlanOptions { n: 128, ..options(spec, Reorder::Auto, Space::Caller) };
+        let options = options(spec, Reorder::Auto, Space::Caller).n(128);
         Planner::new(options).plan(a).unwrap()
     };
     let rescued = plan(&shuffled);
@@ -176,7 +172,7 @@ fn auto_says_what_it_saw() {
     assert!(!rescued.row_permutation().unwrap().is_identity(), "{explanation}");
     assert!(explanation.order.contains("times as fast"), "{explanation}");
     assert!(explanation.to_string().contains("natural"), "{explanation}");
-    let blocks = girih_formats::generate::block_sparse::<f32>(512, 512, 64, 0.2, 1).unwrap();
+    let blocks = girih_generate::block_sparse::<f32>(512, 512, 64, 0.2, 1).unwrap();
     let kept = plan(&blocks);
     assert!(kept.row_permutation().unwrap().is_identity(), "{}", kept.explanation());
     assert!(kept.explanation().order.contains("stay"), "{}", kept.explanation());

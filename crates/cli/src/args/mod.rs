@@ -12,6 +12,7 @@ mod planning;
 mod read;
 mod reorder;
 mod spmm;
+mod tune;
 mod value;
 mod verify;
 
@@ -29,6 +30,7 @@ pub(crate) use planning::{DEFAULT_MEMORY_LIMIT, PlannerArgs, TileArgs};
 pub(crate) use read::ReadArgs;
 pub(crate) use reorder::ReorderArgs;
 pub(crate) use spmm::{BackendArg, SpmmArgs};
+pub(crate) use tune::TuneArgs;
 pub(crate) use value::{Limit, ReorderArg};
 pub(crate) use verify::VerifyArgs;
 
@@ -69,6 +71,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Inspect(InspectArgs),
     Plan(PlanArgs),
+    Tune(TuneArgs),
     Spmm(SpmmArgs),
     Verify(VerifyArgs),
     Convert(ConvertArgs),
@@ -86,6 +89,7 @@ impl Command {
         match self {
             Self::Inspect(args) => args.json.json,
             Self::Plan(args) => args.json.json,
+            Self::Tune(args) => args.json.json,
             Self::Spmm(args) => args.json.json,
             Self::Verify(args) => args.json.json,
             Self::Convert(args) => args.json.json,

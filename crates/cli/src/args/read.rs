@@ -28,12 +28,10 @@ impl ReadArgs {
             None | Some(DuplicatesArg::Sum) => Duplicates::Sum,
             Some(DuplicatesArg::Refuse) => Duplicates::Refuse,
         };
-        ReadOptions {
-            duplicates,
-            prune_zeros: self.prune_zeros,
-            allow_hypersparse: self.allow_hypersparse,
-            ..ReadOptions::default()
-        }
+        ReadOptions::default()
+            .duplicates(duplicates)
+            .prune_zeros(self.prune_zeros)
+            .allow_hypersparse(self.allow_hypersparse)
     }
 
     /// The options that were given, by name.

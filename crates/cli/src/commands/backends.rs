@@ -100,7 +100,7 @@ pub(crate) fn run() -> Result<Report, CliError> {
 
 fn describe(name: String, capabilities: Result<Capabilities, BackendError>) -> BackendReport {
     match capabilities {
-        Ok(Capabilities { formats, dtypes, device }) => BackendReport {
+        Ok(Capabilities { formats, dtypes, device, .. }) => BackendReport {
             name,
             available: true,
             reason: None,
@@ -183,7 +183,7 @@ impl LibraryReport {
 
 impl CudaDeviceReport {
     fn new(info: DeviceInfo) -> Self {
-        let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, l2_bytes } = info;
+        let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, l2_bytes, .. } = info;
         let arch = arch.to_string();
         Self { index, name, arch, multiprocessors, memory_bytes, l2_bytes }
     }

@@ -23,12 +23,11 @@ pub(crate) fn options() -> Result<CudaOptions, CliError> {
             ))
         })?,
     };
-    Ok(CudaOptions {
-        libraries: libraries(),
-        cache: cache(),
-        sources: set("GIRIH_CUDA_SOURCES").map(PathBuf::from),
-        device,
-    })
+    Ok(CudaOptions::default()
+        .libraries(libraries())
+        .cache(cache())
+        .sources(set("GIRIH_CUDA_SOURCES").map(PathBuf::from))
+        .device(device))
 }
 
 /// Where CUDA's libraries may be: in the folders that are named, in a Python environment, in toolkits.

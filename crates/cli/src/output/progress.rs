@@ -126,9 +126,9 @@ mod tests {
     use std::io;
     use std::sync::Mutex;
 
-    use girih::formats::generate::laplacian_5pt;
-    use girih::planner::{PlanOptions, Planner, Reorder};
+    use girih::planner::{PlanOptions, Planner};
     use girih::reorder::Method;
+    use girih_generate::laplacian_5pt;
     use indicatif::TermLike;
 
     use super::*;
@@ -193,7 +193,7 @@ mod tests {
         let screen = Screen::default();
         let progress = screen.progress();
         let a = laplacian_5pt::<f32>(30, 30).unwrap();
-        let options = PlanOptions { reorder: Reorder::By(Method::Rcm), ..PlanOptions::default() };
+        let options = PlanOptions::default().reorder(Method::Rcm);
         let observer = progress.planning("planning a.mtx".to_owned());
         Planner::new(options).observe(&observer).plan(&a).unwrap();
         let shown = screen.text();

@@ -12,13 +12,13 @@ use sprs::{CsMat, CsMatI, TriMat};
 /// Small matrices of every shape, empty ones included.
 fn matrices() -> impl Strategy<Value = Csr<f32>> {
     (0usize..12, 0usize..12, 0.0..=1.0f64, any::<u64>()).prop_map(|(m, k, sparsity, seed)| {
-        girih_formats::generate::pruned_weights(m, k, sparsity, seed).unwrap()
+        girih_generate::pruned_weights(m, k, sparsity, seed).unwrap()
     })
 }
 
 fn squares() -> impl Strategy<Value = Csr<f32>> {
     (0usize..12, 0.0..=1.0f64, any::<u64>())
-        .prop_map(|(n, s, seed)| girih_formats::generate::pruned_weights(n, n, s, seed).unwrap())
+        .prop_map(|(n, s, seed)| girih_generate::pruned_weights(n, n, s, seed).unwrap())
 }
 
 proptest! {

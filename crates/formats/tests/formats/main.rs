@@ -1,6 +1,5 @@
-//! Formats, conversions, generators and files, through the public interface.
+//! Formats, conversions and files, through the public interface.
 
 mod convert;
-mod generate;
 mod interop;
 mod io;

@@ -42,7 +42,7 @@ pub(super) fn options(
     };
     let beyond = machine.last_level().map_or(FAR_OUT, |bytes| bytes.saturating_mul(factor));
     let max_bytes = beyond.max(least).min(memory_limit.unwrap_or(u64::MAX));
-    Some(RooflineOptions { max_bytes, seconds })
+    Some(RooflineOptions::default().max_bytes(max_bytes).seconds(seconds))
 }
 
 /// What one instruction set could reach on a number of threads.

@@ -70,6 +70,7 @@ pub enum CalibrateError {
 
 /// A time that was predicted by coefficients found without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Prediction {
     /// What was predicted, in seconds.
     pub predicted: f64,

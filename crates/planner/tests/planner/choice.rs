@@ -1,11 +1,9 @@
 //! The choice of a format, what the options demand of it, and that it is always the same one.
 
-use girih_formats::{
-    AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout, generate,
-};
+use girih_formats::{AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout};
 use girih_planner::device::{Fit, PerDType, PerFormat, Quality, Terms};
 use girih_planner::explanation::{Candidate, Outcome};
-use girih_planner::{DeviceSpec, Explanation, FormatChoice, Plan, PlanError, PlanOptions, Planner};
+use girih_planner::{DeviceSpec, Explanation, Plan, PlanError, PlanOptions, Planner};
 
 const SPECS: [FormatSpec; 8] = [
     FormatSpec::Csr,
@@ -24,11 +22,11 @@ fn plan(a: &Csr<f32>, options: PlanOptions) -> Result<Plan, PlanError> {
 
 fn fixed(spec: FormatSpec) -> PlanOptions {
     let target = DeviceSpec::cpu();
-    PlanOptions { n: 32, format: FormatChoice::Fixed(spec), target, ..PlanOptions::default() }
+    PlanOptions::new(32).format(spec).target(target)
 }
 
 fn scattered() -> Csr<f32> {
-    generate::uniform(3000, 2000, 7, 1).unwrap()
+    girih_generate::uniform(3000, 2000, 7, 1).unwrap()
 }
 
 #[test]
@@ -41,13 +39,13 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
         quality: Quality { mean_relative_error: off, ..Quality::default() },
     };
     // Schedules are even, and tasks cost nothing, so that estimates are what the fits say.
-    let a = generate::uniform(20_000, 2000, 7, 1).unwrap();
+    let a = girih_generate::uniform(20_000, 2000, 7, 1).unwrap();
     for (off, expected) in [(0.05, bmat), (0.15, FormatSpec::Csr)] {
         let fits = vec![fit(FormatSpec::Csr, 1e-9, 0.0), fit(bmat, 0.9e-9, off)];
-        let options = PlanOptions {
-            target: DeviceSpec { fits, task_seconds: 0.0, ..DeviceSpec::cpu() },
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::default().target(DeviceSpec::cpu().with(|device| {
+            device.fits = fits;
+            device.task_seconds = 0.0;
+        }));
         let plan = plan(&a, options).unwrap();
         assert_eq!(plan.spec(), expected, "{}", plan.explanation().reason);
         let unsure = plan.explanation().reason.contains("off by 15 %");
@@ -59,20 +57,20 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
 fn without_calibration_an_advantage_over_csr_must_be_a_third() {
     let bmat = FormatSpec::BMat { pattern_only: false };
     let fast = PerDType { f16: 1e15, bf16: 1e15, f32: 1e15, f64: 1e15 };
-    let a = generate::uniform(20_000, 2000, 7, 1).unwrap();
+    let a = girih_generate::uniform(20_000, 2000, 7, 1).unwrap();
     for (csr, expected) in [(1.3e-9, FormatSpec::Csr), (1.4e-9, bmat)] {
         // Entries of CSR and BMat are all that takes time.
-        let target = DeviceSpec {
-            memory_bandwidth: 1e15,
-            cache_bandwidth: 1e15,
-            sparse_flops: fast,
-            value_seconds: PerFormat { csr: Some(csr), bmat: Some(1e-9), ..PerFormat::all(1.0) },
-            window_seconds: 0.0,
-            bmat_tile_seconds: 0.0,
-            task_seconds: 0.0,
-            ..DeviceSpec::cpu()
-        };
-        let plan = plan(&a, PlanOptions { target, ..PlanOptions::default() }).unwrap();
+        let target = DeviceSpec::cpu().with(|device| {
+            device.memory_bandwidth = 1e15;
+            device.cache_bandwidth = 1e15;
+            device.sparse_flops = fast;
+            device.value_seconds =
+                PerFormat { csr: Some(csr), bmat: Some(1e-9), ..PerFormat::all(1.0) };
+            device.window_seconds = 0.0;
+            device.bmat_tile_seconds = 0.0;
+            device.task_seconds = 0.0;
+        });
+        let plan = plan(&a, PlanOptions::default().target(target)).unwrap();
         let reason = &plan.explanation().reason;
         assert_eq!(plan.spec(), expected, "{reason}");
         let unsure = reason.contains("without calibration are off by 33 %");
@@ -89,13 +87,13 @@ fn an_advantage_over_csr_must_be_larger_than_a_call() {
         seconds: Terms { product, ..Terms::default() },
         quality: Quality::default(),
     };
-    let a = generate::uniform(6, 6, 3, 1).unwrap();
+    let a = girih_generate::uniform(6, 6, 3, 1).unwrap();
     for (product, expected) in [(90e-9, FormatSpec::Csr), (900e-9, bmat)] {
         let fits = vec![fit(FormatSpec::Csr, product), fit(bmat, product / 2.0)];
-        let options = PlanOptions {
-            target: DeviceSpec { fits, task_seconds: 0.0, ..DeviceSpec::cpu() },
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::default().target(DeviceSpec::cpu().with(|device| {
+            device.fits = fits;
+            device.task_seconds = 0.0;
+        }));
         let plan = plan(&a, options).unwrap();
         let reason = &plan.explanation().reason;
         assert_eq!(plan.spec(), expected, "{reason}");
@@ -111,10 +109,10 @@ fn formats_that_were_not_measured_do_not_seem_to_cost_nothing() {
         seconds: Terms { product: 1e-5, ..Terms::default() },
         quality: Quality::default(),
     };
-    let options = PlanOptions {
-        target: DeviceSpec { fits: vec![csr], task_seconds: 0.0, ..DeviceSpec::cpu() },
-        ..PlanOptions::default()
-    };
+    let options = PlanOptions::default().target(DeviceSpec::cpu().with(|device| {
+        device.fits = vec![csr];
+        device.task_seconds = 0.0;
+    }));
     let one = Csr::try_new(3, 4, vec![0, 1, 1, 1], vec![2], vec![1.0]).unwrap();
     for (a, why) in [(one, "estimated fastest"), (Csr::empty(3, 4).unwrap(), "no entries")] {
         let plan = plan(&a, options.clone()).unwrap();
@@ -142,9 +140,9 @@ fn seconds(candidate: &Candidate) -> f64 {
 
 #[test]
 fn scattered_entries_stay_csr_and_full_blocks_become_tiles() {
-    let options = || PlanOptions { n: 32, target: DeviceSpec::cpu(), ..PlanOptions::default() };
+    let options = || PlanOptions::new(32).target(DeviceSpec::cpu());
     assert_eq!(plan(&scattered(), options()).unwrap().spec(), FormatSpec::Csr);
-    let blocks = generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap();
+    let blocks = girih_generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap();
     let kind = plan(&blocks, options()).unwrap().spec().kind();
     let is_dense = matches!(kind, FormatKind::Bcsr | FormatKind::Wcsr | FormatKind::BlockedEll);
     assert!(is_dense, "{kind}");
@@ -152,11 +150,11 @@ fn scattered_entries_stay_csr_and_full_blocks_become_tiles() {
 
 #[test]
 fn the_winner_is_the_fastest_that_was_not_rejected() {
-    for a in [scattered(), generate::block_sparse(512, 512, 16, 0.2, 1).unwrap()] {
+    for a in [scattered(), girih_generate::block_sparse(512, 512, 16, 0.2, 1).unwrap()] {
         for n in [0, 1, 64, 1000] {
             for exact_nonfinite in [false, true] {
                 let target = DeviceSpec::cpu();
-                let options = PlanOptions { n, exact_nonfinite, target, ..PlanOptions::default() };
+                let options = PlanOptions::new(n).exact_nonfinite(exact_nonfinite).target(target);
                 let plan = plan(&a, options).unwrap();
                 let explanation = plan.explanation();
                 let winner = chosen(explanation);
@@ -182,7 +180,7 @@ fn the_winner_is_the_fastest_that_was_not_rejected() {
 
 #[test]
 fn what_cannot_hold_the_matrix_says_why() {
-    let crowded = generate::pruned_weights(64, 64, 0.3, 1).unwrap();
+    let crowded = girih_generate::pruned_weights(64, 64, 0.3, 1).unwrap();
     let explanation = plan(&crowded, PlanOptions::default()).unwrap().explanation().clone();
     let two_four = explanation.candidates.iter().find(|c| c.spec == FormatSpec::TwoFour).unwrap();
     match &two_four.outcome {
@@ -192,14 +190,14 @@ fn what_cannot_hold_the_matrix_says_why() {
     assert_eq!(two_four.cost, None);
     let error = plan(&crowded, fixed(FormatSpec::TwoFour)).unwrap_err();
     assert!(matches!(error, PlanError::Format(FormatError::NotTwoFour { .. })), "{error}");
-    let holds = generate::two_four::<f32>(64, 64, 1).unwrap();
+    let holds = girih_generate::two_four::<f32>(64, 64, 1).unwrap();
     assert!(plan(&holds, fixed(FormatSpec::TwoFour)).is_ok());
 }
 
 #[test]
 fn exactness_excludes_fill_in_and_nothing_else() {
-    let exact = |spec| PlanOptions { exact_nonfinite: true, ..fixed(spec) };
-    let full = generate::block_sparse(64, 64, 16, 0.5, 1).unwrap();
+    let exact = |spec| fixed(spec).exact_nonfinite(true);
+    let full = girih_generate::block_sparse(64, 64, 16, 0.5, 1).unwrap();
     for (a, is_full) in [(scattered(), false), (full, true)] {
         for (spec, always) in [
             (FormatSpec::Csr, true),
@@ -222,7 +220,7 @@ fn exactness_excludes_fill_in_and_nothing_else() {
 fn the_memory_limit_holds_and_says_how_much_is_needed() {
     let a = scattered();
     let bytes = plan(&a, fixed(FormatSpec::Csr)).unwrap().tile_bytes();
-    let limited = |limit| PlanOptions { memory_limit: Some(limit), ..PlanOptions::default() };
+    let limited = |limit| PlanOptions::default().memory_limit(Some(limit));
     let kept = plan(&a, limited(bytes)).unwrap();
     assert!(kept.tile_bytes() <= bytes);
     let refused = |c: &&Candidate| matches!(&c.outcome, Outcome::Rejected { reason } if reason.contains("limit"));
@@ -230,7 +228,7 @@ fn the_memory_limit_holds_and_says_how_much_is_needed() {
     let error = plan(&a, limited(100)).unwrap_err();
     assert!(matches!(error, PlanError::NothingFits { .. }));
     assert!(error.to_string().contains(&bytes.to_string()), "{error}");
-    let options = PlanOptions { memory_limit: Some(bytes - 1), ..fixed(FormatSpec::Csr) };
+    let options = fixed(FormatSpec::Csr).memory_limit(Some(bytes - 1));
     let error = plan(&a, options).unwrap_err();
     assert!(matches!(error, PlanError::Refused { spec: FormatSpec::Csr, .. }));
     assert!(error.to_string().contains(&bytes.to_string()), "{error}");
@@ -238,9 +236,9 @@ fn the_memory_limit_holds_and_says_how_much_is_needed() {
 
 #[test]
 fn the_estimate_counts_the_bytes_that_are_built() {
-    let ragged = generate::uniform::<f32>(101, 67, 5, 3).unwrap();
+    let ragged = girih_generate::uniform::<f32>(101, 67, 5, 3).unwrap();
     let empty = Csr::empty(5, 7).unwrap();
-    let two_four = generate::two_four(35, 43, 1).unwrap();
+    let two_four = girih_generate::two_four(35, 43, 1).unwrap();
     for a in [ragged, empty, two_four] {
         for spec in SPECS {
             match plan(&a, fixed(spec)) {
@@ -257,8 +255,8 @@ fn the_estimate_counts_the_bytes_that_are_built() {
 
 #[test]
 fn plans_are_the_same_bytes_on_any_number_of_threads() {
-    let a = generate::rmat::<f32>(10, 8, 1).unwrap();
-    let holds = generate::two_four::<f32>(100, 300, 1).unwrap();
+    let a = girih_generate::rmat::<f32>(10, 8, 1).unwrap();
+    let holds = girih_generate::two_four::<f32>(100, 300, 1).unwrap();
     let order: Vec<u32> = (0..a.nrows() as u32).rev().collect();
     let reversed = RowLayout::explicit(a.nrows(), 1, order).unwrap();
     let files = |threads| {
@@ -303,7 +301,7 @@ fn a_fingerprint_tells_values_from_pattern() {
     let scaled = a.with_values(a.values().iter().map(|v| 2.0 * v).collect::<Vec<f32>>()).unwrap();
     assert_eq!(fingerprint(&scaled).pattern, same.pattern);
     assert_ne!(fingerprint(&scaled).values, same.values);
-    let other = generate::uniform::<f32>(3000, 2000, 7, 2).unwrap();
+    let other = girih_generate::uniform::<f32>(3000, 2000, 7, 2).unwrap();
     assert_ne!(fingerprint(&other).pattern, same.pattern);
 }
 
@@ -311,14 +309,14 @@ fn a_fingerprint_tells_values_from_pattern() {
 fn a_machine_that_cannot_be_is_refused() {
     let cpu = DeviceSpec::cpu;
     for target in [
-        DeviceSpec { memory_bandwidth: 0.0, ..cpu() },
-        DeviceSpec { cache_bandwidth: f64::NAN, ..cpu() },
-        DeviceSpec { bmat_tile_seconds: -1.0, ..cpu() },
-        DeviceSpec { window_seconds: f64::INFINITY, ..cpu() },
-        DeviceSpec { name: "\x1b[31m".to_owned(), ..cpu() },
-        DeviceSpec { name: "x".repeat(1000), ..cpu() },
+        cpu().with(|device| device.memory_bandwidth = 0.0),
+        cpu().with(|device| device.cache_bandwidth = f64::NAN),
+        cpu().with(|device| device.bmat_tile_seconds = -1.0),
+        cpu().with(|device| device.window_seconds = f64::INFINITY),
+        cpu().with(|device| device.name = "\x1b[31m".to_owned()),
+        cpu().with(|device| device.name = "x".repeat(1000)),
     ] {
-        let error = plan(&scattered(), PlanOptions { target, ..PlanOptions::default() });
+        let error = plan(&scattered(), PlanOptions::default().target(target));
         assert!(matches!(error, Err(PlanError::Options { option: "target", .. })));
     }
 }
@@ -341,11 +339,11 @@ fn sizes_that_cannot_be_are_refused() {
 
 #[test]
 fn refreshed_values_give_the_plan_of_the_new_matrix() {
-    let a = generate::two_four::<f32>(100, 60, 1).unwrap();
+    let a = girih_generate::two_four::<f32>(100, 60, 1).unwrap();
     let values: Vec<f32> = a.values().iter().map(|v| 3.0 - v).collect();
     let renewed = a.with_values::<f32>(values).unwrap();
     for spec in SPECS.into_iter().filter(|&s| s != FormatSpec::BMat { pattern_only: true }) {
-        let options = PlanOptions { keep_slot_map: true, ..fixed(spec) };
+        let options = fixed(spec).keep_slot_map(true);
         let mut refreshed = plan(&a, options.clone()).unwrap();
         // A plan that went through a file is as good.
         let mut loaded = Plan::read_from(&file_of(&refreshed)[..]).unwrap();
@@ -355,7 +353,7 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
             plan.refresh_values(&renewed).unwrap();
             assert!(file_of(plan) == anew, "{spec}");
         }
-        let other = generate::two_four::<f32>(100, 60, 2).unwrap();
+        let other = girih_generate::two_four::<f32>(100, 60, 2).unwrap();
         assert!(matches!(loaded.refresh_values(&other), Err(PlanError::OtherMatrix)));
         assert!(matches!(loaded.refresh_values(&a.cast::<f64>()), Err(PlanError::OtherMatrix)));
         assert!(file_of(&loaded) == anew, "{spec}");
@@ -363,6 +361,6 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
     let mut without = plan(&a, fixed(FormatSpec::Csr)).unwrap();
     assert!(matches!(without.refresh_values(&a), Err(PlanError::NoSlotMap)));
     let pattern = FormatSpec::BMat { pattern_only: true };
-    let options = PlanOptions { keep_slot_map: true, ..fixed(pattern) };
+    let options = fixed(pattern).keep_slot_map(true);
     assert!(matches!(plan(&a, options), Err(PlanError::Format(FormatError::NoValues))));
 }

@@ -14,7 +14,7 @@ pub(crate) fn options(device: &str, n: usize) -> PlanOptions {
         DeviceKind::Cpu => Kernels::default(),
         DeviceKind::Cuda => Kernels::new(TestKernels),
     };
-    PlanOptions { n, target, kernels, ..PlanOptions::default() }
+    PlanOptions::new(n).target(target).kernels(kernels)
 }
 
 /// CSR anywhere; BCSR of 64×64 and WCSR of up to 64 rows on Hopper, not for f64; BMat in partitions.
@@ -67,14 +67,14 @@ impl KernelCatalog for TestKernels {
             KernelWork { tasks: 256.., n: 129.., .. } => ("wide", 256),
             _ => ("narrow", 128),
         };
-        Some(KernelConfig {
-            entry: entry.to_owned(),
-            block_cols,
-            threads: 256,
-            stages: 3,
-            stage_tiles: 4,
-            shared_bytes: 96 << 10,
-            blocks_per_worker: 2,
-        })
+        Some(
+            KernelConfig::new(entry)
+                .block_cols(block_cols)
+                .threads(256)
+                .stages(3)
+                .stage_tiles(4)
+                .shared_bytes(96 << 10)
+                .blocks_per_worker(2),
+        )
     }
 }

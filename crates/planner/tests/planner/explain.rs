@@ -6,18 +6,18 @@ use std::fs;
 use std::path::Path;
 
 use super::common::options;
-use girih_formats::{Csr, FormatSpec, generate};
+use girih_formats::{Csr, FormatSpec};
 use girih_planner::device::DeviceKind;
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::{DeviceSpec, FormatChoice, PlanError, PlanOptions, Planner};
 
 fn blocks() -> Csr<f32> {
-    generate::block_sparse(2048, 2048, 64, 0.1, 1).unwrap()
+    girih_generate::block_sparse(2048, 2048, 64, 0.1, 1).unwrap()
 }
 
 /// A few long rows among many short ones.
 fn skewed() -> Csr<f32> {
-    generate::power_law_rows(4000, 4000, 8, 1).unwrap()
+    girih_generate::power_law_rows(4000, 4000, 8, 1).unwrap()
 }
 
 fn check(name: &str, a: &Csr<f32>, options: PlanOptions) {
@@ -38,7 +38,7 @@ fn explanations_for_fixed_devices() {
         check(&format!("skewed-{device}.txt"), &skewed(), options(device, 96));
     }
     let bmat = FormatChoice::Fixed(FormatSpec::BMat { pattern_only: false });
-    check("skewed-h200-bmat.txt", &skewed(), PlanOptions { format: bmat, ..options("h200", 256) });
+    check("skewed-h200-bmat.txt", &skewed(), options("h200", 256).format(bmat));
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn formats_without_a_kernel_are_rejected_with_the_reason() {
     };
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
     assert!(reason(options("a100", 64), bcsr).contains("wgmma"));
-    let fixed = PlanOptions { format: FormatChoice::Fixed(bcsr), ..options("a100", 64) };
+    let fixed = options("a100", 64).format(bcsr);
     assert!(matches!(Planner::new(fixed).plan(&blocks()), Err(PlanError::Refused { .. })));
     let narrow = FormatSpec::Bcsr { block_rows: 8, block_cols: 8 };
-    let fixed = PlanOptions { format: FormatChoice::Fixed(narrow), ..options("h200", 64) };
+    let fixed = options("h200", 64).format(narrow);
     assert!(matches!(Planner::new(fixed).plan(&blocks()), Err(PlanError::Refused { .. })));
     let doubles = blocks().cast::<f64>();
     let plan = Planner::new(options("h200", 64)).plan(&doubles).unwrap();
@@ -103,7 +103,7 @@ fn formats_without_a_kernel_are_rejected_with_the_reason() {
 #[test]
 fn planning_keeps_within_its_time_by_leaving_candidates_out() {
     let planned = |planning_seconds| {
-        let options = PlanOptions { planning_seconds, ..options("cpu", 64) };
+        let options = options("cpu", 64).planning_seconds(planning_seconds);
         Planner::new(options).plan(&blocks()).unwrap()
     };
     let left_out = |what: &str, seconds| {
@@ -122,7 +122,7 @@ fn planning_keeps_within_its_time_by_leaving_candidates_out() {
     // The workload's count, and one more.
     let two = blocks().nnz() as f64 * 6.5e-9;
     assert_eq!(left_out("counting", Some(two)), 5);
-    let options = PlanOptions { planning_seconds: Some(-1.0), ..options("cpu", 64) };
+    let options = options("cpu", 64).planning_seconds(Some(-1.0));
     assert!(matches!(Planner::new(options).plan(&blocks()), Err(PlanError::Options { .. })));
 }
 
@@ -130,7 +130,7 @@ fn planning_keeps_within_its_time_by_leaving_candidates_out() {
 fn only_who_allows_it_gets_atomic_additions() {
     for deterministic in [true, false] {
         let wcsr = FormatChoice::Fixed(FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 });
-        let options = PlanOptions { format: wcsr, deterministic, ..options("h200", 256) };
+        let options = options("h200", 256).format(wcsr).deterministic(deterministic);
         let plan = Planner::new(options).plan(&skewed()).unwrap();
         let kinds: Vec<_> = plan.explanation().schedules.iter().map(|s| s.kind).collect();
         let atomic = ScheduleKind::Split(girih_planner::schedule::Reduction::Atomic);
@@ -150,7 +150,7 @@ fn planning_pays_back_if_the_plan_beats_csr() {
     assert!(chosen < csr);
     let products = explanation.pays_back_after(1.0).unwrap();
     assert!((products * (csr - chosen) - 1.0).abs() <= csr - chosen);
-    let scattered = generate::uniform::<f32>(3000, 2000, 7, 1).unwrap();
+    let scattered = girih_generate::uniform::<f32>(3000, 2000, 7, 1).unwrap();
     let plan = Planner::new(options("cpu", 64)).plan(&scattered).unwrap();
     assert_eq!(plan.spec(), FormatSpec::Csr);
     assert_eq!(plan.explanation().pays_back_after(1.0), None);

@@ -1,15 +1,15 @@
 //! The same plan, byte for byte, whoever made it: any number of threads, optimized or not.
 
 use super::common::options;
-use girih_formats::{Csr, generate};
+use girih_formats::Csr;
 use girih_planner::{DeviceSpec, Plan, Planner};
 use xxhash_rust::xxh3::Xxh3;
 
 fn matrices() -> [Csr<f32>; 3] {
     [
-        generate::uniform(3000, 2000, 7, 1).unwrap(),
-        generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap(),
-        generate::power_law_rows(2000, 3000, 300, 1).unwrap(),
+        girih_generate::uniform(3000, 2000, 7, 1).unwrap(),
+        girih_generate::block_sparse(1024, 1024, 64, 0.1, 1).unwrap(),
+        girih_generate::power_law_rows(2000, 3000, 300, 1).unwrap(),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::thread;
 
 use super::common::options;
-use girih_formats::{Csr, FormatSpec, generate};
+use girih_formats::{Csr, FormatSpec};
 use girih_planner::progress::{Progress, Share, Stage};
 use girih_planner::{FormatChoice, Plan, PlanOptions, Planner, Reorder, Space};
 use girih_reorder::{Method, simple};
@@ -19,7 +19,7 @@ fn shuffled(a: &Csr<f32>) -> Csr<f32> {
 }
 
 fn grid() -> Csr<f32> {
-    shuffled(&generate::laplacian_5pt(60, 60).unwrap())
+    shuffled(&girih_generate::laplacian_5pt(60, 60).unwrap())
 }
 
 /// A plan, and what was reported during planning; checks what holds of any planning.
@@ -60,14 +60,14 @@ fn stages(heard: &[Progress]) -> Vec<Stage> {
 fn a_format_is_chosen_in_stages() {
     use Stage::{Formats, Schedules, SlotMap, Statistics, Tasks, Tiles};
 
-    let all = PlanOptions { keep_slot_map: true, ..options("cpu", 64) };
+    let all = options("cpu", 64).keep_slot_map(true);
     let (plan, heard) = observed(&grid(), all);
     assert_eq!(stages(&heard), [Statistics, Formats, Schedules, Tiles, SlotMap, Tasks]);
     // Every format is counted, and nothing says of which order: there is one only.
     let formats = heard.iter().filter(|progress| progress.stage == Formats);
     assert_eq!(formats.count(), plan.explanation().candidates.len() + 1);
     assert!(heard.iter().all(|progress| progress.order.is_none()), "{heard:?}");
-    let fixed = PlanOptions { format: FormatChoice::Fixed(WCSR), ..options("cpu", 64) };
+    let fixed = options("cpu", 64).format(WCSR);
     let (_, heard) = observed(&grid(), fixed);
     assert_eq!(stages(&heard), [Statistics, Formats, Schedules, Tiles, Tasks]);
 }
@@ -77,7 +77,7 @@ fn a_search_for_an_order_tells_of_each() {
     use Stage::{Bound, Formats, Order, Sample, Schedules, Statistics, Tasks, Tiles};
 
     let format = FormatChoice::Fixed(WCSR);
-    let search = PlanOptions { format, reorder: Reorder::Auto, ..options("cpu", 128) };
+    let search = options("cpu", 128).format(format).reorder(Reorder::Auto);
     let (_, heard) = observed(&grid(), search);
     let windows = Order(Method::Window { window_rows: Some(64) });
     let expected = [
@@ -100,14 +100,14 @@ fn a_search_for_an_order_tells_of_each() {
 fn an_order_of_rows_and_columns_is_told_of_too() {
     use Stage::{BPermutation, Blocks, Formats, Move, Schedules, Statistics, Tasks, Tiles};
 
-    let a = shuffled(&generate::block_sparse(512, 512, 16, 0.05, 1).unwrap());
+    let a = shuffled(&girih_generate::block_sparse(512, 512, 16, 0.05, 1).unwrap());
     let format = FormatChoice::Fixed(BCSR);
-    let by_windows = PlanOptions { format, reorder: Reorder::By(WINDOWS), ..options("cpu", 256) };
+    let by_windows = options("cpu", 256).format(format).reorder(WINDOWS);
     let (_, heard) = observed(&a, by_windows.clone());
     let blocks = Blocks { rows: 16, cols: 16 };
     let expected = [blocks, Statistics, Formats, Schedules, Move, BPermutation, Tiles, Tasks];
     assert_eq!(stages(&heard), expected);
-    let (_, heard) = observed(&a, PlanOptions { space: Space::Permuted, ..by_windows });
+    let (_, heard) = observed(&a, by_windows.space(Space::Permuted));
     let windows = Stage::Order(Method::Window { window_rows: Some(16) });
     assert_eq!(stages(&heard), [windows, Move, Statistics, Formats, Schedules, Tiles, Tasks]);
 }
@@ -134,7 +134,7 @@ fn an_observer_changes_no_byte_on_any_number_of_threads() {
         plan.write_to(&mut bytes).unwrap();
         bytes
     };
-    let matrices = [grid(), shuffled(&generate::rmat(9, 8, 1).unwrap())];
+    let matrices = [grid(), shuffled(&girih_generate::rmat(9, 8, 1).unwrap())];
     let made = || {
         let mut made = Vec::new();
         for a in &matrices {
@@ -144,7 +144,7 @@ fn an_observer_changes_no_byte_on_any_number_of_threads() {
                 ("h200", Reorder::Auto),
                 ("cpu", Reorder::By(WINDOWS)),
             ] {
-                let options = PlanOptions { reorder, ..options(device, 128) };
+                let options = options(device, 128).reorder(reorder);
                 let unseen = bytes(&Planner::new(options.clone()).plan(a).unwrap());
                 let (plan, heard) = observed(a, options);
                 assert!(bytes(&plan) == unseen, "{device}, {reorder:?}");

@@ -1,8 +1,8 @@
 //! What metrics count is what tilings hold, in any order.
 
-use girih_formats::generate::{dense_row, pruned_weights, rmat};
 use girih_formats::stats::FormatStats;
 use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, RowLayout};
+use girih_generate::{dense_row, pruned_weights, rmat};
 use girih_reorder::metrics::{TileMetrics, window_counts};
 use girih_reorder::{Method, Permutation, Reordering, simple};
 use proptest::prelude::*;

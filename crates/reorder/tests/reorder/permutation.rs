@@ -1,7 +1,7 @@
 //! The laws of permutations, and what they do to matrices, vectors and dense operands.
 
-use girih_formats::generate::pruned_weights;
 use girih_formats::{Csr, PAD_ROW};
+use girih_generate::pruned_weights;
 use girih_reorder::simple::{DegreeOrder, by_degree, natural, random, reverse};
 use girih_reorder::{Permutation, ReorderError};
 use ndarray::{Array2, ShapeBuilder, s};
@@ -129,7 +129,7 @@ proptest! {
 
 #[test]
 fn permuting_is_the_same_on_any_number_of_threads() {
-    let a = girih_formats::generate::rmat::<f32>(11, 8, 1).unwrap();
+    let a = girih_generate::rmat::<f32>(11, 8, 1).unwrap();
     let p = random(a.nrows(), 5).unwrap();
     let expected = p.apply_symmetric(&a).unwrap();
     for threads in [1, 2, 3, 7] {
@@ -175,7 +175,7 @@ fn simple_orders_are_what_they_say() {
     let moved = random(1000, 1).unwrap();
     let fixed = (0..1000).filter(|&i| moved.new_index(i) == i).count();
     assert!(fixed < 10, "{fixed} of 1000 stayed");
-    let a = girih_formats::generate::power_law_rows::<f32>(500, 500, 1, 3).unwrap();
+    let a = girih_generate::power_law_rows::<f32>(500, 500, 1, 3).unwrap();
     for (direction, increasing) in
         [(DegreeOrder::Ascending, true), (DegreeOrder::Descending, false)]
     {

@@ -1,7 +1,7 @@
 //! Reverse Cuthill–McKee on graphs whose best bandwidth is known, and on odd shapes.
 
 use girih_formats::Csr;
-use girih_formats::generate::*;
+use girih_generate::*;
 use girih_reorder::metrics::{self, Metrics};
 use girih_reorder::{Permutation, rcm, rcm_rows_cols, simple};
 use proptest::prelude::*;

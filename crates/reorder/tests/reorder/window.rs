@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::thread;
 
-use girih_formats::generate::*;
 use girih_formats::{Csr, CsrPattern, RowLayout};
+use girih_generate::*;
 use girih_reorder::{
     BlockOptions, BlockOrdering, Permutation, WindowEffort, WindowOptions, WindowOrdering, blocks,
     metrics, simple, window, window_observed,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use girih::backend::{
-    BackendError, Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
+    Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
     verify as judge,
 };
 use girih::planner::Plan;
@@ -32,7 +32,7 @@ pub(super) fn select<'a>(
         Some(name) => {
             let backend = registry.get(name)?;
             backend.capabilities()?;
-            backend.supports(plan).map_err(BackendError::from)?;
+            backend.supports(plan).map_err(|unsupported| unsupported.by(name))?;
             Ok(Selection { backend, rejected: Vec::new(), estimates: Vec::new() })
         }
     }

@@ -1,6 +1,6 @@
 //! New values on an old pattern: refreshing must be the same as building anew.
 
-use crate::support::{Model, SPECS, bits, csr_of, generator, layouts, matrix};
+use super::support::{Model, SPECS, bits, csr_of, generator, layouts, matrix};
 use girih_formats::convert::SlotMap;
 use girih_formats::{FormatError, FormatSpec, RowLayout, Tiling};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Every format from and back to CSR, against a dense model, at every ragged edge.
 
-use crate::support::{
+use super::support::{
     Model, SPECS, bits, csr_of, generator, keeps_explicit_zeros, layouts, matrix,
 };
 use girih_formats::{

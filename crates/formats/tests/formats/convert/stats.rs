@@ -1,6 +1,6 @@
 //! Statistics against what is really there: built tilings, and a dense model.
 
-use crate::support::{SPECS, csr_of, layouts, matrix};
+use super::support::{SPECS, csr_of, layouts, matrix};
 use girih_formats::stats::{FormatStats, MatrixStats};
 use girih_formats::{
     Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
@@ -8,10 +8,7 @@ use girih_formats::{
 use half::{bf16, f16};
 use proptest::prelude::*;
 
-fn check<T: Scalar>(csr: &Csr<T>, spec: FormatSpec, layout: &RowLayout)
-where
-    girih_formats::AnyTiling: From<Tiling<T>>,
-{
+fn check<T: Scalar>(csr: &Csr<T>, spec: FormatSpec, layout: &RowLayout) {
     let stats = FormatStats::of(csr.pattern(), spec, layout, T::DTYPE);
     let tiling = match Tiling::from_csr(csr, spec, layout.clone()) {
         Ok(tiling) => tiling,

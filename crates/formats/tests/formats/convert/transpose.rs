@@ -1,6 +1,6 @@
 //! Transposition against triplets, and on any number of threads.
 
-use crate::support::{Model, bits, csr_of, generator, matrix};
+use super::support::{Model, bits, csr_of, generator, matrix};
 use girih_formats::Csr;
 use proptest::prelude::*;
 

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// Reads bytes as a stream and as a file of each name, and checks what comes out.
 fn survives(bytes: &[u8]) {
     for duplicates in [Duplicates::Sum, Duplicates::Refuse] {
-        let options = ReadOptions { duplicates, ..ReadOptions::default() };
+        let options = ReadOptions::default().duplicates(duplicates);
         let _ = check(io::read::<f32>(Source::reader(bytes), &options));
     }
     let dir = tempfile::tempdir().unwrap();

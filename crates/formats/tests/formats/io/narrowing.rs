@@ -44,8 +44,7 @@ fn a_symmetric_file_by_hand() {
     let text = coordinate("symmetric", 3, &entries).replace("NaN", "nan");
     let expected =
         Narrowing { nonzeros: 6, overflowed: 1, vanished: 2, subnormal: 2, non_finite: 1 };
-    for options in [ReadOptions::default(), ReadOptions { prune_zeros: true, ..Default::default() }]
-    {
+    for options in [ReadOptions::default(), ReadOptions::default().prune_zeros(true)] {
         assert_eq!(read::<f16>(text.as_bytes(), &options).1, expected);
         // bf16 has the range of f32.
         let found = read::<bf16>(text.as_bytes(), &options).1;
@@ -102,7 +101,7 @@ fn value() -> impl Strategy<Value = f64> {
 
 fn agree<T: Scalar>(bytes: &[u8]) {
     for prune_zeros in [false, true] {
-        let options = ReadOptions { prune_zeros, ..ReadOptions::default() };
+        let options = ReadOptions::default().prune_zeros(prune_zeros);
         let wide = read::<f64>(bytes, &options).0;
         let expected = Narrowing::of(wide.values(), T::DTYPE);
         assert_eq!(read::<T>(bytes, &options).1, expected, "{}", T::DTYPE);

@@ -47,7 +47,7 @@ fn entries(m: usize, k: usize) -> impl Strategy<Value = Vec<Entry>> {
 fn check_orders(symmetry: &str, shape: (usize, usize), mut entries: Vec<Entry>, middle: usize) {
     let whole = expected(symmetry, shape, &entries);
     let default = ReadOptions::default();
-    let pruning = ReadOptions { prune_zeros: true, ..ReadOptions::default() };
+    let pruning = ReadOptions::default().prune_zeros(true);
     let mut orders = Vec::new();
     entries.sort_by_key(|&(i, j, _)| (i, j));
     orders.push(entries.clone());

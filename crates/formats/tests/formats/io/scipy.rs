@@ -67,7 +67,7 @@ scipy.io.mmwrite('p.mtx', A, field='pattern'); scipy.io.mmwrite('i.mtx', sp.csr_
     }
     // Blocks are filled up with zeros, which are entries to scipy.
     let pruned = |name: &str| {
-        let options = ReadOptions { prune_zeros: true, ..ReadOptions::default() };
+        let options = ReadOptions::default().prune_zeros(true);
         io::read::<f64>(&dir.path().join(name), &options).unwrap()
     };
     for name in ["bsr0.npz", "bsr1.npz", "d.mtx"] {
@@ -77,7 +77,7 @@ scipy.io.mmwrite('p.mtx', A, field='pattern'); scipy.io.mmwrite('i.mtx', sp.csr_
     assert_eq!(read("a.mtx").0, a);
     let (u, _) = read("unsorted.npz");
     assert_eq!((u.row(0), u.row(2)), ((&[0, 5][..], &[1.0, 4.0][..]), (&[2][..], &[5.0][..])));
-    let refuse = ReadOptions { duplicates: Duplicates::Refuse, ..ReadOptions::default() };
+    let refuse = ReadOptions::default().duplicates(Duplicates::Refuse);
     assert!(io::read::<f32>(&dir.path().join("unsorted.npz"), &refuse).is_err());
     for (name, field, dtype, last) in [
         ("bool", Field::Pattern, None, 1.0),

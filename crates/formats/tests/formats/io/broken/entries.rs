@@ -3,7 +3,7 @@
 use girih_formats::Duplicates;
 use girih_formats::io::{self, Place, ReadError, ReadOptions, Source, TextFault};
 
-use crate::support::{BANNER, COL, ROW, fault, fault_of, read, read_with};
+use super::support::{BANNER, COL, ROW, fault, fault_of, read, read_with};
 
 #[test]
 fn empty_and_header_only() {
@@ -84,7 +84,7 @@ fn rows_out_of_proportion_are_refused_unless_allowed() {
     let error = read(&text).unwrap_err();
     assert!(matches!(error, ReadError::Hypersparse { nrows: 20_000_000, entries: 1 }));
     assert!(error.to_string().contains("allow_hypersparse"), "{error}");
-    let options = ReadOptions { allow_hypersparse: true, ..ReadOptions::default() };
+    let options = ReadOptions::default().allow_hypersparse(true);
     let a = read_with(text.as_bytes(), &options).unwrap();
     assert_eq!((a.nrows(), a.row(19_999_999)), (20_000_000, (&[4][..], &[1.5][..])));
 
@@ -146,7 +146,7 @@ fn faults_far_into_a_file_keep_their_line() {
 fn duplicates() {
     let text = format!("{BANNER}2 2 4\n1 1 1\n2 1 2\n%\n1 1 4\n2 2 8\n");
     assert_eq!(read(&text).unwrap().values()[..], [5.0, 2.0, 8.0]);
-    let refuse = ReadOptions { duplicates: Duplicates::Refuse, ..ReadOptions::default() };
+    let refuse = ReadOptions::default().duplicates(Duplicates::Refuse);
     let error = read_with(text.as_bytes(), &refuse).unwrap_err();
     assert!(matches!(
         error,
@@ -156,7 +156,7 @@ fn duplicates() {
         }
     ));
     let zeros = format!("{BANNER}2 2 2\n1 1 0\n1 1 4\n");
-    let strict = ReadOptions { prune_zeros: true, ..refuse };
+    let strict = refuse.prune_zeros(true);
     assert!(read_with(zeros.as_bytes(), &strict).is_err());
 }
 
@@ -165,7 +165,7 @@ fn zeros_are_kept_or_pruned() {
     for body in ["2 2 3\n1 1 0\n1 2 3\n2 2 -0.0\n", "2 2 3\n2 2 -0.0\n1 2 3\n1 1 0\n"] {
         let text = format!("{BANNER}{body}");
         assert_eq!(read(&text).unwrap().nnz(), 3);
-        let prune = ReadOptions { prune_zeros: true, ..ReadOptions::default() };
+        let prune = ReadOptions::default().prune_zeros(true);
         let a = read_with(text.as_bytes(), &prune).unwrap();
         assert_eq!((a.nnz(), a.row(0)), (1, (&[1][..], &[3.0][..])));
     }

@@ -2,7 +2,7 @@
 
 use girih_formats::io::{self, ReadError, ReadOptions, Symmetry, TextFault};
 
-use crate::support::{fault_of, read};
+use super::support::{fault_of, read};
 
 #[test]
 fn banners() {

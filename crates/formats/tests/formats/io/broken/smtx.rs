@@ -2,7 +2,7 @@
 
 use girih_formats::io::TextFault;
 
-use crate::support::{fault_of, read};
+use super::support::{fault_of, read};
 
 #[test]
 fn reads_and_tolerates_comments() {

@@ -8,7 +8,7 @@ use girih_formats::io::{
     self, Field, FileKind, ReadError, ReadOptions, Source, Symmetry, TextFault,
 };
 
-use crate::support::{BANNER, fault_of, read, read_with};
+use super::support::{BANNER, fault_of, read, read_with};
 
 #[test]
 fn lines_without_end() {
@@ -94,10 +94,8 @@ fn progress_ends_at_the_total() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let text = format!("{BANNER}2 2 1\n1 1 5\n");
     let sink = Arc::clone(&seen);
-    let options = ReadOptions {
-        progress: Some(Arc::new(move |n, of| sink.lock().unwrap().push((n, of)))),
-        ..ReadOptions::default()
-    };
+    let options =
+        ReadOptions::default().progress(Arc::new(move |n, of| sink.lock().unwrap().push((n, of))));
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), &text).unwrap();
     io::read::<f32>(file.path(), &options).unwrap();

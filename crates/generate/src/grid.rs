@@ -1,8 +1,7 @@
 //! Discretised operators: stencils, finite elements, bands.
 
-use super::rows::{from_rows, value_at};
-use crate::csr::check_dims;
-use crate::{Csr, FormatError, Scalar};
+use super::rows::{check_dims, from_rows, value_at};
+use girih_formats::{Csr, FormatError, Scalar};
 
 /// The 5-point Laplacian of an nx×ny grid with Dirichlet boundary: 4 on the diagonal, −1 beside.
 ///
@@ -13,7 +12,7 @@ use crate::{Csr, FormatError, Scalar};
 /// If nx · ny is above [`MAX_DIM`](crate::MAX_DIM).
 ///
 /// ```
-/// let a = girih_formats::generate::laplacian_5pt::<f64>(3, 2)?;
+/// let a = girih_generate::laplacian_5pt::<f64>(3, 2)?;
 /// assert_eq!(a.row(0), (&[0, 1, 3][..], &[4.0, -1.0, -1.0][..]));
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```
@@ -33,7 +32,7 @@ pub fn laplacian_5pt<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>, FormatEr
 /// If the number of unknowns, nx · ny · dof, is above [`MAX_DIM`](crate::MAX_DIM).
 ///
 /// ```
-/// let a = girih_formats::generate::fem_2d::<f32>(10, 10, 2, 1)?;
+/// let a = girih_generate::fem_2d::<f32>(10, 10, 2, 1)?;
 /// assert_eq!(a.nrows(), 200);
 /// assert_eq!(a.row(2 * 11).0.len(), 18);
 /// # Ok::<(), girih_formats::FormatError>(())
@@ -57,7 +56,7 @@ pub fn fem_2d<T: Scalar>(
 /// If the number of unknowns, nx · ny · nz · dof, is above [`MAX_DIM`](crate::MAX_DIM).
 ///
 /// ```
-/// let a = girih_formats::generate::fem_3d::<f32>(8, 8, 8, 3, 1)?;
+/// let a = girih_generate::fem_3d::<f32>(8, 8, 8, 3, 1)?;
 /// assert_eq!(a.nrows(), 1536);
 /// let inner_node = (8 + 1) * 8 + 1;
 /// assert_eq!(a.row(3 * inner_node).0.len(), 57);
@@ -82,7 +81,7 @@ pub fn fem_3d<T: Scalar>(
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM).
 ///
 /// ```
-/// let a = girih_formats::generate::banded::<f32>(4, 4, 1, 0, 1)?;
+/// let a = girih_generate::banded::<f32>(4, 4, 1, 0, 1)?;
 /// assert_eq!(a.col_idx()[..], [0, 0, 1, 1, 2, 2, 3]);
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```

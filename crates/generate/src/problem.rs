@@ -4,13 +4,13 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use super::{block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
-use crate::{Csr, FormatError, Scalar};
+use girih_formats::{Csr, FormatError, Scalar};
 
 /// A generated matrix of fixed size and seed, one for each frequent class in SpMM: figures of
 /// different programs are about the same matrix when they are about the same name.
 ///
 /// ```
-/// use girih_formats::generate::Problem;
+/// use girih_generate::Problem;
 ///
 /// let a = "blocks".parse::<Problem>()?.generate::<f32>()?;
 /// assert_eq!((a.nrows(), a.ncols()), (18944, 3584));

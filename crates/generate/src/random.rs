@@ -1,10 +1,9 @@
 //! Entries anywhere.
 
-use super::rows::{check_per_row, from_rows, value_at};
+use super::rows::{check_dims, check_per_row, from_rows, value_at};
 use super::sampling::distinct;
-use crate::csr::check_dims;
 use crate::rng::SplitMix64;
-use crate::{Csr, FormatError, Scalar};
+use girih_formats::{Csr, FormatError, Scalar};
 
 /// `per_row` entries in every row, at uniformly random distinct columns.
 ///
@@ -15,7 +14,7 @@ use crate::{Csr, FormatError, Scalar};
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `per_row` above `ncols`.
 ///
 /// ```
-/// let a = girih_formats::generate::uniform::<f32>(1000, 500, 16, 1)?;
+/// let a = girih_generate::uniform::<f32>(1000, 500, 16, 1)?;
 /// assert_eq!((a.nrows(), a.ncols(), a.nnz()), (1000, 500, 16_000));
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```

@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::rows::{from_keys, value_at};
 use crate::rng::SplitMix64;
-use crate::{Csr, FormatError, Scalar};
+use girih_formats::{Csr, FormatError, Scalar};
 
 /// Quadrant probabilities a, a + b, a + b + c of Graph500, in units of 2⁻¹⁶.
 const QUADRANTS: [u64; 3] = [37_356, 49_807, 62_259];
@@ -21,7 +21,7 @@ const QUADRANTS: [u64; 3] = [37_356, 49_807, 62_259];
 /// If `scale` is above 31, or the number of draws does not fit in memory's address space.
 ///
 /// ```
-/// let a = girih_formats::generate::rmat::<f32>(10, 16, 1)?;
+/// let a = girih_generate::rmat::<f32>(10, 16, 1)?;
 /// assert_eq!(a.nrows(), 1024);
 /// let longest = (0..a.nrows()).map(|i| a.row(i).0.len()).max();
 /// assert!(longest > Some(10 * a.nnz() / a.nrows()));

@@ -22,10 +22,13 @@
 //! depends on the seed and its position only and is drawn in `f64` before it is rounded to `T`, so
 //! the matrices of two value types are roundings of each other. No value is zero.
 
+#![forbid(unsafe_code)]
+
 mod grid;
 mod problem;
 mod random;
 mod rmat;
+mod rng;
 mod rows;
 mod sampling;
 mod skewed;
@@ -35,5 +38,6 @@ pub use grid::{banded, fem_2d, fem_3d, laplacian_5pt};
 pub use problem::Problem;
 pub use random::uniform;
 pub use rmat::rmat;
+pub use rng::SplitMix64;
 pub use skewed::{dense_col, dense_row, empty_rows, power_law_rows};
 pub use weights::{block_sparse, pruned_weights, two_four};

@@ -8,7 +8,7 @@
 /// Not for cryptography.
 ///
 /// ```
-/// use girih_formats::rng::SplitMix64;
+/// use girih_generate::SplitMix64;
 ///
 /// let (mut a, mut b) = (SplitMix64::new(7, 0), SplitMix64::new(7, 0));
 /// assert_eq!(a.next_u64(), b.next_u64());

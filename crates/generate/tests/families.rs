@@ -1,7 +1,7 @@
 //! Generated matrices: the same on any number of threads and as their documentation says.
 
-use girih_formats::generate::*;
 use girih_formats::{Csr, FormatError, Scalar};
+use girih_generate::*;
 use half::bf16;
 use proptest::prelude::*;
 

@@ -1,10 +1,9 @@
 //! Weights of neural networks, pruned in three ways.
 
-use super::rows::{check_fraction, from_rows, value_at};
+use super::rows::{check_dims, check_fraction, from_rows, value_at};
 use super::sampling::distinct;
-use crate::csr::check_dims;
 use crate::rng::SplitMix64;
-use crate::{Csr, FormatError, Scalar};
+use girih_formats::{Csr, FormatError, Scalar};
 
 /// Keeps the streams that draw row weights apart from those that draw columns.
 const WEIGHTS: u64 = 0x7765_6967_6874;
@@ -19,7 +18,7 @@ const WEIGHTS: u64 = 0x7765_6967_6874;
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `block` is 0, or `density` is outside 0..=1.
 ///
 /// ```
-/// let a = girih_formats::generate::block_sparse::<f32>(512, 256, 64, 0.25, 1)?;
+/// let a = girih_generate::block_sparse::<f32>(512, 256, 64, 0.25, 1)?;
 /// assert_eq!(a.nnz(), 8 * 64 * 64);
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```
@@ -70,7 +69,7 @@ pub fn block_sparse<T: Scalar>(
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `sparsity` outside 0..=1.
 ///
 /// ```
-/// let a = girih_formats::generate::pruned_weights::<f32>(512, 2304, 0.9, 1)?;
+/// let a = girih_generate::pruned_weights::<f32>(512, 2304, 0.9, 1)?;
 /// assert_eq!(a.nnz(), 117_965);
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```
@@ -101,7 +100,7 @@ pub fn pruned_weights<T: Scalar>(
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM).
 ///
 /// ```
-/// let a = girih_formats::generate::two_four::<f32>(16, 64, 1)?;
+/// let a = girih_generate::two_four::<f32>(16, 64, 1)?;
 /// assert_eq!(a.nnz(), 16 * 32);
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```

@@ -2,9 +2,8 @@
 
 use rayon::prelude::*;
 
-use crate::csr::check_dims;
 use crate::rng::SplitMix64;
-use crate::{Csr, FormatError, Scalar};
+use girih_formats::{Csr, FormatError, MAX_DIM, Scalar};
 
 /// Keeps the values' stream apart from the ones that draw the pattern.
 const VALUES: u64 = 0x76_616c_7565;
@@ -50,6 +49,16 @@ pub(super) fn from_keys<T: Scalar>(
 #[inline]
 pub(super) fn value_at(seed: u64, i: usize, j: usize) -> f64 {
     SplitMix64::new(seed ^ VALUES, (i as u64) << 32 | j as u64).normal()
+}
+
+/// Refuses dimensions that no matrix has.
+pub(super) fn check_dims(nrows: usize, ncols: usize) -> Result<(), FormatError> {
+    for (what, found) in [("nrows", nrows), ("ncols", ncols)] {
+        if found > MAX_DIM {
+            return Err(FormatError::TooLarge { what, found: found as u64 });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses a fraction outside 0..=1, NaN included.

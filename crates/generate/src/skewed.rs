@@ -1,10 +1,9 @@
 //! What breaks balance and offsets: long rows, full rows and columns, empty rows.
 
-use super::rows::{check_fraction, check_per_row, from_rows, value_at};
+use super::rows::{check_dims, check_fraction, check_per_row, from_rows, value_at};
 use super::sampling::distinct;
-use crate::csr::check_dims;
 use crate::rng::SplitMix64;
-use crate::{Csr, FormatError, Scalar};
+use girih_formats::{Csr, FormatError, Scalar};
 
 /// Keeps the streams that draw row lengths apart from those that draw columns.
 const LENGTHS: u64 = 0x6c65_6e67_7468;
@@ -20,7 +19,7 @@ const LENGTHS: u64 = 0x6c65_6e67_7468;
 /// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `shortest` above `ncols`.
 ///
 /// ```
-/// let a = girih_formats::generate::power_law_rows::<f32>(2000, 2000, 2, 1)?;
+/// let a = girih_generate::power_law_rows::<f32>(2000, 2000, 2, 1)?;
 /// let mut lens: Vec<usize> = (0..2000).map(|i| a.row(i).0.len()).collect();
 /// lens.sort_unstable();
 /// assert!(lens[0] == 2 && lens[1000] <= 5 && lens[1999] > 200);
@@ -51,7 +50,7 @@ pub fn power_law_rows<T: Scalar>(
 /// row.
 ///
 /// ```
-/// let a = girih_formats::generate::dense_row::<f32>(100, 50, 2, 7, 1)?;
+/// let a = girih_generate::dense_row::<f32>(100, 50, 2, 7, 1)?;
 /// assert_eq!(a.row(7).0.len(), 50);
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```
@@ -77,7 +76,7 @@ pub fn dense_row<T: Scalar>(
 /// not a column.
 ///
 /// ```
-/// let a = girih_formats::generate::dense_col::<f32>(100, 50, 2, 7, 1)?;
+/// let a = girih_generate::dense_col::<f32>(100, 50, 2, 7, 1)?;
 /// assert_eq!(a.nnz(), 300);
 /// assert!((0..100).all(|i| a.row(i).0.contains(&7)));
 /// # Ok::<(), girih_formats::FormatError>(())
@@ -116,7 +115,7 @@ pub fn dense_col<T: Scalar>(
 /// 0..=1.
 ///
 /// ```
-/// let a = girih_formats::generate::empty_rows::<f32>(1000, 50, 2, 0.5, 1)?;
+/// let a = girih_generate::empty_rows::<f32>(1000, 50, 2, 0.5, 1)?;
 /// let empty = (0..1000).filter(|&i| a.row(i).0.is_empty()).count();
 /// assert!((550..700).contains(&empty));
 /// assert!(a.row(999).0.is_empty());
