@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use girih::cpu::Isa;
 use girih::formats::DType;
 use girih_measure::bench::{
-    BenchBackend, FormatRequest, OrderRequest, RooflineEffort, ThreadCount, isa_name,
+    BenchBackend, FormatRequest, OrderRequest, RooflineEffort, Suite, ThreadCount, isa_name,
 };
 
 use super::value::{Limit, dtype_parser, parse_limit, parse_seconds};
@@ -32,7 +32,7 @@ use crate::error::CliError;
 /// bandwidth of its memory, and the peak of its fastest unit for the value type, with tensor cores by
 /// cuBLASLt. Beside it stands the least time for reading the rows of B that the format's tiles name from
 /// the second-level cache.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct BenchArgs {
     /// Matrix files, - for standard input, or names of generated problems: uniform, rmat, fem, blocks,
     /// laplacian [default: these five]. Some names take sizes: uniform:2048x65536x16 has 2048 rows, 65536
@@ -40,6 +40,10 @@ pub(crate) struct BenchArgs {
     /// blocks out
     #[arg(value_name = "MATRIX")]
     pub(crate) matrices: Vec<PathBuf>,
+    /// Suite to run: a TOML file with matrices, formats, orders, n, dtypes, backends, threads and seconds, as
+    /// in bench/suites. Matrices and flags that are given replace those of the suite
+    #[arg(long, value_name = "SUITE.toml")]
+    pub(crate) suite: Option<PathBuf>,
     /// Formats, some with sizes: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,
     /// two-four [default: csr,auto]
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',')]
@@ -67,8 +71,7 @@ pub(crate) struct BenchArgs {
         hide_possible_values = true
     )]
     pub(crate) backend: Vec<BenchBackend>,
-    /// Numbers of threads; all is one for each processor, or what RAYON_NUM_THREADS says
-    /// [default: 1,all]
+    /// Numbers of threads; all is as many as other commands use [default: 1,all]
     #[arg(long, value_name = "THREADS,...", value_delimiter = ',')]
     pub(crate) threads: Vec<ThreadCount>,
     /// Instruction sets of the CPU backend: best, avx512, avx2, neon, portable [default: best]
@@ -108,16 +111,29 @@ pub(crate) struct BenchArgs {
     pub(crate) read: ReadArgs,
 }
 
-fn backend_parser() -> impl TypedValueParser<Value = BenchBackend> {
-    PossibleValuesParser::new(["cpu", "cuda", "cusparse", "cublas", "reference"]).map(|name| {
-        match name.as_str() {
-            "cuda" => BenchBackend::Cuda,
-            "cusparse" => BenchBackend::Cusparse,
-            "cublas" => BenchBackend::Cublas,
-            "reference" => BenchBackend::Reference,
-            _ => BenchBackend::Cpu,
+impl BenchArgs {
+    /// These arguments, and those of a suite where none were given.
+    pub(crate) fn or_of(self, suite: Suite) -> Self {
+        fn given_or<T>(given: Vec<T>, suite: Vec<T>) -> Vec<T> {
+            if given.is_empty() { suite } else { given }
         }
-    })
+        let matrices = suite.matrices.into_iter().map(PathBuf::from).collect();
+        Self {
+            matrices: given_or(self.matrices, matrices),
+            format: given_or(self.format, suite.formats),
+            reorder: given_or(self.reorder, suite.orders),
+            n: given_or(self.n, suite.n),
+            dtype: given_or(self.dtype, suite.dtypes),
+            backend: given_or(self.backend, suite.backends),
+            threads: given_or(self.threads, suite.threads),
+            seconds: self.seconds.or(suite.seconds),
+            ..self
+        }
+    }
+}
+
+fn backend_parser() -> impl TypedValueParser<Value = BenchBackend> {
+    PossibleValuesParser::new(BenchBackend::NAMES).try_map(|name| name.parse::<BenchBackend>())
 }
 
 fn roofline_parser() -> impl TypedValueParser<Value = RooflineEffort> {

@@ -22,7 +22,7 @@ pub(crate) struct CalibrateArgs {
     /// Device file to write
     #[arg(short, long, value_name = "DEVICE.toml")]
     pub(crate) output: PathBuf,
-    /// Backend that multiplies; cuda uses the device that GIRIH_CUDA_DEVICE names
+    /// Backend that multiplies; cuda uses the device that the environment names, as girih help says
     #[arg(long, value_parser = backend_parser(), default_value = "cpu")]
     pub(crate) backend: CalibrateBackend,
     /// Device, by name or file, whose rates fill in where nothing is fitted [default: this CPU, measured;

@@ -11,9 +11,9 @@ use super::value::parse_seconds;
 
 /// Time a plan's best candidates on this machine, and make the fastest the plan
 ///
-/// The matrix of the plan is planned anew in the formats that the planner expects most of, in the order of the
-/// plan and in its own. Each candidate is prepared and verified; then all are timed by turns. The plan that is
-/// written holds the times, and `girih inspect` shows them.
+/// The command plans the matrix of the plan again, in the formats with the least estimated times, in the order of
+/// the plan and in that of the matrix. It prepares and verifies each candidate, and then times all by turns. The
+/// plan that it writes holds the times, and `girih inspect` shows them.
 #[derive(Debug, Args)]
 pub(crate) struct TuneArgs {
     /// Plan file; - is standard input

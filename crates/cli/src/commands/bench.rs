@@ -4,22 +4,36 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use girih::{CudaOptions, DType, DenseScalar};
-use girih_measure::bench::{Bench, BenchConfig, BenchReport};
+use girih_measure::bench::{Bench, BenchConfig, BenchReport, SuiteReport};
 use half::{bf16, f16};
 
 use crate::args::{BenchArgs, DEFAULT_MEMORY_LIMIT, FileType, Limit};
 use crate::error::{Class, CliError};
 use crate::input::problem::Problem;
-use crate::input::{cuda, device};
+use crate::input::{cuda, device, suite};
 use crate::output::bench::{Style, text};
 use crate::output::file;
 use crate::output::progress::Progress;
 use crate::output::report::Report;
 
 pub(crate) fn run(args: &BenchArgs, progress: &Progress) -> Result<Report, CliError> {
+    match &args.suite {
+        None => run_suite(args, None, progress),
+        Some(path) => {
+            let (suite, report) = suite::read(path)?;
+            run_suite(&args.clone().or_of(suite), Some(report), progress)
+        }
+    }
+}
+
+fn run_suite(
+    args: &BenchArgs,
+    suite: Option<SuiteReport>,
+    progress: &Progress,
+) -> Result<Report, CliError> {
     // Everything that can be wrong with the flags is found before anything takes time.
     let dtypes = if args.dtype.is_empty() { vec![DType::F32] } else { distinct(&args.dtype) };
-    let mut config = config(args);
+    let mut config = BenchConfig { suite, ..config(args) };
     config.check(&dtypes)?;
     let file_type = args.output.as_deref().map(FileType::from_path).transpose()?;
     args.output.as_deref().map_or(Ok(()), file::check)?;

@@ -48,8 +48,9 @@ pub(crate) fn run(args: &TuneArgs, progress: &Progress) -> Result<Report, CliErr
     let name = shown(source.path());
     progress.stage(format!("reading {name}"));
     let plan = source.read()?;
-    let matrix = Matrix::from_plan(&plan)
-        .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
+    let matrix = Matrix::from_plan(&plan).map_err(|e| {
+        CliError::failed(format!("cannot read the entries of {name} back")).because(e)
+    })?;
     let config = TuneConfig {
         backend: args.backend,
         n: args.n.map(|n| n as usize),

@@ -159,9 +159,28 @@ pub enum BenchBackend {
 }
 
 impl BenchBackend {
+    /// The names that are read.
+    pub const NAMES: [&str; 5] = ["cpu", "cuda", "cusparse", "cublas", "reference"];
+
     /// Whether it multiplies on a device.
     pub fn is_device(self) -> bool {
         matches!(self, Self::Cuda | Self::Cusparse | Self::Cublas)
+    }
+}
+
+/// By the names in [`BenchBackend::NAMES`].
+impl FromStr for BenchBackend {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda),
+            "cusparse" => Ok(Self::Cusparse),
+            "cublas" => Ok(Self::Cublas),
+            "reference" => Ok(Self::Reference),
+            _ => Err(format!("there is no backend {s:?}; there are {}", Self::NAMES.join(", "))),
+        }
     }
 }
 
@@ -254,6 +273,14 @@ mod tests {
         let [plain, rcm] =
             [OrderRequest::NONE, order].map(|order| CaseRequest { order, ..CaseRequest::CSR });
         assert_eq!([plain.to_string(), rcm.to_string()], ["csr", "csr, rcm"]);
+    }
+
+    #[test]
+    fn backends_are_read_by_their_names() {
+        let all: Vec<BenchBackend> =
+            BenchBackend::NAMES.iter().map(|name| name.parse().unwrap()).collect();
+        assert_eq!(all.iter().filter(|backend| backend.is_device()).count(), 3);
+        assert!("gpu".parse::<BenchBackend>().unwrap_err().contains("cusparse"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is worth timing, by the planner's estimates.
+//! The candidates to time, by the planner's estimates.
 
 use std::fmt::{self, Display};
 

@@ -60,7 +60,7 @@ pub struct Tuned {
 }
 
 /// A candidate that is prepared and verified.
-struct Case {
+struct TimedCandidate {
     candidate: Candidate,
     runner: Runner,
     samples: Samples,
@@ -131,7 +131,11 @@ pub fn tune<T: DenseScalar>(
             Ok(mut runner) => {
                 verdicts.judge(&held, &candidate.plan, &multiplier, &b, &c)?;
                 let once = runner.time(&team, 1, &b, &mut c)?;
-                cases.push(Case { candidate, runner, samples: Samples::for_product(once) });
+                cases.push(TimedCandidate {
+                    candidate,
+                    runner,
+                    samples: Samples::for_product(once),
+                });
             }
         }
     }
@@ -176,9 +180,14 @@ fn multiplier(
 }
 
 /// The fastest case as a plan. Of equal times the earlier candidate's counts, and the first is the plan's own.
-fn fastest(cases: Vec<Case>, machine: String, n: usize, skipped: Vec<(String, String)>) -> Tuned {
+fn fastest(
+    cases: Vec<TimedCandidate>,
+    machine: String,
+    n: usize,
+    skipped: Vec<(String, String)>,
+) -> Tuned {
     let mut timed: Vec<(Candidate, MeasuredCase)> = Vec::new();
-    for Case { candidate, samples, .. } in cases {
+    for TimedCandidate { candidate, samples, .. } in cases {
         let summary = samples.summary();
         let case = MeasuredCase {
             spec: candidate.plan.spec(),
