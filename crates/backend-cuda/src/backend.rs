@@ -193,11 +193,11 @@ impl SpmmBackend for CudaBackend {
     }
 
     /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
-    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0; where
-    /// no device is found, that is not checked. Rows may be in any order.
+    /// rows in steps of 8, of f16, bf16 and f32, and in 2:4 of f16 and bf16. All but CSR need compute
+    /// capability 9.0; where no device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
+    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)

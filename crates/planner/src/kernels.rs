@@ -127,6 +127,9 @@ pub struct KernelConfig {
     pub shared_bytes: u64,
     /// Blocks that a multiprocessor runs at once.
     pub blocks_per_worker: u32,
+    /// Rows of C for which all of B is fetched once, whatever columns they hold; 0 where each window fetches
+    /// the rows of B that it holds columns of.
+    pub rows_together: u32,
 }
 
 impl KernelConfig {

@@ -20,6 +20,11 @@ fn matrix() -> Csr<f64> {
     matrices::where_(70, 530, |i, j| i == 4 || (i * 3 + j) % (11 * (i % 9) + 13) == 1).unwrap()
 }
 
+/// Rows of two entries in every other group of four columns.
+fn two_four(m: usize) -> Csr<f64> {
+    matrices::where_(m, 133, |i, j| (i + j / 4) % 2 == 0 && (i + j) % 2 == 0).unwrap()
+}
+
 fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
     FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
 }
@@ -50,11 +55,14 @@ fn executed(launches: &[Recorded]) -> Vec<String> {
 }
 
 fn launches_are_those_named<T: Element>(specs: &[FormatSpec]) {
+    launches_of_are_those_named::<T>(&matrix(), specs);
+}
+
+fn launches_of_are_those_named<T: Element>(a: &Csr<f64>, specs: &[FormatSpec]) {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
-    let a = matrix();
     for &spec in specs {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
-            let plan = plan::<T>(&a, spec, 40, reduction);
+            let plan = plan::<T>(a, spec, 40, reduction);
             if device.supports(&plan).is_err() {
                 assert_eq!(reduction, Reduction::Atomic, "{spec} {}", T::DTYPE);
                 continue;
@@ -99,6 +107,15 @@ fn launches_of_bcsr_are_those_named() {
     launches_are_those_named::<f16>(&[BCSR]);
     launches_are_those_named::<bf16>(&[BCSR]);
     launches_are_those_named::<f32>(&[BCSR]);
+}
+
+#[test]
+fn launches_of_two_four_are_those_named() {
+    for m in [70, 200] {
+        let a = two_four(m);
+        launches_of_are_those_named::<f16>(&a, &[FormatSpec::TwoFour]);
+        launches_of_are_those_named::<bf16>(&a, &[FormatSpec::TwoFour]);
+    }
 }
 
 /// What a planner is told of a product on a device, and what is launched there.
@@ -150,6 +167,9 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<bf16>(a, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, workers);
         }
         told_is_launched::<f32>(&a, BCSR, workers);
+        for m in [70, 200, 300, 2000] {
+            told_is_launched::<bf16>(&two_four(m), FormatSpec::TwoFour, workers);
+        }
     }
 }
 

@@ -36,8 +36,8 @@ use crate::error::CliError;
 pub(crate) struct BenchArgs {
     /// Matrix files, - for standard input, and generated problems: uniform, rmat, fem, blocks,
     /// laplacian [default: all these]; with sizes as uniform:2048x65536x16, rows, columns and entries
-    /// of a row, dense:4096x4096, and blocks:95, the weight of blocks with 95 percent of its blocks
-    /// left out
+    /// of a row, dense:4096x4096, two-four:4096x8192, with two entries in every four columns, and
+    /// blocks:95, the weight of blocks with 95 percent of its blocks left out
     #[arg(value_name = "MATRIX")]
     pub(crate) matrices: Vec<PathBuf>,
     /// Formats, with sizes if wanted: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,

@@ -75,6 +75,7 @@ impl KernelCatalog for TestKernels {
             stage_tiles: 4,
             shared_bytes: 96 << 10,
             blocks_per_worker: 2,
+            rows_together: 0,
         })
     }
 }

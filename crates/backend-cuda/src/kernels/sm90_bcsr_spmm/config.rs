@@ -142,6 +142,7 @@ impl Config {
             stage_tiles: 1,
             shared_bytes: u64::from(self.shared_bytes()),
             blocks_per_worker: self.ctas,
+            rows_together: 0,
         }
     }
 

@@ -128,6 +128,7 @@ impl Config {
             stage_tiles: self.rows / step(dtype) as u32,
             shared_bytes: u64::from(self.shared_bytes(dtype, window_rows)),
             blocks_per_worker: self.ctas,
+            rows_together: 0,
         }
     }
 
