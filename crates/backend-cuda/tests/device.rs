@@ -247,12 +247,12 @@ fn is_right<T: Element>(
     assert!(verdict.passed(), "{} {}, n = {n}: {verdict:?}", plan.spec(), T::DTYPE);
 }
 
-/// On 132 multiprocessors each size takes another configuration: tiles of rows alone and in pairs, narrow
+/// On 132 multiprocessors each size takes another configuration: tiles of rows alone and in clusters, narrow
 /// and wide.
 #[test]
 fn two_four_multiplies_in_every_configuration() {
     let Some(backend) = common::backend() else { return };
-    for (m, n) in [(100, 64), (100, 16896), (100, 33792), (2000, 1024), (600, 8192)] {
+    for (m, n) in [(100, 64), (100, 16896), (100, 33792), (2000, 1024), (600, 8192), (1000, 8192)] {
         let a = two_four::<f16>(m, 600, 1).unwrap();
         let plan = plan_of(&a, FormatSpec::TwoFour);
         if backend.supports(&plan).is_ok() {

@@ -2,9 +2,10 @@
 
 use girih_backend::{Lowering, SpmmBackend};
 use girih_formats::{Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_planner::explanation::Outcome;
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
-use girih_planner::{DeviceSpec, Plan, PlanOptions, Schedule};
+use girih_planner::{DeviceSpec, FormatChoice, Plan, PlanOptions, Schedule};
 use girih_testkit::operands::random;
 use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
@@ -184,4 +185,30 @@ fn a_plan_is_lowered_for_its_target_without_a_device() {
     assert!(lowering.machine.contains("sm_90a, 114 multiprocessors"), "{lowering}");
     assert_eq!(lowering.n, 64);
     assert!(lowering.choice("launch").is_some(), "{lowering}");
+}
+
+/// The planner knows no kernel: it finds that of 2:4 by the catalogue, where a matrix is 2:4.
+#[test]
+fn a_planner_finds_two_four_where_a_matrix_is() {
+    let plan = |a: &Csr<f16>, format| {
+        let (target, kernels) =
+            (DeviceSpec::builtin("h200").unwrap(), girih_planner::Kernels::new(CudaKernels));
+        let options = PlanOptions { n: 2048, target, kernels, format, ..PlanOptions::default() };
+        girih_planner::Planner::new(options).plan(a)
+    };
+    let a = girih_formats::generate::two_four::<f16>(1024, 2048, 1).unwrap();
+    let fixed = plan(&a, FormatChoice::Fixed(FormatSpec::TwoFour)).unwrap();
+    let lowering = crate::CudaBackend::default().lower(&fixed).unwrap();
+    let launch = lowering.choice("launch").unwrap();
+    assert!(launch.contains("sm90_two_four_spmm_rows"), "{lowering}");
+    let free = plan(&a, FormatChoice::Auto).unwrap();
+    assert_eq!(free.spec(), FormatSpec::TwoFour, "{}", free.explanation());
+
+    let crowded = girih_formats::generate::uniform::<f16>(256, 256, 64, 1).unwrap();
+    let free = plan(&crowded, FormatChoice::Auto).unwrap();
+    assert_ne!(free.spec(), FormatSpec::TwoFour);
+    let candidates = &free.explanation().candidates;
+    let two_four = candidates.iter().find(|one| one.spec == FormatSpec::TwoFour).unwrap();
+    assert!(matches!(&two_four.outcome, Outcome::Rejected { reason } if reason.contains("2:4")));
+    assert!(plan(&crowded, FormatChoice::Fixed(FormatSpec::TwoFour)).is_err());
 }

@@ -31,8 +31,8 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(u32 remote) {
                  : "memory");
 }
 
-// The same by a thread that has nothing to tell but that it is done reading: what it read may be overwritten.
-// Without the cluster's scope, for which the assembler fences all of the device.
+// The same by a thread that has only read: what it read may be overwritten. The arrival does not have the
+// cluster's scope, for which the assembler would fence all memory of the device first.
 __device__ __forceinline__ void mbarrier_arrive_done_reading(u32 remote) {
     asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }

@@ -35,7 +35,7 @@ impl Reading {
     }
 }
 
-/// Whether tensor copies can move a matrix of so many bytes per element: contiguous rows, apart, on 16
+/// Whether tensor copies can move a matrix of `size` bytes per element: contiguous rows, apart, on 16
 /// bytes.
 pub(crate) fn is_matrix(place: &Place, size: u64) -> bool {
     let Place { address, rows, cols, row_stride, col_stride, .. } = *place;

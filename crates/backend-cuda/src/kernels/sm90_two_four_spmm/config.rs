@@ -27,6 +27,9 @@ pub(crate) const BY_COLUMNS: &str = "sm90_two_four_spmm_columns";
 /// Reads B element by element.
 pub(crate) const BY_ELEMENTS: &str = "sm90_two_four_spmm_elements";
 
+/// What the machine code must have; the last where producers hand registers over.
+const INSTRUCTIONS: [&str; 6] = ["HGMMA.SP", "UTMALDG", "UBLKCP", "UTMASTG", "SYNCS", "USETMAXREG"];
+
 /// How a product is cut into CTAs, and what a CTA is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Config {
@@ -36,7 +39,7 @@ pub(crate) struct Config {
     stages: u32,
     /// CTAs that one multiprocessor holds at once.
     ctas: u32,
-    /// CTAs below each other that copy B together: 1 or 2.
+    /// CTAs below each other that copy B together: 1, 2 or 4.
     cluster: u32,
     /// Threads that fill the ring.
     producers: u32,
@@ -44,20 +47,24 @@ pub(crate) struct Config {
 
 /// The configurations, for f16 and bf16.
 ///
-/// Sparse tensor cores multiply a step of 256 columns in 512 cycles if shared memory keeps up, which it all but
-/// does. What a CTA of 256 columns reads for it by itself, 41 KiB, takes the second-level cache longer than
-/// that; two CTAs that share B read 25 KiB each. Several small CTAs on a multiprocessor hide the store of C
-/// behind the products of others.
-const CONFIGS: [Config; 5] = [
+/// Sparse tensor cores multiply a step of 256 columns in 512 cycles, and shared memory all but keeps up. For
+/// it a CTA of 256 columns alone reads 41 KiB, which takes the second-level cache longer. Each of two CTAs that
+/// share B reads 25 KiB, each of four 17 KiB. Several small CTAs on a multiprocessor hide the store of C behind
+/// the products of others.
+const CONFIGS: [Config; 6] = [
     Config { columns: 64, stages: 6, ctas: 2, cluster: 1, producers: 32 },
     Config { columns: 128, stages: 4, ctas: 2, cluster: 1, producers: 32 },
     Config { columns: 128, stages: 4, ctas: 2, cluster: 2, producers: 32 },
     Config { columns: 256, stages: 5, ctas: 1, cluster: 1, producers: 128 },
     Config { columns: 256, stages: 5, ctas: 1, cluster: 2, producers: 128 },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 4, producers: 128 },
 ];
 
-/// Bytes that a multiprocessor reads from the second-level cache in a cycle, when all do.
-const CACHE_BYTES_PER_CYCLE: f64 = 48.0;
+/// Bytes that a multiprocessor reads from the second-level cache in a cycle, when all do: 8 TB/s on an H200.
+const CACHE_BYTES_PER_CYCLE: f64 = 36.0;
+
+/// Multiprocessors that share a part of the device with 18 of them, or 16: clusters lie within one.
+const PART: u32 = 16;
 
 /// The configurations for a value type; none for f32 and f64, of which tensor cores store one value of two or
 /// none.
@@ -107,7 +114,9 @@ impl Config {
     fn cycles(&self, work: Work) -> f64 {
         let Work { row_tiles, n, multiprocessors } = work;
         let ctas = row_tiles.saturating_mul(n.div_ceil(u64::from(self.columns)).max(1));
-        let multiprocessors = u64::from(multiprocessors.max(1));
+        // Clusters of four leave two of 18 idle.
+        let idle = if self.cluster > 2 { multiprocessors % PART } else { 0 };
+        let multiprocessors = u64::from((multiprocessors - idle).max(1));
         let at_once = ctas.div_ceil(multiprocessors).clamp(1, u64::from(self.ctas));
         let turns = ctas.div_ceil(multiprocessors * at_once);
         let multiplied = f64::from(2 * self.columns + 64);
@@ -145,8 +154,11 @@ impl Config {
 
     /// The ring, for people.
     pub(crate) fn stages_in_words(&self) -> String {
-        let shared = if self.cluster > 1 { ", half of which the neighbour copies" } else { "" };
-        let stages = self.stages;
+        let Self { stages, cluster, .. } = self;
+        let shared = match cluster {
+            1 => String::new(),
+            _ => format!(", copied by {cluster} blocks of threads for all of them"),
+        };
         format!("{stages} of {ROWS}×{DEPTH} of A in 2:4 and {DEPTH} rows of B{shared}")
     }
 
@@ -154,7 +166,7 @@ impl Config {
     pub(crate) fn why(&self) -> &'static str {
         match self.cluster {
             1 => "it takes the least by what tensor cores multiply and what the cache gives",
-            _ => "two blocks of threads that copy each other half of B read less from the cache",
+            _ => "blocks of threads that copy B for each other read less from the cache",
         }
     }
 
@@ -191,7 +203,12 @@ impl Config {
             ("SHARED", self.shared_bytes()),
         ];
         let defines = defines.map(|(name, number)| (name, number.to_string()));
-        let clustered = if cluster > 1 { " in pairs" } else { "" };
+        let clustered = match cluster {
+            1 => String::new(),
+            _ => format!(" by {cluster}"),
+        };
+        // Producers of a warp have nothing to hand over.
+        let hands_over = producers == WARPGROUP || self.entries().contains(&BY_ELEMENTS);
         Kernel {
             stem: "sm90_two_four_spmm",
             config: format!("{dtype} {ROWS}x{columns}{clustered}"),
@@ -203,7 +220,7 @@ impl Config {
                 shared: 0,
                 dynamic_shared: self.shared_bytes(),
                 entries: self.entries(),
-                instructions: &["HGMMA.SP", "UTMALDG", "UBLKCP", "UTMASTG", "SYNCS", "USETMAXREG"],
+                instructions: if hands_over { &INSTRUCTIONS } else { &INSTRUCTIONS[..5] },
             },
         }
     }
@@ -220,9 +237,10 @@ mod tests {
     }
 
     #[test]
-    fn large_products_take_wide_tiles_in_pairs() {
-        assert_eq!(chosen(32, 8192, BY_ROWS), (256, 2));
-        assert_eq!(chosen(64, 8192, BY_COLUMNS), (256, 2));
+    fn large_products_take_wide_tiles_in_clusters() {
+        assert_eq!(chosen(32, 8192, BY_ROWS), (256, 4));
+        assert_eq!(chosen(64, 8192, BY_COLUMNS), (256, 4));
+        assert_eq!(chosen(66, 8192, BY_ROWS), (256, 2), "four need tiles in fours");
         assert_eq!(chosen(1, 1 << 20, BY_ROWS), (256, 1), "a single tile has no neighbour");
         assert_eq!(chosen(64, 8192, BY_ELEMENTS).1, 1);
     }

@@ -59,10 +59,16 @@ fn product<T: Element>(device: &Emulated, case: &Case<'_>) {
 fn every_entry<T: Element>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     let natural = |m, n, beta, b| Case { m, slots: None, n, beta, b };
-    // A tile of rows alone, and four of which the last is empty; n that every width of columns takes.
-    for (m, n, beta) in
-        [(100, 40, 0.0), (100, 104, 0.5), (100, 200, 0.0), (270, 104, 0.0), (270, 200, 0.5)]
-    {
+    // A tile of rows alone, two, and four of which the last is empty; n that every width of columns takes.
+    for (m, n, beta) in [
+        (100, 40, 0.0),
+        (100, 104, 0.5),
+        (100, 200, 0.0),
+        (200, 104, 0.0),
+        (200, 200, 0.5),
+        (270, 104, 0.5),
+        (270, 200, 0.0),
+    ] {
         for layout in [Layout::RowMajor, Layout::ColMajor] {
             product::<T>(&device, &natural(m, n, beta, layout));
         }

@@ -45,7 +45,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, multiprocessors: u32) -> De
     let tiles = row_tiles(n_slots);
     let mut slots = a.layout().slots().map_or_else(Vec::new, |slots| slots.to_vec());
     if !slots.is_empty() {
-        // A tile's rows are all asked for.
+        // The kernel looks every row of a tile up.
         slots.resize(tiles * ROWS, PAD_ROW);
     }
     DevicePlan {

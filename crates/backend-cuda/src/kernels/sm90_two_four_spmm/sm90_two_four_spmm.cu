@@ -1,12 +1,13 @@
-// C = alpha * A * B + beta * C, A with two of every four columns stored (2:4), after Croqtile's worklog: one
-// warp or warpgroup fills a ring of stages with copies, two warpgroups multiply what is there by sparse tensor cores.
+// C = alpha * A * B + beta * C, A with two of every four columns stored (2:4), after Croqtile's worklog:
+// one warp or warpgroup fills a ring of stages with copies, two warpgroups multiply what is there by sparse
+// tensor cores.
 //
 // Host side: config.rs, params.rs, packing.rs. A source is configured by
 //   VALUE     the value type: F16 or Bf16
 //   COLUMNS   columns of a CTA: 64, 128, 192 or 256
 //   STAGES    stages of the ring
 //   CTAS      CTAs that one multiprocessor holds at once
-//   CLUSTER   CTAs, 1 or 2, below each other, each of which copies half of B to both
+//   CLUSTER   CTAs, 1, 2 or 4, below each other, each of which copies its part of B to all
 //   PRODUCERS threads that fill the ring: 32, or 128, which hand their registers to the others
 //   SHARED    bytes of shared memory, for the host and this source to agree on
 //
@@ -14,16 +15,17 @@
 // time. A is laid out by the host as the stages hold it. The entry points differ in how B is read: by tensor
 // copies of rows, or of columns, or element by element where no copy can.
 //
-// Metadata come by a copy of their own with a barrier of its own: they are small, are there long before B
-// is, and a consumer has those of the next step in a register before it waits for what they belong to.
-// Croqtile gives a stage back as soon as its last product is issued. A product reads shared memory until it
-// is done, so here that is waited for: while one step is multiplied, the stage of the one before goes back.
+// Metadata come by a copy of their own with a barrier of its own. They are small and arrive long before B, so a
+// consumer loads those of the next step into a register before it waits for the operands of that step.
+// Croqtile gives a stage back as soon as its last product is issued. But a product reads shared memory until it
+// is done. So here a consumer waits for it: while one step is multiplied, the stage of the one before goes back.
 #include "shared/outgoing.cuh"
 #include "shared/output.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/bulk.cuh"
+#include "ptx/cache.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/fence.cuh"
 #include "ptx/registers.cuh"
@@ -57,7 +59,7 @@ constexpr u32 kBarriersAt = kMetadataAt + STAGES * kBytesMetadata;
 using Stages = Ring<STAGES>;
 static_assert(kBarriersAt + Stages::kBytes + STAGES * 8 == SHARED, "the host grants other shared memory");
 static_assert(COLUMNS % kGroup == 0, "columns of B come in whole groups");
-static_assert(CLUSTER == 1 || CLUSTER == 2, "a CTA has one neighbour at most");
+static_assert(CLUSTER == 1 || CLUSTER == 2 || CLUSTER == 4, "B is copied in equal parts of whole swizzles");
 
 // Registers of a thread: as launched, and as producers of 128 threads and consumers share them out.
 template <u32 THREADS, u32 PER_SM>
@@ -143,12 +145,12 @@ __device__ __forceinline__ void store_elements(const Params& p, u32 to, u64 row,
     }
 }
 
-// Copies a box of B, to both CTAs of a cluster where there is one.
+// Copies a box of B, to all CTAs of a cluster where there is one.
 __device__ __forceinline__ void load_b(u32 to, const Params& p, u64 x, u64 y, u32 barrier) {
     if constexpr (CLUSTER == 1) {
         ptx::tensor_load(to, p.b, x, y, barrier);
     } else {
-        ptx::tensor_load_multicast(to, p.b, x, y, barrier, 3);
+        ptx::tensor_load_multicast(to, p.b, x, y, barrier, (1 << CLUSTER) - 1);
     }
 }
 
@@ -160,6 +162,8 @@ __device__ __forceinline__ void produce(const Params& p, const Shared& shared, u
     if (SOURCE != Source::Elements && thread != 0) return;
     const Stages ring = shared.ring();
     const u64 first = u64(blockIdx.x) * n_steps;
+    // Every tile of columns reads A again; B is read by CTAs that run at once.
+    const u64 policy = ptx::policy_evict_last();
     Stages::Place at;
     for (u32 step = 0; step < n_steps; ++step) {
         const u64 k = u64(step) * kDepth;
@@ -173,20 +177,21 @@ __device__ __forceinline__ void produce(const Params& p, const Shared& shared, u
         if (thread == 0) {
             ptx::mbarrier_arrive_expect(shared.metadata_full(at), kBytesMetadata);
             ptx::bulk_load(shared.metadata(at), p.metadata + (first + step) * kBytesMetadata,
-                           kBytesMetadata, shared.metadata_full(at));
+                           kBytesMetadata, shared.metadata_full(at), policy);
             constexpr u32 kCopied = SOURCE == Source::Elements ? 0 : kBytesB;
             ring.expect(at, kBytesA + kCopied);
-            ptx::bulk_load(shared.a(at), p.values + (first + step) * kBytesA, kBytesA, ring.full(at));
+            ptx::bulk_load(shared.a(at), p.values + (first + step) * kBytesA, kBytesA, ring.full(at),
+                           policy);
             if (SOURCE == Source::Rows) {
-                const u32 half = rank * (kDepth / CLUSTER);
+                const u32 part = rank * (kDepth / CLUSTER);
 #pragma unroll
                 for (u32 g = 0; g < COLUMNS / kGroup; ++g) {
-                    load_b(b + g * kGroupBytes + half * kRowBytes, p, column + g * kGroup, k + half,
+                    load_b(b + g * kGroupBytes + part * kRowBytes, p, column + g * kGroup, k + part,
                            ring.full(at));
                 }
             } else if (SOURCE == Source::Columns) {
-                const u32 half = rank * (COLUMNS / CLUSTER);
-                load_b(b + half * kRowBytes, p, k, column + half, ring.full(at));
+                const u32 part = rank * (COLUMNS / CLUSTER);
+                load_b(b + part * kRowBytes, p, k, column + part, ring.full(at));
             }
         }
         at.next();
@@ -216,15 +221,17 @@ __device__ __forceinline__ void multiply(u32 a_at, u32 b_at, u32 metadata, float
                                                  ptx::advance(b, kOnB), metadata, 1);
 }
 
-// Gives a stage back to those that fill it: in a cluster both CTAs do.
+// Gives a stage back to those that fill it: in a cluster all CTAs do, and one lane signals each.
 template <Source SOURCE>
-__device__ __forceinline__ void release(const Stages& ring, const Stages::Place& at, u32 rank) {
+__device__ __forceinline__ void release(const Stages& ring, const Stages::Place& at) {
+    const u32 lane = threadIdx.x % kWarpSize;
     __syncwarp();
-    if (kLanesRelease<SOURCE> || threadIdx.x % kWarpSize == 0) {
-        ring.release(at);
-        if (CLUSTER > 1) {
-            ptx::mbarrier_arrive_done_reading(ptx::cluster_address(ring.empty(at), rank ^ 1));
+    if constexpr (CLUSTER > 1) {
+        if (lane < CLUSTER) {
+            ptx::mbarrier_arrive_done_reading(ptx::cluster_address(ring.empty(at), lane));
         }
+    } else if (kLanesRelease<SOURCE> || lane == 0) {
+        ring.release(at);
     }
 }
 
@@ -250,7 +257,7 @@ __device__ __forceinline__ void spread_sums(u32 to, float scale, const float (&s
 
 // Multiplies what is in the ring.
 template <Source SOURCE>
-__device__ __forceinline__ void consume(const Params& p, const Shared& shared, u32 n_steps, u32 rank,
+__device__ __forceinline__ void consume(const Params& p, const Shared& shared, u32 n_steps,
                                         u64 column) {
     const u32 consumer = threadIdx.x / kWarpgroupSize;
     const Stages ring = shared.ring();
@@ -269,7 +276,7 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
         ptx::wgmma_wait<1>();
         ptx::hold(sum);
         if (step > 0) {
-            release<SOURCE>(ring, done, rank);
+            release<SOURCE>(ring, done);
             done.next();
         }
         if (step + 1 < n_steps) metadata = load_metadata(shared, at);
@@ -311,7 +318,7 @@ __device__ __forceinline__ void two_four_spmm(const Params& p) {
         shared.ring().init(kArrivals, kOfConsumers * CLUSTER);
         if (SOURCE != Source::Elements) ptx::tensor_prefetch(p.b);
     }
-    // A CTA beyond the last slot still copies B for its neighbour.
+    // A CTA beyond the last slot still copies B for its neighbours.
     const bool is_idle = CLUSTER == 1 && u64(blockIdx.x) * kRows >= p.n_slots;
     const u32 n_steps = p.is_scaling || is_idle ? 0 : p.n_steps;
     const u64 column = u64(blockIdx.y) * COLUMNS;
@@ -327,11 +334,12 @@ __device__ __forceinline__ void two_four_spmm(const Params& p) {
         if constexpr (kHandsOver) ptx::decrease_registers<kProducerRegisters>();
         produce<SOURCE>(p, shared, n_steps, rank, column);
     } else {
-        if constexpr (kHandsOver) ptx::increase_registers<kConsumerRegisters<kLaunched, kProducerRegisters>>();
-        consume<SOURCE>(p, shared, n_steps, rank, column);
+        constexpr u32 kRegisters = kConsumerRegisters<kLaunched, kProducerRegisters>;
+        if constexpr (kHandsOver) ptx::increase_registers<kRegisters>();
+        consume<SOURCE>(p, shared, n_steps, column);
     }
     if constexpr (CLUSTER > 1) {
-        // The neighbour copies to this CTA's memory and arrives at its barriers.
+        // Neighbours arrive at this CTA's barriers until they are done.
         __syncwarp();
         ptx::cluster_sync();
     }
