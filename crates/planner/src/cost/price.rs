@@ -244,9 +244,9 @@ pub fn linear_cost(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{two_four, uniform};
     use girih_formats::stats::SharedStats;
     use girih_formats::{DType, FormatSpec, RowLayout};
+    use girih_generate::{two_four, uniform};
 
     use super::*;
 
@@ -257,19 +257,10 @@ mod tests {
         let shared = SharedStats::new(a.pattern(), &rows);
         let stats = shared.format(FormatSpec::TwoFour, DType::F16).unwrap();
         let workload = Workload::of(&shared, 64, DType::F16).unwrap();
-        let config = |rows_together| KernelConfig {
-            entry: String::new(),
-            block_cols: 64,
-            threads: 384,
-            stages: 4,
-            stage_tiles: 2048,
-            shared_bytes: 100 << 10,
-            blocks_per_worker: 2,
-            rows_together,
-        };
+        let config = KernelConfig::new("spmm").block_cols(64).stages(4).shared_bytes(100 << 10);
         let device = DeviceSpec::builtin("h200").unwrap();
         let fetched = |rows_together| {
-            let config = config(rows_together);
+            let config = config.clone().rows_together(rows_together);
             price(&workload, &stats, &device, Some(&config), 1.0).b_fetched_bytes
         };
         // Windows of 16 rows, and tiles of 256, of which the last is not full.

@@ -172,17 +172,15 @@ impl Config {
 
     /// What a block of threads is made of, for a planner.
     pub(crate) fn described(&self, entry: &str) -> KernelConfig {
-        KernelConfig {
-            entry: entry.to_owned(),
-            block_cols: self.columns,
-            threads: self.threads(entry),
-            stages: self.stages,
+        KernelConfig::new(entry)
+            .block_cols(self.columns)
+            .threads(self.threads(entry))
+            .stages(self.stages)
             // Tiles are groups of four columns of one row.
-            stage_tiles: (ROWS * DEPTH / 4) as u32,
-            shared_bytes: u64::from(self.shared_bytes()),
-            blocks_per_worker: self.ctas,
-            rows_together: ROWS as u32 * self.cluster,
-        }
+            .stage_tiles((ROWS * DEPTH / 4) as u32)
+            .shared_bytes(u64::from(self.shared_bytes()))
+            .blocks_per_worker(self.ctas)
+            .rows_together(ROWS as u32 * self.cluster)
     }
 
     /// Columns that one launch takes at most.

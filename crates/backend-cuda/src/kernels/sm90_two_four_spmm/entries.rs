@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{Product, SpmmBackend, verify};
+use girih_backend::{DenseScalar, Product, SpmmBackend, verify};
 use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::Plan;
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use crate::emulated::Emulated;
@@ -34,7 +34,7 @@ struct Case<'a> {
 /// Columns of A: seven steps, the last ragged, which go round every ring.
 const K: usize = 392;
 
-fn product<T: Element>(device: &Emulated, case: &Case<'_>) {
+fn product<T: DenseScalar>(device: &Emulated, case: &Case<'_>) {
     let &Case { m, slots, n, beta, b } = case;
     let a = matrix(m, K).cast::<T>();
     let layout = match slots {
@@ -42,7 +42,7 @@ fn product<T: Element>(device: &Emulated, case: &Case<'_>) {
         None => RowLayout::natural(m, 1).unwrap(),
     };
     let tiling = Tiling::from_csr(&a, FormatSpec::TwoFour, layout).unwrap();
-    let plan = Plan::from_tiling(T::erase_tiling(tiling));
+    let plan = Plan::from_tiling(tiling);
     let b_of = Placed::new(&random::<T>(a.ncols(), n, 1), b);
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, Layout::RowMajor);
@@ -56,7 +56,7 @@ fn product<T: Element>(device: &Emulated, case: &Case<'_>) {
     assert!(verdict.passed(), "{m} rows, n = {n}, β = {beta}, {b:?}: {verdict:?}");
 }
 
-fn every_entry<T: Element>() {
+fn every_entry<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     let natural = |m, n, beta, b| Case { m, slots: None, n, beta, b };
     // A tile of rows alone, two, and four of which the last is empty; n that every width of columns takes.

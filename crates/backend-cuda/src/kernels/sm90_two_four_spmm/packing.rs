@@ -68,8 +68,8 @@ pub(super) fn pack_metadata<T: Scalar>(a: &TwoFour<T>, row_tiles: usize) -> Vec<
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::two_four;
     use girih_formats::{Csr, RowLayout};
+    use girih_generate::two_four;
     use half::f16;
 
     use super::*;
