@@ -8,7 +8,8 @@
 #                                               a small case of every kernel, if it is there
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
-#   FOLDER/run.sh csr|wcsr|bcsr [RESULTS]       a part of the benchmark, for machines lent by the minute
+#   FOLDER/run.sh csr|wcsr|bcsr|two_four [RESULTS]
+#                                               a part of the benchmark, for machines lent by the minute
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
@@ -137,14 +138,22 @@ bench_bcsr() {
     record dense dense-cuda
 }
 
-bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr; }
+# 2:4 on sparse tensor cores beside the dense product, at the size of Croqtile's worklog and of a cube.
+bench_two_four() {
+    record two-four two-four:4096x8192 two-four:8192x8192 --backend cuda,cublas --format two-four \
+        --dtype f16,bf16 --n 8192
+    record two-four-narrow two-four:4096x8192 --backend cuda,cublas --format two-four --dtype f16 \
+        --n 64,256,1024
+}
+
+bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr && bench_two_four; }
 
 case $action in
     pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" "${@:3}" ;;
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
-    csr | wcsr | bcsr) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    csr | wcsr | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

@@ -217,11 +217,11 @@ impl SpmmBackend for CudaBackend {
     }
 
     /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, and in
-    /// WCSR with windows of 8 to 64 rows in steps of 8. BCSR and WCSR need compute capability 9.0. Where no
-    /// device is found, that is not checked. Rows may be in any order.
+    /// WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR need
+    /// compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
+    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)

@@ -128,6 +128,9 @@ pub struct KernelConfig {
     pub shared_bytes: u64,
     /// Blocks that a multiprocessor runs at once.
     pub blocks_per_worker: u32,
+    /// Rows of C for which all of B is fetched once, whatever columns they hold; 0 where each window fetches
+    /// the rows of B that it holds columns of.
+    pub rows_together: u32,
 }
 
 impl KernelConfig {
@@ -149,6 +152,7 @@ impl KernelConfig {
             stage_tiles: 0,
             shared_bytes: 0,
             blocks_per_worker: 1,
+            rows_together: 0,
         }
     }
 
@@ -186,6 +190,12 @@ impl KernelConfig {
     #[must_use]
     pub fn blocks_per_worker(self, blocks_per_worker: u32) -> Self {
         Self { blocks_per_worker, ..self }
+    }
+
+    /// With this many rows of C for which all of B is fetched once.
+    #[must_use]
+    pub fn rows_together(self, rows_together: u32) -> Self {
+        Self { rows_together, ..self }
     }
 
     /// Blocks that `n` columns of C take.

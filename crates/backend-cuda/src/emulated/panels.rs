@@ -77,3 +77,10 @@ fn of_bcsr() {
     bits_are_the_same::<f16>(&a, spec, u64::MAX);
     bits_are_the_same::<f32>(&a, spec, u64::MAX);
 }
+
+#[test]
+fn of_two_four() {
+    let a = matrices::where_(200, 260, |i, j| (i + j / 4) % 3 != 0 && (i + j) % 2 == 0).unwrap();
+    bits_are_the_same::<f16>(&a, FormatSpec::TwoFour, u64::MAX);
+    bits_are_the_same::<bf16>(&a, FormatSpec::TwoFour, u64::MAX);
+}

@@ -6,14 +6,15 @@ use girih_planner::Plan;
 use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::sm90_wcsr_spmm;
+use super::{sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::Arch;
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 3] = [
+const FORMATS: [(FormatKind, Option<Arch>); 4] = [
     (FormatKind::Csr, None),
     (FormatKind::Bcsr, Some(Arch::SM_90A)),
     (FormatKind::Wcsr, Some(Arch::SM_90A)),
+    (FormatKind::TwoFour, Some(Arch::SM_90A)),
 ];
 
 /// Refuses plans that [gather](Plan::b_permutation) B, for operands on the device.
@@ -55,6 +56,9 @@ pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Resul
     match spec {
         FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
+        FormatSpec::TwoFour if sm90_two_four_spmm::configs(dtype).is_empty() => Err(format!(
+            "sparse tensor cores store two values of four of f16 and bf16, but not of {dtype}"
+        )),
         _ => Ok(()),
     }
 }
@@ -140,8 +144,15 @@ mod tests {
             ),
             (wcsr(72), DType::F32, hopper, "up to 64, not 72"),
             (wcsr(0), DType::F32, hopper, "up to 64, not 0"),
-            (FormatSpec::TwoFour, DType::F16, hopper, "kernels for csr, bcsr, wcsr"),
-            (FormatSpec::BMat { pattern_only: false }, DType::F32, hopper, "no CUDA kernel"),
+            (FormatSpec::TwoFour, DType::F16, a100, "9.0 (wgmma), and the device has 8.0"),
+            (FormatSpec::TwoFour, DType::F32, hopper, "f16 and bf16, but not of f32"),
+            (FormatSpec::TwoFour, DType::F64, None, "f16 and bf16, but not of f64"),
+            (
+                FormatSpec::BMat { pattern_only: false },
+                DType::F32,
+                hopper,
+                "kernels for csr, bcsr, wcsr, two-four",
+            ),
             (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
         ] {
             let reason = check(spec, dtype, arch).unwrap_err();
@@ -166,5 +177,6 @@ mod tests {
         assert!(matches!(sizes, Unsupported::Sizes { spec, .. } if spec == bcsr(16)));
         assert_eq!(sizes.to_string(), "bcsr 16x16 of f32: why");
         assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
+        assert_eq!(check(FormatSpec::TwoFour, DType::Bf16, hopper), Ok(()));
     }
 }

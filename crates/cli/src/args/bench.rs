@@ -36,8 +36,8 @@ use crate::error::CliError;
 pub(crate) struct BenchArgs {
     /// Matrix files, - for standard input, or names of generated problems: uniform, rmat, fem, blocks,
     /// laplacian [default: these five]. Some names take sizes: uniform:2048x65536x16 has 2048 rows, 65536
-    /// columns and 16 entries in each row; dense:4096x4096 is full; blocks:95 leaves 95 percent of its
-    /// blocks out
+    /// columns and 16 entries in each row; dense:4096x4096 is full; two-four:4096x8192 has two entries in every
+    /// four columns; blocks:95 leaves 95 percent of its blocks out
     #[arg(value_name = "MATRIX")]
     pub(crate) matrices: Vec<PathBuf>,
     /// Suite to run: a TOML file with matrices, formats, orders, n, dtypes, backends, threads and seconds, as
