@@ -92,6 +92,7 @@ pub use backend::{CudaBackend, CudaOptions};
 pub use catalog::CudaKernels;
 pub use device::{DeviceInfo, devices, driver_version};
 pub use error::{Arch, CudaError};
+pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
 pub use jit::{Binary, Jit, Origin, Resources};
 pub use library::{Attempt, CublasLt, Cusparse, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};

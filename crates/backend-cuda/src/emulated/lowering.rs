@@ -12,6 +12,7 @@ use half::{bf16, f16};
 use super::operands::Placing;
 use super::{Emulated, MULTIPROCESSORS};
 use crate::CudaKernels;
+use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::prepared::device_plan;
 use crate::prepared::lowering::{Recorded, repeated};
 
@@ -111,11 +112,12 @@ fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let device_plan = device_plan(&plan, workers);
+            let device_plan = device_plan(&plan, workers, FullBlocks::Fastest);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
-                let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles };
+                let ncols = a.ncols();
+                let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles, ncols };
                 let told = CudaKernels.config(&target, &work).unwrap();
                 let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
                 let multiply = |launch: &&Recorded| launch.entry.contains("spmm");

@@ -30,6 +30,7 @@ use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
+use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
@@ -140,7 +141,18 @@ impl Emulated {
     }
 
     fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
-        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, MULTIPROCESSORS) }
+        self.prepare_with(plan, MULTIPROCESSORS, FullBlocks::Fastest)
+    }
+
+    /// A plan on a device of which as many multiprocessors are taken to be there, and what multiplies it if
+    /// it is full.
+    pub(crate) fn prepare_with(
+        &self,
+        plan: &Plan,
+        multiprocessors: u32,
+        full: FullBlocks,
+    ) -> EmulatedPlan {
+        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, multiprocessors, full) }
     }
 }
 
@@ -173,7 +185,7 @@ impl SpmmBackend for Emulated {
 }
 
 /// A plan whose products are emulated.
-struct EmulatedPlan {
+pub(crate) struct EmulatedPlan {
     device: Emulated,
     device_plan: DevicePlan,
 }
@@ -233,7 +245,7 @@ impl EmulatedPlan {
     ///
     /// # Errors
     /// What a kernel does wrong.
-    fn multiply(
+    pub(crate) fn multiply(
         &self,
         way: Way,
         (alpha, beta): (f64, f64),

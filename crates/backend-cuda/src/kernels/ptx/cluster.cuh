@@ -31,4 +31,21 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(u32 remote) {
                  : "memory");
 }
 
+// Waits until the phase of this parity is over of an mbarrier of this CTA, and sees what those did who
+// arrived from other CTAs of the cluster.
+__device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
+    u32 over;
+    do {
+        asm volatile(
+            "{\n"
+            ".reg .pred over;\n"
+            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%1], %2;\n"
+            "selp.u32 %0, 1, 0, over;\n"
+            "}"
+            : "=r"(over)
+            : "r"(barrier), "r"(parity)
+            : "memory");
+    } while (over == 0);
+}
+
 }  // namespace ptx
