@@ -9,6 +9,7 @@
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
 #   FOLDER/run.sh csr|wcsr|bcsr [RESULTS]       a part of the benchmark, for machines lent by the minute
+#   FOLDER/run.sh dense [RESULTS]               the ladder of the dense kernel beside cuBLASLt
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
@@ -29,14 +30,16 @@ pack() {
     [ ${#matrices[@]} = 0 ] || cp "${matrices[@]}" "$folder/matrices/"
     cd "$here/../.."
     cargo build --release --package girih-cli
+    cargo build --release --package girih-backend-cuda --example dense_ladder
     cp "${CARGO_TARGET_DIR:-target}/release/girih" "$folder/girih"
+    cp "${CARGO_TARGET_DIR:-target}/release/examples/dense_ladder" "$folder/dense_ladder"
     # The test binaries' paths are in cargo's messages, one JSON object on each line.
     cargo test --no-run --package girih-backend-cuda --message-format json |
         sed -n 's/.*"name":"\([a-z]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
         while read -r name executable; do
             [[ " ${suites[*]} " != *" $name "* ]] || cp "$executable" "$folder/$name"
         done
-    strip --strip-debug "$folder/girih" "${suites[@]/#/$folder/}"
+    strip --strip-debug "$folder/girih" "$folder/dense_ladder" "${suites[@]/#/$folder/}"
     cp "$here/run.sh" "$folder/run.sh"
     ls -l "$folder" "$folder/matrices"
 }
@@ -129,6 +132,13 @@ bench_wcsr() {
         --format wcsr:64,wcsr:32,wcsr:16,csr,blocked-ell:16,blocked-ell:32 --n 256,512,1024
 }
 
+# The dense kernel, rung by rung.
+ladder() {
+    step "dense ladder"
+    check "$results/dense-ladder.txt" "$here/dense_ladder" bf16 f16 f32
+    cat "$results/dense-ladder.txt"
+}
+
 # Weights pruned in blocks beside the dense product.
 bench_bcsr() {
     local peers="cuda,cusparse,cublas"
@@ -149,7 +159,8 @@ case $action in
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
     csr | wcsr | bcsr) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    dense) prepare "${@:2}" && ladder ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

@@ -177,7 +177,8 @@ mod tests {
         let wcsr = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
         let reason = CudaKernels.check(&b200, wcsr, DType::F32).unwrap_err();
         assert!(reason.contains("9.0") && reason.contains("10.0"), "{reason}");
-        let work = KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9, ncols: 99 };
+        let work =
+            KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9, ncols: 99 };
         assert_eq!(CudaKernels.config(&b200, &work), None);
     }
 
@@ -206,7 +207,14 @@ mod tests {
         assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
         // All 64 × 64 blocks of 4096 × 4096, and all but one.
         let square = |tiles| {
-            let work = KernelWork { spec: bcsr, dtype: DType::Bf16, n: 4096, tasks: 64, tiles, ncols: 4096 };
+            let work = KernelWork {
+                spec: bcsr,
+                dtype: DType::Bf16,
+                n: 4096,
+                tasks: 64,
+                tiles,
+                ncols: 4096,
+            };
             CudaKernels.config(&h200, &work).unwrap()
         };
         let (full, sparse) = (square(4096), square(4095));

@@ -25,6 +25,11 @@ fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
     FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
 }
 
+/// Entries in every block.
+fn full(nrows: usize, ncols: usize) -> Csr<f64> {
+    matrices::where_(nrows, ncols, |i, j| (i * 7 + j * 3).is_multiple_of(11)).unwrap()
+}
+
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
 
 /// A plan with windows of at most `limit` tiles to a task.
@@ -51,11 +56,14 @@ fn executed(launches: &[Recorded]) -> Vec<String> {
 }
 
 fn launches_are_those_named<T: Element>(specs: &[FormatSpec]) {
+    launches_of_are_those_named::<T>(&matrix(), specs);
+}
+
+fn launches_of_are_those_named<T: Element>(a: &Csr<f64>, specs: &[FormatSpec]) {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
-    let a = matrix();
     for &spec in specs {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
-            let plan = plan::<T>(&a, spec, 40, reduction);
+            let plan = plan::<T>(a, spec, 40, reduction);
             if device.supports(&plan).is_err() {
                 assert_eq!(reduction, Reduction::Atomic, "{spec} {}", T::DTYPE);
                 continue;
@@ -102,6 +110,28 @@ fn launches_of_bcsr_are_those_named() {
     launches_are_those_named::<f32>(&[BCSR]);
 }
 
+#[test]
+fn launches_of_full_blocks_are_those_named() {
+    launches_of_are_those_named::<f16>(&full(330, 170), &[BCSR]);
+    launches_of_are_those_named::<f32>(&full(330, 170), &[BCSR]);
+}
+
+#[test]
+fn a_lowering_says_which_kernel_and_why() {
+    let said = |n| {
+        let plan = plan::<bf16>(&full(1000, 330), BCSR, u64::MAX, Reduction::TwoPass);
+        let device_plan = device_plan(&plan, 132, FullBlocks::Fastest);
+        device_plan.describe(Lowering::new("cuda", "a device", n)).to_string()
+    };
+    let (wide, narrow) = (said(4096), said(8));
+    for words in ["dense", "all 16×6 blocks are there", "cycles dense", "sm90_dense_gemm_rows"] {
+        assert!(wide.contains(words), "{words}: {wide}");
+    }
+    for words in ["for blocks", "all 16×6 blocks are there", "sm90_bcsr_spmm_rows"] {
+        assert!(narrow.contains(words), "{words}: {narrow}");
+    }
+}
+
 /// What a planner is told of a product on a device, and what is launched there.
 fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
     let target = DeviceSpec { workers, ..DeviceSpec::builtin("h200").unwrap() };
@@ -120,12 +150,22 @@ fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
                 let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles, ncols };
                 let told = CudaKernels.config(&target, &work).unwrap();
                 let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
-                let multiply = |launch: &&Recorded| launch.entry.contains("spmm");
+                let multiply = |launch: &&Recorded| {
+                    ["spmm", "gemm"].iter().any(|of| launch.entry.contains(of))
+                };
                 let launched = launches.iter().find(multiply).unwrap();
                 let what = format!("{spec} {}, {workers} workers, n = {n}", T::DTYPE);
                 assert_eq!(told.entry, launched.entry, "{what}");
                 assert_eq!(told.threads, launched.threads, "{what}");
                 assert_eq!(told.shared_bytes, u64::from(launched.dynamic_shared), "{what}");
+                if launched.entry.contains("dense") {
+                    // Blocks of threads take tiles in turns.
+                    assert!(
+                        launched.grid[1] == 1
+                            && launched.grid[0] <= workers.max(2) * told.blocks_per_worker
+                    );
+                    continue;
+                }
                 // As many columns at a time as parts are kept of.
                 let passes: u32 = launches.iter().filter(multiply).map(|one| one.grid[1]).sum();
                 assert_eq!(
@@ -152,6 +192,10 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<bf16>(a, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, workers);
         }
         told_is_launched::<f32>(&a, BCSR, workers);
+        for full in [full(330, 170), full(1000, 330)] {
+            told_is_launched::<f32>(&full, BCSR, workers);
+            told_is_launched::<bf16>(&full, BCSR, workers);
+        }
     }
 }
 

@@ -69,6 +69,8 @@ struct Shared {
     compiler: Arc<Compiler>,
     placing: Placing,
     ways: &'static [Way],
+    /// What multiplies plans in BCSR whose blocks are all there.
+    full: FullBlocks,
     products: AtomicUsize,
     /// Entry points that were executed, with the names of their kernels.
     executed: Mutex<BTreeSet<(String, String)>>,
@@ -125,9 +127,24 @@ impl Emulated {
 
     /// A device for the kernels of a compiler.
     fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
+        Self::of(compiler, placing, ways, FullBlocks::Fastest)
+    }
+
+    fn of(
+        compiler: Arc<Compiler>,
+        placing: Placing,
+        ways: &'static [Way],
+        full: FullBlocks,
+    ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
-        Self(Arc::new(Shared { compiler, placing, ways, products, executed, launches }))
+        Self(Arc::new(Shared { compiler, placing, ways, full, products, executed, launches }))
+    }
+
+    /// The device with another choice for plans in BCSR whose blocks are all there.
+    pub(crate) fn with_full(&self, full: FullBlocks) -> Self {
+        let Shared { compiler, placing, ways, .. } = &*self.0;
+        Self::of(compiler.clone(), *placing, ways, full)
     }
 
     /// Entry points that were executed, with the names of their kernels.
@@ -141,7 +158,7 @@ impl Emulated {
     }
 
     fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
-        self.prepare_with(plan, MULTIPROCESSORS, FullBlocks::Fastest)
+        self.prepare_with(plan, MULTIPROCESSORS, self.0.full)
     }
 
     /// A plan on a device of which as many multiprocessors are taken to be there, and what multiplies it if

@@ -111,7 +111,11 @@ impl Choice {
     }
 
     /// What a schedule is cut for, of a matrix with these columns and entries.
-    pub(crate) fn cut<'a>(&self, options: &'a PlanOptions, (ncols, nnz): (usize, usize)) -> Cut<'a> {
+    pub(crate) fn cut<'a>(
+        &self,
+        options: &'a PlanOptions,
+        (ncols, nnz): (usize, usize),
+    ) -> Cut<'a> {
         Cut {
             spec: self.spec,
             dtype: self.dtype,

@@ -75,7 +75,8 @@ struct Params {
     ptx::TensorMap c;
     Elements b_elements;
     Output output;
-    // Blocks of a block row; none if alpha is zero, so that nothing is multiplied.
+    // Block rows, and blocks of each; none of those if alpha is zero, so that nothing is multiplied.
+    u32 block_rows;
     u32 block_cols;
     // Tiles below and beside each other, those of a cluster counted once.
     u32 tiles_down;
@@ -84,7 +85,7 @@ struct Params {
     u32 walk;
     // Whether C is written by tensor copies.
     u32 copies_c;
-    u32 padding[3];
+    u32 padding[2];
 };
 static_assert(sizeof(Params) == 512, "the host passes 512 bytes");
 

@@ -255,7 +255,10 @@ impl DenseConfig {
 impl fmt::Display for DenseConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { rows, columns, consumers, stages, cluster, walk, .. } = self;
-        write!(f, "{rows}×{columns}, {consumers} consumers, {stages} stages, clusters of {cluster}, ")?;
+        write!(
+            f,
+            "{rows}×{columns}, {consumers} consumers, {stages} stages, clusters of {cluster}, "
+        )?;
         let persistent = if self.persistent { "persistent" } else { "a CTA for each tile" };
         let stores = if self.async_stores { "asynchronous" } else { "plain" };
         write!(f, "{persistent}, {walk} tiles down at a time, {stores} stores")

@@ -49,8 +49,8 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
     const u32 consumer = threadIdx.x / kWarpgroupSize;
     const u32 stages = p.block_cols * kParts;
     // The products of TF32 hold registers that the next stage needs; the other consumer keeps the tensor
-    // cores busy.
-    constexpr bool kOverlaps = !kIsTransposed;
+    // cores busy. A single stage is given back before it is waited for.
+    constexpr bool kOverlaps = !kIsTransposed && STAGES > 1;
     Stages::Place at, done;
     Walk walk;
     for (u64 row, column; walk.tile(p, row, column);) {

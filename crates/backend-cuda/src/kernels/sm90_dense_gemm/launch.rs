@@ -12,9 +12,7 @@ use crate::CudaError;
 use crate::kernels::shared::Output;
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, is_matrix, per_row};
 use crate::operand::Place;
-use crate::prepared::launch::{
-    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands,
-};
+use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
 /// Rows and columns that tensor copies and counts of tiles reach: they are numbers of 31 bits, of which one
@@ -167,12 +165,13 @@ impl LaunchSequence for DenseLaunches {
                     alpha,
                     beta,
                 },
+                block_rows: self.full.block_rows as u32,
                 block_cols: if alpha == 0.0 { 0 } else { self.full.block_cols as u32 },
                 tiles_down: grid.down as u32,
                 tiles_across: grid.across as u32,
                 walk: config.walk,
                 copies_c: u32::from(copies_c),
-                padding: [0; 3],
+                padding: [0; 2],
             };
             each(&Launch {
                 kernel,
@@ -200,7 +199,8 @@ impl LaunchSequence for DenseLaunches {
             )
         };
         let Some(Chosen { config, .. }) = self.choose(&operands.b) else {
-            let best = full.best(entry).map_or(u64::MAX, |best| full.dense(&configs(full.dtype)[best]));
+            let best =
+                full.best(entry).map_or(u64::MAX, |best| full.dense(&configs(full.dtype)[best]));
             let lowering = lowering.with("kernel", "for blocks", counted(best));
             return self.blocks.explain(operands, lowering);
         };
@@ -218,7 +218,8 @@ impl LaunchSequence for DenseLaunches {
         );
         let down = u64::from(config.walk).min(grid.down);
         let tasks = format!("{} × {} tiles", grid.down * u64::from(config.cluster), grid.across);
-        let order = format!("{} clusters take them, {down} down before the next across", grid.clusters);
+        let order =
+            format!("{} clusters take them, {down} down before the next across", grid.clusters);
         lowering
             .with("kernel", "dense", counted(full.dense(&config)))
             .with("tile", tile, why)

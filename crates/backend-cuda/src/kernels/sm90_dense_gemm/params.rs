@@ -34,12 +34,13 @@ pub(crate) struct Params {
     pub(crate) c: EncodedMap,
     pub(crate) b_elements: Elements,
     pub(crate) output: Output,
+    pub(crate) block_rows: u32,
     pub(crate) block_cols: u32,
     pub(crate) tiles_down: u32,
     pub(crate) tiles_across: u32,
     pub(crate) walk: u32,
     pub(crate) copies_c: u32,
-    pub(crate) padding: [u32; 3],
+    pub(crate) padding: [u32; 2],
 }
 
 const _: () = assert!(size_of::<Elements>() == 40 && size_of::<Params>() == 512);

@@ -36,12 +36,14 @@ __device__ __forceinline__ void spread(u32 to, u32 patch, float scale, const flo
 }
 
 // Writes a patch by all lanes of a warp, rows to wherever they belong.
-__device__ __forceinline__ void store_patch(const Output& output, u32 from, u64 row, u64 column) {
+__device__ __forceinline__ void store_patch(const Params& p, u32 from, u64 row, u64 column) {
+    const Output& output = p.output;
     constexpr u32 kVectors = kPatchColumns / 4;
     const bool in_vectors = output.is_in_vectors();
     const u32 lane = threadIdx.x % kWarpSize;
     const u32 first = lane % kVectors * 4;
-    if (column + first >= output.n) return;
+    // Tiles reach beyond the last block row; a patch does not.
+    if (row >= u64(p.block_rows) * kBlock || column + first >= output.n) return;
 #pragma unroll 1
     for (u32 slot = lane / kVectors; slot < kPatchRows; slot += kWarpSize / kVectors) {
         const u32 to = output.row(row + slot);
@@ -85,7 +87,7 @@ __device__ __forceinline__ void store(const Params& p, u32 patches, u64 row, u64
         } else {
             spread<SOURCE>(buffer, patch, 1.0f, sum);
             __syncwarp();
-            store_patch(p.output, buffer, row, column);
+            store_patch(p, buffer, row, column);
         }
         if (kIsTransposed) {
             row += kPatchRows;
