@@ -21,6 +21,11 @@ fn columns(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, 0, Sized { b: Layout::ColMajor, ..SIZED })
 }
 
+/// The same without a cluster, whose CTAs would wait for each other in the end.
+fn alone(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, 1, SIZED)
+}
+
 /// No cluster: B and C are read and written element by element.
 fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, 1, Sized { n: 101, c: Layout::PaddedRows, ..SIZED })
@@ -71,7 +76,7 @@ const FAULTS: &[Fault] = &[
         columns, Outcome::Report(Problem::Deadlock { .. })),
     fault!("the other CTA's half of B is not expected", "sm90_dense_gemm/produce.cuh":
         ": kBytesOfB));" => ": kBytesOfB / CLUSTER));",
-        rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. }
+        rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. } | Problem::Poison { .. }
             | Problem::Pending { .. } | Problem::Race { .. })),
     fault!("B is copied to one CTA of the cluster", "sm90_dense_gemm/produce.cuh":
         "constexpr u16 kAll = (1 << CLUSTER) - 1;" => "constexpr u16 kAll = 1;",
@@ -152,7 +157,7 @@ const FAULTS: &[Fault] = &[
         columns, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
     fault!("a CTA ends before C is copied", "sm90_dense_gemm/store.cuh":
         "ptx::bulk_wait_read<0>();" => "",
-        rows, Outcome::Report(Problem::Leak { .. })),
+        alone, Outcome::Report(Problem::Leak { .. })),
     fault!("rows of a patch keep one order in two places", "sm90_dense_gemm/store.cuh":
         "(is_odd ? i ^ 2 : i) * 8" => "i * 8",
         rows, Outcome::Wrong),
@@ -176,5 +181,5 @@ const FAULTS: &[Fault] = &[
 
 #[test]
 fn faults_in_dense_show() {
-    check(&[rows as Multiply, columns, elements, tf32], FAULTS);
+    check(&[rows as Multiply, columns, alone, elements, tf32], FAULTS);
 }
