@@ -22,7 +22,7 @@ use girih_backend_cuda::{
     LibrarySearch, TimedOperands, TimedProducts,
 };
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Scalar, Tiling};
-use girih_planner::{FormatChoice, Plan, PlanOptions, Planner};
+use girih_planner::{Plan, PlanOptions, Planner};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2};
 
@@ -68,10 +68,9 @@ fn main() -> Outcome<()> {
     let folders = std::env::var_os("GIRIH_CUDA_LIBRARIES").unwrap_or_default();
     let folders = std::env::split_paths(&folders).filter(|path| !path.as_os_str().is_empty());
     let libraries = folders.fold(LibrarySearch::new(), LibrarySearch::folder);
-    let options = CudaOptions { libraries: libraries.clone(), ..CudaOptions::default() };
-    let backend = CudaBackend::new(options);
+    let backend = CudaBackend::new(CudaOptions::default().libraries(libraries.clone()));
     println!("{}", backend.capabilities()?.device);
-    let yardstick = DenseYardstick::new(CublasLtOptions { libraries, device: 0, tf32: true });
+    let yardstick = DenseYardstick::new(CublasLtOptions::default().libraries(libraries).tf32(true));
     let yardstick = match yardstick.describe() {
         Ok(name) => {
             println!("beside {name}");
@@ -137,8 +136,7 @@ where
     let mut roundings = vec![rounding; prepared.len()];
     drop(plan);
     if let Some(yardstick) = yardstick {
-        let format = FormatChoice::Fixed(FormatSpec::Csr);
-        let plan = Planner::new(PlanOptions { n, format, ..PlanOptions::default() }).plan(&csr)?;
+        let plan = Planner::new(PlanOptions::new(n).format(FormatSpec::Csr)).plan(&csr)?;
         prepared.push((
             "cuBLASLt, the fastest of its algorithms".to_owned(),
             yardstick.prepare_device(&plan)?,

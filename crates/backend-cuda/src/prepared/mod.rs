@@ -18,7 +18,7 @@ use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
-use crate::kernels::{csr_spmm, sm90_wcsr_spmm};
+use crate::kernels::{csr_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -34,6 +34,7 @@ pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32, full: FullBlocks) -
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),
         Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, multiprocessors, full),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+        Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
 }

@@ -31,21 +31,10 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(u32 remote) {
                  : "memory");
 }
 
-// Waits until the phase of this parity is over of an mbarrier of this CTA, and sees what those did who
-// arrived from other CTAs of the cluster.
-__device__ __forceinline__ void mbarrier_wait_cluster(u32 barrier, u32 parity) {
-    u32 over;
-    do {
-        asm volatile(
-            "{\n"
-            ".reg .pred over;\n"
-            "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 over, [%1], %2;\n"
-            "selp.u32 %0, 1, 0, over;\n"
-            "}"
-            : "=r"(over)
-            : "r"(barrier), "r"(parity)
-            : "memory");
-    } while (over == 0);
+// The same by a thread that has only read: what it read may be overwritten. The arrival does not have the
+// cluster's scope, for which the assembler would fence all memory of the device first.
+__device__ __forceinline__ void mbarrier_arrive_done_reading(u32 remote) {
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
 }
 
 }  // namespace ptx

@@ -189,15 +189,13 @@ impl DenseConfig {
 
     /// What a block of threads is made of, for a planner.
     pub(crate) fn described(&self, entry: &str) -> KernelConfig {
-        KernelConfig {
-            entry: entry.to_owned(),
-            block_cols: self.columns,
-            threads: self.threads(),
-            stages: self.stages,
-            stage_tiles: self.rows / BLOCK as u32,
-            shared_bytes: u64::from(self.shared_bytes()),
-            blocks_per_worker: self.ctas,
-        }
+        KernelConfig::new(entry)
+            .block_cols(self.columns)
+            .threads(self.threads())
+            .stages(self.stages)
+            .stage_tiles(self.rows / BLOCK as u32)
+            .shared_bytes(u64::from(self.shared_bytes()))
+            .blocks_per_worker(self.ctas)
     }
 
     /// The kernel for a value type that has this configuration.

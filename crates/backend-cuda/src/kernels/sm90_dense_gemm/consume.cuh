@@ -36,7 +36,9 @@ __device__ __forceinline__ void release(const Stages& ring, const Stages::Place&
     // All lanes have read.
     __syncwarp();
     if constexpr (CLUSTER > 1) {
-        if (lane < CLUSTER) ptx::mbarrier_arrive_cluster(ptx::cluster_address(ring.empty(done), lane));
+        if (lane < CLUSTER) {
+            ptx::mbarrier_arrive_done_reading(ptx::cluster_address(ring.empty(done), lane));
+        }
     } else {
         if (kLanesRelease<SOURCE> || lane == 0) ring.release(done);
     }

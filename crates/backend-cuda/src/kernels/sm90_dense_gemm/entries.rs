@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{PreparedSpmm, Product, SpmmBackend, verify};
+use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::Plan;
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 use ndarray::Array2;
 
@@ -24,7 +24,7 @@ fn matrix() -> Csr<f64> {
     matrices::where_(330, 170, |i, j| (i * 7 + j * 3).is_multiple_of(11)).unwrap()
 }
 
-fn plan<T: Element>(a: &Csr<T>, slots: Option<&[u32]>) -> Plan {
+fn plan<T: DenseScalar>(a: &Csr<T>, slots: Option<&[u32]>) -> Plan {
     let layout = match slots {
         Some(slots) => RowLayout::explicit(a.nrows(), 64, slots.to_vec()).unwrap(),
         None => RowLayout::natural(a.nrows(), 64).unwrap(),
@@ -51,7 +51,7 @@ const CASES: [Case; 5] = [
     Case { n: 40, alpha: 0.0, beta: 0.5, b: Layout::RowMajor, c: Layout::RowMajor },
 ];
 
-fn product<T: Element>(
+fn product<T: DenseScalar>(
     device: &Emulated,
     (a, plan): (&Csr<T>, &Plan),
     prepared: &dyn PreparedSpmm,
@@ -85,7 +85,7 @@ fn all(dtype: girih_formats::DType) -> Vec<DenseConfig> {
     all
 }
 
-fn every_entry<T: Element>()
+fn every_entry<T: DenseScalar>()
 where
     T::Acc: PartialEq,
 {

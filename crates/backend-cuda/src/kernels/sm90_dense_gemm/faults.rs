@@ -59,14 +59,14 @@ const FAULTS: &[Fault] = &[
     fault!("a stage is read before it is full", "shared/pipeline.cuh":
         "ptx::mbarrier_wait(full(at), at.parity);" => "",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. } | Problem::Race { .. })),
-    fault!("a stage is filled before both CTAs have read it", "sm90_dense_gemm/produce.cuh":
-        "ptx::mbarrier_wait_cluster(ring.empty(at), at.parity ^ 1);" => "",
+    fault!("a stage is filled before both CTAs have read it", "shared/pipeline.cuh":
+        "ptx::mbarrier_wait(empty(at), at.parity ^ 1);" => "",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
     fault!("elements are stored before a stage is empty", "sm90_dense_gemm/produce.cuh":
-        "        ring.wait_empty(at);\n" => "",
+        "                ring.wait_empty(at);\n" => "",
         elements, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
-    fault!("the wrong phase of empty is waited for", "sm90_dense_gemm/produce.cuh":
-        "ring.empty(at), at.parity ^ 1);" => "ring.empty(at), at.parity);",
+    fault!("the wrong phase of empty is waited for", "shared/pipeline.cuh":
+        "ptx::mbarrier_wait(empty(at), at.parity ^ 1);" => "ptx::mbarrier_wait(empty(at), at.parity);",
         rows, Outcome::Report(Problem::Deadlock { .. })),
     fault!("too few bytes are expected", "sm90_dense_gemm/produce.cuh":
         "ring.expect(at, kBytesOfA +" => "ring.expect(at, kBytesOfA - 16 +",
@@ -86,7 +86,7 @@ const FAULTS: &[Fault] = &[
         "const u32 first = rank() * (kGroups / CLUSTER);" => "const u32 first = 0;",
         columns, Outcome::Report(_)),
     fault!("a stage is given back to one CTA alone", "sm90_dense_gemm/consume.cuh":
-        "if (lane < CLUSTER) ptx::" => "if (lane < 1) ptx::",
+        "if (lane < CLUSTER) {" => "if (lane < 1) {",
         rows, Outcome::Report(Problem::Deadlock { .. } | Problem::Mbarrier { .. })),
     fault!("the other CTA's consumers are not waited for", "sm90_dense_gemm/sm90_dense_gemm.cu":
         "kConsumerThreads : kConsumerWarps * CLUSTER);" => "kConsumerThreads : kConsumerWarps);",

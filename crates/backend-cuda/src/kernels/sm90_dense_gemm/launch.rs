@@ -9,8 +9,8 @@ use super::config::{COLUMNS, DenseConfig, ELEMENTS, PATCH, ROWS, configs};
 use super::cost::Full;
 use super::params::{Elements, Params};
 use crate::CudaError;
-use crate::kernels::shared::Output;
-use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, is_matrix, per_row};
+use crate::kernels::shared::{Output, Reading, is_matrix};
+use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, per_row};
 use crate::operand::Place;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
@@ -279,13 +279,12 @@ impl DenseLaunches {
 
 /// How B is read: the entry points of the dense kernel and of that for blocks.
 pub(crate) fn entries(b: &Place, size: u64) -> (&'static str, &'static str) {
-    let of_blocks = sm90_bcsr_spmm::entry(b, size);
-    let entry = match of_blocks {
-        sm90_bcsr_spmm::ROWS => ROWS,
-        sm90_bcsr_spmm::COLUMNS => COLUMNS,
-        _ => ELEMENTS,
+    let entry = match Reading::of(b, size) {
+        Reading::Rows => ROWS,
+        Reading::Columns => COLUMNS,
+        Reading::Elements => ELEMENTS,
     };
-    (entry, of_blocks)
+    (entry, sm90_bcsr_spmm::entry(b, size))
 }
 
 /// Boxes as large as a warp's patch, swizzled.

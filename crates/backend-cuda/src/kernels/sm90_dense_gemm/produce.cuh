@@ -5,15 +5,6 @@
 #include "sm90_dense_gemm/walk.cuh"
 #include "ptx/fence.cuh"
 
-// Waits until the stage may be overwritten, of all CTAs that this one's copies go to.
-__device__ __forceinline__ void wait_empty(const Stages& ring, const Stages::Place& at) {
-    if constexpr (CLUSTER > 1) {
-        ptx::mbarrier_wait_cluster(ring.empty(at), at.parity ^ 1);
-    } else {
-        ring.wait_empty(at);
-    }
-}
-
 // Copies a box of B to this CTA, or to all of the cluster.
 __device__ __forceinline__ void share(u32 to, const ptx::TensorMap& map, u64 x, u64 y, u32 barrier) {
     if constexpr (CLUSTER > 1) {
@@ -60,7 +51,8 @@ __device__ __forceinline__ void produce(const Params& p, const Stages& ring, u32
     for (u64 row, column; walk.tile(p, row, column);) {
         for (u32 block_col = 0; block_col < p.block_cols; ++block_col) {
             for (u32 part = 0; part < kParts; ++part) {
-                wait_empty(ring, at);
+                // All CTAs of the cluster have read what this one's copies overwrite.
+                ring.wait_empty(at);
                 if (SOURCE == Source::Elements) {
                     const u64 k = u64(block_col) * kBlock + part * kPerRow;
                     const u32 to = shared + at.stage * kStageBytes + kBytesOfA;
