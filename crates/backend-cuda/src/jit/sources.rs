@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 31] = [
+const HEADERS: [(&str, &str); 37] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -35,12 +35,18 @@ const HEADERS: [(&str, &str); 31] = [
     header!("ptx/tensor.cuh"),
     header!("ptx/wgmma.cuh"),
     header!("ptx/wgmma_shapes.cuh"),
+    header!("shared/elements.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
     header!("shared/pipeline.cuh"),
     header!("shared/transposed.cuh"),
     header!("shared/types.cuh"),
     header!("shared/values.cuh"),
+    header!("sm90_dense_gemm/config.cuh"),
+    header!("sm90_dense_gemm/consume.cuh"),
+    header!("sm90_dense_gemm/produce.cuh"),
+    header!("sm90_dense_gemm/store.cuh"),
+    header!("sm90_dense_gemm/walk.cuh"),
     header!("sm90_wcsr_spmm/config.cuh"),
     header!("sm90_wcsr_spmm/consume.cuh"),
     header!("sm90_wcsr_spmm/params.cuh"),
