@@ -78,3 +78,23 @@ fn bcsr_bf16() {
 fn bcsr_f32() {
     bcsr(DType::F32, Placing::AsGiven);
 }
+
+fn bmat(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::BMat, dtype, Coverage::EverySpec);
+}
+
+#[test]
+fn bmat_f16() {
+    bmat(DType::F16, Placing::AsGiven);
+}
+
+#[test]
+fn bmat_bf16() {
+    bmat(DType::Bf16, Placing::AsSent);
+}
+
+#[test]
+fn bmat_tf32() {
+    bmat(DType::F32, Placing::AsGiven);
+}

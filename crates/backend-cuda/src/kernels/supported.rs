@@ -6,14 +6,15 @@ use girih_planner::Plan;
 use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::sm90_wcsr_spmm;
+use super::{sm90_bmat_spmm, sm90_wcsr_spmm};
 use crate::Arch;
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 3] = [
+const FORMATS: [(FormatKind, Option<Arch>); 4] = [
     (FormatKind::Csr, None),
     (FormatKind::Bcsr, Some(Arch::SM_90A)),
     (FormatKind::Wcsr, Some(Arch::SM_90A)),
+    (FormatKind::BMat, Some(Arch::SM_90A)),
 ];
 
 /// Refuses plans that [gather](Plan::b_permutation) B, for operands on the device.
@@ -48,13 +49,14 @@ pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Resul
         && needs != arch
     {
         return Err(format!(
-            "its kernels need compute capability {}.{} (wgmma), and the device has {}.{}",
+            "its kernels need compute capability {}.{} (Hopper), and the device has {}.{}",
             needs.major, needs.minor, arch.major, arch.minor
         ));
     }
     match spec {
         FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
+        FormatSpec::BMat { .. } => sm90_bmat_spmm::check(dtype),
         _ => Ok(()),
     }
 }
@@ -79,7 +81,7 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
     // What is added up where rests on the schedule, so it is checked against these very tiles.
     let schedule = plan.schedule();
     schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
-    if schedule.columns().is_some() {
+    if schedule.columns().is_some() && spec.kind() != FormatKind::BMat {
         let reason = "its kernels take all columns of C, and the schedule cuts windows by them";
         return Err(reason.to_owned());
     }
@@ -110,8 +112,8 @@ mod tests {
         let a100 = Some(Arch { major: 8, minor: 0 });
         let (hopper, blackwell) = (Some(Arch::SM_90A), Some(Arch { major: 10, minor: 0 }));
         for (spec, dtype, arch, said) in [
-            (wcsr(16), DType::F32, a100, "compute capability 9.0 (wgmma), and the device has 8.0"),
-            (bcsr(64), DType::F16, blackwell, "9.0 (wgmma), and the device has 10.0"),
+            (wcsr(16), DType::F32, a100, "compute capability 9.0 (Hopper), and the device has 8.0"),
+            (bcsr(64), DType::F16, blackwell, "9.0 (Hopper), and the device has 10.0"),
             (wcsr(16), DType::F64, hopper, "f16, bf16 and f32 (as TF32), not f64"),
             (bcsr(64), DType::F64, None, "f16, bf16 and f32 (as TF32), not f64"),
             (bcsr(16), DType::F32, hopper, "blocks of 64×64, not 16×16"),
@@ -123,8 +125,9 @@ mod tests {
             ),
             (wcsr(72), DType::F32, hopper, "up to 64, not 72"),
             (wcsr(0), DType::F32, hopper, "up to 64, not 0"),
-            (FormatSpec::TwoFour, DType::F16, hopper, "kernels for csr, bcsr, wcsr"),
-            (FormatSpec::BMat { pattern_only: false }, DType::F32, hopper, "no CUDA kernel"),
+            (FormatSpec::TwoFour, DType::F16, hopper, "kernels for csr, bcsr, wcsr, bmat"),
+            (FormatSpec::BMat { pattern_only: false }, DType::F32, a100, "compute capability 9.0"),
+            (FormatSpec::BMat { pattern_only: true }, DType::F64, hopper, "not f64"),
             (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
         ] {
             let reason = check(spec, dtype, arch).unwrap_err();
@@ -135,5 +138,8 @@ mod tests {
         }
         assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
         assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
+        for pattern_only in [false, true] {
+            assert_eq!(check(FormatSpec::BMat { pattern_only }, DType::F16, hopper), Ok(()));
+        }
     }
 }

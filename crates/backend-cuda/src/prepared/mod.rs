@@ -17,7 +17,7 @@ use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
-use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_wcsr_spmm};
+use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_wcsr_spmm};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -32,6 +32,7 @@ pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32) -> DevicePlan {
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),
         Tiling::Bcsr(a) => sm90_bcsr_spmm::device_plan(a),
+        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
