@@ -192,12 +192,12 @@ impl SpmmBackend for CudaBackend {
         })
     }
 
-    /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
-    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0; where
+    /// Plans in CSR of any value type, in BCSR with blocks of 64×64, in WCSR with windows of 8 to 64
+    /// rows in steps of 8, and in BMat, of f16, bf16 and f32. All but CSR need compute capability 9.0; where
     /// no device is found, that is not checked. Rows may be in any order.
     ///
-    /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
+    /// Schedules that cut windows by columns are executed in BMat only. Those that add parts of windows
+    /// [atomically](girih_planner::schedule::Reduction::Atomic) are executed in WCSR only.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)

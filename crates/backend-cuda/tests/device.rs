@@ -12,7 +12,8 @@ use girih_backend_cuda::{
 };
 use girih_formats::generate::{dense_row, rmat};
 use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
-use girih_planner::Plan;
+use girih_planner::cost::LinearCost;
+use girih_planner::{Plan, Schedule};
 use girih_testkit::Element;
 use girih_testkit::conformance::specs;
 use girih_testkit::matrices::where_;
@@ -191,6 +192,12 @@ fn products_are_captured_into_a_graph() {
         let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
         captured::<f32>(&backend, &plan_of(&a, spec));
     }
+    if formats.contains(&FormatKind::BMat) {
+        let plan = plan_of(&a, FormatSpec::BMat { pattern_only: false });
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(plan.tiling(), 64, 132, &cost);
+        captured::<f32>(&backend, &plan.with_schedule(&partitions).unwrap());
+    }
 }
 
 /// Rows of many lengths, some empty and some in pieces, times all widths that kernels are made for: small
@@ -216,23 +223,36 @@ fn every_width<T: Element>(backend: &CudaBackend, kind: FormatKind) {
     let a = where_(150, 600, entry).unwrap().cast::<T>();
     for spec in specs(kind) {
         let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-        let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
-        let plan = Plan::from_tiling(T::erase_tiling(tiling));
+        let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(&tiling, 100, 7, &cost);
+        let plan = Plan::from_tiling(tiling);
         if backend.supports(&plan).is_err() {
             continue;
         }
-        let prepared = backend.prepare(&plan).unwrap();
-        for n in [1, 5, 32, 100, 264] {
-            let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
-            let mut c = before.clone();
-            let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
-            prepared.execute(-2.5, b_view, 0.5, c_view).unwrap();
-            let added = Some((0.5, T::erase_acc(before.view())));
-            let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
-            let rounding = backend.rounding(&plan);
-            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
-            assert!(verdict.passed(), "{spec} {}, n = {n}: {verdict:?}", T::DTYPE);
+        every_width_of(backend, &a, &plan);
+        let partitioned = plan.with_schedule(&partitions).unwrap();
+        if kind == FormatKind::BMat {
+            every_width_of(backend, &a, &partitioned);
+        } else {
+            assert!(backend.supports(&partitioned).is_err(), "{spec} in partitions");
         }
+    }
+}
+
+fn every_width_of<T: Element>(backend: &CudaBackend, a: &Csr<T>, plan: &Plan) {
+    let spec = plan.spec();
+    let prepared = backend.prepare(plan).unwrap();
+    for n in [1, 5, 32, 100, 264] {
+        let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
+        let mut c = before.clone();
+        let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+        prepared.execute(-2.5, b_view, 0.5, c_view).unwrap();
+        let added = Some((0.5, T::erase_acc(before.view())));
+        let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
+        let rounding = backend.rounding(plan);
+        let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+        assert!(verdict.passed(), "{spec} {}, n = {n}: {verdict:?}", T::DTYPE);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use girih_backend::{Lowering, SpmmBackend};
 use girih_formats::{Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_planner::explanation::ScheduleKind;
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
 use girih_planner::{DeviceSpec, Plan, PlanOptions, Schedule};
@@ -23,6 +24,8 @@ fn matrix() -> Csr<f64> {
 fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
     FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
 }
+
+const BMAT: FormatSpec = FormatSpec::BMat { pattern_only: false };
 
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
 
@@ -95,6 +98,13 @@ fn launches_of_wcsr_are_those_named() {
 }
 
 #[test]
+fn launches_of_bmat_are_those_named() {
+    launches_are_those_named::<f16>(&[BMAT]);
+    launches_are_those_named::<bf16>(&[FormatSpec::BMat { pattern_only: true }]);
+    launches_are_those_named::<f32>(&[BMAT]);
+}
+
+#[test]
 fn launches_of_bcsr_are_those_named() {
     launches_are_those_named::<f16>(&[BCSR]);
     launches_are_those_named::<bf16>(&[BCSR]);
@@ -150,6 +160,36 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<bf16>(a, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, workers);
         }
         told_is_launched::<f32>(&a, BCSR, workers);
+        told_is_launched::<f32>(&a, BMAT, workers);
+        told_is_launched::<f16>(&long, FormatSpec::BMat { pattern_only: true }, workers);
+    }
+}
+
+/// Partitions of the planner's own, for as many workers as the device has, are executed: by as many blocks as
+/// their multiprocessors hold.
+#[test]
+fn partitions_that_are_planned_are_launched() {
+    let a = matrices::where_(700, 530, |i, j| (i * 3 + j) % (11 * (i % 9) + 13) == 1).unwrap();
+    let a = a.cast::<f32>();
+    for n in [8, 128, 300, 1024] {
+        let target = DeviceSpec::builtin("h200").unwrap();
+        let kernels = girih_planner::Kernels::new(CudaKernels);
+        let format = girih_planner::FormatChoice::Fixed(BMAT);
+        let options = PlanOptions { n, target, kernels, format, ..PlanOptions::default() };
+        let plan = girih_planner::Planner::new(options.clone()).plan(&a).unwrap();
+        let explained = plan.explanation().schedules.iter().map(|option| option.kind);
+        let kinds: Vec<_> = explained.collect();
+        assert!(kinds.contains(&ScheduleKind::Partitions), "{kinds:?}");
+        let columns = plan.schedule().columns().expect("partitions are the shortest");
+        let device_plan = device_plan(&plan, 132);
+        let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
+        let tiles = plan.tiling().tile_ptr(plan.tiling().n_windows());
+        let tasks = plan.schedule().tasks().len() as u64;
+        let work = KernelWork { spec: BMAT, dtype: DType::F32, n, tasks, tiles };
+        let told = CudaKernels.config(&options.target, &work).unwrap();
+        let [launch] = &launches[..] else { panic!("{launches:?}") };
+        let blocks = columns.n_partitions() as u32 * told.blocks_per_worker;
+        assert_eq!((launch.entry.clone(), launch.grid), (told.entry, [blocks, 1, 1]), "n = {n}");
     }
 }
 
