@@ -36,6 +36,7 @@ conformance!(csr, EverySpec: f16, bf16, f32, f64);
 conformance!(bcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(wcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(bmat, EverySpec: f16, bf16, f32);
+conformance!(two_four, EverySpec: f16, bf16);
 
 #[test]
 fn refuses_the_rest() {

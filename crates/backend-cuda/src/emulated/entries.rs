@@ -1,12 +1,12 @@
 //! Every entry point of every kernel is executed, and what it computes is right.
 
-use girih_backend::{PreparedSpmm, Product, SpmmBackend, verify};
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
 use girih_planner::{Plan, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use super::Emulated;
@@ -23,7 +23,7 @@ fn short_rows() -> Csr<f64> {
     matrices::where_(90, 60, |i, j| (i * 7 + j) % 19 == i % 5).unwrap()
 }
 
-fn csr<T: Element>() {
+fn csr<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     products::<T>(&device, &matrix(), &[1, 2, 4, 8, 16, 32, 33]);
     products::<T>(&device, &short_rows(), &[32, 33]);
@@ -31,11 +31,11 @@ fn csr<T: Element>() {
 }
 
 /// Products as wide as so many vectors, and of one column.
-fn products<T: Element>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
+fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
-    let plan = Plan::from_tiling(T::erase_tiling(tiling));
+    let plan = Plan::from_tiling(tiling);
     let prepared = device.prepare(&plan).unwrap();
     // As many vectors as lanes are used, up to two for each of 32.
     let per_vector = 16 / size_of::<T>();
@@ -58,14 +58,14 @@ fn all_executed(device: &Emulated, kernel: &Kernel) {
 }
 
 /// Windows of all heights, in parts, times as many columns as every width of tiles takes.
-fn wcsr<T: Element>() {
+fn wcsr<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     for window_rows in (8..=64).step_by(8) {
         let a = matrices::where_(2 * window_rows + 3, 150, |i, j| (i * 7 + j) % 5 == 0).unwrap();
         let a = a.cast::<T>();
         let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();
         let spec = FormatSpec::Wcsr { window_rows, pad_cols: 16 };
-        let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+        let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
         let schedule = Schedule::by_tiles(&tiling, 4);
         let atomic = schedule.tasks().clone();
         let atomic = Schedule::try_from_parts(atomic, None, Reduction::Atomic, &tiling).unwrap();
@@ -86,14 +86,14 @@ fn wcsr<T: Element>() {
 }
 
 /// Windows at once, in parts and in partitions, times as many columns as every width of tiles takes.
-fn bmat<T: Element>() {
+fn bmat<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     let a = matrices::where_(67, 150, |i, j| !(16..32).contains(&i) && (i * 7 + j) % 5 == 0);
     let a = a.unwrap().cast::<T>();
     for pattern_only in [false, true] {
         let layout = RowLayout::natural(a.nrows(), 16).unwrap();
         let spec = FormatSpec::BMat { pattern_only };
-        let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+        let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
         let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
         let parts = Schedule::by_tiles(&tiling, 4);
         assert!(parts.split_windows() > 0);
@@ -117,7 +117,7 @@ fn bmat<T: Element>() {
 }
 
 /// The first window in strips of columns that begin anywhere, one of them in parts; the others whole.
-fn strips(windows: &girih_formats::AnyTiling) -> Schedule {
+fn strips(windows: &AnyTiling) -> Schedule {
     let (first, all) = (windows.tile_ptr(1), windows.tile_ptr(windows.n_windows()));
     let of_first =
         |tile_start, tile_end| Task { window_start: 0, window_end: 1, tile_start, tile_end };
@@ -137,7 +137,7 @@ fn strips(windows: &girih_formats::AnyTiling) -> Schedule {
     Schedule::try_from_parts(tasks, Some(columns), Reduction::TwoPass, windows).unwrap()
 }
 
-fn product<T: Element>(
+fn product<T: DenseScalar>(
     device: &Emulated,
     prepared: &dyn PreparedSpmm,
     a: &Csr<T>,

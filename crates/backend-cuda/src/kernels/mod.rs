@@ -6,6 +6,7 @@ pub(crate) mod roofline;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_bmat_spmm;
+pub(crate) mod sm90_two_four_spmm;
 pub(crate) mod sm90_wcsr_spmm;
 pub(crate) mod supported;
 
@@ -83,5 +84,9 @@ pub fn all() -> Vec<Kernel> {
     });
     let wcsr = sm90_wcsr_spmm::kernels();
     let bmat = sm90_bmat_spmm::kernels();
-    csr.chain(bcsr).chain(wcsr).chain(bmat).chain([roofline::kernel()]).collect()
+    let two_four = DType::ALL.into_iter().flat_map(|dtype| {
+        sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
+    });
+    let windows = wcsr.chain(bmat);
+    csr.chain(bcsr).chain(windows).chain(two_four).chain([roofline::kernel()]).collect()
 }

@@ -17,7 +17,9 @@ use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
-use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_wcsr_spmm};
+use crate::kernels::{
+    csr_spmm, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
+};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -34,6 +36,7 @@ pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32) -> DevicePlan {
         Tiling::Bcsr(a) => sm90_bcsr_spmm::device_plan(a),
         Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+        Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
 }

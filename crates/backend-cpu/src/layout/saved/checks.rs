@@ -47,7 +47,7 @@ pub(super) struct UnwrittenRows {
 
 impl UnwrittenRows {
     /// The rows of tasks, each a range of slots: O(m).
-    pub(super) fn of_tasks<T: Scalar>(a: &RowCsr<T>, tasks: &[Range<usize>]) -> Self {
+    pub(super) fn from_tasks<T: Scalar>(a: &RowCsr<T>, tasks: &[Range<usize>]) -> Self {
         let mut left = Self { bits: vec![0; a.layout().nrows().div_ceil(64)], count: 0 };
         for slot in tasks.iter().flat_map(Clone::clone) {
             let row = row_of(a, slot);

@@ -8,7 +8,7 @@ use girih_planner::file::Attachment;
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::kernels::sorted::Run;
 use crate::layout::sorted::{PartRanges, SortedCsr, are_consecutive};
 use crate::lowering::{SortConfig, SortCounts};
@@ -36,7 +36,7 @@ impl<T: KernelScalar> SortedCsr<T> {
         let (slices, runs) = (runs(SLICES)?, runs(RUNS)?);
         let rows = array::<u32>(from, ROWS)?;
         let (col_idx, values) = (array::<u32>(from, COL_IDX)?, array::<T::Acc>(from, VALUES)?);
-        let n_cols = col_idx.len().checked_sub(AHEAD).ok_or("it has too few columns")?;
+        let n_cols = col_idx.len().checked_sub(PREFETCH_AHEAD).ok_or("it has too few columns")?;
         let lens = [slices.len(), runs.len(), rows.len(), n_cols, values.len()];
         let (mut next, mut read) = ([0; 5], Vec::with_capacity(parts.len()));
         for &part in parts {
@@ -57,7 +57,7 @@ impl<T: KernelScalar> SortedCsr<T> {
             a.layout().is_natural() || slices.is_empty(),
             "slices are for rows in their own order",
         )?;
-        let mut unwritten = UnwrittenRows::of_tasks(a, tasks);
+        let mut unwritten = UnwrittenRows::from_tasks(a, tasks);
         let mut sliced_rows = 0;
         for part in &read {
             let (slices, runs) = (&slices[part.slices.clone()], &runs[part.runs.clone()]);

@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, SLABS, TILES, VALUES};
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::layout::fill::TaskSlab;
 use crate::layout::tiles::TiledCsr;
 use crate::lowering::TileConfig;
@@ -41,7 +41,7 @@ impl<T: KernelScalar> TiledCsr<T> {
         });
         let (col_idx, values) = (array::<u32>(from, COL_IDX)?, array::<T::Acc>(from, VALUES)?);
         let n_cols = a.csr().nnz();
-        let as_new = col_idx.len() == n_cols + AHEAD && values.len() == n_cols;
+        let as_new = col_idx.len() == n_cols + PREFETCH_AHEAD && values.len() == n_cols;
         must(as_new, "its columns and values are not as many as A's")?;
         must(are_within(&col_idx[n_cols..], &(0..k.max(1))), "its last columns are not in A")?;
         let mut read = Vec::with_capacity(tasks.len());
@@ -60,7 +60,7 @@ impl<T: KernelScalar> TiledCsr<T> {
             read.push(task_slabs.iter().map(slab).collect::<Result<Vec<_>, String>>()?);
         }
         must(tiles.next().is_none(), "it has more tiles than its slabs say")?;
-        let mut unwritten = UnwrittenRows::of_tasks(a, tasks);
+        let mut unwritten = UnwrittenRows::from_tasks(a, tasks);
         let first = read.iter().flat_map(|slabs| &slabs[0].tiles);
         let once =
             first.flat_map(|tile| tile.rows).all(|row| row == PAD_ROW || unwritten.take(row));

@@ -102,15 +102,13 @@ impl Config {
 
     /// Columns × rows of a block, its stages, and blocks to a multiprocessor, for a planner.
     pub(crate) fn described(&self, dtype: DType, pattern_only: bool) -> KernelConfig {
-        KernelConfig {
-            entry: self.entry.to_owned(),
-            block_cols: self.columns(dtype) as u32,
-            threads: self.threads(),
-            stages: self.stages,
-            stage_tiles: self.tiles,
-            shared_bytes: u64::from(self.shared_bytes(dtype, pattern_only)),
-            blocks_per_worker: self.ctas,
-        }
+        KernelConfig::new(self.entry)
+            .block_cols(self.columns(dtype) as u32)
+            .threads(self.threads())
+            .stages(self.stages)
+            .stage_tiles(self.tiles)
+            .shared_bytes(u64::from(self.shared_bytes(dtype, pattern_only)))
+            .blocks_per_worker(self.ctas)
     }
 
     /// The line that makes the entry point in CUDA.

@@ -1,10 +1,11 @@
 //! Faults in `sm90_bmat_spmm`.
 
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_backend::DenseScalar;
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::{Plan, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, random};
-use girih_testkit::{Element, matrices};
 use ptx_emu::report::Problem;
 
 use crate::emulated::faults::{
@@ -46,7 +47,7 @@ fn poisoned(device: &Emulated, way: Way) -> (Outcome, String) {
     planned::<half::f16>(device, way, &a.unwrap(), (200, 3), true)
 }
 
-fn planned<T: Element>(
+fn planned<T: DenseScalar>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
@@ -55,7 +56,7 @@ fn planned<T: Element>(
 ) -> (Outcome, String) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 16).unwrap();
-    let tiling = T::erase_tiling(Tiling::from_csr(&a, SPEC, layout).unwrap());
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, SPEC, layout).unwrap());
     let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
     let schedule = Schedule::sm_aligned(&tiling, n, workers, &cost);
     let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
