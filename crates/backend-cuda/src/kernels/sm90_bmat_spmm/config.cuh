@@ -9,8 +9,8 @@
 #include "ptx/mma.cuh"
 #include "ptx/shared.cuh"
 
-// What a value type does to its operands. A lane has bit `lane` of every mask word t: row lane / 4 + 8 * (t % 2)
-// and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and lane % 4 + 4,
+// What a value type does to its operands. A lane has bit `lane` of every mask word t: row lane / 4 + 8 * (t %
+// 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and lane % 4 + 4,
 // kPerLoad neighbouring columns, each of which is for an mma of its own.
 struct Tf32 {
     static constexpr u32 kBytes = 4;
@@ -93,8 +93,8 @@ constexpr u32 kPerChunk = 16 / Value::kBytes;
 // How rows of B come to shared memory: each by one bulk copy, or element by element, whatever the strides.
 enum class Gather { kRows, kElements };
 
-// UNITS of 128 bytes of a row of B for each of WARPS consumers, STAGES stages of TILES tiles, shared out among
-// PRODUCERS warps that bring them, CTAS blocks to a multiprocessor.
+// UNITS of 128 bytes of a row of B for each of WARPS consumers, STAGES stages of TILES tiles, shared out
+// among PRODUCERS warps that bring them, CTAS blocks to a multiprocessor.
 template <Gather GATHER, u32 WARPS, u32 UNITS, u32 PRODUCERS, u32 TILES, u32 STAGES, u32 CTAS>
 struct Config {
     static constexpr Gather kGather = GATHER;
@@ -114,8 +114,8 @@ struct Config {
         kPattern ? 0 : TILES * kWindowRows * kTileCols * Value::kBytes + 16;
     static constexpr u32 kStageBytes = kHeaderBytes + kValueBytes + TILES * kTileCols * kPitch;
     static constexpr u32 kShared = STAGES * kStageBytes + Ring<STAGES>::kBytes;
-    // Rows of B that a producer warp brings to a stage, and stages whose packed columns it loads at once, one in
-    // each lane.
+    // Rows of B that a producer warp brings to a stage, and stages whose packed columns it loads at once, one
+    // in each lane.
     static constexpr u32 kRowsOfWarp = TILES / PRODUCERS * kTileCols;
     static constexpr u32 kAhead = kWarpSize / kRowsOfWarp;
     static_assert(TILES % PRODUCERS == 0 && kWarpSize % kRowsOfWarp == 0,

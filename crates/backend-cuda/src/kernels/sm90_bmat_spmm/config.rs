@@ -58,7 +58,8 @@ impl Config {
         u64::from(self.row_bytes()) / dtype.size() as u64
     }
 
-    /// Columns that a block computes at a time where there are `n`: as many in every tile, but for whole units.
+    /// Columns that a block computes at a time where there are `n`: as many in every tile, but for whole
+    /// units.
     pub(super) fn tile_columns(&self, dtype: DType, n: u64) -> u32 {
         let unit = u64::from(UNIT_BYTES) / dtype.size() as u64;
         let tiles = n.div_ceil(self.columns(dtype)).max(1);
@@ -131,9 +132,9 @@ const ELEMENTS: &str = "bmat_spmm_elements";
 
 /// The configurations for a value type, the narrowest first and the one for B of any strides last.
 ///
-/// They keep 130 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been timed.
-/// A warp that multiplies has 64 columns of f32 or more for every tile that it decodes, as counting the bits of a
-/// mask takes as long as 8 other instructions. Rows of B are 512 bytes to 2 KiB long.
+/// They keep 130 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been
+/// timed. A warp that multiplies has 64 columns of f32 or more for every tile that it decodes, as counting
+/// the bits of a mask takes as long as 8 other instructions. Rows of B are 512 bytes to 2 KiB long.
 const fn configs(dtype: DType) -> &'static [Config] {
     const fn config(
         entry: &'static str,

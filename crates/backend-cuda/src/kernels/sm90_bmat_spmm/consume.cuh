@@ -32,8 +32,8 @@ struct Lane {
     }
 };
 
-// Adds the products of a tile of the stage, whose rows of B begin at `rows`, in the `n_units` of this warp that
-// there are columns for.
+// Adds the products of a tile of the stage, whose rows of B begin at `rows`, in the `n_units` of this warp
+// that there are columns for.
 template <class C>
 __device__ __forceinline__ void multiply(u32 header, u32 values, u32 rows, const LaneBits& bits,
                                          const u32 (&chunk)[C::kUnits], u32 n_units,

@@ -111,8 +111,8 @@ __device__ __forceinline__ void gather_elements(const Params& p, const Chunk& ch
     __syncwarp();
 }
 
-// Fills a warp's share of a stage of `tiles` tiles, once it is empty: its rows of B, a row's packed column in each
-// lane, and by warp 0 all masks, and the values from `first_value` to `last_value`.
+// Fills a warp's share of a stage of `tiles` tiles, once it is empty: its rows of B, a row's packed column in
+// each lane, and by warp 0 all masks, and the values from `first_value` to `last_value`.
 template <class C>
 __device__ __forceinline__ void fill(const Params& p, const Chunk& chunk, const Ring<C::kStages>& ring,
                                      const Place<C::kStages>& place, u32 stages, u64 first_tile,

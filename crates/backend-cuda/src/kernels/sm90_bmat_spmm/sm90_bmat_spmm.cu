@@ -1,16 +1,16 @@
 // C = alpha * A * B + beta * C, A in BMat (Voltrix section 3), on mma.sync.
 //
 // VALUE names the value type: Tf32, F16 or Bf16. PATTERN is 1 where all values are one and none is stored.
-// ENTRIES defines the entry points, ENTRY(name, bytes of shared memory, arguments of Config) for each. Host side:
-// config.rs, params.rs.
+// ENTRIES defines the entry points, ENTRY(name, bytes of shared memory, arguments of Config) for each. Host
+// side: config.rs, params.rs.
 //
 // A block of threads walks through runs: segments, which are windows or parts of them, for a range of columns
 // of C, tile by tile of columns. Where the schedule has partitions, the blocks that a multiprocessor holds at
 // once share one, and there are as many blocks as are held. Producer warps fill a ring of stages with masks,
-// with the values that belong to them and with the rows of B that the packed columns name; consumer warps decode
-// masks into the registers of an mma, each for its own columns, and at the end of a segment store the window's
-// rows of C, or the sums of a part, which bmat_combine adds up in order. Producers are by then some stages ahead,
-// in the next segment.
+// with the values that belong to them and with the rows of B that the packed columns name; consumer warps
+// decode masks into the registers of an mma, each for its own columns, and at the end of a segment store the
+// window's rows of C, or the sums of a part, which bmat_combine adds up in order. Producers are by then some
+// stages ahead, in the next segment.
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"

@@ -7,7 +7,8 @@ use girih_planner::schedule::{COLUMN_UNIT, ColRange};
 
 use super::params::{Block, Run, Segment, SplitWindow, TO_THE_END, WHOLE};
 
-/// Tiles that take as long as beginning a window and storing its rows of C: those have twice a tile's rows of B.
+/// Tiles that take as long as beginning a window and storing its rows of C: those have twice a tile's rows of
+/// B.
 const TILES_OF_WINDOW: u128 = 2;
 /// A window is cut by columns where blocks share a partition only if it is more than this share of a block.
 const LEAST_SHARE: u128 = 8;
@@ -49,8 +50,9 @@ struct Item {
 impl Work {
     /// Lays out a schedule of windows that `window_ptr` bounds, in tiles: O(windows + tasks).
     ///
-    /// Without partitions a task is a block's, in their order. A partition is for the blocks that a multiprocessor
-    /// holds at once, which depends on the configuration: there is a list of blocks for each number in `sharers`.
+    /// Without partitions a task is a block's, in their order. A partition is for the blocks that a
+    /// multiprocessor holds at once, which depends on the configuration: there is a list of blocks for each
+    /// number in `sharers`.
     pub(super) fn new(window_ptr: &[u64], schedule: &Schedule, sharers: &[u32]) -> Self {
         let mut work = Self { cuts_are_aligned: true, ..Self::default() };
         let whole = ColRange { start: 0, end: TO_THE_END };
@@ -148,8 +150,8 @@ impl Work {
         first..self.segments.len() as u32
     }
 
-    /// Deals a partition's items to blocks in equal shares, in order: between windows, or where one is long by
-    /// columns.
+    /// Deals a partition's items to blocks in equal shares, in order: between windows, or where one is long
+    /// by columns.
     fn shared(&self, items: &[Item], sharers: u32) -> Vec<Vec<Item>> {
         let width = |cols: ColRange| cols.end - cols.start;
         let of_column = |item: &Item| {
@@ -217,8 +219,8 @@ impl Work {
     }
 }
 
-/// The column up to which a share takes of an item, of which it would take `inside` columns: one of the item's
-/// bounds if that is near, or unless it `may` be cut.
+/// The column up to which a share takes of an item, of which it would take `inside` columns: one of the
+/// item's bounds if that is near, or unless it `may` be cut.
 fn cut(cols: ColRange, inside: u32, may: bool) -> u32 {
     let width = cols.end - cols.start;
     let near = if may { width / 4 } else { width / 2 };
