@@ -8,7 +8,7 @@
 #                                               a small case of every kernel, if it is there
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
-#   FOLDER/run.sh csr|wcsr|bcsr|two_four [RESULTS]
+#   FOLDER/run.sh csr|wcsr|bmat|bcsr|two_four [RESULTS]
 #                                               a part of the benchmark, for machines lent by the minute
 #   FOLDER/run.sh dense [RESULTS]               the ladder of the dense kernel beside cuBLASLt
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
@@ -131,6 +131,11 @@ bench_wcsr() {
     record wcsr-tf32 wcsr-cuda uniform rmat fem blocks laplacian "${files[@]}"
 }
 
+# Bitmask tiles in TF32 beside windows and CSR.
+bench_bmat() {
+    record bmat-tf32 bmat-cuda uniform rmat fem blocks laplacian "${files[@]}"
+}
+
 # Weights pruned in blocks beside the dense product.
 bench_bcsr() {
     local share
@@ -156,13 +161,13 @@ ladder() {
     cat "$results/dense-ladder.txt"
 }
 
-bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr && bench_two_four; }
+bench() { start_bench && bench_csr && bench_wcsr && bench_bmat && bench_bcsr && bench_two_four; }
 
 case $action in
     pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" "${@:3}" ;;
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
-    csr | wcsr | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    csr | wcsr | bmat | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
     dense) prepare "${@:2}" && ladder ;;
     all) prepare "${@:2}" && tests && bench ;;
     *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;

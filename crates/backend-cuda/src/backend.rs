@@ -230,12 +230,12 @@ impl SpmmBackend for CudaBackend {
         Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, and in
-    /// WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR need
-    /// compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
+    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,
+    /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR
+    /// need compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
-    /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
+    /// Schedules that cut windows by columns are refused but in BMat. Those that add parts of windows
+    /// [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)

@@ -10,7 +10,7 @@ use girih_planner::schedule::{Reduction, Task, Windows};
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
 use crate::kernels::sm90_dense_gemm::{self, Full};
 use crate::kernels::supported::{self, has_atomic_mode};
-use crate::kernels::{sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::kernels::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
 use crate::{Arch, NAME};
 
@@ -51,13 +51,14 @@ impl KernelCatalog for CudaKernels {
     }
 
     /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to
-    /// what one instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for.
+    /// what one instruction multiplies, 32 bytes of values, BMat and 2:4: those that the device has kernels for.
     /// None for a CPU.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
         let pad_cols = sm90_wcsr_spmm::step(dtype);
         let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
-        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain([FormatSpec::TwoFour]);
+        let others = [FormatSpec::BMat { pattern_only: false }, FormatSpec::TwoFour];
+        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain(others);
         all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
     }
 
@@ -69,7 +70,8 @@ impl KernelCatalog for CudaKernels {
     }
 
     /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
-    /// that are split, added up in order or atomically. All others: a window each; BCSR and 2:4 sum every
+    /// that are split, added up in order or atomically. BMat: partitions for persistent workers, a window each,
+    /// or windows that are split and added up in order. All others: a window each; BCSR and 2:4 sum every
     /// row in one block of threads, however a schedule cuts its window.
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind> {
         match spec.kind() {
@@ -82,6 +84,11 @@ impl KernelCatalog for CudaKernels {
                 }
                 kinds
             }
+            FormatKind::BMat => vec![
+                ScheduleKind::Partitions,
+                ScheduleKind::Windows,
+                ScheduleKind::Split(Reduction::TwoPass),
+            ],
             _ => vec![ScheduleKind::Windows],
         }
     }
@@ -127,6 +134,10 @@ impl KernelCatalog for CudaKernels {
                 let config = sm90_wcsr_spmm::choose(of, (tasks, n), in_rows, device.workers);
                 Some(config.described(dtype, window_rows))
             }
+            FormatSpec::BMat { pattern_only } => {
+                let in_rows = b.reads_in_vectors(16 / dtype.size() as u64);
+                Some(sm90_bmat_spmm::choose(dtype, n, in_rows).described(dtype, pattern_only))
+            }
             FormatSpec::Bcsr { .. } => {
                 // Block rows are tasks, however they are cut.
                 let (block_rows, block_cols) = (tasks, ncols.div_ceil(BLOCK) as u64);
@@ -171,7 +182,7 @@ mod tests {
             all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         };
         let h200 = device("h200");
-        let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
+        let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8, bmat";
         assert_eq!(names(&h200, DType::F32), expected);
         assert_eq!(names(&h200, DType::Bf16), expected.replace("/8", "/16") + ", two-four");
         assert_eq!(names(&h200, DType::F64), "csr");
@@ -202,6 +213,9 @@ mod tests {
         assert_eq!(kinds(FormatSpec::Csr), [ScheduleKind::Tasks]);
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         assert_eq!(kinds(bcsr), [ScheduleKind::Windows]);
+        let bmat = kinds(FormatSpec::BMat { pattern_only: false });
+        let expected = [ScheduleKind::Partitions, ScheduleKind::Windows, split(Reduction::TwoPass)];
+        assert_eq!(bmat, expected);
     }
 
     #[test]

@@ -10,9 +10,10 @@ use girih_backend_cuda::{
     CudaBackend, CudaError, CudaOptions, DenseConfig, DeviceMatrix, DeviceMatrixMut, FullBlocks,
     Strides, TimedOperands, TimedProducts, cudarc,
 };
-use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{AnyTiling, Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_generate::{dense_row, rmat, two_four};
-use girih_planner::Plan;
+use girih_planner::cost::LinearCost;
+use girih_planner::{Plan, Schedule};
 use girih_testkit::conformance::specs;
 use girih_testkit::matrices::{fit, where_};
 use girih_testkit::operands::random;
@@ -190,6 +191,12 @@ fn products_are_captured_into_a_graph() {
         let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
         captured::<f32>(&backend, &plan_of(&a, spec));
     }
+    if formats.contains(&FormatKind::BMat) {
+        let plan = plan_of(&a, FormatSpec::BMat { pattern_only: false });
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(plan.tiling(), 64, 132, &cost);
+        captured::<f32>(&backend, &plan.with_schedule(&partitions).unwrap());
+    }
 }
 
 /// Rows of many lengths, some empty and some in pieces, times all widths that kernels are made for: small
@@ -215,14 +222,25 @@ fn every_width<T: DenseScalar>(backend: &CudaBackend, kind: FormatKind) {
     let a = fit(&where_(150, 600, entry).unwrap(), kind).unwrap().cast::<T>();
     for spec in specs(kind) {
         let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-        let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
+        let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(&tiling, 100, 7, &cost);
         let plan = Plan::from_tiling(tiling);
         if backend.supports(&plan).is_err() {
             continue;
         }
-        let prepared = backend.prepare(&plan).unwrap();
-        for n in [1, 5, 32, 100, 264] {
-            is_right::<T>(backend, &*prepared, &plan, &a, n);
+        let partitioned = plan.clone().with_schedule(&partitions).unwrap();
+        let mut plans = vec![plan];
+        if kind == FormatKind::BMat {
+            plans.push(partitioned);
+        } else {
+            assert!(backend.supports(&partitioned).is_err(), "{spec} in partitions");
+        }
+        for plan in &plans {
+            let prepared = backend.prepare(plan).unwrap();
+            for n in [1, 5, 32, 100, 200, 264] {
+                is_right::<T>(backend, &*prepared, plan, &a, n);
+            }
         }
     }
 }

@@ -108,6 +108,26 @@ fn dense_f32() {
     dense(DType::F32, Placing::AsSent);
 }
 
+fn bmat(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::BMat, dtype, Coverage::EverySpec);
+}
+
+#[test]
+fn bmat_f16() {
+    bmat(DType::F16, Placing::AsGiven);
+}
+
+#[test]
+fn bmat_bf16() {
+    bmat(DType::Bf16, Placing::AsSent);
+}
+
+#[test]
+fn bmat_tf32() {
+    bmat(DType::F32, Placing::AsGiven);
+}
+
 fn two_four(dtype: DType, placing: Placing) {
     let Some(device) = Emulated::new(placing) else { return };
     assert_conforms(&device, FormatKind::TwoFour, dtype, Coverage::EverySpec);

@@ -2,7 +2,7 @@
 
 use girih_backend::{DenseScalar, Lowering, SpmmBackend};
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Tiling};
-use girih_planner::explanation::Outcome;
+use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
 use girih_planner::{DeviceSpec, FormatChoice, Plan, PlanOptions, Schedule};
@@ -35,6 +35,8 @@ fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
 fn full(nrows: usize, ncols: usize) -> Csr<f64> {
     matrices::where_(nrows, ncols, |i, j| (i * 7 + j * 3).is_multiple_of(11)).unwrap()
 }
+
+const BMAT: FormatSpec = FormatSpec::BMat { pattern_only: false };
 
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
 
@@ -107,6 +109,13 @@ fn launches_of_wcsr_are_those_named() {
     launches_are_those_named::<f16>(&[wcsr(16, DType::F16)]);
     launches_are_those_named::<bf16>(&[wcsr(8, DType::Bf16)]);
     launches_are_those_named::<f32>(&[wcsr(16, DType::F32), wcsr(64, DType::F32)]);
+}
+
+#[test]
+fn launches_of_bmat_are_those_named() {
+    launches_are_those_named::<f16>(&[BMAT]);
+    launches_are_those_named::<bf16>(&[FormatSpec::BMat { pattern_only: true }]);
+    launches_are_those_named::<f32>(&[BMAT]);
 }
 
 #[test]
@@ -211,9 +220,41 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<f32>(&full, BCSR, workers);
             told_is_launched::<bf16>(&full, BCSR, workers);
         }
+
+        told_is_launched::<f32>(&a, BMAT, workers);
+        told_is_launched::<f16>(&long, FormatSpec::BMat { pattern_only: true }, workers);
         for m in [70, 200, 300, 2000] {
             told_is_launched::<bf16>(&two_four(m), FormatSpec::TwoFour, workers);
         }
+    }
+}
+
+/// Partitions of the planner's own, for as many workers as the device has, are executed: by as many blocks as
+/// their multiprocessors hold.
+#[test]
+fn partitions_that_are_planned_are_launched() {
+    let a = matrices::where_(700, 530, |i, j| (i * 3 + j) % (11 * (i % 9) + 13) == 1).unwrap();
+    let a = a.cast::<f32>();
+    for n in [8, 128, 300, 1024] {
+        let target = DeviceSpec::builtin("h200").unwrap();
+        let kernels = girih_planner::Kernels::new(CudaKernels);
+        let format = FormatChoice::Fixed(BMAT);
+        let options = PlanOptions::new(n).target(target).kernels(kernels).format(format);
+        let plan = girih_planner::Planner::new(options.clone()).plan(&a).unwrap();
+        let explained = plan.explanation().schedules.iter().map(|option| option.kind);
+        let kinds: Vec<_> = explained.collect();
+        assert!(kinds.contains(&ScheduleKind::Partitions), "{kinds:?}");
+        let columns = plan.schedule().columns().expect("partitions are the shortest");
+        let device_plan = device_plan(&plan, 132, FullBlocks::Fastest);
+        let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
+        let tiles = plan.tiling().tile_ptr(plan.tiling().n_windows());
+        let tasks = plan.schedule().tasks().len() as u64;
+        let work =
+            KernelWork { spec: BMAT, dtype: DType::F32, ncols: plan.ncols(), n, tasks, tiles };
+        let told = CudaKernels.config(&options.target, &work).unwrap();
+        let [launch] = &launches[..] else { panic!("{launches:?}") };
+        let blocks = columns.n_partitions() as u32 * told.blocks_per_worker;
+        assert_eq!((launch.entry.clone(), launch.grid), (told.entry, [blocks, 1, 1]), "n = {n}");
     }
 }
 

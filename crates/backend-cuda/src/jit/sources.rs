@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 37] = [
+const HEADERS: [(&str, &str); 46] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -30,6 +30,7 @@ const HEADERS: [(&str, &str); 37] = [
     header!("ptx/fence.cuh"),
     header!("ptx/mbarrier.cuh"),
     header!("ptx/memory.cuh"),
+    header!("ptx/mma.cuh"),
     header!("ptx/registers.cuh"),
     header!("ptx/shared.cuh"),
     header!("ptx/tensor.cuh"),
@@ -42,6 +43,14 @@ const HEADERS: [(&str, &str); 37] = [
     header!("shared/transposed.cuh"),
     header!("shared/types.cuh"),
     header!("shared/values.cuh"),
+    header!("sm90_bmat_spmm/config.cuh"),
+    header!("sm90_bmat_spmm/consume.cuh"),
+    header!("sm90_bmat_spmm/decode.cuh"),
+    header!("sm90_bmat_spmm/exact.cuh"),
+    header!("sm90_bmat_spmm/params.cuh"),
+    header!("sm90_bmat_spmm/produce.cuh"),
+    header!("sm90_bmat_spmm/store.cuh"),
+    header!("sm90_bmat_spmm/walk.cuh"),
     header!("sm90_dense_gemm/config.cuh"),
     header!("sm90_dense_gemm/consume.cuh"),
     header!("sm90_dense_gemm/produce.cuh"),

@@ -18,7 +18,7 @@ use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
-use crate::kernels::{csr_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::kernels::{csr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -33,6 +33,7 @@ pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32, full: FullBlocks) -
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),
         Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, multiprocessors, full),
+        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),

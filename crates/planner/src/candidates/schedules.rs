@@ -225,9 +225,13 @@ impl Cut<'_> {
         };
         let Busy { makespan, total } =
             simulate::busy(played, windows, self.n.div_ceil(passes), workers, &cost);
-        // One block of threads takes a task, however many are idle.
+        // One block of threads takes a task, however many are idle. A persistent worker asks for the next
+        // window's columns while it multiplies one.
         let chain = config.as_ref().map_or(0.0, |config| config.chain_seconds(self.device));
-        let longest = schedule.tasks().iter().map(|task| task.tiles().len()).max();
+        let longest = match kind {
+            ScheduleKind::Partitions => (0..windows.n_windows()).map(|w| windows.tiles(w)).max(),
+            _ => schedule.tasks().iter().map(|task| task.tiles().len() as u64).max(),
+        };
         let makespan = makespan.max(longest.unwrap_or(0) as f64 * chain);
         // The later passes fill the gaps of the earlier ones: only the last one's end is ragged.
         let even = total / workers as f64;
