@@ -56,24 +56,30 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
     let (block, out) = (*block, out.in_tiles());
-    let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
     macro_rules! columns {
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {
-            if prefetches {
-                columns!($vector, $k, $chains, $tail, $len, $j, ENTRIES)
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {{
+            // Rows of B are prefetched by four whole vectors alone, and entries with them.
+            let prefetch_b = $k == 4 && !$tail && block.prefetch_b;
+            if const { I::Vector::PREFETCHES } && (prefetch_b || b.prefetch_a) {
+                let prefetch = if prefetch_b { ROWS } else { ENTRIES };
+                columns!($vector, $k, $chains, $tail, $len, $j, true, prefetch)
             } else {
-                columns!($vector, $k, $chains, $tail, $len, $j, NOTHING)
+                columns!($vector, $k, $chains, $tail, $len, $j, false, NOTHING)
             }
-        };
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetch:ident) => {{
-            let (b, out, len) = (b.at_col($j), out.at_col($j), $len);
-            b.ran("patterns", $prefetch, out.streams());
+        }};
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetches:literal, $prefetch:expr) => {{
+            let (b, out, len, prefetch) = (b.at_col($j), out.at_col($j), $len, $prefetch);
+            b.ran("patterns", prefetch, out.streams());
             // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3. Each use is
-            // for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+            // for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`. The block has columns ahead if
+            // it prefetches rows.
             unsafe {
                 I::call(
                     #[inline(always)]
-                    move || all_tiles::<$vector, T, $k, $chains, $tail, $prefetch>(block, b, out, len),
+                    move || {
+                        let block = PatternBlock { prefetch_b: prefetch == ROWS, ..block };
+                        all_tiles::<$vector, T, $k, $chains, $tail, $prefetches>(block, b, out, len)
+                    },
                 )
             }
         }};
@@ -98,9 +104,6 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
                     2 => columns!(I::Vector, 2, 1, true, last, j),
                     3 => columns!(I::Vector, 3, 1, true, last, j),
                     _ if left < 4 * lanes => columns!(I::Vector, 4, 1, true, last, j),
-                    _ if const { I::Vector::PREFETCHES } && block.prefetch_b => {
-                        columns!(I::Vector, 4, 1, false, last, j, ROWS);
-                    }
                     _ => columns!(I::Vector, 4, 1, false, last, j),
                 }
                 4 * lanes
@@ -126,8 +129,8 @@ struct Cursor<A> {
     values: *const A,
 }
 
-/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. `PREFETCH` says what
-/// is [prefetched](super::prefetch) meanwhile.
+/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. With
+/// `PREFETCHES` entries are [prefetched](super::prefetch), and rows of B if the block says so.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -140,7 +143,7 @@ unsafe fn all_tiles<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const PREFETCH: u8,
+    const PREFETCHES: bool,
 >(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
@@ -161,7 +164,7 @@ unsafe fn all_tiles<
                 // SAFETY: the instruction set by point 1; the column and its values by point 2, since every use is for a
                 // column that the tile counts.
                 unsafe {
-                    let x = next_column::<V, T, K, TAIL, PREFETCH>(&mut next, b, mask, $chain == 0);
+                    let x = next_column::<V, T, K, TAIL, PREFETCHES>(&mut next, b, mask, block.prefetch_b, $chain == 0);
                     $(
                         let a = V::splat(*next.values);
                         next.values = next.values.add(1);
@@ -212,17 +215,19 @@ unsafe fn all_tiles<
     }
 }
 
-/// The next column's row of B. Prefetches what a later column needs; entries only `with_entries`.
+/// The next column's row of B. With `PREFETCHES` prefetches what later columns need: rows of B `with_rows`, entries
+/// `with_entries`.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With `PREFETCH` of
-///    [`ROWS`], [`PREFETCH_AHEAD`] columns are readable after it.
+/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With
+///    `PREFETCHES` and `with_rows`, [`PREFETCH_AHEAD`] columns are readable after it.
 #[inline(always)]
-unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCH: u8>(
+unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCHES: bool>(
     next: &mut Cursor<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
+    with_rows: bool,
     with_entries: bool,
 ) -> [V; K]
 where
@@ -232,14 +237,14 @@ where
     // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2. Nothing is read at
     // what is prefetched.
     unsafe {
-        if const { PREFETCH == ROWS } {
+        if const { PREFETCHES } && with_rows {
             let col = *next.cols.add(PREFETCH_AHEAD) as isize;
             let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
             for u in 0..K {
                 V::prefetch_l2(row.wrapping_add(u * V::LANES));
             }
         }
-        if const { PREFETCH != NOTHING } && with_entries {
+        if const { PREFETCHES } && with_entries {
             prefetch_entries::<V, _>(next.cols, next.values);
         }
         let row = b.ptr.offset(*next.cols as isize * b.row_stride);
