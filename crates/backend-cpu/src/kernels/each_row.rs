@@ -13,8 +13,8 @@ use crate::operands::{Input, Output};
 /// Both methods require the same:
 ///
 /// 1. The machine has the instruction set of the kernel.
-/// 2. The columns and values of all rows are readable, with the next columns if the kernel prefetches rows of B, and
-///    each column is a row of the kernel's B.
+/// 2. The columns and values of all rows are readable, with the next columns if the kernel prefetches rows of
+///    B, and each column is a row of the kernel's B.
 /// 3. Each row of C that they go to exists, and no other thread accesses it.
 pub(crate) trait Rows {
     /// The type of their values.
@@ -45,8 +45,8 @@ pub(crate) trait RowKernel {
     ///
     /// # Safety
     /// 1. The machine has the instruction set that the kernel is made for.
-    /// 2. The columns and values of `entries` are readable, with the next columns if the kernel prefetches rows of B.
-    ///    Every column plus `shift` is a row of the kernel's B.
+    /// 2. The columns and values of `entries` are readable, with the next columns if the kernel prefetches
+    ///    rows of B. Every column plus `shift` is a row of the kernel's B.
     /// 3. Row `row` of the kernel's C exists, and no other thread accesses it.
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
@@ -104,12 +104,13 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
     }
 }
 
-/// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are whole, and no
-/// gap is between rows of B nor between rows of C.
+/// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are
+/// whole, and no gap is between rows of B nor between rows of C.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`, and with it that of `V`.
-/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `TAIL` just as much.
+/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `TAIL`
+///    just as much.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
 unsafe fn few_vectors<

@@ -22,8 +22,8 @@ impl<V: Vector, const PREFETCH: u8> RowKernel for Dot<V, PREFETCH> {
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the instruction set by point 1, entries and their elements of `x` by point 2, the element of C by
-        // point 3.
+        // SAFETY: the instruction set by point 1, entries and their elements of `x` by point 2, the element
+        // of C by point 3.
         unsafe {
             let sum = dot::<V, V::Acc, PREFETCH>(entries, self.x);
             store_one::<V>(sum, &self.out, self.out.row(row));
@@ -55,15 +55,15 @@ where
         Self { b, out, mask: unsafe { V::mask(last) }, last }
     }
 
-    /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on in the row of
-    /// C that begins at `dst`.
+    /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on
+    /// in the row of C that begins at `dst`.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
     /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
     /// 3. `dst` is a row of C that no other thread accesses.
-    /// 4. B and C have `K` vectors of columns from `j` on; with `TAIL` the last has `last` lanes. `j` is a multiple of
-    ///    `V::LANES`.
+    /// 4. B and C have `K` vectors of columns from `j` on; with `TAIL` the last has `last` lanes. `j` is a
+    ///    multiple of `V::LANES`.
     #[inline(always)]
     unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCH: u8>(
         &self,
@@ -74,7 +74,8 @@ where
         let &Self { ref out, mask, last, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         if const { V::WIDE } {
-            // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to 4.
+            // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to
+            // 4.
             unsafe {
                 let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCH>(entries, b, mask);
                 store::<V, K, TAIL>(sums, out, dst, mask, last);
@@ -85,7 +86,8 @@ where
         for u in 0..K {
             let j = u * V::LANES;
             let (b, dst) = (b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
-            // SAFETY: the instruction set by point 1, entries by point 2, vector `u` of B and C by points 2 to 4.
+            // SAFETY: the instruction set by point 1, entries by point 2, vector `u` of B and C by points 2
+            // to 4.
             unsafe {
                 if TAIL && u + 1 == K {
                     let sums = sum::<V, T, 1, CHAINS, true, NOTHING>(entries, b, mask);
@@ -120,14 +122,14 @@ where
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The panel has `K` vectors,
-        // since `few_vectors` made the kernel.
+        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The panel has
+        // `K` vectors, since `few_vectors` made the kernel.
         unsafe { self.0.group::<K, CHAINS, TAIL, PREFETCH>(entries, self.0.out.row(row), 0) }
     }
 }
 
-/// Rows by a panel of any width, up to `AT_ONCE` vectors at a time, which must be 4 or 8. The more of a row of B is read at
-/// once, the sooner the processor sees a stream in it.
+/// Rows by a panel of any width, up to `AT_ONCE` vectors at a time, which must be 4 or 8. The more of a row
+/// of B is read at once, the sooner the processor sees a stream in it.
 pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize, const PREFETCH: u8> {
     pub(super) operands: RowOperands<V, T>,
     pub(super) width: usize,
@@ -152,8 +154,9 @@ where
             return unsafe { self.one_by_one(entries, dst) };
         }
         let mut j = 0;
-        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The columns lie in the panel:
-        // every call below begins at a column `j < width`, and takes whole vectors before `width`, or the rest.
+        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The columns
+        // lie in the panel: every call below begins at a column `j < width`, and takes whole vectors before
+        // `width`, or the rest.
         unsafe {
             if b.is_far && entries.len >= WHOLE_ENTRIES && entries.step == 1 {
                 while j + WHOLE_VECTORS * lanes <= width {
@@ -181,8 +184,8 @@ where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of so wide a
-    /// panel alone.
+    /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of
+    /// so wide a panel alone.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
@@ -194,8 +197,8 @@ where
         let left = self.width - j;
         macro_rules! group {
             ($k:literal, $chains:literal, $tail:literal) => {
-                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of columns are
-                // left, the last of them partial where `$tail` says so.
+                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of
+                // columns are left, the last of them partial where `$tail` says so.
                 unsafe { self.operands.group::<$k, $chains, $tail, PREFETCH>(entries, dst, j) }
             };
         }
@@ -215,7 +218,8 @@ where
         }
     }
 
-    /// Multiplies by one vector of columns after the other, each in as many chains as the group that it belongs to.
+    /// Multiplies by one vector of columns after the other, each in as many chains as the group that it
+    /// belongs to.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
@@ -229,8 +233,8 @@ where
         let mut j = 0;
         macro_rules! group {
             ($chains:literal, $tail:literal) => {
-                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. A vector of columns is left,
-                // partial where `$tail` says so.
+                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. A vector of
+                // columns is left, partial where `$tail` says so.
                 unsafe { operands.group::<1, $chains, $tail, PREFETCH>(entries, dst, j) }
             };
         }

@@ -29,8 +29,8 @@ pub(crate) struct PatternBlock<'a, A> {
     pub(crate) tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
     pub(crate) col_idx: &'a [u32],
-    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are [`PREFETCH_AHEAD`]
-    /// columns more.
+    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are
+    /// [`PREFETCH_AHEAD`] columns more.
     pub(crate) prefetch_b: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.
     pub(crate) values: &'a [A],
@@ -38,15 +38,16 @@ pub(crate) struct PatternBlock<'a, A> {
 
 /// Multiplies tiles by `width` columns of B.
 ///
-/// A row of B is loaded once for all rows of a tile that use it, and their sums stay in registers across patterns
-/// (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network Inference", PLDI 2023, section 4). An
-/// element of C is summed in the order of the tile's columns. A group of one or two vectors of columns has two interleaved
-/// chains for each pattern: columns that a single row holds would wait for each other's multiply-adds.
+/// A row of B is loaded once for all rows of a tile that use it, and their sums stay in registers across
+/// patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network Inference", PLDI
+/// 2023, section 4). An element of C is summed in the order of the tile's columns. A group of one or two
+/// vectors of columns has two interleaved chains for each pattern: columns that a single row holds would wait
+/// for each other's multiply-adds.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-/// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it prefetches rows of B.
-///    Each column is a row of B, and B has `width` columns.
+/// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it
+///    prefetches rows of B. Each column is a row of B, and B has `width` columns.
 /// 3. The rows of C in the tiles are valid for `width` columns, and no other thread accesses them.
 pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
@@ -70,9 +71,9 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
         ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetches:literal, $prefetch:expr) => {{
             let (b, out, len, prefetch) = (b.at_col($j), out.at_col($j), $len, $prefetch);
             b.ran("patterns", prefetch, out.streams());
-            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3. Each use is
-            // for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`. The block has columns ahead if
-            // it prefetches rows.
+            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point
+            // 3. Each use is for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+            // The block has columns ahead if it prefetches rows.
             unsafe {
                 I::call(
                     #[inline(always)]
@@ -134,7 +135,8 @@ struct Cursor<A> {
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with `TAIL`.
+/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with
+///    `TAIL`.
 /// 3. The rows of C in the tiles are valid for as many, and no other thread accesses them.
 #[inline(always)]
 unsafe fn all_tiles<
@@ -158,11 +160,12 @@ unsafe fn all_tiles<
     let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
     for tile in block.tiles {
         let mut sums = [[[zero; K]; TILE_ROWS]; CHAINS];
-        // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one pattern to the next.
+        // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one
+        // pattern to the next.
         macro_rules! column {
             ($chain:literal: $($r:literal)*) => {
-                // SAFETY: the instruction set by point 1; the column and its values by point 2, since every use is for a
-                // column that the tile counts.
+                // SAFETY: the instruction set by point 1; the column and its values by point 2, since every
+                // use is for a column that the tile counts.
                 unsafe {
                     let x = next_column::<V, T, K, TAIL, PREFETCHES>(&mut next, b, mask, block.prefetch_b, $chain == 0);
                     $(
@@ -215,8 +218,8 @@ unsafe fn all_tiles<
     }
 }
 
-/// The next column's row of B. With `PREFETCHES` prefetches what later columns need: rows of B `with_rows`, entries
-/// `with_entries`.
+/// The next column's row of B. With `PREFETCHES` prefetches what later columns need: rows of B `with_rows`,
+/// entries `with_entries`.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -234,8 +237,8 @@ where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2. Nothing is read at
-    // what is prefetched.
+    // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2.
+    // Nothing is read at what is prefetched.
     unsafe {
         if const { PREFETCHES } && with_rows {
             let col = *next.cols.add(PREFETCH_AHEAD) as isize;

@@ -28,8 +28,8 @@ pub(crate) struct RowBlock<'a, A> {
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-/// 2. The block has a column and a value for each of its `entries`; `row_ptr` ascends. Each column is a row of B, and B
-///    has `width` columns.
+/// 2. The block has a column and a value for each of its `entries`; `row_ptr` ascends. Each column is a row
+///    of B, and B has `width` columns.
 /// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them.
 /// 4. `map` is shorter than `row_ptr`.
 pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
@@ -42,8 +42,8 @@ pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
     let (rows, out) = (BlockRows { block: *block, map }, *out);
     let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
     b.ran("rows", if prefetches { ENTRIES } else { NOTHING }, out.streams());
-    // SAFETY: the instruction set by point 1, rows and B by points 2 and 4, C by point 3. No kernel here prefetches rows
-    // of B.
+    // SAFETY: the instruction set by point 1, rows and B by points 2 and 4, C by point 3. No kernel here
+    // prefetches rows of B.
     unsafe {
         if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
@@ -91,8 +91,8 @@ impl<A> Rows for BlockRows<'_, A> {
             // SAFETY: there are more offsets than rows, as asserted above.
             let end = position(&block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
             if let Some(row) = map.row(i) {
-                // SAFETY: the instruction set by point 1, entries by point 2, since offsets ascend within the block; the
-                // row of C by point 3.
+                // SAFETY: the instruction set by point 1, entries by point 2, since offsets ascend within the
+                // block; the row of C by point 3.
                 unsafe {
                     let len = end - start;
                     let entries = Entries::consecutive(block.col_idx, block.values, start, len);

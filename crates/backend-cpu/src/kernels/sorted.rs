@@ -21,9 +21,9 @@ pub(crate) struct Run {
 
 /// Rows of a task: first those in slices, then single ones, both in runs.
 ///
-/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of each are those
-/// of the row before it plus one, so only the first row's are kept. Values are stored column by column: entry `t` of row
-/// `r` at `t · lanes + r`.
+/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of
+/// each are those of the row before it plus one, so only the first row's are kept. Values are stored column
+/// by column: entry `t` of row `r` at `t · lanes + r`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortedBlock<'a, A> {
     pub(crate) slices: &'a [Run],
@@ -44,10 +44,10 @@ pub(crate) struct SortedBlock<'a, A> {
 /// # Safety
 /// 1. The machine has the instruction set `I`.
 /// 2. Slices and runs have as many rows, columns and values as the block, and
-///    [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns fewer if it prefetches rows of B. Each column is a row of
-///    B, and so are the `lanes - 1` after a slice's. B has `width` columns.
-/// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width` columns, and no
-///    other thread accesses them.
+///    [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns fewer if it prefetches rows of B. Each
+///    column is a row of B, and so are the `lanes - 1` after a slice's. B has `width` columns.
+/// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width`
+///    columns, and no other thread accesses them.
 pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
@@ -82,8 +82,8 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     }
     let ahead = entries_ahead(width * size_of::<T>());
     let rows = SortedRows { block, lanes: I::Vector::LANES, ahead };
-    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched only if the block
-    // says so: then `ahead` columns follow the last.
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched
+    // only if the block says so: then `ahead` columns follow the last.
     unsafe {
         match prefetch {
             ROWS => each_row::<I, T, ROWS>(rows, b, out, width),
@@ -126,8 +126,8 @@ macro_rules! each_row_of {
                                     next_col_idx: col_idx.wrapping_add(ahead),
                                     next_shift: 0,
                                 };
-                                // SAFETY: the points of `$each` are those of the trait. A row has `len` columns, and
-                                // values for each of its lanes, by point 2.
+                                // SAFETY: the points of `$each` are those of the trait. A row has `len`
+                                // columns, and values for each of its lanes, by point 2.
                                 unsafe {
                                     $each(entries, lanes, row as usize, &$kernel);
                                     col_idx = col_idx.add(len);
@@ -182,8 +182,8 @@ unsafe fn single_row<A>(
 ///
 /// # Safety
 /// 1. The machine has the instruction set that the kernel is made for.
-/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the kernel's B, and so
-///    are the `lanes - 1` after it.
+/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the
+///    kernel's B, and so are the `lanes - 1` after it.
 /// 3. Row `first` of the kernel's C and the `lanes - 1` after it exist, and no other thread accesses them.
 #[inline(always)]
 unsafe fn slice_rows<A>(
@@ -193,8 +193,9 @@ unsafe fn slice_rows<A>(
     kernel: &impl RowKernel<Acc = A>,
 ) {
     for r in 0..lanes {
-        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes` apart, and its
-        // columns are rows of B; the next columns are its own, which are readable. Its row of C exists by point 3.
+        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes`
+        // apart, and its columns are rows of B; the next columns are its own, which are readable. Its row of
+        // C exists by point 3.
         unsafe {
             let row = Entries {
                 shift: r,
@@ -231,8 +232,9 @@ unsafe fn one_column<V, A, const PREFETCH: u8>(
     for run in block.slices {
         let len = run.len as usize;
         for _ in 0..run.count {
-            // SAFETY: the instruction set by point 1. The slice has `len` columns and `len` vectors of values by point 2, and
-            // as many rows of C as a vector has lanes by point 3: they follow one another, as columns of `across`.
+            // SAFETY: the instruction set by point 1. The slice has `len` columns and `len` vectors of values
+            // by point 2, and as many rows of C as a vector has lanes by point 3: they follow one another, as
+            // columns of `across`.
             unsafe {
                 let cols = block.col_idx.as_ptr().add(col);
                 let values = block.values.as_ptr().add(value);
@@ -275,8 +277,8 @@ unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: Accumulator>(
     let mut sums = [zero; 8];
     macro_rules! entry {
         ($t:expr, $sum:expr) => {
-            // SAFETY: the instruction set by point 1. Every use names an entry before `len`: its column and values are
-            // readable by point 2, its elements of `x` by point 3.
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`: its column and
+            // values are readable by point 2, its elements of `x` by point 3.
             unsafe {
                 let x = V::load(x.add(*cols.add($t) as usize));
                 $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);

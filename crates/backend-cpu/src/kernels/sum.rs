@@ -57,7 +57,8 @@ impl<A> Entries<A> {
     }
 }
 
-/// Vector `u` of the `K` vectors of a row of B, widened. With `TAIL` the last of them has the lanes of `mask` alone.
+/// Vector `u` of the `K` vectors of a row of B, widened. With `TAIL` the last of them has the lanes of `mask`
+/// alone.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -80,14 +81,14 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `PREFETCH` says what is
-/// [prefetched](super::prefetch) meanwhile.
+/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `PREFETCH` says what
+/// is [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. The columns and values of `entries` are readable. With `PREFETCH` of [`ROWS`], so are its next columns.
-/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last has the
-///    lanes of `mask` alone.
+/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last
+///    has the lanes of `mask` alone.
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
@@ -110,8 +111,8 @@ where
     let Entries { col_idx, values, step, len, .. } = entries;
     macro_rules! entry {
         ($p:expr, $chain:expr) => {
-            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its columns and value
-            // are readable by point 2, and its row of B by point 3.
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its columns
+            // and value are readable by point 2, and its row of B by point 3.
             unsafe {
                 if const { PREFETCH == ROWS } {
                     entries.prefetch_row::<V, T, K>($p, b);
@@ -203,9 +204,9 @@ unsafe fn add_chains<V: Vector, const K: usize, const CHAINS: usize>(
 
 /// One row by one column `x`.
 ///
-/// Entries are added in eight chains, eight at a time; four of those left join the first four chains. The chains are
-/// added pairwise, and the last three entries at most to what they come to. `PREFETCH` says whether entries are
-/// [prefetched](super::prefetch) meanwhile.
+/// Entries are added in eight chains, eight at a time; four of those left join the first four chains. The
+/// chains are added pairwise, and the last three entries at most to what they come to. `PREFETCH` says
+/// whether entries are [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -220,8 +221,8 @@ pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>
     let mut sum = A::ZERO;
     let mut p = 0;
     if len >= 4 {
-        // SAFETY: the instruction set by point 1. Both loops and the last step name entries before `len`, so columns
-        // and values are readable by point 2, and elements of `x` by point 3.
+        // SAFETY: the instruction set by point 1. Both loops and the last step name entries before `len`, so
+        // columns and values are readable by point 2, and elements of `x` by point 3.
         unsafe {
             let mut sums = [V::Four::zero(); 2];
             let more =
@@ -243,7 +244,8 @@ pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>
     }
     macro_rules! entries {
         ($($p:literal)*) => {{$(
-            // SAFETY: each arm below names entries before `len`: readable by point 2, their elements by point 3.
+            // SAFETY: each arm below names entries before `len`: readable by point 2, their elements by point
+            // 3.
             let (b, a) = unsafe { (*x.add(*col_idx.add(p + $p) as usize), *values.add(p + $p)) };
             sum = V::mul_add_one(b, a, sum);
         )*}};

@@ -14,18 +14,20 @@ pub(super) use crate::thresholds::{WHOLE_ENTRIES, WHOLE_VECTORS};
 /// Entries that are added at a time.
 const AT_ONCE: usize = 4;
 
-/// One row by [`WHOLE_VECTORS`] vectors of columns, with their sums in the first-level cache. Four entries are added at
-/// a time, by all vectors of their rows of B, so that the processor sees a stream in each of these rows.
+/// One row by [`WHOLE_VECTORS`] vectors of columns, with their sums in the first-level cache. Four entries
+/// are added at a time, by all vectors of their rows of B, so that the processor sees a stream in each of
+/// these rows.
 ///
 /// Adds in the order of [`sum`](super::sum::sum) with a single chain. `PREFETCH` says what is
 /// [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. There is an entry. The columns and values of `entries` are readable, values follow one another, and columns have
-///    no shift. With `PREFETCH` of [`ROWS`], the next columns are readable too.
+/// 2. There is an entry. The columns and values of `entries` are readable, values follow one another, and
+///    columns have no shift. With `PREFETCH` of [`ROWS`], the next columns are readable too.
 /// 3. Every column is a row of B with [`WHOLE_VECTORS`] vectors.
-/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses them.
+/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses
+///    them.
 #[inline(always)]
 pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
     entries: Entries<T::Acc>,
@@ -39,8 +41,8 @@ pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
     let mut sums = [MaybeUninit::<V>::uninit(); WHOLE_VECTORS];
     macro_rules! add {
         ($n:literal: $first:expr) => {
-            // SAFETY: the points of `add_entries` are these: every use names entries before `len`, and the first use
-            // begins with entry 0.
+            // SAFETY: the points of `add_entries` are these: every use names entries before `len`, and the
+            // first use begins with entry 0.
             unsafe { add_entries::<V, T, $n, PREFETCH>(entries, $first, b, &mut sums, out, dst) }
         };
     }
@@ -57,13 +59,15 @@ pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
     }
 }
 
-/// Adds `N` entries from entry `first` on to the sums, or begins with them, and stores the sums after the last entry.
+/// Adds `N` entries from entry `first` on to the sums, or begins with them, and stores the sums after the
+/// last entry.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. There are `N` entries from `first` on, readable as in [`whole`].
 /// 3. Their columns are rows of B with [`WHOLE_VECTORS`] vectors.
-/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses them.
+/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses
+///    them.
 /// 5. If `first` is not 0, earlier calls have written `sums`.
 #[inline(always)]
 unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
@@ -101,8 +105,8 @@ unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
         (a, x, V::mask(V::LANES))
     };
     for u in 0..WHOLE_VECTORS {
-        // SAFETY: the instruction set by point 1. Sums are read if `first` is not 0, and written then by point 5; vector
-        // `u` of each row of B lies in B by point 3; that of C is valid by point 4.
+        // SAFETY: the instruction set by point 1. Sums are read if `first` is not 0, and written then by
+        // point 5; vector `u` of each row of B lies in B by point 3; that of C is valid by point 4.
         unsafe {
             let mut sum = if first == 0 { V::splat(T::Acc::ZERO) } else { sums[u].assume_init() };
             for i in 0..N {
