@@ -2,7 +2,7 @@
 
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, ROWS, prefetch_entries};
+use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
 use super::store::store;
 use super::sum::widen_vector;
 use crate::isa::{Vector, VectorsFor, Widen};
@@ -62,10 +62,10 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
             // Rows of B are prefetched by four whole vectors alone, and entries with them.
             let prefetch_b = $k == 4 && !$tail && block.prefetch_b;
             if const { I::Vector::PREFETCHES } && (prefetch_b || b.prefetch_a) {
-                let prefetch = if prefetch_b { ROWS } else { ENTRIES };
+                let prefetch = if prefetch_b { Prefetch::Rows } else { Prefetch::Entries };
                 columns!($vector, $k, $chains, $tail, $len, $j, true, prefetch)
             } else {
-                columns!($vector, $k, $chains, $tail, $len, $j, false, NOTHING)
+                columns!($vector, $k, $chains, $tail, $len, $j, false, Prefetch::Nothing)
             }
         }};
         ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetches:literal, $prefetch:expr) => {{
@@ -78,7 +78,7 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
                 I::call(
                     #[inline(always)]
                     move || {
-                        let block = PatternBlock { prefetch_b: prefetch == ROWS, ..block };
+                        let block = PatternBlock { prefetch_b: prefetch == Prefetch::Rows, ..block };
                         all_tiles::<$vector, T, $k, $chains, $tail, $prefetches>(block, b, out, len)
                     },
                 )

@@ -19,10 +19,15 @@ pub(crate) const fn entries_ahead(row_bytes: usize) -> usize {
     if row_bytes <= PREFETCH_AHEAD_ROW_BYTES { PREFETCH_AHEAD } else { PREFETCH_AHEAD_WIDE }
 }
 
-/// What kernels prefetch: nothing, entries of A, or these and rows of B.
-pub(crate) const NOTHING: u8 = 0;
-pub(crate) const ENTRIES: u8 = 1;
-pub(crate) const ROWS: u8 = 2;
+/// What kernels prefetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefetch {
+    Nothing,
+    /// Entries of A.
+    Entries,
+    /// Entries of A, and rows of B that later entries use.
+    Rows,
+}
 
 /// Prefetches the columns and values of entries further on, which need not exist.
 #[inline(always)]

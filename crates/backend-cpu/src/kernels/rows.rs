@@ -4,7 +4,7 @@ use girih_formats::Scalar;
 
 use super::each_row::{RowKernel, Rows, each_row};
 use super::panel::Dot;
-use super::prefetch::{ENTRIES, NOTHING};
+use super::prefetch::Prefetch;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Input, Output, RowMap};
@@ -41,7 +41,8 @@ pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
 ) {
     let (rows, out) = (BlockRows { block: *block, map }, *out);
     let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
-    b.ran("rows", if prefetches { ENTRIES } else { NOTHING }, out.streams());
+    let prefetch = if prefetches { Prefetch::Entries } else { Prefetch::Nothing };
+    b.ran("rows", prefetch, out.streams());
     // SAFETY: the instruction set by point 1, rows and B by points 2 and 4, C by point 3. No kernel here
     // prefetches rows of B.
     unsafe {
@@ -52,16 +53,14 @@ pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
                 #[inline(always)]
                 move || {
                     if prefetches {
-                        rows.each(Dot::<I::Vector, ENTRIES> { x, out });
+                        rows.each(Dot::<I::Vector, true> { x, out });
                     } else {
-                        rows.each(Dot::<I::Vector, NOTHING> { x, out });
+                        rows.each(Dot::<I::Vector, false> { x, out });
                     }
                 },
             );
-        } else if prefetches {
-            each_row::<I, T, ENTRIES>(rows, b, out, width);
         } else {
-            each_row::<I, T, NOTHING>(rows, b, out, width);
+            each_row::<I, T>(rows, b, out, width, prefetch);
         }
     }
 }

@@ -4,7 +4,7 @@ use girih_formats::{Accumulator, Scalar};
 
 use super::each_row::{RowKernel, Rows, all, each_row};
 use super::panel::Dot;
-use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD_ROWS, ROWS, entries_ahead};
+use super::prefetch::{PREFETCH_AHEAD_ROWS, Prefetch, entries_ahead};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Vector, VectorsFor, Widen};
@@ -57,10 +57,10 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     let (block, out) = (*block, *out);
     let is_single = b.is_column && const { is_own_accumulator::<T>() };
     let prefetch = match (b.prefetch_a, block.prefetch_b && !is_single) {
-        _ if const { !I::Vector::PREFETCHES } => NOTHING,
-        (_, true) => ROWS,
-        (true, false) => ENTRIES,
-        (false, false) => NOTHING,
+        _ if const { !I::Vector::PREFETCHES } => Prefetch::Nothing,
+        (_, true) => Prefetch::Rows,
+        (true, false) => Prefetch::Entries,
+        (false, false) => Prefetch::Nothing,
     };
     b.ran("sorted", prefetch, out.streams());
     if is_single {
@@ -71,10 +71,10 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
             I::call(
                 #[inline(always)]
                 move || {
-                    if prefetch == ENTRIES {
-                        one_column::<I::Vector, T::Acc, ENTRIES>(block, x, out);
+                    if prefetch == Prefetch::Entries {
+                        one_column::<I::Vector, T::Acc, true>(block, x, out);
                     } else {
-                        one_column::<I::Vector, T::Acc, NOTHING>(block, x, out);
+                        one_column::<I::Vector, T::Acc, false>(block, x, out);
                     }
                 },
             )
@@ -84,13 +84,7 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     let rows = SortedRows { block, lanes: I::Vector::LANES, ahead };
     // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched
     // only if the block says so: then `ahead` columns follow the last.
-    unsafe {
-        match prefetch {
-            ROWS => each_row::<I, T, ROWS>(rows, b, out, width),
-            ENTRIES => each_row::<I, T, ENTRIES>(rows, b, out, width),
-            _ => each_row::<I, T, NOTHING>(rows, b, out, width),
-        }
-    }
+    unsafe { each_row::<I, T>(rows, b, out, width, prefetch) }
 }
 
 /// The rows of a block, those of slices too.
@@ -217,7 +211,7 @@ unsafe fn slice_rows<A>(
 /// 2. The block is as [`sorted`] requires, and `x` is valid for an element at each of its columns.
 /// 3. Rows of C are as [`sorted`] requires.
 #[inline(always)]
-unsafe fn one_column<V, A, const PREFETCH: u8>(
+unsafe fn one_column<V, A, const PREFETCHES: bool>(
     block: SortedBlock<'_, A>,
     x: *const A,
     out: Output<A>,
@@ -256,7 +250,7 @@ unsafe fn one_column<V, A, const PREFETCH: u8>(
     };
     let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
     // SAFETY: the instruction set by point 1, single rows and `x` by point 2, C by point 3.
-    unsafe { all::<V>(rows, Dot::<V, PREFETCH> { x, out }) }
+    unsafe { all::<V>(rows, Dot::<V, PREFETCHES> { x, out }) }
 }
 
 /// The sums of a slice's rows, each in the order of additions of [`dot`](super::sum::dot).

@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, prefetch_entries};
+use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
 use super::runs::Runs;
 use super::store::{load_vector, store};
 use super::sum::widen_vector;
@@ -63,7 +63,7 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     while j < width {
         let (b, out) = (b.at_col(j), out.at_col(j));
         let left = width - j;
-        b.ran("strip", NOTHING, out.streams());
+        b.ran("strip", Prefetch::Nothing, out.streams());
         macro_rules! columns {
             ($vector:ty, $k:literal, $tail:literal, $last:expr) => {
                 // SAFETY: the instruction set by point 1, values and rows of B by point 2, rows of C by point
@@ -223,7 +223,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             }
         };
     }
-    let prefetch = if const { V::PREFETCHES } { ENTRIES } else { NOTHING };
+    let prefetch = if const { V::PREFETCHES } { Prefetch::Entries } else { Prefetch::Nothing };
     if strip.has_single_columns() {
         for (i, cols) in strip.runs.starts.chunks(PREFETCHED_COLS).enumerate() {
             let a = values.wrapping_add(i * PREFETCHED_COLS);

@@ -2,7 +2,7 @@
 
 use girih_formats::{Accumulator, DType, Scalar};
 
-use super::prefetch::{NOTHING, ROWS, prefetch_entries};
+use super::prefetch::{Prefetch, prefetch_entries};
 use crate::isa::{Four, Vector, Widen};
 use crate::operands::Input;
 use crate::thresholds::PREFETCH_AT_ONCE;
@@ -86,21 +86,15 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The columns and values of `entries` are readable. With `PREFETCH` of [`ROWS`], so are its next columns.
+/// 2. The columns and values of `entries` are readable. If rows of B are prefetched, so are its next columns.
 /// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last
 ///    has the lanes of `mask` alone.
 #[inline(always)]
-pub(crate) unsafe fn sum<
-    V,
-    T,
-    const K: usize,
-    const CHAINS: usize,
-    const TAIL: bool,
-    const PREFETCH: u8,
->(
+pub(crate) unsafe fn sum<V, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
+    prefetch: Prefetch,
 ) -> [V; K]
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
@@ -111,27 +105,38 @@ where
     let Entries { col_idx, values, step, len, .. } = entries;
     macro_rules! entry {
         ($p:expr, $chain:expr) => {
-            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its columns
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its column
             // and value are readable by point 2, and its row of B by point 3.
             unsafe {
-                if const { PREFETCH == ROWS } {
-                    entries.prefetch_row::<V, T, K>($p, b);
-                }
                 sums[$chain] = add_entry::<V, T, K, TAIL>(entries, $p, b, mask, sums[$chain]);
             }
         };
     }
+    macro_rules! prefetch_rows {
+        ($range:expr) => {
+            if prefetch == Prefetch::Rows {
+                for p in $range {
+                    // SAFETY: `p` is before `len` in every use, so the next column is readable by point 2.
+                    unsafe { entries.prefetch_row::<V, T, K>(p, b) };
+                }
+            }
+        };
+    }
     let mut p = 0;
-    // The rows of a slice share the cache lines of their values.
-    if const { PREFETCH != NOTHING } && step == 1 {
+    if const { V::PREFETCHES } && prefetch != Prefetch::Nothing {
         let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
         while p + at_once <= len {
-            prefetch_entries::<V, _>(col_idx.wrapping_add(p), values.wrapping_add(p));
+            // The rows of a slice share the cache lines of their values.
+            if step == 1 {
+                prefetch_entries::<V, _>(col_idx.wrapping_add(p), values.wrapping_add(p));
+            }
+            prefetch_rows!(p..p + at_once);
             for i in 0..at_once {
                 entry!(p + i, i % CHAINS);
             }
             p += at_once;
         }
+        prefetch_rows!(p..len);
     }
     while p + CHAINS <= len {
         for chain in 0..CHAINS {
@@ -213,7 +218,7 @@ unsafe fn add_chains<V: Vector, const K: usize, const CHAINS: usize>(
 /// 2. The columns and values of `entries` are readable, values follow one another, and columns have no shift.
 /// 3. `x` is valid for an element at every column.
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>(
+pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCHES: bool>(
     entries: Entries<A>,
     x: *const A,
 ) -> A {
@@ -228,7 +233,7 @@ pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>
             let more =
                 |sums: V::Four, p: usize| sums.add_products(values.add(p), col_idx.add(p), x);
             while p + 8 <= len {
-                if const { PREFETCH != NOTHING } {
+                if const { PREFETCHES } {
                     prefetch_entries::<V, A>(col_idx.add(p), values.add(p));
                 }
                 sums[0] = more(sums[0], p);

@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use girih_formats::Scalar;
 
-use super::prefetch::{NOTHING, ROWS, prefetch_entries};
+use super::prefetch::{Prefetch, prefetch_entries};
 use super::store::store;
 use super::sum::Entries;
 use crate::isa::{Vector, Widen};
@@ -18,22 +18,24 @@ const AT_ONCE: usize = 4;
 /// are added at a time, by all vectors of their rows of B, so that the processor sees a stream in each of
 /// these rows.
 ///
-/// Adds in the order of [`sum`](super::sum::sum) with a single chain. `PREFETCH` says what is
+/// Adds in the order of [`sum`](super::sum::sum) with a single chain. `prefetch` says what is
 /// [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. There is an entry. The columns and values of `entries` are readable, values follow one another, and
-///    columns have no shift. With `PREFETCH` of [`ROWS`], the next columns are readable too.
+///    columns have no shift. If rows of B are prefetched, the next columns are
+///    readable too.
 /// 3. Every column is a row of B with [`WHOLE_VECTORS`] vectors.
 /// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses
 ///    them.
 #[inline(always)]
-pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
+pub(super) unsafe fn whole<V, T>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
+    prefetch: Prefetch,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -43,7 +45,7 @@ pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
         ($n:literal: $first:expr) => {
             // SAFETY: the points of `add_entries` are these: every use names entries before `len`, and the
             // first use begins with entry 0.
-            unsafe { add_entries::<V, T, $n, PREFETCH>(entries, $first, b, &mut sums, out, dst) }
+            unsafe { add_entries::<V, T, $n>(entries, $first, b, &mut sums, out, dst, prefetch) }
         };
     }
     let mut p = 0;
@@ -70,20 +72,21 @@ pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
 ///    them.
 /// 5. If `first` is not 0, earlier calls have written `sums`.
 #[inline(always)]
-unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
+unsafe fn add_entries<V, T, const N: usize>(
     entries: Entries<T::Acc>,
     first: usize,
     b: Input<T>,
     sums: &mut [MaybeUninit<V>; WHOLE_VECTORS],
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
+    prefetch: Prefetch,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     let Entries { col_idx, values, len, next_col_idx, .. } = entries;
     let row = |col: u32| b.ptr.wrapping_offset((col as isize).wrapping_mul(b.row_stride));
-    if const { PREFETCH == ROWS } {
+    if const { V::PREFETCHES } && prefetch == Prefetch::Rows {
         for i in 0..N {
             // SAFETY: the next columns are readable by point 2. Nothing is read at `next`.
             let next = row(unsafe { *next_col_idx.add(first + i) });
@@ -92,7 +95,7 @@ unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
             }
         }
     }
-    if const { PREFETCH != NOTHING } {
+    if const { V::PREFETCHES } && prefetch != Prefetch::Nothing {
         prefetch_entries::<V, _>(col_idx.wrapping_add(first), values.wrapping_add(first));
     }
     // SAFETY: the instruction set by point 1, the entries by point 2.
