@@ -22,6 +22,7 @@ use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CudaOptions {
     /// Where libraries are looked for.
     pub libraries: LibrarySearch,
@@ -31,6 +32,32 @@ pub struct CudaOptions {
     pub sources: Option<PathBuf>,
     /// The index of the device.
     pub device: usize,
+}
+
+impl CudaOptions {
+    /// With libraries from elsewhere.
+    #[must_use]
+    pub fn libraries(self, libraries: LibrarySearch) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// With a folder that compiled kernels are kept in.
+    #[must_use]
+    pub fn cache(self, cache: impl Into<Option<PathBuf>>) -> Self {
+        Self { cache: cache.into(), ..self }
+    }
+
+    /// With kernel sources from a folder.
+    #[must_use]
+    pub fn sources(self, sources: impl Into<Option<PathBuf>>) -> Self {
+        Self { sources: sources.into(), ..self }
+    }
+
+    /// On another device, by its index.
+    #[must_use]
+    pub fn device(self, device: usize) -> Self {
+        Self { device, ..self }
+    }
 }
 
 /// Multiplies on a CUDA device.
@@ -93,13 +120,13 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        supported::takes_b_as_it_is(NAME, plan)?;
+        supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
         let device_plan = device_plan(plan, gpu.info.multiprocessors);
@@ -183,25 +210,21 @@ impl SpmmBackend for CudaBackend {
         self.check_kernels(info.arch).map_err(unavailable)?;
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
-        Ok(Capabilities {
-            formats: supported::formats(*arch),
-            dtypes: DType::ALL.to_vec(),
-            device: format!(
-                "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
-            ),
-        })
+        let device = format!(
+            "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
+        );
+        Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
-    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0; where
-    /// no device is found, that is not checked. Rows may be in any order.
+    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, and in
+    /// WCSR with windows of 8 to 64 rows in steps of 8. BCSR and WCSR need compute capability 9.0. Where no
+    /// device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
     /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
-            .map_err(|reason| Unsupported { backend: NAME.to_owned(), reason })
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -214,7 +237,8 @@ impl SpmmBackend for CudaBackend {
         Some(seconds_on(plan, &device)? + transfer_seconds(plan, &device))
     }
 
-    /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
+    /// Compiles the kernel, unless the cache has it, uploads the plan's tiles and allocates workspace:
+    /// O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }
@@ -224,8 +248,7 @@ impl SpmmBackend for CudaBackend {
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
         let (target, n) = (&plan.options().target, plan.options().n);
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
-        let unsupported = |reason| Unsupported { backend: NAME.to_owned(), reason };
-        supported::supports(plan, Some(arch)).map_err(unsupported)?;
+        supported::supports(plan, Some(arch)).map_err(|unsupported| unsupported.by(NAME))?;
         let machine = machine(&target.name, arch, target.workers);
         let device_plan = device_plan(plan, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));

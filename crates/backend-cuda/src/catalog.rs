@@ -160,7 +160,7 @@ mod tests {
     fn a_cpu_and_a_later_device_are_refused_with_a_reason() {
         let reason = CudaKernels.check(&DeviceSpec::cpu(), FormatSpec::Csr, DType::F32);
         assert!(reason.unwrap_err().contains("CPU"));
-        let b200 = DeviceSpec { compute_capability: 100, ..device("h200") };
+        let b200 = device("h200").with(|device| device.compute_capability = 100);
         let wcsr = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
         let reason = CudaKernels.check(&b200, wcsr, DType::F32).unwrap_err();
         assert!(reason.contains("9.0") && reason.contains("10.0"), "{reason}");

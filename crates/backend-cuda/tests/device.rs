@@ -10,10 +10,9 @@ use girih_backend_cuda::{
     CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedOperands,
     TimedProducts, cudarc,
 };
-use girih_formats::generate::{dense_row, rmat};
 use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_generate::{dense_row, rmat};
 use girih_planner::Plan;
-use girih_testkit::Element;
 use girih_testkit::conformance::specs;
 use girih_testkit::matrices::where_;
 use girih_testkit::operands::random;
@@ -25,9 +24,9 @@ fn plan(a: &Csr<f32>) -> Plan {
     plan_of(a, FormatSpec::Csr)
 }
 
-fn plan_of<T: Element>(a: &Csr<T>, spec: FormatSpec) -> Plan {
+fn plan_of<T: DenseScalar>(a: &Csr<T>, spec: FormatSpec) -> Plan {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    Plan::from_tiling(T::erase_tiling(Tiling::from_csr(a, spec, layout).unwrap()))
+    Plan::from_tiling(Tiling::from_csr(a, spec, layout).unwrap())
 }
 
 /// A skewed graph, some of whose rows are split.
@@ -211,13 +210,13 @@ fn every_kernel_multiplies() {
     }
 }
 
-fn every_width<T: Element>(backend: &CudaBackend, kind: FormatKind) {
+fn every_width<T: DenseScalar>(backend: &CudaBackend, kind: FormatKind) {
     let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % (9 + i) == 3);
     let a = where_(150, 600, entry).unwrap().cast::<T>();
     for spec in specs(kind) {
         let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
         let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
-        let plan = Plan::from_tiling(T::erase_tiling(tiling));
+        let plan = Plan::from_tiling(tiling);
         if backend.supports(&plan).is_err() {
             continue;
         }
@@ -301,8 +300,7 @@ fn timed_products_are_right() {
 
 #[test]
 fn a_device_that_is_not_there_is_named() {
-    let options =
-        CudaOptions { libraries: common::libraries(), device: 1000, ..CudaOptions::default() };
+    let options = CudaOptions::default().libraries(common::libraries()).device(1000);
     let backend = CudaBackend::new(options);
     let BackendError::Unavailable { reason, .. } = backend.capabilities().unwrap_err() else {
         panic!("device 1000 exists")

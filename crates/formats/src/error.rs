@@ -98,9 +98,7 @@ pub enum FormatError {
         reason: &'static str,
     },
     /// A row layout is of another matrix, or its windows are of another height, than the format needs.
-    #[error(
-        "the row layout has {found} {what} where the matrix and the format call for {expected}"
-    )]
+    #[error("the row layout has {found} {what} where the matrix and the format need {expected}")]
     LayoutMismatch {
         /// Which quantity.
         what: &'static str,

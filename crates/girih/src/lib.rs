@@ -30,7 +30,7 @@
 //! let a = Coo::try_new(m as usize, m as usize, rows, cols, values)?.into_csr(Duplicates::Refuse)?;
 //!
 //! // Offline: choose a format for products with 32 columns, and save the plan.
-//! let plan = Planner::new(PlanOptions { n: 32, ..PlanOptions::default() }).plan(&a)?;
+//! let plan = Planner::new(PlanOptions::new(32)).plan(&a)?;
 //! println!("{}", plan.explanation());
 //! let dir = tempfile::tempdir()?;
 //! let file = dir.path().join("stencil.girih");
@@ -93,9 +93,9 @@
 //! let a = Coo::try_new(300, 300, rows, cols, vec![1.0f32; 600])?.into_csr(Duplicates::Sum)?;
 //!
 //! let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
-//! let options = PlanOptions { format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+//! let options = PlanOptions::default().format(spec);
 //! let natural = Planner::new(options.clone()).plan(&a)?;
-//! let by_rcm = PlanOptions { reorder: Reorder::By(Method::Rcm), ..options.clone() };
+//! let by_rcm = options.clone().reorder(Method::Rcm);
 //! let ordered = Planner::new(by_rcm.clone()).plan(&a)?;
 //! let tiles = |plan: &Plan| plan.tiling().tile_ptr(plan.tiling().n_windows());
 //! assert!(tiles(&ordered) < tiles(&natural));
@@ -111,7 +111,7 @@
 //! assert_eq!(multiply(&ordered, &b)?, c);
 //!
 //! // A solver keeps its vectors in the plan's order and permutes them at its ends only.
-//! let plan = Planner::new(PlanOptions { space: Space::Permuted, ..by_rcm }).plan(&a)?;
+//! let plan = Planner::new(by_rcm.space(Space::Permuted)).plan(&a)?;
 //! let order = plan.row_permutation()?;
 //! let permuted = multiply(&plan, &order.apply_dense_rows(b.view())?)?;
 //! assert_eq!(order.inverse().apply_dense_rows(permuted.view())?, c);
@@ -136,7 +136,8 @@
 //! - `cpu` (default): the CPU backend.
 //! - `cuda` (default): the CUDA backend. It builds and links without CUDA, and is unavailable, with the
 //!   reason, where there is no driver.
-//! - `generate`: seeded generators of realistic matrices, in `formats::generate`.
+//! - `ndarray`, `petgraph`, `sprs` (default): a [`Csr`] from and to the types of these crates, which
+//!   [`formats::interop`] re-exports; `ndarray` also has dense matrices in numpy's `.npy` files.
 
 #![forbid(unsafe_code)]
 
@@ -149,6 +150,7 @@ pub use girih_formats as formats;
 pub use girih_planner as planner;
 pub use girih_reorder as reorder;
 
+pub use girih_backend::ndarray;
 pub use girih_backend::{
     BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Estimate, Lowering,
     PreparedSpmm, Product, ProductShape, ReferenceBackend, Registry, Rejection, Rounding,
@@ -221,7 +223,7 @@ pub fn backends_with(cuda: CudaOptions) -> Registry {
 /// let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0f32, 2.0, 3.0])?;
 /// let target = DeviceSpec::builtin("h200").unwrap();
 /// let kernels = girih::kernels_for(&target);
-/// let plan = Planner::new(PlanOptions { target, kernels, ..PlanOptions::default() }).plan(&a)?;
+/// let plan = Planner::new(PlanOptions::default().target(target).kernels(kernels)).plan(&a)?;
 /// assert_eq!(plan.options().target.name, "NVIDIA H200");
 /// # }
 /// # Ok::<(), girih::PlanError>(())
@@ -245,5 +247,5 @@ fn host_backends() -> Registry {
 
 /// The README's example, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A cost of an average synthetic window's proportions: 256 BMat tiles, half full.
 fn synthetic_cost(device: &DeviceSpec) -> Result<ScheduleCost, Box<dyn Error>> {
-    let a = girih_formats::generate::uniform::<f32>(16 * 264, 1 << 16, 128, 1)?;
+    let a = girih_generate::uniform::<f32>(16 * 264, 1 << 16, 128, 1)?;
     Ok(bmat(&a, device)?.1)
 }
 

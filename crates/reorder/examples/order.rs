@@ -16,8 +16,8 @@ use std::io::{self, BufRead};
 use std::path::Path;
 use std::time::Instant;
 
+use girih_formats::Csr;
 use girih_formats::io::{ReadOptions, read};
-use girih_formats::{Csr, generate};
 use girih_reorder::metrics::{self, TileMetrics};
 use girih_reorder::{Method, Permutation, Reordering, simple};
 use sprs::CsMatI;
@@ -45,8 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn open(name: &str, seed: Option<&str>) -> Result<Csr<f32>, Box<dyn Error>> {
     let a = match name.split_once('-') {
-        Some(("fem", size)) => generate::fem_3d(32, 32, size.parse()?, 3, 1)?,
-        Some(("laplacian", side)) => generate::laplacian_5pt(side.parse()?, side.parse()?)?,
+        Some(("fem", size)) => girih_generate::fem_3d(32, 32, size.parse()?, 3, 1)?,
+        Some(("laplacian", side)) => girih_generate::laplacian_5pt(side.parse()?, side.parse()?)?,
         _ => read(name, &ReadOptions::default())?,
     };
     match seed {

@@ -1,7 +1,7 @@
 //! Orderings that need no search: baselines, and inputs for tests of better ones.
 
+use crate::rng::SplitMix64;
 use girih_formats::CsrPattern;
-use girih_formats::rng::SplitMix64;
 
 use crate::permutation::check_len;
 use crate::{Permutation, ReorderError};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::thread;
 
 use girih_backend::{DenseScalar, PreparedSpmm};
-use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_formats::io::{ReadOptions, read};
 use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_planner::Schedule;
 use half::f16;
 use ndarray::{Array2, s};

@@ -125,8 +125,8 @@ impl<T: KernelScalar> Prepared<T> {
 #[cfg(test)]
 mod tests {
     use girih_backend::PreparedSpmm;
-    use girih_formats::generate::{power_law_rows, uniform};
     use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+    use girih_generate::{power_law_rows, uniform};
     use girih_planner::Schedule;
     use ndarray::{Array2, s};
 

@@ -125,7 +125,7 @@ fn is_shifted<T: Scalar>(csr: &Csr<T>, row: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{laplacian_5pt, uniform};
+    use girih_generate::{laplacian_5pt, uniform};
 
     use super::super::natural;
     use super::*;

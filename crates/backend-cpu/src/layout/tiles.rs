@@ -87,7 +87,7 @@ impl<T: KernelScalar> TiledCsr<T> {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
+    use girih_generate::uniform;
 
     use super::super::natural;
     use super::*;

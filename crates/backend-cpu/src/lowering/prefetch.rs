@@ -153,7 +153,7 @@ fn is_scattered_column(case: &Case, matrix: &impl MatrixNumbers) -> bool {
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{banded, laplacian_5pt, uniform};
+    use girih_generate::{banded, laplacian_5pt, uniform};
 
     use super::*;
     use crate::Isa;

@@ -1,12 +1,12 @@
 //! What a lowering says is launched is what is launched.
 
-use girih_backend::{Lowering, SpmmBackend};
-use girih_formats::{Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_backend::{DenseScalar, Lowering, SpmmBackend};
+use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Tiling};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
 use girih_planner::{DeviceSpec, Plan, PlanOptions, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::random;
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use super::operands::Placing;
@@ -27,9 +27,9 @@ fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
 
 /// A plan with windows of at most `limit` tiles to a task.
-fn plan<T: Element>(a: &Csr<f64>, spec: FormatSpec, limit: u64, reduction: Reduction) -> Plan {
+fn plan<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64, reduction: Reduction) -> Plan {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    let tiling = T::erase_tiling(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
+    let tiling = AnyTiling::from(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
     let schedule = Schedule::by_limit(&tiling, limit, reduction);
     Plan::from_tiling(tiling).with_schedule(&schedule).unwrap()
 }
@@ -49,7 +49,7 @@ fn executed(launches: &[Recorded]) -> Vec<String> {
     repeated(launches).into_iter().map(in_words).collect()
 }
 
-fn launches_are_those_named<T: Element>(specs: &[FormatSpec]) {
+fn launches_are_those_named<T: DenseScalar>(specs: &[FormatSpec]) {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
     let a = matrix();
     for &spec in specs {
@@ -102,8 +102,8 @@ fn launches_of_bcsr_are_those_named() {
 }
 
 /// What a planner is told of a product on a device, and what is launched there.
-fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
-    let target = DeviceSpec { workers, ..DeviceSpec::builtin("h200").unwrap() };
+fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
+    let target = DeviceSpec::builtin("h200").unwrap().with(|device| device.workers = workers);
     for limit in [1, 7, 40, u64::MAX] {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
             let plan = plan::<T>(a, spec, limit, reduction);
@@ -157,7 +157,7 @@ fn what_a_planner_is_told_is_what_is_launched() {
 fn a_plan_is_lowered_for_its_target_without_a_device() {
     let target = DeviceSpec::builtin("h100-pcie").unwrap();
     let kernels = girih_planner::Kernels::new(CudaKernels);
-    let options = PlanOptions { n: 64, target, kernels, ..PlanOptions::default() };
+    let options = PlanOptions::new(64).target(target).kernels(kernels);
     let a = matrix().cast::<f32>();
     let plan = girih_planner::Planner::new(options).plan(&a).unwrap();
     let lowering = crate::CudaBackend::default().lower(&plan).unwrap();

@@ -1,11 +1,11 @@
 //! Products in panels of columns have the bits of whole ones.
 
-use girih_backend::SpmmBackend;
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_backend::{DenseScalar, SpmmBackend};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::random;
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 use ndarray::s;
 
@@ -13,13 +13,13 @@ use super::Emulated;
 use super::operands::Placing;
 
 /// Multiplies all columns at once, and in two panels that begin where the narrowest may.
-fn bits_are_the_same<T: Element>(a: &Csr<f64>, spec: FormatSpec, limit: u64)
+fn bits_are_the_same<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64)
 where
     T::Acc: PartialEq,
 {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    let tiling = T::erase_tiling(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
+    let tiling = AnyTiling::from(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
     let schedule = Schedule::by_limit(&tiling, limit, Reduction::TwoPass);
     let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
     let prepared = device.prepare(&plan).unwrap();

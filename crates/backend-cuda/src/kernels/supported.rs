@@ -17,13 +17,13 @@ const FORMATS: [(FormatKind, Option<Arch>); 3] = [
 ];
 
 /// Refuses plans that [gather](Plan::b_permutation) B, for operands on the device.
-pub(crate) fn takes_b_as_it_is(backend: &str, plan: &Plan) -> Result<(), Unsupported> {
+pub(crate) fn takes_b_as_it_is(plan: &Plan) -> Result<(), Unsupported> {
     if plan.b_permutation().is_none() {
         return Ok(());
     }
     let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \
                   on the host";
-    Err(Unsupported { backend: backend.to_owned(), reason: reason.to_owned() })
+    Err(Unsupported::BPermutation { reason: reason.to_owned() })
 }
 
 /// The formats that there are kernels for on an architecture.
@@ -72,26 +72,43 @@ fn check_bcsr(dtype: DType, (rows, cols): (usize, usize)) -> Result<(), String> 
 /// Whether there are kernels for a plan; `arch` is the device's, if there is one.
 ///
 /// # Errors
-/// The reason, if there are none.
-pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
+/// What of the plan there are none for.
+pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupported> {
     let (spec, dtype) = (plan.spec(), plan.dtype());
-    check(spec, dtype, arch).map_err(|reason| format!("{spec} of {dtype}: {reason}"))?;
+    check(spec, dtype, arch).map_err(|reason| refused(spec, dtype, arch, &reason))?;
     // What is added up where rests on the schedule, so it is checked against these very tiles.
     let schedule = plan.schedule();
-    schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
+    let unsupported = |reason| Unsupported::Schedule { reason };
+    schedule.check(plan.tiling()).map_err(|error| unsupported(error.to_string()))?;
     if schedule.columns().is_some() {
         let reason = "its kernels take all columns of C, and the schedule cuts windows by them";
-        return Err(reason.to_owned());
+        return Err(unsupported(reason.to_owned()));
     }
     let adds_atomically = schedule.reduction() == Reduction::Atomic && schedule.split_windows() > 0;
     if adds_atomically && !has_atomic_mode(spec.kind()) {
-        return Err(format!(
+        return Err(unsupported(format!(
             "the schedule adds parts of windows atomically, and the kernels for {} add in order only; \
              plan with the two-pass reduction",
             spec.kind()
-        ));
+        )));
     }
     Ok(())
+}
+
+/// What of a format with its sizes and a value type [`check`] refuses for this reason.
+fn refused(spec: FormatSpec, dtype: DType, arch: Option<Arch>, reason: &str) -> Unsupported {
+    let reason = format!("{spec} of {dtype}: {reason}");
+    match FORMATS.into_iter().find(|&(known, _)| known == spec.kind()) {
+        None => Unsupported::Format { format: spec.kind(), reason },
+        Some((_, Some(needs))) if arch.is_some_and(|arch| arch != needs) => {
+            Unsupported::Device { reason }
+        }
+        // Where the same sizes are multiplied in another value type, it is for the value type.
+        Some(_) if DType::ALL.into_iter().any(|other| check(spec, other, arch).is_ok()) => {
+            Unsupported::ValueType { dtype, reason }
+        }
+        Some(_) => Unsupported::Sizes { spec, reason },
+    }
 }
 
 /// Whether the kernels of a format can add parts of a window atomically.
@@ -134,6 +151,20 @@ mod tests {
             assert_eq!(check(FormatSpec::Csr, dtype, a100), Ok(()));
         }
         assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
+        let refused = |spec, dtype, arch| refused(spec, dtype, arch, "why");
+        let bmat = FormatSpec::BMat { pattern_only: false };
+        assert!(matches!(
+            refused(bmat, DType::F32, hopper),
+            Unsupported::Format { format: FormatKind::BMat, .. }
+        ));
+        assert!(matches!(refused(wcsr(16), DType::F32, a100), Unsupported::Device { .. }));
+        assert!(matches!(
+            refused(wcsr(16), DType::F64, hopper),
+            Unsupported::ValueType { dtype: DType::F64, .. }
+        ));
+        let sizes = refused(bcsr(16), DType::F32, None);
+        assert!(matches!(sizes, Unsupported::Sizes { spec, .. } if spec == bcsr(16)));
+        assert_eq!(sizes.to_string(), "bcsr 16x16 of f32: why");
         assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
     }
 }

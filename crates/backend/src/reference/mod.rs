@@ -34,11 +34,7 @@ impl SpmmBackend for ReferenceBackend {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        Ok(Capabilities {
-            formats: FormatKind::ALL.to_vec(),
-            dtypes: DType::ALL.to_vec(),
-            device: "one thread, f64 accumulation".to_owned(),
-        })
+        Ok(Capabilities::new(FormatKind::ALL, DType::ALL, "one thread, f64 accumulation"))
     }
 
     fn supports(&self, _plan: &Plan) -> Result<(), Unsupported> {

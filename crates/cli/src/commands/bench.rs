@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use girih::{AnyTiling, CudaOptions, DType, DenseScalar, Tiling, formats::generate};
+use girih::{CudaOptions, DType, DenseScalar};
 use girih_measure::bench::{Bench, BenchConfig, BenchReport};
 use half::{bf16, f16};
 
@@ -64,16 +64,13 @@ fn measure<T: DenseScalar>(
     problem: &Problem,
     args: &BenchArgs,
     progress: &Progress,
-) -> Result<(), CliError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<(), CliError> {
     let a = problem.load::<T>(&args.read, progress)?;
     Ok(bench.measure(&problem.name(), &problem.source(), &a)?)
 }
 
 fn problems(args: &BenchArgs, dtypes: &[DType]) -> Result<Vec<Problem>, CliError> {
-    let generated = generate::Problem::ALL.map(|problem| PathBuf::from(problem.name()));
+    let generated = girih_generate::Problem::ALL.map(|problem| PathBuf::from(problem.name()));
     let named = if args.matrices.is_empty() { &generated[..] } else { &args.matrices };
     let problems = named.iter().map(|path| Problem::find(path)).collect::<Result<Vec<_>, _>>()?;
     let problems = distinct(&problems);

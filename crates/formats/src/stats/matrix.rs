@@ -10,6 +10,7 @@ use crate::{Csr, CsrPattern, Scalar};
 
 /// Shape and structure of a matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MatrixStats {
     /// Number of rows (m).
     pub nrows: usize,

@@ -234,14 +234,8 @@ impl AnyTiling {
     }
 }
 
-macro_rules! from_tiling {
-    ($($variant:ident: $t:ty),*) => {$(
-        impl From<Tiling<$t>> for AnyTiling {
-            fn from(tiling: Tiling<$t>) -> Self {
-                Self::$variant(tiling)
-            }
-        }
-    )*};
+impl<T: Scalar> From<Tiling<T>> for AnyTiling {
+    fn from(tiling: Tiling<T>) -> Self {
+        T::erase_tiling(tiling)
+    }
 }
-
-from_tiling!(F16: half::f16, Bf16: half::bf16, F32: f32, F64: f64);

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use girih::formats::generate::{Problem, block_sparse, uniform};
 use girih::formats::{Csr, FormatError, Scalar};
+use girih_generate::{Problem, block_sparse, uniform};
 
 /// The weight of [`Problem::Blocks`], and the size of its blocks.
 const WEIGHT: (usize, usize) = (18944, 3584);

@@ -5,8 +5,8 @@
 //! one matrix, value type and number of columns are then timed by turns. The [`BenchReport`] sets each time
 //! beside a floor that was measured in the same run.
 
-mod device;
-mod engine;
+pub(crate) mod device;
+pub(crate) mod engine;
 mod generated;
 mod group;
 mod ratios;
@@ -14,10 +14,10 @@ mod report;
 mod request;
 mod roofline;
 mod tiles;
-mod verdict;
+pub(crate) mod verdict;
 
 use girih::cpu::Isa;
-use girih::{AnyTiling, Csr, CudaOptions, DType, DenseScalar, DeviceSpec, Tiling};
+use girih::{Csr, CudaOptions, DType, DenseScalar, DeviceSpec};
 
 use crate::machine::Machine;
 use crate::{MeasureError, Observer};
@@ -158,10 +158,7 @@ impl<'a> Bench<'a> {
         name: &str,
         source: &str,
         a: &Csr<T>,
-    ) -> Result<(), MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<(), MeasureError> {
         let taken = |known: &MatrixReport| known.name == name && known.source != source;
         let name = if self.report.matrices.iter().any(taken) { source } else { name };
         let matrix = MatrixReport {

@@ -52,11 +52,11 @@ impl FromStr for OrderRequest {
             "none" => Ok(Self::NONE),
             "auto" => Ok(Self(Reorder::Auto)),
             _ if s.ends_with(".npy") => Err(format!(
-                "{s} is of one matrix; give girih plan such a file, and girih spmm the plan"
+                "{s} orders one matrix; make a plan with girih plan --reorder {s}, and time it with girih spmm"
             )),
             _ => match s.parse() {
                 Ok(method) => Ok(Self(Reorder::By(method))),
-                Err(error) => Err(format!("{error}; also none and auto")),
+                Err(error) => Err(format!("{error}; or none, or auto")),
             },
         }
     }
@@ -104,7 +104,7 @@ impl FromStr for FormatRequest {
                     format!("{size:?} is not a number of rows; write for example wcsr:16")
                 })?);
             }
-            (_, Some(size)) => return Err(format!("{name} takes no size, and {size:?} was given")),
+            (_, Some(size)) => return Err(format!("{name} takes no size, but {size:?} was given")),
         }
         Ok(Self { kind, block, window })
     }
@@ -195,7 +195,7 @@ impl FromStr for ThreadCount {
         match s.parse() {
             _ if s == "all" => Ok(Self::All),
             Ok(count @ 1..=MAX_THREADS) => Ok(Self::Exactly(count)),
-            _ => Err(format!("{s:?} is not all or a number from 1 to {MAX_THREADS}")),
+            _ => Err(format!("{s:?} is neither all nor a number from 1 to {MAX_THREADS}")),
         }
     }
 }

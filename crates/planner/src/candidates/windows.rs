@@ -79,8 +79,8 @@ pub(crate) fn counted_windows<'a>(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::two_four;
     use girih_formats::{AnyTiling, DType, RowLayout, Tiling};
+    use girih_generate::two_four;
 
     use super::*;
 

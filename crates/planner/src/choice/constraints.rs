@@ -103,7 +103,7 @@ impl Budget {
     fn take(&mut self, seconds: f64, what: &str, need: Need) -> Result<(), String> {
         if let Some(limit) = self.limit.filter(|_| need == Need::IfTime && seconds > self.left) {
             return Err(format!(
-                "{what} takes about {} and less is left of the {} for planning",
+                "{what} takes about {}, and less is left of the {} for planning",
                 Seconds(seconds),
                 Seconds(limit)
             ));

@@ -230,7 +230,7 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{banded, uniform};
+    use girih_generate::{banded, uniform};
 
     use super::*;
 

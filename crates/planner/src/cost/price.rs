@@ -240,9 +240,9 @@ pub fn linear_cost(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
     use girih_formats::stats::SharedStats;
     use girih_formats::{DType, FormatSpec, RowLayout};
+    use girih_generate::uniform;
 
     use super::*;
 

@@ -7,6 +7,7 @@ use super::Footprint;
 
 /// What the estimate needs to know of a product besides the counts of a format.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Workload {
     /// Rows of A and C (m).
     pub nrows: usize,

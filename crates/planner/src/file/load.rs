@@ -29,10 +29,11 @@ use crate::schedule::{Columns, Schedule, Task};
 /// ```no_run
 /// use girih_planner::LoadOptions;
 ///
-/// let plan = LoadOptions { max_bytes: 1 << 30, ..LoadOptions::default() }.read("a.girih")?;
+/// let plan = LoadOptions::default().max_bytes(1 << 30).read("a.girih")?;
 /// # Ok::<(), girih_planner::PlanFileError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadOptions {
     /// Check the hash of every array. Without it a plan loads faster, its indices are still
     /// validated, and a damaged value goes unnoticed.
@@ -45,6 +46,20 @@ impl Default for LoadOptions {
     /// Hashes are checked; a file may have any size.
     fn default() -> Self {
         Self { check_hashes: true, max_bytes: u64::MAX }
+    }
+}
+
+impl LoadOptions {
+    /// With or without a check of every array's hash.
+    #[must_use]
+    pub fn check_hashes(self, check_hashes: bool) -> Self {
+        Self { check_hashes, ..self }
+    }
+
+    /// With files of at most this many bytes.
+    #[must_use]
+    pub fn max_bytes(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
     }
 }
 
@@ -222,10 +237,7 @@ impl<S: Source> Arrays<'_, S> {
 fn plan<T: Scalar, S: Source>(
     header: &Header,
     arrays: &Arrays<'_, S>,
-) -> Result<Plan, PlanFileError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<Plan, PlanFileError> {
     let tiling = tiling::<T, S>(header, arrays)?;
     if tiling.nnz() as u64 != header.nnz {
         let (found, declared) = (tiling.nnz(), header.nnz);

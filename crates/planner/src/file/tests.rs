@@ -139,6 +139,7 @@ fn explanation() -> Explanation {
             considered("natural", Outcome::Lost, None),
             considered("window:2", Outcome::Chosen, Some(wcsr)),
         ],
+        measured: None,
     }
 }
 

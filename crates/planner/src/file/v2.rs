@@ -295,6 +295,7 @@ impl TryFrom<ExplanationV2> for Explanation {
             schedules: old.schedules.into_iter().map(Into::into).collect(),
             order: old.order,
             orderings: all(old.orderings)?,
+            measured: None,
         })
     }
 }

@@ -180,9 +180,9 @@ impl Invariants {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{banded, block_sparse, power_law_rows, rmat, uniform};
     use girih_formats::stats::SharedStats;
     use girih_formats::{Csr, RowLayout};
+    use girih_generate::{banded, block_sparse, power_law_rows, rmat, uniform};
     use girih_reorder::{Method, Reordering, simple};
     use proptest::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Files of every version, as they were written: each still loads to the plan that it was.
 
 use girih_formats::{
-    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling, generate,
+    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::schedule::Reduction;
@@ -99,7 +99,7 @@ fn version_1_is_read() {
     let plan = load(V1_0);
     assert_eq!(plan.spec(), FormatSpec::TwoFour);
     assert_eq!(plan.schedule().reduction(), Reduction::TwoPass);
-    assert_eq!(matrix::<f32>(&plan), generate::two_four::<f32>(9, 11, 1).unwrap());
+    assert_eq!(matrix::<f32>(&plan), girih_generate::two_four::<f32>(9, 11, 1).unwrap());
     assert!(!plan.explanation().candidates.is_empty());
     assert_eq!(plan.explanation().chosen().unwrap().spec, FormatSpec::TwoFour);
 }

@@ -38,6 +38,7 @@ pub struct Blocks {
 
 /// What the windowed and blocked formats would make of a matrix in some order.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TileMetrics {
     /// Packed columns, for each of [`WINDOW_ROWS`].
     pub windows: [Windows; 3],
@@ -57,7 +58,7 @@ impl TileMetrics {
     /// If the ordering is of another matrix.
     ///
     /// ```
-    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_generate::laplacian_5pt;
     /// use girih_reorder::metrics::TileMetrics;
     /// use girih_reorder::{Method, simple};
     ///

@@ -87,7 +87,7 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
 /// number.
 ///
 /// ```
-/// use girih_formats::generate::banded;
+/// use girih_generate::banded;
 /// use girih_reorder::{metrics, rcm_rows_cols, simple};
 ///
 /// let band = banded::<f32>(300, 200, 2, 1, 1)?;

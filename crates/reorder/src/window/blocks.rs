@@ -13,6 +13,7 @@ use crate::{Permutation, ReorderError, rcm, rcm_rows_cols};
 
 /// An order of rows and columns with few blocks, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BlockOrdering {
     /// The rows in block rows; natural if nothing better was found.
     pub rows: RowLayout,

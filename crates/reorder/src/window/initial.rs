@@ -1,6 +1,6 @@
 //! Orders to start from.
 
-use girih_formats::rng::SplitMix64;
+use crate::rng::SplitMix64;
 use girih_formats::{Csr, CsrPattern};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};

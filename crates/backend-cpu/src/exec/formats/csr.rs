@@ -66,7 +66,7 @@ impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{fem_3d, laplacian_5pt, uniform};
+    use girih_generate::{fem_3d, laplacian_5pt, uniform};
     use ndarray::Array2;
 
     use super::*;

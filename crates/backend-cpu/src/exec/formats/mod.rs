@@ -134,8 +134,8 @@ pub(crate) fn add_up<T: KernelScalar>(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
     use girih_formats::{Csr, FormatSpec, RowLayout};
+    use girih_generate::uniform;
     use half::bf16;
     use ndarray::Array2;
 

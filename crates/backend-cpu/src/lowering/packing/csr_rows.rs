@@ -106,7 +106,7 @@ fn count_misses(matrix: &impl MatrixNumbers, rows: usize) -> Result<CacheMisses,
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{banded, block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
+    use girih_generate::{banded, block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
 
     use super::*;
     use crate::lowering::testing::{Counted, case};
