@@ -99,6 +99,7 @@ mod analyze;
 mod backend;
 mod exec;
 #[expect(unsafe_code, reason = "SIMD")]
+#[expect(clippy::needless_range_loop, reason = "indices of lanes, constant once unrolled")]
 mod isa;
 #[expect(unsafe_code, reason = "SIMD")]
 #[expect(clippy::needless_range_loop, reason = "indices of registers, constant once unrolled")]

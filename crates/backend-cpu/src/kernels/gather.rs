@@ -4,7 +4,7 @@ use girih_formats::Scalar;
 
 use super::runs::Runs;
 use crate::isa::{Vector, VectorsFor};
-use crate::operands::Input;
+use crate::operands::{Input, lanes};
 
 /// Copies the rows of B in `runs`, `count` of them and `width` columns wide, to `to`: one panel after the
 /// other, each as wide as a dense strip. The rows of a panel are next to each other.
@@ -56,7 +56,7 @@ pub(crate) const fn panel<I: VectorsFor<T>, T: Scalar>() -> usize {
 ///    other thread accesses these.
 #[inline(always)]
 unsafe fn copy<T: Scalar>(from: *const T, width: usize, to: *mut T, panel: usize, apart: usize) {
-    let vector = const { 64 / size_of::<T::Acc>() };
+    let vector = const { lanes::<T>() };
     for (p, first) in (0..width).step_by(panel).enumerate() {
         let (from, to) = (from.wrapping_add(first), to.wrapping_add(p * apart));
         let cols = panel.min(width - first);

@@ -14,7 +14,7 @@
 //!    ▼
 //! isa          vectors: loads, stores, multiply-adds
 //! ```
-//! Kernels decide nothing. What they read, prefetch and store was decided before, and stands in their
+//! Kernels decide nothing. What they read, prefetch and store was decided before, and is in their
 //! arguments. `docs/2026-11-tuning.md` says what was measured.
 //!
 //! # The kernels
@@ -28,7 +28,7 @@
 //! [`each_row`] chooses for the first two how many vectors are summed at once, [`panel`] multiplies one row
 //! by these, [`sum`] adds up its entries, [`whole`] does so for long rows and a distant B. [`store`] writes
 //! sums to C and adds up the parts of split windows. [`pack`] copies a panel of B, [`gather`] the rows of B
-//! that a window uses, [`widen`] values to the type of sums. [`ahead`] prefetches.
+//! that a window uses, [`widen`] values to the type of sums. [`prefetch`] prefetches.
 //!
 //! # Order of additions
 //! The order depends on the plan and on n alone, so the bits of C depend on nothing else.

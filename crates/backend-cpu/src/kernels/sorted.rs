@@ -67,7 +67,7 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
         // T is its own accumulator here, so the pointer is of the right type.
         let x = b.ptr.cast::<T::Acc>();
         // SAFETY: the instruction set by point 1, the block and `x` by point 2, C by point 3.
-        return unsafe {
+        unsafe {
             I::call(
                 #[inline(always)]
                 move || {
@@ -77,8 +77,9 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
                         one_column::<I::Vector, T::Acc, false>(block, x, out);
                     }
                 },
-            )
-        };
+            );
+        }
+        return;
     }
     let ahead = entries_ahead(width * size_of::<T>());
     let rows = SortedRows { block, lanes: I::Vector::LANES, ahead };
@@ -96,50 +97,84 @@ struct SortedRows<'a, A> {
     ahead: usize,
 }
 
-/// Calls `$kernel` with every row, in code of its own for each of the lengths up to `$short`.
-macro_rules! each_row_of {
-    ($self:ident, $kernel:ident, $short:expr; $($len:literal)*) => {{
-        let Self { block, lanes, ahead } = $self;
-        let mut rows = block.rows;
-        let (mut col_idx, mut values) = (block.col_idx.as_ptr(), block.values.as_ptr());
-        macro_rules! runs {
-            ($runs:expr, $each:ident, $lanes:expr) => {
-                for run in $runs {
-                    let (these, others) = rows.split_at(run.count as usize);
-                    rows = others;
-                    macro_rules! all {
-                        ($len_of_run:expr) => {
-                            for &row in these {
-                                let len = $len_of_run;
-                                let entries = Entries {
-                                    col_idx,
-                                    shift: 0,
-                                    values,
-                                    step: 1,
-                                    len,
-                                    next_col_idx: col_idx.wrapping_add(ahead),
-                                    next_shift: 0,
-                                };
-                                // SAFETY: the points of `$each` are those of the trait. A row has `len`
-                                // columns, and values for each of its lanes, by point 2.
-                                unsafe {
-                                    $each(entries, lanes, row as usize, &$kernel);
-                                    col_idx = col_idx.add(len);
-                                    values = values.add(len * $lanes);
-                                }
-                            }
-                        };
-                    }
-                    match run.len as usize {
-                        $($len if const { $len <= $short } => all!($len),)*
-                        len => all!(len),
-                    }
-                }
-            };
+/// What is left of a block.
+struct Left<'a, A> {
+    rows: &'a [u32],
+    col_idx: *const u32,
+    values: *const A,
+}
+
+/// Evaluates `$body` with `$len` bound to the length, which the compiler knows for each of those up to
+/// `$short`.
+macro_rules! by_length {
+    ($length:expr, $short:expr, $len:ident => $body:expr; $($known:literal)*) => {
+        match $length {
+            $($known if const { $known <= $short } => {
+                let $len = $known;
+                $body
+            })*
+            $len => $body,
         }
-        runs!(block.slices, slice_rows, lanes);
-        runs!(block.runs, single_row, 1);
-    }};
+    };
+}
+
+impl<A> SortedRows<'_, A> {
+    /// Calls the kernel with every row, in code of its own for every short length if `BY_LENGTH`.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`].
+    #[inline(always)]
+    unsafe fn all_runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(self, kernel: &K) {
+        let block = &self.block;
+        let (col_idx, values) = (block.col_idx.as_ptr(), block.values.as_ptr());
+        let mut left = Left { rows: block.rows, col_idx, values };
+        // SAFETY: points 1 to 3 are those of `each_run`, for slices and then for what is left.
+        unsafe {
+            self.each_run::<K, true, BY_LENGTH>(block.slices, &mut left, kernel);
+            self.each_run::<K, false, BY_LENGTH>(block.runs, &mut left, kernel);
+        }
+    }
+
+    /// Calls the kernel with the rows of some runs, or with the rows of all slices in them.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`], for these rows: the next that are left.
+    #[inline(always)]
+    unsafe fn each_run<K, const SLICES: bool, const BY_LENGTH: bool>(
+        &self,
+        runs: &[Run],
+        left: &mut Left<'_, A>,
+        kernel: &K,
+    ) where
+        K: RowKernel<Acc = A>,
+    {
+        let rows_of_each = if SLICES { self.lanes } else { 1 };
+        for run in runs {
+            let (these, others) = left.rows.split_at(run.count as usize);
+            left.rows = others;
+            by_length!(
+                run.len as usize, if BY_LENGTH { K::SHORT } else { 0 },
+                len => for &row in these {
+                    let Left { col_idx, values, .. } = *left;
+                    let next_col_idx = col_idx.wrapping_add(self.ahead);
+                    let entries =
+                        Entries { col_idx, shift: 0, values, step: 1, len, next_col_idx, next_shift: 0 };
+                    // SAFETY: points 1 to 3 are those of both. The row has `len` columns by point 2, and as
+                    // many values for each row of a slice.
+                    unsafe {
+                        if SLICES {
+                            slice_rows(&entries, rows_of_each, row as usize, kernel);
+                        } else {
+                            kernel.row(entries, row as usize);
+                        }
+                        left.col_idx = col_idx.add(len);
+                        left.values = values.add(len * rows_of_each);
+                    }
+                };
+                1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+            );
+        }
+    }
 }
 
 impl<A> Rows for SortedRows<'_, A> {
@@ -147,29 +182,16 @@ impl<A> Rows for SortedRows<'_, A> {
 
     #[inline(always)]
     unsafe fn each(self, kernel: impl RowKernel<Acc = A>) {
-        each_row_of!(self, kernel, 0;);
+        // SAFETY: points 1 to 3 are those of `all_runs`.
+        unsafe { self.all_runs::<_, false>(&kernel) }
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
     unsafe fn each_by_length<K: RowKernel<Acc = A>>(self, kernel: K) {
-        each_row_of!(self, kernel, K::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+        // SAFETY: points 1 to 3 are those of `all_runs`.
+        unsafe { self.all_runs::<K, true>(&kernel) }
     }
-}
-
-/// Calls the kernel with a single row.
-///
-/// # Safety
-/// Points 1 to 3 of [`RowKernel::row`].
-#[inline(always)]
-unsafe fn single_row<A>(
-    entries: Entries<A>,
-    _lanes: usize,
-    row: usize,
-    kernel: &impl RowKernel<Acc = A>,
-) {
-    // SAFETY: points 1 to 3 are those of `row`.
-    unsafe { kernel.row(entries, row) }
 }
 
 /// Calls the kernel with each row of a slice, of whose first row `entries` has the columns.
@@ -181,7 +203,7 @@ unsafe fn single_row<A>(
 /// 3. Row `first` of the kernel's C and the `lanes - 1` after it exist, and no other thread accesses them.
 #[inline(always)]
 unsafe fn slice_rows<A>(
-    entries: Entries<A>,
+    entries: &Entries<A>,
     lanes: usize,
     first: usize,
     kernel: &impl RowKernel<Acc = A>,
@@ -197,7 +219,7 @@ unsafe fn slice_rows<A>(
                 step: lanes,
                 next_col_idx: entries.col_idx,
                 next_shift: r + PREFETCH_AHEAD_ROWS,
-                ..entries
+                ..*entries
             };
             kernel.row(row, first + r);
         }

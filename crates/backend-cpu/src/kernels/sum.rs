@@ -47,7 +47,7 @@ impl<A> Entries<A> {
     /// # Safety
     /// 1. `next_col_idx` is valid for `p + 1` columns.
     #[inline(always)]
-    unsafe fn prefetch_row<V: Vector, T, const K: usize>(&self, p: usize, b: Input<T>) {
+    unsafe fn prefetch_row<V: Vector, T: Copy, const K: usize>(&self, p: usize, b: Input<T>) {
         // SAFETY: column `p` is readable by point 1. Nothing is read at `row`.
         let col = unsafe { *self.next_col_idx.add(p) } as isize + self.next_shift as isize;
         let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
