@@ -55,7 +55,7 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     width: usize,
 ) {
     let (block, out) = (*block, *out);
-    let is_single = b.is_column && const { is_own_accumulator::<T>() };
+    let is_single = b.is_column && is_own_accumulator::<T>();
     let prefetch = match (b.prefetch_a, block.prefetch_b && !is_single) {
         _ if const { !I::Vector::PREFETCHES } => Prefetch::Nothing,
         (_, true) => Prefetch::Rows,
@@ -63,7 +63,7 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
         (false, false) => Prefetch::Nothing,
     };
     b.ran("sorted", prefetch, out.streams());
-    if is_single {
+    if const { is_own_accumulator::<T>() } && is_single {
         // T is its own accumulator here, so the pointer is of the right type.
         let x = b.ptr.cast::<T::Acc>();
         // SAFETY: the instruction set by point 1, the block and `x` by point 2, C by point 3.
