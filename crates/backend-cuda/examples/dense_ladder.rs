@@ -224,7 +224,9 @@ fn check<T: DenseScalar>(
         let (sum, size) = products.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
         let found = c[[i, j]].to_f64();
         let bound = (2.0 * u + u * u + gamma) * size;
-        if !((found - sum).abs() <= bound) {
+        // A NaN is not.
+        let is_within = (found - sum).abs() <= bound;
+        if !is_within {
             return Err(format!("{name}: C[{i}, {j}] is {found}, not {sum} ± {bound}").into());
         }
     }
