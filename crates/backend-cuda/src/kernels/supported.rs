@@ -167,10 +167,10 @@ mod tests {
         }
         assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
         let refused = |spec, dtype, arch| refused(spec, dtype, arch, "why");
-        let bmat = FormatSpec::BMat { pattern_only: false };
+        let ell = FormatSpec::BlockedEll { block_size: 16 };
         assert!(matches!(
-            refused(bmat, DType::F32, hopper),
-            Unsupported::Format { format: FormatKind::BMat, .. }
+            refused(ell, DType::F32, hopper),
+            Unsupported::Format { format: FormatKind::BlockedEll, .. }
         ));
         assert!(matches!(refused(wcsr(16), DType::F32, a100), Unsupported::Device { .. }));
         assert!(matches!(
