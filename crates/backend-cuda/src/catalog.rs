@@ -8,6 +8,7 @@ use girih_planner::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
 use girih_planner::schedule::{Reduction, Task, Windows};
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
+use crate::kernels::sm90_dense_gemm::{self, Full};
 use crate::kernels::supported::{self, has_atomic_mode};
 use crate::kernels::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
@@ -117,10 +118,11 @@ impl KernelCatalog for CudaKernels {
     /// What is launched for row-major operands whose rows begin on 16 bytes, or are shorter than that.
     ///
     /// `None` for CSR, whose kernel keeps next to nothing in shared memory, and where there is no kernel.
-    /// For BCSR it is the configuration that takes block rows one by one: that three at a time read less
-    /// follows from the pattern, which is not known here.
+    /// For BCSR whose blocks are all there it is the dense kernel, if that takes fewer cycles. Otherwise it is
+    /// the configuration that takes block rows one by one: that three at a time read less follows from the
+    /// pattern, which is not known here unless all blocks are there.
     fn config(&self, device: &DeviceSpec, work: &KernelWork) -> Option<KernelConfig> {
-        let &KernelWork { spec, dtype, n, tasks, tiles } = work;
+        let &KernelWork { spec, dtype, n, tasks, tiles, ncols } = work;
         self.check(device, spec, dtype).ok()?;
         // Rows of B begin on 16 bytes unless they are shorter.
         let b = Place::row_major(0, (SEVERAL, n.max(1)), dtype.size());
@@ -137,8 +139,19 @@ impl KernelCatalog for CudaKernels {
                 Some(sm90_bmat_spmm::choose(dtype, n, in_rows).described(dtype, pattern_only))
             }
             FormatSpec::Bcsr { .. } => {
-                let load = Load { blocks: tiles, grouped_steps: None };
-                let entry = sm90_bcsr_spmm::entry(&b, dtype.size() as u64);
+                // Block rows are tasks, however they are cut.
+                let (block_rows, block_cols) = (tasks, ncols.div_ceil(BLOCK) as u64);
+                let is_full = sm90_dense_gemm::is_full(tiles, block_rows, block_cols);
+                let multiprocessors = u64::from(device.workers);
+                let full = Full { dtype, block_rows, block_cols, n, multiprocessors };
+                let (dense, entry) = sm90_dense_gemm::entries(&b, dtype.size() as u64);
+                if is_full && let Some(index) = full.choose(dense, entry) {
+                    return Some(sm90_dense_gemm::configs(dtype)[index].described(dense));
+                }
+                let load = match is_full {
+                    true => sm90_bcsr_spmm::load_of_full(block_rows, block_cols),
+                    false => Load { blocks: tiles, grouped_steps: None },
+                };
                 let index = sm90_bcsr_spmm::Config::index(dtype, n, entry, load);
                 Some(sm90_bcsr_spmm::configs(dtype).get(index)?.described(entry))
             }
@@ -185,7 +198,8 @@ mod tests {
         let wcsr = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
         let reason = CudaKernels.check(&b200, wcsr, DType::F32).unwrap_err();
         assert!(reason.contains("9.0") && reason.contains("10.0"), "{reason}");
-        let work = KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9 };
+        let work =
+            KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9, ncols: 99 };
         assert_eq!(CudaKernels.config(&b200, &work), None);
     }
 
@@ -208,13 +222,30 @@ mod tests {
     fn configurations_are_those_of_the_tables() {
         let h200 = device("h200");
         let config = |spec, dtype, n, tasks| {
-            let work = KernelWork { spec, dtype, n, tasks, tiles: 5000 };
+            let work = KernelWork { spec, dtype, n, tasks, tiles: 5000, ncols: 9999 };
             CudaKernels.config(&h200, &work)
         };
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         let found = config(bcsr, DType::Bf16, 128, 100).unwrap();
         let told = (found.entry.as_str(), found.block_cols, found.stages, found.blocks_per_worker);
         assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
+        // All 64 × 64 blocks of 4096 × 4096, and all but one.
+        let square = |tiles| {
+            let work = KernelWork {
+                spec: bcsr,
+                dtype: DType::Bf16,
+                n: 4096,
+                tasks: 64,
+                tiles,
+                ncols: 4096,
+            };
+            CudaKernels.config(&h200, &work).unwrap()
+        };
+        let (full, sparse) = (square(4096), square(4095));
+        let told = (full.entry.as_str(), full.block_cols, full.stages, full.threads);
+        assert_eq!(told, ("sm90_dense_gemm_rows", 256, 4, 384));
+        assert!(full.shared_bytes <= h200.shared_bytes_per_block);
+        assert_eq!(sparse.entry, "sm90_bcsr_spmm_rows");
         let wcsr = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
         let wide = config(wcsr, DType::F32, 1024, 5000).unwrap();
         assert_eq!(

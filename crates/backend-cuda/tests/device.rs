@@ -7,8 +7,8 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use girih_backend::{BackendError, DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{
-    CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedOperands,
-    TimedProducts, cudarc,
+    CudaBackend, CudaError, CudaOptions, DenseConfig, DeviceMatrix, DeviceMatrixMut, FullBlocks,
+    Strides, TimedOperands, TimedProducts, cudarc,
 };
 use girih_formats::{AnyTiling, Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_generate::{dense_row, rmat, two_four};
@@ -275,6 +275,51 @@ fn two_four_multiplies_in_every_configuration() {
         if backend.supports(&plan).is_ok() {
             let prepared = backend.prepare(&plan).unwrap();
             is_right::<f16>(&backend, &*prepared, &plan, &a, n);
+        }
+    }
+}
+
+/// Blocks that are all there, in every configuration of the dense kernel: small enough to be followed.
+#[test]
+fn every_kernel_for_full_blocks_multiplies() {
+    let Some(backend) = common::backend() else { return };
+    if !backend.capabilities().unwrap().formats.contains(&FormatKind::Bcsr) {
+        return;
+    }
+    every_dense_kernel::<f16>(&backend);
+    every_dense_kernel::<bf16>(&backend);
+    every_dense_kernel::<f32>(&backend);
+}
+
+fn every_dense_kernel<T: DenseScalar>(backend: &CudaBackend)
+where
+    T::Acc: PartialEq,
+{
+    let a = where_(330, 170, |i, j| (i * 7 + j * 3) % 11 == 0).unwrap().cast::<T>();
+    let plan = plan_of(&a, FormatSpec::Bcsr { block_rows: 64, block_cols: 64 });
+    let rungs = DenseConfig::ladder(T::DTYPE).into_iter().map(|rung| rung.config);
+    let all = DenseConfig::products(T::DTYPE).iter().copied().chain(rungs);
+    let all = all.map(FullBlocks::Dense).chain([FullBlocks::Fastest, FullBlocks::Blocks]);
+    let prepared: Vec<_> =
+        all.map(|full| (full, backend.prepare_device_with(&plan, full).unwrap())).collect();
+    // Copied by tensor copies or by elements, C too.
+    for (n, beta) in [(304, 0.0), (300, 0.5), (7, 0.0)] {
+        let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
+        let mut first = None;
+        for (full, prepared) in &prepared {
+            let mut c = before.clone();
+            let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+            prepared.execute(-2.5, b_view, beta, c_view).unwrap();
+            let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
+            let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
+            let rounding = backend.rounding(&plan);
+            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            assert!(verdict.passed(), "{full:?} {}, n = {n}: {verdict:?}", T::DTYPE);
+            assert!(
+                *first.get_or_insert(c.clone()) == c,
+                "{full:?} {}, n = {n}: other bits",
+                T::DTYPE
+            );
         }
     }
 }

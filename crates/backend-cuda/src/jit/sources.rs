@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 40] = [
+const HEADERS: [(&str, &str); 46] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -36,6 +36,7 @@ const HEADERS: [(&str, &str); 40] = [
     header!("ptx/tensor.cuh"),
     header!("ptx/wgmma.cuh"),
     header!("ptx/wgmma_shapes.cuh"),
+    header!("shared/elements.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
     header!("shared/pipeline.cuh"),
@@ -50,6 +51,11 @@ const HEADERS: [(&str, &str); 40] = [
     header!("sm90_bmat_spmm/produce.cuh"),
     header!("sm90_bmat_spmm/store.cuh"),
     header!("sm90_bmat_spmm/walk.cuh"),
+    header!("sm90_dense_gemm/config.cuh"),
+    header!("sm90_dense_gemm/consume.cuh"),
+    header!("sm90_dense_gemm/produce.cuh"),
+    header!("sm90_dense_gemm/store.cuh"),
+    header!("sm90_dense_gemm/walk.cuh"),
     header!("sm90_wcsr_spmm/config.cuh"),
     header!("sm90_wcsr_spmm/consume.cuh"),
     header!("sm90_wcsr_spmm/params.cuh"),

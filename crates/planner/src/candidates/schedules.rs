@@ -63,6 +63,7 @@ pub struct ScheduleOption {
 pub(crate) struct Cut<'a> {
     pub(crate) spec: FormatSpec,
     pub(crate) dtype: DType,
+    pub(crate) ncols: usize,
     pub(crate) nnz: usize,
     pub(crate) n: usize,
     pub(crate) device: &'a DeviceSpec,
@@ -97,7 +98,8 @@ impl Cut<'_> {
     /// The configuration of the kernel for a schedule of `tasks` blocks.
     pub(crate) fn config(&self, tasks: u64, windows: &impl Windows) -> Option<KernelConfig> {
         let (spec, dtype, n, tiles) = (self.spec, self.dtype, self.n, windows.n_tiles());
-        self.kernels.config(self.device, &KernelWork { spec, dtype, n, tasks, tiles })
+        let work = KernelWork { spec, dtype, n, tasks, tiles, ncols: self.ncols };
+        self.kernels.config(self.device, &work)
     }
 
     /// Blocks of columns that the hardware dispatches beside one another.
