@@ -30,6 +30,7 @@ use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
+use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
@@ -68,6 +69,8 @@ struct Shared {
     compiler: Arc<Compiler>,
     placing: Placing,
     ways: &'static [Way],
+    /// What multiplies plans in BCSR whose blocks are all there.
+    full: FullBlocks,
     products: AtomicUsize,
     /// Entry points that were executed, with the names of their kernels.
     executed: Mutex<BTreeSet<(String, String)>>,
@@ -124,9 +127,24 @@ impl Emulated {
 
     /// A device for the kernels of a compiler.
     fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
+        Self::of(compiler, placing, ways, FullBlocks::Fastest)
+    }
+
+    fn of(
+        compiler: Arc<Compiler>,
+        placing: Placing,
+        ways: &'static [Way],
+        full: FullBlocks,
+    ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
-        Self(Arc::new(Shared { compiler, placing, ways, products, executed, launches }))
+        Self(Arc::new(Shared { compiler, placing, ways, full, products, executed, launches }))
+    }
+
+    /// The device with another choice for plans in BCSR whose blocks are all there.
+    pub(crate) fn with_full(&self, full: FullBlocks) -> Self {
+        let Shared { compiler, placing, ways, .. } = &*self.0;
+        Self::of(compiler.clone(), *placing, ways, full)
     }
 
     /// Entry points that were executed, with the names of their kernels.
@@ -140,7 +158,18 @@ impl Emulated {
     }
 
     fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
-        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, MULTIPROCESSORS) }
+        self.prepare_with(plan, MULTIPROCESSORS, self.0.full)
+    }
+
+    /// A plan on a device of which as many multiprocessors are taken to be there, and what multiplies it if
+    /// it is full.
+    pub(crate) fn prepare_with(
+        &self,
+        plan: &Plan,
+        multiprocessors: u32,
+        full: FullBlocks,
+    ) -> EmulatedPlan {
+        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, multiprocessors, full) }
     }
 }
 
@@ -168,7 +197,7 @@ impl SpmmBackend for Emulated {
 }
 
 /// A plan whose products are emulated.
-struct EmulatedPlan {
+pub(crate) struct EmulatedPlan {
     device: Emulated,
     device_plan: DevicePlan,
 }
@@ -228,7 +257,7 @@ impl EmulatedPlan {
     ///
     /// # Errors
     /// What a kernel does wrong.
-    fn multiply(
+    pub(crate) fn multiply(
         &self,
         way: Way,
         (alpha, beta): (f64, f64),

@@ -17,7 +17,8 @@ use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
-use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
+use crate::kernels::{csr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -26,12 +27,13 @@ pub use on_device::{CudaPrepared, OperandRows};
 pub(crate) use upload::upload;
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on a device with this number of
-/// multiprocessors: O(nnz).
-pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32) -> DevicePlan {
+/// multiprocessors: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
+pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32, full: FullBlocks) -> DevicePlan {
     let (schedule, n) = (plan.schedule(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),
-        Tiling::Bcsr(a) => sm90_bcsr_spmm::device_plan(a),
+        Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, multiprocessors, full),
+        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),

@@ -256,7 +256,7 @@ mod tests {
         let rows = RowLayout::natural(600, 1).unwrap();
         let shared = SharedStats::new(a.pattern(), &rows);
         let stats = shared.format(FormatSpec::TwoFour, DType::F16).unwrap();
-        let workload = Workload::of(&shared, 64, DType::F16).unwrap();
+        let workload = Workload::of(&shared, 64, DType::F16);
         let config = KernelConfig::new("spmm").block_cols(64).stages(4).shared_bytes(100 << 10);
         let device = DeviceSpec::builtin("h200").unwrap();
         let fetched = |rows_together| {

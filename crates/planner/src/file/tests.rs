@@ -97,7 +97,7 @@ fn explanation() -> Explanation {
         stage_tiles: 4,
         shared_bytes: 200_704,
         blocks_per_worker: 1,
-        rows_together: 256,
+        rows_together: 0,
     };
     let candidate = |spec, outcome, cost: Option<Cost>| Candidate {
         spec,

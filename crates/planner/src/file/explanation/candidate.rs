@@ -40,7 +40,13 @@ pub(super) struct ConfigText {
     stage_tiles: u32,
     shared_bytes: u64,
     blocks_per_worker: u32,
+    #[serde(skip_serializing_if = "is_zero")]
     rows_together: u32,
+}
+
+/// Whether a field that older files lack is left out.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl From<&Candidate> for CandidateText {

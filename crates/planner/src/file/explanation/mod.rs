@@ -94,6 +94,7 @@ mod tests {
 
     use super::*;
     use crate::explanation::{MeasuredCase, Measurement};
+    use crate::kernels::KernelConfig;
 
     const OLD: &str = r#"{"reason": "r", "candidates": [{"spec": "Csr", "outcome": "Lost"}],
         "later": [1, {"x": null}], "schedule": "s"}"#;
@@ -109,9 +110,10 @@ mod tests {
     }
 
     #[test]
-    fn times_come_back_and_plans_without_them_say_nothing() {
+    fn later_fields_come_back_and_older_plans_say_nothing_of_them() {
         let mut explanation = decode(OLD).unwrap();
-        assert!(!encode(&explanation).unwrap().contains("measured"));
+        let old = encode(&explanation).unwrap();
+        assert!(!old.contains("measured") && !old.contains("rows_together"));
         let case = |chosen: bool, seconds: f64| MeasuredCase {
             spec: FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
             reordered: !chosen,
@@ -122,6 +124,8 @@ mod tests {
         let cases = vec![case(true, 1e-6), case(false, 0.1)];
         let machine = "Zen 5 (cpu)".to_owned();
         explanation.measured = Some(Measurement { machine, n: 128, cases });
+        let config = KernelConfig::new("wide").rows_together(256);
+        explanation.candidates[0].config = Some(config);
         assert_eq!(decode(&encode(&explanation).unwrap()).unwrap(), explanation);
         assert!(decode(r#"{"measured": {"machine": "\u001b", "n": 1, "cases": []}}"#).is_err());
         assert!(decode(r#"{"measured": {"machine": "x", "n": -1, "cases": []}}"#).is_err());
