@@ -196,6 +196,7 @@ impl DenseConfig {
             .stage_tiles(self.rows / BLOCK as u32)
             .shared_bytes(u64::from(self.shared_bytes()))
             .blocks_per_worker(self.ctas)
+            .rows_together(self.cluster_rows())
     }
 
     /// The kernel for a value type that has this configuration.
