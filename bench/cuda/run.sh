@@ -9,6 +9,7 @@
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
 #   FOLDER/run.sh csr|wcsr|bcsr [RESULTS]       a part of the benchmark, for machines lent by the minute
+#   FOLDER/run.sh layouts [RESULTS]             every layout of CSR on the matrices that came along, in f32
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
@@ -30,13 +31,15 @@ pack() {
     cd "$here/../.."
     cargo build --release --package girih-cli
     cp "${CARGO_TARGET_DIR:-target}/release/girih" "$folder/girih"
+    cargo build --release --package girih-backend-cuda --example csr_layouts
+    cp "${CARGO_TARGET_DIR:-target}/release/examples/csr_layouts" "$folder/csr_layouts"
     # The test binaries' paths are in cargo's messages, one JSON object on each line.
     cargo test --no-run --package girih-backend-cuda --message-format json |
         sed -n 's/.*"name":"\([a-z]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
         while read -r name executable; do
             [[ " ${suites[*]} " != *" $name "* ]] || cp "$executable" "$folder/$name"
         done
-    strip --strip-debug "$folder/girih" "${suites[@]/#/$folder/}"
+    strip --strip-debug "$folder/girih" "$folder/csr_layouts" "${suites[@]/#/$folder/}"
     cp "$here/run.sh" "$folder/run.sh"
     ls -l "$folder" "$folder/matrices"
 }
@@ -142,6 +145,15 @@ bench_bcsr() {
         --dtype bf16,f32 --n 1024,4096
 }
 
+# What the tables of csr_spmm are tuned by.
+layouts() {
+    step "layouts of CSR"
+    "$here/csr_layouts" --n "${COLUMNS_OF_B:-8,32,128,512,1024}" "$here"/matrices/* \
+        > "$results/csr-layouts.tsv" 2>"$results/csr-layouts.log" ||
+        { failed=1; echo "FAILED: layouts"; tail -5 "$results/csr-layouts.log"; }
+    wc -l "$results/csr-layouts.tsv"
+}
+
 bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr; }
 
 case $action in
@@ -149,7 +161,8 @@ case $action in
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
     csr | wcsr | bcsr) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    layouts) prepare "${@:2}" && layouts ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

@@ -10,10 +10,10 @@ use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use super::operands::Placing;
-use super::{Emulated, MULTIPROCESSORS};
+use super::{CACHE, Emulated, MULTIPROCESSORS};
 use crate::CudaKernels;
-use crate::prepared::device_plan;
 use crate::prepared::lowering::{Recorded, repeated};
+use crate::prepared::{Machine, device_plan};
 
 /// Rows of 0 to some 40 entries and one that is split.
 fn matrix() -> Csr<f64> {
@@ -111,7 +111,9 @@ fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let device_plan = device_plan(&plan, workers);
+            let machine =
+                Machine { multiprocessors: workers, cache_bytes: CACHE, csr_layout: None };
+            let device_plan = device_plan(&plan, machine);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());

@@ -34,8 +34,8 @@ use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
-use crate::prepared::{self, device_plan};
-use crate::{Arch, CudaError, Jit};
+use crate::prepared::{self, Machine, device_plan};
+use crate::{Arch, CsrLayout, CudaError, Jit};
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
@@ -54,6 +54,9 @@ const WAYS: [Way; 5] = [
 /// the narrowest tiles.
 const MULTIPROCESSORS: u32 = 1;
 
+/// Bytes of the second-level cache that they are chosen for: so few that not every B stays there.
+const CACHE: u64 = 1 << 15;
+
 /// A compiler, and the kernels that were read from what it made.
 struct Compiler {
     jit: Jit,
@@ -68,6 +71,7 @@ struct Shared {
     compiler: Arc<Compiler>,
     placing: Placing,
     ways: &'static [Way],
+    csr_layout: Option<CsrLayout>,
     products: AtomicUsize,
     /// Entry points that were executed, with the names of their kernels.
     executed: Mutex<BTreeSet<(String, String)>>,
@@ -126,7 +130,22 @@ impl Emulated {
     fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
-        Self(Arc::new(Shared { compiler, placing, ways, products, executed, launches }))
+        let csr_layout = None;
+        Self(Arc::new(Shared { compiler, placing, ways, csr_layout, products, executed, launches }))
+    }
+
+    /// A device like this one, whose products in CSR are laid out so.
+    pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
+        let Shared { compiler, placing, ways, .. } = &*self.0;
+        Self(Arc::new(Shared {
+            compiler: compiler.clone(),
+            placing: *placing,
+            ways,
+            csr_layout: Some(layout),
+            products: AtomicUsize::new(0),
+            executed: Mutex::default(),
+            launches: Mutex::default(),
+        }))
     }
 
     /// Entry points that were executed, with the names of their kernels.
@@ -140,7 +159,9 @@ impl Emulated {
     }
 
     fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
-        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, MULTIPROCESSORS) }
+        let csr_layout = self.0.csr_layout;
+        let machine = Machine { multiprocessors: MULTIPROCESSORS, cache_bytes: CACHE, csr_layout };
+        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, machine) }
     }
 }
 

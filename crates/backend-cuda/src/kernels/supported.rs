@@ -7,7 +7,7 @@ use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
 use super::sm90_wcsr_spmm;
-use crate::Arch;
+use crate::{Arch, CsrLayout};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
 const FORMATS: [(FormatKind, Option<Arch>); 3] = [
@@ -24,6 +24,27 @@ pub(crate) fn takes_b_as_it_is(backend: &str, plan: &Plan) -> Result<(), Unsuppo
     let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \
                   on the host";
     Err(Unsupported { backend: backend.to_owned(), reason: reason.to_owned() })
+}
+
+/// Refuses plans that a forced layout of products in CSR can't take.
+///
+/// # Errors
+/// The reason.
+pub(crate) fn takes_csr_layout(plan: &Plan, layout: Option<CsrLayout>) -> Result<(), String> {
+    let (Some(CsrLayout::Teams(teams)), FormatKind::Csr) = (layout, plan.spec().kind()) else {
+        return Ok(());
+    };
+    if !teams.is_valid() {
+        return Err(format!("the options name a layout that no kernel has: {teams}"));
+    }
+    let (tiling, most_rows) = (plan.tiling(), 1 << 31);
+    let (rows, entries) = (tiling.n_windows(), tiling.tile_ptr(tiling.n_windows()));
+    if rows >= most_rows || entries >= 1 << 31 {
+        return Err(format!(
+            "the layout {teams} is for fewer rows than {rows} or entries than {entries}"
+        ));
+    }
+    Ok(())
 }
 
 /// The formats that there are kernels for on an architecture.

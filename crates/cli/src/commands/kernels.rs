@@ -50,7 +50,7 @@ struct EntryReport {
 }
 
 pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, CliError> {
-    let CudaOptions { libraries, cache, sources, device } = cuda::options()?;
+    let CudaOptions { libraries, cache, sources, device, .. } = cuda::options()?;
     let cache = args.cache.clone().or(cache);
     if cache.is_none() && !matches!(args.action, KernelsAction::Check) {
         return Err(CliError::usage("there is no cache; --cache FOLDER or GIRIH_CACHE names one"));

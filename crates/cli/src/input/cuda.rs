@@ -26,6 +26,7 @@ pub(crate) fn options() -> Result<CudaOptions, CliError> {
         cache: cache(),
         sources: set("GIRIH_CUDA_SOURCES").map(PathBuf::from),
         device,
+        ..CudaOptions::default()
     })
 }
 
