@@ -80,7 +80,7 @@ const FAULTS: &[Fault] = &[
         "Access::offset(column, p.b_col_stride)",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
-        "if (column < n) *at = finish(sum[i], at);" => "*at = finish(sum[i], at);",
+        "if (column < n) *at = finish(sum[i + w], at);" => "*at = finish(sum[i + w], at);",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
     fault!("C is read with beta = 0", "csr_spmm/store.cuh":
         "bool reads() const { return beta != Acc(0); }" => "bool reads() const { return true; }",
