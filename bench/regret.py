@@ -3,10 +3,10 @@
 
     bench/regret.py FOLDER-OF-MATRICES --work DIR [--girih BINARY] [--device DEVICE.toml] > record.md
 
-Calibrates this machine unless a device file is given, then runs `girih bench` once for each matrix: all
-formats that the planner considers, by turns, for every n. Each run is kept as DIR/NAME.json and not
+Calibrates this machine unless a device file is given, then runs the suite `formats-cpu` once for each matrix:
+all formats that the planner considers, by turns, for every n. Each run is kept as DIR/NAME.json and not
 repeated if the file is there, so an interrupted record goes on where it stopped. The regret of a choice
-is its least time over the least of all formats, minus one; the choice is timed as the format it came to, in
+is its least time over the least of all formats, minus one. The choice is timed as the format it came to, in
 the same run. Needs nothing but Python 3 and the binary. Nothing else should run meanwhile: the share of
 the processors that other programs had is in the record.
 """
@@ -19,10 +19,7 @@ import subprocess
 import sys
 import time
 
-FORMATS = (
-    "auto,csr,bcsr:8x8,bcsr:16x16,bcsr:64x64,wcsr:8,wcsr:16,wcsr:64,blocked-ell:16,bmat,two-four"
-)
-WIDTHS = "8,32,128,512"
+SUITE = pathlib.Path(__file__).parent / "suites" / "formats-cpu.toml"
 
 
 def girih(binary, args, out=None):
@@ -57,7 +54,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, required=True, help="where results are kept")
     parser.add_argument("--girih", default="target/release/girih")
     parser.add_argument("--device", type=pathlib.Path, help="a calibrated device file")
-    parser.add_argument("--seconds", default="0.03", help="for each case [default: 0.03]")
+    parser.add_argument("--seconds", help="for each case [default: the suite's]")
     parser.add_argument("--budget", type=float, default=840, help="seconds in all [default: 840]")
     options = parser.parse_args()
     begin = time.monotonic()
@@ -83,9 +80,10 @@ def main():
             left_out.append((path.name, "not reached in time; run again to go on"))
             continue
         print(f"{i + 1} of {len(matrices)}: {path.name}", file=sys.stderr)
-        args = ["bench", path, "--format", FORMATS, "--n", WIDTHS, "--threads", "all"]
-        args += ["--device", device, "--seconds", options.seconds, "--roofline", "off", "--json"]
+        args = ["bench", path, "--suite", SUITE, "--device", device, "--roofline", "off", "--json"]
         args += ["--memory-limit", "1GiB"]
+        if options.seconds:
+            args += ["--seconds", options.seconds]
         failed = girih(options.girih, args, out)
         if failed:
             left_out.append((path.name, failed))
@@ -107,7 +105,8 @@ def main():
         return math.exp(sum(math.log1p(row[4]) for row in some) / len(some)) - 1
 
     print(f"# Regret of the planner's choice: {machine['cpu']}, {machine['cpus']} CPUs\n")
-    print(f"`bench/regret.py`, {len({row[0] for row in rows})} matrices × n of {WIDTHS}, f32, all threads.")
+    widths = ", ".join(map(str, sorted({row[1] for row in rows})))
+    print(f"`bench/regret.py`, {len({row[0] for row in rows})} matrices × n of {widths}, f32, all threads.")
     print(f"Other programs had up to {100 * max(row[6] for row in rows):.0f} % of the processors.\n")
     worst = max(rows, key=lambda row: row[4])
     print(f"Geomean regret {100 * geomean(rows):.1f} %, worst {100 * worst[4]:.1f} % ({worst[0]}, n =")

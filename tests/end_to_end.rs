@@ -1,9 +1,8 @@
 //! The main job through the library: a matrix file in, a verified product out.
 
-use girih::formats::generate;
 use girih::formats::io::{self, ReadOptions};
 use girih::prelude::*;
-use girih::{AnyTiling, DenseScalar, Verification, verify};
+use girih::{DenseScalar, Verification, verify};
 use ndarray::Array2;
 
 const SPECS: [FormatSpec; 6] = [
@@ -37,20 +36,16 @@ fn verified_product<T: DenseScalar>(a: &Csr<T>, plan: &Plan, n: usize) -> Verifi
     verify(a, plan, &product, &found, backend.rounding(plan)).unwrap()
 }
 
-fn through_files<T: DenseScalar>()
-where
-    AnyTiling: From<Tiling<T>>,
-{
+fn through_files<T: DenseScalar>() {
     let dir = tempfile::tempdir().unwrap();
     let matrix_file = dir.path().join("a.mtx.gz");
     // 2:4 can hold it, so every format can.
-    let made: Csr<T> = generate::two_four(203, 155, 7).unwrap();
+    let made: Csr<T> = girih_generate::two_four(203, 155, 7).unwrap();
     io::write(&matrix_file, &made).unwrap();
     let a: Csr<T> = io::read(&matrix_file, &ReadOptions::default()).unwrap();
     assert_eq!(a, made);
     for spec in SPECS {
-        let options =
-            PlanOptions { n: 33, format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+        let options = PlanOptions::new(33).format(spec);
         let plan = Planner::new(options).plan(&a).unwrap();
         let plan_file = dir.path().join("a.girih");
         plan.save(&plan_file).unwrap();
@@ -71,12 +66,11 @@ fn a_file_becomes_a_verified_product_in_every_format_and_type() {
 
 #[test]
 fn an_ordering_never_shows_in_c() {
-    let a: Csr<f32> = generate::rmat(10, 8, 3).unwrap();
+    let a: Csr<f32> = girih_generate::rmat(10, 8, 3).unwrap();
     let order = girih::reorder::rcm(a.pattern()).unwrap();
     for spec in SPECS.into_iter().filter(|&s| s != FormatSpec::TwoFour) {
         let layout = order.to_row_layout(spec.window_rows()).unwrap();
-        let options =
-            PlanOptions { n: 20, format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+        let options = PlanOptions::new(20).format(spec);
         let plan = Planner::new(options).plan_ordered(&a, &layout).unwrap();
         let verdict = verified_product(&a, &plan, 20);
         assert!(verdict.passed(), "{spec}: {verdict:?}");
@@ -85,7 +79,7 @@ fn an_ordering_never_shows_in_c() {
 
 #[test]
 fn a_chosen_plan_is_the_same_file_on_any_number_of_threads() {
-    let a: Csr<f32> = generate::rmat(12, 8, 5).unwrap();
+    let a: Csr<f32> = girih_generate::rmat(12, 8, 5).unwrap();
     let bytes_on = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
@@ -101,11 +95,11 @@ fn a_chosen_plan_is_the_same_file_on_any_number_of_threads() {
 
 #[test]
 fn a_sparse_product_equals_that_of_sprs() {
-    let a: Csr<f64> = generate::uniform(300, 200, 9, 11).unwrap();
+    let a: Csr<f64> = girih_generate::uniform(300, 200, 9, 11).unwrap();
     let theirs: sprs::CsMatI<f64, u32, u64> = a.clone().into();
     let b = operand::<f64>(200, 5);
     let expected = &theirs * &b;
-    let plan = Planner::new(PlanOptions { n: 5, ..PlanOptions::default() }).plan(&a).unwrap();
+    let plan = Planner::new(PlanOptions::new(5)).plan(&a).unwrap();
     let prepared = girih::backends().best_for(&plan).unwrap().backend.prepare(&plan).unwrap();
     let mut c = Array2::<f64>::zeros((300, 5));
     prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();

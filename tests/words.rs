@@ -48,6 +48,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("planner/tests/plan_file/golden.rs", "asked for, rcm", "a text in an old plan file"),
     ("cli/src/commands/plan.rs", "gathers: ", "a key of the JSON report"),
     ("cli/src/commands/inspect/plan.rs", "gathers", "a key of the JSON report"),
+    ("backend-cpu/src/prepare/saved/numbers.rs", "leaps", "a number's name in saved layouts"),
     ("reorder/src/window/", "gathers", "a window collects columns, as in the paper"),
 ];
 
@@ -64,15 +65,26 @@ const REPEATABLE: &[(&str, &str)] = &[
 ];
 
 /// Crates whose names and prose are checked. All of `crates/` belong here.
-const CRATES: &[&str] =
-    &["planner", "backend", "girih", "testkit", "formats", "reorder", "cli", "measure"];
+const CRATES: &[&str] = &[
+    "planner",
+    "backend",
+    "backend-cpu",
+    "girih",
+    "testkit",
+    "formats",
+    "generate",
+    "reorder",
+    "cli",
+    "measure",
+];
 
 /// Crates whose type names are checked. All of `crates/` belong here too.
-const SINGLE_NAMES: &[&str] = &["planner", "backend", "girih", "testkit", "cli", "measure"];
+const SINGLE_NAMES: &[&str] =
+    &["planner", "backend", "backend-cpu", "girih", "testkit", "cli", "measure"];
 
 /// Documents at the root that are checked.
 const DOCUMENTS: &[&str] =
-    &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs"];
+    &["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -8,13 +8,14 @@
 #                                               a small case of every kernel, if it is there
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
-#   FOLDER/run.sh csr|wcsr|bcsr [RESULTS]       a part of the benchmark, for machines lent by the minute
+#   FOLDER/run.sh csr|wcsr|bcsr|two_four [RESULTS]
+#                                               a part of the benchmark, for machines lent by the minute
 #   FOLDER/run.sh layouts [RESULTS]             every layout of CSR on the matrices that came along, in f32
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
 # GIRIH_CUDA_LIBRARIES lists, in NVIDIA's Python wheels and under /usr/local/cuda. SECONDS_PER_CASE is how
-# long each case is timed, 0.1 if it is not set.
+# long each case is timed, as the suites say if it is not set.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 action=${1:-}
@@ -41,6 +42,7 @@ pack() {
         done
     strip --strip-debug "$folder/girih" "$folder/csr_layouts" "${suites[@]/#/$folder/}"
     cp "$here/run.sh" "$folder/run.sh"
+    cp -r "$here/../suites" "$folder/"
     ls -l "$folder" "$folder/matrices"
 }
 
@@ -97,13 +99,14 @@ tests() {
     done
 }
 
-# girih bench with these arguments, to a record in JSON and in Markdown.
+# girih bench with a suite and further arguments, to a record in JSON and to tables as text.
 record() {
-    local name=$1
-    shift
+    local name=$1 suite=$2
+    shift 2
     step "$name"
-    "$here/girih" bench "$@" --memory-limit 64GiB --seconds "${SECONDS_PER_CASE:-0.1}" \
-        --output "$results/$name.json" > "$results/$name.txt" 2>"$results/$name.log" ||
+    "$here/girih" bench --suite "$here/suites/$suite.toml" "$@" --memory-limit 64GiB \
+        ${SECONDS_PER_CASE:+--seconds "$SECONDS_PER_CASE"} --output "$results/$name.json" \
+        > "$results/$name.txt" 2>"$results/$name.log" ||
         { failed=1; echo "FAILED: $name"; tail -5 "$results/$name.log"; }
     sed -n '/^cuda: how many/,/^$/p' "$results/$name.txt"
 }
@@ -118,31 +121,24 @@ start_bench() {
 
 # CSR beside all of cuSPARSE's algorithms: the generated classes, wide and tall, and matrices as they are.
 bench_csr() {
-    record csr-f32 uniform rmat fem blocks laplacian uniform:2048x262144x512 uniform:524288x2048x8 \
-        --backend cuda,cusparse --format csr --n 8,32,128,512,1024
-    [ ${#files[@]} = 0 ] || record csr-matrices "${files[@]}" --backend cuda,cusparse --format csr \
-        --n 32,128,1024
-    record csr-other uniform rmat fem --backend cuda,cusparse --format csr --n 128,512 \
-        --dtype f16,bf16,f64
+    record csr-f32 csr-cuda
+    [ ${#files[@]} = 0 ] || record csr-matrices csr-matrices-cuda "${files[@]}"
+    record csr-other csr-types-cuda
 }
 
 # Windows of columns in TF32 beside Blocked-ELL and CSR.
 bench_wcsr() {
-    record wcsr-tf32 uniform rmat fem blocks laplacian "${files[@]}" --backend cuda,cusparse \
-        --format wcsr:64,wcsr:32,wcsr:16,csr,blocked-ell:16,blocked-ell:32 --n 256,512,1024
+    record wcsr-tf32 wcsr-cuda uniform rmat fem blocks laplacian "${files[@]}"
 }
 
 # Weights pruned in blocks beside the dense product.
 bench_bcsr() {
-    local peers="cuda,cusparse,cublas"
     local share
     # Minutes each, for the oracle.
     for share in 99 95 90 80; do
-        record "bcsr-bf16-$share" "blocks:$share" --backend "$peers" \
-            --format bcsr:64x64,blocked-ell:64 --dtype bf16 --n 1024,4096,16384,65536
+        record "bcsr-bf16-$share" bcsr-cuda "blocks:$share"
     done
-    record dense uniform:4096x4096x410 dense:4096x4096 --backend "$peers" --format csr,bcsr:64x64 \
-        --dtype bf16,f32 --n 1024,4096
+    record dense dense-cuda
 }
 
 # What the tables of csr_spmm are tuned by.
@@ -154,15 +150,23 @@ layouts() {
     wc -l "$results/csr-layouts.tsv"
 }
 
-bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr; }
+# 2:4 on sparse tensor cores beside the dense product, at the size of Croqtile's worklog and of a cube.
+bench_two_four() {
+    record two-four two-four:4096x8192 two-four:8192x8192 --backend cuda,cublas --format two-four \
+        --dtype f16,bf16 --n 8192
+    record two-four-narrow two-four:4096x8192 --backend cuda,cublas --format two-four --dtype f16 \
+        --n 64,256,1024
+}
+
+bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr && bench_two_four; }
 
 case $action in
     pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" "${@:3}" ;;
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
-    csr | wcsr | bcsr) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    csr | wcsr | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
     layouts) prepare "${@:2}" && layouts ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

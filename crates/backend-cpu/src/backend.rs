@@ -85,7 +85,7 @@ impl CpuBackend {
             ) {
                 Ok(prepared) => return Ok(prepared),
                 Err(LoadError::Outdated) => {}
-                Err(LoadError::Unsupported(reason)) => return Err(Self::unsupported(reason).into()),
+                Err(LoadError::Unsupported(reason)) => return Err(Self::unprepared(reason)),
                 Err(broken @ LoadError::Broken(_)) => {
                     return Err(BackendError::Failed {
                         backend: NAME.to_owned(),
@@ -95,11 +95,12 @@ impl CpuBackend {
                 }
             }
         }
-        Ok(Prepared::build(case, team, tiling, plan.schedule()).map_err(Self::unsupported)?)
+        Prepared::build(case, team, tiling, plan.schedule()).map_err(Self::unprepared)
     }
 
-    fn unsupported(reason: String) -> Unsupported {
-        Unsupported { backend: NAME.to_owned(), reason }
+    /// What a plan of a supported schedule fails for: the sums of its split windows do not fit.
+    fn unprepared(reason: String) -> BackendError {
+        Unsupported::Memory { reason }.by(NAME)
     }
 }
 
@@ -121,11 +122,8 @@ impl SpmmBackend for CpuBackend {
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
         let threads = self.team.threads();
-        Ok(Capabilities {
-            formats: FormatKind::ALL.to_vec(),
-            dtypes: DType::ALL.to_vec(),
-            device: format!("{}, {threads} threads", self.isa),
-        })
+        let device = format!("{}, {threads} threads", self.isa);
+        Ok(Capabilities::new(FormatKind::ALL, DType::ALL, device))
     }
 
     /// Every valid plan, in any format and value type, but for schedules that cut windows by columns and
@@ -133,9 +131,10 @@ impl SpmmBackend for CpuBackend {
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let schedule = plan.schedule();
         // Which rows a thread writes follows from the schedule, so it is checked against these very tiles.
-        schedule.check(plan.tiling()).map_err(|error| Self::unsupported(error.to_string()))?;
+        let unsupported = |reason| Unsupported::Schedule { reason };
+        schedule.check(plan.tiling()).map_err(|error| unsupported(error.to_string()))?;
         match schedule.columns() {
-            Some(_) if schedule.split_windows() > 0 => Err(Self::unsupported(
+            Some(_) if schedule.split_windows() > 0 => Err(unsupported(
                 "its schedule cuts windows by columns and by tiles at once".to_owned(),
             )),
             _ => Ok(()),
@@ -145,7 +144,7 @@ impl SpmmBackend for CpuBackend {
     /// Decides as [`prepare`](Self::prepare) does, without a copy of the matrix: O(nnz), in parallel for the
     /// most part. A plan with a permutation of B is prepared.
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let n = plan.options().n;
         if plan.b_permutation().is_some() {
             return Ok(self.prepare(plan)?.lowering(n));
@@ -155,7 +154,7 @@ impl SpmmBackend for CpuBackend {
             if plan.attachment(NAME, &saved::key(&self.case(tiling, plan))).is_some() {
                 return Ok(self.prepare(plan)?.lowering(n));
             }
-            let lowering = lower(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unsupported)?;
+            let lowering = lower(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unprepared)?;
             Ok(lowering.describe(n, threads))
         })
     }
@@ -165,7 +164,7 @@ impl SpmmBackend for CpuBackend {
     /// plan keeps a
     /// [layout](SpmmBackend::layout) for this machine, that is checked instead.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         for_any_tiling!(plan.tiling(), tiling => {
             with_b_permutation(NAME, plan, Box::new(self.prepared(tiling, plan)?))
         })
@@ -175,9 +174,13 @@ impl SpmmBackend for CpuBackend {
     /// there is one. O(nnz) in parallel, and the memory of that copy. The layout is for the instruction set,
     /// the number of threads and the caches of this backend; a plan may keep several.
     fn layout(&self, plan: &Plan) -> Result<Option<Attachment>, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         for_any_tiling!(plan.tiling(), tiling => {
-            saved::save(tiling, plan.schedule(), plan.fingerprint(), self.case(tiling, plan)).map_err(|e| Self::unsupported(e).into())
+            saved::save(tiling, plan.schedule(), plan.fingerprint(), self.case(tiling, plan)).map_err(|reason| BackendError::Failed {
+                backend: NAME.to_owned(),
+                operation: "save the layout".to_owned(),
+                source: reason.into(),
+            })
         })
     }
 }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_backend::SpmmBackend;
 use girih_backend_cpu::CpuBackend;
-use girih_formats::generate::{power_law_rows, two_four};
-use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_generate::{power_law_rows, two_four};
 use girih_planner::{Plan, Schedule};
 use half::bf16;
 use ndarray::{Array2, ShapeBuilder};
@@ -20,11 +20,11 @@ static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's contract.
+        // SAFETY: the requirements of `alloc` are the same.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the requirements of `dealloc` are the same, and `ptr` came from `System`.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -36,7 +36,6 @@ static ALLOCATOR: Counting = Counting;
 fn allocations<T>(pool: &rayon::ThreadPool) -> usize
 where
     T: girih_backend::DenseScalar,
-    AnyTiling: From<Tiling<T>>,
 {
     let mut counted = 0;
     for spec in [

@@ -70,7 +70,8 @@ fn backend(csr_layout: Option<CsrLayout>) -> CudaBackend {
     let folders = std::env::split_paths(&folders).filter(|path| !path.as_os_str().is_empty());
     let libraries = folders.fold(LibrarySearch::new(), LibrarySearch::folder);
     let cache = Some(std::env::temp_dir().join("girih-csr-layouts"));
-    CudaBackend::new(CudaOptions { libraries, cache, csr_layout, ..CudaOptions::default() })
+    let options = CudaOptions::default().libraries(libraries).cache(cache);
+    CudaBackend::new(options.csr_layout(csr_layout))
 }
 
 /// The layouts that may be the fastest for `n` columns of f32.
@@ -122,13 +123,10 @@ fn measure(default: &CudaBackend, file: &Path, n: usize) -> Outcome<()> {
     let a = io::read::<f32>(file, &io::ReadOptions::default())?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.trim_end_matches(".gz").trim_end_matches(".mtx");
-    let options = PlanOptions {
-        n,
-        format: FormatChoice::Fixed(FormatSpec::Csr),
-        target: default.device()?.spec(),
-        kernels: Kernels::new(CudaKernels),
-        ..PlanOptions::default()
-    };
+    let options = PlanOptions::new(n)
+        .format(FormatChoice::Fixed(FormatSpec::Csr))
+        .target(default.device()?.spec())
+        .kernels(Kernels::new(CudaKernels));
     let plan = Planner::new(options).plan(&a)?;
     let b = Array2::from_shape_fn((a.ncols(), n), |(i, j)| value(i, j));
     let own = default.prepare_device(&plan)?;

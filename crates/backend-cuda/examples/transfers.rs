@@ -19,8 +19,8 @@ use girih_backend_cuda::{
     CudaBackend, CudaOptions, CudaPrepared, DeviceMatrix, DeviceMatrixMut, LibrarySearch, Strides,
     cudarc,
 };
-use girih_formats::generate::banded;
 use girih_formats::{FormatSpec, RowLayout, Tiling};
+use girih_generate::banded;
 use girih_planner::Plan;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -36,7 +36,7 @@ fn main() -> Outcome<()> {
     let folders = std::env::var_os("GIRIH_CUDA_LIBRARIES").unwrap_or_default();
     let folders = std::env::split_paths(&folders).filter(|path| !path.as_os_str().is_empty());
     let libraries = folders.fold(LibrarySearch::new(), LibrarySearch::folder);
-    let backend = CudaBackend::new(CudaOptions { libraries, ..CudaOptions::default() });
+    let backend = CudaBackend::new(CudaOptions::default().libraries(libraries));
     println!("{}", backend.capabilities()?.device);
     println!("{} threads copy", rayon::current_num_threads());
     for n in widths {

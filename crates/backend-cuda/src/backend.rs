@@ -22,6 +22,7 @@ use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME}
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CudaOptions {
     /// Where libraries are looked for.
     pub libraries: LibrarySearch,
@@ -35,6 +36,38 @@ pub struct CudaOptions {
     /// A [`CsrLayout::Teams`] must be [valid](crate::CsrTeams::is_valid), and matrices have fewer than 2³¹
     /// entries and rows then; plans are refused otherwise.
     pub csr_layout: Option<CsrLayout>,
+}
+
+impl CudaOptions {
+    /// With libraries from elsewhere.
+    #[must_use]
+    pub fn libraries(self, libraries: LibrarySearch) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// With a folder that compiled kernels are kept in.
+    #[must_use]
+    pub fn cache(self, cache: impl Into<Option<PathBuf>>) -> Self {
+        Self { cache: cache.into(), ..self }
+    }
+
+    /// With kernel sources from a folder.
+    #[must_use]
+    pub fn sources(self, sources: impl Into<Option<PathBuf>>) -> Self {
+        Self { sources: sources.into(), ..self }
+    }
+
+    /// With products in CSR laid out so.
+    #[must_use]
+    pub fn csr_layout(self, csr_layout: impl Into<Option<CsrLayout>>) -> Self {
+        Self { csr_layout: csr_layout.into(), ..self }
+    }
+
+    /// On another device, by its index.
+    #[must_use]
+    pub fn device(self, device: usize) -> Self {
+        Self { device, ..self }
+    }
 }
 
 /// Multiplies on a CUDA device.
@@ -99,13 +132,13 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        supported::takes_b_as_it_is(NAME, plan)?;
+        supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
         let device_plan = device_plan(plan, self.machine(&gpu.info.spec()));
@@ -195,26 +228,22 @@ impl SpmmBackend for CudaBackend {
         self.check_kernels(info.arch).map_err(unavailable)?;
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
-        Ok(Capabilities {
-            formats: supported::formats(*arch),
-            dtypes: DType::ALL.to_vec(),
-            device: format!(
-                "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
-            ),
-        })
+        let device = format!(
+            "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
+        );
+        Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type, in BCSR with blocks of 64×64, and in WCSR with windows of 8 to 64
-    /// rows in steps of 8, of f16, bf16 and f32. BCSR and WCSR need compute capability 9.0; where
-    /// no device is found, that is not checked. Rows may be in any order.
+    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, and in
+    /// WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR need
+    /// compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
     /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused in CSR and BCSR.
+    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
-            .map_err(|reason| Unsupported { backend: NAME.to_owned(), reason })
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -227,7 +256,8 @@ impl SpmmBackend for CudaBackend {
         Some(seconds_on(plan, &device)? + transfer_seconds(plan, &device))
     }
 
-    /// Compiles the kernel, unless the cache has it, and uploads the plan's tiles: O(nnz).
+    /// Compiles the kernel, unless the cache has it, uploads the plan's tiles and allocates workspace:
+    /// O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan)?))
     }
@@ -237,9 +267,9 @@ impl SpmmBackend for CudaBackend {
     fn lower(&self, plan: &Plan) -> Result<Lowering, BackendError> {
         let (target, n) = (&plan.options().target, plan.options().n);
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
-        let unsupported = |reason| Unsupported { backend: NAME.to_owned(), reason };
-        supported::supports(plan, Some(arch)).map_err(unsupported)?;
-        supported::takes_csr_layout(plan, self.0.csr_layout).map_err(unsupported)?;
+        supported::supports(plan, Some(arch)).map_err(|unsupported| unsupported.by(NAME))?;
+        supported::takes_csr_layout(plan, self.0.csr_layout)
+            .map_err(|unsupported| unsupported.by(NAME))?;
         let device_plan = device_plan(plan, self.machine(target));
         let machine = machine(&target.name, arch, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));

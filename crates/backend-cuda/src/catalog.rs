@@ -8,8 +8,8 @@ use girih_planner::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
 use girih_planner::schedule::{Reduction, Task, Windows};
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
-use crate::kernels::sm90_wcsr_spmm;
 use crate::kernels::supported::{self, has_atomic_mode};
+use crate::kernels::{sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
 use crate::{Arch, NAME};
 
@@ -49,14 +49,14 @@ impl KernelCatalog for CudaKernels {
         NAME
     }
 
-    /// CSR, BCSR with blocks of 64×64, and WCSR with windows of 8 to 64 rows whose columns are padded to
-    /// what one instruction multiplies, 32 bytes of values: those that the device has kernels for. None
-    /// for a CPU.
+    /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to
+    /// what one instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for.
+    /// None for a CPU.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
         let pad_cols = sm90_wcsr_spmm::step(dtype);
         let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
-        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr);
+        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain([FormatSpec::TwoFour]);
         all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
     }
 
@@ -68,8 +68,8 @@ impl KernelCatalog for CudaKernels {
     }
 
     /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
-    /// that are split, added up in order or atomically. All others: a window each; BCSR sums every block
-    /// row in one block of threads, however a schedule cuts it.
+    /// that are split, added up in order or atomically. All others: a window each; BCSR and 2:4 sum every
+    /// row in one block of threads, however a schedule cuts its window.
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind> {
         match spec.kind() {
             FormatKind::Csr => vec![ScheduleKind::Tasks],
@@ -85,13 +85,16 @@ impl KernelCatalog for CudaKernels {
         }
     }
 
-    /// For WCSR: small windows share a block.
+    /// For WCSR: small windows share a block. For 2:4: tiles of rows.
     fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
         match spec {
             FormatSpec::Wcsr { pad_cols, .. } => {
                 sm90_wcsr_spmm::blocks(windows, tasks, pad_cols, sm90_wcsr_spmm::step(dtype))
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
+            FormatSpec::TwoFour => {
+                sm90_two_four_spmm::row_tiles(windows.n_windows() * spec.window_rows()) as u64
+            }
             _ => tasks.len() as u64,
         }
     }
@@ -128,6 +131,13 @@ impl KernelCatalog for CudaKernels {
                 let index = sm90_bcsr_spmm::Config::index(dtype, n, entry, load);
                 Some(sm90_bcsr_spmm::configs(dtype).get(index)?.described(entry))
             }
+            FormatSpec::TwoFour => {
+                let entry = sm90_two_four_spmm::entry(&b);
+                let multiprocessors = device.workers;
+                let work = sm90_two_four_spmm::Work { row_tiles: tasks, n, multiprocessors };
+                let index = sm90_two_four_spmm::Config::index(entry, work);
+                Some(sm90_two_four_spmm::configs(dtype).get(index)?.described(entry))
+            }
             _ => None,
         }
     }
@@ -150,7 +160,7 @@ mod tests {
         let h200 = device("h200");
         let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
         assert_eq!(names(&h200, DType::F32), expected);
-        assert_eq!(names(&h200, DType::Bf16), expected.replace("/8", "/16"));
+        assert_eq!(names(&h200, DType::Bf16), expected.replace("/8", "/16") + ", two-four");
         assert_eq!(names(&h200, DType::F64), "csr");
         assert_eq!(names(&device("a100"), DType::F16), "csr");
         assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
@@ -160,7 +170,7 @@ mod tests {
     fn a_cpu_and_a_later_device_are_refused_with_a_reason() {
         let reason = CudaKernels.check(&DeviceSpec::cpu(), FormatSpec::Csr, DType::F32);
         assert!(reason.unwrap_err().contains("CPU"));
-        let b200 = DeviceSpec { compute_capability: 100, ..device("h200") };
+        let b200 = device("h200").with(|device| device.compute_capability = 100);
         let wcsr = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
         let reason = CudaKernels.check(&b200, wcsr, DType::F32).unwrap_err();
         assert!(reason.contains("9.0") && reason.contains("10.0"), "{reason}");

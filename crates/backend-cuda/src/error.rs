@@ -56,7 +56,7 @@ pub enum CudaError {
         log: String,
     },
     /// A kernel is made of instructions that the architecture does not have.
-    #[error("{kernel} needs {needs}, and this is {arch}")]
+    #[error("{kernel} needs {needs}, but this is {arch}")]
     Arch {
         /// The kernel and its configuration.
         kernel: String,
@@ -104,7 +104,7 @@ pub enum CudaError {
         count: usize,
     },
     /// Something does not fit in the device's memory.
-    #[error("{what} need {needed} bytes of device memory, and {free} of {total} are free")]
+    #[error("{what} need {needed} bytes of device memory, but only {free} of {total} are free")]
     Memory {
         /// What was to be stored.
         what: &'static str,
@@ -116,7 +116,7 @@ pub enum CudaError {
         total: u64,
     },
     /// The driver can't describe a matrix to the copy unit.
-    #[error("no tensor map is possible of {map}: {reason}")]
+    #[error("cannot make a tensor map of {map}: {reason}")]
     TensorMap {
         /// What was to be described.
         map: String,
@@ -204,7 +204,8 @@ impl FromStr for Arch {
 
     /// Reads `sm_90a` or `sm_90`, which are the same here.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is no architecture such as sm_90a or sm_80");
+        let wrong =
+            || format!("{text:?} is not an architecture; write for example sm_90a or sm_80");
         let digits = text.strip_prefix("sm_").ok_or_else(wrong)?.trim_end_matches('a');
         let number: u32 = digits.parse().map_err(|_| wrong())?;
         if !(10..1000).contains(&number) || digits.starts_with('+') {

@@ -27,6 +27,7 @@ const DENSE: u64 = 8192;
 
 /// What a device was seen to do at most.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct CudaRoofline {
     /// Bytes per second to and from memory, read twice and written once.
     pub memory: f64,

@@ -10,12 +10,11 @@ use girih_backend_cuda::{
     CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedOperands,
     TimedProducts, cudarc,
 };
-use girih_formats::generate::{dense_row, rmat};
 use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_generate::{dense_row, rmat, two_four};
 use girih_planner::Plan;
-use girih_testkit::Element;
 use girih_testkit::conformance::specs;
-use girih_testkit::matrices::where_;
+use girih_testkit::matrices::{fit, where_};
 use girih_testkit::operands::random;
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -25,9 +24,9 @@ fn plan(a: &Csr<f32>) -> Plan {
     plan_of(a, FormatSpec::Csr)
 }
 
-fn plan_of<T: Element>(a: &Csr<T>, spec: FormatSpec) -> Plan {
+fn plan_of<T: DenseScalar>(a: &Csr<T>, spec: FormatSpec) -> Plan {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    Plan::from_tiling(T::erase_tiling(Tiling::from_csr(a, spec, layout).unwrap()))
+    Plan::from_tiling(Tiling::from_csr(a, spec, layout).unwrap())
 }
 
 /// A skewed graph, some of whose rows are split.
@@ -211,27 +210,53 @@ fn every_kernel_multiplies() {
     }
 }
 
-fn every_width<T: Element>(backend: &CudaBackend, kind: FormatKind) {
+fn every_width<T: DenseScalar>(backend: &CudaBackend, kind: FormatKind) {
     let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % (9 + i) == 3);
-    let a = where_(150, 600, entry).unwrap().cast::<T>();
+    let a = fit(&where_(150, 600, entry).unwrap(), kind).unwrap().cast::<T>();
     for spec in specs(kind) {
         let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
         let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
-        let plan = Plan::from_tiling(T::erase_tiling(tiling));
+        let plan = Plan::from_tiling(tiling);
         if backend.supports(&plan).is_err() {
             continue;
         }
         let prepared = backend.prepare(&plan).unwrap();
         for n in [1, 5, 32, 100, 264] {
-            let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
-            let mut c = before.clone();
-            let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
-            prepared.execute(-2.5, b_view, 0.5, c_view).unwrap();
-            let added = Some((0.5, T::erase_acc(before.view())));
-            let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
-            let rounding = backend.rounding(&plan);
-            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
-            assert!(verdict.passed(), "{spec} {}, n = {n}: {verdict:?}", T::DTYPE);
+            is_right::<T>(backend, &*prepared, &plan, &a, n);
+        }
+    }
+}
+
+/// Multiplies with random operands of `n` columns.
+fn is_right<T: DenseScalar>(
+    backend: &CudaBackend,
+    prepared: &dyn PreparedSpmm,
+    plan: &Plan,
+    a: &Csr<T>,
+    n: usize,
+) {
+    let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
+    let mut c = before.clone();
+    let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+    prepared.execute(-2.5, b_view, 0.5, c_view).unwrap();
+    let added = Some((0.5, T::erase_acc(before.view())));
+    let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
+    let rounding = backend.rounding(plan);
+    let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+    assert!(verdict.passed(), "{} {}, n = {n}: {verdict:?}", plan.spec(), T::DTYPE);
+}
+
+/// On 132 multiprocessors each size takes another configuration: tiles of rows alone and in clusters, narrow
+/// and wide.
+#[test]
+fn two_four_multiplies_in_every_configuration() {
+    let Some(backend) = common::backend() else { return };
+    for (m, n) in [(100, 64), (100, 16896), (100, 33792), (2000, 1024), (600, 8192), (1000, 8192)] {
+        let a = two_four::<f16>(m, 600, 1).unwrap();
+        let plan = plan_of(&a, FormatSpec::TwoFour);
+        if backend.supports(&plan).is_ok() {
+            let prepared = backend.prepare(&plan).unwrap();
+            is_right::<f16>(&backend, &*prepared, &plan, &a, n);
         }
     }
 }
@@ -301,8 +326,7 @@ fn timed_products_are_right() {
 
 #[test]
 fn a_device_that_is_not_there_is_named() {
-    let options =
-        CudaOptions { libraries: common::libraries(), device: 1000, ..CudaOptions::default() };
+    let options = CudaOptions::default().libraries(common::libraries()).device(1000);
     let backend = CudaBackend::new(options);
     let BackendError::Unavailable { reason, .. } = backend.capabilities().unwrap_err() else {
         panic!("device 1000 exists")

@@ -9,9 +9,11 @@ use half::{bf16, f16};
 use ndarray::{ArrayView2, Axis, Slice};
 use rayon::prelude::*;
 
-use crate::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
-};
+use crate::backend::PreparedSpmm;
+use crate::dense::{DenseScalar, DenseView, DenseViewMut};
+use crate::error::BackendError;
+use crate::lowering::Lowering;
+use crate::shape::ProductShape;
 
 /// The most columns of B in one panel: wide enough for every kernel's registers, small enough for memory.
 const PANEL_COLS: usize = 256;

@@ -6,10 +6,14 @@ use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 use girih_planner::file::Attachment;
 
-use crate::{BackendError, DenseView, DenseViewMut, Lowering, Rounding, Unsupported};
+use crate::dense::{DenseView, DenseViewMut};
+use crate::error::{BackendError, Unsupported};
+use crate::lowering::Lowering;
+use crate::verify::Rounding;
 
 /// What a backend can do on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Capabilities {
     /// Formats it multiplies directly.
     pub formats: Vec<FormatKind>,
@@ -17,6 +21,18 @@ pub struct Capabilities {
     pub dtypes: Vec<DType>,
     /// What it runs on, for people: instruction set, threads, device.
     pub device: String,
+}
+
+impl Capabilities {
+    /// Of a backend that multiplies these formats and value types, on what `device` says.
+    #[must_use]
+    pub fn new(
+        formats: impl Into<Vec<FormatKind>>,
+        dtypes: impl Into<Vec<DType>>,
+        device: impl Into<String>,
+    ) -> Self {
+        Self { formats: formats.into(), dtypes: dtypes.into(), device: device.into() }
+    }
 }
 
 /// Something that multiplies plans: `C = α·A·B + β·C`.
@@ -37,7 +53,7 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// Whether this backend can run `plan`.
     ///
     /// # Errors
-    /// The reason, if it can't.
+    /// What of the plan it can't run.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
 
     /// How this backend rounds while it multiplies `plan`: what its results are verified against.
@@ -48,7 +64,8 @@ pub trait SpmmBackend: Debug + Send + Sync {
         Rounding::exact_inputs(plan.tiling().dtype())
     }
 
-    /// Uploads, compiles, packs and allocates whatever executing `plan` needs: once.
+    /// Does once what all products of `plan` share: lays A out, uploads it, compiles kernels and allocates
+    /// workspace. A product may still allocate: [`execute`](PreparedSpmm::execute) says for what.
     ///
     /// Rows of C go where the row layout says. A plan may also need rows of B in another order: see
     /// [`Plan::b_permutation`] and [`with_b_permutation`](crate::with_b_permutation), which copies them.
@@ -58,7 +75,8 @@ pub trait SpmmBackend: Debug + Send + Sync {
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError>;
 
     /// What this backend stores with the plan, so that a process that loads the plan
-    /// [prepares](Self::prepare) it faster: see [`Plan::attach`]. `None`, the default, if it stores nothing. Other backends, and this one on another machine, ignore it.
+    /// [prepares](Self::prepare) it faster: see [`Plan::attach`]. `None`, the default, if it stores
+    /// nothing. Other backends ignore it, and so does this one on another machine.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare).
@@ -66,8 +84,9 @@ pub trait SpmmBackend: Debug + Send + Sync {
         Ok(None)
     }
 
-    /// Estimates the seconds of a product with the plan's number of columns, with operands in the
-    /// host's memory. `None`, the default, if the backend has no estimate. Copies of operands count. Run-time selection compares these.
+    /// Estimates the seconds of a product with the plan's number of columns and operands in the host's
+    /// memory, copies of operands included. Run-time selection compares these. `None`, the default, if the
+    /// backend has no estimate.
     fn estimate(&self, _: &Plan) -> Option<f64> {
         None
     }
@@ -90,8 +109,11 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     ///
     /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides.
     /// With `β = 0`, C is written without being read; with `α = 0`, neither A nor B is read (as in
-    /// BLAS). Nothing is compiled. A call may allocate: a copy of an operand whose rows are not contiguous,
-    /// and workspace that the prepared plan keeps for later calls. Several threads may execute at once.
+    /// BLAS). Several threads may execute at once.
+    ///
+    /// Nothing is compiled. A call may allocate memory for a copy of an operand, such as a B whose rows are
+    /// not contiguous, or one in the memory of a device. It may also allocate workspace that the prepared
+    /// plan keeps for later calls: for a wider product, or for one more product at the same time.
     ///
     /// The result is the same, bit by bit, however often the product is computed and on any number of
     /// threads.

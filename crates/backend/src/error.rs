@@ -1,18 +1,79 @@
 //! Why a backend can't, or didn't.
 
-use girih_formats::DType;
+use girih_formats::{DType, FormatKind, FormatSpec};
 use thiserror::Error;
 
-use crate::Rejection;
+use crate::select::Rejection;
 
-/// Why a backend can't run a plan: one sentence for people.
+/// What of a plan a backend can't run.
+///
+/// The variant is for programs: a caller who can plan again learns what to change. The text is for people: what
+/// the backend lacks, in one sentence without its name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{backend} can't run this plan: {reason}")]
-pub struct Unsupported {
-    /// The backend's name.
-    pub backend: String,
-    /// What it lacks.
-    pub reason: String,
+#[non_exhaustive]
+pub enum Unsupported {
+    /// The format, in any value type and size.
+    #[error("{reason}")]
+    Format {
+        /// The plan's format.
+        format: FormatKind,
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The value type, in this format.
+    #[error("{reason}")]
+    ValueType {
+        /// The plan's value type.
+        dtype: DType,
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The sizes of the format: of blocks or windows.
+    #[error("{reason}")]
+    Sizes {
+        /// The plan's format with its sizes.
+        spec: FormatSpec,
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The order of rows.
+    #[error("{reason}")]
+    RowLayout {
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The order into which rows of B are copied ([`Plan::b_permutation`](girih_planner::Plan::b_permutation)).
+    #[error("{reason}")]
+    BPermutation {
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The schedule: how it cuts windows, or how it adds up their parts.
+    #[error("{reason}")]
+    Schedule {
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The plan needs another device than there is.
+    #[error("{reason}")]
+    Device {
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The plan needs more memory than there is.
+    #[error("{reason}")]
+    Memory {
+        /// What the backend lacks.
+        reason: String,
+    },
+}
+
+impl Unsupported {
+    /// The error of a backend that was to run the plan anyway.
+    #[must_use]
+    pub fn by(self, backend: impl Into<String>) -> BackendError {
+        BackendError::Unsupported { backend: backend.into(), reason: self }
+    }
 }
 
 /// A product that was not computed.
@@ -20,8 +81,13 @@ pub struct Unsupported {
 #[non_exhaustive]
 pub enum BackendError {
     /// The backend can't run the plan.
-    #[error(transparent)]
-    Unsupported(#[from] Unsupported),
+    #[error("{backend} can't run this plan: {reason}")]
+    Unsupported {
+        /// The backend's name.
+        backend: String,
+        /// What of the plan.
+        reason: Unsupported,
+    },
     /// The backend can't run at all on this machine.
     #[error("{backend} is not available: {reason}")]
     Unavailable {

@@ -38,6 +38,9 @@ pub mod select;
 mod shape;
 pub mod verify;
 
+/// Its views are the dense operands.
+pub use ndarray;
+
 pub use b_permutation::{b_permutation_lowering, with_b_permutation};
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};

@@ -10,6 +10,7 @@ use serde::Serialize;
 /// It is derived from the very values that `execute` reads, so what it says is what runs. `Display`
 /// prints it for people, serde for machines; two are equal if the same would run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Lowering {
     /// The backend's name.
     pub backend: String,
@@ -23,6 +24,7 @@ pub struct Lowering {
 
 /// One decision of a backend.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Decision {
     /// What was decided, in a word or two: `kernel`, `grid`, `packing`.
     pub what: String,

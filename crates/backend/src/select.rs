@@ -2,7 +2,8 @@
 
 use girih_planner::Plan;
 
-use crate::{BackendError, Capabilities, SpmmBackend};
+use crate::backend::{Capabilities, SpmmBackend};
+use crate::error::BackendError;
 
 /// Backends in order of preference.
 ///
@@ -39,6 +40,7 @@ pub struct Selection<'a> {
 
 /// What a backend says of a product with operands on the host.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Its name.
     pub backend: String,
@@ -48,6 +50,7 @@ pub struct Estimate {
 
 /// What one backend can do on this machine, or why it can do nothing.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// Its name.
     pub backend: String,
@@ -144,7 +147,7 @@ fn refusal(backend: &dyn SpmmBackend, plan: &Plan) -> Option<String> {
     match backend.capabilities() {
         Err(BackendError::Unavailable { reason, .. }) => Some(reason),
         Err(other) => Some(other.to_string()),
-        Ok(_) => backend.supports(plan).err().map(|unsupported| unsupported.reason),
+        Ok(_) => backend.supports(plan).err().map(|unsupported| unsupported.to_string()),
     }
 }
 
@@ -153,7 +156,9 @@ mod tests {
     use girih_formats::{Csr, DType, FormatKind, RowCsr, RowLayout, Tiling};
 
     use super::*;
-    use crate::{PreparedSpmm, ReferenceBackend, Unsupported};
+    use crate::backend::PreparedSpmm;
+    use crate::error::Unsupported;
+    use crate::reference::ReferenceBackend;
 
     /// A backend that can't: absent from the machine, or without the plan's value type.
     #[derive(Debug)]
@@ -178,11 +183,11 @@ mod tests {
         }
 
         fn supports(&self, _: &Plan) -> Result<(), Unsupported> {
-            Err(Unsupported { backend: "fussy".into(), reason: "it takes f64 only".into() })
+            Err(Unsupported::ValueType { dtype: DType::F32, reason: "it takes f64 only".into() })
         }
 
         fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-            Err(self.supports(plan).unwrap_err().into())
+            Err(self.supports(plan).unwrap_err().by("fussy"))
         }
     }
 

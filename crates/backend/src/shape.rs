@@ -3,7 +3,8 @@
 use girih_formats::DType;
 use girih_planner::Plan;
 
-use crate::{BackendError, DenseView, DenseViewMut};
+use crate::dense::{DenseView, DenseViewMut};
+use crate::error::BackendError;
 
 /// What a plan asks of its operands: B is k×n, C m×n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

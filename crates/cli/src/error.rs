@@ -128,7 +128,7 @@ fn backend_error_class(error: &BackendError) -> Class {
         BackendError::Unavailable { .. } | BackendError::UnknownBackend { .. } => {
             Class::Unavailable
         }
-        BackendError::Unsupported(_) | BackendError::NoBackend { .. } => Class::Unsupported,
+        BackendError::Unsupported { .. } | BackendError::NoBackend { .. } => Class::Unsupported,
         BackendError::Shape { .. } => Class::Input,
         _ => Class::Failed,
     }

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use bytemuck::Pod;
 use girih_formats::stats::MatrixStats;
-use girih_formats::{BMat, Bcsr, BlockedEll, Csr, RowLayout, Wcsr, generate};
+use girih_formats::{BMat, Bcsr, BlockedEll, Csr, RowLayout, Wcsr};
 use sprs::CsMatI;
 
 type Answer = Result<String, Box<dyn Error>>;
@@ -46,13 +46,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn generate(name: &str) -> Result<Csr<f32>, Box<dyn Error>> {
     Ok(match name.split_once('-') {
-        Some(("fem", size)) => generate::fem_3d(32, 32, size.parse()?, 3, 1)?,
+        Some(("fem", size)) => girih_generate::fem_3d(32, 32, size.parse()?, 3, 1)?,
         Some(("block", percent)) => {
-            generate::block_sparse(18944, 3584, 64, percent.parse::<f64>()? / 100.0, 1)?
+            girih_generate::block_sparse(18944, 3584, 64, percent.parse::<f64>()? / 100.0, 1)?
         }
-        Some(("uniform", nrows)) => generate::uniform(nrows.parse()?, nrows.parse()?, 16, 1)?,
-        Some(("rmat", scale)) => generate::rmat(scale.parse()?, 16, 1)?,
-        Some(("laplacian", side)) => generate::laplacian_5pt(side.parse()?, side.parse()?)?,
+        Some(("uniform", nrows)) => girih_generate::uniform(nrows.parse()?, nrows.parse()?, 16, 1)?,
+        Some(("rmat", scale)) => girih_generate::rmat(scale.parse()?, 16, 1)?,
+        Some(("laplacian", side)) => girih_generate::laplacian_5pt(side.parse()?, side.parse()?)?,
         _ => return Err(format!("unknown matrix: {name}").into()),
     })
 }

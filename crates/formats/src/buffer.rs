@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use memmap2::{Mmap, MmapMut};
 
-use crate::FormatError;
+use crate::error::FormatError;
 
 /// An immutable array of plain values with O(1) `clone`.
 ///

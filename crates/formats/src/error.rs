@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::DType;
+use crate::scalar::DType;
 
 /// A matrix, a layout or a conversion that cannot be.
 ///
@@ -98,9 +98,7 @@ pub enum FormatError {
         reason: &'static str,
     },
     /// A row layout is of another matrix, or its windows are of another height, than the format needs.
-    #[error(
-        "the row layout has {found} {what} where the matrix and the format call for {expected}"
-    )]
+    #[error("the row layout has {found} {what} where the matrix and the format need {expected}")]
     LayoutMismatch {
         /// Which quantity.
         what: &'static str,

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::{Buffer, FormatError, MAX_DIM};
+use crate::MAX_DIM;
+use crate::buffer::Buffer;
+use crate::error::FormatError;
 
 /// Marks an empty slot of a [`RowLayout`].
 pub const PAD_ROW: u32 = u32::MAX;

@@ -15,6 +15,12 @@
 //! | [`TwoFour`] | 2 of every 4 columns of a row | direct | 2:4 sparse tensor cores |
 //!
 //! Types are validated once, in their `try_new`; after that every function and kernel trusts them.
+//!
+//! # Features
+//! All are on by default; without them this crate depends on none of the three.
+//! - `ndarray`: [`Csr`] from and to dense arrays; dense matrices in numpy's `.npy` files.
+//! - `petgraph`: [`Csr`] from and to graphs.
+//! - `sprs`: [`Csr`] from and to matrices of sprs.
 
 #![forbid(unsafe_code)]
 
@@ -27,13 +33,9 @@ pub mod io;
 mod layout;
 mod narrowing;
 mod pattern;
-pub mod rng;
 mod scalar;
 pub mod stats;
 pub mod tilings;
-
-#[cfg(feature = "generate")]
-pub mod generate;
 
 pub use buffer::Buffer;
 pub use csr::{Coo, Csr, Duplicates};

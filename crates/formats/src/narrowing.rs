@@ -6,7 +6,7 @@ use std::ops::{Add, AddAssign};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::{DType, Scalar};
+use crate::scalar::{DType, Scalar};
 
 /// Values counted at once by one thread.
 const CHUNK: usize = 1 << 14;

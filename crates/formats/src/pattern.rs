@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::Buffer;
+use crate::buffer::Buffer;
 use crate::csr::transpose;
 
 /// The pattern of a [`Csr`](crate::Csr), borrowed.

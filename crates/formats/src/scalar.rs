@@ -8,7 +8,8 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
-use crate::FormatError;
+use crate::error::FormatError;
+use crate::tilings::{AnyTiling, Tiling};
 
 /// A value type, as data: what plan files and run-time choices carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,6 +106,8 @@ pub trait Scalar:
     fn to_f64(self) -> f64;
     /// Rounds an `f64` to the nearest value of this type, ties to even.
     fn from_f64(x: f64) -> Self;
+    /// The tiling with its value type known at run time only: what [`AnyTiling::from`] gives.
+    fn erase_tiling(tiling: Tiling<Self>) -> AnyTiling;
 
     /// Whether this is a zero of either sign. NaN is not.
     #[inline]
@@ -140,6 +143,9 @@ macro_rules! scalar {
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 $from_f64(x)
+            }
+            fn erase_tiling(tiling: Tiling<Self>) -> AnyTiling {
+                AnyTiling::$dtype(tiling)
             }
         }
     };

@@ -12,8 +12,8 @@
 //! # From a matrix to a verified product
 //!
 //! ```
+//! use girih::ndarray::Array2;
 //! use girih::prelude::*;
-//! use ndarray::Array2;
 //!
 //! // −u″ on 2000 points: 2 on the diagonal, −1 beside it. Triplets come in any order.
 //! let m = 2000u32;
@@ -30,7 +30,7 @@
 //! let a = Coo::try_new(m as usize, m as usize, rows, cols, values)?.into_csr(Duplicates::Refuse)?;
 //!
 //! // Offline: choose a format for products with 32 columns, and save the plan.
-//! let plan = Planner::new(PlanOptions { n: 32, ..PlanOptions::default() }).plan(&a)?;
+//! let plan = Planner::new(PlanOptions::new(32)).plan(&a)?;
 //! println!("{}", plan.explanation());
 //! let dir = tempfile::tempdir()?;
 //! let file = dir.path().join("stencil.girih");
@@ -60,6 +60,7 @@
 //! A [`Tiling`] is built without a planner, and with rows in any order:
 //!
 //! ```
+//! use girih::ndarray::{Array2, array};
 //! use girih::prelude::*;
 //!
 //! let a = Csr::try_new(3, 2, vec![0, 1, 2, 4], vec![1, 0, 0, 1], vec![1.0f32, 2.0, 3.0, 4.0])?;
@@ -71,10 +72,10 @@
 //!
 //! // C comes out in the matrix's own order of rows.
 //! let prepared = girih::backends().get("reference")?.prepare(&plan)?;
-//! let b = ndarray::array![[1.0f32], [10.0]];
-//! let mut c = ndarray::Array2::<f32>::zeros((3, 1));
+//! let b = array![[1.0f32], [10.0]];
+//! let mut c = Array2::<f32>::zeros((3, 1));
 //! prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
-//! assert_eq!(c, ndarray::array![[10.0], [2.0], [43.0]]);
+//! assert_eq!(c, array![[10.0], [2.0], [43.0]]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -84,6 +85,7 @@
 //! estimate with [`Reorder::Auto`]; B and C stay in the caller's order.
 //!
 //! ```
+//! use girih::ndarray::Array2;
 //! use girih::prelude::*;
 //! use girih::reorder::Method;
 //!
@@ -93,26 +95,26 @@
 //! let a = Coo::try_new(300, 300, rows, cols, vec![1.0f32; 600])?.into_csr(Duplicates::Sum)?;
 //!
 //! let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
-//! let options = PlanOptions { format: FormatChoice::Fixed(spec), ..PlanOptions::default() };
+//! let options = PlanOptions::default().format(spec);
 //! let natural = Planner::new(options.clone()).plan(&a)?;
-//! let by_rcm = PlanOptions { reorder: Reorder::By(Method::Rcm), ..options.clone() };
+//! let by_rcm = options.reorder(Method::Rcm);
 //! let ordered = Planner::new(by_rcm.clone()).plan(&a)?;
 //! let tiles = |plan: &Plan| plan.tiling().tile_ptr(plan.tiling().n_windows());
 //! assert!(tiles(&ordered) < tiles(&natural));
 //!
-//! let multiply = |plan: &Plan, b: &ndarray::Array2<f32>| -> Result<_, BackendError> {
-//!     let mut c = ndarray::Array2::<f32>::zeros((300, 4));
+//! let multiply = |plan: &Plan, b: &Array2<f32>| -> Result<_, BackendError> {
+//!     let mut c = Array2::<f32>::zeros((300, 4));
 //!     let prepared = girih::backends().best_for(plan)?.backend.prepare(plan)?;
 //!     prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into())?;
 //!     Ok(c)
 //! };
-//! let b = ndarray::Array2::from_shape_fn((300, 4), |(i, j)| (i + j) as f32);
+//! let b = Array2::from_shape_fn((300, 4), |(i, j)| (i + j) as f32);
 //! let c = multiply(&natural, &b)?;
 //! assert_eq!(multiply(&ordered, &b)?, c);
 //!
 //! // A solver keeps its vectors in the plan's order and permutes them at its ends only.
-//! let plan = Planner::new(PlanOptions { space: Space::Permuted, ..by_rcm }).plan(&a)?;
-//! let order = plan.row_permutation()?;
+//! let plan = Planner::new(by_rcm.space(Space::Permuted)).plan(&a)?;
+//! let order = plan.row_permutation();
 //! let permuted = multiply(&plan, &order.apply_dense_rows(b.view())?)?;
 //! assert_eq!(order.inverse().apply_dense_rows(permuted.view())?, c);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -136,7 +138,8 @@
 //! - `cpu` (default): the CPU backend.
 //! - `cuda` (default): the CUDA backend. It builds and links without CUDA, and is unavailable, with the
 //!   reason, where there is no driver.
-//! - `generate`: seeded generators of realistic matrices, in `formats::generate`.
+//! - `ndarray`, `petgraph`, `sprs` (default): a [`Csr`] from and to the types of these crates, which
+//!   [`formats::interop`] re-exports; `ndarray` also has dense matrices in numpy's `.npy` files.
 
 #![forbid(unsafe_code)]
 
@@ -149,6 +152,7 @@ pub use girih_formats as formats;
 pub use girih_planner as planner;
 pub use girih_reorder as reorder;
 
+pub use girih_backend::ndarray;
 pub use girih_backend::{
     BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Estimate, Lowering,
     PreparedSpmm, Product, ProductShape, ReferenceBackend, Registry, Rejection, Rounding,
@@ -221,7 +225,7 @@ pub fn backends_with(cuda: CudaOptions) -> Registry {
 /// let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0f32, 2.0, 3.0])?;
 /// let target = DeviceSpec::builtin("h200").unwrap();
 /// let kernels = girih::kernels_for(&target);
-/// let plan = Planner::new(PlanOptions { target, kernels, ..PlanOptions::default() }).plan(&a)?;
+/// let plan = Planner::new(PlanOptions::default().target(target).kernels(kernels)).plan(&a)?;
 /// assert_eq!(plan.options().target.name, "NVIDIA H200");
 /// # }
 /// # Ok::<(), girih::PlanError>(())
@@ -245,5 +249,5 @@ fn host_backends() -> Registry {
 
 /// The README's example, compiled.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -54,13 +54,13 @@ pub enum MeasureError {
         source: FormatError,
     },
     /// The statistics of a matrix could not be counted.
-    #[error("cannot count a matrix")]
+    #[error("cannot compute the statistics of a matrix")]
     Statistics(#[source] FormatError),
     /// The machine's limits could not be measured.
     #[error("cannot measure the machine{}", roofline_hint(.0))]
     Roofline(#[source] RooflineError),
     /// This CPU could not be described by measuring.
-    #[error("cannot measure this CPU; --device this does without")]
+    #[error("cannot measure this CPU; --device this needs no measurement")]
     MeasuredCpu(#[source] RooflineError),
     /// The system refuses to start the threads.
     #[error("cannot start {threads} threads; give fewer --threads")]

@@ -2,6 +2,7 @@
 //! them should say.
 //!
 //! - [`mod@bench`] times verified products by turns and reports them beside a floor of the same run.
+//! - [`mod@tune`] times the candidates of a plan and gives the fastest.
 //! - [`calibrate`] times generated products and fits the planner's estimates to them.
 //!
 //! Nothing here prints or reads the environment. An [`Observer`] hears of progress; reports are values
@@ -13,6 +14,7 @@ pub mod bench;
 pub mod calibrate;
 pub mod machine;
 pub mod memory;
+pub mod tune;
 pub mod units;
 
 mod error;

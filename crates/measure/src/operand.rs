@@ -1,7 +1,7 @@
 //! Dense operands, which begin on a cache line where they are made here.
 
-use girih::formats::rng::SplitMix64;
 use girih::formats::{Buffer, Scalar};
+use girih_generate::SplitMix64;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2, ShapeBuilder, StrideShape};
 use rayon::prelude::*;
 

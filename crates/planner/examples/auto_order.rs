@@ -62,7 +62,7 @@ fn report(
     all: bool,
 ) -> Result<(), Box<dyn Error>> {
     let plan = |reorder: Reorder| {
-        let planner = Planner::new(PlanOptions { reorder, ..options.clone() });
+        let planner = Planner::new(options.clone().reorder(reorder));
         timed(|| planner.plan(a))
     };
     // The first one takes pages, and wakes threads.
@@ -138,7 +138,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 let name = name.split(".mtx").next().unwrap_or_default();
                 let a = if shuffle { shuffled(&a)? } else { a };
                 for &n in &columns {
-                    report(name, &a, &PlanOptions { n, ..options.clone() }, all)?;
+                    report(name, &a, &options.clone().n(n), all)?;
                 }
             }
         }

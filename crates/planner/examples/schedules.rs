@@ -98,7 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A cost of an average synthetic window's proportions: 256 BMat tiles, half full.
 fn synthetic_cost(device: &DeviceSpec) -> Result<ScheduleCost, Box<dyn Error>> {
-    let a = girih_formats::generate::uniform::<f32>(16 * 264, 1 << 16, 128, 1)?;
+    let a = girih_generate::uniform::<f32>(16 * 264, 1 << 16, 128, 1)?;
     Ok(bmat(&a, device)?.1)
 }
 
@@ -108,7 +108,7 @@ fn bmat(a: &Csr<f32>, device: &DeviceSpec) -> Result<(TilePtr, ScheduleCost), Bo
     let rows = RowLayout::natural(a.nrows(), 1)?;
     let shared = SharedStats::new(a.pattern(), &rows);
     let stats = shared.format(spec, DType::F32)?;
-    let workload = Workload::of(&shared, N, DType::F32)?;
+    let workload = Workload::of(&shared, N, DType::F32);
     let bare = price(&workload, &stats, device, None, 1.0);
     let linear = linear_cost(&workload, &stats, device, &bare);
     let tile_cols = BMat::<f32>::TILE_COLS as u64;

@@ -112,6 +112,7 @@ pub struct KernelWork {
 
 /// How a product is cut into blocks of threads, and what a block keeps in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct KernelConfig {
     /// The entry point.
     pub entry: String,
@@ -127,9 +128,76 @@ pub struct KernelConfig {
     pub shared_bytes: u64,
     /// Blocks that a multiprocessor runs at once.
     pub blocks_per_worker: u32,
+    /// Rows of C for which all of B is fetched once, whatever columns they hold; 0 where each window fetches
+    /// the rows of B that it holds columns of.
+    pub rows_together: u32,
 }
 
 impl KernelConfig {
+    /// One block per multiprocessor at a time, and nothing said yet of its size.
+    ///
+    /// ```
+    /// use girih_planner::kernels::KernelConfig;
+    ///
+    /// let config = KernelConfig::new("spmm").block_cols(128).threads(384).stages(3);
+    /// assert_eq!(config.passes(130), 2);
+    /// ```
+    #[must_use]
+    pub fn new(entry: impl Into<String>) -> Self {
+        Self {
+            entry: entry.into(),
+            block_cols: 1,
+            threads: 0,
+            stages: 0,
+            stage_tiles: 0,
+            shared_bytes: 0,
+            blocks_per_worker: 1,
+            rows_together: 0,
+        }
+    }
+
+    /// With this many columns of C for a block.
+    #[must_use]
+    pub fn block_cols(self, block_cols: u32) -> Self {
+        Self { block_cols, ..self }
+    }
+
+    /// With this many threads of a block.
+    #[must_use]
+    pub fn threads(self, threads: u32) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// With this many stages of the ring.
+    #[must_use]
+    pub fn stages(self, stages: u32) -> Self {
+        Self { stages, ..self }
+    }
+
+    /// With this many tiles of A in a stage.
+    #[must_use]
+    pub fn stage_tiles(self, stage_tiles: u32) -> Self {
+        Self { stage_tiles, ..self }
+    }
+
+    /// With this many bytes of shared memory of a block.
+    #[must_use]
+    pub fn shared_bytes(self, shared_bytes: u64) -> Self {
+        Self { shared_bytes, ..self }
+    }
+
+    /// With this many blocks on a multiprocessor at once.
+    #[must_use]
+    pub fn blocks_per_worker(self, blocks_per_worker: u32) -> Self {
+        Self { blocks_per_worker, ..self }
+    }
+
+    /// With this many rows of C for which all of B is fetched once.
+    #[must_use]
+    pub fn rows_together(self, rows_together: u32) -> Self {
+        Self { rows_together, ..self }
+    }
+
     /// Blocks that `n` columns of C take.
     #[must_use]
     pub fn passes(&self, n: usize) -> u32 {

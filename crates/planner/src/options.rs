@@ -18,6 +18,12 @@ pub enum FormatChoice {
     Fixed(FormatSpec),
 }
 
+impl From<FormatSpec> for FormatChoice {
+    fn from(spec: FormatSpec) -> Self {
+        Self::Fixed(spec)
+    }
+}
+
 /// What a caller asks of a plan. The same matrix and options, the target included, give the same plan
 /// file, byte for byte, on any machine and any number of threads. The default target is the machine at
 /// hand: name one for plans that are to be the same everywhere.
@@ -26,14 +32,12 @@ pub enum FormatChoice {
 /// use girih_formats::FormatSpec;
 /// use girih_planner::{FormatChoice, PlanOptions};
 ///
-/// let options = PlanOptions {
-///     n: 64,
-///     format: FormatChoice::Fixed(FormatSpec::Bcsr { block_rows: 16, block_cols: 16 }),
-///     ..PlanOptions::default()
-/// };
-/// assert_eq!(options.memory_limit, None);
+/// let blocks = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };
+/// let options = PlanOptions::new(64).format(blocks).memory_limit(1 << 30);
+/// assert_eq!((options.n, options.format), (64, FormatChoice::Fixed(blocks)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PlanOptions {
     /// Columns of B (n) the plan is made for. It multiplies any other number too; only the choice
     /// of format and the size of tasks are tuned to this one.
@@ -90,6 +94,78 @@ impl Default for PlanOptions {
 }
 
 impl PlanOptions {
+    /// The [defaults](Self::default) for products with `n` columns.
+    #[must_use]
+    pub fn new(n: usize) -> Self {
+        Self { n, ..Self::default() }
+    }
+
+    /// For products with another number of columns.
+    #[must_use]
+    pub fn n(self, n: usize) -> Self {
+        Self { n, ..self }
+    }
+
+    /// In a format of the caller's choice.
+    #[must_use]
+    pub fn format(self, format: impl Into<FormatChoice>) -> Self {
+        Self { format: format.into(), ..self }
+    }
+
+    /// With rows in another order.
+    #[must_use]
+    pub fn reorder(self, reorder: impl Into<Reorder>) -> Self {
+        Self { reorder: reorder.into(), ..self }
+    }
+
+    /// With B and C in another order.
+    #[must_use]
+    pub fn space(self, space: Space) -> Self {
+        Self { space, ..self }
+    }
+
+    /// With or without fill-in that NaN and Inf can reach.
+    #[must_use]
+    pub fn exact_nonfinite(self, exact_nonfinite: bool) -> Self {
+        Self { exact_nonfinite, ..self }
+    }
+
+    /// With tiles of at most this many bytes.
+    #[must_use]
+    pub fn memory_limit(self, memory_limit: impl Into<Option<u64>>) -> Self {
+        Self { memory_limit: memory_limit.into(), ..self }
+    }
+
+    /// With or without the map that new values need.
+    #[must_use]
+    pub fn keep_slot_map(self, keep_slot_map: bool) -> Self {
+        Self { keep_slot_map, ..self }
+    }
+
+    /// With sums in one order only, or in any.
+    #[must_use]
+    pub fn deterministic(self, deterministic: bool) -> Self {
+        Self { deterministic, ..self }
+    }
+
+    /// With this many seconds to choose in.
+    #[must_use]
+    pub fn planning_seconds(self, planning_seconds: impl Into<Option<f64>>) -> Self {
+        Self { planning_seconds: planning_seconds.into(), ..self }
+    }
+
+    /// For another machine.
+    #[must_use]
+    pub fn target(self, target: DeviceSpec) -> Self {
+        Self { target, ..self }
+    }
+
+    /// For the kernels of a backend.
+    #[must_use]
+    pub fn kernels(self, kernels: Kernels) -> Self {
+        Self { kernels, ..self }
+    }
+
     /// Checks what the types alone do not say.
     pub(crate) fn check(&self) -> Result<(), PlanError> {
         if self.planning_seconds.is_some_and(|s| s.is_nan() || s < 0.0) {

@@ -13,7 +13,7 @@ use girih_reorder::Permutation;
 use crate::candidates::ScheduleKind;
 use crate::error::PlanError;
 use crate::explanation;
-use crate::explanation::Explanation;
+use crate::explanation::{Explanation, Measurement};
 use crate::file::{Attachment, AttachmentError, LoadOptions, PlanFileError};
 use crate::fingerprint::Fingerprint;
 use crate::options::{FormatChoice, PlanOptions};
@@ -56,6 +56,7 @@ impl Plan {
             schedules: Vec::new(),
             order: String::new(),
             orderings: Vec::new(),
+            measured: None,
         };
         let placement = Placement::default();
         Self {
@@ -177,13 +178,11 @@ impl Plan {
     }
 
     /// Where each row of the matrix stands among the rows of the tiles. O(rows).
-    ///
-    /// # Errors
-    /// None for a valid plan. The result is checked all the same.
-    pub fn row_permutation(&self) -> Result<Permutation, PlanError> {
+    #[must_use]
+    pub fn row_permutation(&self) -> Permutation {
         match &self.placement.rows {
-            Some(rows) => Ok(rows.clone()),
-            None => Ok(Permutation::of_row_layout(self.tiling.layout())?),
+            Some(rows) => rows.clone(),
+            None => Permutation::of_row_layout(self.tiling.layout()),
         }
     }
 
@@ -268,6 +267,14 @@ impl Plan {
     /// [`AttachmentError::TooMany`] if there are 16 others.
     pub fn attach(&mut self, attachment: Attachment) -> Result<(), AttachmentError> {
         crate::file::insert_attachment(&mut self.attachments, attachment)
+    }
+
+    /// The same plan, chosen by what candidates took on a machine: its explanation says so.
+    #[must_use]
+    pub fn with_measurement(mut self, measured: Measurement) -> Self {
+        self.explanation.reason = measured.reason();
+        self.explanation.measured = Some(measured);
+        self
     }
 
     /// The same plan without attachments: it multiplies as before, on any machine.

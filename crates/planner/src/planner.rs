@@ -21,7 +21,7 @@ use crate::progress::{Stage, Watch};
 /// use girih_planner::{PlanOptions, Planner};
 ///
 /// let a = Csr::try_new(2, 3, vec![0, 2, 3], vec![0, 2, 1], vec![1.0f32, 2.0, 3.0])?;
-/// let plan = Planner::new(PlanOptions { n: 8, ..PlanOptions::default() }).plan(&a)?;
+/// let plan = Planner::new(PlanOptions::new(8)).plan(&a)?;
 /// assert_eq!((plan.nrows(), plan.ncols(), plan.nnz()), (2, 3, 3));
 /// println!("{}", plan.explanation());
 /// # Ok::<(), girih_planner::PlanError>(())
@@ -50,10 +50,7 @@ impl Planner {
     /// [`PlanError::Ordering`] if the requested order cannot be computed, and
     /// [`PlanError::Format`] if the fixed format cannot hold the matrix, or a slot map is requested
     /// and it is pattern-only.
-    pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError> {
         self.make(a, None, Watch::nobody())
     }
 
@@ -89,10 +86,11 @@ impl Planner {
     ///
     /// # Errors
     /// As [`plan`](Self::plan), and if the layout is of another matrix.
-    pub fn plan_ordered<T: Scalar>(&self, a: &Csr<T>, layout: &RowLayout) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    pub fn plan_ordered<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        layout: &RowLayout,
+    ) -> Result<Plan, PlanError> {
         self.plan_reordered(a, &Reordering::of_layout(layout.clone(), None))
     }
 
@@ -104,24 +102,21 @@ impl Planner {
     /// As [`plan`](Self::plan), and if the order is of another matrix.
     ///
     /// ```
-    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_generate::laplacian_5pt;
     /// use girih_planner::{PlanOptions, Planner};
     /// use girih_reorder::Method;
     ///
     /// let a = laplacian_5pt::<f32>(30, 30)?;
     /// let order = Method::Reverse.order(a.pattern())?;
     /// let plan = Planner::default().plan_reordered(&a, &order)?;
-    /// assert_eq!(plan.row_permutation()?.new_index(0), 899);
+    /// assert_eq!(plan.row_permutation().new_index(0), 899);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn plan_reordered<T: Scalar>(
         &self,
         a: &Csr<T>,
         order: &Reordering,
-    ) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<Plan, PlanError> {
         self.make(a, Some(order), Watch::nobody())
     }
 
@@ -131,10 +126,7 @@ impl Planner {
         a: &Csr<T>,
         given: Option<&Reordering>,
         watch: Watch<'_>,
-    ) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<Plan, PlanError> {
         let mut options = self.options.clone();
         if given.is_some() {
             options.reorder = Reorder::Given;
@@ -168,6 +160,7 @@ impl Planner {
             schedules: choice.schedules,
             order,
             orderings: considered,
+            measured: None,
         };
         Ok(Plan {
             tiling: AnyTiling::from(tiling),

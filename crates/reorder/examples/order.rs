@@ -16,8 +16,8 @@ use std::io::{self, BufRead};
 use std::path::Path;
 use std::time::Instant;
 
+use girih_formats::Csr;
 use girih_formats::io::{ReadOptions, read};
-use girih_formats::{Csr, generate};
 use girih_reorder::metrics::{self, TileMetrics};
 use girih_reorder::{Method, Permutation, Reordering, simple};
 use sprs::CsMatI;
@@ -45,8 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn open(name: &str, seed: Option<&str>) -> Result<Csr<f32>, Box<dyn Error>> {
     let a = match name.split_once('-') {
-        Some(("fem", size)) => generate::fem_3d(32, 32, size.parse()?, 3, 1)?,
-        Some(("laplacian", side)) => generate::laplacian_5pt(side.parse()?, side.parse()?)?,
+        Some(("fem", size)) => girih_generate::fem_3d(32, 32, size.parse()?, 3, 1)?,
+        Some(("laplacian", side)) => girih_generate::laplacian_5pt(side.parse()?, side.parse()?)?,
         _ => read(name, &ReadOptions::default())?,
     };
     match seed {
@@ -91,11 +91,11 @@ fn effect(a: &Csr<f32>, method: &str) -> Answer {
         // The row that comes first, the row that comes second, and so on.
         let order: Vec<u32> = (0..a.nrows()).map(|i| found.perm.at(i) as u32).collect();
         let rows = Permutation::try_from_order(&order)?;
-        Reordering::new(&rows, Some(rows.clone()))?
+        Reordering::new(&rows, Some(rows.clone()))
     } else {
         method.parse::<Method>()?.order(a.pattern())?
     };
-    let rows = ordering.row_permutation()?;
+    let rows = ordering.row_permutation();
     let cols = match ordering.cols() {
         Some(cols) => cols.clone(),
         None if a.nrows() == a.ncols() => rows.clone(),

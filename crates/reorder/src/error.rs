@@ -39,7 +39,7 @@ pub enum ReorderError {
     },
     /// A symmetric permutation needs as many columns as rows.
     #[error(
-        "the matrix is {nrows}×{ncols}, and rows and columns can be permuted alike only if it is square; permute them separately"
+        "the matrix is {nrows}×{ncols}; rows and columns take one permutation only if it is square, so permute them separately"
     )]
     NotSquare {
         /// Rows of the matrix.
@@ -48,7 +48,7 @@ pub enum ReorderError {
         ncols: usize,
     },
     /// More indices than 32 bits can number.
-    #[error("{found} {what} are more than 32-bit indices can number")]
+    #[error("{found} {what} are too many for 32-bit indices")]
     TooLarge {
         /// What was to be numbered.
         what: &'static str,

@@ -7,7 +7,7 @@
 //! rows and columns into blocks.
 //!
 //! ```
-//! use girih_formats::generate::laplacian_5pt;
+//! use girih_generate::laplacian_5pt;
 //! use girih_reorder::{metrics, rcm, simple};
 //!
 //! let grid = laplacian_5pt::<f32>(40, 10)?;
@@ -26,6 +26,7 @@ mod method;
 pub mod metrics;
 mod permutation;
 mod rcm;
+mod rng;
 pub mod simple;
 mod window;
 

@@ -6,8 +6,11 @@ use std::str::FromStr;
 use girih_formats::{CsrPattern, FormatError, RowLayout};
 use serde::{Deserialize, Serialize};
 
+use crate::error::ReorderError;
+use crate::permutation::Permutation;
+use crate::rcm::{rcm, rcm_rows_cols};
 use crate::simple::{self, DegreeOrder};
-use crate::{Permutation, ReorderError, WindowOptions, rcm, rcm_rows_cols, window_observed};
+use crate::window::{WindowOptions, window_observed};
 
 /// An ordering by name: what computes a [`Reordering`] from a pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -58,7 +61,7 @@ impl Method {
         let rows = match self {
             Self::Rcm if nrows != ncols => {
                 let (rows, cols) = rcm_rows_cols(pattern)?;
-                return Reordering::new(&rows, Some(cols));
+                return Ok(Reordering::new(&rows, Some(cols)));
             }
             Self::Rcm => rcm(pattern)?,
             Self::Window { window_rows } => {
@@ -67,12 +70,12 @@ impl Method {
                 let found = window_observed(pattern, &options, observer)?;
                 return Ok(Reordering::of_layout(found.layout, None));
             }
-            Self::Degree => simple::by_degree(pattern, DegreeOrder::Descending)?,
+            Self::Degree => simple::by_degree(pattern, DegreeOrder::Descending),
             Self::Reverse => simple::reverse(nrows)?,
             Self::Random { seed } => simple::random(nrows, seed)?,
         };
         let cols = (nrows == ncols).then(|| rows.clone());
-        Reordering::new(&rows, cols)
+        Ok(Reordering::new(&rows, cols))
     }
 }
 
@@ -130,11 +133,12 @@ pub struct Reordering {
 
 impl Reordering {
     /// Rows in the order of a permutation, without empty slots between them.
-    ///
-    /// # Errors
-    /// None for valid permutations; the type covers the check of the layout.
-    pub fn new(rows: &Permutation, cols: Option<Permutation>) -> Result<Self, ReorderError> {
-        Ok(Self { rows: rows.to_row_layout(1)?, cols })
+    #[must_use]
+    pub fn new(rows: &Permutation, cols: Option<Permutation>) -> Self {
+        let Ok(rows) = rows.to_row_layout(1) else {
+            unreachable!("a permutation holds every row once, and a window has a row")
+        };
+        Self { rows, cols }
     }
 
     /// Rows in windows that an ordering closed early where that saves columns.
@@ -164,10 +168,8 @@ impl Reordering {
     }
 
     /// Where each row stands among the rows, empty slots not counted. O(slots).
-    ///
-    /// # Errors
-    /// None for a valid layout; the type covers the check of the result.
-    pub fn row_permutation(&self) -> Result<Permutation, ReorderError> {
+    #[must_use]
+    pub fn row_permutation(&self) -> Permutation {
         Permutation::of_row_layout(&self.rows)
     }
 }

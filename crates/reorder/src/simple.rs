@@ -1,10 +1,10 @@
 //! Orderings that need no search: baselines, and inputs for tests of better ones.
 
+use crate::rng::SplitMix64;
 use girih_formats::CsrPattern;
-use girih_formats::rng::SplitMix64;
 
-use crate::permutation::check_len;
-use crate::{Permutation, ReorderError};
+use crate::error::ReorderError;
+use crate::permutation::{Permutation, check_len};
 
 /// Which rows come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,21 +57,16 @@ pub fn random(n: usize, seed: u64) -> Result<Permutation, ReorderError> {
 
 /// Rows by number of entries, equal ones in the order of the input. O(nrows + longest row).
 ///
-/// # Errors
-/// None for a valid pattern; the type covers the check of the result.
-///
 /// ```
 /// use girih_formats::Csr;
 /// use girih_reorder::simple::{DegreeOrder, by_degree};
 ///
 /// let a = Csr::try_new(3, 2, vec![0, 2, 2, 3], vec![0, 1, 1], vec![1.0f32; 3])?;
-/// assert_eq!(by_degree(a.pattern(), DegreeOrder::Ascending)?.order(), [1, 2, 0]);
-/// # Ok::<(), girih_reorder::ReorderError>(())
+/// assert_eq!(by_degree(a.pattern(), DegreeOrder::Ascending).order(), [1, 2, 0]);
+/// # Ok::<(), girih_formats::FormatError>(())
 /// ```
-pub fn by_degree(
-    pattern: CsrPattern<'_>,
-    direction: DegreeOrder,
-) -> Result<Permutation, ReorderError> {
+#[must_use]
+pub fn by_degree(pattern: CsrPattern<'_>, direction: DegreeOrder) -> Permutation {
     let longest = (0..pattern.nrows()).map(|i| pattern.row_range(i).len()).max().unwrap_or(0);
     let rank = |i: usize| match direction {
         DegreeOrder::Ascending => pattern.row_range(i).len(),
@@ -90,5 +85,5 @@ pub fn by_degree(
         *slot += 1;
         *slot - 1
     };
-    Permutation::try_new((0..pattern.nrows()).map(place).collect())
+    Permutation::from_valid((0..pattern.nrows()).map(place).collect())
 }

@@ -15,10 +15,8 @@
 #![forbid(unsafe_code)]
 
 pub mod conformance;
-mod element;
 pub mod matrices;
 pub mod operands;
 mod random;
 
 pub use conformance::{Coverage, Report};
-pub use element::Element;

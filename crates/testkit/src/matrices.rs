@@ -1,6 +1,6 @@
 //! Small matrices of every shape that has broken a sparse kernel somewhere.
 
-use girih_formats::{Coo, Csr, Duplicates, FormatError, FormatKind, TwoFour, generate};
+use girih_formats::{Coo, Csr, Duplicates, FormatError, FormatKind, TwoFour};
 
 use crate::random::{hash, one_in, signed, unit};
 
@@ -31,8 +31,8 @@ pub fn cases(kind: FormatKind) -> Result<Vec<Case>, FormatError> {
         ("tall", where_(301, 3, random(0.3))?),
         ("wide", where_(3, 515, random(0.2))?),
         ("all dense", where_(70, 66, |_, _| true)?),
-        ("one dense row", generate::dense_row(67, 131, 2, 40, 1)?),
-        ("one dense column", generate::dense_col(131, 67, 2, 66, 1)?),
+        ("one dense row", girih_generate::dense_row(67, 131, 2, 40, 1)?),
+        ("one dense column", girih_generate::dense_col(131, 67, 2, 66, 1)?),
         (
             "empty rows and windows at the end",
             where_(150, 31, |i, j| i < 41 && one_in(8, 3, i, j))?,
@@ -43,10 +43,10 @@ pub fn cases(kind: FormatKind) -> Result<Vec<Case>, FormatError> {
         ("last row only", where_(49, 37, |i, _| i == 48)?),
         ("explicit zeros", explicit_zeros()?),
         ("sums of duplicates", sums_of_duplicates()?),
-        ("skewed graph", generate::rmat(7, 6, 1)?),
-        ("power-law rows", generate::power_law_rows(120, 90, 1, 1)?),
-        ("finite elements", generate::fem_2d(6, 5, 3, 1)?),
-        ("blocks", generate::block_sparse(100, 120, 16, 0.2, 1)?),
+        ("skewed graph", girih_generate::rmat(7, 6, 1)?),
+        ("power-law rows", girih_generate::power_law_rows(120, 90, 1, 1)?),
+        ("finite elements", girih_generate::fem_2d(6, 5, 3, 1)?),
+        ("blocks", girih_generate::block_sparse(100, 120, 16, 0.2, 1)?),
     ];
     cases.into_iter().map(|(name, matrix)| Ok(Case { name, matrix: fit(&matrix, kind)? })).collect()
 }

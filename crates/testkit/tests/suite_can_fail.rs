@@ -60,7 +60,7 @@ impl SpmmBackend for Broken {
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
-        let refuse = |reason: &str| Unsupported { backend: "broken".into(), reason: reason.into() };
+        let refuse = |reason: &str| Unsupported::Sizes { spec: plan.spec(), reason: reason.into() };
         match self.0 {
             Fault::RefusesEveryPlan => Err(refuse("it is broken")),
             Fault::RefusesLargeBlocks if plan.tiling().layout().window_rows() > 16 => {
@@ -191,8 +191,9 @@ impl PreparedBroken {
         let beta = beta as f32;
         match self.fault {
             Fault::ReadsPaddingAsColumnZero => {
+                let first = self.plan.b_permutation().map_or(0, |order| order.order()[0] as usize);
                 for row in padded_rows(tiling) {
-                    add_zero_times(c, row, b, 0);
+                    add_zero_times(c, row, b, first);
                 }
             }
             Fault::ReadsEveryRowOfB => {
@@ -320,6 +321,25 @@ faults! {
     other_bits_on_threads: GivesOtherBitsOnOtherThreads on Csr shows as "3 threads";
     writes_before_checks: WritesBeforeItChecks on Csr shows as "C was written";
     no_checks: ChecksNothing on Csr shows as "not the error it should be";
+}
+
+/// Library baselines are judged by this: what fails for row 0 of B alone is a known defect of theirs, anything
+/// else is not.
+#[test]
+fn failures_say_whether_row_0_of_b_is_to_blame() {
+    let by_first_row = |fault, kind| {
+        let report = run(&Broken(fault), kind, DType::F32);
+        let all = report.failures.len();
+        (report.failures.iter().filter(|f| f.reads_first_row).count(), all)
+    };
+    let (blamed, all) = by_first_row(Fault::ReadsPaddingAsColumnZero, FormatKind::Wcsr);
+    assert!(blamed == all && all > 0, "{blamed} of {all}");
+    let (blamed, all) = by_first_row(Fault::ReadsEveryRowOfB, FormatKind::BMat);
+    assert!(blamed < all, "{blamed} of {all}");
+    for fault in [Fault::ForgetsBeta, Fault::TruncatesToBf16, Fault::IgnoresTheRowOrder] {
+        let (blamed, all) = by_first_row(fault, FormatKind::Bcsr);
+        assert!(blamed == 0 && all > 0, "{fault:?}: {blamed} of {all}");
+    }
 }
 
 #[test]

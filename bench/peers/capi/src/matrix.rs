@@ -4,9 +4,9 @@ use std::ffi::{c_char, c_void};
 use std::ptr;
 use std::slice;
 
-use girih::formats::generate::Problem;
 use girih::formats::io::{ReadOptions, read};
 use girih::{Csr, Scalar};
+use girih_generate::Problem;
 
 use crate::error::{Outcome, guard, text};
 

@@ -3,10 +3,7 @@
 use std::ffi::{CString, c_char, c_int};
 use std::ptr;
 
-use girih::{
-    AnyTiling, CpuBackend, DenseScalar, Plan, PlanOptions, Planner, PreparedSpmm, SpmmBackend,
-    Tiling,
-};
+use girih::{CpuBackend, DenseScalar, Plan, PlanOptions, Planner, PreparedSpmm, SpmmBackend};
 use ndarray::{ArrayView2, ArrayViewMut2, ShapeBuilder};
 use rayon::ThreadPoolBuilder;
 
@@ -24,10 +21,7 @@ pub struct Product {
     value_bits: u32,
 }
 
-fn plan<T: DenseScalar>(arrays: &Arrays, options: PlanOptions) -> Outcome<Plan>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+fn plan<T: DenseScalar>(arrays: &Arrays, options: PlanOptions) -> Outcome<Plan> {
     // SAFETY: girih_spmm_prepare's caller vouches for the arrays.
     let a = unsafe { arrays.0.copy::<T>() }?;
     Ok(Planner::new(options).plan(&a)?)
@@ -63,7 +57,7 @@ pub unsafe extern "C" fn girih_spmm_prepare(
         if threads == 0 {
             return Err("threads is 0".into());
         }
-        let options = PlanOptions { n, format, ..PlanOptions::default() };
+        let options = PlanOptions::new(n).format(format);
         let prepare = || -> Outcome<_> {
             let arrays = &arrays;
             let plan = match arrays.0.value_bits {

@@ -55,7 +55,7 @@ pub extern "C" fn girih_roofline_measure(
         if threads == 0 {
             return Err("threads is 0".into());
         }
-        let options = RooflineOptions { max_bytes, seconds };
+        let options = RooflineOptions::default().max_bytes(max_bytes).seconds(seconds);
         // A pool even for one thread: the calling thread may be the last of one that has ended,
         // and such a pool takes no broadcasts.
         let pool = ThreadPoolBuilder::new().num_threads(threads).build()?;

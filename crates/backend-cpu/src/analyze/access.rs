@@ -78,7 +78,7 @@ impl RecentRows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{fem_3d, uniform};
+    use girih_generate::{fem_3d, uniform};
 
     use super::*;
 

@@ -58,7 +58,7 @@ mod tests {
     use std::collections::VecDeque;
 
     use girih_formats::Csr;
-    use girih_formats::generate::{rmat, uniform};
+    use girih_generate::{rmat, uniform};
 
     use super::*;
 

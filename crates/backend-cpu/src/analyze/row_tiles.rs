@@ -100,7 +100,7 @@ pub(crate) fn merge<T: Scalar>(csr: &Csr<T>, parts: &[Range<usize>], merged: &mu
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{fem_3d, uniform};
+    use girih_generate::{fem_3d, uniform};
 
     use super::*;
 

@@ -81,7 +81,7 @@ impl RowSharing {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{banded, fem_3d, uniform};
+    use girih_generate::{banded, fem_3d, uniform};
 
     use super::*;
 

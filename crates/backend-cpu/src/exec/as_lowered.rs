@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::thread;
 
 use girih_backend::{DenseScalar, PreparedSpmm};
-use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_formats::io::{ReadOptions, read};
 use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_planner::Schedule;
 use half::f16;
 use ndarray::{Array2, s};
@@ -89,7 +89,7 @@ fn does_as_lowered<T: KernelScalar + DenseScalar>(
 ) {
     let (m, k) = (a.nrows(), a.ncols());
     let b = Array2::from_elem((k, n), T::ONE);
-    // The rows of C begin with a line wherever they can.
+    // The rows of C begin with a cache line wherever they can.
     let mut c = vec![T::Acc::ZERO; m * n + 64];
     let first = c.as_ptr().align_offset(64);
     let mut c = ndarray::ArrayViewMut2::from_shape((m, n), &mut c[first..first + m * n]).unwrap();
@@ -103,7 +103,7 @@ fn does_as_lowered<T: KernelScalar + DenseScalar>(
         "rows of CSR sorted by length" => "sorted",
         "tiles of CSR by patterns" => "patterns",
         "dense strips" => "strip",
-        "decoded rows" | "rows of CSR as they stand" => "rows",
+        "decoded rows" | "rows of CSR as stored" => "rows",
         other => panic!("{other}"),
     };
     // Split windows are not multiplied by a copy.
@@ -115,9 +115,10 @@ fn does_as_lowered<T: KernelScalar + DenseScalar>(
     assert_eq!(is("B", "packed"), !trace.packed.is_empty(), "{at}");
     if is("B", "packed") {
         let widest = trace.packed.last().copied().unwrap();
-        let lines = widest.div_ceil(64 / size_of::<T::Acc>());
+        let vectors = widest.div_ceil(64 / size_of::<T::Acc>());
         assert!(
-            is("B", "packed in") && said.choice("B").unwrap().contains(&format!("{lines} lines")),
+            is("B", "packed in")
+                && said.choice("B").unwrap().contains(&format!("{vectors} vectors")),
             "{at}"
         );
     }

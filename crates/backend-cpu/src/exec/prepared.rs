@@ -120,7 +120,7 @@ impl<T: KernelScalar> Prepared<T> {
     pub(super) fn input(&self, b: Input<T>, product: &ProductLowering) -> Input<T> {
         Input {
             is_far: product.b_is_far,
-            hides_a: product.prefetch_a,
+            prefetch_a: product.prefetch_a,
             #[cfg(test)]
             recorder: self.recorder,
             ..b

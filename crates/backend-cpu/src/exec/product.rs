@@ -9,7 +9,7 @@ use super::formats::{Panel, TaskShare};
 use super::team::Team;
 use crate::isa::KernelScalar;
 use crate::lowering::{PackedBy, PanelCols, PanelConfig};
-use crate::operands::{GROUP_LINES, Input, Output, Source, lanes};
+use crate::operands::{GROUP_VECTORS, Input, Output, Source, lanes};
 use crate::thresholds::{PACK_ROWS, THREADS_COPIED};
 
 impl<T: KernelScalar> Prepared<T> {
@@ -51,12 +51,12 @@ impl<T: KernelScalar> Prepared<T> {
     /// Computes some columns of the product, whose panel of B is packed first.
     fn packed(
         &self,
-        PanelCols { cols, of_group }: &PanelCols,
+        PanelCols { cols, is_part_of_group }: &PanelCols,
         scratch: &mut [T],
         panels: &PanelConfig,
         whole: &Panel<'_, T>,
     ) {
-        let (stride, of_group) = (panels.row_stride(), *of_group);
+        let (stride, is_part_of_group) = (panels.row_stride(), *is_part_of_group);
         let panel = whole.part(cols);
         let team = if panel.share.is_some() { &Team::Alone } else { &self.team };
         let k = self.tiling.ncols();
@@ -65,7 +65,7 @@ impl<T: KernelScalar> Prepared<T> {
             self.pack(panel.b.source(), rows.start, panel.width, packed, stride, team);
             // Where row 0 would be.
             let ptr = packed.as_ptr().wrapping_sub(rows.start * stride);
-            let b = Input { ptr, row_stride: stride as isize, of_group, ..panel.b };
+            let b = Input { ptr, row_stride: stride as isize, is_part_of_group, ..panel.b };
             self.panel(&Panel { b, slab, ..panel });
         };
         match panel.csr_layout {
@@ -108,7 +108,7 @@ impl<T: KernelScalar> Prepared<T> {
         n: usize,
     ) -> Result<(), FormatError> {
         // A schedule that cuts windows by columns cuts those of the whole product.
-        let stride = if self.columns.is_some() { n } else { n.min(GROUP_LINES * lanes::<T>()) };
+        let stride = if self.columns.is_some() { n } else { n.min(GROUP_VECTORS * lanes::<T>()) };
         let len = self.tiling.ncols().saturating_mul(stride);
         let team = if len < THREADS_COPIED { &Team::Alone } else { &self.team };
         self.b_copies.with(len, |copy| {
@@ -125,8 +125,8 @@ impl<T: KernelScalar> Prepared<T> {
 #[cfg(test)]
 mod tests {
     use girih_backend::PreparedSpmm;
-    use girih_formats::generate::{power_law_rows, uniform};
     use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+    use girih_generate::{power_law_rows, uniform};
     use girih_planner::Schedule;
     use ndarray::{Array2, s};
 
@@ -175,8 +175,8 @@ mod tests {
             let mut c = Array2::from_elem((m, n + 32), f32::NAN);
             let first = c.as_ptr().align_offset(64) + skip;
             let mut c = c.slice_mut(s![.., first..first + n]);
-            let lines = Output::new(&mut c, 1.0, 0.0).in_tiles().streams();
-            assert_eq!(lines, skip == 0);
+            let streams = Output::new(&mut c, 1.0, 0.0).in_tiles().streams();
+            assert_eq!(streams, skip == 0);
             prepared.execute(1.5, b.view().into(), 0.0, c.view_mut().into()).unwrap();
             c.to_owned()
         };

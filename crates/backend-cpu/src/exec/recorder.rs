@@ -31,9 +31,9 @@ impl Recorder {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Records that a kernel runs on this thread, and what it prefetches [ahead](crate::kernels::ahead).
+    /// Records that a kernel runs on this thread, and what it prefetches [ahead](crate::kernels::prefetch).
     pub(crate) fn kernel(&self, name: &'static str, prefetch: u8, past_caches: bool) {
-        use crate::kernels::ahead::{NOTHING, ROWS};
+        use crate::kernels::prefetch::{NOTHING, ROWS};
         let thread = thread::current().id();
         self.with(|trace| {
             trace.kernels.insert(name);

@@ -1,11 +1,12 @@
-//! AVX2 with FMA and F16C: a line is two registers, its half one, and so is its quarter.
+//! AVX2 with FMA and F16C: a vector is two registers, its half one, and so is its quarter.
 
 use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
 use super::four::x86;
-use super::line::{Compile, Line, LineFor, Widen};
+use super::two::Two;
+use super::vector::{Compile, Vector, VectorsFor, Widen, vector, vectors_for};
 
 /// AVX2, FMA and F16C.
 pub(crate) struct Avx2;
@@ -20,133 +21,92 @@ impl Compile for Avx2 {
 
 /// Lanes of a partial register, and their number.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<R> {
+pub(crate) struct LaneMask<R> {
     register: R,
     len: usize,
 }
 
-macro_rules! register {
-    ($name:ident: $reg:ty, $lanes:literal, $acc:ty, $four:ident, $mask:ty, $lane:ty;
-     $set1:ident $loadu:ident $maskload:ident $storeu:ident $stream:ident
-     $fmadd:ident $add:ident $mul:ident, $load_mask:ident, $store_first:ident) => {
-        #[derive(Clone, Copy)]
-        pub(crate) struct $name($reg);
+vector! {
+    F32x8(__m256): 8 of f32, LaneMask<__m256i>, x86::FourF32, [PREFETCHES: true];
+    mask_8 _mm256_set1_ps _mm256_loadu_ps load_masked_8 _mm256_storeu_ps store_masked_8
+    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps
+}
+vector! {
+    F32x4(__m128): 4 of f32, LaneMask<__m128i>, x86::FourF32, [PREFETCHES: true];
+    mask_4 _mm_set1_ps _mm_loadu_ps load_masked_4 _mm_storeu_ps store_masked_4
+    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps
+}
+vector! {
+    F64x4(__m256d): 4 of f64, LaneMask<__m256i>, x86::FourF64, [PREFETCHES: true];
+    mask_4_doubles _mm256_set1_pd _mm256_loadu_pd load_masked_4_doubles _mm256_storeu_pd store_masked_4_doubles
+    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd
+}
+vector! {
+    F64x2(__m128d): 2 of f64, LaneMask<__m128i>, x86::FourF64, [PREFETCHES: true];
+    mask_2_doubles _mm_set1_pd _mm_loadu_pd load_masked_2_doubles _mm_storeu_pd store_masked_2_doubles
+    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd
+}
 
-        impl Line for $name {
-            type Acc = $acc;
-            type Mask = Lanes<$mask>;
-            type Four = x86::$four;
-            const LANES: usize = $lanes;
-            const PREFETCHES: bool = true;
-
-            #[inline(always)]
-            unsafe fn mask(len: usize) -> Self::Mask {
-                let mut lanes = [0; $lanes];
-                lanes[..len].fill(-1 as $lane);
-                // SAFETY: AVX2, and `lanes` is as large as the register.
-                let register = unsafe { $load_mask(lanes.as_ptr().cast()) };
-                Lanes { register, len }
-            }
-            #[inline(always)]
-            unsafe fn splat(x: $acc) -> Self {
-                // SAFETY: the caller has AVX2, as `Line` requires.
-                Self(unsafe { $set1(x) })
-            }
-            #[inline(always)]
-            unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: AVX2 and a valid pointer, as `Line` requires.
-                Self(unsafe { $loadu(p) })
-            }
-            #[inline(always)]
-            unsafe fn load_masked(p: *const $acc, mask: Self::Mask) -> Self {
-                // SAFETY: AVX2, and the lanes outside the mask are not accessed.
-                Self(unsafe { $maskload(p, mask.register) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, p: *mut $acc) {
-                // SAFETY: AVX2 and a valid pointer, as `Line` requires.
-                unsafe { $storeu(p, self.0) }
-            }
-            #[inline(always)]
-            unsafe fn stream(self, p: *mut $acc) {
-                // SAFETY: AVX, and a valid and aligned pointer, as `Line` requires.
-                unsafe { $stream(p, self.0) }
-            }
-            #[inline(always)]
-            fn prefetch<T>(p: *const T) {
-                // SAFETY: part of every x86-64; no address is too bad to hint at.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
-            }
-            #[inline(always)]
-            fn prefetch_l2<T>(p: *const T) {
-                // SAFETY: as above.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
-            }
-            #[inline(always)]
-            unsafe fn fence() {
-                // SAFETY: part of every x86-64.
-                unsafe { _mm_sfence() }
-            }
-            // Stores under a mask take an AMD processor some twenty operations, and the row as long
-            // as several of its entries.
-            #[inline(always)]
-            unsafe fn store_masked(self, p: *mut $acc, mask: Self::Mask) {
-                // SAFETY: AVX2, and as many lanes are valid at `p` as the mask has.
-                unsafe { $store_first(self.0, p, mask.len) }
-            }
-            #[inline(always)]
-            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-                // SAFETY: the caller has FMA.
-                Self(unsafe { $fmadd(self.0, b.0, c.0) })
-            }
-            #[inline(always)]
-            unsafe fn add(self, b: Self) -> Self {
-                // SAFETY: the caller has AVX.
-                Self(unsafe { $add(self.0, b.0) })
-            }
-            #[inline(always)]
-            unsafe fn mul(self, b: Self) -> Self {
-                // SAFETY: the caller has AVX.
-                Self(unsafe { $mul(self.0, b.0) })
-            }
-            #[inline(always)]
-            unsafe fn mul_add_one(a: $acc, b: $acc, c: $acc) -> $acc {
-                a.mul_add(b, c)
-            }
+/// Masks of a register, and loads and stores under them.
+///
+/// Stores are ordinary stores of halves and quarters: masked stores are slow on AMD's processors.
+macro_rules! masked {
+    ($register:ty, $acc:ty, $mask:ty, $lane:ty, $lanes:literal, $load_mask:ident $maskload:ident $store_first:ident;
+     $mask_fn:ident $load_masked:ident $store_masked:ident) => {
+        /// Lanes `0..len` of a register.
+        ///
+        /// # Safety
+        /// 1. The machine has AVX2.
+        #[inline(always)]
+        unsafe fn $mask_fn(len: usize) -> LaneMask<$mask> {
+            let mut lanes = [0; $lanes];
+            lanes[..len].fill(-1 as $lane);
+            // SAFETY: AVX2 by point 1, and `lanes` is as large as the register.
+            let register = unsafe { $load_mask(lanes.as_ptr().cast()) };
+            LaneMask { register, len }
         }
 
-        impl Widen<$acc> for $name {
-            #[inline(always)]
-            unsafe fn widen(p: *const $acc) -> Self {
-                // SAFETY: the caller's contract is `load`'s.
-                unsafe { Self::load(p) }
-            }
-            #[inline(always)]
-            unsafe fn widen_masked(p: *const $acc, mask: Self::Mask) -> Self {
-                // SAFETY: the caller's contract is `load_masked`'s.
-                unsafe { Self::load_masked(p, mask) }
-            }
+        /// The masked lanes from `p`, zero in the rest.
+        ///
+        /// # Safety
+        /// 1. The machine has AVX2.
+        /// 2. `p` is valid for the lanes of the mask.
+        #[inline(always)]
+        unsafe fn $load_masked(mask: LaneMask<$mask>, p: *const $acc) -> $register {
+            // SAFETY: AVX2 by point 1; the instruction accesses the lanes of the mask alone, valid by point 2.
+            unsafe { $maskload(p, mask.register) }
+        }
+
+        /// The masked lanes to `p`.
+        ///
+        /// # Safety
+        /// 1. The machine has AVX2.
+        /// 2. `p` is valid for the lanes of the mask.
+        #[inline(always)]
+        unsafe fn $store_masked(p: *mut $acc, mask: LaneMask<$mask>, x: $register) {
+            // SAFETY: AVX2 by point 1, the first `len` lanes by point 2.
+            unsafe { $store_first(x, p, mask.len) }
         }
     };
 }
 
-register!(F32x8: __m256, 8, f32, F32x4, __m256i, i32;
-          _mm256_set1_ps _mm256_loadu_ps _mm256_maskload_ps _mm256_storeu_ps _mm256_stream_ps
-          _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps, _mm256_loadu_si256, store_8);
-register!(F32x4: __m128, 4, f32, F32x4, __m128i, i32;
-          _mm_set1_ps _mm_loadu_ps _mm_maskload_ps _mm_storeu_ps _mm_stream_ps
-          _mm_fmadd_ps _mm_add_ps _mm_mul_ps, _mm_loadu_si128, store_4);
-register!(F64x4: __m256d, 4, f64, F64x4, __m256i, i64;
-          _mm256_set1_pd _mm256_loadu_pd _mm256_maskload_pd _mm256_storeu_pd _mm256_stream_pd
-          _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd, _mm256_loadu_si256, store_4_doubles);
-register!(F64x2: __m128d, 2, f64, F64x4, __m128i, i64;
-          _mm_set1_pd _mm_loadu_pd _mm_maskload_pd _mm_storeu_pd _mm_stream_pd
-          _mm_fmadd_pd _mm_add_pd _mm_mul_pd, _mm_loadu_si128, store_2_doubles);
+masked!(__m256, f32, __m256i, i32, 8, _mm256_loadu_si256 _mm256_maskload_ps store_8;
+        mask_8 load_masked_8 store_masked_8);
+masked!(__m128, f32, __m128i, i32, 4, _mm_loadu_si128 _mm_maskload_ps store_4;
+        mask_4 load_masked_4 store_masked_4);
+masked!(__m256d, f64, __m256i, i64, 4, _mm256_loadu_si256 _mm256_maskload_pd store_4_doubles;
+        mask_4_doubles load_masked_4_doubles store_masked_4_doubles);
+masked!(__m128d, f64, __m128i, i64, 2, _mm_loadu_si128 _mm_maskload_pd store_2_doubles;
+        mask_2_doubles load_masked_2_doubles store_masked_2_doubles);
 
 /// The first `len ≤ 8` lanes to `p`.
+///
+/// # Safety
+/// 1. The machine has AVX.
+/// 2. `p` is valid for `len` lanes.
 #[inline(always)]
 unsafe fn store_8(x: __m256, p: *mut f32, len: usize) {
-    // SAFETY: the caller has AVX, and `len` lanes are valid at `p`.
+    // SAFETY: AVX by point 1; all stores together write the first `len` lanes, valid by point 2.
     unsafe {
         if len == 8 {
             return _mm256_storeu_ps(p, x);
@@ -161,9 +121,13 @@ unsafe fn store_8(x: __m256, p: *mut f32, len: usize) {
 }
 
 /// The first `len ≤ 4` lanes to `p`.
+///
+/// # Safety
+/// 1. The machine has AVX.
+/// 2. `p` is valid for `len` lanes.
 #[inline(always)]
 unsafe fn store_4(x: __m128, p: *mut f32, len: usize) {
-    // SAFETY: part of every x86-64, and `len` lanes are valid at `p`.
+    // SAFETY: part of every x86-64; all stores together write the first `len` lanes, valid by point 2.
     unsafe {
         match len {
             0 => {}
@@ -179,9 +143,13 @@ unsafe fn store_4(x: __m128, p: *mut f32, len: usize) {
 }
 
 /// The first `len ≤ 4` lanes to `p`.
+///
+/// # Safety
+/// 1. The machine has AVX.
+/// 2. `p` is valid for `len` lanes.
 #[inline(always)]
 unsafe fn store_4_doubles(x: __m256d, p: *mut f64, len: usize) {
-    // SAFETY: the caller has AVX, and `len` lanes are valid at `p`.
+    // SAFETY: AVX by point 1; all stores together write the first `len` lanes, valid by point 2.
     unsafe {
         if len == 4 {
             return _mm256_storeu_pd(p, x);
@@ -196,9 +164,13 @@ unsafe fn store_4_doubles(x: __m256d, p: *mut f64, len: usize) {
 }
 
 /// The first `len ≤ 2` lanes to `p`.
+///
+/// # Safety
+/// 1. The machine has AVX.
+/// 2. `p` is valid for `len` lanes.
 #[inline(always)]
 unsafe fn store_2_doubles(x: __m128d, p: *mut f64, len: usize) {
-    // SAFETY: part of every x86-64, and `len` lanes are valid at `p`.
+    // SAFETY: part of every x86-64; all stores together write the first `len` lanes, valid by point 2.
     unsafe {
         match len {
             0 => {}
@@ -208,125 +180,15 @@ unsafe fn store_2_doubles(x: __m128d, p: *mut f64, len: usize) {
     }
 }
 
-/// A line of two registers.
-#[derive(Clone, Copy)]
-pub(crate) struct Two<R>([R; 2]);
-
 type F32x16 = Two<F32x8>;
 type F64x8 = Two<F64x4>;
-
-impl<R: Line> Line for Two<R> {
-    type Acc = R::Acc;
-    type Mask = [R::Mask; 2];
-    type Four = R::Four;
-    const LANES: usize = 2 * R::LANES;
-    const PREFETCHES: bool = R::PREFETCHES;
-
-    #[inline(always)]
-    unsafe fn mask(len: usize) -> Self::Mask {
-        let high = len.saturating_sub(R::LANES);
-        // SAFETY: the caller's contract is that of `R`, here and below.
-        unsafe { [R::mask(len - high), R::mask(high)] }
-    }
-    #[inline(always)]
-    unsafe fn splat(x: R::Acc) -> Self {
-        // SAFETY: as above.
-        Self([unsafe { R::splat(x) }; 2])
-    }
-    #[inline(always)]
-    unsafe fn load(p: *const R::Acc) -> Self {
-        // SAFETY: all lanes are valid.
-        Self(unsafe { [R::load(p), R::load(p.add(R::LANES))] })
-    }
-    #[inline(always)]
-    unsafe fn load_masked(p: *const R::Acc, [low, high]: Self::Mask) -> Self {
-        // SAFETY: as above; `wrapping_add` because the second half may lie past the end of the array.
-        Self(unsafe { [R::load_masked(p, low), R::load_masked(p.wrapping_add(R::LANES), high)] })
-    }
-    #[inline(always)]
-    unsafe fn store(self, p: *mut R::Acc) {
-        // SAFETY: all lanes are valid.
-        unsafe {
-            self.0[0].store(p);
-            self.0[1].store(p.add(R::LANES));
-        }
-    }
-    #[inline(always)]
-    unsafe fn stream(self, p: *mut R::Acc) {
-        // SAFETY: all lanes are valid, and `p` is aligned to both.
-        unsafe {
-            self.0[0].stream(p);
-            self.0[1].stream(p.add(R::LANES));
-        }
-    }
-    #[inline(always)]
-    fn prefetch<T>(p: *const T) {
-        R::prefetch(p);
-    }
-    #[inline(always)]
-    fn prefetch_l2<T>(p: *const T) {
-        R::prefetch_l2(p);
-    }
-    #[inline(always)]
-    unsafe fn fence() {
-        // SAFETY: as above.
-        unsafe { R::fence() }
-    }
-    #[inline(always)]
-    unsafe fn store_masked(self, p: *mut R::Acc, [low, high]: Self::Mask) {
-        // SAFETY: as in `load_masked`.
-        unsafe {
-            self.0[0].store_masked(p, low);
-            self.0[1].store_masked(p.wrapping_add(R::LANES), high);
-        }
-    }
-    #[inline(always)]
-    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { [self.0[0].mul_add(b.0[0], c.0[0]), self.0[1].mul_add(b.0[1], c.0[1])] })
-    }
-    #[inline(always)]
-    unsafe fn add(self, b: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { [self.0[0].add(b.0[0]), self.0[1].add(b.0[1])] })
-    }
-    #[inline(always)]
-    unsafe fn mul(self, b: Self) -> Self {
-        // SAFETY: as above.
-        Self(unsafe { [self.0[0].mul(b.0[0]), self.0[1].mul(b.0[1])] })
-    }
-    #[inline(always)]
-    unsafe fn mul_add_one(a: R::Acc, b: R::Acc, c: R::Acc) -> R::Acc {
-        // SAFETY: as above.
-        unsafe { R::mul_add_one(a, b, c) }
-    }
-}
-
-macro_rules! widen_two {
-    ($($name:ident: $acc:ty),*) => {$(
-        impl Widen<$acc> for $name {
-            #[inline(always)]
-            unsafe fn widen(p: *const $acc) -> Self {
-                // SAFETY: the caller's contract is `load`'s.
-                unsafe { Self::load(p) }
-            }
-            #[inline(always)]
-            unsafe fn widen_masked(p: *const $acc, mask: Self::Mask) -> Self {
-                // SAFETY: the caller's contract is `load_masked`'s.
-                unsafe { Self::load_masked(p, mask) }
-            }
-        }
-    )*};
-}
-
-widen_two!(F32x16: f32, F64x8: f64);
 
 macro_rules! widen_narrow {
     ($t:ty, $convert:ident) => {
         impl Widen<$t> for F32x16 {
             #[inline(always)]
             unsafe fn widen(p: *const $t) -> Self {
-                // SAFETY: AVX2 and a pointer valid for 16 values.
+                // SAFETY: AVX2 and F16C by point 1, 16 values by point 2.
                 Two(unsafe {
                     [
                         F32x8($convert(_mm_loadu_si128(p.cast()))),
@@ -338,7 +200,7 @@ macro_rules! widen_narrow {
             unsafe fn widen_masked(p: *const $t, mask: Self::Mask) -> Self {
                 let mut all = [<$t>::ZERO; 16];
                 let len = mask[0].len + mask[1].len;
-                // SAFETY: `len ≤ 16` values are valid at `p`, and `all` holds 16.
+                // SAFETY: the instruction set by point 1, `len ≤ 16` values at `p` by point 3; `all` holds 16.
                 unsafe {
                     std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), len);
                     Self::widen(all.as_ptr())
@@ -349,37 +211,32 @@ macro_rules! widen_narrow {
 }
 
 /// Widens 8 f16 values.
+///
+/// # Safety
+/// 1. The machine has F16C.
 #[inline(always)]
 unsafe fn f16_to_f32(x: __m128i) -> __m256 {
-    // SAFETY: the caller has F16C.
+    // SAFETY: F16C by point 1.
     unsafe { _mm256_cvtph_ps(x) }
 }
 
 /// Widens 8 bf16 values: they are the upper halves.
+///
+/// # Safety
+/// 1. The machine has AVX2.
 #[inline(always)]
 unsafe fn bf16_to_f32(x: __m128i) -> __m256 {
-    // SAFETY: the caller has AVX2.
+    // SAFETY: AVX2 by point 1.
     unsafe { _mm256_castsi256_ps(_mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(x))) }
 }
 
 widen_narrow!(f16, f16_to_f32);
 widen_narrow!(bf16, bf16_to_f32);
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty, $half:ty, $quarter:ty);*) => {$(
-        impl LineFor<$t> for Avx2 {
-            type Line = $line;
-            type Half = $half;
-            type Quarter = $quarter;
-            const STRIP_LINES: usize = 1;
-            const STRIP_ROWS: usize = 6;
-        }
-    )*};
-}
-
-line_for!(
+vectors_for! {
+    Avx2, 1 by 6:
     f16 => F32x16, F32x16, F32x16;
     bf16 => F32x16, F32x16, F32x16;
     f32 => F32x16, F32x8, F32x4;
-    f64 => F64x8, F64x4, F64x2
-);
+    f64 => F64x8, F64x4, F64x2;
+}

@@ -1,11 +1,11 @@
-//! AVX-512: a line is one register, and so are its half and its quarter.
+//! AVX-512: a vector is one register, and so are its half and its quarter.
 
 use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
 use super::four::x86;
-use super::line::{Compile, Line, LineFor, Widen};
+use super::vector::{Compile, Vector, VectorsFor, Widen, vector, vectors_for};
 
 /// AVX-512 F, BW, VL and DQ.
 pub(crate) struct Avx512;
@@ -18,139 +18,66 @@ impl Compile for Avx512 {
     }
 }
 
-macro_rules! line {
-    ($name:ident: $reg:ty, $lanes:literal, $mask:ty, $acc:ty, $four:ident;
-     $set1:ident $loadu:ident $maskz_loadu:ident $storeu:ident $mask_storeu:ident $stream:ident
-     $fmadd:ident $add:ident $mul:ident) => {
-        #[derive(Clone, Copy)]
-        pub(crate) struct $name($reg);
-
-        impl Line for $name {
-            type Acc = $acc;
-            type Mask = $mask;
-            type Four = x86::$four;
-            const LANES: usize = $lanes;
-            const PREFETCHES: bool = true;
-
-            #[inline(always)]
-            unsafe fn mask(len: usize) -> $mask {
-                ((1u32 << len) - 1) as $mask
-            }
-            #[inline(always)]
-            unsafe fn splat(x: $acc) -> Self {
-                // SAFETY: the caller has AVX-512, as `Line` requires.
-                Self(unsafe { $set1(x) })
-            }
-            #[inline(always)]
-            unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
-                Self(unsafe { $loadu(p) })
-            }
-            #[inline(always)]
-            unsafe fn load_masked(p: *const $acc, mask: $mask) -> Self {
-                // SAFETY: AVX-512, and the lanes outside the mask are not accessed.
-                Self(unsafe { $maskz_loadu(mask, p) })
-            }
-            #[inline(always)]
-            unsafe fn store(self, p: *mut $acc) {
-                // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
-                unsafe { $storeu(p, self.0) }
-            }
-            #[inline(always)]
-            unsafe fn stream(self, p: *mut $acc) {
-                // SAFETY: AVX-512, and a valid and aligned pointer, as `Line` requires.
-                unsafe { $stream(p, self.0) }
-            }
-            #[inline(always)]
-            fn prefetch<T>(p: *const T) {
-                // SAFETY: part of every x86-64; no address is too bad to hint at.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
-            }
-            #[inline(always)]
-            fn prefetch_l2<T>(p: *const T) {
-                // SAFETY: as above.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
-            }
-            #[inline(always)]
-            unsafe fn fence() {
-                // SAFETY: part of every x86-64.
-                unsafe { _mm_sfence() }
-            }
-            #[inline(always)]
-            unsafe fn store_masked(self, p: *mut $acc, mask: $mask) {
-                // SAFETY: AVX-512, and the lanes outside the mask are not accessed.
-                unsafe { $mask_storeu(p, mask, self.0) }
-            }
-            #[inline(always)]
-            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-                // SAFETY: the caller has AVX-512.
-                Self(unsafe { $fmadd(self.0, b.0, c.0) })
-            }
-            #[inline(always)]
-            unsafe fn add(self, b: Self) -> Self {
-                // SAFETY: the caller has AVX-512.
-                Self(unsafe { $add(self.0, b.0) })
-            }
-            #[inline(always)]
-            unsafe fn mul(self, b: Self) -> Self {
-                // SAFETY: the caller has AVX-512.
-                Self(unsafe { $mul(self.0, b.0) })
-            }
-            #[inline(always)]
-            unsafe fn mul_add_one(a: $acc, b: $acc, c: $acc) -> $acc {
-                a.mul_add(b, c)
-            }
-        }
-
-        impl Widen<$acc> for $name {
-            #[inline(always)]
-            unsafe fn widen(p: *const $acc) -> Self {
-                // SAFETY: the caller's contract is `load`'s.
-                unsafe { Self::load(p) }
-            }
-            #[inline(always)]
-            unsafe fn widen_masked(p: *const $acc, mask: $mask) -> Self {
-                // SAFETY: the caller's contract is `load_masked`'s.
-                unsafe { Self::load_masked(p, mask) }
-            }
-        }
-    };
+/// Lanes `0..len` of up to 16.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn lanes_of_16(len: usize) -> __mmask16 {
+    // SAFETY: AVX-512 F by point 1.
+    unsafe { _cvtu32_mask16((1 << len) - 1) }
 }
 
-line!(F32x16: __m512, 16, __mmask16, f32, F32x4;
-      _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps
-      _mm512_storeu_ps _mm512_mask_storeu_ps _mm512_stream_ps
-      _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps);
-line!(F32x8: __m256, 8, __mmask8, f32, F32x4;
-      _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps
-      _mm256_storeu_ps _mm256_mask_storeu_ps _mm256_stream_ps
-      _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps);
-line!(F32x4: __m128, 4, __mmask8, f32, F32x4;
-      _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps
-      _mm_storeu_ps _mm_mask_storeu_ps _mm_stream_ps
-      _mm_fmadd_ps _mm_add_ps _mm_mul_ps);
-line!(F64x8: __m512d, 8, __mmask8, f64, F64x4;
-      _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd
-      _mm512_storeu_pd _mm512_mask_storeu_pd _mm512_stream_pd
-      _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd);
-line!(F64x4: __m256d, 4, __mmask8, f64, F64x4;
-      _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd
-      _mm256_storeu_pd _mm256_mask_storeu_pd _mm256_stream_pd
-      _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd);
-line!(F64x2: __m128d, 2, __mmask8, f64, F64x4;
-      _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd
-      _mm_storeu_pd _mm_mask_storeu_pd _mm_stream_pd
-      _mm_fmadd_pd _mm_add_pd _mm_mul_pd);
+/// Lanes `0..len` of up to 8.
+///
+/// # Safety
+/// 1. The machine has AVX-512 DQ.
+#[inline(always)]
+unsafe fn lanes_of_8(len: usize) -> __mmask8 {
+    // SAFETY: AVX-512 DQ by point 1.
+    unsafe { _cvtu32_mask8((1 << len) - 1) }
+}
+
+vector! {
+    F32x16(__m512): 16 of f32, __mmask16, x86::FourF32, [PREFETCHES: true];
+    lanes_of_16 _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps _mm512_storeu_ps _mm512_mask_storeu_ps
+    _mm512_stream_ps _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps
+}
+vector! {
+    F32x8(__m256): 8 of f32, __mmask8, x86::FourF32, [PREFETCHES: true];
+    lanes_of_8 _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps _mm256_storeu_ps _mm256_mask_storeu_ps
+    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps
+}
+vector! {
+    F32x4(__m128): 4 of f32, __mmask8, x86::FourF32, [PREFETCHES: true];
+    lanes_of_8 _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps _mm_storeu_ps _mm_mask_storeu_ps
+    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps
+}
+vector! {
+    F64x8(__m512d): 8 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    lanes_of_8 _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd _mm512_storeu_pd _mm512_mask_storeu_pd
+    _mm512_stream_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd
+}
+vector! {
+    F64x4(__m256d): 4 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    lanes_of_8 _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd _mm256_storeu_pd _mm256_mask_storeu_pd
+    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd
+}
+vector! {
+    F64x2(__m128d): 2 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    lanes_of_8 _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd _mm_storeu_pd _mm_mask_storeu_pd
+    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd
+}
 
 impl Widen<f16> for F32x16 {
     #[inline(always)]
     unsafe fn widen(p: *const f16) -> Self {
-        // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
+        // SAFETY: AVX-512 by point 1, 16 values by point 2.
         Self(unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(p.cast())) })
     }
     #[inline(always)]
     unsafe fn widen_masked(p: *const f16, mask: __mmask16) -> Self {
-        // SAFETY: AVX-512 BW and VL, and a pointer valid for the masked lanes.
+        // SAFETY: AVX-512 BW and VL by point 1, the lanes of the mask by point 3.
         Self(unsafe { _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, p.cast())) })
     }
 }
@@ -158,37 +85,30 @@ impl Widen<f16> for F32x16 {
 impl Widen<bf16> for F32x16 {
     #[inline(always)]
     unsafe fn widen(p: *const bf16) -> Self {
-        // SAFETY: AVX-512 and a valid pointer, as `Line` requires.
+        // SAFETY: AVX-512 by point 1, 16 values by point 2.
         Self(unsafe { bf16_to_f32(_mm256_loadu_si256(p.cast())) })
     }
     #[inline(always)]
     unsafe fn widen_masked(p: *const bf16, mask: __mmask16) -> Self {
-        // SAFETY: AVX-512 BW and VL, and a pointer valid for the masked lanes.
+        // SAFETY: AVX-512 BW and VL by point 1, the lanes of the mask by point 3.
         Self(unsafe { bf16_to_f32(_mm256_maskz_loadu_epi16(mask, p.cast())) })
     }
 }
 
 /// Widens 16 bf16 values: they are the upper halves.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
 #[inline(always)]
 unsafe fn bf16_to_f32(x: __m256i) -> __m512 {
-    // SAFETY: the caller has AVX-512.
+    // SAFETY: AVX-512 F by point 1.
     unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(x))) }
 }
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty, $half:ty, $quarter:ty);*) => {$(
-        impl LineFor<$t> for Avx512 {
-            type Line = $line;
-            type Half = $half;
-            type Quarter = $quarter;
-            const STRIP_LINES: usize = 4;
-        }
-    )*};
-}
-
-line_for!(
+vectors_for! {
+    Avx512, 4 by 4:
     f16 => F32x16, F32x16, F32x16;
     bf16 => F32x16, F32x16, F32x16;
     f32 => F32x16, F32x8, F32x4;
-    f64 => F64x8, F64x4, F64x2
-);
+    f64 => F64x8, F64x4, F64x2;
+}

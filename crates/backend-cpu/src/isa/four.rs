@@ -2,22 +2,29 @@
 
 use girih_formats::{Accumulator, Scalar};
 
-use super::line::Line;
+use super::vector::Vector;
 
-/// Four sums side by side. Elements of B that a row's columns name lie apart; brought together four
-/// at a time, they take one multiply-add and one load of values instead of four.
+/// Four sums side by side. The elements of B that a row uses lie apart. Collected four at a time, they take one
+/// multiply-add and one load of values instead of four.
 ///
 /// # Safety
-/// As for [`Line`]: every method requires the instruction set of the implementing type, and pointers
-/// valid for what they touch.
+/// Methods name the points that they require:
+///
+/// 1. The machine has the instruction set of the implementing type.
+/// 2. `values` and `col_idx` are valid for four elements, and `x` for each of the columns.
 pub(crate) trait Four: Copy {
     /// The accumulation type.
     type Acc: Accumulator;
 
     /// Four sums of nothing.
+    ///
+    /// # Safety
+    /// Point 1 of the trait.
     unsafe fn zero() -> Self;
-    /// `self` and four products more: of values next to each other by the elements of `x` that
-    /// `col_idx` names.
+    /// `self` and four products more: of consecutive values by the elements of `x` that `col_idx` names.
+    ///
+    /// # Safety
+    /// Points 1 and 2 of the trait.
     unsafe fn add_products(
         self,
         values: *const Self::Acc,
@@ -25,43 +32,47 @@ pub(crate) trait Four: Copy {
         x: *const Self::Acc,
     ) -> Self;
     /// `self + b`, sum by sum.
+    ///
+    /// # Safety
+    /// Point 1 of the trait.
     unsafe fn add(self, b: Self) -> Self;
     /// All four: `(s₀ + s₂) + (s₁ + s₃)`.
+    ///
+    /// # Safety
+    /// Point 1 of the trait.
     unsafe fn total(self) -> Self::Acc;
 }
 
 /// An array, for instruction sets that have no cheaper way.
-pub(crate) struct Array<L: Line>([L::Acc; 4]);
+pub(crate) struct Array<V: Vector>([V::Acc; 4]);
 
-impl<L: Line> Clone for Array<L> {
+impl<V: Vector> Clone for Array<V> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<L: Line> Copy for Array<L> {}
+impl<V: Vector> Copy for Array<V> {}
 
-impl<L: Line> Four for Array<L> {
-    type Acc = L::Acc;
+impl<V: Vector> Four for Array<V> {
+    type Acc = V::Acc;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
-        Self([L::Acc::ZERO; 4])
+        Self([V::Acc::ZERO; 4])
     }
 
     #[inline(always)]
     unsafe fn add_products(
         mut self,
-        values: *const L::Acc,
+        values: *const V::Acc,
         col_idx: *const u32,
-        x: *const L::Acc,
+        x: *const V::Acc,
     ) -> Self {
         for i in 0..4 {
-            // SAFETY: the caller's contract.
-            self.0[i] = unsafe {
-                let x = *x.add(*col_idx.add(i) as usize);
-                L::mul_add_one(x, *values.add(i), self.0[i])
-            };
+            // SAFETY: column `i`, its element of x and value `i` are valid by point 2.
+            let (x, value) = unsafe { (*x.add(*col_idx.add(i) as usize), *values.add(i)) };
+            self.0[i] = V::mul_add_one(x, value, self.0[i]);
         }
         self
     }
@@ -75,7 +86,7 @@ impl<L: Line> Four for Array<L> {
     }
 
     #[inline(always)]
-    unsafe fn total(self) -> L::Acc {
+    unsafe fn total(self) -> V::Acc {
         let [a, b, c, d] = self.0;
         (a + c) + (b + d)
     }
@@ -90,17 +101,21 @@ pub(crate) mod x86 {
     use super::Four;
 
     /// Two columns, read at once.
+    ///
+    /// # Safety
+    /// 1. `col_idx` is valid for two columns.
     #[inline(always)]
     unsafe fn two(col_idx: *const u32) -> [usize; 2] {
-        // SAFETY: two columns are there.
+        // SAFETY: eight bytes are valid by point 1.
         let both = unsafe { col_idx.cast::<u64>().read_unaligned() };
         [both as u32 as usize, (both >> 32) as usize]
     }
 
+    /// Four sums in f32.
     #[derive(Clone, Copy)]
-    pub(crate) struct F32x4(__m128);
+    pub(crate) struct FourF32(__m128);
 
-    impl Four for F32x4 {
+    impl Four for FourF32 {
         type Acc = f32;
 
         #[inline(always)]
@@ -116,7 +131,7 @@ pub(crate) mod x86 {
             col_idx: *const u32,
             x: *const f32,
         ) -> Self {
-            // SAFETY: FMA, and four values and elements of x, as `Four` requires.
+            // SAFETY: FMA by point 1; columns, elements of x and values by point 2.
             Self(unsafe {
                 let pair = |at: [usize; 2]| {
                     let low = _mm_load_ss(x.add(at[0]));
@@ -144,15 +159,16 @@ pub(crate) mod x86 {
         }
     }
 
+    /// Four sums in f64.
     #[derive(Clone, Copy)]
-    pub(crate) struct F64x4(__m256d);
+    pub(crate) struct FourF64(__m256d);
 
-    impl Four for F64x4 {
+    impl Four for FourF64 {
         type Acc = f64;
 
         #[inline(always)]
         unsafe fn zero() -> Self {
-            // SAFETY: the caller has AVX, as `Four` requires.
+            // SAFETY: AVX by point 1.
             Self(unsafe { _mm256_setzero_pd() })
         }
 
@@ -163,7 +179,7 @@ pub(crate) mod x86 {
             col_idx: *const u32,
             x: *const f64,
         ) -> Self {
-            // SAFETY: AVX and FMA, and four values and elements of x, as `Four` requires.
+            // SAFETY: AVX and FMA by point 1; columns, elements of x and values by point 2.
             Self(unsafe {
                 let pair = |at: [usize; 2]| {
                     let low = _mm_load_sd(x.add(at[0]));
@@ -177,13 +193,13 @@ pub(crate) mod x86 {
 
         #[inline(always)]
         unsafe fn add(self, b: Self) -> Self {
-            // SAFETY: the caller has AVX.
+            // SAFETY: AVX by point 1.
             Self(unsafe { _mm256_add_pd(self.0, b.0) })
         }
 
         #[inline(always)]
         unsafe fn total(self) -> f64 {
-            // SAFETY: the caller has AVX.
+            // SAFETY: AVX by point 1.
             unsafe {
                 let (low, high) =
                     (_mm256_castpd256_pd128(self.0), _mm256_extractf128_pd::<1>(self.0));

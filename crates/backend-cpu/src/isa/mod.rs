@@ -5,17 +5,20 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod four;
-mod line;
+mod hints;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
 mod table;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod two;
+mod vector;
 
 use std::fmt::{self, Display};
 
 pub(crate) use four::Four;
-pub(crate) use line::{Line, LineFor, Widen};
 pub(crate) use table::{KernelScalar, Kernels};
+pub(crate) use vector::{Vector, VectorsFor, Widen};
 
 /// An instruction set that kernels are compiled for.
 ///
@@ -70,25 +73,24 @@ impl Isa {
         Self::ALL.into_iter().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
     }
 
-    /// Whether kernels have a way to ask for cache lines.
+    /// Whether kernels can prefetch cache lines.
     pub(crate) const fn prefetches(self) -> bool {
         matches!(self, Self::Avx512 | Self::Avx2)
     }
 
-    /// Whether dense strips, and tiles of sparse rows, are four lines wide.
+    /// Whether dense strips, and tiles of sparse rows, are four vectors wide.
     pub(crate) const fn has_wide_strips(self) -> bool {
         matches!(self, Self::Avx512)
     }
 
-    /// Whether rows are multiplied by several lines at once.
-    pub(crate) const fn has_wide_lines(self) -> bool {
+    /// Whether rows are multiplied by several vectors at once.
+    pub(crate) const fn has_wide_vectors(self) -> bool {
         !matches!(self, Self::Portable)
     }
 
-    /// Whether dense strips of many rows gain by rows of B that are [gathered](crate::exec::formats::gathered) first:
-    /// where their tile is one line wide, and each line of a row a pass of its own. A Zen 3 gains up to 1.6 times;
-    /// with four lines at once a Xeon (Emerald Rapids) loses up to a third.
-    pub(crate) const fn gathers(self) -> bool {
+    /// Whether dense strips of many rows pack the rows of B that they use. Only where a strip is one vector wide, so
+    /// that each vector of a row of B is a pass of its own.
+    pub(crate) const fn packs_strips(self) -> bool {
         matches!(self, Self::Avx2)
     }
 

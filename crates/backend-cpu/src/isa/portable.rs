@@ -1,9 +1,10 @@
 //! Plain arrays that the compiler vectorizes for whatever the target has.
 
+use girih_formats::Accumulator;
 use half::{bf16, f16};
 
 use super::four::Array;
-use super::line::{Compile, Line, LineFor, Widen};
+use super::vector::{Compile, Vector, VectorsFor, Widen, vectors_for};
 
 /// No instructions beyond the compilation target's.
 pub(crate) struct Portable;
@@ -15,128 +16,116 @@ impl Compile for Portable {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct F32x16([f32; 16]);
-
-#[derive(Clone, Copy)]
-pub(crate) struct F64x8([f64; 8]);
-
 /// Whether the target fuses multiply and add. Where it doesn't, fusing in software would cost a
 /// library call per element.
 const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
-macro_rules! line {
-    ($name:ident: $acc:ty, $lanes:literal) => {
-        impl Line for $name {
-            type Acc = $acc;
-            type Mask = usize;
-            type Four = Array<Self>;
-            const LANES: usize = $lanes;
-            const WIDE: bool = false;
+/// An array of sums.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes<A: Accumulator, const LANES: usize>([A; LANES]);
 
-            #[inline(always)]
-            unsafe fn mask(len: usize) -> usize {
-                len
-            }
-            #[inline(always)]
-            unsafe fn splat(x: $acc) -> Self {
-                Self([x; $lanes])
-            }
-            #[inline(always)]
-            unsafe fn load(p: *const $acc) -> Self {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
-                Self(unsafe { p.cast::<[$acc; $lanes]>().read_unaligned() })
-            }
-            #[inline(always)]
-            unsafe fn load_masked(p: *const $acc, mask: usize) -> Self {
-                let mut all = [0.0; $lanes];
-                // SAFETY: `mask ≤ lanes` values are valid at `p`.
-                unsafe { std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), mask) };
-                Self(all)
-            }
-            #[inline(always)]
-            unsafe fn store(self, p: *mut $acc) {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
-                unsafe { p.cast::<[$acc; $lanes]>().write_unaligned(self.0) }
-            }
-            #[inline(always)]
-            unsafe fn stream(self, p: *mut $acc) {
-                // SAFETY: the caller's contract.
-                unsafe { self.store(p) }
-            }
-            #[inline(always)]
-            unsafe fn fence() {}
-            #[inline(always)]
-            unsafe fn store_masked(self, p: *mut $acc, mask: usize) {
-                // SAFETY: `mask ≤ lanes` values are valid at `p`.
-                unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), p, mask) }
-            }
-            #[inline(always)]
-            unsafe fn mul_add(self, b: Self, c: Self) -> Self {
-                let mut out = c.0;
-                for i in 0..$lanes {
-                    // SAFETY: no instruction set is needed.
-                    out[i] = unsafe { Self::mul_add_one(self.0[i], b.0[i], c.0[i]) };
-                }
-                Self(out)
-            }
-            #[inline(always)]
-            unsafe fn add(self, b: Self) -> Self {
-                let mut out = self.0;
-                for i in 0..$lanes {
-                    out[i] += b.0[i];
-                }
-                Self(out)
-            }
-            #[inline(always)]
-            unsafe fn mul(self, b: Self) -> Self {
-                let mut out = self.0;
-                for i in 0..$lanes {
-                    out[i] *= b.0[i];
-                }
-                Self(out)
-            }
-            #[inline(always)]
-            unsafe fn mul_add_one(a: $acc, b: $acc, c: $acc) -> $acc {
-                if FUSED { a.mul_add(b, c) } else { a * b + c }
-            }
-        }
+type F32x16 = Lanes<f32, 16>;
+type F64x8 = Lanes<f64, 8>;
 
-        impl Widen<$acc> for $name {
-            #[inline(always)]
-            unsafe fn widen(p: *const $acc) -> Self {
-                // SAFETY: the caller's contract is `load`'s.
-                unsafe { Self::load(p) }
-            }
-            #[inline(always)]
-            unsafe fn widen_masked(p: *const $acc, mask: usize) -> Self {
-                // SAFETY: the caller's contract is `load_masked`'s.
-                unsafe { Self::load_masked(p, mask) }
-            }
+impl<A: Accumulator, const LANES: usize> Vector for Lanes<A, LANES> {
+    type Acc = A;
+    type Mask = usize;
+    type Four = Array<Self>;
+    const LANES: usize = LANES;
+    const WIDE: bool = false;
+    const FUSES: bool = FUSED;
+
+    #[inline(always)]
+    unsafe fn mask(len: usize) -> usize {
+        len
+    }
+    #[inline(always)]
+    unsafe fn splat(x: A) -> Self {
+        Self([x; LANES])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const A) -> Self {
+        // SAFETY: all lanes are valid at `p` by point 2.
+        Self(unsafe { p.cast::<[A; LANES]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn load_masked(p: *const A, mask: usize) -> Self {
+        let mut all = [A::ZERO; LANES];
+        // SAFETY: `mask ≤ LANES` elements are valid at `p` by point 3.
+        unsafe { std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), mask) };
+        Self(all)
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut A) {
+        // SAFETY: all lanes are valid at `p` by point 2.
+        unsafe { p.cast::<[A; LANES]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn store_masked(self, p: *mut A, mask: usize) {
+        // SAFETY: `mask ≤ LANES` elements are valid at `p` by point 3.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), p, mask) }
+    }
+    #[inline(always)]
+    unsafe fn stream(self, p: *mut A) {
+        // SAFETY: all lanes are valid at `p` by point 2.
+        unsafe { self.store(p) }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        let mut out = c.0;
+        for i in 0..LANES {
+            out[i] = Self::mul_add_one(self.0[i], b.0[i], c.0[i]);
         }
-    };
+        Self(out)
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        let mut out = self.0;
+        for i in 0..LANES {
+            out[i] += b.0[i];
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        let mut out = self.0;
+        for i in 0..LANES {
+            out[i] = out[i] * b.0[i];
+        }
+        Self(out)
+    }
 }
 
-line!(F32x16: f32, 16);
-line!(F64x8: f64, 8);
+impl<A: Accumulator, const LANES: usize> Widen<A> for Lanes<A, LANES> {
+    #[inline(always)]
+    unsafe fn widen(p: *const A) -> Self {
+        // SAFETY: points 1 and 2 are those of `load`.
+        unsafe { Self::load(p) }
+    }
+    #[inline(always)]
+    unsafe fn widen_masked(p: *const A, mask: usize) -> Self {
+        // SAFETY: points 1 and 3 are those of `load_masked`.
+        unsafe { Self::load_masked(p, mask) }
+    }
+}
 
 macro_rules! widen_narrow {
     ($t:ty, $convert:ident) => {
         impl Widen<$t> for F32x16 {
             #[inline(always)]
             unsafe fn widen(p: *const $t) -> Self {
-                // SAFETY: the pointer is valid for all lanes, as `Line` requires.
+                // SAFETY: 16 values are valid at `p` by point 2.
                 let bits = unsafe { p.cast::<[u16; 16]>().read_unaligned() };
                 let mut out = [0.0; 16];
                 for i in 0..16 {
                     out[i] = $convert(bits[i]);
                 }
-                Self(out)
+                Lanes(out)
             }
             #[inline(always)]
             unsafe fn widen_masked(p: *const $t, mask: usize) -> Self {
                 let mut all = [<$t>::ZERO; 16];
-                // SAFETY: `mask ≤ 16` values are valid at `p`, and `all` holds 16.
+                // SAFETY: `mask ≤ 16` values are valid at `p` by point 3, and `all` holds 16.
                 unsafe {
                     std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), mask);
                     Self::widen(all.as_ptr())
@@ -167,18 +156,13 @@ pub(super) fn bf16_to_f32(bits: u16) -> f32 {
     f32::from_bits(u32::from(bits) << 16)
 }
 
-macro_rules! line_for {
-    ($($t:ty => $line:ty),*) => {$(
-        impl LineFor<$t> for Portable {
-            type Line = $line;
-            type Half = $line;
-            type Quarter = $line;
-            const STRIP_LINES: usize = 1;
-        }
-    )*};
+vectors_for! {
+    Portable, 1 by 4:
+    f16 => F32x16, F32x16, F32x16;
+    bf16 => F32x16, F32x16, F32x16;
+    f32 => F32x16, F32x16, F32x16;
+    f64 => F64x8, F64x8, F64x8;
 }
-
-line_for!(f16 => F32x16, bf16 => F32x16, f32 => F32x16, f64 => F64x8);
 
 #[cfg(test)]
 mod tests {

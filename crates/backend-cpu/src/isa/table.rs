@@ -1,4 +1,13 @@
 //! The kernels of one instruction set, behind safe functions.
+//!
+//! Kernels require that pointers and indices are valid. Their callers hold by the following, to which `SAFETY` comments
+//! refer:
+//!
+//! 1. A table is only made for an instruction set that this machine was found to have ([`KernelScalar::kernels`]).
+//! 2. Columns of a block are rows of B: those of a validated tiling are, and a layout has the columns of one. A layout has
+//!    as many rows, columns and values as its runs or tiles say; one that was read from a file was checked for that.
+//! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores: points 1 and 3
+//!    of [`operands`](crate::operands).
 
 use std::cell::Cell;
 use std::thread::LocalKey;
@@ -14,7 +23,7 @@ use super::avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::portable::Portable;
-use super::{Isa, LineFor};
+use super::{Isa, VectorsFor};
 use crate::exec::scratch::ThreadScratch;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
@@ -54,7 +63,8 @@ pub(crate) struct Kernels<T: Scalar> {
 }
 
 impl<T: KernelScalar> Kernels<T> {
-    fn of<I: LineFor<T>>() -> Self {
+    /// The kernels compiled for `I`, which this machine must have.
+    fn for_isa<I: VectorsFor<T>>() -> Self {
         Self {
             rows: rows::<I, T>,
             sorted: sorted::<I, T>,
@@ -69,9 +79,7 @@ impl<T: KernelScalar> Kernels<T> {
         }
     }
 
-    /// Multiplies a block of sparse rows by `width` columns of B.
-    ///
-    /// The block's columns must be rows of B, as those of any validated tiling are.
+    /// Multiplies a block of sparse rows by `width` columns of B. The block's columns must be rows of B.
     #[inline]
     pub(crate) fn rows(
         &self,
@@ -82,15 +90,13 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
-        // SAFETY: the table was chosen for this machine; the operands were checked against the
-        // tiling, whose indices are valid; a valid schedule gives these rows to this thread alone.
+        // SAFETY: point 1 of `rows` by point 1, point 2 by point 2 and the assertion, point 3 by point 3, point 4 by the
+        // assertion.
         unsafe { (self.rows)(block, b, out, map, width) }
     }
 
-    /// Multiplies sorted rows by `width` columns of B.
-    ///
-    /// The block's columns must be rows of B; its rows, columns and values must be as many as its
-    /// runs say.
+    /// Multiplies sorted rows by `width` columns of B. The block's columns must be rows of B, and it must have as many
+    /// rows, columns and values as its runs say.
     #[inline]
     pub(crate) fn sorted(
         &self,
@@ -99,14 +105,12 @@ impl<T: KernelScalar> Kernels<T> {
         out: &Output<T::Acc>,
         width: usize,
     ) {
-        // SAFETY: as for `rows`; a layout made from a valid matrix is as its runs say.
+        // SAFETY: points 1 to 3 of `sorted` by points 1 to 3.
         unsafe { (self.sorted)(block, b, out, width) }
     }
 
-    /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
-    /// `stride` elements long.
-    ///
-    /// B must have those rows and columns.
+    /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are `stride` elements
+    /// long. B must have these rows and columns.
     #[inline]
     pub(crate) fn pack(
         &self,
@@ -117,7 +121,8 @@ impl<T: KernelScalar> Kernels<T> {
         stride: usize,
     ) {
         assert!(width <= stride && to.len().is_multiple_of(stride));
-        // SAFETY: the table was chosen for this machine; `to` has whole rows and is exclusive.
+        // SAFETY: point 1 of `pack` by point 1, point 2 by this function's own requirement, point 3 since `to` is exclusive
+        // and has whole rows, as asserted.
         unsafe { (self.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
@@ -127,10 +132,8 @@ impl<T: KernelScalar> Kernels<T> {
         self.panel
     }
 
-    /// Copies the rows of B that `runs` name, `width` columns wide, to panels of [`panel`](Self::panel)
-    /// columns, one after the other.
-    ///
-    /// B must have those rows and columns.
+    /// Copies the rows of B in `runs`, `width` columns wide, to panels of [`panel`](Self::panel) columns, one after the
+    /// other. B must have these rows and columns.
     #[inline]
     pub(crate) fn gather(&self, runs: &Runs<'_>, b: Input<T>, width: usize, to: &mut [T]) {
         let count = runs.count();
@@ -139,14 +142,13 @@ impl<T: KernelScalar> Kernels<T> {
             recorder.gathered();
         }
         assert!(count * width.next_multiple_of(self.panel) <= to.len());
-        // SAFETY: the table was chosen for this machine; `to` has room for all panels and is exclusive.
+        // SAFETY: point 1 of `gather` by point 1, point 2 by point 2, point 3 since `to` is exclusive and holds all panels,
+        // as asserted.
         unsafe { (self.gather)(runs, count, b, width, to.as_mut_ptr()) }
     }
 
-    /// Multiplies tiles of rows by `width` columns of B.
-    ///
-    /// The block's columns must be rows of B; its columns and values must be as many as its tiles
-    /// say.
+    /// Multiplies tiles of rows by `width` columns of B. The block's columns must be rows of B, and it must have as many
+    /// columns and values as its tiles say.
     #[inline]
     pub(crate) fn patterns(
         &self,
@@ -155,11 +157,11 @@ impl<T: KernelScalar> Kernels<T> {
         out: &Output<T::Acc>,
         width: usize,
     ) {
-        // SAFETY: as for `rows`; a layout made from a valid matrix is as its tiles say.
+        // SAFETY: points 1 to 3 of `patterns` by points 1 to 3.
         unsafe { (self.patterns)(block, b, out, width) }
     }
 
-    /// Multiplies a dense strip by `width` columns of B.
+    /// Multiplies a dense strip by `width` columns of B. The columns of its runs must be rows of B.
     #[inline]
     pub(crate) fn strip(
         &self,
@@ -174,7 +176,7 @@ impl<T: KernelScalar> Kernels<T> {
             let end = row * strip.row_stride + run * strip.run_stride + strip.runs.len;
             assert!(end <= strip.values.len());
         }
-        // SAFETY: as for `rows`; that the values are there was just asserted.
+        // SAFETY: point 1 of `strip` by point 1, point 2 by point 2 and the assertion, point 3 by point 3.
         unsafe { (self.strip)(strip, b, out, map, width) }
     }
 
@@ -182,12 +184,12 @@ impl<T: KernelScalar> Kernels<T> {
     #[inline]
     pub(crate) fn widen(&self, from: &[T], to: &mut [T::Acc]) {
         assert_eq!(from.len(), to.len());
-        // SAFETY: the table was chosen for this machine, and the lengths agree.
+        // SAFETY: point 1 of `widen` by point 1, point 2 since the lengths are equal, as asserted.
         unsafe { (self.widen)(from, to) }
     }
 
-    /// Adds up `parts` equally long arrays of sums in order and stores them; slot `i`'s sums stand
-    /// at `i · width` of each.
+    /// Adds up `parts` equally long arrays of sums in order and stores them. The sums of slot `i` are at `i · width` of
+    /// each.
     #[inline]
     pub(crate) fn combine(
         &self,
@@ -198,14 +200,14 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         assert!(parts > 0 && map.len() * width <= sums.len() / parts);
-        // SAFETY: as for `rows`; that the sums are there was just asserted.
+        // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
         unsafe { (self.combine)(sums, parts, out, map, width) }
     }
 
-    /// One of the loops that the machine's limits are measured with.
+    /// Runs one of the loops that measure the machine's limits.
     #[inline]
     pub(crate) fn probe(&self, work: Work<'_, T::Acc>) -> T::Acc {
-        // SAFETY: the table was chosen for this machine.
+        // SAFETY: point 1 of `probe` by point 1.
         unsafe { (self.probe)(work) }
     }
 }
@@ -215,9 +217,7 @@ pub(crate) trait KernelScalar: Scalar<Acc: AttachedElement> {
     /// The values themselves, where they need no widening.
     fn as_acc(values: &[Self]) -> Option<&[Self::Acc]>;
 
-    /// The kernels of an instruction set.
-    ///
-    /// The caller must have found it available.
+    /// The kernels of an instruction set, which the caller must have found available.
     fn kernels(isa: Isa) -> Kernels<Self>;
 
     /// Scratch for packed rows of B and for sums, which each thread keeps.
@@ -240,12 +240,12 @@ macro_rules! kernel_scalar {
             fn kernels(isa: Isa) -> Kernels<Self> {
                 match isa {
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => Kernels::of::<Avx512>(),
+                    Isa::Avx512 => Kernels::for_isa::<Avx512>(),
                     #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => Kernels::of::<Avx2>(),
+                    Isa::Avx2 => Kernels::for_isa::<Avx2>(),
                     #[cfg(target_arch = "aarch64")]
-                    Isa::Neon => Kernels::of::<Neon>(),
-                    _ => Kernels::of::<Portable>(),
+                    Isa::Neon => Kernels::for_isa::<Neon>(),
+                    _ => Kernels::for_isa::<Portable>(),
                 }
             }
         }
@@ -262,11 +262,15 @@ kernel_scalar!(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::Line;
+    use crate::isa::Vector;
 
-    fn agree<I: LineFor<f32>>(isa: Isa) {
-        let found = (I::Line::PREFETCHES, I::STRIP_LINES == 4, I::Line::WIDE);
-        assert_eq!(found, (isa.prefetches(), isa.has_wide_strips(), isa.has_wide_lines()), "{isa}");
+    fn agree<I: VectorsFor<f32>>(isa: Isa) {
+        let found = (I::Vector::PREFETCHES, I::STRIP_VECTORS == 4, I::Vector::WIDE);
+        assert_eq!(
+            found,
+            (isa.prefetches(), isa.has_wide_strips(), isa.has_wide_vectors()),
+            "{isa}"
+        );
     }
 
     #[test]

@@ -1,125 +1,192 @@
-//! What is done to each of some rows, whatever order they come in.
+//! A kernel for each row of a block, whatever order the rows come in.
 
 use girih_formats::Scalar;
 
-use super::panel::{By, Few, Many};
+use super::panel::{FewVectors, ManyVectors, RowOperands};
 use super::sum::Entries;
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
 
 /// Rows in some order.
+///
+/// # Safety
+/// Both methods require the same:
+///
+/// 1. The machine has the instruction set of the kernel.
+/// 2. The columns and values of all rows are readable, with the next columns if the kernel prefetches rows of B, and
+///    each column is a row of the kernel's B.
+/// 3. Each row of C that they go to exists, and no other thread accesses it.
 pub(crate) trait Rows {
     /// The type of their values.
     type Acc;
 
-    /// Does `what` to every row.
+    /// Calls `kernel` with every row.
     ///
     /// # Safety
-    /// As for `what`.
-    unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>);
+    /// Points 1 to 3 of the trait.
+    unsafe fn each(self, kernel: impl RowKernel<Acc = Self::Acc>);
 
     /// The same, in code of its own for every short length.
     ///
     /// # Safety
-    /// As for `what`.
-    unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W);
+    /// Points 1 to 3 of the trait.
+    unsafe fn each_by_length<K: RowKernel<Acc = Self::Acc>>(self, kernel: K);
 }
 
-/// What is done to a row.
-pub(crate) trait OnRow {
-    /// The type of its values.
+/// Multiplies one row by all columns of a panel, and stores the products.
+pub(crate) trait RowKernel {
+    /// The type of a row's values.
     type Acc;
 
-    /// Lengths up to this are worth code of their own.
+    /// Rows up to this length get code of their own.
     const SHORT: usize;
 
-    /// Takes the row's entries and where it goes.
+    /// Multiplies the row with these entries, which goes to row `row` of C.
     ///
     /// # Safety
-    /// The instruction set that it is made for, entries whose columns are rows of B, and a row of C
-    /// that no other thread accesses.
+    /// 1. The machine has the instruction set that the kernel is made for.
+    /// 2. The columns and values of `entries` are readable, with the next columns if the kernel prefetches rows of B.
+    ///    Every column plus `shift` is a row of the kernel's B.
+    /// 3. Row `row` of the kernel's C exists, and no other thread accesses it.
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
 
-/// Multiplies rows by `width` columns of B; `ASK` says what is asked for [ahead](super::ahead).
+/// Multiplies rows by `width` columns of B. `PREFETCH` says what is [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
-/// As for [`OnRow::row`], for every row. With `ASK` of [`ROWS`](super::ahead::ROWS),
-/// [`AHEAD`](super::ahead::AHEAD) more columns.
-pub(crate) unsafe fn each_row<I: LineFor<T>, T: Scalar, const ASK: u8>(
+/// 1. The machine has the instruction set `I`.
+/// 2. The columns and values of all rows are readable, with their next columns if `PREFETCH` is
+///    [`ROWS`](super::prefetch::ROWS). Each column is a row of B, and B has `width` columns.
+/// 3. The rows of C that they go to are valid for `width` columns, and no other thread accesses them.
+pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     width: usize,
 ) {
-    let lanes = const { <I::Line as Line>::LANES };
-    // SAFETY: the caller's contract, for every call below.
-    unsafe {
-        macro_rules! few {
-            (@ $line:ty, $lines:literal, $chains:literal, $tail:literal) => {
-                I::call(
-                    #[inline(always)]
-                    move || {
-                        let (mut b, mut out, mut width) = (b, out, width);
-                        if !$tail {
-                            width = $lines * <$line>::LANES;
-                            (b.row_stride, out.row_stride) = (width as isize, width as isize);
-                        }
-                        let by = By::<$line, T>::new(b, out, width);
-                        all::<$line>(rows, Few::<_, _, $lines, $chains, $tail, ASK>(by));
-                    },
-                )
-            };
-            ($line:ty, $lines:literal, $chains:literal) => {{
-                // Whole lines with no gap between rows are at distances that the compiler knows.
-                let whole = $lines * <$line>::LANES;
-                let stride = whole as isize;
-                if (width, b.row_stride, out.row_stride) == (whole, stride, stride) {
-                    few!(@ $line, $lines, $chains, false)
+    let lanes = const { <I::Vector as Vector>::LANES };
+    macro_rules! few {
+        ($vector:ty, $vectors:literal, $chains:literal) => {{
+            // Whole vectors with no gap between rows are at distances that the compiler knows.
+            let whole = $vectors * <$vector>::LANES;
+            let is_dense = (width, b.row_stride, out.row_stride) == (whole, whole as isize, whole as isize);
+            // SAFETY: the points of `few_vectors` are these. All vectors are whole if the panel is dense.
+            unsafe {
+                if is_dense {
+                    few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCH>(rows, b, out, width);
                 } else {
-                    few!(@ $line, $lines, $chains, true)
+                    few_vectors::<I, $vector, T, $vectors, $chains, true, PREFETCH>(rows, b, out, width);
                 }
-            }};
+            }
+        }};
+    }
+    let is_own = !b.is_part_of_group;
+    if const { I::HAS_QUARTER } && is_own && width <= I::Quarter::LANES {
+        few!(I::Quarter, 1, 4);
+    } else if const { I::HAS_HALF } && is_own && width <= I::Half::LANES {
+        few!(I::Half, 1, 4);
+    } else if is_own && width <= lanes {
+        few!(I::Vector, 1, 4);
+    } else if is_own && width <= 2 * lanes {
+        few!(I::Vector, 2, 2);
+    } else {
+        // SAFETY: the points of `many_vectors` are these.
+        unsafe {
+            if const { I::STRIP_VECTORS == 4 } {
+                many_vectors::<I, T, 8, PREFETCH>(rows, b, out, width);
+            } else {
+                many_vectors::<I, T, 4, PREFETCH>(rows, b, out, width);
+            }
         }
-        if const { I::HAS_QUARTER } && !b.of_group && width <= I::Quarter::LANES {
-            few!(I::Quarter, 1, 4);
-        } else if const { I::HAS_HALF } && !b.of_group && width <= I::Half::LANES {
-            few!(I::Half, 1, 4);
-        } else if !b.of_group && width <= lanes {
-            few!(I::Line, 1, 4);
-        } else if !b.of_group && width <= 2 * lanes {
-            few!(I::Line, 2, 2);
-        } else {
-            I::call(
-                #[inline(always)]
-                move || {
-                    let by = By::<I::Line, T>::new(b, out, width);
-                    if const { I::STRIP_LINES == 4 } {
-                        rows.each(Many::<_, _, 8, ASK> { by, width });
-                    } else {
-                        rows.each(Many::<_, _, 4, ASK> { by, width });
-                    }
-                },
-            );
-        }
-        if out.streams() {
-            I::Line::fence();
-        }
+    }
+    if out.streams() {
+        I::Vector::fence();
     }
 }
 
-/// All rows, by their lengths where that pays.
+/// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are whole, and no
+/// gap is between rows of B nor between rows of C.
 ///
 /// # Safety
-/// As for [`Rows::each`].
+/// 1. The machine has the instruction set `I`, and with it that of `V`.
+/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `TAIL` just as much.
+/// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
-pub(super) unsafe fn all<V: Line>(rows: impl Rows<Acc = V::Acc>, what: impl OnRow<Acc = V::Acc>) {
-    // SAFETY: the caller's contract.
+unsafe fn few_vectors<
+    I,
+    V,
+    T,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const PREFETCH: u8,
+>(
+    rows: impl Rows<Acc = T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    width: usize,
+) where
+    I: VectorsFor<T>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || {
+                let (mut b, mut out, mut width) = (b, out, width);
+                if const { !TAIL } {
+                    width = K * V::LANES;
+                    (b.row_stride, out.row_stride) = (width as isize, width as isize);
+                }
+                let operands = RowOperands::<V, T>::new(b, out, width);
+                all::<V>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCH>(operands));
+            },
+        );
+    }
+}
+
+/// Multiplies rows by a panel of any width, up to `AT_ONCE` vectors at a time.
+///
+/// # Safety
+/// 1. The machine has the instruction set `I`.
+/// 2. Rows, their columns and B are as [`each_row`] requires.
+/// 3. Rows of C are as [`each_row`] requires.
+#[inline(always)]
+unsafe fn many_vectors<I: VectorsFor<T>, T: Scalar, const AT_ONCE: usize, const PREFETCH: u8>(
+    rows: impl Rows<Acc = T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    width: usize,
+) {
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3.
+    unsafe {
+        I::call(
+            #[inline(always)]
+            move || {
+                let operands = RowOperands::<I::Vector, T>::new(b, out, width);
+                rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCH> { operands, width });
+            },
+        );
+    }
+}
+
+/// Calls `kernel` with all rows, by their lengths unless a vector takes many registers.
+///
+/// # Safety
+/// Points 1 to 3 of [`Rows`].
+#[inline(always)]
+pub(super) unsafe fn all<V: Vector>(
+    rows: impl Rows<Acc = V::Acc>,
+    kernel: impl RowKernel<Acc = V::Acc>,
+) {
+    // SAFETY: points 1 to 3 are those of both methods.
     unsafe {
         if const { V::WIDE } {
-            rows.each_by_length(what);
+            rows.each_by_length(kernel);
         } else {
-            rows.each(what);
+            rows.each(kernel);
         }
     }
 }

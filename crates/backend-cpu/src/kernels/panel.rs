@@ -1,63 +1,71 @@
-//! One row by one column, by a few lines of columns, or by a panel of any width.
+//! Kernels of one row: by one column, by a few vectors of columns, by a panel of any width.
 
 use girih_formats::Scalar;
 
-use super::ahead::NOTHING;
-use super::each_row::OnRow;
+use super::each_row::RowKernel;
+use super::prefetch::NOTHING;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
-use super::whole::{WHOLE_ENTRIES, WHOLE_LINES, whole};
-use crate::isa::{Line, Widen};
+use super::whole::{WHOLE_ENTRIES, WHOLE_VECTORS, whole};
+use crate::isa::{Vector, Widen};
 use crate::operands::{Input, Output};
 
-/// Rows by one column, whose elements are next to each other.
-pub(crate) struct Dot<V: Line, const ASK: u8> {
+/// Rows by one column, whose elements follow one another.
+pub(crate) struct Dot<V: Vector, const PREFETCH: u8> {
     pub(crate) x: *const V::Acc,
     pub(crate) out: Output<V::Acc>,
 }
 
-impl<V: Line, const ASK: u8> OnRow for Dot<V, ASK> {
+impl<V: Vector, const PREFETCH: u8> RowKernel for Dot<V, PREFETCH> {
     type Acc = V::Acc;
     const SHORT: usize = 16;
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the caller's contract.
+        // SAFETY: the instruction set by point 1, entries and their elements of `x` by point 2, the element of C by
+        // point 3.
         unsafe {
-            let sum = dot::<V, V::Acc, ASK>(entries, self.x);
+            let sum = dot::<V, V::Acc, PREFETCH>(entries, self.x);
             store_one::<V>(sum, &self.out, self.out.row(row));
         }
     }
 }
 
-/// What rows are multiplied by, where their products go, and how wide the last line is.
-pub(super) struct By<V: Line, T: Scalar> {
+/// B, C, and the lanes of the last vector of a panel.
+pub(super) struct RowOperands<V: Vector, T: Scalar> {
     b: Input<T>,
     out: Output<T::Acc>,
     mask: V::Mask,
     last: usize,
 }
 
-impl<V, T> By<V, T>
+impl<V, T> RowOperands<V, T>
 where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
+    /// A panel of `width` columns.
+    ///
     /// # Safety
-    /// The instruction set of `V`.
+    /// 1. The machine has the instruction set of `V`.
     #[inline(always)]
     pub(super) unsafe fn new(b: Input<T>, out: Output<T::Acc>, width: usize) -> Self {
         let last = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
-        // SAFETY: the caller's contract.
+        // SAFETY: the instruction set by point 1.
         Self { b, out, mask: unsafe { V::mask(last) }, last }
     }
 
-    /// A row by `K` lines of columns from column `j` on.
+    /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on in the row of
+    /// C that begins at `dst`.
     ///
     /// # Safety
-    /// As for [`OnRow::row`]; those columns must exist.
+    /// 1. The machine has the instruction set of `V`.
+    /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
+    /// 3. `dst` is a row of C that no other thread accesses.
+    /// 4. B and C have `K` vectors of columns from `j` on; with `TAIL` the last has `last` lanes. `j` is a multiple of
+    ///    `V::LANES`.
     #[inline(always)]
-    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
+    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCH: u8>(
         &self,
         entries: Entries<T::Acc>,
         dst: *mut T::Acc,
@@ -65,25 +73,46 @@ where
     ) {
         let &Self { ref out, mask, last, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
-        // SAFETY: the caller's contract.
-        unsafe { group::<V, T, K, CHAINS, TAIL, ASK>(entries, b, out, dst, mask, last) }
+        if const { V::WIDE } {
+            // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to 4.
+            unsafe {
+                let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCH>(entries, b, mask);
+                store::<V, K, TAIL>(sums, out, dst, mask, last);
+            }
+            return;
+        }
+        // One after the other, since a vector takes many registers.
+        for u in 0..K {
+            let j = u * V::LANES;
+            let (b, dst) = (b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
+            // SAFETY: the instruction set by point 1, entries by point 2, vector `u` of B and C by points 2 to 4.
+            unsafe {
+                if TAIL && u + 1 == K {
+                    let sums = sum::<V, T, 1, CHAINS, true, NOTHING>(entries, b, mask);
+                    store::<V, 1, true>(sums, out, dst, mask, last);
+                } else {
+                    let sums = sum::<V, T, 1, CHAINS, false, NOTHING>(entries, b, mask);
+                    store::<V, 1, false>(sums, out, dst, mask, last);
+                }
+            }
+        }
     }
 }
 
-/// Rows by a panel of `K` lines.
-pub(super) struct Few<
-    V: Line,
+/// Rows by a panel of `K` vectors.
+pub(super) struct FewVectors<
+    V: Vector,
     T: Scalar,
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const ASK: u8,
->(pub(super) By<V, T>);
+    const PREFETCH: u8,
+>(pub(super) RowOperands<V, T>);
 
-impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8> OnRow
-    for Few<V, T, K, CHAINS, TAIL, ASK>
+impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCH: u8> RowKernel
+    for FewVectors<V, T, K, CHAINS, TAIL, PREFETCH>
 where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     type Acc = T::Acc;
@@ -91,21 +120,23 @@ where
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the caller's contract.
-        unsafe { self.0.group::<K, CHAINS, TAIL, ASK>(entries, self.0.out.row(row), 0) }
+        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The panel has `K` vectors,
+        // since `few_vectors` made the kernel.
+        unsafe { self.0.group::<K, CHAINS, TAIL, PREFETCH>(entries, self.0.out.row(row), 0) }
     }
 }
 
-/// Rows by a panel of any width, up to `AT_ONCE` lines at a time, which must be 4 or 8. The more of a
-/// row of B is read at once, the sooner the processor sees a stream in it.
-pub(super) struct Many<V: Line, T: Scalar, const AT_ONCE: usize, const ASK: u8> {
-    pub(super) by: By<V, T>,
+/// Rows by a panel of any width, up to `AT_ONCE` vectors at a time, which must be 4 or 8. The more of a row of B is read at
+/// once, the sooner the processor sees a stream in it.
+pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize, const PREFETCH: u8> {
+    pub(super) operands: RowOperands<V, T>,
     pub(super) width: usize,
 }
 
-impl<V, T, const AT_ONCE: usize, const ASK: u8> OnRow for Many<V, T, AT_ONCE, ASK>
+impl<V, T, const AT_ONCE: usize, const PREFETCH: u8> RowKernel
+    for ManyVectors<V, T, AT_ONCE, PREFETCH>
 where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     type Acc = T::Acc;
@@ -113,103 +144,108 @@ where
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        let Self { by, width } = self;
-        let (lanes, dst) = (V::LANES, by.out.row(row));
-        let tail = width % (4 * lanes);
+        let &Self { ref operands, width } = self;
+        let RowOperands { b, out, .. } = operands;
+        let (lanes, dst) = (V::LANES, out.row(row));
+        if const { !V::WIDE } {
+            // SAFETY: points 1 to 3 are those of `one_by_one`.
+            return unsafe { self.one_by_one(entries, dst) };
+        }
         let mut j = 0;
-        // SAFETY: the caller's contract, for every call below.
+        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The columns lie in the panel:
+        // every call below begins at a column `j < width`, and takes whole vectors before `width`, or the rest.
         unsafe {
-            macro_rules! group {
-                ($k:literal, $chains:literal, $tail:literal) => {
-                    by.group::<$k, $chains, $tail, ASK>(entries, dst, j)
-                };
-            }
-            if const { !V::WIDE } {
-                while j < *width {
-                    // Lines of the group of four that this one belongs to, if that is no whole one.
-                    let of =
-                        if width - j <= tail && !by.b.of_group { tail.div_ceil(lanes) } else { 4 };
-                    match (of, width - j >= lanes) {
-                        (1, true) => group!(1, 4, false),
-                        (1, false) => group!(1, 4, true),
-                        (2, true) => group!(1, 2, false),
-                        (2, false) => group!(1, 2, true),
-                        (_, true) => group!(1, 1, false),
-                        (_, false) => group!(1, 1, true),
-                    }
-                    j += lanes;
-                }
-                return;
-            }
-            if by.b.is_far && entries.len >= WHOLE_ENTRIES && entries.step == 1 {
-                while j + WHOLE_LINES * lanes <= *width {
-                    let dst = dst.wrapping_offset(j as isize * by.out.col_stride);
-                    #[cfg(test)]
-                    if let Some(recorder) = by.b.recorder {
-                        recorder.whole_rows();
-                    }
-                    whole::<V, T, ASK>(entries, by.b.at_col(j), &by.out, dst);
-                    j += WHOLE_LINES * lanes;
+            if b.is_far && entries.len >= WHOLE_ENTRIES && entries.step == 1 {
+                while j + WHOLE_VECTORS * lanes <= width {
+                    let dst = dst.wrapping_offset(j as isize * out.col_stride);
+                    b.ran_whole_rows();
+                    whole::<V, T, PREFETCH>(entries, b.at_col(j), out, dst);
+                    j += WHOLE_VECTORS * lanes;
                 }
             }
-            while AT_ONCE == 8 && j + 8 * lanes <= *width {
-                group!(8, 1, false);
+            while AT_ONCE == 8 && j + 8 * lanes <= width {
+                operands.group::<8, 1, false, PREFETCH>(entries, dst, j);
                 j += 8 * lanes;
             }
-            while j + 4 * lanes <= *width {
-                group!(4, 1, false);
+            while j + 4 * lanes <= width {
+                operands.group::<4, 1, false, PREFETCH>(entries, dst, j);
                 j += 4 * lanes;
             }
-            match (tail.div_ceil(lanes), tail % lanes) {
-                (0, _) => {}
-                (1, 0) if by.b.of_group => group!(1, 1, false),
-                (1, _) if by.b.of_group => group!(1, 1, true),
-                (2, 0) if by.b.of_group => group!(2, 1, false),
-                (2, _) if by.b.of_group => group!(2, 1, true),
-                (1, 0) => group!(1, 4, false),
-                (1, _) => group!(1, 4, true),
-                (2, 0) => group!(2, 2, false),
-                (2, _) => group!(2, 2, true),
-                (3, _) => group!(3, 1, true),
-                _ => group!(4, 1, true),
-            }
+            self.rest(entries, dst, j);
         }
     }
 }
 
-/// One row by `K` lines of columns, together or, where that does not pay, one after the other.
-///
-/// # Safety
-/// As for [`OnRow::row`].
-#[inline(always)]
-unsafe fn group<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
-    entries: Entries<T::Acc>,
-    b: Input<T>,
-    out: &Output<T::Acc>,
-    dst: *mut T::Acc,
-    mask: V::Mask,
-    len: usize,
-) where
-    V: Widen<T> + Line<Acc = T::Acc>,
+impl<V, T, const AT_ONCE: usize, const PREFETCH: u8> ManyVectors<V, T, AT_ONCE, PREFETCH>
+where
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    // SAFETY: the caller's contract.
-    unsafe {
-        if const { V::WIDE } {
-            let sums = sum::<V, T, K, CHAINS, TAIL, ASK>(entries, b, mask);
-            store::<V, K, TAIL>(sums, out, dst, mask, len);
-            return;
+    /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of so wide a
+    /// panel alone.
+    ///
+    /// # Safety
+    /// 1. The machine has the instruction set of `V`.
+    /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
+    /// 3. `dst` is a row of C that no other thread accesses.
+    #[inline(always)]
+    unsafe fn rest(&self, entries: Entries<T::Acc>, dst: *mut T::Acc, j: usize) {
+        let lanes = V::LANES;
+        let left = self.width - j;
+        macro_rules! group {
+            ($k:literal, $chains:literal, $tail:literal) => {
+                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of columns are
+                // left, the last of them partial where `$tail` says so.
+                unsafe { self.operands.group::<$k, $chains, $tail, PREFETCH>(entries, dst, j) }
+            };
         }
-        for line in 0..K {
-            let j = line * V::LANES;
-            let (b, dst) = (b.at_col(j), dst.offset(j as isize * out.col_stride));
-            if TAIL && line + 1 == K {
-                let sums = sum::<V, T, 1, CHAINS, true, NOTHING>(entries, b, mask);
-                store::<V, 1, true>(sums, out, dst, mask, len);
-            } else {
-                let sums = sum::<V, T, 1, CHAINS, false, NOTHING>(entries, b, mask);
-                store::<V, 1, false>(sums, out, dst, mask, len);
+        let in_group = self.operands.b.is_part_of_group;
+        match (left.div_ceil(lanes), left % lanes) {
+            (0, _) => {}
+            (1, 0) if in_group => group!(1, 1, false),
+            (1, _) if in_group => group!(1, 1, true),
+            (2, 0) if in_group => group!(2, 1, false),
+            (2, _) if in_group => group!(2, 1, true),
+            (1, 0) => group!(1, 4, false),
+            (1, _) => group!(1, 4, true),
+            (2, 0) => group!(2, 2, false),
+            (2, _) => group!(2, 2, true),
+            (3, _) => group!(3, 1, true),
+            _ => group!(4, 1, true),
+        }
+    }
+
+    /// Multiplies by one vector of columns after the other, each in as many chains as the group that it belongs to.
+    ///
+    /// # Safety
+    /// 1. The machine has the instruction set of `V`.
+    /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
+    /// 3. `dst` is a row of C that no other thread accesses.
+    #[inline(always)]
+    unsafe fn one_by_one(&self, entries: Entries<T::Acc>, dst: *mut T::Acc) {
+        let &Self { ref operands, width } = self;
+        let lanes = V::LANES;
+        let tail = width % (4 * lanes);
+        let mut j = 0;
+        macro_rules! group {
+            ($chains:literal, $tail:literal) => {
+                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. A vector of columns is left,
+                // partial where `$tail` says so.
+                unsafe { operands.group::<1, $chains, $tail, PREFETCH>(entries, dst, j) }
+            };
+        }
+        while j < width {
+            let is_rest = width - j <= tail && !operands.b.is_part_of_group;
+            let vectors = if is_rest { tail.div_ceil(lanes) } else { 4 };
+            match (vectors, width - j >= lanes) {
+                (1, true) => group!(4, false),
+                (1, false) => group!(4, true),
+                (2, true) => group!(2, false),
+                (2, false) => group!(2, true),
+                (_, true) => group!(1, false),
+                (_, false) => group!(1, true),
             }
+            j += lanes;
         }
     }
 }

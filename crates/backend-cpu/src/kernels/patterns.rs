@@ -2,10 +2,10 @@
 
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::ahead::{AHEAD, ENTRIES, NOTHING, ROWS, foresee};
+use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, ROWS, prefetch_entries};
 use super::store::store;
-use super::sum::line;
-use crate::isa::{Line, LineFor, Widen};
+use super::sum::widen_vector;
+use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
 
 /// Rows of a tile.
@@ -29,203 +29,175 @@ pub(crate) struct PatternBlock<'a, A> {
     pub(crate) tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
     pub(crate) col_idx: &'a [u32],
-    /// Whether to ask [ahead](super::ahead) for the rows of B that columns meet, four lines at a time.
-    /// Then there are [`AHEAD`] columns more.
-    pub(crate) ahead: bool,
+    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are [`PREFETCH_AHEAD`]
+    /// columns more.
+    pub(crate) prefetch_b: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.
     pub(crate) values: &'a [A],
 }
 
 /// Multiplies tiles by `width` columns of B.
 ///
-/// A row of B is loaded once for all rows of a tile that meet it, and their sums stay in registers
-/// across patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network
-/// Inference", PLDI 2023, section 4). An element of C is summed in the order of the tile's columns, where a
-/// group of columns is one or two lines in two interleaved chains for each pattern: columns that a single row
-/// holds would wait for each other's multiply-adds.
+/// A row of B is loaded once for all rows of a tile that use it, and their sums stay in registers across patterns
+/// (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network Inference", PLDI 2023, section 4). An
+/// element of C is summed in the order of the tile's columns. A group of one or two vectors of columns has two interleaved
+/// chains for each pattern: columns that a single row holds would wait for each other's multiply-adds.
 ///
 /// # Safety
-/// The instruction set of `I`. B must have `width` columns and a row for every column index; the
-/// output's rows in the tiles must be valid for `width` columns and accessed by no other thread;
-/// columns and values must be as many as the tiles say, and columns `AHEAD` more where the block asks
-/// ahead.
-pub(crate) unsafe fn patterns<I: LineFor<T>, T: Scalar>(
+/// 1. The machine has the instruction set `I`.
+/// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it prefetches rows of B.
+///    Each column is a row of B, and B has `width` columns.
+/// 3. The rows of C in the tiles are valid for `width` columns, and no other thread accesses them.
+pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     width: usize,
 ) {
-    let lanes = const { <I::Line as Line>::LANES };
+    let lanes = const { <I::Vector as Vector>::LANES };
     let (block, out) = (*block, out.in_tiles());
-    // SAFETY: the caller's contract, for every call below.
-    unsafe {
-        macro_rules! narrow {
-            ($line:ty) => {
-                if const { I::Line::PREFETCHES } && b.hides_a {
-                    narrow!($line, ENTRIES)
-                } else {
-                    narrow!($line, NOTHING)
-                }
-            };
-            ($line:ty, $ask:ident) => {{
-                b.ran("patterns", $ask, out.streams());
+    let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
+    macro_rules! columns {
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {
+            if prefetches {
+                columns!($vector, $k, $chains, $tail, $len, $j, ENTRIES)
+            } else {
+                columns!($vector, $k, $chains, $tail, $len, $j, NOTHING)
+            }
+        };
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetch:ident) => {{
+            let (b, out, len) = (b.at_col($j), out.at_col($j), $len);
+            b.ran("patterns", $prefetch, out.streams());
+            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3. Each use is
+            // for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+            unsafe {
                 I::call(
                     #[inline(always)]
-                    move || columns::<$line, T, 1, 2, true, $ask>(block, b, out, width),
+                    move || all_tiles::<$vector, T, $k, $chains, $tail, $prefetch>(block, b, out, len),
                 )
-            }};
-        }
-        if !b.of_group {
-            if const { I::HAS_QUARTER } && width <= I::Quarter::LANES {
-                return narrow!(I::Quarter);
             }
-            if const { I::HAS_HALF } && width <= I::Half::LANES {
-                return narrow!(I::Half);
-            }
-        }
+        }};
+    }
+    if const { I::HAS_QUARTER } && !b.is_part_of_group && width <= I::Quarter::LANES {
+        columns!(I::Quarter, 1, 2, true, width, 0);
+    } else if const { I::HAS_HALF } && !b.is_part_of_group && width <= I::Half::LANES {
+        columns!(I::Half, 1, 2, true, width, 0);
+    } else {
         let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
         let mut j = 0;
         while j < width {
             let left = width - j;
-            let (b, out) = (b.at_col(j), out.at_col(j));
-            macro_rules! columns {
-                ($k:literal, $chains:literal, $tail:literal) => {
-                    if const { I::Line::PREFETCHES } && b.hides_a {
-                        columns!($k, $chains, $tail, ENTRIES)
-                    } else {
-                        columns!($k, $chains, $tail, NOTHING)
+            let vectors = left.div_ceil(lanes);
+            // A group of one or two vectors has two chains for each.
+            let is_few = !b.is_part_of_group && width - j / (4 * lanes) * 4 * lanes <= 2 * lanes;
+            j += if const { I::STRIP_VECTORS == 4 } {
+                match vectors {
+                    1 if is_few => columns!(I::Vector, 1, 2, true, last, j),
+                    2 if is_few => columns!(I::Vector, 2, 2, true, last, j),
+                    1 => columns!(I::Vector, 1, 1, true, last, j),
+                    2 => columns!(I::Vector, 2, 1, true, last, j),
+                    3 => columns!(I::Vector, 3, 1, true, last, j),
+                    _ if left < 4 * lanes => columns!(I::Vector, 4, 1, true, last, j),
+                    _ if const { I::Vector::PREFETCHES } && block.prefetch_b => {
+                        columns!(I::Vector, 4, 1, false, last, j, ROWS);
                     }
-                };
-                ($k:literal, $chains:literal, $tail:literal, $ask:ident) => {{
-                    b.ran("patterns", $ask, out.streams());
-                    I::call(
-                        #[inline(always)]
-                        move || {
-                            columns::<I::Line, T, $k, $chains, $tail, $ask>(block, b, out, last)
-                        },
-                    )
-                }};
-            }
-            let lines = left.div_ceil(lanes);
-            // A group of one or two lines has two chains for each.
-            let of_few = !b.of_group && (width - j / (4 * lanes) * 4 * lanes) <= 2 * lanes;
-            if const { I::STRIP_LINES == 4 } && of_few {
-                if lines == 1 {
-                    columns!(1, 2, true);
-                } else {
-                    columns!(2, 2, true);
+                    _ => columns!(I::Vector, 4, 1, false, last, j),
                 }
-                j += 2 * lanes;
-            } else if of_few {
-                if left < lanes {
-                    columns!(1, 2, true);
-                } else {
-                    columns!(1, 2, false);
-                }
-                j += lanes;
-            } else if const { I::STRIP_LINES == 4 } {
-                match lines {
-                    1 => columns!(1, 1, true),
-                    2 => columns!(2, 1, true),
-                    3 => columns!(3, 1, true),
-                    _ if left < 4 * lanes => columns!(4, 1, true),
-                    _ if const { I::Line::PREFETCHES } && block.ahead => {
-                        columns!(4, 1, false, ROWS);
-                    }
-                    _ => columns!(4, 1, false),
-                }
-                j += 4 * lanes;
+                4 * lanes
             } else {
-                if left < lanes {
-                    columns!(1, 1, true);
-                } else {
-                    columns!(1, 1, false);
+                match (is_few, left < lanes) {
+                    (true, true) => columns!(I::Vector, 1, 2, true, last, j),
+                    (true, false) => columns!(I::Vector, 1, 2, false, last, j),
+                    (false, true) => columns!(I::Vector, 1, 1, true, last, j),
+                    (false, false) => columns!(I::Vector, 1, 1, false, last, j),
                 }
-                j += lanes;
-            }
+                lanes
+            };
         }
-        if out.streams() {
-            I::Line::fence();
-        }
+    }
+    if out.streams() {
+        I::Vector::fence();
     }
 }
 
-/// All tiles by `K` lines of columns, the last of them `len` lanes wide with `TAIL`; sums in `CHAINS`
-/// chains: 1 or 2; `ASK` says what is asked for [ahead](super::ahead).
+/// Where the next column of a tile, and its first value, are.
+struct Cursor<A> {
+    cols: *const u32,
+    values: *const A,
+}
+
+/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. `PREFETCH` says what
+/// is [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
-/// As for [`patterns`].
+/// 1. The machine has the instruction set of `V`.
+/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with `TAIL`.
+/// 3. The rows of C in the tiles are valid for as many, and no other thread accesses them.
 #[inline(always)]
-unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const ASK: u8>(
+unsafe fn all_tiles<
+    V,
+    T,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const PREFETCH: u8,
+>(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     len: usize,
 ) where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    // SAFETY: the caller's contract.
-    let mask = unsafe { V::mask(len) };
-    let mut cols = block.col_idx.as_ptr();
-    let mut values = block.values.as_ptr();
+    // SAFETY: the instruction set by point 1.
+    let (mask, zero) = unsafe { (V::mask(len), V::splat(T::Acc::ZERO)) };
+    let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
     for tile in block.tiles {
-        // SAFETY: the caller's contract: columns and values are there, and columns lie in B.
-        unsafe {
-            let mut sums = [[[V::splat(T::Acc::ZERO); K]; TILE_ROWS]; CHAINS];
-            // Rows by name: at indices known only once loops are unrolled, sums would live in memory
-            // from one pattern to the next.
-            macro_rules! column {
-                ($chain:literal: $($r:literal)*) => {{
-                    if const { ASK == ROWS } {
-                        let col = *cols.add(AHEAD) as isize;
-                        let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
-                        for u in 0..K {
-                            V::prefetch_l2(row.wrapping_add(u * V::LANES));
-                        }
-                    }
-                    if const { ASK != NOTHING && $chain == 0 } {
-                        foresee::<V, _>(cols, values);
-                    }
-                    let row = b.ptr.offset(*cols as isize * b.row_stride);
-                    cols = cols.add(1);
-                    let mut x = [V::splat(T::Acc::ZERO); K];
-                    for u in 0..K {
-                        x[u] = line::<V, T, TAIL>(row, u, K, mask);
-                    }
+        let mut sums = [[[zero; K]; TILE_ROWS]; CHAINS];
+        // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one pattern to the next.
+        macro_rules! column {
+            ($chain:literal: $($r:literal)*) => {
+                // SAFETY: the instruction set by point 1; the column and its values by point 2, since every use is for a
+                // column that the tile counts.
+                unsafe {
+                    let x = next_column::<V, T, K, TAIL, PREFETCH>(&mut next, b, mask, $chain == 0);
                     $(
-                        let a = V::splat(*values);
-                        values = values.add(1);
+                        let a = V::splat(*next.values);
+                        next.values = next.values.add(1);
                         for u in 0..K {
                             let sum = &mut sums[$chain % CHAINS][$r][u];
                             *sum = x[u].mul_add(a, *sum);
                         }
                     )*
-                }};
-            }
-            macro_rules! pattern {
-                ($($p:literal: $($r:literal)*;)*) => {$(
-                    let count = tile.counts[$p - 1];
-                    for _ in 0..count / CHAINS as u32 {
-                        column!(0: $($r)*);
-                        if CHAINS == 2 {
-                            column!(1: $($r)*);
-                        }
+                }
+            };
+        }
+        macro_rules! pattern {
+            ($($p:literal: $($r:literal)*;)*) => {$(
+                let count = tile.counts[$p - 1];
+                for _ in 0..count / CHAINS as u32 {
+                    column!(0: $($r)*);
+                    if CHAINS == 2 {
+                        column!(1: $($r)*);
                     }
-                    if CHAINS == 2 && count % 2 == 1 {
-                        column!(0: $($r)*);
-                    }
-                )*};
-            }
-            pattern! {
-                1: 0; 2: 1; 3: 0 1; 4: 2; 5: 0 2; 6: 1 2; 7: 0 1 2; 8: 3; 9: 0 3; 10: 1 3;
-                11: 0 1 3; 12: 2 3; 13: 0 2 3; 14: 1 2 3; 15: 0 1 2 3;
-            }
-            macro_rules! rows {
-                ($($r:literal)*) => {$(
-                    if tile.rows[$r] != PAD_ROW {
-                        let dst = out.row(tile.rows[$r] as usize);
-                        let mut sum = sums[0][$r];
+                }
+                if CHAINS == 2 && count % 2 == 1 {
+                    column!(0: $($r)*);
+                }
+            )*};
+        }
+        pattern! {
+            1: 0; 2: 1; 3: 0 1; 4: 2; 5: 0 2; 6: 1 2; 7: 0 1 2; 8: 3; 9: 0 3; 10: 1 3;
+            11: 0 1 3; 12: 2 3; 13: 0 2 3; 14: 1 2 3; 15: 0 1 2 3;
+        }
+        macro_rules! rows {
+            ($($r:literal)*) => {$(
+                if tile.rows[$r] != PAD_ROW {
+                    let dst = out.row(tile.rows[$r] as usize);
+                    let mut sum = sums[0][$r];
+                    // SAFETY: the instruction set by point 1, the row of C by point 3.
+                    unsafe {
                         if CHAINS == 2 {
                             for u in 0..K {
                                 sum[u] = sum[u].add(sums[1 % CHAINS][$r][u]);
@@ -233,9 +205,49 @@ unsafe fn columns<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, c
                         }
                         store::<V, K, TAIL>(sum, &out, dst, mask, len);
                     }
-                )*};
-            }
-            rows!(0 1 2 3);
+                }
+            )*};
         }
+        rows!(0 1 2 3);
+    }
+}
+
+/// The next column's row of B. Prefetches what a later column needs; entries only `with_entries`.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With `PREFETCH` of
+///    [`ROWS`], [`PREFETCH_AHEAD`] columns are readable after it.
+#[inline(always)]
+unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCH: u8>(
+    next: &mut Cursor<T::Acc>,
+    b: Input<T>,
+    mask: V::Mask,
+    with_entries: bool,
+) -> [V; K]
+where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2. Nothing is read at
+    // what is prefetched.
+    unsafe {
+        if const { PREFETCH == ROWS } {
+            let col = *next.cols.add(PREFETCH_AHEAD) as isize;
+            let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
+            for u in 0..K {
+                V::prefetch_l2(row.wrapping_add(u * V::LANES));
+            }
+        }
+        if const { PREFETCH != NOTHING } && with_entries {
+            prefetch_entries::<V, _>(next.cols, next.values);
+        }
+        let row = b.ptr.offset(*next.cols as isize * b.row_stride);
+        next.cols = next.cols.add(1);
+        let mut x = [V::splat(T::Acc::ZERO); K];
+        for u in 0..K {
+            x[u] = widen_vector::<V, T, K, TAIL>(row, u, mask);
+        }
+        x
     }
 }

@@ -1,12 +1,12 @@
-//! Sparse rows as they stand in CSR: every entry with a row of B of its own.
+//! Sparse rows as stored: every entry with a row of B of its own.
 
 use girih_formats::Scalar;
 
-use super::ahead::{ENTRIES, NOTHING};
-use super::each_row::{OnRow, Rows, each_row};
+use super::each_row::{RowKernel, Rows, each_row};
 use super::panel::Dot;
+use super::prefetch::{ENTRIES, NOTHING};
 use super::sum::{Entries, is_own_accumulator};
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Input, Output, RowMap};
 
 /// Some consecutive sparse rows, values already in the accumulation type.
@@ -14,7 +14,7 @@ use crate::operands::{Input, Output, RowMap};
 pub(crate) struct RowBlock<'a, A> {
     /// Offsets of the rows, one more than there are rows.
     pub(crate) row_ptr: &'a [u64],
-    /// The entries that count; the others of these rows are someone else's.
+    /// The entries to multiply. Others of these rows belong to other tasks.
     pub(crate) entries: (u64, u64),
     /// The entry that `col_idx[0]` and `values[0]` belong to.
     pub(crate) first: u64,
@@ -27,10 +27,12 @@ pub(crate) struct RowBlock<'a, A> {
 /// Multiplies a block of rows by `width` columns of B.
 ///
 /// # Safety
-/// The instruction set of `I`. B must have `width` columns and a row for every column index; the
-/// rows of the output in `map` must be valid for `width` columns and accessed by no other thread;
-/// `map` must not be longer than the block.
-pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
+/// 1. The machine has the instruction set `I`.
+/// 2. The block has a column and a value for each of its `entries`; `row_ptr` ascends. Each column is a row of B, and B
+///    has `width` columns.
+/// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them.
+/// 4. `map` is shorter than `row_ptr`.
+pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
     block: &RowBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -38,29 +40,27 @@ pub(crate) unsafe fn rows<I: LineFor<T>, T: Scalar>(
     width: usize,
 ) {
     let (rows, out) = (BlockRows { block: *block, map }, *out);
-    // SAFETY: the caller's contract, for every call below.
+    let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
+    b.ran("rows", if prefetches { ENTRIES } else { NOTHING }, out.streams());
+    // SAFETY: the instruction set by point 1, rows and B by points 2 and 4, C by point 3. No kernel here prefetches rows
+    // of B.
     unsafe {
         if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
             let x = b.ptr.cast::<T::Acc>();
-            let hides_a = b.hides_a;
-            let asks = const { I::Line::PREFETCHES } && hides_a;
-            b.ran("rows", if asks { ENTRIES } else { NOTHING }, out.streams());
             I::call(
                 #[inline(always)]
                 move || {
-                    if hides_a {
-                        rows.each(Dot::<I::Line, ENTRIES> { x, out });
+                    if prefetches {
+                        rows.each(Dot::<I::Vector, ENTRIES> { x, out });
                     } else {
-                        rows.each(Dot::<I::Line, NOTHING> { x, out });
+                        rows.each(Dot::<I::Vector, NOTHING> { x, out });
                     }
                 },
             );
-        } else if const { I::Line::PREFETCHES } && b.hides_a {
-            b.ran("rows", ENTRIES, out.streams());
+        } else if prefetches {
             each_row::<I, T, ENTRIES>(rows, b, out, width);
         } else {
-            b.ran("rows", NOTHING, out.streams());
             each_row::<I, T, NOTHING>(rows, b, out, width);
         }
     }
@@ -83,28 +83,30 @@ impl<A> Rows for BlockRows<'_, A> {
     type Acc = A;
 
     #[inline(always)]
-    unsafe fn each(self, what: impl OnRow<Acc = Self::Acc>) {
+    unsafe fn each(self, kernel: impl RowKernel<Acc = Self::Acc>) {
         let Self { block, map } = self;
         assert!(map.len() < block.row_ptr.len());
         let mut start = position(&block, block.row_ptr[0]);
         for i in 0..map.len() {
-            // SAFETY: there are more offsets than rows.
+            // SAFETY: there are more offsets than rows, as asserted above.
             let end = position(&block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
             if let Some(row) = map.row(i) {
-                // SAFETY: the caller's contract, and offsets ascend within the block.
+                // SAFETY: the instruction set by point 1, entries by point 2, since offsets ascend within the block; the
+                // row of C by point 3.
                 unsafe {
-                    let entries = Entries::at(block.col_idx, block.values, start, end - start);
-                    what.row(entries, row);
+                    let len = end - start;
+                    let entries = Entries::consecutive(block.col_idx, block.values, start, len);
+                    kernel.row(entries, row);
                 }
             }
             start = end;
         }
     }
 
-    // No two rows need be of one length, so to tell lengths apart costs as much as it spares.
+    // Neighbouring rows differ in length, so to tell lengths apart costs as much as it saves.
     #[inline(always)]
-    unsafe fn each_by_length<W: OnRow<Acc = Self::Acc>>(self, what: W) {
-        // SAFETY: the caller's contract.
-        unsafe { self.each(what) }
+    unsafe fn each_by_length<K: RowKernel<Acc = Self::Acc>>(self, kernel: K) {
+        // SAFETY: points 1 to 3 are those of `each`.
+        unsafe { self.each(kernel) }
     }
 }

@@ -1,13 +1,13 @@
-//! Sparse rows sorted by length, so that the processor foresees where each ends.
+//! Sparse rows sorted by length, so that the processor predicts where each ends.
 
 use girih_formats::{Accumulator, Scalar};
 
-use super::ahead::{AHEAD_ROWS, ENTRIES, NOTHING, ROWS, ahead};
-use super::each_row::{OnRow, Rows, all, each_row};
+use super::each_row::{RowKernel, Rows, all, each_row};
 use super::panel::Dot;
+use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD_ROWS, ROWS, entries_ahead};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
-use crate::isa::{Line, LineFor, Widen};
+use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
 
 /// Consecutive rows of one length, or slices of such rows.
@@ -21,9 +21,9 @@ pub(crate) struct Run {
 
 /// Rows of a task: first those in slices, then single ones, both in runs.
 ///
-/// A slice has as many rows as a [`Line`] has lanes. They go to consecutive rows of C, and the
-/// columns of each are those of the row before it plus one, so only the first row's are kept. Its
-/// values stand column by column: entry `t` of row `r` at `t · lanes + r`.
+/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of each are those
+/// of the row before it plus one, so only the first row's are kept. Values are stored column by column: entry `t` of row
+/// `r` at `t · lanes + r`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortedBlock<'a, A> {
     pub(crate) slices: &'a [Run],
@@ -32,59 +32,63 @@ pub(crate) struct SortedBlock<'a, A> {
     pub(crate) rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub(crate) col_idx: &'a [u32],
-    /// Whether to ask [ahead](super::ahead) for the rows of B that entries meet. Then there are
-    /// [`AHEAD`](super::ahead::AHEAD) columns more.
-    pub(crate) ahead: bool,
+    /// Whether rows of B are [prefetched](super::prefetch). Then there are
+    /// [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns more.
+    pub(crate) prefetch_b: bool,
     /// Values of slices and of rows, in order.
     pub(crate) values: &'a [A],
 }
 
-/// Multiplies sorted rows by `width` columns of B, adding in the order of
-/// [`rows`](super::rows::rows).
+/// Multiplies sorted rows by `width` columns of B, adding in the order of [`rows`](super::rows::rows).
 ///
 /// # Safety
-/// The instruction set of `I`. B must have `width` columns and a row for every column index; the
-/// output's rows in `block.rows` must be valid for `width` columns and accessed by no other thread;
-/// runs, rows, columns and values must be as many as the runs say, and columns `AHEAD` more where the
-/// block asks ahead. Slices must have as many rows as `I::Line` has lanes.
-pub(crate) unsafe fn sorted<I: LineFor<T>, T: Scalar>(
+/// 1. The machine has the instruction set `I`.
+/// 2. Slices and runs have as many rows, columns and values as the block, and
+///    [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns fewer if it prefetches rows of B. Each column is a row of
+///    B, and so are the `lanes - 1` after a slice's. B has `width` columns.
+/// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width` columns, and no
+///    other thread accesses them.
+pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     width: usize,
 ) {
     let (block, out) = (*block, *out);
-    // SAFETY: the caller's contract, for every call below.
-    unsafe {
-        if b.is_column && const { is_own_accumulator::<T>() } {
-            // T is its own accumulator here, so the pointer is of the right type.
-            let x = b.ptr.cast::<T::Acc>();
-            let hides_a = b.hides_a;
-            let asks = const { I::Line::PREFETCHES } && hides_a;
-            b.ran("sorted", if asks { ENTRIES } else { NOTHING }, out.streams());
+    let is_single = b.is_column && const { is_own_accumulator::<T>() };
+    let prefetch = match (b.prefetch_a, block.prefetch_b && !is_single) {
+        _ if const { !I::Vector::PREFETCHES } => NOTHING,
+        (_, true) => ROWS,
+        (true, false) => ENTRIES,
+        (false, false) => NOTHING,
+    };
+    b.ran("sorted", prefetch, out.streams());
+    if is_single {
+        // T is its own accumulator here, so the pointer is of the right type.
+        let x = b.ptr.cast::<T::Acc>();
+        // SAFETY: the instruction set by point 1, the block and `x` by point 2, C by point 3.
+        return unsafe {
             I::call(
                 #[inline(always)]
                 move || {
-                    if hides_a {
-                        one_column::<I::Line, T::Acc, ENTRIES>(block, x, out);
+                    if prefetch == ENTRIES {
+                        one_column::<I::Vector, T::Acc, ENTRIES>(block, x, out);
                     } else {
-                        one_column::<I::Line, T::Acc, NOTHING>(block, x, out);
+                        one_column::<I::Vector, T::Acc, NOTHING>(block, x, out);
                     }
                 },
-            );
-        } else {
-            let rows =
-                SortedRows { block, lanes: I::Line::LANES, ahead: ahead(width * size_of::<T>()) };
-            if const { I::Line::PREFETCHES } && block.ahead {
-                b.ran("sorted", ROWS, out.streams());
-                each_row::<I, T, ROWS>(rows, b, out, width);
-            } else if const { I::Line::PREFETCHES } && b.hides_a {
-                b.ran("sorted", ENTRIES, out.streams());
-                each_row::<I, T, ENTRIES>(rows, b, out, width);
-            } else {
-                b.ran("sorted", NOTHING, out.streams());
-                each_row::<I, T, NOTHING>(rows, b, out, width);
-            }
+            )
+        };
+    }
+    let ahead = entries_ahead(width * size_of::<T>());
+    let rows = SortedRows { block, lanes: I::Vector::LANES, ahead };
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched only if the block
+    // says so: then `ahead` columns follow the last.
+    unsafe {
+        match prefetch {
+            ROWS => each_row::<I, T, ROWS>(rows, b, out, width),
+            ENTRIES => each_row::<I, T, ENTRIES>(rows, b, out, width),
+            _ => each_row::<I, T, NOTHING>(rows, b, out, width),
         }
     }
 }
@@ -94,34 +98,41 @@ struct SortedRows<'a, A> {
     block: SortedBlock<'a, A>,
     /// Rows of a slice.
     lanes: usize,
-    /// How many entries ahead rows of B are asked for, where they are.
+    /// How many entries ahead rows of B are prefetched, if they are. Not beyond the block's columns.
     ahead: usize,
 }
 
-/// Does `$what` to every row, in code of its own for each of the lengths up to `$short`.
-macro_rules! rows {
-    ($self:ident, $what:ident, $short:expr; $($len:literal)*) => {{
+/// Calls `$kernel` with every row, in code of its own for each of the lengths up to `$short`.
+macro_rules! each_row_of {
+    ($self:ident, $kernel:ident, $short:expr; $($len:literal)*) => {{
         let Self { block, lanes, ahead } = $self;
         let mut rows = block.rows;
         let (mut col_idx, mut values) = (block.col_idx.as_ptr(), block.values.as_ptr());
         macro_rules! runs {
-            ($runs:expr, $entries:ident, $first:ident, $row:block) => {
+            ($runs:expr, $each:ident, $lanes:expr) => {
                 for run in $runs {
                     let (these, others) = rows.split_at(run.count as usize);
                     rows = others;
                     macro_rules! all {
-                        ($of:expr) => {
-                            for &$first in these {
-                                let $entries = Entries {
+                        ($len_of_run:expr) => {
+                            for &row in these {
+                                let len = $len_of_run;
+                                let entries = Entries {
                                     col_idx,
                                     shift: 0,
                                     values,
                                     step: 1,
-                                    len: $of,
-                                    asked: col_idx.wrapping_add(ahead),
-                                    asked_shift: 0,
+                                    len,
+                                    next_col_idx: col_idx.wrapping_add(ahead),
+                                    next_shift: 0,
                                 };
-                                $row
+                                // SAFETY: the points of `$each` are those of the trait. A row has `len` columns, and
+                                // values for each of its lanes, by point 2.
+                                unsafe {
+                                    $each(entries, lanes, row as usize, &$kernel);
+                                    col_idx = col_idx.add(len);
+                                    values = values.add(len * $lanes);
+                                }
                             }
                         };
                     }
@@ -132,28 +143,8 @@ macro_rules! rows {
                 }
             };
         }
-        // SAFETY: the caller's contract: columns and values are as many as the runs say.
-        unsafe {
-            runs!(block.slices, entries, first, {
-                for r in 0..lanes {
-                    let values = values.add(r);
-                    let entries = Entries {
-                        shift: r,
-                        values,
-                        step: lanes,
-                        asked: col_idx,
-                        asked_shift: r + AHEAD_ROWS,
-                        ..entries
-                    };
-                    $what.row(entries, first as usize + r);
-                }
-                (col_idx, values) = (col_idx.add(entries.len), values.add(entries.len * lanes));
-            });
-            runs!(block.runs, entries, row, {
-                (col_idx, values) = (col_idx.add(entries.len), values.add(entries.len));
-                $what.row(entries, row as usize);
-            });
-        }
+        runs!(block.slices, slice_rows, lanes);
+        runs!(block.runs, single_row, 1);
     }};
 }
 
@@ -161,98 +152,159 @@ impl<A> Rows for SortedRows<'_, A> {
     type Acc = A;
 
     #[inline(always)]
-    unsafe fn each(self, what: impl OnRow<Acc = A>) {
-        rows!(self, what, 0;);
+    unsafe fn each(self, kernel: impl RowKernel<Acc = A>) {
+        each_row_of!(self, kernel, 0;);
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
-    unsafe fn each_by_length<W: OnRow<Acc = A>>(self, what: W) {
-        rows!(self, what, W::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    unsafe fn each_by_length<K: RowKernel<Acc = A>>(self, kernel: K) {
+        each_row_of!(self, kernel, K::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+    }
+}
+
+/// Calls the kernel with a single row.
+///
+/// # Safety
+/// Points 1 to 3 of [`RowKernel::row`].
+#[inline(always)]
+unsafe fn single_row<A>(
+    entries: Entries<A>,
+    _lanes: usize,
+    row: usize,
+    kernel: &impl RowKernel<Acc = A>,
+) {
+    // SAFETY: points 1 to 3 are those of `row`.
+    unsafe { kernel.row(entries, row) }
+}
+
+/// Calls the kernel with each row of a slice, of whose first row `entries` has the columns.
+///
+/// # Safety
+/// 1. The machine has the instruction set that the kernel is made for.
+/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the kernel's B, and so
+///    are the `lanes - 1` after it.
+/// 3. Row `first` of the kernel's C and the `lanes - 1` after it exist, and no other thread accesses them.
+#[inline(always)]
+unsafe fn slice_rows<A>(
+    entries: Entries<A>,
+    lanes: usize,
+    first: usize,
+    kernel: &impl RowKernel<Acc = A>,
+) {
+    for r in 0..lanes {
+        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes` apart, and its
+        // columns are rows of B; the next columns are its own, which are readable. Its row of C exists by point 3.
+        unsafe {
+            let row = Entries {
+                shift: r,
+                values: entries.values.add(r),
+                step: lanes,
+                next_col_idx: entries.col_idx,
+                next_shift: r + PREFETCH_AHEAD_ROWS,
+                ..entries
+            };
+            kernel.row(row, first + r);
+        }
     }
 }
 
 /// Sorted rows by one column.
 ///
 /// # Safety
-/// As for [`sorted`].
+/// 1. The machine has the instruction set of `V`.
+/// 2. The block is as [`sorted`] requires, and `x` is valid for an element at each of its columns.
+/// 3. Rows of C are as [`sorted`] requires.
 #[inline(always)]
-unsafe fn one_column<V, A, const ASK: u8>(block: SortedBlock<'_, A>, x: *const A, out: Output<A>)
-where
-    V: Line<Acc = A> + Widen<A>,
+unsafe fn one_column<V, A, const PREFETCH: u8>(
+    block: SortedBlock<'_, A>,
+    x: *const A,
+    out: Output<A>,
+) where
+    V: Vector<Acc = A> + Widen<A>,
     A: Accumulator,
 {
     let (mut col, mut value, mut row) = (0, 0, 0);
-    // SAFETY: the caller's contract, for every access below.
-    unsafe {
-        let across = out.across();
-        let mask = V::mask(V::LANES);
-        for run in block.slices {
-            let len = run.len as usize;
-            for _ in 0..run.count {
+    let across = out.across();
+    // SAFETY: the instruction set by point 1.
+    let mask = unsafe { V::mask(V::LANES) };
+    for run in block.slices {
+        let len = run.len as usize;
+        for _ in 0..run.count {
+            // SAFETY: the instruction set by point 1. The slice has `len` columns and `len` vectors of values by point 2, and
+            // as many rows of C as a vector has lanes by point 3: they follow one another, as columns of `across`.
+            unsafe {
                 let cols = block.col_idx.as_ptr().add(col);
                 let values = block.values.as_ptr().add(value);
                 let sum = slice::<V, A>(cols, values, len, x);
                 let first = *block.rows.get_unchecked(row) as usize;
                 store::<V, 1, false>([sum], &across, out.row(first), mask, V::LANES);
-                col += len;
-                value += len * V::LANES;
-                row += 1;
             }
+            col += len;
+            value += len * V::LANES;
+            row += 1;
         }
-        let block = SortedBlock {
-            slices: &[],
-            rows: &block.rows[row..],
-            col_idx: &block.col_idx[col..],
-            values: &block.values[value..],
-            ..block
-        };
-        let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
-        all::<V>(rows, Dot::<V, ASK> { x, out });
     }
+    let block = SortedBlock {
+        slices: &[],
+        rows: &block.rows[row..],
+        col_idx: &block.col_idx[col..],
+        values: &block.values[value..],
+        ..block
+    };
+    let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
+    // SAFETY: the instruction set by point 1, single rows and `x` by point 2, C by point 3.
+    unsafe { all::<V>(rows, Dot::<V, PREFETCH> { x, out }) }
 }
 
 /// The sums of a slice's rows, each in the order of additions of [`dot`](super::sum::dot).
 ///
 /// # Safety
-/// As for [`sorted`].
+/// 1. The machine has the instruction set of `V`.
+/// 2. `cols` is valid for `len` columns, `values` for a vector for each.
+/// 3. `x` is valid for a vector at every column.
 #[inline(always)]
-unsafe fn slice<V: Line<Acc = A> + Widen<A>, A: Accumulator>(
+unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: Accumulator>(
     cols: *const u32,
     values: *const A,
     len: usize,
     x: *const A,
 ) -> V {
-    // SAFETY: the caller's contract: the columns lie in B, and so do those of the rows below.
-    unsafe {
-        let zero = V::splat(A::ZERO);
-        let mut sums = [zero; 8];
-        macro_rules! entry {
-            ($t:expr, $sum:expr) => {
+    // SAFETY: the instruction set by point 1.
+    let zero = unsafe { V::splat(A::ZERO) };
+    let mut sums = [zero; 8];
+    macro_rules! entry {
+        ($t:expr, $sum:expr) => {
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`: its column and values are
+            // readable by point 2, its elements of `x` by point 3.
+            unsafe {
                 let x = V::load(x.add(*cols.add($t) as usize));
                 $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);
-            };
-        }
-        let mut t = 0;
-        while t + 8 <= len {
-            for chain in 0..8 {
-                entry!(t + chain, sums[chain]);
             }
-            t += 8;
-        }
-        if t + 4 <= len {
-            for chain in 0..4 {
-                entry!(t + chain, sums[chain]);
-            }
-            t += 4;
-        }
-        let [a, b, c, d, e, f, g, h] = sums;
-        let mut sum =
-            if len < 4 { zero } else { a.add(e).add(c.add(g)).add(b.add(f).add(d.add(h))) };
-        while t < len {
-            entry!(t, sum);
-            t += 1;
-        }
-        sum
+        };
     }
+    let mut t = 0;
+    while t + 8 <= len {
+        for chain in 0..8 {
+            entry!(t + chain, sums[chain]);
+        }
+        t += 8;
+    }
+    if t + 4 <= len {
+        for chain in 0..4 {
+            entry!(t + chain, sums[chain]);
+        }
+        t += 4;
+    }
+    let mut sum = zero;
+    if len >= 4 {
+        let [a, b, c, d, e, f, g, h] = sums;
+        // SAFETY: the instruction set by point 1.
+        sum = unsafe { a.add(e).add(c.add(g)).add(b.add(f).add(d.add(h))) };
+    }
+    while t < len {
+        entry!(t, sum);
+        t += 1;
+    }
+    sum
 }

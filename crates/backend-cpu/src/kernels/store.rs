@@ -2,16 +2,19 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
-/// Stores `K` lines of sums at `dst`, the last of them `len` lanes wide.
+/// Stores `K` vectors of sums at `dst`, the last of `len` lanes with `TAIL`.
 ///
 /// # Safety
-/// The instruction set of `V`; `dst` must be valid for the lines at the output's column stride, and
-/// no other thread may access them. `mask` is of length `len`.
+/// 1. The machine has the instruction set of `V`.
+/// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread accesses them.
+/// 3. If the output streams, `dst` lies whole vectors after the beginning of a row, so that it is
+///    [aligned](Store::Stream).
+/// 4. `mask` has `len` lanes.
 #[inline(always)]
-pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
+pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
@@ -19,35 +22,38 @@ pub(crate) unsafe fn store<V: Line, const K: usize, const TAIL: bool>(
     len: usize,
 ) {
     let lanes = V::LANES;
-    // SAFETY: the caller's contract, for every access below.
-    unsafe {
-        let alpha = V::splat(out.alpha);
-        macro_rules! write {
-            ($store:ident) => {
-                for u in 0..K {
-                    let (v, p) = (sums[u].mul(alpha), dst.add(u * lanes));
+    macro_rules! write {
+        ($store:ident) => {
+            for u in 0..K {
+                // SAFETY: the instruction set by point 1. Columns are next to each other, since `out.store` is not
+                // `Update`: the lanes of vector `u` are valid by points 2 and 4, and aligned by point 3 if it streams.
+                unsafe {
+                    let (v, p) = (sums[u].mul(V::splat(out.alpha)), dst.add(u * lanes));
                     if TAIL && u + 1 == K && len < lanes {
                         v.store_masked(p, mask);
                     } else {
                         v.$store(p);
                     }
                 }
-            };
-        }
-        match out.store {
-            Store::Write => write!(store),
-            Store::Stream => write!(stream),
-            Store::Update => update::<V, K, TAIL>(sums, out, dst, mask, len),
-        }
+            }
+        };
+    }
+    match out.store {
+        Store::Write => write!(store),
+        Store::Stream => write!(stream),
+        // SAFETY: points 1, 2 and 4 are those of `update`.
+        Store::Update => unsafe { update::<V, K, TAIL>(sums, out, dst, mask, len) },
     }
 }
 
 /// As [`store`], where C may be read, or have its columns apart.
 ///
 /// # Safety
-/// As for [`store`].
+/// 1. The machine has the instruction set of `V`.
+/// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread accesses them.
+/// 3. `mask` has `len` lanes.
 #[inline(always)]
-unsafe fn update<V: Line, const K: usize, const TAIL: bool>(
+unsafe fn update<V: Vector, const K: usize, const TAIL: bool>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
@@ -55,21 +61,24 @@ unsafe fn update<V: Line, const K: usize, const TAIL: bool>(
     len: usize,
 ) {
     let lanes = V::LANES;
-    // SAFETY: the caller's contract, for every access below.
-    unsafe {
-        if out.col_stride != 1 {
-            let mut spilled = [V::Acc::ZERO; 16];
-            for (u, sum) in sums.into_iter().enumerate() {
-                sum.store(spilled.as_mut_ptr());
-                let n = if TAIL && u + 1 == K { len } else { lanes };
-                for (i, &sum) in spilled.iter().enumerate().take(n) {
-                    store_one::<V>(sum, out, dst.offset((u * lanes + i) as isize * out.col_stride));
-                }
+    if out.col_stride != 1 {
+        let mut spilled = [V::Acc::ZERO; 16];
+        for (u, sum) in sums.into_iter().enumerate() {
+            // SAFETY: the instruction set by point 1, and no vector has more than 16 lanes.
+            unsafe { sum.store(spilled.as_mut_ptr()) };
+            let n = if TAIL && u + 1 == K { len } else { lanes };
+            for (i, &sum) in spilled.iter().enumerate().take(n) {
+                let dst = dst.wrapping_offset((u * lanes + i) as isize * out.col_stride);
+                // SAFETY: lane `i` of vector `u` is valid at `dst` by point 2.
+                unsafe { store_one::<V>(sum, out, dst) };
             }
-            return;
         }
-        let (alpha, beta) = (V::splat(out.alpha), V::splat(out.beta));
-        for u in 0..K {
+        return;
+    }
+    for u in 0..K {
+        // SAFETY: the instruction set by point 1, the lanes of vector `u` by points 2 and 3.
+        unsafe {
+            let (alpha, beta) = (V::splat(out.alpha), V::splat(out.beta));
             let (v, p) = (sums[u].mul(alpha), dst.add(u * lanes));
             if TAIL && u + 1 == K {
                 V::load_masked(p, mask).mul_add(beta, v).store_masked(p, mask);
@@ -83,11 +92,11 @@ unsafe fn update<V: Line, const K: usize, const TAIL: bool>(
 /// Stores one sum.
 ///
 /// # Safety
-/// As for [`store`].
+/// 1. `dst` is valid, and no other thread accesses it.
 #[inline(always)]
-pub(crate) unsafe fn store_one<V: Line>(sum: V::Acc, out: &Output<V::Acc>, dst: *mut V::Acc) {
+pub(crate) unsafe fn store_one<V: Vector>(sum: V::Acc, out: &Output<V::Acc>, dst: *mut V::Acc) {
     let v = out.alpha * sum;
-    // SAFETY: the caller's contract.
+    // SAFETY: `dst` is valid, and this thread's alone, by point 1.
     unsafe {
         *dst = match out.store {
             Store::Update if !out.beta.is_zero() => V::mul_add_one(*dst, out.beta, v),
@@ -96,13 +105,32 @@ pub(crate) unsafe fn store_one<V: Line>(sum: V::Acc, out: &Output<V::Acc>, dst: 
     }
 }
 
+/// Vector `u` of the `K` vectors of sums at `p`. With `TAIL` the last of them has the lanes of `mask` alone.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. The lanes of the vector are valid.
+#[inline(always)]
+pub(super) unsafe fn load_vector<V: Vector, const K: usize, const TAIL: bool>(
+    p: *const V::Acc,
+    u: usize,
+    mask: V::Mask,
+) -> V {
+    // SAFETY: the instruction set by point 1, the lanes by point 2.
+    unsafe {
+        let p = p.add(u * V::LANES);
+        if TAIL && u + 1 == K { V::load_masked(p, mask) } else { V::load(p) }
+    }
+}
+
 /// Adds up `parts` arrays of sums in order and stores them: part `p` holds the sums of slot `i` at
 /// `sums[p·part_stride + i·width ..]`.
 ///
 /// # Safety
-/// The machine must have `I`. `sums` must hold `width` sums for every slot and part; the rows of the
-/// output in `map` must be valid for `width` columns and accessed by no other thread.
-pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
+/// 1. The machine has the instruction set `I`.
+/// 2. `sums` holds `width` sums for every slot of `map` and every part.
+/// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them.
+pub(crate) unsafe fn combine<I: VectorsFor<T>, T: Scalar>(
     sums: &[T::Acc],
     parts: usize,
     out: &Output<T::Acc>,
@@ -110,19 +138,24 @@ pub(crate) unsafe fn combine<I: LineFor<T>, T: Scalar>(
     width: usize,
 ) {
     let out = out.cached();
-    // SAFETY: the caller's contract.
+    // SAFETY: the points of `add_parts` are these; `out` does not stream.
     unsafe {
         I::call(
             #[inline(always)]
-            move || add_parts::<I::Line>(sums, parts, &out, map, width),
+            move || add_parts::<I::Vector>(sums, parts, &out, map, width),
         );
     }
 }
 
+/// As [`combine`], in the function that is compiled for the instruction set.
+///
 /// # Safety
-/// As for [`combine`], with the instruction set of `V`; `out` must not stream.
+/// 1. The machine has the instruction set of `V`.
+/// 2. `sums` holds `width` sums for every slot of `map` and every part.
+/// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them.
+/// 4. `out` does not stream.
 #[inline(always)]
-unsafe fn add_parts<V: Line>(
+unsafe fn add_parts<V: Vector>(
     sums: &[V::Acc],
     parts: usize,
     out: &Output<V::Acc>,
@@ -132,28 +165,32 @@ unsafe fn add_parts<V: Line>(
     let lanes = V::LANES;
     let part_stride = sums.len() / parts;
     let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
-    // SAFETY: the caller's contract, for every access below.
-    unsafe {
-        let mask = V::mask(last);
-        for i in 0..map.len() {
-            let Some(row) = map.row(i) else { continue };
-            let dst = out.row(row);
-            for j in (0..width).step_by(lanes) {
-                let p = sums.as_ptr().add(i * width + j);
-                let dst = dst.offset(j as isize * out.col_stride);
-                if j + lanes <= width {
-                    let mut total = V::load(p);
-                    for part in 1..parts {
-                        total = total.add(V::load(p.add(part * part_stride)));
-                    }
-                    store::<V, 1, false>([total], out, dst, mask, lanes);
-                } else {
-                    let mut total = V::load_masked(p, mask);
-                    for part in 1..parts {
-                        total = total.add(V::load_masked(p.add(part * part_stride), mask));
-                    }
-                    store::<V, 1, true>([total], out, dst, mask, last);
+    // SAFETY: the instruction set by point 1.
+    let mask = unsafe { V::mask(last) };
+    macro_rules! add_up {
+        ($p:expr, $dst:expr, $tail:literal, $len:expr) => {
+            // SAFETY: the instruction set by point 1. Each use is for columns before `width`: sums of every part by point 2,
+            // the row of C by point 3; nothing streams by point 4.
+            unsafe {
+                let mut total = load_vector::<V, 1, $tail>($p, 0, mask);
+                for part in 1..parts {
+                    let p = $p.add(part * part_stride);
+                    total = total.add(load_vector::<V, 1, $tail>(p, 0, mask));
                 }
+                store::<V, 1, $tail>([total], out, $dst, mask, $len);
+            }
+        };
+    }
+    for i in 0..map.len() {
+        let Some(row) = map.row(i) else { continue };
+        let dst = out.row(row);
+        for j in (0..width).step_by(lanes) {
+            let p = sums.as_ptr().wrapping_add(i * width + j);
+            let dst = dst.wrapping_offset(j as isize * out.col_stride);
+            if j + lanes <= width {
+                add_up!(p, dst, false, lanes);
+            } else {
+                add_up!(p, dst, true, last);
             }
         }
     }

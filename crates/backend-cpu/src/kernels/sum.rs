@@ -1,9 +1,9 @@
-//! Sums of one sparse row: over lines of columns, or over one column.
+//! Sums of one sparse row: over vectors of columns, or over one column.
 
 use girih_formats::{Accumulator, DType, Scalar};
 
-use super::ahead::{NOTHING, ROWS, foresee};
-use crate::isa::{Four, Line, Widen};
+use super::prefetch::{NOTHING, ROWS, prefetch_entries};
+use crate::isa::{Four, Vector, Widen};
 use crate::operands::Input;
 use crate::thresholds::PREFETCH_AT_ONCE;
 
@@ -17,42 +17,61 @@ pub(crate) struct Entries<A> {
     /// From a value to the next.
     pub(crate) step: usize,
     pub(crate) len: usize,
-    /// Columns of which to ask for the row of B, as many, where that is done.
-    pub(crate) asked: *const u32,
+    /// Columns of later entries, `len` of them, whose rows of B are prefetched if rows are.
+    pub(crate) next_col_idx: *const u32,
     /// Added to every one of those.
-    pub(crate) asked_shift: usize,
+    pub(crate) next_shift: usize,
 }
 
 impl<A> Entries<A> {
-    /// The entries from `start` on of rows that stand one after the other.
+    /// Entries that follow one another, from `start` on.
     ///
     /// # Safety
-    /// There must be so many columns and values.
+    /// 1. Both slices have at least `start + len` elements.
     #[inline(always)]
-    pub(crate) unsafe fn at(col_idx: &[u32], values: &[A], start: usize, len: usize) -> Self {
+    pub(crate) unsafe fn consecutive(
+        col_idx: &[u32],
+        values: &[A],
+        start: usize,
+        len: usize,
+    ) -> Self {
         debug_assert!(start + len <= col_idx.len() && start + len <= values.len());
-        // SAFETY: the caller's contract.
+        // SAFETY: `start` is within both slices by point 1.
         let (col_idx, values) =
             unsafe { (col_idx.as_ptr().add(start), values.as_ptr().add(start)) };
-        Self { col_idx, shift: 0, values, step: 1, len, asked: col_idx, asked_shift: 0 }
+        Self { col_idx, shift: 0, values, step: 1, len, next_col_idx: col_idx, next_shift: 0 }
+    }
+
+    /// Prefetches `K` vectors of the row of B that a later entry uses, the one that corresponds to entry `p`.
+    ///
+    /// # Safety
+    /// 1. `next_col_idx` is valid for `p + 1` columns.
+    #[inline(always)]
+    unsafe fn prefetch_row<V: Vector, T, const K: usize>(&self, p: usize, b: Input<T>) {
+        // SAFETY: column `p` is readable by point 1. Nothing is read at `row`.
+        let col = unsafe { *self.next_col_idx.add(p) } as isize + self.next_shift as isize;
+        let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
+        for u in 0..K {
+            V::prefetch_l2(row.wrapping_add(u * V::LANES));
+        }
     }
 }
 
-/// Line `u` of `K` of a row of B: the last of them only where `mask` says with `TAIL`.
+/// Vector `u` of the `K` vectors of a row of B, widened. With `TAIL` the last of them has the lanes of `mask` alone.
 ///
 /// # Safety
-/// The instruction set of `V`; those lanes must lie inside B.
+/// 1. The machine has the instruction set of `V`.
+/// 2. The lanes of the vector lie in the row that begins at `row`.
 #[inline(always)]
-pub(super) unsafe fn line<V: Widen<T>, T, const TAIL: bool>(
+pub(super) unsafe fn widen_vector<V: Widen<T>, T, const K: usize, const TAIL: bool>(
     row: *const T,
     u: usize,
-    of: usize,
     mask: V::Mask,
 ) -> V {
-    // SAFETY: the caller's contract.
+    // SAFETY: the instruction set by point 1, the lanes by point 2.
     unsafe {
         let p = row.add(u * V::LANES);
-        if TAIL && u + 1 == of { V::widen_masked(p, mask) } else { V::widen(p) }
+        if TAIL && u + 1 == K { V::widen_masked(p, mask) } else { V::widen(p) }
     }
 }
 
@@ -61,12 +80,14 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` lines, entry `p` in chain `p mod CHAINS`; `ASK` says what is asked for
-/// meanwhile: entries further on, and those lines of the rows that are to be [asked](Entries::asked) for.
+/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `PREFETCH` says what is
+/// [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
-/// The instruction set of `V`. The entries must be there, and their columns in B; with `ASK` of
-/// [`ROWS`], so must the columns of what is asked for.
+/// 1. The machine has the instruction set of `V`.
+/// 2. The columns and values of `entries` are readable. With `PREFETCH` of [`ROWS`], so are its next columns.
+/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last has the
+///    lanes of `mask` alone.
 #[inline(always)]
 pub(crate) unsafe fn sum<
     V,
@@ -74,79 +95,104 @@ pub(crate) unsafe fn sum<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const ASK: u8,
+    const PREFETCH: u8,
 >(
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
 ) -> [V; K]
 where
-    V: Widen<T> + Line<Acc = T::Acc>,
+    V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
-    unsafe {
-        let zero = V::splat(T::Acc::ZERO);
-        let mut sums = [[zero; K]; CHAINS];
-        let Entries { col_idx, shift, values, step, len: count, asked, asked_shift } = entries;
-        macro_rules! entry {
-            ($p:expr, $chain:expr) => {{
-                if const { ASK == ROWS } {
-                    let col = *asked.add($p) as isize + asked_shift as isize;
-                    let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
-                    for u in 0..K {
-                        V::prefetch_l2(row.wrapping_add(u * V::LANES));
-                    }
+    // SAFETY: the instruction set by point 1.
+    let mut sums = [[unsafe { V::splat(T::Acc::ZERO) }; K]; CHAINS];
+    let Entries { col_idx, values, step, len, .. } = entries;
+    macro_rules! entry {
+        ($p:expr, $chain:expr) => {
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its columns and value
+            // are readable by point 2, and its row of B by point 3.
+            unsafe {
+                if const { PREFETCH == ROWS } {
+                    entries.prefetch_row::<V, T, K>($p, b);
                 }
-                let a = V::splat(*values.add($p * step));
-                let col = *col_idx.add($p) as usize + shift;
-                let row = b.ptr.offset(col as isize * b.row_stride);
-                for u in 0..K {
-                    let x = line::<V, T, TAIL>(row, u, K, mask);
-                    sums[$chain][u] = x.mul_add(a, sums[$chain][u]);
-                }
-            }};
-        }
-        let mut p = 0;
-        // The rows of a slice share their values' lines.
-        if const { ASK != NOTHING } && step == 1 {
-            let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
-            while p + at_once <= count {
-                foresee::<V, _>(col_idx.add(p), values.add(p));
-                for i in 0..at_once {
-                    entry!(p + i, i % CHAINS);
-                }
-                p += at_once;
+                sums[$chain] = add_entry::<V, T, K, TAIL>(entries, $p, b, mask, sums[$chain]);
             }
-        }
-        while p + CHAINS <= count {
-            for chain in 0..CHAINS {
-                entry!(p + chain, chain);
-            }
-            p += CHAINS;
-        }
-        for chain in 0..CHAINS - 1 {
-            if p + chain < count {
-                entry!(p + chain, chain);
-            }
-        }
-        add_chains(sums)
+        };
     }
+    let mut p = 0;
+    // The rows of a slice share the cache lines of their values.
+    if const { PREFETCH != NOTHING } && step == 1 {
+        let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
+        while p + at_once <= len {
+            prefetch_entries::<V, _>(col_idx.wrapping_add(p), values.wrapping_add(p));
+            for i in 0..at_once {
+                entry!(p + i, i % CHAINS);
+            }
+            p += at_once;
+        }
+    }
+    while p + CHAINS <= len {
+        for chain in 0..CHAINS {
+            entry!(p + chain, chain);
+        }
+        p += CHAINS;
+    }
+    for chain in 0..CHAINS - 1 {
+        if p + chain < len {
+            entry!(p + chain, chain);
+        }
+    }
+    // SAFETY: the instruction set by point 1.
+    unsafe { add_chains(sums) }
 }
 
-/// The chains of every line, added pairwise.
+/// `sum`, with the product of entry `p` and its row of B added.
 ///
 /// # Safety
-/// The instruction set of `V`.
+/// As [`sum`], with its points:
+///
+/// 1. The machine has the instruction set of `V`.
+/// 2. The column and the value of entry `p` are readable.
+/// 3. The column plus `shift` is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`.
 #[inline(always)]
-unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
+unsafe fn add_entry<V, T, const K: usize, const TAIL: bool>(
+    entries: Entries<T::Acc>,
+    p: usize,
+    b: Input<T>,
+    mask: V::Mask,
+    mut sum: [V; K],
+) -> [V; K]
+where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1, the entry by point 2, its row of B by point 3.
+    unsafe {
+        let a = V::splat(*entries.values.add(p * entries.step));
+        let col = *entries.col_idx.add(p) as usize + entries.shift;
+        let row = b.ptr.offset(col as isize * b.row_stride);
+        for u in 0..K {
+            let x = widen_vector::<V, T, K, TAIL>(row, u, mask);
+            sum[u] = x.mul_add(a, sum[u]);
+        }
+    }
+    sum
+}
+
+/// The chains of every vector, added pairwise.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+#[inline(always)]
+unsafe fn add_chains<V: Vector, const K: usize, const CHAINS: usize>(
     mut sums: [[V; K]; CHAINS],
 ) -> [V; K] {
     let mut half = CHAINS / 2;
     while half > 0 {
         for chain in 0..half {
             for u in 0..K {
-                // SAFETY: the caller's contract.
+                // SAFETY: the instruction set by point 1.
                 sums[chain][u] = unsafe { sums[chain][u].add(sums[chain + half][u]) };
             }
         }
@@ -155,55 +201,59 @@ unsafe fn add_chains<V: Line, const K: usize, const CHAINS: usize>(
     sums[0]
 }
 
-/// One row by one column, its values next to each other and its columns as they are.
+/// One row by one column `x`.
 ///
-/// Entries are added in eight chains, eight at a time, then four more of those left in the first
-/// four; what the chains come to, pairwise, is the beginning of the last three entries' only chain.
-/// `ASK` says what is [asked](super::ahead) for meanwhile.
+/// Entries are added in eight chains, eight at a time; four of those left join the first four chains. The chains are
+/// added pairwise, and the last three entries at most to what they come to. `PREFETCH` says whether entries are
+/// [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
-/// The instruction set of `V`. The entries must be there, and their columns in B.
+/// 1. The machine has the instruction set of `V`.
+/// 2. The columns and values of `entries` are readable, values follow one another, and columns have no shift.
+/// 3. `x` is valid for an element at every column.
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Line<Acc = A>, A: Accumulator, const ASK: u8>(
+pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>(
     entries: Entries<A>,
     x: *const A,
 ) -> A {
-    // SAFETY: the caller's contract: the entries are there, and their columns lie in B.
-    unsafe {
-        let Entries { col_idx, values, len: count, .. } = entries;
-        let mut sum = A::ZERO;
-        let mut p = 0;
-        if count >= 4 {
+    let Entries { col_idx, values, len, .. } = entries;
+    let mut sum = A::ZERO;
+    let mut p = 0;
+    if len >= 4 {
+        // SAFETY: the instruction set by point 1. Both loops and the last step name entries before `len`, so columns
+        // and values are readable by point 2, and elements of `x` by point 3.
+        unsafe {
             let mut sums = [V::Four::zero(); 2];
             let more =
                 |sums: V::Four, p: usize| sums.add_products(values.add(p), col_idx.add(p), x);
-            while p + 8 <= count {
-                if const { ASK != NOTHING } {
-                    foresee::<V, A>(col_idx.add(p), values.add(p));
+            while p + 8 <= len {
+                if const { PREFETCH != NOTHING } {
+                    prefetch_entries::<V, A>(col_idx.add(p), values.add(p));
                 }
                 sums[0] = more(sums[0], p);
                 sums[1] = more(sums[1], p + 4);
                 p += 8;
             }
-            if p + 4 <= count {
+            if p + 4 <= len {
                 sums[0] = more(sums[0], p);
                 p += 4;
             }
             sum = sums[0].add(sums[1]).total();
         }
-        macro_rules! entries {
-            ($($p:literal)*) => {{$(
-                let b = *x.add(*col_idx.add(p + $p) as usize);
-                sum = V::mul_add_one(b, *values.add(p + $p), sum);
-            )*}};
-        }
-        // Without a loop: where most rows are equally long, one jump is foreseen.
-        match count - p {
-            0 => {}
-            1 => entries!(0),
-            2 => entries!(0 1),
-            _ => entries!(0 1 2),
-        }
-        sum
     }
+    macro_rules! entries {
+        ($($p:literal)*) => {{$(
+            // SAFETY: each arm below names entries before `len`: readable by point 2, their elements by point 3.
+            let (b, a) = unsafe { (*x.add(*col_idx.add(p + $p) as usize), *values.add(p + $p)) };
+            sum = V::mul_add_one(b, a, sum);
+        )*}};
+    }
+    // Without a loop: where most rows are equally long, one jump is predicted.
+    match len - p {
+        0 => {}
+        1 => entries!(0),
+        2 => entries!(0 1),
+        _ => entries!(0 1 2),
+    }
+    sum
 }

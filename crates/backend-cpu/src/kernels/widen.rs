@@ -2,15 +2,17 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Line, LineFor, Widen};
+use crate::isa::{Vector, VectorsFor, Widen};
 
 /// Widens `from` to `to`.
 ///
 /// # Safety
-/// The machine must have `I`; `to` must not be shorter than `from`.
-pub(crate) unsafe fn widen<I: LineFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
-    let lanes = const { <I::Line as Line>::LANES };
-    // SAFETY: the caller's contract; all accesses are below `from.len()`.
+/// 1. The machine has the instruction set `I`.
+/// 2. `to` is as long as `from`, at the least.
+pub(crate) unsafe fn widen<I: VectorsFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
+    let lanes = const { <I::Vector as Vector>::LANES };
+    // SAFETY: the instruction set by point 1. The loop stops before a vector that would end beyond `from`, and the mask has
+    // the lanes that are left: all of them lie in `to` too, by point 2.
     unsafe {
         I::call(
             #[inline(always)]
@@ -18,14 +20,14 @@ pub(crate) unsafe fn widen<I: LineFor<T>, T: Scalar>(from: &[T], to: &mut [T::Ac
                 let (src, dst) = (from.as_ptr(), to.as_mut_ptr());
                 let mut i = 0;
                 while i + lanes <= from.len() {
-                    let line: I::Line = Widen::<T>::widen(src.add(i));
-                    line.store(dst.add(i));
+                    let vector: I::Vector = Widen::<T>::widen(src.add(i));
+                    vector.store(dst.add(i));
                     i += lanes;
                 }
                 if i < from.len() {
-                    let mask = I::Line::mask(from.len() - i);
-                    let line: I::Line = Widen::<T>::widen_masked(src.add(i), mask);
-                    line.store_masked(dst.add(i), mask);
+                    let mask = I::Vector::mask(from.len() - i);
+                    let vector: I::Vector = Widen::<T>::widen_masked(src.add(i), mask);
+                    vector.store_masked(dst.add(i), mask);
                 }
             },
         );

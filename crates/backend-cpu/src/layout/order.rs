@@ -125,7 +125,7 @@ fn is_shifted<T: Scalar>(csr: &Csr<T>, row: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{laplacian_5pt, uniform};
+    use girih_generate::{laplacian_5pt, uniform};
 
     use super::super::natural;
     use super::*;
@@ -157,7 +157,7 @@ mod tests {
     fn the_rows_of_a_stencil_are_laid_across_lanes() {
         let a = natural(&laplacian_5pt(40, 3).unwrap());
         let order = RowOrder::sort(&a, 0..120, true);
-        // Within each of the three lines of the grid all but the ends repeat.
+        // Within each of the three rows of the grid all but the ends repeat.
         assert_eq!(order.slices.iter().map(|run| run.count).sum::<u32>(), 6);
         assert!(RowOrder::sort(&a, 0..120, false).slices.is_empty());
         let (mut cols, mut values) = (vec![0; order.cols], vec![0.0; order.values]);

@@ -9,7 +9,7 @@ use super::join::joined;
 use super::order::{RowOrder, window};
 use super::row_of;
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::kernels::sorted::Run;
 use crate::lowering::csr::least_parts;
 use crate::lowering::{SortConfig, SortCounts};
@@ -71,7 +71,8 @@ impl<T: KernelScalar> SortedCsr<T> {
             slices: Vec::new(),
             runs: Vec::new(),
             rows: Vec::new(),
-            col_idx: Buffer::zeroed(orders.iter().map(|o| o.cols).sum::<usize>() + AHEAD).ok()?,
+            col_idx: Buffer::zeroed(orders.iter().map(|o| o.cols).sum::<usize>() + PREFETCH_AHEAD)
+                .ok()?,
             values: Buffer::zeroed(orders.iter().map(|o| o.values).sum()).ok()?,
         };
         let (mut cols, mut values) = (sorted.col_idx.make_mut(), sorted.values.make_mut());

@@ -11,7 +11,7 @@ use super::to_parts;
 use crate::analyze::RowSharing;
 use crate::analyze::row_tiles::tiles;
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::lowering::{TileConfig, TileCounts};
 
 /// A copy of a matrix in tiles of up to four rows. Their columns are grouped by which of the rows hold them;
@@ -42,7 +42,7 @@ impl<T: KernelScalar> TiledCsr<T> {
         let entries = |slots: &Range<usize>| {
             csr.row_ptr()[slots.start] as usize..csr.row_ptr()[slots.end] as usize
         };
-        let mut col_idx = Buffer::zeroed(csr.nnz() + AHEAD).ok()?;
+        let mut col_idx = Buffer::zeroed(csr.nnz() + PREFETCH_AHEAD).ok()?;
         let mut values = Buffer::zeroed(csr.nnz()).ok()?;
         let cols = to_parts(col_idx.make_mut(), joined.iter().map(entries));
         let vals = to_parts(values.make_mut(), joined.iter().map(entries));
@@ -87,7 +87,7 @@ impl<T: KernelScalar> TiledCsr<T> {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
+    use girih_generate::uniform;
 
     use super::super::natural;
     use super::*;

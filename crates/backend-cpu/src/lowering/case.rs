@@ -35,14 +35,7 @@ impl Case {
         machine: Machine,
     ) -> Self {
         let spec = tiling.spec();
-        let tile = match spec {
-            FormatSpec::Bcsr { block_rows, block_cols } => block_rows * block_cols,
-            FormatSpec::Wcsr { window_rows, pad_cols } => window_rows * pad_cols,
-            FormatSpec::BlockedEll { block_size } => block_size * block_size,
-            FormatSpec::TwoFour => 2,
-            FormatSpec::Csr => 1,
-            FormatSpec::BMat { .. } => 0,
-        };
+        let tile = spec.tile().values.unwrap_or(0);
         Self {
             spec,
             m: tiling.nrows(),

@@ -7,9 +7,9 @@ use super::packing::{self, PanelConfig};
 use super::{Case, Construct, Decision, prefetch};
 use crate::analyze::MatrixNumbers;
 use crate::kernels::patterns::TILE_ROWS;
-use crate::operands::GROUP_LINES;
+use crate::operands::GROUP_VECTORS;
 use crate::thresholds::{
-    SLAB_ROWS, SORT_ENTRIES, SORT_LINES, SORT_PARTS_EACH, TILE_LOADS, TILE_LOADS_OF_GROUPS,
+    SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_OF_GROUPS,
     TILE_LOADS_WIDE, TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
 };
 
@@ -128,7 +128,7 @@ fn packing_and_prefetch(
         Some(panels) => case.row_bytes(panels.row_stride()),
         None => case.row_bytes(case.n),
     };
-    let prefetch_b = prefetch::of_b(case, matrix, row_bytes);
+    let prefetch_b = prefetch::decide_for_b(case, matrix, row_bytes);
     (packing, prefetch_b)
 }
 
@@ -141,8 +141,8 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     if n == 1 {
         return Err("a single column is summed row by row".to_owned());
     }
-    let lines = n / case.lanes();
-    let needed = loads_needed(lines);
+    let vectors = n / case.lanes();
+    let needed = loads_needed(vectors);
     if !matrix.rows_fit_u32() {
         return Err("rows can't be numbered in 32 bits".to_owned());
     }
@@ -161,7 +161,7 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     if !sharing.spares(needed) {
         return Err(why);
     }
-    let may_have_slabs = matrix.has_whole_rows() && lines >= GROUP_LINES;
+    let may_have_slabs = matrix.has_whole_rows() && vectors >= GROUP_VECTORS;
     let slab_cols = if may_have_slabs { sharing.slab_cols(m, k) } else { None };
     let (parts_each, joined_rows) = match slab_cols {
         Some(_) => (TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER),
@@ -173,9 +173,9 @@ fn tiles(case: &Case, matrix: &impl MatrixNumbers) -> Result<(TileConfig, String
     Ok((TileConfig { slab_cols, joined_rows, parts, spared }, why))
 }
 
-/// Loads that a tile has to spare if rows of C have `lines` whole vectors.
-fn loads_needed(lines: usize) -> usize {
-    match lines / GROUP_LINES {
+/// Loads that a tile has to spare if rows of C have `vectors` whole vectors.
+fn loads_needed(vectors: usize) -> usize {
+    match vectors / GROUP_VECTORS {
         0 => TILE_LOADS,
         1 | 2 => TILE_LOADS_OF_GROUPS,
         _ => TILE_LOADS_WIDE,
@@ -198,15 +198,15 @@ fn sorted(
 ) -> Decision<LayoutChoice> {
     let &Case { m, nnz, n, threads, .. } = case;
     let as_stored = |why: &str| Decision::new(LayoutChoice::AsStored, format!("{why}; {no_tiles}"));
-    let is_narrow = n <= SORT_LINES * case.lanes();
+    let is_narrow = n <= SORT_VECTORS * case.lanes();
     let why = if is_narrow {
-        "n is up to two lines, where wrong guesses of a row's end count"
+        "n is up to two vectors, where wrong guesses of a row's end count"
     } else if prefetch_b {
         "rows of B are prefetched across rows of A"
     } else if packs {
         "panels of B go through all rows"
     } else {
-        return as_stored("n is more than two lines, and B is neither packed nor prefetched");
+        return as_stored("n is more than two vectors, and B is neither packed nor prefetched");
     };
     if nnz == 0 {
         return as_stored("there are no entries");

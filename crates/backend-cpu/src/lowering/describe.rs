@@ -8,7 +8,7 @@ use crate::NAME;
 use crate::machine::Vendor;
 use crate::operands::leaves_caches;
 use crate::thresholds::{
-    STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_LINES, THREADS_FIND, THREADS_SHARED,
+    STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_VECTORS, THREADS_FIND, THREADS_SHARED,
     WHOLE_ENTRIES,
 };
 
@@ -31,8 +31,11 @@ impl CpuLowering {
             };
             let choice =
                 format!("rows of each task by length, tasks in {} parts{sliced}", counts.parts);
-            let why =
-                if sorting.slices { "" } else { "column indices are shared up to two lines only" };
+            let why = if sorting.slices {
+                ""
+            } else {
+                "column indices are shared up to two vectors only"
+            };
             add("copy of A", choice, why.to_owned());
         }
         if let LayoutChoice::Tiles(tiles, counts) = self.layout.choice
@@ -137,7 +140,7 @@ impl CpuLowering {
         let Some(panels) = self.packing.choice else {
             return ("read in place".to_owned(), self.packing.why.clone());
         };
-        let (lines, rows) = (panels.lines, panels.rows);
+        let (vectors, rows) = (panels.vectors, panels.rows);
         match product.packed {
             Some(PackedBy::Each { panels: count, shares }) => {
                 let by = match shares {
@@ -145,13 +148,13 @@ impl CpuLowering {
                     _ => format!("each by {shares} threads in shares of the tasks"),
                 };
                 (
-                    format!("packed in {count} panels of {lines} lines and {rows} rows, {by}"),
+                    format!("packed in {count} panels of {vectors} vectors and {rows} rows, {by}"),
                     self.packing.why.clone(),
                 )
             }
             Some(PackedBy::All { panels: count }) => {
                 let choice = format!(
-                    "packed in {count} panels of {lines} lines and {rows} rows, by all threads"
+                    "packed in {count} panels of {vectors} vectors and {rows} rows, by all threads"
                 );
                 (choice, self.packing.why.clone())
             }
@@ -195,14 +198,14 @@ impl CpuLowering {
             }
             true => ("yes".to_owned(), why),
             false if product.prefetch_a => {
-                ("no".to_owned(), "strips of single lines prefetch nothing".to_owned())
+                ("no".to_owned(), "strips of single vectors prefetch nothing".to_owned())
             }
             false => ("no".to_owned(), why),
         }
     }
 
     fn strip_packing_of(&self, product: &ProductLowering, n: usize) -> (String, String) {
-        let least = STRIP_PACK_LINES * self.case.lanes();
+        let least = STRIP_PACK_VECTORS * self.case.lanes();
         match product.packs_strips {
             true if n >= least => ("yes".to_owned(), self.strip_packing.why.clone()),
             true => ("no".to_owned(), format!("{least} columns are needed")),
@@ -210,7 +213,7 @@ impl CpuLowering {
         }
     }
 
-    /// Why C is written past the caches, if its first row begins with a line; else why it is not.
+    /// Why C is written past the caches, if its first row begins with a cache line; else why it is not.
     pub(super) fn writes_past(&self, kernel: Kernel, n: usize) -> Result<String, String> {
         let case = &self.case;
         let bytes = case.m.saturating_mul(n).saturating_mul(case.sum_bytes);
@@ -221,7 +224,7 @@ impl CpuLowering {
             return Err(format!("{bytes} bytes, up to {limit}"));
         }
         if !(row.is_multiple_of(64) || row == 32 || row == 16) {
-            return Err(format!("rows of {row} bytes are no whole lines"));
+            return Err(format!("rows of {row} bytes are no whole cache lines"));
         }
         let is_in_slabs = matches!(&self.layout.choice, LayoutChoice::Tiles(tiles, _) if tiles.slab_cols.is_some());
         if kernel == Kernel::Tiles && is_in_slabs {
@@ -230,16 +233,17 @@ impl CpuLowering {
         let is_apart =
             matches!(&self.layout.choice, LayoutChoice::Sorted(_, counts) if !counts.consecutive);
         if kernel == Kernel::Sorted && is_apart && !row.is_multiple_of(64) {
-            return Err(format!("rows of {row} bytes that are sorted fill no whole lines"));
+            return Err(format!("rows of {row} bytes that are sorted fill no whole cache lines"));
         }
         if kernel == Kernel::Strips
             && self.strip_packing.choice
-            && n >= STRIP_PACK_LINES * case.lanes()
+            && n >= STRIP_PACK_VECTORS * case.lanes()
         {
             return Err("sums of strips are stored from scratch".to_owned());
         }
-        let why =
-            format!("{bytes} bytes, more than {limit}; its first row has to begin with a line");
+        let why = format!(
+            "{bytes} bytes, more than {limit}; its first row has to begin with a cache line"
+        );
         Ok(match kernel {
             Kernel::Strips | Kernel::Decoded if !case.is_wide() || kernel == Kernel::Decoded => {
                 format!("{why}, and sums of windows in pieces come from scratch")
@@ -252,7 +256,7 @@ impl CpuLowering {
 impl Kernel {
     fn describe(self) -> &'static str {
         match self {
-            Self::Rows => "rows of CSR as they stand",
+            Self::Rows => "rows of CSR as stored",
             Self::Sorted => "rows of CSR sorted by length",
             Self::Tiles => "tiles of CSR by patterns",
             Self::Strips => "dense strips",

@@ -105,7 +105,7 @@ impl CpuLowering {
                 (layout, packing::allocate(panels, matrix), prefetch)
             }
         };
-        let prefetch_a = prefetch::of_a(&case, matrix);
+        let prefetch_a = prefetch::decide_for_a(&case, matrix);
         let strip_packing = strips::packing(&case);
         Self { case, schedule, layout, packing, prefetch_b, prefetch_a, strip_packing }
     }

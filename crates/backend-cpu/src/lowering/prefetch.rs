@@ -8,7 +8,11 @@ use crate::machine::{Machine, Vendor};
 use crate::thresholds::*;
 
 /// Whether rows of B, or of a packed panel, of `row_bytes` bytes are prefetched: O(entries of 16 stretches).
-pub(super) fn of_b(case: &Case, matrix: &impl MatrixNumbers, row_bytes: usize) -> Decision<bool> {
+pub(super) fn decide_for_b(
+    case: &Case,
+    matrix: &impl MatrixNumbers,
+    row_bytes: usize,
+) -> Decision<bool> {
     let machine = case.machine;
     if case.n == 1 {
         return Decision::new(false, "a single column is no row to fetch");
@@ -82,7 +86,7 @@ impl PrefetchA {
 }
 
 /// When entries of A are prefetched: O(entries of 16 stretches).
-pub(super) fn of_a(case: &Case, matrix: &impl MatrixNumbers) -> Decision<PrefetchA> {
+pub(super) fn decide_for_a(case: &Case, matrix: &impl MatrixNumbers) -> Decision<PrefetchA> {
     let &Case { spec, n, stored, machine, value_bytes, .. } = case;
     if let Some(why) = never(case) {
         return Decision::new(PrefetchA::default(), why);
@@ -149,7 +153,7 @@ fn is_scattered_column(case: &Case, matrix: &impl MatrixNumbers) -> bool {
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{banded, laplacian_5pt, uniform};
+    use girih_generate::{banded, laplacian_5pt, uniform};
 
     use super::*;
     use crate::Isa;
@@ -167,7 +171,7 @@ mod tests {
         machine: Machine,
     ) -> PrefetchA {
         let case = case(a.nrows(), a.ncols(), n, 1, machine);
-        of_a(&Case { spec, stored, nnz: a.nnz(), ..case }, &Counted(a)).choice
+        decide_for_a(&Case { spec, stored, nnz: a.nnz(), ..case }, &Counted(a)).choice
     }
 
     fn is_prefetched(a: &Csr<f32>, n: usize, machine: Machine) -> bool {
@@ -217,7 +221,7 @@ mod tests {
     #[test]
     fn rows_of_b_are_prefetched_where_they_come_unpredicted_or_from_far_beyond_a_cores_caches() {
         let is = |a: &Csr<f32>, row_bytes, machine| {
-            of_b(&case(a.nrows(), a.ncols(), 40, 1, machine), &Counted(a), row_bytes).choice
+            decide_for_b(&case(a.nrows(), a.ncols(), 40, 1, machine), &Counted(a), row_bytes).choice
         };
         let caches = amd(32 << 20, 1 << 20);
         let scattered: Csr<f32> = uniform(40_000, 40_000, 12, 1).unwrap();
@@ -232,7 +236,7 @@ mod tests {
         // Not on other processors, nor without an instruction for it.
         assert!(!is(&scattered, 160, caches.with_vendor(Vendor::Intel)));
         let without = Case { isa: Isa::Portable, ..case(40_000, 40_000, 40, 1, caches) };
-        assert!(!of_b(&without, &Counted(&scattered), 160).choice);
+        assert!(!decide_for_b(&without, &Counted(&scattered), 160).choice);
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What is left to decide once a product's columns are known: O(panels) for each product.
 
 use super::{Case, CpuLowering, Kernel, LayoutChoice};
-use crate::operands::GROUP_LINES;
+use crate::operands::GROUP_VECTORS;
 use crate::thresholds::{
-    STRIP_PACK_LINES, THREADS_FIND, THREADS_GRAIN, THREADS_SHARED, WHOLE_LINES,
+    STRIP_PACK_VECTORS, THREADS_FIND, THREADS_GRAIN, THREADS_SHARED, WHOLE_VECTORS,
 };
 
 /// How one product runs.
@@ -109,7 +109,9 @@ impl CpuLowering {
         self.prefetch_b.choice
             && isa.prefetches()
             && match self.kernel(product) {
-                Kernel::Tiles => isa.has_wide_strips() && width >= GROUP_LINES * self.case.lanes(),
+                Kernel::Tiles => {
+                    isa.has_wide_strips() && width >= GROUP_VECTORS * self.case.lanes()
+                }
                 Kernel::Sorted => in_sorted_rows,
                 _ => false,
             }
@@ -120,19 +122,19 @@ impl CpuLowering {
     /// of B prefetch entries too.
     pub(super) fn prefetches_a(&self, product: &ProductLowering, n: usize) -> bool {
         let case = &self.case;
-        let many_lines = case.isa.has_wide_strips() && n > case.lanes();
-        let packed_rows = product.packs_strips && n >= STRIP_PACK_LINES * case.lanes();
+        let many_vectors = case.isa.has_wide_strips() && n > case.lanes();
+        let packed_rows = product.packs_strips && n >= STRIP_PACK_VECTORS * case.lanes();
         let by_kernel = self.kernel(product) != Kernel::Strips || !case.has_single_columns();
         let wanted = product.prefetch_a && case.isa.prefetches();
-        wanted && (by_kernel || many_lines || packed_rows) || self.prefetches_b(product, n)
+        wanted && (by_kernel || many_vectors || packed_rows) || self.prefetches_b(product, n)
     }
 
     /// Whether long rows of A read whole rows of B, 32 vectors at a time.
     pub(super) fn reads_whole_rows(&self, product: &ProductLowering, n: usize) -> bool {
         let width = self.width(product, n);
         product.b_is_far
-            && self.case.isa.has_wide_lines()
-            && width >= WHOLE_LINES * self.case.lanes()
+            && self.case.isa.has_wide_vectors()
+            && width >= WHOLE_VECTORS * self.case.lanes()
             && matches!(self.kernel(product), Kernel::Rows | Kernel::Sorted | Kernel::Decoded)
     }
 }

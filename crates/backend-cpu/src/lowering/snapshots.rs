@@ -5,10 +5,10 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use girih_formats::generate::{
+use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_generate::{
     block_sparse, fem_3d, laplacian_5pt, power_law_rows, rmat, two_four, uniform,
 };
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::Schedule;
 
 use super::Case;

@@ -17,9 +17,9 @@ pub(super) fn packing(case: &Case) -> Decision<bool> {
     if case.kernel() != Kernel::Strips {
         return no("only dense strips pack the rows of B that they use".to_owned());
     }
-    if !case.isa.gathers() {
+    if !case.isa.packs_strips() {
         return no(format!(
-            "with {} a strip is several lines wide, or it was not measured",
+            "with {} a strip is several vectors wide, or it was not measured",
             case.isa
         ));
     }

@@ -41,12 +41,12 @@ pub(crate) struct Input<T> {
     pub(crate) is_column: bool,
     /// Whether a panel of up to two vectors is part of a group of four. Then rows are summed in one chain, as
     /// in the group.
-    pub(crate) of_group: bool,
+    pub(crate) is_part_of_group: bool,
     /// Whether B is beyond the last-level cache. Then long rows of A read whole rows of it.
     pub(crate) is_far: bool,
     /// Whether kernels prefetch entries of A: between rows of a large B the processor does not see that they
     /// follow one another.
-    pub(crate) hides_a: bool,
+    pub(crate) prefetch_a: bool,
     /// Where kernels report what they do, in tests.
     #[cfg(test)]
     pub(crate) recorder: Option<&'static crate::exec::recorder::Recorder>,
@@ -67,9 +67,9 @@ impl<T: Scalar> Input<T> {
             ptr,
             row_stride,
             is_column,
-            of_group: false,
+            is_part_of_group: false,
             is_far: false,
-            hides_a: false,
+            prefetch_a: false,
             #[cfg(test)]
             recorder: None,
         }
@@ -87,13 +87,22 @@ impl<T: Scalar> Input<T> {
         Self { ptr: self.ptr.wrapping_add(cols), ..self }
     }
 
-    /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::ahead), and
+    /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::prefetch), and
     /// whether it writes past the caches.
     #[inline(always)]
-    pub(crate) fn ran(&self, _kernel: &'static str, _ask: u8, _past_caches: bool) {
+    pub(crate) fn ran(&self, _kernel: &'static str, _prefetch: u8, _past_caches: bool) {
         #[cfg(test)]
         if let Some(recorder) = self.recorder {
-            recorder.kernel(_kernel, _ask, _past_caches);
+            recorder.kernel(_kernel, _prefetch, _past_caches);
+        }
+    }
+
+    /// Reports to tests that a kernel reads whole rows of B.
+    #[inline(always)]
+    pub(crate) fn ran_whole_rows(&self) {
+        #[cfg(test)]
+        if let Some(recorder) = self.recorder {
+            recorder.whole_rows();
         }
     }
 

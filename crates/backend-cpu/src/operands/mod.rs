@@ -18,7 +18,7 @@ pub(crate) use output::{Output, Store, leaves_caches};
 pub(crate) use row_map::RowMap;
 
 /// Vectors of a group of columns that kernels keep in registers.
-pub(crate) const GROUP_LINES: usize = 4;
+pub(crate) const GROUP_VECTORS: usize = 4;
 
 /// Columns of a vector: sums in 64 bytes, also where values of B are narrower.
 pub(crate) const fn lanes<T: Scalar>() -> usize {

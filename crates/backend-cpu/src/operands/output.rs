@@ -38,7 +38,7 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 // SAFETY: threads that share it write different elements (point 3 of the module).
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
-/// Whether a C of `bytes` bytes leaves a core's own caches before the next product. Its lines would then be
+/// Whether a C of `bytes` bytes leaves a core's own caches before the next product. Its cache lines would then be
 /// read from beyond only to be overwritten. Tiles of several rows write many vectors at a time, and have a
 /// threshold of their own.
 pub(crate) const fn leaves_caches(bytes: usize, in_tiles: bool) -> bool {
@@ -52,7 +52,7 @@ impl<A: Scalar> Output<A> {
         let row_stride = view.strides()[0];
         let ptr = view.as_mut_ptr();
         let row_bytes = row_stride * size_of::<A>() as isize;
-        // Rows of half or a quarter of a line are aligned to that if nothing lies between them.
+        // Rows of half or a quarter of a cache line are aligned to that if nothing lies between them.
         let dense = row_bytes == (view.ncols() * size_of::<A>()) as isize;
         let aligned = ptr.addr().is_multiple_of(64)
             && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
@@ -140,7 +140,7 @@ mod tests {
             assert!(!kept.contains(&Store::Stream));
             (out.store, out.store_tiles, out.across().store)
         };
-        // Row stride: n + 16 elements, a multiple of a line.
+        // Row stride: n + 16 elements, a multiple of a cache line.
         assert_eq!(store(100, 32, false, 0.0).0, Store::Write);
         assert_eq!(store(100, 32, false, 1.0).0, Store::Update);
         assert_eq!(store(100, 32, true, 0.0).0, Store::Update);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use girih_formats::{Accumulator, Buffer};
 
-use super::probe::{Chains, LINE_BYTES, Work};
+use super::probe::{Chains, VECTOR_BYTES, Work};
 use super::{Bandwidth, RooflineError};
 use crate::Isa;
 use crate::isa::{KernelScalar, Kernels};
@@ -22,7 +22,7 @@ const ROUNDS: usize = 10_000;
 
 /// Bytes between the arrays of a thread. If all began at the same place within a page, a load could seem to
 /// depend on an earlier store to another array.
-const APART: usize = 5 * LINE_BYTES;
+const APART: usize = 5 * VECTOR_BYTES;
 
 /// Flops per second of dependent chains, on all threads; and the number of chains that reached it.
 pub(super) fn peak<A>(isa: Isa, budget: Duration) -> (f64, Chains)
@@ -30,15 +30,15 @@ where
     A: KernelScalar + Accumulator,
 {
     let kernels = A::kernels(isa);
-    let lanes = LINE_BYTES / size_of::<A>();
+    let lanes = VECTOR_BYTES / size_of::<A>();
     let attempts = Chains::ALL.map(|chains| {
-        let lines = chains.lines();
+        let vectors = chains.vectors();
         let mut start: Vec<A> =
-            (0..lines * lanes).map(|i| A::from_f64(1.0 + 1e-3 * i as f64)).collect();
+            (0..vectors * lanes).map(|i| A::from_f64(1.0 + 1e-3 * i as f64)).collect();
         // x < 1 and y > 0: sums converge and are normal numbers all the way.
         start.extend((0..lanes).map(|i| A::from_f64(0.999 - 1e-4 * i as f64)));
         start.extend((0..lanes).map(|i| A::from_f64(1e-3 + 1e-4 * i as f64)));
-        let flops = (2 * ROUNDS * lines * lanes * rayon::current_num_threads()) as f64;
+        let flops = (2 * ROUNDS * vectors * lanes * rayon::current_num_threads()) as f64;
         let rate = best_rate(flops, budget / Chains::ALL.len() as u32, |_| {
             let work = Work::MulAdd { chains, rounds: ROUNDS, start: black_box(&start) };
             black_box(kernels.probe(work));
@@ -62,7 +62,7 @@ impl ThreadArrays {
     /// If there is not that much memory.
     pub(super) fn new(isa: Isa, chains: Chains, bytes: u64) -> Result<Self, RooflineError> {
         let threads = rayon::current_num_threads();
-        let bytes = bytes as usize / threads + 2 * APART + 4 * LINE_BYTES;
+        let bytes = bytes as usize / threads + 2 * APART + 4 * VECTOR_BYTES;
         let shares: Vec<Mutex<Arrays>> = (0..threads)
             .map(|_| Ok(Mutex::new(Arrays::new(bytes / size_of::<f32>())?)))
             .collect::<Result<_, RooflineError>>()?;
@@ -75,11 +75,11 @@ impl ThreadArrays {
     pub(super) fn bandwidth(&self, bytes: u64, budget: Duration) -> Bandwidth {
         let threads = self.shares.len();
         // Of three arrays per thread.
-        let lines = (bytes as usize / threads / 3 / LINE_BYTES).max(1);
-        let bytes = (lines * LINE_BYTES * 3 * threads) as f64;
+        let vectors = (bytes as usize / threads / 3 / VECTOR_BYTES).max(1);
+        let bytes = (vectors * VECTOR_BYTES * 3 * threads) as f64;
         let rate = |kind: Pass| {
             best_rate(bytes, budget / 3, |thread| {
-                self.with(thread, |share| share.pass(&self.kernels, self.chains, lines, kind));
+                self.with(thread, |share| share.pass(&self.kernels, self.chains, vectors, kind));
             })
         };
         Bandwidth {
@@ -112,18 +112,18 @@ impl Arrays {
         Ok(Self { values: Buffer::zeroed(len)? })
     }
 
-    /// All values from the first that stands at the beginning of a line.
+    /// All values from the first that stands at the beginning of a cache line.
     fn values(&mut self) -> &mut [f32] {
         let values = self.values.make_mut();
         let address = values.as_ptr().addr();
-        let skip = (address.next_multiple_of(LINE_BYTES) - address) / size_of::<f32>();
+        let skip = (address.next_multiple_of(VECTOR_BYTES) - address) / size_of::<f32>();
         values.get_mut(skip..).unwrap_or_default()
     }
 
-    /// Goes once through three arrays of `lines` cache lines each.
-    fn pass(&mut self, kernels: &Kernels<f32>, chains: Chains, lines: usize, kind: Pass) {
+    /// Goes once through three arrays of `vectors` cache lines each.
+    fn pass(&mut self, kernels: &Kernels<f32>, chains: Chains, vectors: usize, kind: Pass) {
         const APART_LEN: usize = APART / size_of::<f32>();
-        let len = lines * LINE_BYTES / size_of::<f32>();
+        let len = vectors * VECTOR_BYTES / size_of::<f32>();
         let (to, rest) = self.values().split_at_mut(len + APART_LEN);
         let (b, c) = rest.split_at(len + APART_LEN);
         let (to, b, c) = (&mut to[..len], &b[..len], &c[..len]);

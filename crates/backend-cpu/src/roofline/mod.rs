@@ -6,7 +6,7 @@
 //! use girih_backend_cpu::roofline::{Roofline, RooflineOptions};
 //! use girih_formats::DType;
 //!
-//! let options = RooflineOptions { max_bytes: 1 << 20, seconds: 0.01 };
+//! let options = RooflineOptions::default().max_bytes(1 << 20).seconds(0.01);
 //! let roofline = Roofline::measure(Isa::best(), &options)?;
 //! // 32 MB to be moved and 2 Gflop to be done: no program does both in less time than this.
 //! let floor = roofline.floor(DType::F32, 32e6, 2e9);
@@ -43,6 +43,7 @@ const MAX_BYTES: u64 = 768 << 20;
 
 /// How much memory and time measuring may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct RooflineOptions {
     /// The largest working set, in bytes: several times the last-level cache to see memory. At
     /// least 256 KiB; beyond 768 MiB it makes no difference.
@@ -55,6 +56,20 @@ impl Default for RooflineOptions {
     /// 512 MiB and two seconds.
     fn default() -> Self {
         Self { max_bytes: 512 << 20, seconds: 2.0 }
+    }
+}
+
+impl RooflineOptions {
+    /// With working sets of at most this many bytes.
+    #[must_use]
+    pub fn max_bytes(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
+    }
+
+    /// With this many seconds to aim at.
+    #[must_use]
+    pub fn seconds(self, seconds: f64) -> Self {
+        Self { seconds, ..self }
     }
 }
 
@@ -85,6 +100,7 @@ pub enum RooflineError {
 
 /// Bandwidths over one working set, in bytes per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Bandwidth {
     /// The working set of all threads together, in bytes.
     pub bytes: u64,
@@ -126,6 +142,7 @@ impl Limit {
 
 /// The least time that something can take.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Floor {
     /// That time, in seconds.
     pub seconds: f64,

@@ -6,7 +6,7 @@
 
 use girih_formats::{Accumulator, Scalar};
 
-use crate::isa::{Line, LineFor};
+use crate::isa::{Vector, VectorsFor};
 
 /// How many independent vectors a loop keeps in registers.
 ///
@@ -23,7 +23,7 @@ impl Chains {
     pub(crate) const ALL: [Self; 3] = [Self::Three, Self::Six, Self::Twelve];
 
     /// The number of vectors.
-    pub(crate) const fn lines(self) -> usize {
+    pub(crate) const fn vectors(self) -> usize {
         match self {
             Self::Three => 3,
             Self::Six => 6,
@@ -33,10 +33,10 @@ impl Chains {
 }
 
 /// Bytes of a vector, and the alignment of streaming stores.
-pub(crate) const LINE_BYTES: usize = 64;
+pub(crate) const VECTOR_BYTES: usize = 64;
 
 /// Accumulators in the longest vector.
-const MAX_LANES: usize = LINE_BYTES / 4;
+const MAX_LANES: usize = VECTOR_BYTES / 4;
 
 /// The loop that a thread runs. Slices are whole vectors.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ pub(crate) enum Work<'a, A> {
     MulAdd { chains: Chains, rounds: usize, start: &'a [A] },
     /// Adds up `from`.
     Read { chains: Chains, from: &'a [A] },
-    /// `to = b + 3c`, all equally long; past the caches if `to` is aligned to [`LINE_BYTES`] and
+    /// `to = b + 3c`, all equally long; past the caches if `to` is aligned to [`VECTOR_BYTES`] and
     /// `streaming` is set.
     Triad { to: &'a mut [A], b: &'a [A], c: &'a [A], streaming: bool },
 }
@@ -55,12 +55,12 @@ pub(crate) enum Work<'a, A> {
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-pub(crate) unsafe fn probe<I: LineFor<T>, T: Scalar>(work: Work<'_, T::Acc>) -> T::Acc {
+pub(crate) unsafe fn probe<I: VectorsFor<T>, T: Scalar>(work: Work<'_, T::Acc>) -> T::Acc {
     // SAFETY: the machine has `I` by point 1, which is all that `do_work` requires of the code.
     unsafe {
         I::call(
             #[inline(always)]
-            move || do_work::<I::Line>(work),
+            move || do_work::<I::Vector>(work),
         )
     }
 }
@@ -68,7 +68,7 @@ pub(crate) unsafe fn probe<I: LineFor<T>, T: Scalar>(work: Work<'_, T::Acc>) -> 
 /// # Safety
 /// 1. The machine has the instruction set of `L`.
 #[inline(always)]
-unsafe fn do_work<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
+unsafe fn do_work<L: Vector>(work: Work<'_, L::Acc>) -> L::Acc {
     // SAFETY: the loops require the instruction set of `L`, by point 1; they check their slices themselves.
     unsafe {
         match work {
@@ -83,10 +83,9 @@ unsafe fn do_work<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
                 Chains::Twelve => read::<L, 12>(from),
             },
             Work::Triad { to, b, c, streaming } => {
-                if streaming {
-                    triad::<L, true>(to, b, c);
-                } else {
-                    triad::<L, false>(to, b, c);
+                match streaming {
+                    true => triad::<L, true>(to, b, c),
+                    false => triad::<L, false>(to, b, c),
                 }
                 <L::Acc as Scalar>::ZERO
             }
@@ -97,7 +96,7 @@ unsafe fn do_work<L: Line>(work: Work<'_, L::Acc>) -> L::Acc {
 /// # Safety
 /// 1. The machine has the instruction set of `L`.
 #[inline(always)]
-unsafe fn mul_add<L: Line, const CHAINS: usize>(rounds: usize, start: &[L::Acc]) -> L::Acc {
+unsafe fn mul_add<L: Vector, const CHAINS: usize>(rounds: usize, start: &[L::Acc]) -> L::Acc {
     assert!(start.len() >= (CHAINS + 2) * L::LANES);
     let p = start.as_ptr();
     // SAFETY: the instruction set by point 1; `start` has `CHAINS + 2` vectors, as asserted above.
@@ -119,7 +118,7 @@ unsafe fn mul_add<L: Line, const CHAINS: usize>(rounds: usize, start: &[L::Acc])
 /// # Safety
 /// 1. The machine has the instruction set of `L`.
 #[inline(always)]
-unsafe fn read<L: Line, const CHAINS: usize>(from: &[L::Acc]) -> L::Acc {
+unsafe fn read<L: Vector, const CHAINS: usize>(from: &[L::Acc]) -> L::Acc {
     let (p, step) = (from.as_ptr(), CHAINS * L::LANES);
     let mut i = 0;
     // SAFETY: the instruction set by point 1; both loops stop before a load that would end beyond `from`.
@@ -140,30 +139,30 @@ unsafe fn read<L: Line, const CHAINS: usize>(from: &[L::Acc]) -> L::Acc {
 }
 
 /// Vectors of a triad between two branches.
-const TRIAD_LINES: usize = 4;
+const TRIAD_VECTORS: usize = 4;
 
 /// # Safety
 /// 1. The machine has the instruction set of `L`.
 #[inline(always)]
-unsafe fn triad<L: Line, const STREAMING: bool>(to: &mut [L::Acc], b: &[L::Acc], c: &[L::Acc]) {
+unsafe fn triad<L: Vector, const STREAMING: bool>(to: &mut [L::Acc], b: &[L::Acc], c: &[L::Acc]) {
     assert!(to.len() == b.len() && to.len() == c.len());
-    assert!(!STREAMING || to.as_ptr().addr().is_multiple_of(LINE_BYTES));
+    assert!(!STREAMING || to.as_ptr().addr().is_multiple_of(VECTOR_BYTES));
     let (len, to, b, c) = (to.len(), to.as_mut_ptr(), b.as_ptr(), c.as_ptr());
     let mut i = 0;
-    // SAFETY: the instruction set by point 1. Point 2 of `triad_line`: both loops stop before a vector that
+    // SAFETY: the instruction set by point 1. Point 2 of `triad_vector`: both loops stop before a vector that
     // would end beyond the common length. Point 3: `to` is aligned, as asserted above, and each vector is 64
     // bytes.
     unsafe {
         let three = L::splat(L::Acc::from_f64(3.0));
-        while i + TRIAD_LINES * L::LANES <= len {
-            for j in 0..TRIAD_LINES {
+        while i + TRIAD_VECTORS * L::LANES <= len {
+            for j in 0..TRIAD_VECTORS {
                 let at = i + j * L::LANES;
-                triad_line::<L, STREAMING>(to.add(at), b.add(at), c.add(at), three);
+                triad_vector::<L, STREAMING>(to.add(at), b.add(at), c.add(at), three);
             }
-            i += TRIAD_LINES * L::LANES;
+            i += TRIAD_VECTORS * L::LANES;
         }
         while i + L::LANES <= len {
-            triad_line::<L, STREAMING>(to.add(i), b.add(i), c.add(i), three);
+            triad_vector::<L, STREAMING>(to.add(i), b.add(i), c.add(i), three);
             i += L::LANES;
         }
         if STREAMING {
@@ -175,9 +174,9 @@ unsafe fn triad<L: Line, const STREAMING: bool>(to: &mut [L::Acc], b: &[L::Acc],
 /// # Safety
 /// 1. The machine has the instruction set of `L`.
 /// 2. `b` and `c` are valid for reads of a vector, `to` for writes of one.
-/// 3. If `STREAMING`, `to` is aligned to [`LINE_BYTES`].
+/// 3. If `STREAMING`, `to` is aligned to [`VECTOR_BYTES`].
 #[inline(always)]
-unsafe fn triad_line<L: Line, const STREAMING: bool>(
+unsafe fn triad_vector<L: Vector, const STREAMING: bool>(
     to: *mut L::Acc,
     b: *const L::Acc,
     c: *const L::Acc,
@@ -186,11 +185,11 @@ unsafe fn triad_line<L: Line, const STREAMING: bool>(
     // SAFETY: the instruction set by point 1, the loads and stores by point 2, the streaming store by point
     // 3.
     unsafe {
-        let line = L::load(c).mul_add(factor, L::load(b));
+        let vector = L::load(c).mul_add(factor, L::load(b));
         if STREAMING {
-            line.stream(to);
+            vector.stream(to);
         } else {
-            line.store(to);
+            vector.store(to);
         }
     }
 }
@@ -200,7 +199,7 @@ unsafe fn triad_line<L: Line, const STREAMING: bool>(
 /// # Safety
 /// 1. The machine has the instruction set of `L`.
 #[inline(always)]
-unsafe fn total<L: Line, const CHAINS: usize>(acc: [L; CHAINS]) -> L::Acc {
+unsafe fn total<L: Vector, const CHAINS: usize>(acc: [L; CHAINS]) -> L::Acc {
     const { assert!(L::LANES <= MAX_LANES) };
     let mut lanes = [<L::Acc as Scalar>::ZERO; MAX_LANES];
     // SAFETY: the instruction set by point 1; `lanes` holds a vector, as asserted above.

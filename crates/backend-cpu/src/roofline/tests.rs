@@ -88,7 +88,7 @@ fn what_cannot_be_measured_is_refused() {
 /// The loops do what they are timed for, on every instruction set.
 #[test]
 fn the_loops_compute_what_they_say() {
-    // Whole lines, and more of them than any loop takes at a time.
+    // Whole vectors, and more of them than any loop takes at a time.
     const LEN: usize = 16 * 29;
     for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
         let kernels = <f32 as KernelScalar>::kernels(isa);
@@ -97,13 +97,13 @@ fn the_loops_compute_what_they_say() {
             // Sums of small integers are exact in any order.
             let sum = kernels.probe(Work::Read { chains, from: &from });
             assert_eq!(sum, (LEN * (LEN - 1) / 2) as f32, "{isa} {chains:?}");
-            let lines = chains.lines();
-            let mut start = vec![1.0f32; lines * 16];
+            let vectors = chains.vectors();
+            let mut start = vec![1.0f32; vectors * 16];
             start.extend([0.5; 16]);
             start.extend([1.0; 16]);
             // 1, 1.5, 1.75, 1.875.
             let sum = kernels.probe(Work::MulAdd { chains, rounds: 3, start: &start });
-            assert_eq!(sum, 1.875 * (lines * 16) as f32, "{isa} {chains:?}");
+            assert_eq!(sum, 1.875 * (vectors * 16) as f32, "{isa} {chains:?}");
         }
         let mut buffer = vec![0.0f32; LEN + 16];
         let skip = (buffer.as_ptr().addr().next_multiple_of(64) - buffer.as_ptr().addr()) / 4;

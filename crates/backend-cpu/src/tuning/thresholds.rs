@@ -1,8 +1,8 @@
 //! Every tuned number of this backend: its name, value and unit, and the measurement that it comes from.
 //!
 //! `lowering` reads them when it decides, kernels when they run. A measurement is named by the commit that
-//! introduced the number; its message says what was gained. `docs/2026-11-tuning.md` tells how the numbers work
-//! together, and `bench/records` has the times of products with all of them. Another value changes the time of
+//! introduced the number. `docs/2026-11-tuning.md` says what was gained and how the numbers work together;
+//! `bench/records` has the times of products with all of them. Another value changes the time of
 //! products, and for some numbers ([`Threshold::changes_bits`]) the order of additions.
 
 /// A tuned number.
@@ -60,13 +60,13 @@ thresholds! {
     /// Eighths of it for the part of B that neighbouring rows of A use.
     CACHE_USED_B: usize = 4, "eighths", "commit be448c6";
     /// Eighths of it up to which blocks of A come fast enough without prefetching.
-    CACHE_BLOCKS: usize = 1, "eighths", "commit f50872e: blocks of 4 MiB and more gain up to 4.8 times on a Zen 4";
-    /// Eighths of it that a packed panel of four lines may take.
+    CACHE_BLOCKS: usize = 1, "eighths", "commit f50872e";
+    /// Eighths of it that a packed panel of four vectors may take.
     CACHE_PANEL: usize = 3, "eighths", "commit be448c6";
-    /// Eighths of it that a packed panel of two lines may take.
+    /// Eighths of it that a packed panel of two vectors may take.
     CACHE_PANEL_NARROW: usize = 6, "eighths", "commit be448c6";
     /// Quarters of a core's own caches in which a packed panel stays, or most of it.
-    CACHE_PRIVATE_PANEL: usize = 5, "quarters", "commit ee46c81: pruned weights gain 1.2 to 1.45 times on a Zen 4, up to 2.9 on a Xeon";
+    CACHE_PRIVATE_PANEL: usize = 5, "quarters", "commit ee46c81";
     /// Times a core's own caches from which on they hold neither B nor most of it.
     CACHE_BEYOND_PRIVATE: usize = 2, "times", "commit 988c38d";
 
@@ -76,14 +76,14 @@ thresholds! {
     /// From this width on, panels of rows of B fall into few sets of the caches.
     PACK_FAR_ROW_BYTES: usize = 1024, "bytes", "commit 3d848f8";
     /// The same on processors that gain by prefetching them.
-    PACK_FAR_ROW_BYTES_PREFETCHED: usize = 2048, "bytes", "commit 3d848f8: patterns that prefetch need packing only from 2 KiB a row on";
+    PACK_FAR_ROW_BYTES_PREFETCHED: usize = 2048, "bytes", "commit 3d848f8";
     /// Least number of times that a cache fetches each row of B, on one thread.
-    PACK_MISSES: f64 = 6.0, "times", "commits 3d848f8, ee46c81: packing takes as long as three fetches, and panels are fetched too";
+    PACK_MISSES: f64 = 6.0, "times", "commits 3d848f8, ee46c81";
     /// The same on two threads, which take panels instead of tasks.
     PACK_MISSES_OF_TWO: f64 = 10.0, "times", "commit ee46c81";
     /// The same on more threads, for each thread that packs the same panel.
     PACK_MISSES_OF_SHARE: f64 = 16.0, "times", "commit ee46c81";
-    /// The same for panels of two lines, where loops are half as long.
+    /// The same for panels of two vectors, where loops are half as long.
     PACK_MISSES_NARROW: f64 = 16.0, "times", "commit ee46c81";
     /// The same for a B of which a core's own caches hold the larger half.
     PACK_MISSES_NEAR: f64 = 24.0, "times", "commit ee46c81";
@@ -98,7 +98,7 @@ thresholds! {
     /// From this many panels for each thread on, threads need not have equally many.
     PACK_PANELS_EACH: usize = 4, "panels", "commit 05b1be7";
     /// Most threads that pack the same panel to multiply a share of the tasks by it each.
-    PACK_SHARES: usize = 2, "threads", "commit e16ab23: 1.0 to 1.4 times on 16 threads of a Xeon at n = 512";
+    PACK_SHARES: usize = 2, "threads", "commit e16ab23";
     /// Rows of B that a thread packs at a time.
     PACK_ROWS: usize = 256, "rows", "commit be448c6";
     /// Rows ahead of the one that is packed, for prefetching.
@@ -107,8 +107,8 @@ thresholds! {
     PACK_TOGETHER: usize = 16, "rows", "commit 106395f: a cache line of each column";
 
     // Copies of CSR.
-    /// Lines of C's row up to which rows are sorted for their lengths alone.
-    SORT_LINES: usize = 2, "lines", "commits 27bc3b6, 9e1ce02";
+    /// Vectors of C's row up to which rows are sorted for their lengths alone.
+    SORT_VECTORS: usize = 2, "vectors", "commits 27bc3b6, 9e1ce02";
     /// Entries of a row, on average, up to which rows are sorted.
     SORT_ENTRIES: usize = 128, "entries", "commit 27bc3b6";
     /// Fewest rows that are sorted together.
@@ -116,19 +116,19 @@ thresholds! {
     /// Most rows that are sorted together.
     SORT_ROWS_MAX: usize = 1024, "rows", "commit 269cf35";
     /// Entries that rows sorted together have, between these bounds.
-    SORT_WINDOW_ENTRIES: usize = 2048, "entries", "commit 269cf35: p2p-Gnutella31 1.05 to 1.1 times";
+    SORT_WINDOW_ENTRIES: usize = 2048, "entries", "commit 269cf35";
     /// Parts that each of several threads has at the least, of sorted rows and of tiles.
     SORT_PARTS_EACH: usize = 16, "parts", "commit 1e971d8";
     /// Least number of entries of a part of a task.
-    SORT_PART_ENTRIES: usize = 4096, "entries", "commit 49df319: two threads 1.03, up to 1.3 times";
+    SORT_PART_ENTRIES: usize = 4096, "entries", "commit 49df319";
     /// Entries of a task from which on it is cut.
     SORT_LARGE_ENTRIES: usize = 4 * SORT_PART_ENTRIES, "entries", "commit 49df319";
-    /// Sixteenths of the rows that follow the one before, for lines to be written past the caches in parts.
+    /// Sixteenths of the rows that follow the one before, for cache lines to be written past the caches in parts.
     SORT_CONSECUTIVE: usize = 15, "sixteenths", "commit e6b65b4";
-    /// Loads of rows of B that a tile spares on average, at the least, below four lines of columns.
+    /// Loads of rows of B that a tile spares on average, at the least, below four vectors of columns.
     TILE_LOADS: usize = 24, "loads", "commit 08f640a";
-    /// The same for one or two groups of four lines.
-    TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commit ee28e2f: n = 256 1.03, n = 512 1.05, up to 1.38 times";
+    /// The same for one or two groups of four vectors.
+    TILE_LOADS_OF_GROUPS: usize = 6, "loads", "commit ee28e2f";
     /// The same for more groups, of which rows alone would read their rows of B whole.
     TILE_LOADS_WIDE: usize = 8, "loads", "commit ee46c81";
     /// Rows of tiles that go through a group of columns together.
@@ -156,7 +156,7 @@ thresholds! {
     /// A row of B is predicted if the row before it was used at most this many entries ago.
     PREFETCH_STREAM: usize = 64, "entries", "commit 18a9f58";
     /// Least share of entries whose row of B comes unpredicted from beyond a core's own caches.
-    PREFETCH_SHARE: f64 = 0.45, "of entries", "commit 18a9f58: 1.13 in geomean at n = 128, up to 1.9 times";
+    PREFETCH_SHARE: f64 = 0.45, "of entries", "commit 18a9f58";
     /// Times a core's own caches from which on rows of B are prefetched even where they are predicted.
     PREFETCH_FAR: usize = 8, "times", "commits 18a9f58, d3174a3";
     /// Times a core's own caches below which rows of B are not prefetched.
@@ -168,11 +168,11 @@ thresholds! {
     /// Bytes of a row of B up to which the longer distance serves.
     PREFETCH_AHEAD_ROW_BYTES: usize = 256, "bytes", "commit c47d693";
     /// Rows ahead that a slice's rows of B are prefetched.
-    PREFETCH_AHEAD_ROWS: usize = 64, "rows", "commit c47d693: a stencil in memory 1.5 times at n = 32";
+    PREFETCH_AHEAD_ROWS: usize = 64, "rows", "commit c47d693";
     /// Entries whose rows of B are prefetched at once, where each has few multiply-adds.
     PREFETCH_AT_ONCE: usize = 8, "entries", "commit 2712ddf";
     /// Bytes ahead that columns and values of A are prefetched.
-    PREFETCH_A_AHEAD: usize = 1024, "bytes", "commit 2712ddf: finite elements and graphs 1.2 to 1.5 times";
+    PREFETCH_A_AHEAD: usize = 1024, "bytes", "commit 2712ddf";
     /// Below this row size the hardware prefetcher follows A by itself, unless A's columns are scattered.
     PREFETCH_A_ROW_BYTES: usize = 16, "bytes", "commit f50872e";
     /// Bytes of a row of B up to which a larger B is needed to prefetch A.
@@ -183,8 +183,8 @@ thresholds! {
     PREFETCH_A_WIDE: usize = 1, "quarters", "commit 2712ddf";
 
     // Rows and strips.
-    /// Lines of a row of B that are read one after the other where B is beyond the last-level cache.
-    WHOLE_LINES: usize = 32, "lines", "commit 106395f: n = 512 1.05 to 1.3 times on a Zen 4";
+    /// Vectors of a row of B that are read one after the other where B is beyond the last-level cache.
+    WHOLE_VECTORS: usize = 32, "vectors", "commit 106395f";
     /// Entries of a row of A from which on that is done.
     WHOLE_ENTRIES: usize = 64, "entries", "commit 106395f";
     /// Fewest rows of a strip that packs the rows of B that it uses.
@@ -194,19 +194,19 @@ thresholds! {
     /// Most columns of a run of such a strip.
     STRIP_PACK_RUN_COLS: usize = 1024, "columns", "commit 1fc0f4a: scratch for its rows of B";
     /// Vectors of each row of B that are packed at a time, and the fewest of a product.
-    STRIP_PACK_LINES: usize = 4, "lines", "commit 1fc0f4a";
+    STRIP_PACK_VECTORS: usize = 4, "vectors", "commit 1fc0f4a";
     /// Bytes of packed rows that all rows of a strip go through.
     STRIP_PACK_BYTES: usize = 16 << 10, "bytes", "commit 1fc0f4a: half a first-level cache";
 
     // Storing C.
     /// Bytes of C beyond which rows are written past the caches.
-    STORE_PAST_BYTES: usize = 2 << 20, "bytes", "commit c47d693: C of 2 to 8 MiB up to 2 times as fast";
+    STORE_PAST_BYTES: usize = 2 << 20, "bytes", "commit c47d693";
     /// The same for tiles of several rows.
-    STORE_PAST_TILES_BYTES: usize = 4 << 20, "bytes", "commit c47d693: tiles lose up to a quarter below";
+    STORE_PAST_TILES_BYTES: usize = 4 << 20, "bytes", "commit c47d693";
 
     // Threads.
     /// Least work that is shared with other threads.
-    THREADS_SHARED: usize = 1 << 19, "multiply-adds", "commit 8b03fc3: some 10 µs for one thread";
+    THREADS_SHARED: usize = 1 << 19, "multiply-adds", "commit 8b03fc3";
     /// Work that a thread takes at a time.
     THREADS_GRAIN: usize = 1 << 16, "multiply-adds", "commit 8b03fc3";
     /// Work of finding a stored value.
@@ -214,13 +214,13 @@ thresholds! {
     /// Least number of elements of B to copy that is shared with other threads.
     THREADS_COPIED: usize = 1 << 16, "elements", "commit f476f07";
     /// How long threads wait for each other before they sleep.
-    THREADS_PATIENCE: u64 = 100, "microseconds", "commit 93981ea: a few times as long as waking takes";
+    THREADS_PATIENCE: u64 = 100, "microseconds", "commit 93981ea";
     /// Pauses before a waiting thread yields its processor.
-    THREADS_PAUSES: u32 = 64, "pauses", "commit 176427f: a microsecond or a few";
+    THREADS_PAUSES: u32 = 64, "pauses", "commit 176427f";
 
     // Sums of parts, and scratch on the stack. These numbers cut sums into pieces.
     /// Columns of split windows are cut at multiples of this.
-    SUMS_UNIT: usize = 256, "bytes", "by construction: four lines, the kernels' group of columns";
+    SUMS_UNIT: usize = 256, "bytes", "by construction: four vectors, the kernels' group of columns";
     /// Most bytes of a row of such a panel.
     SUMS_MAX: usize = 4096, "bytes", "commit eaf9c92";
     /// Bytes of scratch for sums that are taken however small the matrix is.
@@ -228,7 +228,7 @@ thresholds! {
     /// Rows whose sums are carried from piece to piece on the stack.
     SUMS_CARRIED_ROWS: usize = 16, "rows", "by construction: rows of a BMat window";
     /// Columns of these sums.
-    SUMS_CARRIED_COLS: usize = 256, "columns", "by construction: whole groups of four lines";
+    SUMS_CARRIED_COLS: usize = 256, "columns", "by construction: whole groups of four vectors";
     /// Entries of CSR that are widened at a time.
     STACK_CSR_ENTRIES: usize = 2048, "entries", "commit eaf9c92";
     /// Values of dense tiles that are widened at a time.

@@ -18,6 +18,7 @@ pub(crate) use transfer::Transfer;
 
 /// What a device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeviceInfo {
     /// Its index, by which it is chosen.
     pub index: usize,

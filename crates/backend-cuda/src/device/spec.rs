@@ -19,13 +19,12 @@ impl DeviceInfo {
         let base = base.unwrap_or_else(|| unreachable!("the devices named here are built in"));
         let name: String = self.name.chars().filter(|c| !c.is_control()).take(64).collect();
         let name = if known.is_some() { name } else { format!("{name}, taken for {}", base.name) };
-        DeviceSpec {
-            name,
-            compute_capability: self.arch.major * 10 + self.arch.minor,
-            workers: self.multiprocessors.max(1),
-            cache_bytes: self.l2_bytes,
-            ..base
-        }
+        base.with(|device| {
+            device.name = name;
+            device.compute_capability = self.arch.major * 10 + self.arch.minor;
+            device.workers = self.multiprocessors.max(1);
+            device.cache_bytes = self.l2_bytes;
+        })
     }
 }
 

@@ -88,3 +88,18 @@ fn bcsr_bf16() {
 fn bcsr_f32() {
     bcsr(DType::F32, Placing::AsGiven);
 }
+
+fn two_four(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::TwoFour, dtype, Coverage::EverySpec);
+}
+
+#[test]
+fn two_four_f16() {
+    two_four(DType::F16, Placing::AsSent);
+}
+
+#[test]
+fn two_four_bf16() {
+    two_four(DType::Bf16, Placing::AsGiven);
+}

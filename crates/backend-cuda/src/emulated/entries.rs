@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{PreparedSpmm, Product, SpmmBackend, verify};
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use super::Emulated;
@@ -25,7 +25,7 @@ fn short_rows() -> Csr<f64> {
     matrices::where_(90, 60, |i, j| (i * 7 + j) % 19 == i % 5).unwrap()
 }
 
-fn csr<T: Element>() {
+fn csr<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     products::<T>(&device, &matrix(), &[1, 2, 4, 8, 16, 32, 33]);
     // Short rows are all alike, and would be no items.
@@ -50,11 +50,11 @@ fn csr<T: Element>() {
 }
 
 /// Products as wide as so many vectors, and of one column.
-fn products<T: Element>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
+fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
-    let plan = Plan::from_tiling(T::erase_tiling(tiling));
+    let plan = Plan::from_tiling(tiling);
     let prepared = device.prepare(&plan).unwrap();
     // As many vectors as lanes are used, up to two for each of 32.
     let per_vector = 16 / size_of::<T>();
@@ -76,14 +76,14 @@ fn all_executed(executed: &BTreeSet<(String, String)>, kernel: &Kernel) {
 }
 
 /// Windows of all heights, in parts, times as many columns as every width of tiles takes.
-fn wcsr<T: Element>() {
+fn wcsr<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     for window_rows in (8..=64).step_by(8) {
         let a = matrices::where_(2 * window_rows + 3, 150, |i, j| (i * 7 + j) % 5 == 0).unwrap();
         let a = a.cast::<T>();
         let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();
         let spec = FormatSpec::Wcsr { window_rows, pad_cols: 16 };
-        let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+        let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
         let schedule = Schedule::by_tiles(&tiling, 4);
         let atomic = schedule.tasks().clone();
         let atomic = Schedule::try_from_parts(atomic, None, Reduction::Atomic, &tiling).unwrap();
@@ -103,7 +103,7 @@ fn wcsr<T: Element>() {
     }
 }
 
-fn product<T: Element>(
+fn product<T: DenseScalar>(
     device: &Emulated,
     prepared: &dyn PreparedSpmm,
     a: &Csr<T>,

@@ -5,10 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use girih_backend::{Product, SpmmBackend, verify};
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_backend::{DenseScalar, Product, SpmmBackend, verify};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::{Plan, Schedule};
-use girih_testkit::Element;
 use girih_testkit::operands::{Layout, Placed, random};
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
@@ -78,7 +77,7 @@ pub(crate) struct Sized {
 }
 
 /// The product of a matrix with random columns.
-pub(crate) fn multiply<T: Element>(
+pub(crate) fn multiply<T: DenseScalar>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
@@ -86,7 +85,7 @@ pub(crate) fn multiply<T: Element>(
 ) -> (Outcome, String) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    let tiling = T::erase_tiling(Tiling::from_csr(&a, spec, layout).unwrap());
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
     let schedule = tiles_per_task.map(|tiles| Schedule::by_tiles(&tiling, tiles));
     let mut plan = Plan::from_tiling(tiling);
     if let Some(schedule) = schedule {

@@ -1,12 +1,13 @@
 //! What a lowering says is launched is what is launched.
 
-use girih_backend::{Lowering, SpmmBackend};
-use girih_formats::{Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_backend::{DenseScalar, Lowering, SpmmBackend};
+use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_planner::explanation::Outcome;
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
-use girih_planner::{DeviceSpec, Plan, PlanOptions, Schedule};
+use girih_planner::{DeviceSpec, FormatChoice, Plan, PlanOptions, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::random;
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use super::operands::Placing;
@@ -20,6 +21,11 @@ fn matrix() -> Csr<f64> {
     matrices::where_(70, 530, |i, j| i == 4 || (i * 3 + j) % (11 * (i % 9) + 13) == 1).unwrap()
 }
 
+/// Rows of two entries in every other group of four columns.
+fn two_four(m: usize) -> Csr<f64> {
+    matrices::where_(m, 133, |i, j| (i + j / 4) % 2 == 0 && (i + j) % 2 == 0).unwrap()
+}
+
 fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
     FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
 }
@@ -27,9 +33,9 @@ fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
 
 /// A plan with windows of at most `limit` tiles to a task.
-fn plan<T: Element>(a: &Csr<f64>, spec: FormatSpec, limit: u64, reduction: Reduction) -> Plan {
+fn plan<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64, reduction: Reduction) -> Plan {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    let tiling = T::erase_tiling(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
+    let tiling = AnyTiling::from(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
     let schedule = Schedule::by_limit(&tiling, limit, reduction);
     Plan::from_tiling(tiling).with_schedule(&schedule).unwrap()
 }
@@ -49,12 +55,15 @@ fn executed(launches: &[Recorded]) -> Vec<String> {
     repeated(launches).into_iter().map(in_words).collect()
 }
 
-fn launches_are_those_named<T: Element>(specs: &[FormatSpec]) {
+fn launches_are_those_named<T: DenseScalar>(specs: &[FormatSpec]) {
+    launches_of_are_those_named::<T>(&matrix(), specs);
+}
+
+fn launches_of_are_those_named<T: DenseScalar>(a: &Csr<f64>, specs: &[FormatSpec]) {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
-    let a = matrix();
     for &spec in specs {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
-            let plan = plan::<T>(&a, spec, 40, reduction);
+            let plan = plan::<T>(a, spec, 40, reduction);
             if device.supports(&plan).is_err() {
                 assert_eq!(reduction, Reduction::Atomic, "{spec} {}", T::DTYPE);
                 continue;
@@ -101,9 +110,18 @@ fn launches_of_bcsr_are_those_named() {
     launches_are_those_named::<f32>(&[BCSR]);
 }
 
+#[test]
+fn launches_of_two_four_are_those_named() {
+    for m in [70, 200] {
+        let a = two_four(m);
+        launches_of_are_those_named::<f16>(&a, &[FormatSpec::TwoFour]);
+        launches_of_are_those_named::<bf16>(&a, &[FormatSpec::TwoFour]);
+    }
+}
+
 /// What a planner is told of a product on a device, and what is launched there.
-fn told_is_launched<T: Element>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
-    let target = DeviceSpec { workers, ..DeviceSpec::builtin("h200").unwrap() };
+fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
+    let target = DeviceSpec::builtin("h200").unwrap().with(|device| device.workers = workers);
     for limit in [1, 7, 40, u64::MAX] {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
             let plan = plan::<T>(a, spec, limit, reduction);
@@ -152,6 +170,9 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<bf16>(a, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, workers);
         }
         told_is_launched::<f32>(&a, BCSR, workers);
+        for m in [70, 200, 300, 2000] {
+            told_is_launched::<bf16>(&two_four(m), FormatSpec::TwoFour, workers);
+        }
     }
 }
 
@@ -159,11 +180,37 @@ fn what_a_planner_is_told_is_what_is_launched() {
 fn a_plan_is_lowered_for_its_target_without_a_device() {
     let target = DeviceSpec::builtin("h100-pcie").unwrap();
     let kernels = girih_planner::Kernels::new(CudaKernels);
-    let options = PlanOptions { n: 64, target, kernels, ..PlanOptions::default() };
+    let options = PlanOptions::new(64).target(target).kernels(kernels);
     let a = matrix().cast::<f32>();
     let plan = girih_planner::Planner::new(options).plan(&a).unwrap();
     let lowering = crate::CudaBackend::default().lower(&plan).unwrap();
     assert!(lowering.machine.contains("sm_90a, 114 multiprocessors"), "{lowering}");
     assert_eq!(lowering.n, 64);
     assert!(lowering.choice("launch").is_some(), "{lowering}");
+}
+
+/// The planner knows no kernel: it finds that of 2:4 by the catalogue, where a matrix is 2:4.
+#[test]
+fn a_planner_finds_two_four_where_a_matrix_is() {
+    let plan = |a: &Csr<f16>, format| {
+        let (target, kernels) =
+            (DeviceSpec::builtin("h200").unwrap(), girih_planner::Kernels::new(CudaKernels));
+        let options = PlanOptions::new(2048).target(target).kernels(kernels).format(format);
+        girih_planner::Planner::new(options).plan(a)
+    };
+    let a = girih_generate::two_four::<f16>(1024, 2048, 1).unwrap();
+    let fixed = plan(&a, FormatChoice::Fixed(FormatSpec::TwoFour)).unwrap();
+    let lowering = crate::CudaBackend::default().lower(&fixed).unwrap();
+    let launch = lowering.choice("launch").unwrap();
+    assert!(launch.contains("sm90_two_four_spmm_rows"), "{lowering}");
+    let free = plan(&a, FormatChoice::Auto).unwrap();
+    assert_eq!(free.spec(), FormatSpec::TwoFour, "{}", free.explanation());
+
+    let crowded = girih_generate::uniform::<f16>(256, 256, 64, 1).unwrap();
+    let free = plan(&crowded, FormatChoice::Auto).unwrap();
+    assert_ne!(free.spec(), FormatSpec::TwoFour);
+    let candidates = &free.explanation().candidates;
+    let two_four = candidates.iter().find(|one| one.spec == FormatSpec::TwoFour).unwrap();
+    assert!(matches!(&two_four.outcome, Outcome::Rejected { reason } if reason.contains("2:4")));
+    assert!(plan(&crowded, FormatChoice::Fixed(FormatSpec::TwoFour)).is_err());
 }

@@ -171,16 +171,11 @@ impl SpmmBackend for Emulated {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        Ok(Capabilities {
-            formats: supported::formats(Arch::SM_90A),
-            dtypes: DType::ALL.to_vec(),
-            device: "an emulated H100".to_owned(),
-        })
+        Ok(Capabilities::new(supported::formats(Arch::SM_90A), DType::ALL, "an emulated H100"))
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
-        let unsupported = |reason| Unsupported { backend: self.name().to_owned(), reason };
-        supported::supports(plan, Some(Arch::SM_90A)).map_err(unsupported)
+        supported::supports(plan, Some(Arch::SM_90A))
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -188,7 +183,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(self.name()))?;
         with_b_permutation(self.name(), plan, Box::new(self.prepare_tiles(plan)))
     }
 }

@@ -1,11 +1,11 @@
 //! Products in panels of columns have the bits of whole ones.
 
 use girih_backend::{DenseScalar, SpmmBackend};
-use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Schedule};
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 use ndarray::s;
 
@@ -14,7 +14,7 @@ use super::operands::Placing;
 use crate::{CsrLayout, CsrTeams};
 
 /// Multiplies all columns at once, and in two panels that begin where the narrowest may.
-fn bits_are_the_same<T: Element>(a: &Csr<f64>, spec: FormatSpec, limit: u64)
+fn bits_are_the_same<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64)
 where
     T::Acc: PartialEq,
 {
@@ -22,12 +22,12 @@ where
     of_device::<T>(&device, a, spec, limit);
 }
 
-fn of_device<T: Element>(device: &Emulated, a: &Csr<f64>, spec: FormatSpec, limit: u64)
+fn of_device<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, spec: FormatSpec, limit: u64)
 where
     T::Acc: PartialEq,
 {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-    let tiling = T::erase_tiling(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
+    let tiling = AnyTiling::from(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
     let schedule = Schedule::by_limit(&tiling, limit, Reduction::TwoPass);
     let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
     let prepared = device.prepare(&plan).unwrap();
@@ -87,7 +87,7 @@ fn product(
     let a = short_rows().cast::<f32>();
     let rows = RowLayout::explicit(90, 1, (0..90).rev().collect::<Vec<u32>>()).unwrap();
     let plan =
-        Plan::from_tiling(f32::erase_tiling(Tiling::from_csr(&a, FormatSpec::Csr, rows).unwrap()));
+        Plan::from_tiling(AnyTiling::from(Tiling::from_csr(&a, FormatSpec::Csr, rows).unwrap()));
     let device = device.with_csr_layout(layout);
     let prepared = device.prepare(&plan).unwrap();
     let b = Placed::new(&random::<f32>(a.ncols(), 150, 1), b);
@@ -150,4 +150,11 @@ fn of_bcsr() {
     let spec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
     bits_are_the_same::<f16>(&a, spec, u64::MAX);
     bits_are_the_same::<f32>(&a, spec, u64::MAX);
+}
+
+#[test]
+fn of_two_four() {
+    let a = matrices::where_(200, 260, |i, j| (i + j / 4) % 3 != 0 && (i + j) % 2 == 0).unwrap();
+    bits_are_the_same::<f16>(&a, FormatSpec::TwoFour, u64::MAX);
+    bits_are_the_same::<bf16>(&a, FormatSpec::TwoFour, u64::MAX);
 }

@@ -2,6 +2,7 @@
 
 /// What a kernel's entry point takes of a multiprocessor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Resources {
     /// The entry point.
     pub entry: String,

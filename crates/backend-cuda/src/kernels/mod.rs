@@ -5,6 +5,7 @@ pub(crate) mod csr_spmm;
 pub(crate) mod roofline;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
+pub(crate) mod sm90_two_four_spmm;
 pub(crate) mod sm90_wcsr_spmm;
 pub(crate) mod supported;
 
@@ -81,5 +82,8 @@ pub fn all() -> Vec<Kernel> {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
     let wcsr = sm90_wcsr_spmm::kernels();
-    csr.chain(bcsr).chain(wcsr).chain([roofline::kernel()]).collect()
+    let two_four = DType::ALL.into_iter().flat_map(|dtype| {
+        sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
+    });
+    csr.chain(bcsr).chain(wcsr).chain(two_four).chain([roofline::kernel()]).collect()
 }

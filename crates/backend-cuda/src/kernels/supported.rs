@@ -6,43 +6,46 @@ use girih_planner::Plan;
 use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::sm90_wcsr_spmm;
+use super::{sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::{Arch, CsrLayout};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 3] = [
+const FORMATS: [(FormatKind, Option<Arch>); 4] = [
     (FormatKind::Csr, None),
     (FormatKind::Bcsr, Some(Arch::SM_90A)),
     (FormatKind::Wcsr, Some(Arch::SM_90A)),
+    (FormatKind::TwoFour, Some(Arch::SM_90A)),
 ];
 
 /// Refuses plans that [gather](Plan::b_permutation) B, for operands on the device.
-pub(crate) fn takes_b_as_it_is(backend: &str, plan: &Plan) -> Result<(), Unsupported> {
+pub(crate) fn takes_b_as_it_is(plan: &Plan) -> Result<(), Unsupported> {
     if plan.b_permutation().is_none() {
         return Ok(());
     }
     let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \
                   on the host";
-    Err(Unsupported { backend: backend.to_owned(), reason: reason.to_owned() })
+    Err(Unsupported::BPermutation { reason: reason.to_owned() })
 }
 
 /// Refuses plans that a forced layout of products in CSR can't take.
 ///
 /// # Errors
 /// The reason.
-pub(crate) fn takes_csr_layout(plan: &Plan, layout: Option<CsrLayout>) -> Result<(), String> {
-    let (Some(CsrLayout::Teams(teams)), FormatKind::Csr) = (layout, plan.spec().kind()) else {
+pub(crate) fn takes_csr_layout(plan: &Plan, layout: Option<CsrLayout>) -> Result<(), Unsupported> {
+    let spec = plan.spec();
+    let (Some(CsrLayout::Teams(teams)), FormatKind::Csr) = (layout, spec.kind()) else {
         return Ok(());
     };
+    let unsupported = |reason| Unsupported::Sizes { spec, reason };
     if !teams.is_valid() {
-        return Err(format!("the options name a layout that no kernel has: {teams}"));
+        return Err(unsupported(format!("the options name a layout that no kernel has: {teams}")));
     }
-    let (tiling, most_rows) = (plan.tiling(), 1 << 31);
+    let (tiling, most) = (plan.tiling(), 1u64 << 31);
     let (rows, entries) = (tiling.n_windows(), tiling.tile_ptr(tiling.n_windows()));
-    if rows >= most_rows || entries >= 1 << 31 {
-        return Err(format!(
-            "the layout {teams} is for fewer rows than {rows} or entries than {entries}"
-        ));
+    if rows as u64 >= most || entries >= most {
+        return Err(unsupported(format!(
+            "the layout {teams} is for fewer than {most} rows and entries, and these are {rows} and {entries}"
+        )));
     }
     Ok(())
 }
@@ -76,6 +79,9 @@ pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Resul
     match spec {
         FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
+        FormatSpec::TwoFour if sm90_two_four_spmm::configs(dtype).is_empty() => Err(format!(
+            "sparse tensor cores store two values of four of f16 and bf16, but not of {dtype}"
+        )),
         _ => Ok(()),
     }
 }
@@ -93,26 +99,43 @@ fn check_bcsr(dtype: DType, (rows, cols): (usize, usize)) -> Result<(), String> 
 /// Whether there are kernels for a plan; `arch` is the device's, if there is one.
 ///
 /// # Errors
-/// The reason, if there are none.
-pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), String> {
+/// What of the plan there are none for.
+pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupported> {
     let (spec, dtype) = (plan.spec(), plan.dtype());
-    check(spec, dtype, arch).map_err(|reason| format!("{spec} of {dtype}: {reason}"))?;
+    check(spec, dtype, arch).map_err(|reason| refused(spec, dtype, arch, &reason))?;
     // What is added up where rests on the schedule, so it is checked against these very tiles.
     let schedule = plan.schedule();
-    schedule.check(plan.tiling()).map_err(|error| error.to_string())?;
+    let unsupported = |reason| Unsupported::Schedule { reason };
+    schedule.check(plan.tiling()).map_err(|error| unsupported(error.to_string()))?;
     if schedule.columns().is_some() {
         let reason = "its kernels take all columns of C, and the schedule cuts windows by them";
-        return Err(reason.to_owned());
+        return Err(unsupported(reason.to_owned()));
     }
     let adds_atomically = schedule.reduction() == Reduction::Atomic && schedule.split_windows() > 0;
     if adds_atomically && !has_atomic_mode(spec.kind()) {
-        return Err(format!(
+        return Err(unsupported(format!(
             "the schedule adds parts of windows atomically, and the kernels for {} add in order only; \
              plan with the two-pass reduction",
             spec.kind()
-        ));
+        )));
     }
     Ok(())
+}
+
+/// What of a format with its sizes and a value type [`check`] refuses for this reason.
+fn refused(spec: FormatSpec, dtype: DType, arch: Option<Arch>, reason: &str) -> Unsupported {
+    let reason = format!("{spec} of {dtype}: {reason}");
+    match FORMATS.into_iter().find(|&(known, _)| known == spec.kind()) {
+        None => Unsupported::Format { format: spec.kind(), reason },
+        Some((_, Some(needs))) if arch.is_some_and(|arch| arch != needs) => {
+            Unsupported::Device { reason }
+        }
+        // Where the same sizes are multiplied in another value type, it is for the value type.
+        Some(_) if DType::ALL.into_iter().any(|other| check(spec, other, arch).is_ok()) => {
+            Unsupported::ValueType { dtype, reason }
+        }
+        Some(_) => Unsupported::Sizes { spec, reason },
+    }
 }
 
 /// Whether the kernels of a format can add parts of a window atomically.
@@ -144,8 +167,15 @@ mod tests {
             ),
             (wcsr(72), DType::F32, hopper, "up to 64, not 72"),
             (wcsr(0), DType::F32, hopper, "up to 64, not 0"),
-            (FormatSpec::TwoFour, DType::F16, hopper, "kernels for csr, bcsr, wcsr"),
-            (FormatSpec::BMat { pattern_only: false }, DType::F32, hopper, "no CUDA kernel"),
+            (FormatSpec::TwoFour, DType::F16, a100, "9.0 (wgmma), and the device has 8.0"),
+            (FormatSpec::TwoFour, DType::F32, hopper, "f16 and bf16, but not of f32"),
+            (FormatSpec::TwoFour, DType::F64, None, "f16 and bf16, but not of f64"),
+            (
+                FormatSpec::BMat { pattern_only: false },
+                DType::F32,
+                hopper,
+                "kernels for csr, bcsr, wcsr, two-four",
+            ),
             (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
         ] {
             let reason = check(spec, dtype, arch).unwrap_err();
@@ -155,6 +185,21 @@ mod tests {
             assert_eq!(check(FormatSpec::Csr, dtype, a100), Ok(()));
         }
         assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
+        let refused = |spec, dtype, arch| refused(spec, dtype, arch, "why");
+        let bmat = FormatSpec::BMat { pattern_only: false };
+        assert!(matches!(
+            refused(bmat, DType::F32, hopper),
+            Unsupported::Format { format: FormatKind::BMat, .. }
+        ));
+        assert!(matches!(refused(wcsr(16), DType::F32, a100), Unsupported::Device { .. }));
+        assert!(matches!(
+            refused(wcsr(16), DType::F64, hopper),
+            Unsupported::ValueType { dtype: DType::F64, .. }
+        ));
+        let sizes = refused(bcsr(16), DType::F32, None);
+        assert!(matches!(sizes, Unsupported::Sizes { spec, .. } if spec == bcsr(16)));
+        assert_eq!(sizes.to_string(), "bcsr 16x16 of f32: why");
         assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
+        assert_eq!(check(FormatSpec::TwoFour, DType::Bf16, hopper), Ok(()));
     }
 }

@@ -70,6 +70,7 @@ impl LibrarySearch {
 
 /// A name that was looked for and not opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attempt {
     /// The name or path.
     pub name: String,

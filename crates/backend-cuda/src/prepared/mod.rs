@@ -18,7 +18,7 @@ use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use crate::CsrLayout;
-use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_wcsr_spmm};
+use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -45,6 +45,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine) -> DevicePlan {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
         Tiling::Bcsr(a) => sm90_bcsr_spmm::device_plan(a),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+        Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
 }

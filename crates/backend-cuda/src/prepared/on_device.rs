@@ -133,14 +133,15 @@ impl CudaPrepared {
         Ok(())
     }
 
-    /// Bytes of device memory that the plan takes: A and the workspace. Operands on the host take more while they are there.
+    /// Bytes of device memory that the plan takes: A and the workspace. Products of operands on the host
+    /// keep more, for copies of these.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
         self.product.device_bytes()
     }
 
-    /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns: nothing is allocated, compiled
-    /// or waited for.
+    /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns. It allocates no device memory,
+    /// compiles nothing and does not wait for the device.
     ///
     /// The stream waits for what other streams have enqueued on the operands, as cudarc tracks it, and
     /// they for this. While the stream is captured into a graph nothing is tracked: whoever launches

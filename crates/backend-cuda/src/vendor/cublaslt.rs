@@ -34,6 +34,7 @@ const TRIALS: u32 = 3;
 
 /// How the yardstick is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CublasLtOptions {
     /// Where the library is looked for.
     pub libraries: LibrarySearch,
@@ -41,6 +42,26 @@ pub struct CublasLtOptions {
     pub device: usize,
     /// Whether f32 is multiplied in TF32, on tensor cores.
     pub tf32: bool,
+}
+
+impl CublasLtOptions {
+    /// With libraries from elsewhere.
+    #[must_use]
+    pub fn libraries(self, libraries: LibrarySearch) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// On another device, by its index.
+    #[must_use]
+    pub fn device(self, device: usize) -> Self {
+        Self { device, ..self }
+    }
+
+    /// With or without TF32 for f32.
+    #[must_use]
+    pub fn tf32(self, tf32: bool) -> Self {
+        Self { tf32, ..self }
+    }
 }
 
 /// Multiplies the dense form of a matrix with NVIDIA's cuBLASLt, to compare sparse products with.
@@ -125,7 +146,7 @@ impl DenseYardstick {
             _ => Err(CudaError::Vendor {
                 library: "cuBLASLt",
                 operation: "prepare the plan",
-                reason: format!("it densifies csr, and the plan is {}", plan.spec()),
+                reason: format!("it densifies csr, but the plan is {}", plan.spec()),
                 unsupported: true,
             }),
         });

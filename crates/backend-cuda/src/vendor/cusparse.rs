@@ -33,6 +33,7 @@ pub enum CsrAlgorithm {
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CusparseOptions {
     /// Where the library is looked for.
     pub libraries: LibrarySearch,
@@ -45,6 +46,38 @@ pub struct CusparseOptions {
     pub preprocess: bool,
     /// Whether Blocked-ELL in f32 may be multiplied in TF32, as the library does on tensor cores.
     pub tf32: bool,
+}
+
+impl CusparseOptions {
+    /// With libraries from elsewhere.
+    #[must_use]
+    pub fn libraries(self, libraries: LibrarySearch) -> Self {
+        Self { libraries, ..self }
+    }
+
+    /// On another device, by its index.
+    #[must_use]
+    pub fn device(self, device: usize) -> Self {
+        Self { device, ..self }
+    }
+
+    /// With another algorithm for CSR.
+    #[must_use]
+    pub fn csr(self, csr: CsrAlgorithm) -> Self {
+        Self { csr, ..self }
+    }
+
+    /// With or without an analysis of CSR matrices.
+    #[must_use]
+    pub fn preprocess(self, preprocess: bool) -> Self {
+        Self { preprocess, ..self }
+    }
+
+    /// With or without TF32 for f32 in Blocked-ELL.
+    #[must_use]
+    pub fn tf32(self, tf32: bool) -> Self {
+        Self { tf32, ..self }
+    }
 }
 
 /// Multiplies with NVIDIA's cuSPARSE: plans in CSR, BCSR (its BSR) and Blocked-ELL, of every value
@@ -100,13 +133,13 @@ impl CusparseBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        takes_b_as_it_is(NAME, plan)?;
+        takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
-        self.supports(plan)?;
+        self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the plan");
         let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
         let handle = self.handle().map_err(failed)?;
@@ -161,29 +194,27 @@ impl SpmmBackend for CusparseBackend {
         };
         let DeviceInfo { index, name, .. } = &self.gpu().map_err(unavailable)?.info;
         let (major, minor, patch) = self.library().map_err(unavailable)?.version();
-        Ok(Capabilities {
-            formats: vec![FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll],
-            dtypes: DType::ALL.to_vec(),
-            device: format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}"),
-        })
+        let formats = [FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll];
+        let device = format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}");
+        Ok(Capabilities::new(formats, DType::ALL, device))
     }
 
     /// Plans in CSR with rows in any order, and in BCSR and Blocked-ELL with rows in their own.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let CusparseOptions { csr, tf32, .. } = self.0.options;
         let is_half = matches!(plan.dtype(), DType::F16 | DType::Bf16);
+        let dtype = plan.dtype();
         let reason = match plan.spec().kind() {
-            FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => Some(format!(
-                "cuSPARSE multiplies {} by its third algorithm for CSR alone",
-                plan.dtype()
-            )),
-            FormatKind::BlockedEll if plan.dtype() == DType::F32 && !tf32 => Some(
+            FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => {
+                format!("cuSPARSE multiplies {dtype} by its third algorithm for CSR alone")
+            }
+            FormatKind::BlockedEll if dtype == DType::F32 && !tf32 => {
                 "cuSPARSE multiplies f32 in Blocked-ELL on tensor cores, in TF32, which was not allowed"
-                    .to_owned(),
-            ),
-            _ => refusal(plan),
+                    .to_owned()
+            }
+            _ => return refusal(plan).map_or(Ok(()), Err),
         };
-        reason.map_or(Ok(()), |reason| Err(Unsupported { backend: NAME.to_owned(), reason }))
+        Err(Unsupported::ValueType { dtype, reason })
     }
 
     /// Where tensor cores multiply, f32 is rounded to TF32, by which rule is not documented, and sums

@@ -253,7 +253,7 @@ fn dense(
         (false, col_stride.max(rows))
     } else {
         let reason = format!(
-            "cuSPARSE takes contiguous rows or columns, and the strides are {row_stride} and {col_stride}"
+            "cuSPARSE takes contiguous rows or columns, but the strides are {row_stride} and {col_stride}"
         );
         return Err(CudaError::Operand { operand, reason });
     };

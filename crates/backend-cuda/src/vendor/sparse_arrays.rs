@@ -1,5 +1,6 @@
 //! What of a plan cuSPARSE is given: arrays in its layouts, pure.
 
+use girih_backend::Unsupported;
 use girih_formats::{
     Bcsr, BlockedEll, Buffer, DType, PAD_COL, RowCsr, Scalar, Tiling, for_any_tiling,
 };
@@ -31,31 +32,38 @@ enum Arrays {
 }
 
 /// Why cuSPARSE can't take a plan, by its format and rows alone.
-pub(super) fn refusal(plan: &Plan) -> Option<String> {
+pub(super) fn refusal(plan: &Plan) -> Option<Unsupported> {
+    let spec = plan.spec();
     let natural = |is: bool| {
-        (!is).then(|| {
-            "cuSPARSE writes block rows in their order, and the plan's rows are in another"
-                .to_owned()
-        })
+        let reason =
+            "cuSPARSE writes block rows in their order, but the plan's rows are in another";
+        (!is).then(|| Unsupported::RowLayout { reason: reason.to_owned() })
     };
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         // Rows can be put back in their order where each stands alone.
         Tiling::Csr(_) => None,
         Tiling::Bcsr(a) if a.block_rows() != a.block_cols() => {
             let (rows, cols) = (a.block_rows(), a.block_cols());
-            Some(format!("cuSPARSE's BSR has square blocks, and the plan's are {rows}×{cols}"))
+            let reason = format!("cuSPARSE's BSR has square blocks, but the plan's are {rows}×{cols}");
+            Some(Unsupported::Sizes { spec, reason })
         }
         Tiling::Bcsr(a) => natural(a.layout().is_natural()),
         Tiling::BlockedEll(a) => natural(a.layout().is_natural()).or_else(|| {
             let blocks = a.ncols().div_ceil(a.block_size()) + 1;
-            (i32::try_from(blocks).is_err()).then(|| {
-                format!("cuSPARSE counts block columns of Blocked-ELL in 32 bits, and there are {blocks}")
+            (i32::try_from(blocks).is_err()).then(|| Unsupported::Sizes {
+                spec,
+                reason: format!(
+                    "cuSPARSE counts block columns of Blocked-ELL in 32 bits, and there are {blocks}"
+                ),
             })
         }),
-        _ => Some(format!(
-            "cuSPARSE multiplies csr, bcsr and blocked-ell, and the plan is {}",
-            plan.spec().kind()
-        )),
+        _ => Some(Unsupported::Format {
+            format: spec.kind(),
+            reason: format!(
+                "cuSPARSE multiplies csr, bcsr and blocked-ell, and the plan is {}",
+                spec.kind()
+            ),
+        }),
     })
 }
 
@@ -310,7 +318,7 @@ mod tests {
             (FormatSpec::Bcsr { block_rows: 2, block_cols: 3 }, layout.clone(), "square"),
             (FormatSpec::Wcsr { window_rows: 2, pad_cols: 8 }, layout, "wcsr"),
         ] {
-            let reason = refusal(&plan(spec, layout)).unwrap();
+            let reason = refusal(&plan(spec, layout)).unwrap().to_string();
             assert!(reason.contains(part), "{reason}");
         }
     }

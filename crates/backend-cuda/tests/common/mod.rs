@@ -33,7 +33,7 @@ pub(crate) fn site_packages() -> Vec<PathBuf> {
 
 /// The backend on device 0; `None`, with a note, where there is none.
 pub(crate) fn backend() -> Option<CudaBackend> {
-    let options = CudaOptions { libraries: libraries(), ..CudaOptions::default() };
+    let options = CudaOptions::default().libraries(libraries());
     let backend = CudaBackend::new(options);
     is_available(&backend.capabilities().map(|_| ())).then_some(backend)
 }

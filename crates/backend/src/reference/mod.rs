@@ -1,22 +1,16 @@
 //! The executable specification: naive, single-threaded, summed in f64, straight from the stored
 //! arrays of every format.
 
-mod bcsr;
-mod blocked_ell;
-mod bmat;
-mod csr;
-mod two_four;
-mod wcsr;
-
 use girih_formats::{AnyTiling, DType, FormatKind, Scalar, Tiling, for_any_tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
-use crate::{
-    BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm,
-    ProductShape, SpmmBackend, Unsupported,
-};
+use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend};
+use crate::dense::{DenseScalar, DenseView, DenseViewMut};
+use crate::error::{BackendError, Unsupported};
+use crate::lowering::Lowering;
+use crate::shape::ProductShape;
 
 /// The reference backend: every format and value type, one thread, no cleverness.
 ///
@@ -34,11 +28,7 @@ impl SpmmBackend for ReferenceBackend {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        Ok(Capabilities {
-            formats: FormatKind::ALL.to_vec(),
-            dtypes: DType::ALL.to_vec(),
-            device: "one thread, f64 accumulation".to_owned(),
-        })
+        Ok(Capabilities::new(FormatKind::ALL, DType::ALL, "one thread, f64 accumulation"))
     }
 
     fn supports(&self, _plan: &Plan) -> Result<(), Unsupported> {
@@ -117,7 +107,7 @@ fn multiply<T: DenseScalar>(
             let b = b.slice_axis(Axis(1), panel);
             let mut sums = [0.0; PANEL];
             if alpha != 0.0 {
-                visit_stored(tiling, slot, |col, a| {
+                tiling.visit_stored(slot, |col, a| {
                     let col = row_of_b.map_or(col, |rows| rows[col] as usize);
                     for (sum, x) in sums.iter_mut().zip(b.row(col)) {
                         *sum += a.to_f64() * x.to_f64();
@@ -130,28 +120,6 @@ fn multiply<T: DenseScalar>(
                 *out = T::Acc::from_f64(product + before);
             }
         }
-    }
-}
-
-/// Visits every value that a tiling stores for the row in `slot`, with its column in the tiling, in
-/// the order of the tiles.
-///
-/// This is what "stored" means for the product: the zeros that fill a dense tile up are visited,
-/// padding is not — neither padded columns, nor padding blocks, nor positions past the last column.
-/// An empty slot may hold zeros and is visited like any other.
-///
-/// O(stored values of the slot).
-///
-/// # Panics
-/// If `slot` is not below `tiling.layout().n_slots()`.
-pub fn visit_stored<T: Scalar>(tiling: &Tiling<T>, slot: usize, visit: impl FnMut(usize, T)) {
-    match tiling {
-        Tiling::Csr(t) => csr::visit(t, slot, visit),
-        Tiling::Bcsr(t) => bcsr::visit(t, slot, visit),
-        Tiling::Wcsr(t) => wcsr::visit(t, slot, visit),
-        Tiling::BlockedEll(t) => blocked_ell::visit(t, slot, visit),
-        Tiling::BMat(t) => bmat::visit(t, slot, visit),
-        Tiling::TwoFour(t) => two_four::visit(t, slot, visit),
     }
 }
 

@@ -6,8 +6,7 @@ use girih_reorder::Permutation;
 
 use super::oracle::{Sum, two_prod, two_sum};
 use super::{Problem, Rounding, Verification, Worst};
-use crate::DenseScalar;
-use crate::reference::visit_stored;
+use crate::dense::DenseScalar;
 
 /// What every element of one product is judged by.
 pub(super) struct Judge<'p, 'a, T: DenseScalar> {
@@ -156,7 +155,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         let slot = self.slot_of.as_ref().map_or(row, |slot_of| slot_of[row]);
         let b = &self.problem.b;
         let mut leaks = false;
-        for_any_tiling!(self.tiling, tiling => visit_stored(tiling, slot, |j, a| {
+        for_any_tiling!(self.tiling, tiling => tiling.visit_stored(slot, |j, a| {
             let j = self.row_of_b.as_ref().map_or(j, |rows| rows[j] as usize);
             leaks |= a.is_zero() && !b[[j, col]].to_f64().is_finite();
         }));

@@ -37,8 +37,9 @@ use girih_planner::Plan;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
 
-use crate::shape::check;
-use crate::{BackendError, DenseScalar, DenseView, ProductShape};
+use crate::dense::{DenseScalar, DenseView};
+use crate::error::BackendError;
+use crate::shape::{ProductShape, check};
 use judge::Judge;
 use oracle::{PANEL, Sums};
 
@@ -57,6 +58,7 @@ pub struct Product<'a> {
 
 /// The element that comes closest to its bound or exceeds it the most.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Worst {
     /// Its row.
     pub row: usize,
@@ -72,6 +74,7 @@ pub struct Worst {
 
 /// What [`verify`] found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Verification {
     /// The largest error as a multiple of its bound: at most 1 if every element is right, infinite if
     /// an element that must be exact, or of a certain class, is not.

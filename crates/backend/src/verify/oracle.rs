@@ -6,7 +6,7 @@ use girih_formats::DType;
 use ndarray::{Axis, Slice};
 
 use super::Problem;
-use crate::DenseScalar;
+use crate::dense::DenseScalar;
 
 /// Columns summed at once: the sums live on the stack.
 pub(super) const PANEL: usize = 64;

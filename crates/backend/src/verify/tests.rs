@@ -17,10 +17,7 @@ fn csr<T: DenseScalar>(nrows: usize, ncols: usize, rows: &[&[(u32, f64)]]) -> Cs
     Csr::try_new(nrows, ncols, row_ptr, cols, values).unwrap()
 }
 
-fn plan<T: DenseScalar>(a: &Csr<T>) -> Plan
-where
-    girih_formats::AnyTiling: From<Tiling<T>>,
-{
+fn plan<T: DenseScalar>(a: &Csr<T>) -> Plan {
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     Plan::from_tiling(Tiling::Csr(RowCsr::try_new(layout, a.clone()).unwrap()))
 }

@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use girih::cpu::Isa;
 use girih::formats::DType;
 use girih_measure::bench::{
-    BenchBackend, FormatRequest, OrderRequest, RooflineEffort, ThreadCount, isa_name,
+    BenchBackend, FormatRequest, OrderRequest, RooflineEffort, Suite, ThreadCount, isa_name,
 };
 
 use super::value::{Limit, dtype_parser, parse_limit, parse_seconds};
@@ -19,8 +19,8 @@ use crate::error::CliError;
 /// A case is a combination of matrix, value type, number of columns, format, order, backend and number
 /// of threads. Each is planned, prepared, verified against an oracle and then timed; cases of one matrix,
 /// type and number of columns are timed by turns. The product is C = A·B, with B and C row-major and on a
-/// 64-byte boundary. The oracle judges equal results once: a C with the same bits is as right. A wrong
-/// product ends the run with exit code 6.
+/// 64-byte boundary. A C with the same bits as one that was verified is not verified again. A wrong product
+/// ends the run with exit code 6.
 ///
 /// Each time is set beside a floor that is measured in the same run. The floor is the longer of two times:
 /// moving A (as CSR with 32-bit indices), B and C once each at the bandwidth of a working set of that size,
@@ -32,20 +32,24 @@ use crate::error::CliError;
 /// bandwidth of its memory, and the peak of its fastest unit for the value type, with tensor cores by
 /// cuBLASLt. Beside it stands the least time for reading the rows of B that the format's tiles name from
 /// the second-level cache.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct BenchArgs {
-    /// Matrix files, - for standard input, and generated problems: uniform, rmat, fem, blocks,
-    /// laplacian [default: all these]; with sizes as uniform:2048x65536x16, rows, columns and entries
-    /// of a row, dense:4096x4096, and blocks:95, the weight of blocks with 95 percent of its blocks
-    /// left out
+    /// Matrix files, - for standard input, or names of generated problems: uniform, rmat, fem, blocks,
+    /// laplacian [default: these five]. Some names take sizes: uniform:2048x65536x16 has 2048 rows, 65536
+    /// columns and 16 entries in each row; dense:4096x4096 is full; two-four:4096x8192 has two entries in every
+    /// four columns; blocks:95 leaves 95 percent of its blocks out
     #[arg(value_name = "MATRIX")]
     pub(crate) matrices: Vec<PathBuf>,
-    /// Formats, with sizes if wanted: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,
+    /// Suite to run: a TOML file with matrices, formats, orders, n, dtypes, backends, threads and seconds, as
+    /// in bench/suites. Matrices and flags that are given replace those of the suite
+    #[arg(long, value_name = "SUITE.toml")]
+    pub(crate) suite: Option<PathBuf>,
+    /// Formats, some with sizes: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,
     /// two-four [default: csr,auto]
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',')]
     pub(crate) format: Vec<FormatRequest>,
     /// Orders of the rows in the tiles: none, auto, rcm, window, degree, reverse, random; as in girih plan.
-    /// C is in the order of A in any case [default: none]
+    /// C is always in the order of A [default: none]
     #[arg(long, value_name = "ORDER,...", value_delimiter = ',')]
     pub(crate) reorder: Vec<OrderRequest>,
     /// Columns of B [default: 1,8,32,128, with --quick 8,128]
@@ -57,8 +61,8 @@ pub(crate) struct BenchArgs {
         hide_possible_values = true
     )]
     pub(crate) dtype: Vec<DType>,
-    /// Backends: cpu, cuda, reference, and what cuda is compared with: cusparse (all of its algorithms) and
-    /// cublas (the dense product of A with all its zeros, timed once for all formats) [default: cpu]
+    /// Backends: cpu, cuda, reference, and two to compare cuda with: cusparse (all of its algorithms) and
+    /// cublas (the dense product, with all zeros of A, timed once for all formats) [default: cpu]
     #[arg(
         long,
         value_name = "BACKEND,...",
@@ -67,7 +71,7 @@ pub(crate) struct BenchArgs {
         hide_possible_values = true
     )]
     pub(crate) backend: Vec<BenchBackend>,
-    /// Numbers of threads; all is every thread that there is [default: 1,all]
+    /// Numbers of threads; all is as many as other commands use [default: 1,all]
     #[arg(long, value_name = "THREADS,...", value_delimiter = ',')]
     pub(crate) threads: Vec<ThreadCount>,
     /// Instruction sets of the CPU backend: best, avx512, avx2, neon, portable [default: best]
@@ -76,16 +80,16 @@ pub(crate) struct BenchArgs {
         hide_possible_values = true
     )]
     pub(crate) isa: Vec<Isa>,
-    /// Time to spend on each case; each is timed at least three times [default: 0.5, with --quick
+    /// Seconds to spend on each case; each is timed at least three times [default: 0.5, with --quick
     /// 0.05]
     #[arg(long, value_parser = parse_seconds)]
     pub(crate) seconds: Option<f64>,
-    /// The machine that plans are made for, as in girih plan [default: this CPU, or the GPU if products
-    /// run only there]
+    /// The machine that plans are made for, as in girih plan [default: this CPU, or the GPU if all
+    /// products run there]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// How the machine's limits are measured: full takes seconds and up to 768 MiB for each number of
-    /// threads and instruction set, quick takes less of both [default: full, with --quick quick]
+    /// How the machine's limits are measured. For each number of threads and instruction set, full takes
+    /// seconds and up to 768 MiB; quick takes less of both [default: full, with --quick quick]
     #[arg(long, value_parser = roofline_parser())]
     pub(crate) roofline: Option<RooflineEffort>,
     /// Fewer columns and less time, for a first look
@@ -107,16 +111,29 @@ pub(crate) struct BenchArgs {
     pub(crate) read: ReadArgs,
 }
 
-fn backend_parser() -> impl TypedValueParser<Value = BenchBackend> {
-    PossibleValuesParser::new(["cpu", "cuda", "cusparse", "cublas", "reference"]).map(|name| {
-        match name.as_str() {
-            "cuda" => BenchBackend::Cuda,
-            "cusparse" => BenchBackend::Cusparse,
-            "cublas" => BenchBackend::Cublas,
-            "reference" => BenchBackend::Reference,
-            _ => BenchBackend::Cpu,
+impl BenchArgs {
+    /// These arguments, and those of a suite where none were given.
+    pub(crate) fn or_of(self, suite: Suite) -> Self {
+        fn given_or<T>(given: Vec<T>, suite: Vec<T>) -> Vec<T> {
+            if given.is_empty() { suite } else { given }
         }
-    })
+        let matrices = suite.matrices.into_iter().map(PathBuf::from).collect();
+        Self {
+            matrices: given_or(self.matrices, matrices),
+            format: given_or(self.format, suite.formats),
+            reorder: given_or(self.reorder, suite.orders),
+            n: given_or(self.n, suite.n),
+            dtype: given_or(self.dtype, suite.dtypes),
+            backend: given_or(self.backend, suite.backends),
+            threads: given_or(self.threads, suite.threads),
+            seconds: self.seconds.or(suite.seconds),
+            ..self
+        }
+    }
+}
+
+fn backend_parser() -> impl TypedValueParser<Value = BenchBackend> {
+    PossibleValuesParser::new(BenchBackend::NAMES).try_map(|name| name.parse::<BenchBackend>())
 }
 
 fn roofline_parser() -> impl TypedValueParser<Value = RooflineEffort> {

@@ -12,21 +12,21 @@ use super::value::{dtype_parser, parse_seconds};
 
 /// Fit the planner's estimates to this machine, and write a device file for --device
 ///
-/// Generated matrices of every structure are multiplied by B of many widths, in every format that the
-/// planner considers. Seconds per row, value, byte and so on are fitted to the products that take at most
-/// four times as long as in the best format. Five more fits, each to four fifths of them, are judged by the
-/// fifth that they have not seen. Nothing else should run meanwhile. Products are not verified: girih bench
-/// does that.
+/// The command multiplies generated matrices of every structure by B of many widths, in every format that
+/// the planner considers. It then fits seconds per row, value, byte and so on to these times. Products that
+/// take more than four times as long as in the best format are left out. To judge the fit, the command makes
+/// five more, each to four fifths of the products, and tests each on the fifth that it has not seen. Nothing
+/// else should run meanwhile. Products are not verified: girih bench does that.
 #[derive(Debug, Args)]
 pub(crate) struct CalibrateArgs {
     /// Device file to write
     #[arg(short, long, value_name = "DEVICE.toml")]
     pub(crate) output: PathBuf,
-    /// Where products run; cuda is the device that the environment names
+    /// Backend that multiplies; cuda uses the device that the environment names, as girih help says
     #[arg(long, value_parser = backend_parser(), default_value = "cpu")]
     pub(crate) backend: CalibrateBackend,
-    /// Name or file of a device whose rates are taken where nothing is fitted [default: this CPU,
-    /// measured; with --backend cuda the device that is built in for it]
+    /// Device, by name or file, whose rates fill in where nothing is fitted [default: this CPU, measured;
+    /// with --backend cuda the device that is built in for it]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Value types
@@ -44,8 +44,8 @@ pub(crate) struct CalibrateArgs {
     /// Seconds to spend on each product; each is timed at least three times
     #[arg(long, default_value_t = 0.03, value_parser = parse_seconds)]
     pub(crate) seconds: f64,
-    /// Times to go through all products; the least time of each counts, since other programs slow some
-    /// minutes down and not others
+    /// Number of passes over all products. The least time of each product counts, since other programs may
+    /// slow a pass down
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) passes: u32,
     /// Fewer and smaller matrices, for a first look

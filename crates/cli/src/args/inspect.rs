@@ -6,18 +6,18 @@ use clap::Args;
 
 use super::{Json, ReadArgs, ReorderArg, TileArgs};
 
-/// Show what a matrix is like and what it would take in every format, or what a plan file holds
+/// Show a matrix and its size in every format, or what a plan file holds
 ///
-/// Of a plan: shape, format, the device and the n it was made for, order, schedule, what was considered,
-/// every section of the file with its size, and what backends keep with it. Every hash and index is
-/// checked.
+/// For a plan it shows shape, format, the device and the n that it was made for, order, schedule, what was
+/// considered, every section of the file with its size, and the attachments of backends. It checks every
+/// hash and every index.
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// Matrix or plan file; - is standard input. The options but --json are for matrices
+    /// Matrix or plan file; - is standard input. A plan takes no option but --json
     #[arg(value_name = "A|PLAN")]
     pub(crate) source: PathBuf,
-    /// Show what an order of the rows would change: rcm, window, degree, reverse, random or
-    /// random:SEED, or a .npy file as `girih reorder` writes them
+    /// Show what an order of the rows would change: rcm, window, degree, reverse, random,
+    /// random:SEED, or an .npy file that `girih reorder` wrote
     #[arg(long, value_name = "ORDER")]
     pub(crate) reorder: Option<ReorderArg>,
     #[command(flatten)]

@@ -9,8 +9,8 @@ use super::Json;
 
 /// Compile the CUDA kernels ahead of time, list them, or check them
 ///
-/// Kernels are otherwise compiled when they are first needed. A cache that was built elsewhere, by any
-/// version of the compiler, serves machines that have none.
+/// Without this command, kernels are compiled when they are first needed. A machine without a compiler can
+/// use a cache that was built elsewhere, by any version of the compiler.
 #[derive(Debug, Args)]
 pub(crate) struct KernelsArgs {
     #[command(subcommand)]
@@ -25,13 +25,13 @@ pub(crate) struct KernelsArgs {
     pub(crate) json: Json,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Clone, Copy, Debug, Subcommand)]
 pub(crate) enum KernelsAction {
     /// Compile every kernel in every configuration into the cache
     Build,
-    /// Show every kernel, and what the cache has of it
+    /// List every kernel, and whether the cache has it
     List,
-    /// Compile every kernel anew, and check registers, spills, shared memory and, where nvdisasm is at
-    /// hand, the instructions that it promises
+    /// Compile every kernel again, and check its registers, spills and shared memory. Where nvdisasm is
+    /// installed, check also the instructions that the kernel promises
     Check,
 }

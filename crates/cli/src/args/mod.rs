@@ -12,6 +12,7 @@ mod planning;
 mod read;
 mod reorder;
 mod spmm;
+mod tune;
 mod value;
 mod verify;
 
@@ -29,6 +30,7 @@ pub(crate) use planning::{DEFAULT_MEMORY_LIMIT, PlannerArgs, TileArgs};
 pub(crate) use read::ReadArgs;
 pub(crate) use reorder::ReorderArgs;
 pub(crate) use spmm::{BackendArg, SpmmArgs};
+pub(crate) use tune::TuneArgs;
 pub(crate) use value::{Limit, ReorderArg};
 pub(crate) use verify::VerifyArgs;
 
@@ -53,10 +55,10 @@ use one thread for each CPU, or as many as the environment variable RAYON_NUM_TH
 CUDA's libraries are searched for in the folders of GIRIH_CUDA_LIBRARIES, in the NVIDIA wheels of the \
 active Python environment, under CUDA_HOME, CUDA_PATH and /usr/local/cuda, and where the system's \
 loader looks. GIRIH_CUDA_DEVICE is the index of the device. GIRIH_CUDA_SOURCES is a folder of kernel \
-sources that replace the built-in ones, laid out like these. Compiled kernels are kept in \
+sources that replace the built-in ones, in the same layout. Compiled kernels are kept in \
 GIRIH_CACHE, or in girih under XDG_CACHE_HOME or ~/.cache.";
 
-/// Lays a sparse matrix out in the tiling a machine multiplies fastest, plans the work, and
+/// Lays a sparse matrix out in the tiling that a machine multiplies fastest, plans the work, and
 /// computes C = α·A·B + β·C.
 #[derive(Debug, Parser)]
 #[command(name = "girih", version, after_help = AFTER_HELP)]
@@ -69,6 +71,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Inspect(InspectArgs),
     Plan(PlanArgs),
+    Tune(TuneArgs),
     Spmm(SpmmArgs),
     Verify(VerifyArgs),
     Convert(ConvertArgs),
@@ -86,6 +89,7 @@ impl Command {
         match self {
             Self::Inspect(args) => args.json.json,
             Self::Plan(args) => args.json.json,
+            Self::Tune(args) => args.json.json,
             Self::Spmm(args) => args.json.json,
             Self::Verify(args) => args.json.json,
             Self::Convert(args) => args.json.json,

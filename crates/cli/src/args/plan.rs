@@ -15,8 +15,8 @@ pub(crate) struct PlanArgs {
     /// Plan file to write
     #[arg(short, long, value_name = "OUT.girih")]
     pub(crate) output: PathBuf,
-    /// Also keep the layout that this machine's backend multiplies from, so that a process which maps the
-    /// plan does not make it again; other machines ignore it
+    /// Also save the layout that this machine's backend multiplies from. A process that maps the plan
+    /// then need not make it again. Other machines ignore it
     #[arg(long)]
     pub(crate) save_layout: bool,
     #[command(flatten)]

@@ -20,7 +20,7 @@ pub(crate) struct TileArgs {
     /// Value type the matrix is stored and multiplied in [default: f32]
     #[arg(long, value_parser = dtype_parser())]
     pub(crate) dtype: Option<DType>,
-    /// Block of bcsr, as 64x32, and of blocked-ell, where it must be square [default: 64x64]
+    /// Block size of bcsr, such as 64x32, or of blocked-ell, whose blocks are square [default: 64x64]
     #[arg(long, value_name = "RxC", value_parser = parse_block)]
     pub(crate) block: Option<Block>,
     /// Rows of a window of wcsr [default: 64]
@@ -58,47 +58,47 @@ pub(crate) struct PlannerArgs {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Planning")]
 pub(crate) struct PlanningArgs {
-    /// Columns of B that the plan is tuned for; it multiplies any number of columns [default: 256, or
-    /// the columns of B if B is given]
+    /// Number of columns of B that the plan is tuned for. A plan multiplies any number of columns
+    /// [default: 256, or the columns of B if B is given]
     #[arg(long, value_name = "COLS")]
     pub(crate) n: Option<usize>,
-    /// Format of the tiles; auto takes the cheapest by estimate [default: auto]
+    /// Format of the tiles. With auto, the planner takes the format with the least estimated time
+    /// [default: auto]
     #[arg(long, value_parser = format_parser())]
     pub(crate) format: Option<FormatArg>,
     /// Most bytes the tiles may take, as 512MiB, 4GiB or none [default: 4GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
     pub(crate) memory_limit: Option<Limit>,
-    /// Let NaN and Inf in B reach only those rows of C that they reach with CSR; this excludes formats
-    /// that store fill-in zeros
+    /// Let NaN and Inf in B reach only the rows of C that they reach in CSR. This excludes formats that
+    /// store fill-in zeros
     #[arg(long)]
     pub(crate) exact: bool,
     /// Order of the rows in the tiles: none, auto, rcm, window, degree, reverse, random, random:SEED, or
-    /// an .npy file of row indices in their new order. With auto, rows are ordered if the estimate says
-    /// that it saves time. C is in the order of A in any case [default: none]
+    /// an .npy file of row indices in their new order. With auto, rows are ordered if that saves time
+    /// by estimate. C is always in the order of A [default: none]
     #[arg(long, value_name = "ORDER")]
     pub(crate) reorder: Option<ReorderArg>,
-    /// Take B and give C in the plan's order of rows and columns, for vectors that stay permuted;
+    /// Take B and give C in the plan's order of rows and columns, for vectors that stay permuted.
     /// `girih reorder` writes the order
     #[arg(long)]
     pub(crate) permuted: bool,
-    /// Make the matrix 2:4 first: of every four columns of a row, keep the two largest magnitudes
+    /// Prune the matrix to 2:4 first: of every four columns of a row, keep the two largest magnitudes
     #[arg(long)]
     pub(crate) prune_two_four: bool,
-    /// The machine to plan for: this CPU as the system describes it (this) or as measured
+    /// The machine to plan for: this CPU as the system describes it (this), this CPU as measured
     /// (this-measured), a generic CPU (cpu), zen5, emerald-rapids, h100-sxm, h100-pcie, h200, a100, or a
-    /// device file. A plan for a named device is the same wherever it is made [default: this]
+    /// device file. A plan for a named device has the same bytes wherever it is made [default: this]
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
-    /// Allow additions in any order, so that results may differ in their last bits from one product to
-    /// the next
+    /// Allow additions in any order. The last bits of C may then differ from one product to the next
     #[arg(long)]
     pub(crate) nondeterministic: bool,
-    /// Most seconds that choosing an order, a format and a schedule may take, by estimate. Steps that would
-    /// take longer are left out, and --explain names them. Steps that every plan needs are always done
+    /// Most seconds for choosing an order, a format and a schedule, by estimate. Steps that would take
+    /// longer are left out, and --explain names them. Steps that every plan needs are always done
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds)]
     pub(crate) planning_time: Option<f64>,
-    /// Show every format that was considered, its cost and why it lost, and what the backend of this
-    /// machine executes
+    /// Show every format that was considered, its cost and why it lost. Show also what this machine
+    /// executes
     #[arg(long)]
     pub(crate) explain: bool,
 }
@@ -114,8 +114,8 @@ impl PlannerArgs {
             None | Some(FormatArg::Auto) => {
                 if block || window {
                     return Err(CliError::usage(
-                        "--block and --window need a --format they belong to: bcsr or blocked-ell \
-                         for --block, wcsr for --window",
+                        "--block needs --format bcsr or blocked-ell, and --window needs --format \
+                         wcsr",
                     ));
                 }
                 return Ok(None);

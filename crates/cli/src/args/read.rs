@@ -8,13 +8,15 @@ use girih::formats::io::ReadOptions;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Reading")]
 pub(crate) struct ReadArgs {
-    /// An entry given more than once: add the values up, or refuse the matrix [default: sum]
+    /// What to do with an entry that is given more than once: add its values, or refuse the matrix
+    /// [default: sum]
     #[arg(long, value_enum)]
     pub(crate) duplicates: Option<DuplicatesArg>,
     /// Drop entries that are stored but zero
     #[arg(long)]
     pub(crate) prune_zeros: bool,
-    /// Accept far more rows than entries, whose offsets alone take much more memory than the file
+    /// Accept a matrix with far more rows than entries. Its row offsets take much more memory than
+    /// the file
     #[arg(long)]
     pub(crate) allow_hypersparse: bool,
 }
@@ -26,12 +28,10 @@ impl ReadArgs {
             None | Some(DuplicatesArg::Sum) => Duplicates::Sum,
             Some(DuplicatesArg::Refuse) => Duplicates::Refuse,
         };
-        ReadOptions {
-            duplicates,
-            prune_zeros: self.prune_zeros,
-            allow_hypersparse: self.allow_hypersparse,
-            ..ReadOptions::default()
-        }
+        ReadOptions::default()
+            .duplicates(duplicates)
+            .prune_zeros(self.prune_zeros)
+            .allow_hypersparse(self.allow_hypersparse)
     }
 
     /// The options that were given, by name.

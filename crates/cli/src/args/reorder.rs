@@ -9,17 +9,17 @@ use super::{Json, ReadArgs};
 
 /// Compute an ordering of a matrix's rows, and say what it changes
 ///
-/// The file holds the row that comes first, the row that comes second and so on, as numpy's and
-/// scipy's orderings do: `a[p]` in numpy, and `girih plan --reorder P.npy`, put the rows in order.
+/// The file holds the index of the row that comes first, then of the second, and so on, as in numpy and
+/// scipy. Both `a[p]` in numpy and `girih plan --reorder P.npy` put the rows in that order.
 #[derive(Debug, Args)]
 pub(crate) struct ReorderArgs {
-    /// Matrix or plan file; - is standard input. A plan has its order already
+    /// Matrix, or a plan file, whose order is shown; - is standard input
     #[arg(value_name = "A|PLAN")]
     pub(crate) source: PathBuf,
     /// Write the order of the rows
     #[arg(short, long, value_name = "P.npy")]
     pub(crate) output: Option<PathBuf>,
-    /// Write the order of the columns that goes with it: of a square matrix that of the rows
+    /// Write the order of the columns that goes with it. For a square matrix it is the order of the rows
     #[arg(long, value_name = "Q.npy")]
     pub(crate) cols: Option<PathBuf>,
     /// Ordering: rcm, window, degree, reverse, random or random:SEED [default: rcm]

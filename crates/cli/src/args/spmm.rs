@@ -28,23 +28,24 @@ pub(crate) struct SpmmArgs {
     /// Factor of A·B
     #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
     pub(crate) alpha: f64,
-    /// Factor of the C that is added; needs --c unless it is 0
+    /// Factor of the old C, which is added. Anything but 0 needs --c
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     pub(crate) beta: f64,
     /// C before the product: two-dimensional, f32 or f64, C or Fortran order
     #[arg(long, value_name = "C0.npy")]
     pub(crate) c: Option<PathBuf>,
-    /// Backend; auto takes the best that can run the plan
+    /// Backend. With auto, the one with the least estimated time among those that can run the plan
     #[arg(long, value_enum, default_value_t = BackendArg::Auto)]
     pub(crate) backend: BackendArg,
-    /// Compare every element of C with an oracle, against a rigorous error bound; says how many elements
-    /// are not finite and so have no error
+    /// Compare every element of C with an oracle, against a rigorous error bound. Elements that are not
+    /// finite have no error; their number is reported
     #[arg(long)]
     pub(crate) verify: bool,
-    /// Number of timed products; above 1, an untimed one goes first
+    /// Number of timed products. If it is above 1, an untimed product goes first
     #[arg(long, value_name = "R", default_value = "1")]
     pub(crate) repeat: NonZeroU32,
-    /// Map the plan file instead of reading it; the file must not change meanwhile
+    /// Map the plan file instead of reading it. You promise that nobody changes or truncates the file
+    /// meanwhile: wrong results, invalid reads or the end of the process could follow
     #[arg(long)]
     pub(crate) mmap: bool,
     #[command(flatten)]

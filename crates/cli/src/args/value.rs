@@ -31,7 +31,7 @@ impl FromStr for ReorderArg {
             _ if s.ends_with(".npy") => Ok(Self::File(s.into())),
             _ => match s.parse() {
                 Ok(method) => Ok(Self::Plan(Reorder::By(method))),
-                Err(error) => Err(format!("{error}; also none, auto, or a file named .npy")),
+                Err(error) => Err(format!("{error}; or none, auto, or a file named .npy")),
             },
         }
     }

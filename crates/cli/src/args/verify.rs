@@ -9,9 +9,9 @@ use super::{Json, ReadArgs};
 /// Check a plan file: every hash, every index, and against its matrix
 ///
 /// With --against, the plan must hold exactly the entries of A, rounded to the value type of the plan.
-/// A plan that was pruned is compared with A after the same pruning, and the result says which. Values
-/// that are NaN or infinite in the plan are counted and reported; so are values of A that overflow, vanish
-/// or become subnormal in the plan's value type.
+/// A plan that was pruned is compared with A after the same pruning, and the result names the pruning.
+/// The command counts and reports values that are NaN or infinite in the plan. It also counts values of A
+/// that overflow, vanish or become subnormal in the plan's value type.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
     /// Plan file; - is standard input

@@ -91,8 +91,8 @@ pub(crate) fn run() -> Result<Report, CliError> {
     });
     let reasons: String = reasons.collect();
     let text = format!(
-        "{table}\n\n{reasons}Of those that can run a plan, --backend auto takes the one that is estimated fastest, copies of B \
-         and C included.\n\n{}",
+        "{table}\n\n{reasons}Among the backends that can run a plan, --backend auto takes the one with the least \
+         estimated time, copies of B and C included.\n\n{}",
         cuda.text()
     );
     Report::new(text, &BackendsReport { backends, cuda })
@@ -100,7 +100,7 @@ pub(crate) fn run() -> Result<Report, CliError> {
 
 fn describe(name: String, capabilities: Result<Capabilities, BackendError>) -> BackendReport {
     match capabilities {
-        Ok(Capabilities { formats, dtypes, device }) => BackendReport {
+        Ok(Capabilities { formats, dtypes, device, .. }) => BackendReport {
             name,
             available: true,
             reason: None,
@@ -183,7 +183,7 @@ impl LibraryReport {
 
 impl CudaDeviceReport {
     fn new(info: DeviceInfo) -> Self {
-        let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, l2_bytes } = info;
+        let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, l2_bytes, .. } = info;
         let arch = arch.to_string();
         Self { index, name, arch, multiprocessors, memory_bytes, l2_bytes }
     }

@@ -3,23 +3,37 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use girih::{AnyTiling, CudaOptions, DType, DenseScalar, Tiling, formats::generate};
-use girih_measure::bench::{Bench, BenchConfig, BenchReport};
+use girih::{CudaOptions, DType, DenseScalar};
+use girih_measure::bench::{Bench, BenchConfig, BenchReport, SuiteReport};
 use half::{bf16, f16};
 
 use crate::args::{BenchArgs, DEFAULT_MEMORY_LIMIT, FileType, Limit};
 use crate::error::{Class, CliError};
 use crate::input::problem::Problem;
-use crate::input::{cuda, device};
+use crate::input::{cuda, device, suite};
 use crate::output::bench::{Style, text};
 use crate::output::file;
 use crate::output::progress::Progress;
 use crate::output::report::Report;
 
 pub(crate) fn run(args: &BenchArgs, progress: &Progress) -> Result<Report, CliError> {
+    match &args.suite {
+        None => run_suite(args, None, progress),
+        Some(path) => {
+            let (suite, report) = suite::read(path)?;
+            run_suite(&args.clone().or_of(suite), Some(report), progress)
+        }
+    }
+}
+
+fn run_suite(
+    args: &BenchArgs,
+    suite: Option<SuiteReport>,
+    progress: &Progress,
+) -> Result<Report, CliError> {
     // Everything that can be wrong with the flags is found before anything takes time.
     let dtypes = if args.dtype.is_empty() { vec![DType::F32] } else { distinct(&args.dtype) };
-    let mut config = config(args);
+    let mut config = BenchConfig { suite, ..config(args) };
     config.check(&dtypes)?;
     let file_type = args.output.as_deref().map(FileType::from_path).transpose()?;
     args.output.as_deref().map_or(Ok(()), file::check)?;
@@ -64,16 +78,13 @@ fn measure<T: DenseScalar>(
     problem: &Problem,
     args: &BenchArgs,
     progress: &Progress,
-) -> Result<(), CliError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<(), CliError> {
     let a = problem.load::<T>(&args.read, progress)?;
     Ok(bench.measure(&problem.name(), &problem.source(), &a)?)
 }
 
 fn problems(args: &BenchArgs, dtypes: &[DType]) -> Result<Vec<Problem>, CliError> {
-    let generated = generate::Problem::ALL.map(|problem| PathBuf::from(problem.name()));
+    let generated = girih_generate::Problem::ALL.map(|problem| PathBuf::from(problem.name()));
     let named = if args.matrices.is_empty() { &generated[..] } else { &args.matrices };
     let problems = named.iter().map(|path| Problem::find(path)).collect::<Result<Vec<_>, _>>()?;
     let problems = distinct(&problems);

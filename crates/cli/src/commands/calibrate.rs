@@ -62,8 +62,8 @@ fn heading(name: &str, problems: usize, other_load: Option<f64>) -> String {
     };
     format!(
         "# {name}: written by girih {} calibrate, on {problems} generated matrices{load}.\n\
-         # [[fits]] hold seconds per unit of what products are made of, and how well those predict\n\
-         # products that they were not fitted on; they go before the rates above them.\n",
+         # [[fits]] hold coefficients in seconds per row, value, byte and so on, and how well they predict\n\
+         # products that they were not fitted to. They override the rates above.\n",
         env!("CARGO_PKG_VERSION")
     )
 }

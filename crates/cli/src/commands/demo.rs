@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use girih::backend::{Product, verify};
 use girih::formats::io::{self as matrix_io, ReadOptions};
-use girih::formats::{Csr, DType, generate};
+use girih::formats::{Csr, DType};
 use girih::planner::{Plan, PlanOptions, Planner};
 use girih_measure::units;
 use serde::Serialize;
@@ -101,7 +101,7 @@ pub(crate) fn run(_: &DemoArgs, progress: &Progress) -> Result<Report, CliError>
 
     let generated: Csr<f32> = stages.run(
         "generate",
-        || generate::fem_3d(EDGE, EDGE, EDGE, DOF, SEED).map_err(bug),
+        || girih_generate::fem_3d(EDGE, EDGE, EDGE, DOF, SEED).map_err(bug),
         |a| {
             let what = format!(
                 "stiffness matrix of an elastic body, {} rows, {} nonzeros",
@@ -141,7 +141,7 @@ pub(crate) fn run(_: &DemoArgs, progress: &Progress) -> Result<Report, CliError>
     let planned = stages.run(
         "plan",
         || {
-            let options = PlanOptions { n: N, ..PlanOptions::default() };
+            let options = PlanOptions::new(N);
             Planner::new(options)
                 .observe(&progress.planning("plan".to_owned()))
                 .plan(&a)

@@ -1,10 +1,13 @@
 //! `girih kernels`: the CUDA kernels, compiled ahead of time, listed and checked.
 
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use girih::CudaOptions;
 use girih::cuda::kernels::{self, Kernel};
 use girih::cuda::{Arch, Binary, CudaError, Jit, Origin, devices};
+use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::args::{KernelsAction, KernelsArgs};
@@ -63,7 +66,17 @@ pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, Cli
     // A check compiles, and leaves no traces.
     let jit = Jit::new(libraries, cache.clone().filter(|_| !checks), sources);
     let nvdisasm = checks.then(|| cuda::program("nvdisasm")).flatten();
-    let mut report = KernelsReport {
+    let kernels = kernels::all();
+    let compiled = progress.counting("compiling kernels".to_owned());
+    let (done, total) = (AtomicU64::new(0), kernels.len() as u64);
+    // Seconds of one core each, all of them independent.
+    let kernels = kernels.par_iter().map(|kernel| {
+        let made = make(kernel, arch, args.action, &jit, nvdisasm.as_deref());
+        compiled(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        made
+    });
+    let kernels = kernels.collect::<Result<Vec<_>, CliError>>()?;
+    render(&KernelsReport {
         arch: arch.to_string(),
         cache: cache.map(|folder| folder.display().to_string()),
         nvrtc: jit.nvrtc().ok().map(|nvrtc| {
@@ -71,37 +84,42 @@ pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, Cli
             format!("{major}.{minor}")
         }),
         disassembled: nvdisasm.is_some(),
-        kernels: Vec::new(),
-    };
-    for kernel in kernels::all() {
-        if !kernel.is_for(arch) {
-            let mut absent = KernelReport::new(&kernel, None, 0.0, Vec::new());
-            absent.state = "unsupported";
-            report.kernels.push(absent);
-            continue;
-        }
-        progress.stage(format!("compiling {kernel}"));
-        let start = Instant::now();
-        let binary = match args.action {
-            KernelsAction::List => jit.cached(&kernel, arch),
-            KernelsAction::Build => jit.compile(&kernel, arch, true).map(Some),
-            KernelsAction::Check => jit.compile(&kernel, arch, false).map(Some),
-        };
-        let binary = binary.map_err(|error| kernel_error(&error))?;
-        let seconds = start.elapsed().as_secs_f64();
-        let wrong = match &binary {
-            Some(binary) if checks => {
-                let sass = nvdisasm.as_ref().map(|tool| kernels::disassemble(tool, binary));
-                let sass = sass.transpose().map_err(|error| {
-                    CliError::failed("cannot disassemble with nvdisasm").because(error)
-                })?;
-                kernels::check(&kernel, binary, sass.as_deref())
-            }
-            _ => Vec::new(),
-        };
-        report.kernels.push(KernelReport::new(&kernel, binary.as_ref(), seconds, wrong));
+        kernels,
+    })
+}
+
+/// Compiles a kernel, or looks for it in the cache, and checks it if that is the action.
+fn make(
+    kernel: &Kernel,
+    arch: Arch,
+    action: KernelsAction,
+    jit: &Jit,
+    nvdisasm: Option<&Path>,
+) -> Result<KernelReport, CliError> {
+    if !kernel.is_for(arch) {
+        let mut absent = KernelReport::new(kernel, None, 0.0, Vec::new());
+        absent.state = "unsupported";
+        return Ok(absent);
     }
-    render(&report)
+    let start = Instant::now();
+    let binary = match action {
+        KernelsAction::List => jit.cached(kernel, arch),
+        KernelsAction::Build => jit.compile(kernel, arch, true).map(Some),
+        KernelsAction::Check => jit.compile(kernel, arch, false).map(Some),
+    };
+    let binary = binary.map_err(|error| kernel_error(&error))?;
+    let seconds = start.elapsed().as_secs_f64();
+    let wrong = match &binary {
+        Some(binary) if matches!(action, KernelsAction::Check) => {
+            let sass = nvdisasm.map(|tool| kernels::disassemble(tool, binary));
+            let sass = sass.transpose().map_err(|error| {
+                CliError::failed("cannot disassemble with nvdisasm").because(error)
+            })?;
+            kernels::check(kernel, binary, sass.as_deref())
+        }
+        _ => Vec::new(),
+    };
+    Ok(KernelReport::new(kernel, binary.as_ref(), seconds, wrong))
 }
 
 impl KernelReport {

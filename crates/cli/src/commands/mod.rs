@@ -10,6 +10,7 @@ pub(crate) mod kernels;
 pub(crate) mod plan;
 pub(crate) mod reorder;
 pub(crate) mod spmm;
+pub(crate) mod tune;
 pub(crate) mod verify;
 
 use crate::args::Command;
@@ -22,6 +23,7 @@ pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliE
     match command {
         Command::Inspect(args) => inspect::run(args, progress),
         Command::Plan(args) => plan::run(args, progress),
+        Command::Tune(args) => tune::run(args, progress),
         Command::Spmm(args) => spmm::run(args, progress),
         Command::Verify(args) => verify::run(args, progress),
         Command::Convert(args) => convert::run(args, progress),

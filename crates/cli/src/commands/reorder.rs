@@ -37,16 +37,14 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
         Source::Plan(source) => {
             if args.by.is_some() {
                 return Err(CliError::usage(format!(
-                    "{} is a plan, whose order was chosen with it; --by needs its matrix",
+                    "{} is a plan and has its order already; --by needs a matrix",
                     shown(source.path())
                 )));
             }
             progress.stage(format!("loading {}", shown(source.path())));
             let plan = source.read()?;
             let read = start.elapsed();
-            let rows = plan
-                .row_permutation()
-                .map_err(|e| CliError::failed("cannot take the plan apart").because(e))?;
+            let rows = plan.row_permutation();
             let report = ReorderReport {
                 method: "plan".to_owned(),
                 nrows: plan.nrows(),
@@ -65,7 +63,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
             let name = shown(source.path());
             let (a, _) = source.read::<f64>(&args.read, progress)?;
             let read = start.elapsed();
-            let observer = progress.ordering(format!("ordering {name}"));
+            let observer = progress.counting(format!("ordering {name}"));
             let start = Instant::now();
             let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
             let order = method.order_observed(a.pattern(), &observer).map_err(failed)?;
@@ -83,7 +81,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
                 order_seconds: ordered.as_secs_f64(),
                 effect: Some(effect),
             };
-            let rows = order.row_permutation().map_err(failed)?;
+            let rows = order.row_permutation();
             finish(args, progress, &rows, order.cols(), report)
         }
     }

@@ -63,8 +63,9 @@ pub(crate) fn run(args: &VerifyArgs, progress: &Progress) -> Result<Report, CliE
             let source = Source::matrix(path)?;
             let (matrix, narrowing) = Matrix::read(source, plan.dtype(), &args.read, progress)?;
             progress.stage("comparing");
-            let planned = Matrix::from_plan(&plan)
-                .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
+            let planned = Matrix::from_plan(&plan).map_err(|e| {
+                CliError::failed(format!("cannot read the entries of {name} back")).because(e)
+            })?;
             Some(compare(&planned, &matrix, narrowing)?)
         }
     };

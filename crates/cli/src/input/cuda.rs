@@ -18,16 +18,16 @@ pub(crate) fn options() -> Result<CudaOptions, CliError> {
         None => 0,
         Some(value) => value.to_str().and_then(|value| value.parse().ok()).ok_or_else(|| {
             let value = value.display();
-            CliError::usage(format!("GIRIH_CUDA_DEVICE is {value}, and not the index of a device"))
+            CliError::usage(format!(
+                "GIRIH_CUDA_DEVICE is {value}; it must be the index of a device"
+            ))
         })?,
     };
-    Ok(CudaOptions {
-        libraries: libraries(),
-        cache: cache(),
-        sources: set("GIRIH_CUDA_SOURCES").map(PathBuf::from),
-        device,
-        ..CudaOptions::default()
-    })
+    Ok(CudaOptions::default()
+        .libraries(libraries())
+        .cache(cache())
+        .sources(set("GIRIH_CUDA_SOURCES").map(PathBuf::from))
+        .device(device))
 }
 
 /// Where CUDA's libraries may be: in the folders that are named, in a Python environment, in toolkits.

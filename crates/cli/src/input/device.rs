@@ -31,8 +31,8 @@ pub(crate) fn find(name: &str) -> Result<DeviceSpec, CliError> {
         DeviceFileError::Io { .. } => {
             let known = DeviceSpec::builtin_names().collect::<Vec<_>>().join(", ");
             let what = format!(
-                "{name} is no device: {known}, {THIS}, {THIS_MEASURED}, or the path of a file that \
-                 girih calibrate or you wrote"
+                "there is no device {name}; there are {known}, {THIS}, {THIS_MEASURED}, and device files by \
+                 their path"
             );
             CliError::input(what).because(error)
         }

@@ -10,5 +10,6 @@ pub(crate) mod order;
 pub(crate) mod planning;
 pub(crate) mod problem;
 pub(crate) mod source;
+pub(crate) mod suite;
 
 mod map;

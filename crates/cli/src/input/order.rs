@@ -16,10 +16,10 @@ pub(crate) fn read(path: &Path, (nrows, ncols): (usize, usize)) -> Result<Reorde
     if order.len() != nrows {
         let (name, found) = (path.display(), order.len());
         return Err(CliError::input(format!(
-            "{name}: it orders {found} rows, and the matrix has {nrows}"
+            "{name}: it orders {found} rows, but the matrix has {nrows}"
         )));
     }
     let rows = Permutation::try_from_order(&order).map_err(|e| CliError::input_from(path, e))?;
     let cols = (nrows == ncols).then(|| rows.clone());
-    Reordering::new(&rows, cols).map_err(|e| CliError::input_from(path, e))
+    Ok(Reordering::new(&rows, cols))
 }

@@ -61,23 +61,20 @@ fn options(args: &PlannerArgs, n: usize) -> Result<PlanOptions, CliError> {
         Some(name) => device::find(name)?,
         None => DeviceSpec::this_cpu(),
     };
-    Ok(PlanOptions {
-        n,
-        format: args.format()?.map_or(FormatChoice::Auto, FormatChoice::Fixed),
-        reorder: match &args.planning.reorder {
+    Ok(PlanOptions::new(n)
+        .format(args.format()?.map_or(FormatChoice::Auto, FormatChoice::Fixed))
+        .reorder(match &args.planning.reorder {
             Some(ReorderArg::Plan(reorder)) => *reorder,
             Some(ReorderArg::File(_)) => Reorder::Given,
             None => Reorder::None,
-        },
-        space: if args.planning.permuted { Space::Permuted } else { Space::Caller },
-        exact_nonfinite: args.planning.exact,
-        memory_limit: args.memory_limit(),
-        deterministic: !args.planning.nondeterministic,
-        planning_seconds: args.planning.planning_time,
-        kernels: girih::kernels_for(&target),
-        target,
-        ..PlanOptions::default()
-    })
+        })
+        .space(if args.planning.permuted { Space::Permuted } else { Space::Caller })
+        .exact_nonfinite(args.planning.exact)
+        .memory_limit(args.memory_limit())
+        .deterministic(!args.planning.nondeterministic)
+        .planning_seconds(args.planning.planning_time)
+        .kernels(girih::kernels_for(&target))
+        .target(target))
 }
 
 /// The error of a plan that was refused, with the flag that helps.

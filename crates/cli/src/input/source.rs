@@ -93,7 +93,7 @@ impl Source {
         match Self::detect(path)? {
             Self::Matrix(matrix) => Ok(matrix),
             Self::Plan(_) => Err(CliError::input(format!(
-                "{}: this is a plan, and a matrix is needed; `girih inspect` tells about plans",
+                "{}: this is a plan, but a matrix is needed; `girih inspect` shows plans",
                 shown(path)
             ))),
         }

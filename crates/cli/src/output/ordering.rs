@@ -50,7 +50,7 @@ impl OrderEffect {
         pattern: CsrPattern<'_>,
         order: &Reordering,
     ) -> Result<Self, ReorderError> {
-        let rows = order.row_permutation()?;
+        let rows = order.row_permutation();
         let cols = match order.cols() {
             Some(cols) => cols.clone(),
             None if pattern.nrows() == pattern.ncols() => rows.clone(),

@@ -72,9 +72,9 @@ impl Progress {
         move |progress| details(&progress)
     }
 
-    /// Names a stage of ordering, and returns the function that is called with the parts that are done and
+    /// Names a stage of many parts, and returns the function that is called with the parts that are done and
     /// their number.
-    pub(crate) fn ordering(&self, what: String) -> impl Fn(u64, u64) + use<> {
+    pub(crate) fn counting(&self, what: String) -> impl Fn(u64, u64) + use<> {
         let details = self.details(what);
         move |done, total| {
             let percent = planner::progress::Share { done, total }.percent();
@@ -126,9 +126,9 @@ mod tests {
     use std::io;
     use std::sync::Mutex;
 
-    use girih::formats::generate::laplacian_5pt;
-    use girih::planner::{PlanOptions, Planner, Reorder};
+    use girih::planner::{PlanOptions, Planner};
     use girih::reorder::Method;
+    use girih_generate::laplacian_5pt;
     use indicatif::TermLike;
 
     use super::*;
@@ -193,7 +193,7 @@ mod tests {
         let screen = Screen::default();
         let progress = screen.progress();
         let a = laplacian_5pt::<f32>(30, 30).unwrap();
-        let options = PlanOptions { reorder: Reorder::By(Method::Rcm), ..PlanOptions::default() };
+        let options = PlanOptions::default().reorder(Method::Rcm);
         let observer = progress.planning("planning a.mtx".to_owned());
         Planner::new(options).observe(&observer).plan(&a).unwrap();
         let shown = screen.text();
@@ -216,14 +216,14 @@ mod tests {
     #[test]
     fn a_terminal_shows_how_far_an_ordering_is() {
         let screen = Screen::default();
-        screen.progress().ordering("ordering a.mtx".to_owned())(199, 200);
+        screen.progress().counting("ordering a.mtx".to_owned())(199, 200);
         assert!(screen.text().contains("ordering a.mtx: 99 % ("));
     }
 
     #[test]
     fn nothing_is_shown_where_there_is_no_terminal() {
         let progress = Progress::on(ProgressDrawTarget::hidden());
-        progress.ordering("ordering a.mtx".to_owned())(1, 2);
+        progress.counting("ordering a.mtx".to_owned())(1, 2);
         assert_eq!(progress.spinner.message(), "ordering a.mtx");
     }
 }

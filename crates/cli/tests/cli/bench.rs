@@ -1,6 +1,8 @@
 //! `girih bench`: what it reports, and what it refuses. Speed is not looked at.
 
 use std::fs;
+use std::io::Write;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -132,6 +134,73 @@ fn results_are_written_as_json_or_markdown() {
     let nowhere = files.name("no/such/folder/r.json");
     girih(["bench", "uniform", "-o", &nowhere]).fails(1, &["no/such/folder"]);
     girih(["bench", "uniform", "-o", &files.name("r.txt")]).fails(2, &["r.txt", ".json"]);
+}
+
+#[test]
+fn a_suite_says_what_to_measure_and_flags_go_before_it() {
+    let files = Files::new();
+    let a = files.write("a.mtx", SMALL);
+    let suite = format!(
+        "description = \"small\"\nmatrices = [{a:?}]\nformats = [\"csr\", \"wcsr:8\"]\nn = [2, 3]\n\
+         dtypes = [\"f64\"]\nthreads = [1]\nseconds = 0.0\n"
+    );
+    let suite = files.write("tiny.toml", suite);
+    let args = ["bench", "--suite", &suite, "--roofline", "off", "--json"];
+    let json = girih(args).ok().json();
+    assert_eq!(json["suite"], serde_json::json!({"name": "tiny", "description": "small"}));
+    let cases = json["cases"].as_array().unwrap();
+    assert_eq!(cases.len(), 4);
+    assert!(cases.iter().all(|case| case["dtype"] == "f64" && case["threads"] == 1));
+
+    let json = girih(args.iter().chain(&["--n", "5", "--format", "bmat"])).ok().json();
+    let [case] = &json["cases"].as_array().unwrap()[..] else { panic!("{json}") };
+    assert_eq!((&case["n"], &case["format"]), (&5.into(), &"bmat".into()));
+    assert!(
+        girih(["bench", &a, "--n", "2", "--json"].iter().chain(&FAST)).json()["suite"].is_null()
+    );
+
+    let wrong = files.write("wrong.toml", "description = \"x\"\nformats = [\"coo\"]\n");
+    girih(["bench", "--suite", &wrong]).fails(3, &["wrong.toml", "line 2", "coo"]);
+    girih(["bench", "--suite", &files.name("none.toml")]).fails(3, &["none.toml"]);
+}
+
+/// The tables of `bench/table.py`, where there is a Python.
+#[test]
+fn tables_are_made_from_records() {
+    let python = std::env::var("GIRIH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    if !Command::new(&python).arg("--version").output().is_ok_and(|run| run.status.success()) {
+        // Not captured by the test harness, so that a skipped test is seen.
+        let _ = writeln!(std::io::stderr(), "skipped: there is no {python} (set GIRIH_PYTHON)");
+        return;
+    }
+    let files = Files::new();
+    let (a, b) = (files.write("a.mtx", SMALL), files.write("b.mtx", scattered(150, 97)));
+    let record = files.name("2026-11-24-x.json");
+    let args = ["bench", &a, &b, "--n", "2,4", "--format", "csr,wcsr:8", "--threads", "1"];
+    let json = girih(args.iter().chain(&["--json", "-o", &record]).chain(&FAST)).ok().json();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench/table.py");
+    let run = Command::new(&python).args([script, &record]).output().unwrap();
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let text = String::from_utf8(run.stdout).unwrap();
+    assert!(text.starts_with("# 2026-11-24-x: 2026-11-24\n"), "{text}");
+    assert!(text.contains("## f32, 1 thread\n"), "{text}");
+    for matrix in ["a.mtx", "b.mtx"] {
+        for n in [2, 4] {
+            assert!(text.contains(&format!("| {matrix} | {n} | ")), "{text}");
+        }
+    }
+    // The mean of both matrices at n = 2, of CSR over the faster of the two formats.
+    let seconds = |matrix: &str, format: &str| {
+        let is_it =
+            |case: &&Value| case["matrix"] == matrix && case["format"] == format && case["n"] == 2;
+        number(json["cases"].as_array().unwrap().iter().find(is_it).unwrap(), "median_seconds")
+    };
+    let over = |matrix: &str| {
+        let csr = seconds(matrix, "csr");
+        csr / csr.min(seconds(matrix, "wcsr:8"))
+    };
+    let mean = (over("a.mtx") * over("b.mtx")).sqrt();
+    assert!(text.contains(&format!("| 2 | 2 | {mean:.3} | ")), "{mean} is not in {text}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn plans_are_for_the_device_that_is_named() {
     let plan = files.name("a.girih");
     let text =
         girih(["plan", &a, "-o", &plan, "--device", "h200", "--explain"]).ok().text().to_owned();
-    assert!(text.contains("NVIDIA H200") && text.contains("planning took as long as"), "{text}");
+    assert!(text.contains("NVIDIA H200") && text.contains("planning took the time of"), "{text}");
     let again = girih(["plan", &a, "-o", &plan, "--device", "this"]).ok().text().to_owned();
     assert!(again.contains("cores"), "{again}");
     girih(["plan", &a, "-o", &plan, "--device", "h201"]).fails(3, &["h200", "this"]);

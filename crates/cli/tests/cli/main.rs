@@ -15,3 +15,4 @@ mod orders;
 mod plans;
 mod products;
 mod scipy;
+mod tune;

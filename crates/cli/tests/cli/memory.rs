@@ -1,8 +1,10 @@
 //! Planning takes little more memory than the matrix and its tiles.
 
+use std::fmt::Write;
+
 use girih::Csr;
-use girih::formats::generate::banded;
 use girih::formats::io;
+use girih_generate::banded;
 
 use crate::common::{Files, girih};
 
@@ -50,4 +52,28 @@ fn planning_by_default_takes_memory_for_the_matrix_whatever_its_shape() {
     let json = girih(["plan", &a, "-o", &plan, "--json"]).ok().json();
     let peak = json["peak_rss_bytes"].as_u64().unwrap();
     assert!(peak < 64 << 20, "{peak}");
+}
+
+/// Entries in no order are dealt into rows with one array more than the result has.
+#[test]
+fn reading_entries_in_any_order_takes_memory_for_the_matrix() {
+    const ROWS: u64 = 400_000;
+    const PER_ROW: u64 = 10;
+    const STRIDE: u64 = 1_234_577;
+    let files = Files::new();
+    let (a, plan) = (files.name("a.mtx"), files.name("a.girih"));
+    let nnz = ROWS * PER_ROW;
+    let mut text = format!("%%MatrixMarket matrix coordinate real general\n{ROWS} {ROWS} {nnz}\n");
+    // The stride has no factor in common with the number of entries, so each comes once.
+    for at in (0..nnz).map(|k| k * STRIDE % nnz) {
+        let (row, part) = (at / PER_ROW, at % PER_ROW);
+        let col = part * (ROWS / PER_ROW) + row * 7919 % (ROWS / PER_ROW);
+        writeln!(text, "{} {} 1", row + 1, col + 1).unwrap();
+    }
+    std::fs::write(&a, text).unwrap();
+    let json = girih(["plan", &a, "-o", &plan, "--format", "csr", "--json"]).ok().json();
+    assert_eq!(json["nnz"], nnz);
+    let bytes = |key: &str| json[key].as_u64().unwrap();
+    let limit = (bytes("source_bytes") + bytes("tile_bytes")) * 12 / 10;
+    assert!(bytes("peak_rss_bytes") < limit, "{} of {limit}", bytes("peak_rss_bytes"));
 }

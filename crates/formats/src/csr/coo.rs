@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::assemble::{Assembly, Mirror};
 use super::{Csr, check_dims, check_len};
-use crate::{Buffer, FormatError, Scalar};
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 /// What to do with an entry that is given more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,7 +10,12 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use crate::{Buffer, CsrPattern, FormatError, MAX_DIM, Narrowing, Scalar};
+use crate::MAX_DIM;
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::narrowing::Narrowing;
+use crate::pattern::CsrPattern;
+use crate::scalar::Scalar;
 
 pub use coo::{Coo, Duplicates};
 pub(crate) use rows::fill_rows;

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::Csr;
 use super::rows::fill_rows;
-use crate::Scalar;
+use crate::scalar::Scalar;
 use crate::tilings::shared::windows::accumulate;
 
 impl<T: Scalar> Csr<T> {

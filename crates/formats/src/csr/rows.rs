@@ -3,8 +3,10 @@
 use rayon::prelude::*;
 
 use super::{Csr, check_dims};
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
-use crate::{Buffer, FormatError, Scalar};
 
 /// Rows that one task counts: enough to amortize the task.
 const CHUNK_ROWS: usize = 256;

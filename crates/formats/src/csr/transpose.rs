@@ -7,8 +7,10 @@ use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::Csr;
+use crate::buffer::Buffer;
+use crate::pattern::CsrPattern;
+use crate::scalar::Scalar;
 use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
-use crate::{Buffer, CsrPattern, Scalar};
 
 /// Entries looked at to find columns that split the entries evenly.
 const SAMPLE: u64 = 1 << 13;

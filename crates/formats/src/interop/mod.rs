@@ -1,6 +1,9 @@
 //! To and from the types of other crates.
 //!
-//! | crate | to `Csr` | from `Csr` |
+//! Each of the crates is a feature of its name, on by default, and is re-exported here: a caller who names
+//! its types through this module has the version that the conversions are of.
+//!
+//! | crate and feature | to `Csr` | from `Csr` |
 //! |---|---|---|
 //! | sprs | `TryFrom<CsMatI<T, I, Iptr>>` | `From<Csr<T>>`, [`Csr::to_sprs`], [`Csr::as_sprs`] |
 //! | ndarray | [`Csr::from_dense`] | [`Csr::to_dense`] |
@@ -17,6 +20,16 @@
 //! [`Csr::to_undirected_graph`]: crate::Csr::to_undirected_graph
 //! [`Csr::to_graph_csr`]: crate::Csr::to_graph_csr
 
-mod ndarray;
-mod petgraph;
-mod sprs;
+#[cfg(feature = "sprs")]
+mod cs_mat;
+#[cfg(feature = "ndarray")]
+mod dense;
+#[cfg(feature = "petgraph")]
+mod graph;
+
+#[cfg(feature = "ndarray")]
+pub use ::ndarray;
+#[cfg(feature = "petgraph")]
+pub use ::petgraph;
+#[cfg(feature = "sprs")]
+pub use ::sprs;

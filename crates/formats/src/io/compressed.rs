@@ -4,8 +4,10 @@ use rayon::prelude::*;
 
 use super::ReadOptions;
 use crate::csr::assemble::{Assembly, Mirror};
-use crate::csr::{check_dims, check_len, check_offsets};
-use crate::{Coo, Csr, FormatError, Narrowing, Scalar};
+use crate::csr::{Coo, Csr, check_dims, check_len, check_offsets};
+use crate::error::FormatError;
+use crate::narrowing::Narrowing;
+use crate::scalar::Scalar;
 
 /// Checks compressed rows and makes them a matrix: as they are if rows are sorted, otherwise
 /// through triplets. Column indices are known to be below `ncols`. Also gives the number of sums of

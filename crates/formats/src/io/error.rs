@@ -6,7 +6,8 @@ use std::io;
 use thiserror::Error;
 
 use super::{Field, Symmetry};
-use crate::{DType, FormatError};
+use crate::error::FormatError;
+use crate::scalar::DType;
 
 /// A place in a text: both numbers count from 1, columns in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,7 +108,7 @@ pub enum ReadError {
     },
     /// A format that is not known.
     #[error(
-        "neither its contents nor its name say what this file is; readable are Matrix Market (.mtx, .mtx.gz), scipy's .npz and DLMC's .smtx"
+        "neither the contents nor the name of this file say what it is; girih reads Matrix Market (.mtx, .mtx.gz), scipy's .npz and DLMC's .smtx"
     )]
     UnknownFormat,
 }
@@ -145,7 +146,7 @@ impl ReadError {
 pub enum TextFault {
     /// The first line is not a Matrix Market banner.
     #[error(
-        "a Matrix Market file starts with \"%%MatrixMarket matrix …\", this one with {found:?}"
+        "a Matrix Market file starts with \"%%MatrixMarket matrix …\", but this one starts with {found:?}"
     )]
     Banner {
         /// The line's start.
@@ -162,7 +163,7 @@ pub enum TextFault {
         expected: &'static str,
     },
     /// A pattern cannot be written as an array or be skew-symmetric.
-    #[error("a {what} pattern matrix cannot be: a pattern has no values")]
+    #[error("a pattern matrix cannot be {what}: a pattern has no values")]
     PatternWithValues {
         /// The contradicting word.
         what: &'static str,
@@ -171,7 +172,7 @@ pub enum TextFault {
     #[error("the file ends before the line with the matrix's size")]
     NoSize,
     /// A symmetric matrix that is not square.
-    #[error("a {symmetry} matrix must be square, this one is {nrows} × {ncols}")]
+    #[error("a {symmetry} matrix must be square, but this one is {nrows} × {ncols}")]
     NotSquare {
         /// The symmetry declared.
         symmetry: Symmetry,

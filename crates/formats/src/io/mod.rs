@@ -31,7 +31,8 @@ pub use options::{Field, FileKind, Info, Progress, ReadOptions, Symmetry};
 pub use save::write;
 pub use source::Source;
 
-use crate::{Csr, Scalar};
+use crate::csr::Csr;
+use crate::scalar::Scalar;
 
 /// Reads a matrix from a path or, through [`Source`], from standard input or any stream.
 ///

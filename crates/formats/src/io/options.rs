@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{DType, Duplicates, Narrowing};
+use crate::csr::Duplicates;
+use crate::narrowing::Narrowing;
+use crate::scalar::DType;
 
 /// Called while a file is read, with the bytes read so far and their total where it is known.
 ///
@@ -12,7 +14,16 @@ use crate::{DType, Duplicates, Narrowing};
 pub type Progress = Arc<dyn Fn(u64, Option<u64>) + Send + Sync>;
 
 /// How a file is to be read.
+///
+/// ```
+/// use girih_formats::Duplicates;
+/// use girih_formats::io::ReadOptions;
+///
+/// let options = ReadOptions::default().duplicates(Duplicates::Refuse).prune_zeros(true);
+/// assert!(options.prune_zeros);
+/// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct ReadOptions {
     /// Entries given more than once: added up (the default) or refused.
     pub duplicates: Duplicates,
@@ -26,6 +37,30 @@ pub struct ReadOptions {
 }
 
 impl ReadOptions {
+    /// With entries given more than once added up, or refused.
+    #[must_use]
+    pub fn duplicates(self, duplicates: Duplicates) -> Self {
+        Self { duplicates, ..self }
+    }
+
+    /// With zeros dropped, or kept.
+    #[must_use]
+    pub fn prune_zeros(self, prune_zeros: bool) -> Self {
+        Self { prune_zeros, ..self }
+    }
+
+    /// With matrices of far more rows than entries accepted, or refused.
+    #[must_use]
+    pub fn allow_hypersparse(self, allow_hypersparse: bool) -> Self {
+        Self { allow_hypersparse, ..self }
+    }
+
+    /// With a function that is called as reading proceeds.
+    #[must_use]
+    pub fn progress(self, progress: Progress) -> Self {
+        Self { progress: Some(progress), ..self }
+    }
+
     /// Whether row offsets of `nrows` rows are in proportion to `entries`.
     pub(super) fn allows(&self, nrows: u64, entries: u64) -> bool {
         self.allow_hypersparse || nrows <= entries.saturating_mul(64).saturating_add(1 << 24)
@@ -111,6 +146,7 @@ impl fmt::Display for FileKind {
 
 /// What a file declares about itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Info {
     /// Its format.
     pub kind: FileKind,

@@ -4,7 +4,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::{WriteError, matrix_market, npz};
-use crate::{Csr, Scalar};
+use crate::csr::Csr;
+use crate::scalar::Scalar;
 
 /// Writes a matrix in the format that the extension of `path` names: `.mtx`, `.mtx.gz` or `.npz`.
 ///

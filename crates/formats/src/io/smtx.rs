@@ -10,7 +10,10 @@ use super::compressed::{from_rows, with_sums};
 use super::error::shown;
 use super::source::{Bytes, Opened};
 use super::{Field, FileKind, Info, Place, ReadError, ReadOptions, Symmetry, TextFault};
-use crate::{Csr, MAX_DIM, Narrowing, Scalar};
+use crate::MAX_DIM;
+use crate::csr::Csr;
+use crate::narrowing::Narrowing;
+use crate::scalar::Scalar;
 
 /// Bytes read at a time.
 const PIECE: usize = 1 << 16;

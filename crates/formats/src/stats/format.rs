@@ -5,11 +5,14 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
+use crate::scalar::DType;
 use crate::tilings::shared::union::Unions;
 use crate::tilings::shared::windows::check_layout;
 use crate::tilings::spec::fill_ratio;
-use crate::tilings::{bcsr, blocked_ell, bmat, row_csr, two_four, wcsr};
-use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
+use crate::tilings::{FormatSpec, tiling};
 
 /// What a matrix would take in a format.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -69,14 +72,7 @@ impl FormatStats {
     ) -> Result<Self, FormatError> {
         check_layout(layout, pattern.nrows(), spec.window_rows())?;
         let measure = Measure { pattern, layout, counts };
-        let sizes = match spec {
-            FormatSpec::Csr => row_csr::stats::sizes(&measure),
-            FormatSpec::Bcsr { block_cols, .. } => bcsr::stats::sizes(&measure, block_cols)?,
-            FormatSpec::Wcsr { pad_cols, .. } => wcsr::stats::sizes(&measure, pad_cols)?,
-            FormatSpec::BlockedEll { .. } => blocked_ell::stats::sizes(&measure)?,
-            FormatSpec::BMat { pattern_only } => bmat::stats::sizes(&measure, pattern_only),
-            FormatSpec::TwoFour => two_four::stats::sizes(&measure)?,
-        };
+        let sizes = tiling::sizes(spec, &measure)?;
         Ok(Self {
             spec,
             dtype,

@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::csr::Csr;
+use crate::pattern::CsrPattern;
+use crate::scalar::Scalar;
 use crate::tilings::shared::windows::row_chunks;
-use crate::{Csr, CsrPattern, Scalar};
 
 /// Shape and structure of a matrix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct MatrixStats {
     /// Number of rows (m).
     pub nrows: usize,

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{CsrPattern, RowLayout};
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
 
 /// Sizes of a tiling that is not built.
 #[derive(Default)]

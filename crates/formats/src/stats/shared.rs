@@ -4,8 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FormatStats;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
+use crate::scalar::DType;
+use crate::tilings::FormatSpec;
 use crate::tilings::shared::union::Unions;
-use crate::{CsrPattern, DType, FormatError, FormatSpec, RowLayout};
 
 /// Members of every window's union, by the height of windows and the width of blocks.
 type Counts = HashMap<(usize, u32), Arc<[u32]>>;

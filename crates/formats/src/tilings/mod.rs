@@ -1,5 +1,6 @@
 //! The five tilings, and CSR in a row order: types, their invariants, their names.
 
+mod any_tiling;
 pub(crate) mod bcsr;
 pub(crate) mod blocked_ell;
 pub(crate) mod bmat;
@@ -7,15 +8,18 @@ pub(crate) mod row_csr;
 pub(crate) mod shared;
 pub(crate) mod slot_map;
 pub(crate) mod spec;
-mod tiling;
+pub(crate) mod tile_format;
+pub(crate) mod tiling;
 pub(crate) mod two_four;
 pub(crate) mod wcsr;
 
+pub use any_tiling::AnyTiling;
 pub use bcsr::Bcsr;
 pub use blocked_ell::BlockedEll;
 pub use bmat::BMat;
 pub use row_csr::RowCsr;
-pub use spec::{FormatKind, FormatSpec};
-pub use tiling::{AnyTiling, Tiling};
+pub use spec::{FormatKind, FormatSpec, TileShape};
+pub use tile_format::{Array, ArrayName, ArraySource, Elements, Extent};
+pub use tiling::Tiling;
 pub use two_four::TwoFour;
 pub use wcsr::Wcsr;

@@ -2,51 +2,21 @@
 
 use std::mem;
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
-use super::bcsr::convert::Blocks;
-use super::blocked_ell::convert::EllBlocks;
-use super::bmat::convert::Masks;
-use super::row_csr::convert::SlotRows;
 use super::shared::fill::{Locate, Sink, for_each_chunk};
 use super::shared::read_back::Rows;
 use super::shared::windows::{Pool, occupied, split_at_ends, window_chunks, zeroed};
-use super::two_four::convert::Pairs;
-use super::wcsr::convert::Packed;
+use super::spec::FormatSpec;
+use super::tile_format::{Array, Elements, TileFormat};
+use super::tiling::{Tiling, on_format};
+use crate::buffer::Buffer;
 use crate::csr::{check_len, check_offsets, first_error};
-use crate::{Buffer, CsrPattern, FormatError, FormatSpec, RowLayout, Scalar, Tiling};
-
-/// Evaluates an expression on a tiling's locator and on the tiling itself.
-macro_rules! with_locator {
-    ($tiling:expr, ($locator:ident, $t:ident) => $body:expr) => {
-        match $tiling {
-            Tiling::Csr($t) => {
-                let $locator = SlotRows::of($t);
-                $body
-            }
-            Tiling::Bcsr($t) => {
-                let $locator = Blocks::of($t);
-                $body
-            }
-            Tiling::Wcsr($t) => {
-                let $locator = Packed::of($t);
-                $body
-            }
-            Tiling::BlockedEll($t) => {
-                let $locator = EllBlocks::of($t);
-                $body
-            }
-            Tiling::BMat($t) => {
-                let $locator = Masks::of($t);
-                $body
-            }
-            Tiling::TwoFour($t) => {
-                let $locator = Pairs::of($t);
-                $body
-            }
-        }
-    };
-}
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
+use crate::scalar::Scalar;
 
 /// For each entry of a CSR matrix, the slot it fills in the value array of one tiling.
 ///
@@ -74,9 +44,7 @@ impl SlotMap {
         let values = tiling.values().ok_or(FormatError::NoValues)?;
         check_len("slots", slots.len(), tiling.nnz())?;
         check_offsets("row_ptr", &row_ptr, tiling.nrows(), slots.len())?;
-        with_locator!(tiling, (locator, _t) => {
-            check_slots(&locator, &row_ptr, &slots, values.len())
-        })?;
+        on_format!(tiling, t => check_slots(&t.places(), &row_ptr, &slots, values.len()))?;
         Ok(Self { index: Index::of(tiling), row_ptr, slots })
     }
 
@@ -99,52 +67,56 @@ struct Index {
     spec: FormatSpec,
     layout: RowLayout,
     ncols: usize,
-    offsets: Vec<Buffer<u64>>,
-    indices: Vec<Buffer<u32>>,
-    metadata: Vec<Buffer<u16>>,
+    arrays: Vec<IndexArray>,
+}
+
+#[derive(Clone, Debug)]
+enum IndexArray {
+    U16(Buffer<u16>),
+    U32(Buffer<u32>),
+    U64(Buffer<u64>),
 }
 
 impl Index {
     fn of<T: Scalar>(tiling: &Tiling<T>) -> Self {
-        let (offsets, indices, metadata) = match tiling {
-            Tiling::Csr(t) => {
-                (vec![t.csr().row_ptr().clone()], vec![t.csr().col_idx().clone()], vec![])
-            }
-            Tiling::Bcsr(t) => {
-                (vec![t.block_row_ptr().clone()], vec![t.block_col_idx().clone()], vec![])
-            }
-            Tiling::Wcsr(t) => {
-                (vec![t.window_ptr().clone()], vec![t.window_col_idx().clone()], vec![])
-            }
-            Tiling::BlockedEll(t) => (vec![], vec![t.ell_col_idx().clone()], vec![]),
-            Tiling::BMat(t) => (
-                vec![t.window_ptr().clone(), t.tile_value_ptr().clone()],
-                vec![t.tile_col_idx().clone(), t.tile_bits().clone()],
-                vec![],
-            ),
-            Tiling::TwoFour(t) => (vec![], vec![], vec![t.metadata().clone()]),
+        let index = |array: Array<'_, T>| match array.elements {
+            Elements::U16(array) => Some(IndexArray::U16(array.clone())),
+            Elements::U32(array) => Some(IndexArray::U32(array.clone())),
+            Elements::U64(array) => Some(IndexArray::U64(array.clone())),
+            Elements::Values(_) => None,
         };
         let (spec, layout, ncols) = (tiling.spec(), tiling.layout().clone(), tiling.ncols());
-        Self { spec, layout, ncols, offsets, indices, metadata }
+        Self {
+            spec,
+            layout,
+            ncols,
+            arrays: tiling.arrays().into_iter().filter_map(index).collect(),
+        }
     }
 
     /// Equality that costs O(1) where the arrays are shared.
     fn same(&self, other: &Self) -> bool {
-        let slots = |index: &Self| index.layout.slots().cloned().into_iter().collect::<Vec<_>>();
-        self.spec == other.spec
+        let same_slots = match (self.layout.slots(), other.layout.slots()) {
+            (Some(a), Some(b)) => same(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        same_slots
+            && self.spec == other.spec
             && self.ncols == other.ncols
             && self.layout.nrows() == other.layout.nrows()
             && self.layout.window_rows() == other.layout.window_rows()
-            && same_arrays(&slots(self), &slots(other))
-            && same_arrays(&self.offsets, &other.offsets)
-            && same_arrays(&self.indices, &other.indices)
-            && same_arrays(&self.metadata, &other.metadata)
+            && self.arrays.len() == other.arrays.len()
+            && self.arrays.iter().zip(&other.arrays).all(|pair| match pair {
+                (IndexArray::U16(a), IndexArray::U16(b)) => same(a, b),
+                (IndexArray::U32(a), IndexArray::U32(b)) => same(a, b),
+                (IndexArray::U64(a), IndexArray::U64(b)) => same(a, b),
+                _ => false,
+            })
     }
 }
 
-fn same_arrays<I: bytemuck::Pod + PartialEq>(a: &[Buffer<I>], b: &[Buffer<I>]) -> bool {
-    let same = |(a, b): (&Buffer<I>, &Buffer<I>)| std::ptr::eq(&a[..], &b[..]) || a == b;
-    a.len() == b.len() && a.iter().zip(b).all(same)
+fn same<I: Pod + PartialEq>(a: &Buffer<I>, b: &Buffer<I>) -> bool {
+    std::ptr::eq(&a[..], &b[..]) || a == b
 }
 
 impl<T: Scalar> Tiling<T> {
@@ -165,7 +137,7 @@ impl<T: Scalar> Tiling<T> {
         ] {
             check_same(what, found, expected)?;
         }
-        let slots = with_locator!(self, (locator, t) => map_slots(&locator, pattern, values, t))?;
+        let slots = on_format!(self, t => map_slots(&t.places(), pattern, values, t))?;
         let row_ptr = pattern.row_ptr().to_vec().into();
         Ok(SlotMap { index: Index::of(self), row_ptr, slots })
     }
@@ -185,37 +157,11 @@ impl<T: Scalar> Tiling<T> {
         }
         let Some(buffer) = self.values_mut() else { return Err(FormatError::NoValues) };
         let mut taken = mem::take(buffer);
-        with_locator!(&*self, (locator, _t) => {
-            scatter(&locator, map, values, taken.make_mut());
-        });
+        on_format!(&*self, t => scatter(&t.places(), map, values, taken.make_mut()));
         if let Some(buffer) = self.values_mut() {
             *buffer = taken;
         }
         Ok(())
-    }
-
-    /// The value array; `None` for a pattern-only BMat.
-    #[must_use]
-    pub fn values(&self) -> Option<&Buffer<T>> {
-        match self {
-            Self::Csr(t) => Some(t.csr().values()),
-            Self::Bcsr(t) => Some(t.values()),
-            Self::Wcsr(t) => Some(t.values()),
-            Self::BlockedEll(t) => Some(t.values()),
-            Self::BMat(t) => t.values(),
-            Self::TwoFour(t) => Some(t.values()),
-        }
-    }
-
-    fn values_mut(&mut self) -> Option<&mut Buffer<T>> {
-        match self {
-            Self::Csr(t) => Some(t.csr_mut().values_mut()),
-            Self::Bcsr(t) => Some(t.values_mut()),
-            Self::Wcsr(t) => Some(t.values_mut()),
-            Self::BlockedEll(t) => Some(t.values_mut()),
-            Self::BMat(t) => t.values_mut(),
-            Self::TwoFour(t) => Some(t.values_mut()),
-        }
     }
 }
 

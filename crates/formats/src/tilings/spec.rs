@@ -6,8 +6,10 @@ use std::str::FromStr;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::MAX_DIM;
+use crate::PAD_COL;
 use crate::csr::{check_index_list, first_error};
-use crate::{FormatError, MAX_DIM, PAD_COL};
+use crate::error::FormatError;
 
 /// A format, without its sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -121,6 +123,39 @@ impl FormatSpec {
             Self::BMat { .. } => 16,
         }
     }
+
+    /// What a tile of this format is.
+    #[must_use]
+    pub const fn tile(self) -> TileShape {
+        let (cols, values, union_width) = match self {
+            Self::Csr => (1, Some(1), None),
+            Self::Bcsr { block_rows, block_cols } => {
+                (block_cols, Some(block_rows.saturating_mul(block_cols)), Some(block_cols))
+            }
+            Self::Wcsr { window_rows, pad_cols } => {
+                (pad_cols, Some(window_rows.saturating_mul(pad_cols)), Some(1))
+            }
+            Self::BlockedEll { block_size } => {
+                (block_size, Some(block_size.saturating_mul(block_size)), Some(block_size))
+            }
+            Self::BMat { .. } => (8, None, Some(1)),
+            Self::TwoFour => (4, Some(2), None),
+        };
+        TileShape { cols, values, union_width }
+    }
+}
+
+/// What a tile of a format is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TileShape {
+    /// Columns of A that it covers.
+    pub cols: usize,
+    /// Values that are stored for it; `None` if they differ from tile to tile.
+    pub values: Option<usize>,
+    /// Columns that count as one in the unions of the windows from which the tiles follow; `None` if they
+    /// follow from none.
+    pub union_width: Option<usize>,
 }
 
 impl Display for FormatSpec {
@@ -210,6 +245,7 @@ pub(crate) fn check_padded_list(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tilings::{BMat, TwoFour};
 
     #[test]
     fn names_round_trip() {
@@ -218,6 +254,17 @@ mod tests {
         }
         let error = "coo".parse::<FormatKind>().unwrap_err().to_string();
         assert!(error.contains("coo") && error.contains("blocked-ell"), "{error}");
+    }
+
+    #[test]
+    fn tiles_are_as_large_as_their_types_say() {
+        let bmat = FormatSpec::BMat { pattern_only: false };
+        assert_eq!(bmat.tile().cols, BMat::<f32>::TILE_COLS);
+        assert_eq!(bmat.window_rows(), BMat::<f32>::WINDOW_ROWS);
+        let cols = FormatSpec::TwoFour.tile().cols;
+        assert_eq!((TwoFour::<f32>::groups_of(cols), TwoFour::<f32>::groups_of(cols + 1)), (1, 2));
+        let wcsr = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        assert_eq!((wcsr.tile().cols, wcsr.tile().values), (8, Some(128)));
     }
 
     #[test]

@@ -1,8 +1,22 @@
-//! One type for any tiling, and one for any tiling of any value type.
+//! One type for any tiling. Here, and nowhere else, a tiling or a [`FormatSpec`] becomes the type of its
+//! format.
 
-use crate::{
-    BMat, Bcsr, BlockedEll, DType, FormatKind, FormatSpec, RowCsr, RowLayout, Scalar, TwoFour, Wcsr,
-};
+use super::bcsr::{self, Bcsr};
+use super::blocked_ell::{self, BlockedEll};
+use super::bmat::{self, BMat};
+use super::row_csr::{self, RowCsr};
+use super::shared::read_back::Rows;
+use super::shared::windows::check_layout;
+use super::spec::{FormatKind, FormatSpec};
+use super::tile_format::{Array, ArraySource, Extent, TileFormat};
+use super::two_four::{self, TwoFour};
+use super::wcsr::{self, Wcsr};
+use crate::buffer::Buffer;
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
+use crate::stats::measure::{Measure, Sizes};
 
 /// A matrix in any of the formats.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,35 +30,101 @@ pub enum Tiling<T: Scalar> {
     TwoFour(TwoFour<T>),
 }
 
-macro_rules! each {
-    ($self:expr, $t:ident => $body:expr) => {
-        match $self {
-            Tiling::Csr($t) => $body,
-            Tiling::Bcsr($t) => $body,
-            Tiling::Wcsr($t) => $body,
-            Tiling::BlockedEll($t) => $body,
-            Tiling::BMat($t) => $body,
-            Tiling::TwoFour($t) => $body,
+/// Evaluates an expression on the [`TileFormat`] inside a tiling, whichever it is.
+macro_rules! on_format {
+    ($tiling:expr, $t:ident => $body:expr) => {
+        match $tiling {
+            $crate::tilings::Tiling::Csr($t) => $body,
+            $crate::tilings::Tiling::Bcsr($t) => $body,
+            $crate::tilings::Tiling::Wcsr($t) => $body,
+            $crate::tilings::Tiling::BlockedEll($t) => $body,
+            $crate::tilings::Tiling::BMat($t) => $body,
+            $crate::tilings::Tiling::TwoFour($t) => $body,
         }
     };
 }
 
+pub(crate) use on_format;
+
+/// Counts what a format would hold of a pattern, without building it.
+pub(crate) fn sizes(spec: FormatSpec, measure: &Measure<'_>) -> Result<Sizes, FormatError> {
+    match spec {
+        FormatSpec::Csr => Ok(row_csr::stats::sizes(measure)),
+        FormatSpec::Bcsr { block_cols, .. } => bcsr::stats::sizes(measure, block_cols),
+        FormatSpec::Wcsr { pad_cols, .. } => wcsr::stats::sizes(measure, pad_cols),
+        FormatSpec::BlockedEll { .. } => blocked_ell::stats::sizes(measure),
+        FormatSpec::BMat { pattern_only } => Ok(bmat::stats::sizes(measure, pattern_only)),
+        FormatSpec::TwoFour => two_four::stats::sizes(measure),
+    }
+}
+
 impl<T: Scalar> Tiling<T> {
+    /// Builds the tiling `spec` names, with rows in the order of `layout`.
+    ///
+    /// # Errors
+    /// If the layout is of another matrix or its windows are not `spec.window_rows()` high, or the
+    /// format can't hold the matrix.
+    pub fn from_csr(
+        csr: &Csr<T>,
+        spec: FormatSpec,
+        layout: RowLayout,
+    ) -> Result<Self, FormatError> {
+        check_layout(&layout, csr.nrows(), spec.window_rows())?;
+        Ok(match spec {
+            FormatSpec::Csr => Self::Csr(RowCsr::from_csr(csr, layout)?),
+            FormatSpec::Bcsr { block_cols, .. } => {
+                Self::Bcsr(Bcsr::from_csr(csr, layout, block_cols)?)
+            }
+            FormatSpec::Wcsr { pad_cols, .. } => Self::Wcsr(Wcsr::from_csr(csr, layout, pad_cols)?),
+            FormatSpec::BlockedEll { .. } => Self::BlockedEll(BlockedEll::from_csr(csr, layout)?),
+            FormatSpec::BMat { pattern_only } => {
+                Self::BMat(BMat::from_csr(csr, layout, pattern_only)?)
+            }
+            FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_csr(csr, layout)?),
+        })
+    }
+
+    /// The matrix back in CSR: exactly the stored nonzeros, rows in their original order.
+    ///
+    /// Explicit zeros survive in CSR and BMat, which know what is an entry; in the tiles of the
+    /// other formats a zero is a zero. A pattern-only BMat gives ones.
+    #[must_use]
+    pub fn to_csr(&self) -> Csr<T> {
+        on_format!(self, t => t.to_csr())
+    }
+
+    /// Reads the arrays of a tiling from wherever they are, and validates them.
+    ///
+    /// # Errors
+    /// If an array is not there, or if together they are no tiling of this format.
+    pub fn from_arrays<S: ArraySource>(
+        spec: FormatSpec,
+        layout: RowLayout,
+        extent: Extent,
+        arrays: &S,
+    ) -> Result<Self, S::Error> {
+        Ok(match spec {
+            FormatSpec::Csr => Self::Csr(RowCsr::from_arrays(layout, extent, arrays)?),
+            FormatSpec::Bcsr { block_cols, .. } => {
+                Self::Bcsr(Bcsr::from_arrays(layout, extent, block_cols, arrays)?)
+            }
+            FormatSpec::Wcsr { pad_cols, .. } => {
+                Self::Wcsr(Wcsr::from_arrays(layout, extent, pad_cols, arrays)?)
+            }
+            FormatSpec::BlockedEll { .. } => {
+                Self::BlockedEll(BlockedEll::from_arrays(layout, extent, arrays)?)
+            }
+            FormatSpec::BMat { pattern_only } => {
+                Self::BMat(BMat::from_arrays(layout, extent, pattern_only, arrays)?)
+            }
+            FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_arrays(layout, extent, arrays)?),
+        })
+    }
+
     /// The format with its sizes.
     #[must_use]
     pub fn spec(&self) -> FormatSpec {
-        match self {
-            Self::Csr(_) => FormatSpec::Csr,
-            Self::Bcsr(t) => {
-                FormatSpec::Bcsr { block_rows: t.block_rows(), block_cols: t.block_cols() }
-            }
-            Self::Wcsr(t) => {
-                FormatSpec::Wcsr { window_rows: t.window_rows(), pad_cols: t.pad_cols() }
-            }
-            Self::BlockedEll(t) => FormatSpec::BlockedEll { block_size: t.block_size() },
-            Self::BMat(t) => FormatSpec::BMat { pattern_only: t.values().is_none() },
-            Self::TwoFour(_) => FormatSpec::TwoFour,
-        }
+        on_format!(self, t => t.spec())
     }
 
     /// The format.
@@ -56,7 +136,7 @@ impl<T: Scalar> Tiling<T> {
     /// Which original row stands in which slot.
     #[must_use]
     pub fn layout(&self) -> &RowLayout {
-        each!(self, t => t.layout())
+        on_format!(self, t => t.layout())
     }
 
     /// Number of rows (m).
@@ -68,33 +148,35 @@ impl<T: Scalar> Tiling<T> {
     /// Number of columns (k).
     #[must_use]
     pub fn ncols(&self) -> usize {
-        match self {
-            Self::Csr(t) => t.csr().ncols(),
-            Self::Bcsr(t) => t.ncols(),
-            Self::Wcsr(t) => t.ncols(),
-            Self::BlockedEll(t) => t.ncols(),
-            Self::BMat(t) => t.ncols(),
-            Self::TwoFour(t) => t.ncols(),
-        }
+        on_format!(self, t => t.ncols())
     }
 
     /// Entries the tiles were filled from.
     #[must_use]
     pub fn nnz(&self) -> usize {
-        match self {
-            Self::Csr(t) => t.csr().nnz(),
-            Self::Bcsr(t) => t.nnz(),
-            Self::Wcsr(t) => t.nnz(),
-            Self::BlockedEll(t) => t.nnz(),
-            Self::BMat(t) => t.nnz(),
-            Self::TwoFour(t) => t.nnz(),
-        }
+        on_format!(self, t => t.nnz())
     }
 
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        each!(self, t => t.bytes())
+        on_format!(self, t => t.bytes())
+    }
+
+    /// The arrays of the format, in the order of plan files. Those of the layout are not among them.
+    #[must_use]
+    pub fn arrays(&self) -> Vec<Array<'_, T>> {
+        on_format!(self, t => t.arrays())
+    }
+
+    /// The value array; `None` for a pattern-only BMat.
+    #[must_use]
+    pub fn values(&self) -> Option<&Buffer<T>> {
+        on_format!(self, t => TileFormat::values(t))
+    }
+
+    pub(super) fn values_mut(&mut self) -> Option<&mut Buffer<T>> {
+        on_format!(self, t => TileFormat::values_mut(t))
     }
 
     /// Windows of rows: the coarse unit of work.
@@ -115,16 +197,7 @@ impl<T: Scalar> Tiling<T> {
     #[inline]
     #[must_use]
     pub fn tile_ptr(&self, w: usize) -> u64 {
-        match self {
-            Self::Csr(t) => t.csr().row_ptr()[w * t.layout().window_rows()],
-            Self::Bcsr(t) => t.block_row_ptr()[w],
-            Self::Wcsr(t) => t.window_ptr()[w] / t.pad_cols() as u64,
-            Self::BlockedEll(t) => (w * t.ell_width()) as u64,
-            Self::BMat(t) => t.window_ptr()[w],
-            Self::TwoFour(t) => {
-                (w * t.layout().window_rows() * TwoFour::<T>::groups_of(t.ncols())) as u64
-            }
-        }
+        on_format!(self, t => t.tile_ptr(w))
     }
 
     /// Number of tiles of all windows.
@@ -132,116 +205,20 @@ impl<T: Scalar> Tiling<T> {
     pub fn n_tiles(&self) -> u64 {
         self.tile_ptr(self.n_windows())
     }
-}
 
-/// A matrix in any of the formats and value types: what a plan holds.
-#[derive(Clone, Debug, PartialEq)]
-#[expect(missing_docs, reason = "each variant is named for the value type it holds")]
-pub enum AnyTiling {
-    F16(Tiling<half::f16>),
-    Bf16(Tiling<half::bf16>),
-    F32(Tiling<f32>),
-    F64(Tiling<f64>),
-}
-
-/// Evaluates an expression on the tiling inside an [`AnyTiling`], whatever its value type.
-///
-/// ```
-/// # use girih_formats::{AnyTiling, for_any_tiling};
-/// fn n_windows(any: &AnyTiling) -> usize {
-///     for_any_tiling!(any, tiling => tiling.n_windows())
-/// }
-/// ```
-#[macro_export]
-macro_rules! for_any_tiling {
-    ($any:expr, $tiling:ident => $body:expr) => {
-        match $any {
-            $crate::AnyTiling::F16($tiling) => $body,
-            $crate::AnyTiling::Bf16($tiling) => $body,
-            $crate::AnyTiling::F32($tiling) => $body,
-            $crate::AnyTiling::F64($tiling) => $body,
-        }
-    };
-}
-
-impl AnyTiling {
-    /// The value type.
-    #[must_use]
-    pub fn dtype(&self) -> DType {
-        match self {
-            Self::F16(_) => DType::F16,
-            Self::Bf16(_) => DType::Bf16,
-            Self::F32(_) => DType::F32,
-            Self::F64(_) => DType::F64,
-        }
-    }
-
-    /// The format with its sizes.
-    #[must_use]
-    pub fn spec(&self) -> FormatSpec {
-        for_any_tiling!(self, t => t.spec())
-    }
-
-    /// The format.
-    #[must_use]
-    pub fn kind(&self) -> FormatKind {
-        self.spec().kind()
-    }
-
-    /// Which original row stands in which slot.
-    #[must_use]
-    pub fn layout(&self) -> &RowLayout {
-        for_any_tiling!(self, t => t.layout())
-    }
-
-    /// Number of rows (m).
-    #[must_use]
-    pub fn nrows(&self) -> usize {
-        self.layout().nrows()
-    }
-
-    /// Number of columns (k).
-    #[must_use]
-    pub fn ncols(&self) -> usize {
-        for_any_tiling!(self, t => t.ncols())
-    }
-
-    /// Entries the tiles were filled from.
-    #[must_use]
-    pub fn nnz(&self) -> usize {
-        for_any_tiling!(self, t => t.nnz())
-    }
-
-    /// Bytes of all arrays, those of the layout included.
-    #[must_use]
-    pub fn bytes(&self) -> u64 {
-        for_any_tiling!(self, t => t.bytes())
-    }
-
-    /// Windows of rows.
-    #[must_use]
-    pub fn n_windows(&self) -> usize {
-        self.layout().n_windows()
-    }
-
-    /// Where window `w`'s tiles begin; see [`Tiling::tile_ptr`].
+    /// Visits every value that is stored for the row in `slot`, with its column in the tiling, in the
+    /// order of the tiles.
+    ///
+    /// This is what "stored" means for a product: the zeros that fill a dense tile up are visited,
+    /// padding is not — neither padded columns, nor padding blocks, nor positions past the last column.
+    /// An empty slot may hold zeros and is visited like any other.
+    ///
+    /// O(stored values of the slot).
     ///
     /// # Panics
-    /// If `w > n_windows()`.
-    #[must_use]
-    pub fn tile_ptr(&self, w: usize) -> u64 {
-        for_any_tiling!(self, t => t.tile_ptr(w))
+    /// If `slot` is not below `layout().n_slots()`.
+    #[inline]
+    pub fn visit_stored(&self, slot: usize, visit: impl FnMut(usize, T)) {
+        on_format!(self, t => t.visit_stored(slot, visit));
     }
 }
-
-macro_rules! from_tiling {
-    ($($variant:ident: $t:ty),*) => {$(
-        impl From<Tiling<$t>> for AnyTiling {
-            fn from(tiling: Tiling<$t>) -> Self {
-                Self::$variant(tiling)
-            }
-        }
-    )*};
-}
-
-from_tiling!(F16: half::f16, Bf16: half::bf16, F32: f32, F64: f64);

@@ -14,7 +14,7 @@ use girih::{
 
 /// A backend or library that multiplies operands on a device.
 #[derive(Debug)]
-pub(super) enum Device {
+pub(crate) enum Device {
     Cuda(CudaBackend),
     Cusparse(CusparseBackend),
     /// The dense product of A with all its zeros.
@@ -23,7 +23,7 @@ pub(super) enum Device {
 
 impl Device {
     /// cuSPARSE with each of its algorithms for CSR, the deterministic one with and without an analysis.
-    pub(super) fn cusparse(options: &CudaOptions) -> Vec<Self> {
+    pub(crate) fn cusparse(options: &CudaOptions) -> Vec<Self> {
         let ways = [
             (CsrAlgorithm::One, false),
             (CsrAlgorithm::Two, false),
@@ -31,29 +31,30 @@ impl Device {
             (CsrAlgorithm::Three, true),
         ];
         let way = |(csr, preprocess)| {
-            Self::Cusparse(CusparseBackend::new(CusparseOptions {
-                libraries: options.libraries.clone(),
-                device: options.device,
-                csr,
-                preprocess,
-                tf32: true,
-            }))
+            Self::Cusparse(CusparseBackend::new(
+                CusparseOptions::default()
+                    .libraries(options.libraries.clone())
+                    .device(options.device)
+                    .csr(csr)
+                    .preprocess(preprocess)
+                    .tf32(true),
+            ))
         };
         ways.map(way).into()
     }
 
     /// cuBLASLt in f32 and, for f32, in TF32.
-    pub(super) fn dense(options: &CudaOptions) -> Vec<Self> {
+    pub(crate) fn dense(options: &CudaOptions) -> Vec<Self> {
         let way = |tf32| {
             let (libraries, device) = (options.libraries.clone(), options.device);
-            let options = CublasLtOptions { libraries, device, tf32 };
+            let options = CublasLtOptions::default().libraries(libraries).device(device).tf32(tf32);
             Self::Dense(DenseYardstick::new(options.clone()), options)
         };
         [false, true].map(way).into()
     }
 
     /// The device that girih's own kernels run on, as planners know it; `None` for others' kernels.
-    pub(super) fn gpu(&self) -> Option<Result<DeviceSpec, BackendError>> {
+    pub(crate) fn gpu(&self) -> Option<Result<DeviceSpec, BackendError>> {
         let Self::Cuda(backend) = self else { return None };
         Some(backend.device().map(DeviceInfo::spec).map_err(|error| BackendError::Unavailable {
             backend: backend.name().to_owned(),
@@ -61,7 +62,7 @@ impl Device {
         }))
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Cuda(backend) => backend.name(),
             Self::Cusparse(backend) => backend.name(),
@@ -70,7 +71,7 @@ impl Device {
     }
 
     /// Which of several ways it multiplies a format in.
-    pub(super) fn way(&self, spec: FormatSpec, dtype: DType) -> Option<&'static str> {
+    pub(crate) fn way(&self, spec: FormatSpec, dtype: DType) -> Option<&'static str> {
         match self {
             Self::Cuda(_) => None,
             Self::Cusparse(backend) => {
@@ -92,7 +93,7 @@ impl Device {
     ///
     /// # Errors
     /// If it can't run.
-    pub(super) fn describe(&self) -> Result<String, BackendError> {
+    pub(crate) fn describe(&self) -> Result<String, BackendError> {
         match self {
             Self::Cuda(backend) => Ok(backend.capabilities()?.device),
             Self::Cusparse(backend) => Ok(backend.capabilities()?.device),
@@ -104,7 +105,7 @@ impl Device {
     }
 
     /// Whether this is another way of what one of its siblings does with such plans.
-    pub(super) fn repeats(&self, plan: &Plan) -> bool {
+    pub(crate) fn repeats(&self, plan: &Plan) -> bool {
         let (kind, dtype) = (plan.spec().kind(), plan.dtype());
         match self {
             Self::Cuda(_) => false,
@@ -123,15 +124,15 @@ impl Device {
     }
 
     /// Why it can't multiply a plan, if so.
-    pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
+    pub(crate) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
-            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.reason),
-            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.to_string()),
+            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Dense(..) => None,
         }
     }
 
-    pub(super) fn rounding(&self, plan: &Plan) -> Rounding {
+    pub(crate) fn rounding(&self, plan: &Plan) -> Rounding {
         match self {
             Self::Cuda(backend) => backend.rounding(plan),
             Self::Cusparse(backend) => backend.rounding(plan),
@@ -139,7 +140,7 @@ impl Device {
         }
     }
 
-    pub(super) fn prepare(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
+    pub(crate) fn prepare(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         match self {
             Self::Cuda(backend) => backend.prepare_device(plan),
             Self::Cusparse(backend) => backend.prepare_device(plan),
@@ -150,7 +151,7 @@ impl Device {
 
 /// Why a case is passed over: it takes too much of the device's memory, or a library does not support it.
 /// `None` for other errors, which end the benchmark.
-pub(super) fn skip_reason(error: &BackendError) -> Option<String> {
+pub(crate) fn skip_reason(error: &BackendError) -> Option<String> {
     let BackendError::Failed { source, .. } = error else { return None };
     let error = source.downcast_ref::<Arc<CudaError>>()?;
     let skips = match &**error {
@@ -165,21 +166,18 @@ pub(super) fn skip_reason(error: &BackendError) -> Option<String> {
 ///
 /// # Errors
 /// If the device or the compiler is missing.
-pub(super) fn roofline(options: CudaOptions) -> Result<CudaRoofline, BackendError> {
+pub(crate) fn roofline(options: CudaOptions) -> Result<CudaRoofline, BackendError> {
     let dense = CublasLt::load(&options.libraries).ok().map(Arc::new);
     CudaRoofline::measure(&CudaBackend::new(options), dense.as_ref())
 }
 
 /// Rows of B that a product reads, each counted as often as a tile names it. `None` for formats whose
 /// tiles do not say.
-pub(super) fn named_rows(plan: &Plan) -> Option<u64> {
+pub(crate) fn named_rows(plan: &Plan) -> Option<u64> {
     let tiling = plan.tiling();
-    let per_tile = match plan.spec() {
-        FormatSpec::Csr => 1,
-        FormatSpec::Bcsr { block_cols, .. } => block_cols,
-        FormatSpec::Wcsr { pad_cols, .. } => pad_cols,
-        FormatSpec::BlockedEll { block_size } => block_size,
-        _ => return None,
+    let per_tile = match plan.spec().kind() {
+        FormatKind::BMat | FormatKind::TwoFour => return None,
+        _ => plan.spec().tile().cols,
     };
     Some(tiling.tile_ptr(tiling.n_windows()) * per_tile as u64)
 }

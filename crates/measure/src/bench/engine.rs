@@ -17,26 +17,26 @@ use crate::{MeasureError, Observer};
 
 /// A backend on some threads.
 #[derive(Debug)]
-pub(super) struct Engine {
-    pub(super) multiplier: Multiplier,
+pub(crate) struct Engine {
+    pub(crate) multiplier: Multiplier,
     /// The instruction set that it uses, if it has a choice.
-    pub(super) isa: Option<Isa>,
+    pub(crate) isa: Option<Isa>,
     /// The instruction set of its floor; `None` if its floor is not measured.
-    pub(super) floor_isa: Option<Isa>,
+    pub(crate) floor_isa: Option<Isa>,
     /// The index of the team that it runs on. A device's team plans and verifies.
-    pub(super) team: usize,
+    pub(crate) team: usize,
 }
 
 /// A backend, here or on a device.
 #[derive(Debug)]
-pub(super) enum Multiplier {
+pub(crate) enum Multiplier {
     Host(Box<dyn SpmmBackend>),
     /// Products are timed on the device, operands and all.
     Device(Device),
 }
 
 impl Multiplier {
-    pub(super) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Self::Host(backend) => backend.name(),
             Self::Device(device) => device.name(),
@@ -44,14 +44,14 @@ impl Multiplier {
     }
 
     /// Why it can't multiply a plan; `None` if it can.
-    pub(super) fn refusal(&self, plan: &Plan) -> Option<String> {
+    pub(crate) fn refusal(&self, plan: &Plan) -> Option<String> {
         match self {
-            Self::Host(backend) => backend.supports(plan).err().map(|error| error.reason),
+            Self::Host(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Device(device) => device.refusal(plan),
         }
     }
 
-    pub(super) fn rounding(&self, plan: &Plan) -> Rounding {
+    pub(crate) fn rounding(&self, plan: &Plan) -> Rounding {
         match self {
             Self::Host(backend) => backend.rounding(plan),
             Self::Device(device) => device.rounding(plan),
@@ -59,16 +59,16 @@ impl Multiplier {
     }
 
     /// Whether another engine multiplies such plans in the same way.
-    pub(super) fn repeats(&self, plan: &Plan) -> bool {
+    pub(crate) fn repeats(&self, plan: &Plan) -> bool {
         matches!(self, Self::Device(device) if device.repeats(plan))
     }
 
     /// Whether it multiplies the same way for every format.
-    pub(super) fn is_yardstick(&self) -> bool {
+    pub(crate) fn is_yardstick(&self) -> bool {
         matches!(self, Self::Device(Device::Dense(..)))
     }
 
-    pub(super) fn device(&self) -> Option<&Device> {
+    pub(crate) fn device(&self) -> Option<&Device> {
         match self {
             Self::Host(_) => None,
             Self::Device(device) => Some(device),
@@ -78,9 +78,9 @@ impl Multiplier {
 
 /// Every engine, and the teams they share.
 #[derive(Debug)]
-pub(super) struct Engines {
-    pub(super) teams: Vec<Team>,
-    pub(super) engines: Vec<Engine>,
+pub(crate) struct Engines {
+    pub(crate) teams: Vec<Team>,
+    pub(crate) engines: Vec<Engine>,
 }
 
 impl Engines {
@@ -89,7 +89,7 @@ impl Engines {
     ///
     /// # Errors
     /// If the GPU cannot be described.
-    pub(super) fn target(&self) -> Result<DeviceSpec, MeasureError> {
+    pub(crate) fn target(&self) -> Result<DeviceSpec, MeasureError> {
         let devices: Vec<_> = self.engines.iter().filter_map(|e| e.multiplier.device()).collect();
         let gpu = devices.iter().find_map(|device| device.gpu());
         match gpu {
@@ -102,7 +102,7 @@ impl Engines {
     ///
     /// # Errors
     /// If this machine lacks one.
-    pub(super) fn new(config: &BenchConfig) -> Result<Self, MeasureError> {
+    pub(crate) fn new(config: &BenchConfig) -> Result<Self, MeasureError> {
         let all = rayon::current_num_threads();
         let count = |threads: &ThreadCount| match *threads {
             ThreadCount::All => all,
@@ -222,7 +222,7 @@ impl Engines {
     ///
     /// # Errors
     /// If it can't be measured.
-    pub(super) fn cuda_roofline(
+    pub(crate) fn cuda_roofline(
         &self,
         config: &BenchConfig,
         observer: &dyn Observer,

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 
-use girih::formats::generate::{Problem, block_sparse, uniform};
 use girih::formats::{Csr, FormatError, Scalar};
+use girih_generate::{Problem, block_sparse, two_four, uniform};
 
 /// The weight of [`Problem::Blocks`], and the size of its blocks.
 const WEIGHT: (usize, usize) = (18944, 3584);
@@ -38,6 +38,13 @@ pub enum Generated {
         /// The share that is left out, in percent.
         percent: f64,
     },
+    /// Two entries in every four columns.
+    TwoFour {
+        /// Rows.
+        rows: usize,
+        /// Columns.
+        cols: usize,
+    },
 }
 
 impl Generated {
@@ -68,6 +75,10 @@ impl Generated {
                 Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self::Blocks { percent }),
                 _ => wrong("blocks:95"),
             },
+            "two-four" => match numbers().as_deref() {
+                Some(&[rows, cols]) => Ok(Self::TwoFour { rows, cols }),
+                _ => wrong("two-four:4096x8192"),
+            },
             _ => return None,
         })
     }
@@ -75,7 +86,9 @@ impl Generated {
     /// All names, for messages.
     pub fn names() -> String {
         let fixed = Problem::ALL.map(Problem::name).join(", ");
-        format!("{fixed}, uniform:ROWSxCOLSxPER_ROW, dense:ROWSxCOLS, blocks:PERCENT")
+        let sized =
+            "uniform:ROWSxCOLSxPER_ROW, dense:ROWSxCOLS, blocks:PERCENT, two-four:ROWSxCOLS";
+        format!("{fixed}, {sized}")
     }
 
     /// Generates the matrix.
@@ -91,6 +104,7 @@ impl Generated {
                 let (rows, cols) = WEIGHT;
                 block_sparse(rows, cols, BLOCK, 1.0 - percent / 100.0, SEED)
             }
+            Self::TwoFour { rows, cols } => two_four(rows, cols, SEED),
         }
     }
 }
@@ -102,6 +116,7 @@ impl Display for Generated {
             Self::Uniform { rows, cols, per_row } => write!(f, "uniform:{rows}x{cols}x{per_row}"),
             Self::Dense { rows, cols } => write!(f, "dense:{rows}x{cols}"),
             Self::Blocks { percent } => write!(f, "blocks:{percent}"),
+            Self::TwoFour { rows, cols } => write!(f, "two-four:{rows}x{cols}"),
         }
     }
 }
@@ -112,14 +127,18 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for name in ["rmat", "uniform:64x300x7", "dense:5x9", "blocks:95", "blocks:99.5"] {
+        for name in
+            ["rmat", "uniform:64x300x7", "dense:5x9", "blocks:95", "blocks:99.5", "two-four:6x16"]
+        {
             let generated = Generated::parse(name).unwrap().unwrap();
             assert_eq!(generated.to_string(), name);
         }
         for name in ["a.mtx", "rmatt", "c:/a.mtx", ""] {
             assert_eq!(Generated::parse(name), None, "{name}");
         }
-        for name in ["uniform:64x300", "uniform:2x3x4", "dense:0x9", "dense:", "blocks:101"] {
+        for name in
+            ["uniform:64x300", "uniform:2x3x4", "dense:0x9", "dense:", "blocks:101", "two-four:8"]
+        {
             let message = Generated::parse(name).unwrap().unwrap_err();
             assert!(message.contains(name) && message.contains("such sizes as"), "{message}");
         }
@@ -133,6 +152,7 @@ mod tests {
         };
         assert_eq!(of("uniform:64x300x7"), (64, 300, 64 * 7));
         assert_eq!(of("dense:5x9"), (5, 9, 45));
+        assert_eq!(of("two-four:6x16"), (6, 16, 48));
         let (rows, cols, nnz) = of("blocks:99");
         assert_eq!((rows, cols), WEIGHT);
         assert!(nnz % (BLOCK * BLOCK) == 0 && nnz < rows * cols / 50, "{nnz}");

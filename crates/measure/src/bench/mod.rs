@@ -5,19 +5,20 @@
 //! one matrix, value type and number of columns are then timed by turns. The [`BenchReport`] sets each time
 //! beside a floor that was measured in the same run.
 
-mod device;
-mod engine;
+pub(crate) mod device;
+pub(crate) mod engine;
 mod generated;
 mod group;
 mod ratios;
 mod report;
 mod request;
 mod roofline;
+mod suite;
 mod tiles;
-mod verdict;
+pub(crate) mod verdict;
 
 use girih::cpu::Isa;
-use girih::{AnyTiling, Csr, CudaOptions, DType, DenseScalar, DeviceSpec, Tiling};
+use girih::{Csr, CudaOptions, DType, DenseScalar, DeviceSpec};
 
 use crate::machine::Machine;
 use crate::{MeasureError, Observer};
@@ -34,6 +35,7 @@ pub use request::{
     BenchBackend, CaseRequest, FormatRequest, OrderRequest, RooflineEffort, ThreadCount, isa_name,
 };
 pub use roofline::{BandwidthReport, DeviceReport, RooflineReport};
+pub use suite::{Suite, SuiteReport};
 pub use tiles::{Block, TileSizes, parse_block};
 
 /// What a benchmark measures, and how.
@@ -63,6 +65,8 @@ pub struct BenchConfig {
     pub device: Option<DeviceSpec>,
     /// How the CUDA backend and NVIDIA's libraries are set up.
     pub cuda: CudaOptions,
+    /// The suite that the rest is of, for the report.
+    pub suite: Option<SuiteReport>,
 }
 
 /// CSR and the planner's choice, on one thread and on all of them.
@@ -82,6 +86,7 @@ impl Default for BenchConfig {
             seed: 0,
             device: None,
             cuda: CudaOptions::default(),
+            suite: None,
         }
     }
 }
@@ -141,7 +146,7 @@ impl<'a> Bench<'a> {
             host: engines.rooflines(&config, &machine, observer)?,
             device: engines.cuda_roofline(&config, observer)?,
         };
-        let report = BenchReport::new(machine, &limits, config.seconds, config.seed);
+        let report = BenchReport::new(machine, &limits, &config);
         let requests = config.requests();
         Ok(Self { config, requests, engines, target, limits, report, observer })
     }
@@ -158,10 +163,7 @@ impl<'a> Bench<'a> {
         name: &str,
         source: &str,
         a: &Csr<T>,
-    ) -> Result<(), MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<(), MeasureError> {
         let taken = |known: &MatrixReport| known.name == name && known.source != source;
         let name = if self.report.matrices.iter().any(taken) { source } else { name };
         let matrix = MatrixReport {

@@ -5,11 +5,13 @@ use girih::cpu::roofline::Limit;
 use girih::cuda::CudaRoofline;
 use serde::Serialize;
 
+use super::BenchConfig;
 use super::engine::{Engine, Engines};
 use super::group::{Case, Group};
 use super::ratios::{RatioReport, ratios};
 use super::request::isa_name;
 use super::roofline::{self, DeviceReport, MeasuredRoofline, RooflineReport};
+use super::suite::SuiteReport;
 use crate::machine::Machine;
 use crate::sampling::Summary;
 
@@ -26,6 +28,9 @@ const COUNTED: &str = "bytes: A as CSR with 32-bit indices, B and C once each; f
 pub struct BenchReport {
     /// The version of girih.
     pub version: &'static str,
+    /// The suite, if the benchmark is of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suite: Option<SuiteReport>,
     /// The machine, as it describes itself.
     pub machine: Machine,
     /// What is counted as bytes and flops, and what percentages and ratios compare.
@@ -215,13 +220,14 @@ pub struct SkippedReport {
 }
 
 impl BenchReport {
-    pub(super) fn new(machine: Machine, limits: &Limits, seconds: f64, seed: u64) -> Self {
+    pub(super) fn new(machine: Machine, limits: &Limits, config: &BenchConfig) -> Self {
         Self {
             version: env!("CARGO_PKG_VERSION"),
+            suite: config.suite.clone(),
             machine,
             counted: COUNTED,
-            seconds,
-            seed,
+            seconds: config.seconds,
+            seed: config.seed,
             rooflines: limits.host.iter().map(roofline::report).collect(),
             device: limits.device.as_ref().map(DeviceReport::new),
             matrices: Vec::new(),

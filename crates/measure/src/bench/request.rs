@@ -52,11 +52,11 @@ impl FromStr for OrderRequest {
             "none" => Ok(Self::NONE),
             "auto" => Ok(Self(Reorder::Auto)),
             _ if s.ends_with(".npy") => Err(format!(
-                "{s} is of one matrix; give girih plan such a file, and girih spmm the plan"
+                "{s} orders one matrix; make a plan with girih plan --reorder {s}, and time it with girih spmm"
             )),
             _ => match s.parse() {
                 Ok(method) => Ok(Self(Reorder::By(method))),
-                Err(error) => Err(format!("{error}; also none and auto")),
+                Err(error) => Err(format!("{error}; or none, or auto")),
             },
         }
     }
@@ -104,7 +104,7 @@ impl FromStr for FormatRequest {
                     format!("{size:?} is not a number of rows; write for example wcsr:16")
                 })?);
             }
-            (_, Some(size)) => return Err(format!("{name} takes no size, and {size:?} was given")),
+            (_, Some(size)) => return Err(format!("{name} takes no size, but {size:?} was given")),
         }
         Ok(Self { kind, block, window })
     }
@@ -159,9 +159,28 @@ pub enum BenchBackend {
 }
 
 impl BenchBackend {
+    /// The names that are read.
+    pub const NAMES: [&str; 5] = ["cpu", "cuda", "cusparse", "cublas", "reference"];
+
     /// Whether it multiplies on a device.
     pub fn is_device(self) -> bool {
         matches!(self, Self::Cuda | Self::Cusparse | Self::Cublas)
+    }
+}
+
+/// By the names in [`BenchBackend::NAMES`].
+impl FromStr for BenchBackend {
+    type Err = String;
+
+    fn from_str(s: &str) -> Result<Self, String> {
+        match s {
+            "cpu" => Ok(Self::Cpu),
+            "cuda" => Ok(Self::Cuda),
+            "cusparse" => Ok(Self::Cusparse),
+            "cublas" => Ok(Self::Cublas),
+            "reference" => Ok(Self::Reference),
+            _ => Err(format!("there is no backend {s:?}; there are {}", Self::NAMES.join(", "))),
+        }
     }
 }
 
@@ -195,7 +214,7 @@ impl FromStr for ThreadCount {
         match s.parse() {
             _ if s == "all" => Ok(Self::All),
             Ok(count @ 1..=MAX_THREADS) => Ok(Self::Exactly(count)),
-            _ => Err(format!("{s:?} is not all or a number from 1 to {MAX_THREADS}")),
+            _ => Err(format!("{s:?} is neither all nor a number from 1 to {MAX_THREADS}")),
         }
     }
 }
@@ -254,6 +273,14 @@ mod tests {
         let [plain, rcm] =
             [OrderRequest::NONE, order].map(|order| CaseRequest { order, ..CaseRequest::CSR });
         assert_eq!([plain.to_string(), rcm.to_string()], ["csr", "csr, rcm"]);
+    }
+
+    #[test]
+    fn backends_are_read_by_their_names() {
+        let all: Vec<BenchBackend> =
+            BenchBackend::NAMES.iter().map(|name| name.parse().unwrap()).collect();
+        assert_eq!(all.iter().filter(|backend| backend.is_device()).count(), 3);
+        assert!("gpu".parse::<BenchBackend>().unwrap_err().contains("cusparse"));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub(super) fn options(
     };
     let beyond = machine.last_level().map_or(FAR_OUT, |bytes| bytes.saturating_mul(factor));
     let max_bytes = beyond.max(least).min(memory_limit.unwrap_or(u64::MAX));
-    Some(RooflineOptions { max_bytes, seconds })
+    Some(RooflineOptions::default().max_bytes(max_bytes).seconds(seconds))
 }
 
 /// What one instruction set could reach on a number of threads.
@@ -175,7 +175,7 @@ impl Display for DeviceReport {
             (Some(bf16), Some(tf32)) => {
                 write!(f, "; cuBLASLt {bf16:.0} in bf16, {tf32:.0} in tf32")
             }
-            _ => f.write_str("; tensor cores not measured, for want of cuBLASLt"),
+            _ => f.write_str("; tensor cores not measured: cuBLASLt is missing"),
         }
     }
 }

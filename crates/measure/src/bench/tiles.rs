@@ -55,7 +55,7 @@ impl TileSizes {
             FormatKind::BlockedEll if rows == cols => FormatSpec::BlockedEll { block_size: rows },
             FormatKind::BlockedEll => {
                 return Err(format!(
-                    "blocked-ell has square blocks, and --block is {rows}x{cols}; write --block {rows}"
+                    "blocked-ell has square blocks, but --block is {rows}x{cols}; write --block {rows}"
                 ));
             }
             FormatKind::BMat => FormatSpec::BMat { pattern_only: false },

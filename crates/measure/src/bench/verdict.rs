@@ -15,7 +15,7 @@ use crate::{MeasureError, WrongProduct};
 /// depends on the bits of C and on the rounding that is granted. So a product with the bits of a verified
 /// one gets that one's verdict.
 #[derive(Debug, Default)]
-pub(super) struct Verdicts {
+pub(crate) struct Verdicts {
     known: Vec<(u128, Rounding, Verification)>,
 }
 
@@ -24,7 +24,7 @@ impl Verdicts {
     ///
     /// # Errors
     /// If an element is outside its bound.
-    pub(super) fn judge<T: DenseScalar>(
+    pub(crate) fn judge<T: DenseScalar>(
         &mut self,
         a: &Csr<T>,
         plan: &Plan,

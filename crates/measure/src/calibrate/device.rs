@@ -16,7 +16,8 @@ use crate::machine::Machine;
 pub fn measured_cpu() -> Result<DeviceSpec, MeasureError> {
     let last_level = Machine::this().last_level().unwrap_or(64 << 20);
     // A working set shows the bandwidth of memory only if it is much larger than the last cache.
-    let options = RooflineOptions { max_bytes: (last_level * 4).max(128 << 20), seconds: 1.0 };
+    let options =
+        RooflineOptions::default().max_bytes((last_level * 4).max(128 << 20)).seconds(1.0);
     let roofline = Roofline::measure(Isa::best(), &options).map_err(MeasureError::MeasuredCpu)?;
     let from_memory = roofline.bandwidths().last().map_or(0.0, Bandwidth::best);
     let measured = Some(MeasuredRates {

@@ -1,10 +1,10 @@
 //! The generated matrices that coefficients are fitted on.
 
-use girih::formats::generate::{
+use girih::formats::{Csr, FormatError, Scalar};
+use girih_generate::{
     banded, block_sparse, fem_2d, fem_3d, laplacian_5pt, power_law_rows, pruned_weights, rmat,
     two_four, uniform,
 };
-use girih::formats::{Csr, FormatError, Scalar};
 
 /// A generated matrix.
 pub(super) struct DesignProblem<T: Scalar> {

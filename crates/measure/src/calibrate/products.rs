@@ -6,8 +6,8 @@ use girih::planner::calibrate::Observation;
 use girih::planner::cost::{Workload, terms};
 use girih::planner::device::Terms;
 use girih::{
-    AnyTiling, CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatChoice, FormatSpec,
-    PlanOptions, Planner, RowLayout, SpmmBackend, Tiling,
+    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatSpec, PlanOptions, Planner, RowLayout,
+    SpmmBackend,
 };
 use half::{bf16, f16};
 
@@ -99,7 +99,7 @@ pub(super) fn measure(
         (None, CalibratedBackend::Cuda(cuda)) => described(cuda)?,
     };
     // Old fits must not decide which products are timed.
-    let device = DeviceSpec { fits: Vec::new(), ..device };
+    let device = device.with(|device| device.fits = Vec::new());
     let products = Vec::new();
     let mut run = CalibrationRun { config, device, backend, team, pass: 0, products, observer };
     let mut problems = 0;
@@ -157,10 +157,7 @@ struct CalibrationRun<'a> {
 
 impl CalibrationRun<'_> {
     /// Times every problem in one value type, and returns their number.
-    fn all<T: DenseScalar>(&mut self) -> Result<usize, MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    fn all<T: DenseScalar>(&mut self) -> Result<usize, MeasureError> {
         let problems: Vec<DesignProblem<T>> = problems::problems(self.config.quick);
         for (i, problem) in problems.iter().enumerate() {
             let (pass, passes) = (self.pass + 1, self.config.passes);
@@ -185,10 +182,7 @@ impl CalibrationRun<'_> {
         a: &Csr<T>,
         name: &'static str,
         what: &str,
-    ) -> Result<(), MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<(), MeasureError> {
         let rows = RowLayout::natural(a.nrows(), 1).map_err(MeasureError::Statistics)?;
         let shared = SharedStats::new(a.pattern(), &rows);
         for &n in &self.config.n {
@@ -196,16 +190,15 @@ impl CalibrationRun<'_> {
                 continue;
             }
             self.observer.timed_stage(&format!("{what}: n = {n}"));
-            let workload = Workload::of(&shared, n, T::DTYPE).map_err(MeasureError::Statistics)?;
+            let workload = Workload::of(&shared, n, T::DTYPE);
             let b = Operand::<T>::random("B", (a.ncols(), n), 1)?;
             let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
-            let planner = Planner::new(PlanOptions {
-                n,
-                target: self.device.clone(),
-                kernels: girih::kernels_for(&self.device),
-                memory_limit: Some(MAX_TILES),
-                ..PlanOptions::default()
-            });
+            let planner = Planner::new(
+                PlanOptions::new(n)
+                    .target(self.device.clone())
+                    .kernels(girih::kernels_for(&self.device))
+                    .memory_limit(Some(MAX_TILES)),
+            );
             let considered = self.team.run(|| planner.candidates(a));
             let considered = considered.map_err(|source| MeasureError::Plan {
                 what: "a generated matrix".to_owned(),
@@ -245,18 +238,12 @@ impl CalibrationRun<'_> {
         spec: FormatSpec,
         b: &Operand<T>,
         c: &mut Operand<T::Acc>,
-    ) -> Result<Option<f64>, MeasureError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
-        let options = PlanOptions {
-            n,
-            format: FormatChoice::Fixed(spec),
-            target: self.device.clone(),
-            kernels: girih::kernels_for(&self.device),
-            memory_limit: Some(MAX_TILES),
-            ..PlanOptions::default()
-        };
+    ) -> Result<Option<f64>, MeasureError> {
+        let options = PlanOptions::new(n)
+            .format(spec)
+            .target(self.device.clone())
+            .kernels(girih::kernels_for(&self.device))
+            .memory_limit(Some(MAX_TILES));
         let Ok(plan) = self.team.run(|| Planner::new(options).plan(a)) else { return Ok(None) };
         let mut runner = match &self.backend {
             CalibratedBackend::Cpu(cpu) => Runner::Host(self.team.run(|| cpu.prepare(&plan))?),

@@ -59,7 +59,9 @@ pub enum CalibrateError {
         needed: usize,
     },
     /// A time or a term is not a positive number.
-    #[error("observation {position} is not a positive time of finite terms")]
+    #[error(
+        "observation {position} cannot be used: its time must be positive and its terms finite"
+    )]
     Unusable {
         /// Its position.
         position: usize,
@@ -68,6 +70,7 @@ pub enum CalibrateError {
 
 /// A time that was predicted by coefficients found without it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Prediction {
     /// What was predicted, in seconds.
     pub predicted: f64,
@@ -79,7 +82,7 @@ pub struct Prediction {
 /// power ¾ of the time. The quality is that of [`held_out`] predictions. O(observations · log).
 ///
 /// # Errors
-/// If there are fewer than 20 observations, or one is not a positive time of finite terms.
+/// If there are fewer than 20 observations, or one has a time that is not positive or a term that is not finite.
 pub fn fit(
     spec: FormatSpec,
     dtype: DType,

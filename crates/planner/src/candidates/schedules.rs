@@ -38,6 +38,7 @@ impl ScheduleKind {
 
 /// A schedule that was considered for a format, and what its replay says.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ScheduleOption {
     /// How it cuts.
     pub kind: ScheduleKind,

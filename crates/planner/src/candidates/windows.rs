@@ -1,7 +1,8 @@
 //! The windows a format would have, from counts.
 
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{BMat, FormatError, FormatSpec, TwoFour};
+use girih_formats::tilings::TileShape;
+use girih_formats::{FormatError, FormatKind};
 
 use crate::schedule::{TilePtr, Windows};
 
@@ -50,37 +51,34 @@ pub(crate) fn counted_windows<'a>(
     let pattern = shared.pattern();
     let rows = spec.window_rows();
     let windows = usize::try_from(stats.windows).unwrap_or(usize::MAX);
-    let per_union = |width: usize, tile: usize| {
-        let counts = shared.unions(rows, width as u32)?;
-        let tiles = counts.iter().map(|&count| u64::from(count).div_ceil(tile as u64));
-        Ok(CountedWindows::Counted(TilePtr::of_counts(tiles)))
-    };
-    match spec {
-        FormatSpec::Csr if shared.layout().is_natural() => {
+    match (spec.kind(), spec.tile()) {
+        (FormatKind::Csr, _) if shared.layout().is_natural() => {
             Ok(CountedWindows::Rows(pattern.row_ptr()))
         }
-        FormatSpec::Csr => {
+        (FormatKind::Csr, _) => {
             let layout = shared.layout().with_window_rows(1)?;
             let length = |slot| layout.row(slot).map_or(0, |row| pattern.row(row).len() as u64);
             Ok(CountedWindows::Counted(TilePtr::of_counts((0..layout.n_slots()).map(length))))
         }
-        FormatSpec::Bcsr { block_cols, .. } => per_union(block_cols, 1),
-        FormatSpec::Wcsr { pad_cols, .. } => per_union(1, pad_cols),
-        FormatSpec::BMat { .. } => per_union(1, BMat::<f32>::TILE_COLS),
-        FormatSpec::BlockedEll { .. } => {
-            Ok(CountedWindows::Even { windows, tiles: stats.ell_width })
-        }
-        FormatSpec::TwoFour => {
-            let tiles = (rows * TwoFour::<f32>::groups_of(pattern.ncols())) as u64;
+        // Every window has as many tiles as the fullest needs, or as there are groups of columns.
+        (FormatKind::BlockedEll | FormatKind::TwoFour, _)
+        | (_, TileShape { union_width: None, .. }) => {
+            let tiles = stats.tiles.checked_div(stats.windows).unwrap_or(0);
             Ok(CountedWindows::Even { windows, tiles })
+        }
+        (_, TileShape { cols, union_width: Some(width), .. }) => {
+            let counts = shared.unions(rows, width as u32)?;
+            let tiles =
+                counts.iter().map(|&count| u64::from(count).div_ceil((cols / width) as u64));
+            Ok(CountedWindows::Counted(TilePtr::of_counts(tiles)))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::two_four;
-    use girih_formats::{AnyTiling, DType, RowLayout, Tiling};
+    use girih_formats::{AnyTiling, DType, FormatSpec, RowLayout, Tiling};
+    use girih_generate::two_four;
 
     use super::*;
 

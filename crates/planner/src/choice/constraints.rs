@@ -1,7 +1,7 @@
 //! What options rule out.
 
+use girih_formats::FormatSpec;
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{FormatKind, FormatSpec};
 
 use crate::cost::{Workload, multiplied};
 use crate::explanation::{Bytes, Seconds};
@@ -74,14 +74,8 @@ impl Budget {
     /// # Errors
     /// If not enough is left, and it need not be done.
     pub(super) fn count(&mut self, spec: FormatSpec, need: Need) -> Result<(), String> {
-        let width = match spec {
-            FormatSpec::Bcsr { block_cols, .. } => block_cols,
-            FormatSpec::BlockedEll { block_size } => block_size,
-            FormatSpec::Wcsr { .. } | FormatSpec::BMat { .. } => 1,
-            // Counted by their rows, which is next to nothing.
-            FormatSpec::Csr | FormatSpec::TwoFour => return Ok(()),
-        };
-        debug_assert_ne!(spec.kind(), FormatKind::Csr);
+        // Others are counted by their rows, which is next to nothing.
+        let Some(width) = spec.tile().union_width else { return Ok(()) };
         let key = (spec.window_rows(), width);
         if self.counted.contains(&key) {
             return Ok(());
@@ -103,7 +97,7 @@ impl Budget {
     fn take(&mut self, seconds: f64, what: &str, need: Need) -> Result<(), String> {
         if let Some(limit) = self.limit.filter(|_| need == Need::IfTime && seconds > self.left) {
             return Err(format!(
-                "{what} takes about {} and less is left of the {} for planning",
+                "{what} takes about {}, and less is left of the {} for planning",
                 Seconds(seconds),
                 Seconds(limit)
             ));

@@ -70,7 +70,7 @@ impl Choice {
         watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
         watch.stage(Stage::Statistics);
-        let workload = Workload::of(shared, options.n, dtype)?;
+        let workload = Workload::of(shared, options.n, dtype);
         let chooser = Chooser { options, shared, workload, watch };
         match options.format {
             FormatChoice::Fixed(spec) => chooser.admit(spec),

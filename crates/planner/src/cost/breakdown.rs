@@ -32,6 +32,7 @@ impl Resource {
 
 /// The estimate for one format on one machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Cost {
     /// Bytes of the tiles' arrays: A.
     pub tile_bytes: u64,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use girih_formats::stats::SharedStats;
-use girih_formats::{CsrPattern, FormatError, RowLayout};
+use girih_formats::{CsrPattern, RowLayout};
 
 /// Cache sizes that are distinguished: none, and powers of two from 1 row of B on, beyond any number of rows.
 const SIZES: usize = 34;
@@ -39,12 +39,13 @@ pub struct Footprint {
 impl Footprint {
     /// Of a pattern in an order of rows. Windows of 16 rows and columns are counted exactly, others
     /// sampled: O(nnz), and O(log) for each of at most some 65 000 entries; deterministic.
-    ///
-    /// # Errors
-    /// If the layout cannot be cut into windows of 16 rows.
-    pub fn of(shared: &SharedStats<'_>) -> Result<Self, FormatError> {
+    #[must_use]
+    pub fn of(shared: &SharedStats<'_>) -> Self {
         let (pattern, layout) = (shared.pattern(), shared.layout());
-        let near = shared.unions(16, 1)?.iter().map(|&cols| u64::from(cols)).sum::<u64>() as f64;
+        let Ok(unions) = shared.unions(16, 1) else {
+            unreachable!("any layout can be cut into windows of 16 rows")
+        };
+        let near = unions.iter().map(|&cols| u64::from(cols)).sum::<u64>() as f64;
         let ((once, far), reused) = rayon::join(
             || (distinct(pattern) as f64, far(pattern, layout)),
             || reuse(pattern, layout),
@@ -55,13 +56,13 @@ impl Footprint {
             fetched[size + 1] = (once + missed).min(fetched[size]);
         }
         // A taller window packs no more.
-        Ok(Self {
+        Self {
             nrows: pattern.nrows() as f64,
             once,
             near,
             far: far.clamp(once, near.max(once)),
             fetched,
-        })
+        }
     }
 
     /// The least that any order of the rows has: of the rows of B that are touched at all, each is
@@ -230,13 +231,13 @@ impl Sums {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::{banded, uniform};
+    use girih_generate::{banded, uniform};
 
     use super::*;
 
     fn footprint(a: &girih_formats::Csr<f32>) -> Footprint {
         let rows = RowLayout::natural(a.nrows(), 1).unwrap();
-        Footprint::of(&SharedStats::new(a.pattern(), &rows)).unwrap()
+        Footprint::of(&SharedStats::new(a.pattern(), &rows))
     }
 
     #[test]

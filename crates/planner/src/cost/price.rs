@@ -19,8 +19,9 @@
 //! of B that stretches of A touch; on a CPU, three quarters of a cache, since A and C pass through it too.
 //!
 //! On a device with shared memory a kernel's [configuration](KernelConfig) says how many columns of C a
-//! block computes, so how often A is read and how many columns are computed beyond the last, and how
-//! many bytes are on their way at once: by Little's law the cache gives no more than those per latency.
+//! block computes, so how often A is read and how many columns are computed beyond the last, how
+//! many bytes are on their way at once, and whether many rows fetch all of B together, as those of 2:4 do on
+//! sparse tensor cores. By Little's law the cache gives no more than the bytes on their way per latency.
 //!
 //! Where calibration found coefficients for the format and value type, they are what counts:
 //! `seconds = Σ coefficient · quantity` over the [`Terms`], Voltrix's eq. 1 with cf₁ taken apart.
@@ -63,7 +64,10 @@ fn traffic(
     let n = workload.n as f64;
     let row_bytes = n * workload.dtype.size() as f64;
     let footprint = &workload.footprint;
-    let fetched_rows = (stats.gathered_cols as f64).min(footprint.near());
+    let fetched_rows = match config.map_or(0, |config| config.rows_together as usize) {
+        0 => (stats.gathered_cols as f64).min(footprint.near()),
+        together => workload.nrows.div_ceil(together) as f64 * workload.ncols as f64,
+    };
     // Into a cache of this many bytes. Whatever the format, no row is fetched more often than it is used.
     let share = match device.kind {
         DeviceKind::Cpu => SHARE_OF_B,
@@ -240,11 +244,30 @@ pub fn linear_cost(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
     use girih_formats::stats::SharedStats;
     use girih_formats::{DType, FormatSpec, RowLayout};
+    use girih_generate::{two_four, uniform};
 
     use super::*;
+
+    #[test]
+    fn rows_that_fetch_b_together_fetch_all_of_it_once() {
+        let a = two_four::<f32>(600, 300, 1).unwrap();
+        let rows = RowLayout::natural(600, 1).unwrap();
+        let shared = SharedStats::new(a.pattern(), &rows);
+        let stats = shared.format(FormatSpec::TwoFour, DType::F16).unwrap();
+        let workload = Workload::of(&shared, 64, DType::F16);
+        let config = KernelConfig::new("spmm").block_cols(64).stages(4).shared_bytes(100 << 10);
+        let device = DeviceSpec::builtin("h200").unwrap();
+        let fetched = |rows_together| {
+            let config = config.clone().rows_together(rows_together);
+            price(&workload, &stats, &device, Some(&config), 1.0).b_fetched_bytes
+        };
+        // Windows of 16 rows, and tiles of 256, of which the last is not full.
+        assert!(workload.footprint.near() > 37.0 * 300.0);
+        assert_eq!(fetched(0), workload.footprint.near() * 128.0);
+        assert_eq!(fetched(256), 3.0 * 300.0 * 128.0);
+    }
 
     #[test]
     fn rows_stored_out_of_order_cost_a_cpu() {
@@ -252,7 +275,7 @@ mod tests {
         let rows = RowLayout::natural(400, 1).unwrap();
         let shared = SharedStats::new(a.pattern(), &rows);
         let stats = shared.format(FormatSpec::Csr, DType::F32).unwrap();
-        let in_order = Workload::of(&shared, 32, DType::F32).unwrap();
+        let in_order = Workload::of(&shared, 32, DType::F32);
         let scattered = Workload { scattered_rows: 399, ..in_order };
         let longer = |device: &DeviceSpec| {
             let seconds = |workload| price(workload, &stats, device, None, 1.0).seconds;

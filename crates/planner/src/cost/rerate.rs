@@ -51,7 +51,7 @@ fn rerated(cost: &Cost, plan: &Plan, device: &DeviceSpec) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
+    use girih_generate::uniform;
 
     use super::*;
     use crate::options::PlanOptions;

@@ -1,12 +1,13 @@
 //! The numbers of a product on which its price depends.
 
 use girih_formats::stats::{FormatStats, SharedStats};
-use girih_formats::{DType, FormatError, FormatSpec, RowLayout};
+use girih_formats::{DType, FormatSpec, RowLayout};
 
 use super::Footprint;
 
 /// What the estimate needs to know of a product besides the counts of a format.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Workload {
     /// Rows of A and C (m).
     pub nrows: usize,
@@ -26,20 +27,18 @@ pub struct Workload {
 
 impl Workload {
     /// Measures a pattern in an order of rows. O(nnz), in parallel; what is counted is shared.
-    ///
-    /// # Errors
-    /// If the layout cannot be cut into windows of 16 rows.
-    pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Result<Self, FormatError> {
+    #[must_use]
+    pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Self {
         let pattern = shared.pattern();
-        Ok(Self {
+        Self {
             nrows: pattern.nrows(),
             ncols: pattern.ncols(),
             nnz: pattern.nnz(),
             n,
             dtype,
-            footprint: Footprint::of(shared)?,
+            footprint: Footprint::of(shared),
             scattered_rows: scattered_rows(shared.layout()),
-        })
+        }
     }
 }
 

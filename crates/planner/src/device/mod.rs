@@ -64,6 +64,7 @@ pub enum Unit {
 // Device files and plan files hold it as TOML: a new field takes a default, so that older files load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct DeviceSpec {
     /// A name for people, at most 128 bytes and without control characters.
     pub name: String,
@@ -123,6 +124,20 @@ pub struct DeviceSpec {
 }
 
 impl DeviceSpec {
+    /// The same machine with some of its figures changed.
+    ///
+    /// ```
+    /// use girih_planner::DeviceSpec;
+    ///
+    /// let half = DeviceSpec::builtin("h200").unwrap().with(|device| device.workers = 66);
+    /// assert_eq!((half.name.as_str(), half.workers), ("NVIDIA H200", 66));
+    /// ```
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     /// A generic CPU: two cores of a server with 512-bit vectors and their share of its memory.
     ///
     /// # Panics

@@ -1,5 +1,6 @@
 //! Why a plan is what it is.
 
+mod measured;
 mod table;
 
 use girih_formats::FormatSpec;
@@ -12,6 +13,7 @@ use crate::options::PlanOptions;
 pub use crate::ordering::Considered;
 use crate::schedule::{Reduction, Schedule};
 
+pub use measured::{MeasuredCase, Measurement};
 pub(crate) use table::{Bytes, Seconds};
 
 /// What became of a candidate.
@@ -31,6 +33,7 @@ pub enum Outcome {
 
 /// A format that was considered, with its best configuration and schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The format with its sizes.
     pub spec: FormatSpec,
@@ -49,6 +52,7 @@ pub struct Candidate {
 ///
 /// `Display` gives the table and the sentence for people; serde gives the numbers for machines.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Explanation {
     /// Why this format, in one sentence.
     pub reason: String,
@@ -63,6 +67,8 @@ pub struct Explanation {
     pub order: String,
     /// Every order that was considered; empty if there was nothing to choose.
     pub orderings: Vec<Considered>,
+    /// What candidates took where they were run; `None` if the plan rests on estimates alone.
+    pub measured: Option<Measurement>,
 }
 
 impl Explanation {
@@ -94,7 +100,8 @@ impl Explanation {
             Outcome::Chosen | Outcome::Lost => [o.name.as_str(), ""],
         });
         let configs = self.candidates.iter().filter_map(|c| c.config.as_ref());
-        let own = [self.reason.as_str(), &self.schedule, &self.order];
+        let machine = self.measured.as_ref().map_or("", |measured| &measured.machine);
+        let own = [self.reason.as_str(), &self.schedule, &self.order, machine];
         let own = own.into_iter().chain(configs.map(|config| config.entry.as_str()));
         own.chain(rejected).chain(orderings)
     }

@@ -36,6 +36,9 @@ impl Display for Explanation {
                 )?;
             }
         }
+        if let Some(measured) = &self.measured {
+            write!(f, "{measured}")?;
+        }
         writeln!(f, "{}", self.reason)?;
         if !self.orderings.is_empty() {
             Considered::header(f)?;

@@ -6,10 +6,8 @@ use std::path::Path;
 
 use bytemuck::{Pod, cast_slice};
 use girih_formats::convert::SlotMap;
-use girih_formats::{
-    AnyTiling, BMat, Bcsr, BlockedEll, Buffer, Csr, DType, FormatSpec, MAX_DIM, RowCsr, RowLayout,
-    Scalar, Tiling, TwoFour, Wcsr,
-};
+use girih_formats::tilings::{ArrayName, ArraySource, Extent};
+use girih_formats::{AnyTiling, Buffer, DType, MAX_DIM, RowLayout, Scalar, Tiling};
 use girih_reorder::Permutation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,10 +27,11 @@ use crate::schedule::{Columns, Schedule, Task};
 /// ```no_run
 /// use girih_planner::LoadOptions;
 ///
-/// let plan = LoadOptions { max_bytes: 1 << 30, ..LoadOptions::default() }.read("a.girih")?;
+/// let plan = LoadOptions::default().max_bytes(1 << 30).read("a.girih")?;
 /// # Ok::<(), girih_planner::PlanFileError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LoadOptions {
     /// Check the hash of every array. Without it a plan loads faster, its indices are still
     /// validated, and a damaged value goes unnoticed.
@@ -45,6 +44,20 @@ impl Default for LoadOptions {
     /// Hashes are checked; a file may have any size.
     fn default() -> Self {
         Self { check_hashes: true, max_bytes: u64::MAX }
+    }
+}
+
+impl LoadOptions {
+    /// With or without a check of every array's hash.
+    #[must_use]
+    pub fn check_hashes(self, check_hashes: bool) -> Self {
+        Self { check_hashes, ..self }
+    }
+
+    /// With files of at most this many bytes.
+    #[must_use]
+    pub fn max_bytes(self, max_bytes: u64) -> Self {
+        Self { max_bytes, ..self }
     }
 }
 
@@ -212,6 +225,22 @@ impl<S: Source> Arrays<'_, S> {
     fn u64s(&self, kind: SectionKind) -> Result<Buffer<u64>, PlanFileError> {
         self.get(kind, Element::U64)
     }
+}
+
+impl<S: Source> ArraySource for Arrays<'_, S> {
+    type Error = PlanFileError;
+
+    fn u16s(&self, name: ArrayName) -> Result<Buffer<u16>, PlanFileError> {
+        self.get(name.into(), Element::U16)
+    }
+
+    fn u32s(&self, name: ArrayName) -> Result<Buffer<u32>, PlanFileError> {
+        self.get(name.into(), Element::U32)
+    }
+
+    fn u64s(&self, name: ArrayName) -> Result<Buffer<u64>, PlanFileError> {
+        self.get(name.into(), Element::U64)
+    }
 
     fn values<T: Scalar>(&self) -> Result<Buffer<T>, PlanFileError> {
         self.get(SectionKind::Values, T::DTYPE.into())
@@ -222,10 +251,7 @@ impl<S: Source> Arrays<'_, S> {
 fn plan<T: Scalar, S: Source>(
     header: &Header,
     arrays: &Arrays<'_, S>,
-) -> Result<Plan, PlanFileError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<Plan, PlanFileError> {
     let tiling = tiling::<T, S>(header, arrays)?;
     if tiling.nnz() as u64 != header.nnz {
         let (found, declared) = (tiling.nnz(), header.nnz);
@@ -322,60 +348,8 @@ fn tiling<T: Scalar, S: Source>(
     } else {
         RowLayout::natural(nrows, window_rows)?
     };
-    let tiling = match header.spec {
-        FormatSpec::Csr => Tiling::Csr(RowCsr::try_new(
-            layout.clone(),
-            Csr::try_new(
-                layout.n_slots(),
-                ncols,
-                arrays.u64s(Kind::RowPtr)?,
-                arrays.u32s(Kind::ColIdx)?,
-                arrays.values()?,
-            )?,
-        )?),
-        FormatSpec::Bcsr { block_cols, .. } => Tiling::Bcsr(Bcsr::try_new(
-            layout,
-            ncols,
-            nnz,
-            block_cols,
-            arrays.u64s(Kind::BlockRowPtr)?,
-            arrays.u32s(Kind::BlockColIdx)?,
-            arrays.values()?,
-        )?),
-        FormatSpec::Wcsr { pad_cols, .. } => Tiling::Wcsr(Wcsr::try_new(
-            layout,
-            ncols,
-            nnz,
-            pad_cols,
-            arrays.u64s(Kind::WindowPtr)?,
-            arrays.u32s(Kind::WindowColIdx)?,
-            arrays.values()?,
-        )?),
-        FormatSpec::BlockedEll { .. } => Tiling::BlockedEll(BlockedEll::try_new(
-            layout,
-            ncols,
-            nnz,
-            ell_width,
-            arrays.u32s(Kind::EllColIdx)?,
-            arrays.values()?,
-        )?),
-        FormatSpec::BMat { pattern_only } => Tiling::BMat(BMat::try_new(
-            layout,
-            ncols,
-            arrays.u64s(Kind::WindowPtr)?,
-            arrays.u32s(Kind::TileColIdx)?,
-            arrays.u32s(Kind::TileBits)?,
-            arrays.u64s(Kind::TileValuePtr)?,
-            if pattern_only { None } else { Some(arrays.values()?) },
-        )?),
-        FormatSpec::TwoFour => Tiling::TwoFour(TwoFour::try_new(
-            layout,
-            ncols,
-            nnz,
-            arrays.values()?,
-            arrays.get(Kind::Metadata, Element::U16)?,
-        )?),
-    };
+    let extent = Extent { ncols, nnz, ell_width };
+    let tiling = Tiling::from_arrays(header.spec, layout, extent, arrays)?;
     // A format's sizes are those of its layout; the header holds both.
     if tiling.spec() != header.spec {
         return Err(PlanFileError::header(format!(

@@ -3,7 +3,8 @@
 use std::fmt::{self, Display};
 
 use bytemuck::{Pod, cast_slice};
-use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
+use girih_formats::tilings::{Array, ArrayName, Elements};
+use girih_formats::{DType, FormatKind, Scalar, for_any_tiling};
 use serde::{Deserialize, Serialize};
 
 use super::{PAGE, PlanFileError};
@@ -163,7 +164,7 @@ pub(super) fn sections(plan: &Plan) -> Vec<Section<'_>> {
     if let Some(slots) = plan.tiling.layout().slots() {
         list.push(Section::new(SectionKind::RowSlots, Element::U32, slots.as_slice()));
     }
-    for_any_tiling!(&plan.tiling, t => tiling_sections(t, &mut list));
+    for_any_tiling!(&plan.tiling, t => list.extend(t.arrays().into_iter().map(Section::from)));
     list.push(Section::new(SectionKind::Tasks, Element::Task, plan.schedule.tasks().as_slice()));
     if let Some(columns) = plan.schedule.columns() {
         let (ranges, partitions) = (columns.ranges.as_slice(), columns.partition_ptr.as_slice());
@@ -197,43 +198,34 @@ pub(crate) fn tile_bytes(plan: &Plan) -> u64 {
     tiles.map(|s| s.bytes.len() as u64).sum()
 }
 
-fn tiling_sections<'a, T: Scalar>(tiling: &'a Tiling<T>, list: &mut Vec<Section<'a>>) {
-    use SectionKind as Kind;
-    let u32s = |kind, array: &'a [u32]| Section::new(kind, Element::U32, array);
-    let u64s = |kind, array: &'a [u64]| Section::new(kind, Element::U64, array);
-    let values = |array: &'a [T]| Section::new(Kind::Values, T::DTYPE.into(), array);
-    match tiling {
-        Tiling::Csr(t) => list.extend([
-            u64s(Kind::RowPtr, t.csr().row_ptr()),
-            u32s(Kind::ColIdx, t.csr().col_idx()),
-            values(t.csr().values()),
-        ]),
-        Tiling::Bcsr(t) => list.extend([
-            u64s(Kind::BlockRowPtr, t.block_row_ptr()),
-            u32s(Kind::BlockColIdx, t.block_col_idx()),
-            values(t.values()),
-        ]),
-        Tiling::Wcsr(t) => list.extend([
-            u64s(Kind::WindowPtr, t.window_ptr()),
-            u32s(Kind::WindowColIdx, t.window_col_idx()),
-            values(t.values()),
-        ]),
-        Tiling::BlockedEll(t) => {
-            list.extend([u32s(Kind::EllColIdx, t.ell_col_idx()), values(t.values())]);
+impl From<ArrayName> for SectionKind {
+    fn from(name: ArrayName) -> Self {
+        match name {
+            ArrayName::RowPtr => Self::RowPtr,
+            ArrayName::ColIdx => Self::ColIdx,
+            ArrayName::BlockRowPtr => Self::BlockRowPtr,
+            ArrayName::BlockColIdx => Self::BlockColIdx,
+            ArrayName::WindowPtr => Self::WindowPtr,
+            ArrayName::WindowColIdx => Self::WindowColIdx,
+            ArrayName::EllColIdx => Self::EllColIdx,
+            ArrayName::TileColIdx => Self::TileColIdx,
+            ArrayName::TileBits => Self::TileBits,
+            ArrayName::TileValuePtr => Self::TileValuePtr,
+            ArrayName::Metadata => Self::Metadata,
+            ArrayName::Values => Self::Values,
         }
-        Tiling::BMat(t) => {
-            list.extend([
-                u64s(Kind::WindowPtr, t.window_ptr()),
-                u32s(Kind::TileColIdx, t.tile_col_idx()),
-                u32s(Kind::TileBits, t.tile_bits()),
-                u64s(Kind::TileValuePtr, t.tile_value_ptr()),
-            ]);
-            list.extend(t.values().map(|v| values(v)));
+    }
+}
+
+impl<'a, T: Scalar> From<Array<'a, T>> for Section<'a> {
+    fn from(array: Array<'a, T>) -> Self {
+        let kind = array.name.into();
+        match array.elements {
+            Elements::U16(array) => Self::new(kind, Element::U16, array.as_slice()),
+            Elements::U32(array) => Self::new(kind, Element::U32, array.as_slice()),
+            Elements::U64(array) => Self::new(kind, Element::U64, array.as_slice()),
+            Elements::Values(array) => Self::new(kind, T::DTYPE.into(), array.as_slice()),
         }
-        Tiling::TwoFour(t) => list.extend([
-            Section::new(Kind::Metadata, Element::U16, t.metadata().as_slice()),
-            values(t.values()),
-        ]),
     }
 }
 

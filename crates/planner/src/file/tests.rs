@@ -97,6 +97,7 @@ fn explanation() -> Explanation {
         stage_tiles: 4,
         shared_bytes: 200_704,
         blocks_per_worker: 1,
+        rows_together: 0,
     };
     let candidate = |spec, outcome, cost: Option<Cost>| Candidate {
         spec,
@@ -139,6 +140,7 @@ fn explanation() -> Explanation {
             considered("natural", Outcome::Lost, None),
             considered("window:2", Outcome::Chosen, Some(wcsr)),
         ],
+        measured: None,
     }
 }
 

@@ -182,6 +182,7 @@ impl TryFrom<ExplanationV1> for Explanation {
             schedules: Vec::new(),
             order: String::new(),
             orderings: Vec::new(),
+            measured: None,
         })
     }
 }

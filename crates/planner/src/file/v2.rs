@@ -295,6 +295,7 @@ impl TryFrom<ExplanationV2> for Explanation {
             schedules: old.schedules.into_iter().map(Into::into).collect(),
             order: old.order,
             orderings: all(old.orderings)?,
+            measured: None,
         })
     }
 }
@@ -328,7 +329,16 @@ impl From<ConfigV2> for KernelConfig {
         let ConfigV2 { block_cols, stages, shared_bytes, blocks_per_worker, .. } = old;
         // Of a kernel that the planner made up: no backend had its entry point.
         let (entry, threads) = (String::new(), 0);
-        Self { entry, block_cols, threads, stages, stage_tiles: 0, shared_bytes, blocks_per_worker }
+        Self {
+            entry,
+            block_cols,
+            threads,
+            stages,
+            stage_tiles: 0,
+            shared_bytes,
+            blocks_per_worker,
+            rows_together: 0,
+        }
     }
 }
 

@@ -48,7 +48,9 @@ pub(crate) fn choose<T: Scalar>(
         (_, Some(given)) => only(options, given, "rows are in the order that was given".to_owned()),
         (Reorder::Given, None) => Err(PlanError::Options {
             option: "reorder",
-            reason: "an order is to be given, and none was; `plan_reordered` takes it".to_owned(),
+            reason:
+                "the options call for a given order, but none was given; `plan_reordered` takes one"
+                    .to_owned(),
         }),
         (Reorder::None, None) => only(options, &natural, String::new()),
         (Reorder::By(method), None) => {

@@ -9,6 +9,7 @@ use crate::explanation::{Outcome, Seconds};
 
 /// An order of the rows that was considered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Considered {
     /// Its name, `natural` for the order of the matrix.
     pub name: String,

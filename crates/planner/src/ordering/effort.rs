@@ -130,7 +130,7 @@ impl Allowance {
         let Step(seconds) = step;
         if let Some(limit) = self.limit.filter(|_| seconds > self.left) {
             return Err(format!(
-                "it takes about {} to compute and {} are left of the {} for planning",
+                "it takes about {} to compute, and {} are left of the {} for planning",
                 Seconds(seconds),
                 Seconds(self.left),
                 Seconds(limit)
@@ -138,8 +138,8 @@ impl Allowance {
         }
         if seconds > self.free && saved * PRODUCTS < seconds {
             return Err(format!(
-                "it takes about {} to compute and is predicted to save {} a product; {} may be spent \
-                 without a saving in sight, {FREE_PRODUCTS:.0} products' time",
+                "it takes about {} to compute and is predicted to save {} a product; without a saving \
+                 it may take {}, the time of {FREE_PRODUCTS:.0} products",
                 Seconds(seconds),
                 Seconds(saved.max(0.0)),
                 Seconds(self.free)

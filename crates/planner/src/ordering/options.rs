@@ -18,6 +18,12 @@ pub enum Reorder {
     Given,
 }
 
+impl From<Method> for Reorder {
+    fn from(method: Method) -> Self {
+        Self::By(method)
+    }
+}
+
 /// The order in which a plan takes rows of B and gives rows of C.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Space {

@@ -63,7 +63,7 @@ impl<T: Scalar> Arranged<T> {
     /// In the permuted space, where the rows stand in order and only empty slots are left of the
     /// layout.
     pub(crate) fn permuted(a: &Csr<T>, ordering: &Reordering) -> Result<Self, ReorderError> {
-        let rows = ordering.row_permutation()?;
+        let rows = ordering.row_permutation();
         let square = a.nrows() == a.ncols();
         // A square matrix maps the space to itself.
         let cols = if square { Some(rows.clone()) } else { ordering.cols().cloned() };

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Debug};
 
-use girih_formats::{AnyTiling, Csr, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, RowLayout, Scalar};
 use girih_reorder::Reordering;
 
 use crate::error::PlanError;
@@ -24,7 +24,7 @@ impl Planner {
     /// get done where they are counted; some hundred times in all. Planning waits while it runs.
     ///
     /// ```
-    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_generate::laplacian_5pt;
     /// use girih_planner::Planner;
     /// use girih_planner::progress::Progress;
     ///
@@ -46,10 +46,7 @@ impl Observed<'_> {
     ///
     /// # Errors
     /// As [`Planner::plan`].
-    pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    pub fn plan<T: Scalar>(&self, a: &Csr<T>) -> Result<Plan, PlanError> {
         self.planner.make(a, None, Watch::by(self.observer))
     }
 
@@ -57,10 +54,11 @@ impl Observed<'_> {
     ///
     /// # Errors
     /// As [`Planner::plan_ordered`].
-    pub fn plan_ordered<T: Scalar>(&self, a: &Csr<T>, layout: &RowLayout) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    pub fn plan_ordered<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        layout: &RowLayout,
+    ) -> Result<Plan, PlanError> {
         self.plan_reordered(a, &Reordering::of_layout(layout.clone(), None))
     }
 
@@ -72,10 +70,7 @@ impl Observed<'_> {
         &self,
         a: &Csr<T>,
         order: &Reordering,
-    ) -> Result<Plan, PlanError>
-    where
-        AnyTiling: From<Tiling<T>>,
-    {
+    ) -> Result<Plan, PlanError> {
         self.planner.make(a, Some(order), Watch::by(self.observer))
     }
 }

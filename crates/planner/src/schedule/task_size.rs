@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display};
 
-use girih_formats::{AnyTiling, BMat, FormatSpec, for_any_tiling};
+use girih_formats::{AnyTiling, FormatSpec, for_any_tiling};
 
 use super::Windows;
 use crate::device::DeviceKind;
@@ -113,20 +113,7 @@ impl Display for TaskSize {
 
 /// Values multiplied for a tile, on average, and columns of A it covers.
 fn per_tile(spec: FormatSpec, nnz: u64, n_tiles: u64) -> (u64, u64) {
-    match spec {
-        FormatSpec::Csr => (1, 1),
-        FormatSpec::Bcsr { block_rows, block_cols } => {
-            ((block_rows as u64).saturating_mul(block_cols as u64), block_cols as u64)
-        }
-        FormatSpec::Wcsr { window_rows, pad_cols } => {
-            ((window_rows as u64).saturating_mul(pad_cols as u64), pad_cols as u64)
-        }
-        FormatSpec::BlockedEll { block_size } => {
-            ((block_size as u64).saturating_mul(block_size as u64), block_size as u64)
-        }
-        FormatSpec::BMat { .. } => {
-            (nnz.div_ceil(n_tiles.max(1)).max(1), BMat::<f32>::TILE_COLS as u64)
-        }
-        FormatSpec::TwoFour => (2, 4),
-    }
+    let tile = spec.tile();
+    let average = || nnz.div_ceil(n_tiles.max(1)).max(1);
+    (tile.values.map_or_else(average, |values| values as u64), tile.cols as u64)
 }

@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 /// A stretch of one worker's time.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Span {
     /// Who.
     pub worker: usize,
@@ -18,6 +19,7 @@ pub struct Span {
 
 /// What came of a replay.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Replay {
     /// Number of workers.
     pub workers: usize,

@@ -66,7 +66,7 @@ fn every_changed_bit_is_noticed() {
 /// Without the hashes a changed value may pass, but an index only if it is still a valid one.
 #[test]
 fn unhashed_arrays_are_still_validated() {
-    let options = LoadOptions { check_hashes: false, ..LoadOptions::default() };
+    let options = LoadOptions::default().check_hashes(false);
     for plan in plans::<f32>() {
         let mut bytes = file_of(&plan);
         for at in meaningful(&bytes) {
@@ -107,7 +107,7 @@ fn a_file_over_the_limit_is_not_read() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.girih");
     std::fs::write(&path, &bytes).unwrap();
-    let options = LoadOptions { max_bytes: bytes.len() as u64 - 1, ..LoadOptions::default() };
+    let options = LoadOptions::default().max_bytes(bytes.len() as u64 - 1);
     let is_too_large = |result| matches!(result, Err(PlanFileError::TooLarge { .. }));
     assert!(is_too_large(options.read(&path)));
     assert!(is_too_large(options.read_bytes(&bytes)));

@@ -1,7 +1,7 @@
 //! Files of every version, as they were written: each still loads to the plan that it was.
 
 use girih_formats::{
-    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling, generate,
+    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::schedule::Reduction;
@@ -61,7 +61,7 @@ fn product(plan: &Plan, n: usize) -> Vec<f64> {
     let AnyTiling::F32(Tiling::BMat(tiling)) = plan.tiling() else { panic!("{}", plan.spec()) };
     let held = Tiling::BMat(tiling.clone()).to_csr();
     let columns = plan.schedule().columns().unwrap();
-    let (rows, cols) = (plan.row_permutation().unwrap(), plan.col_permutation().unwrap());
+    let (rows, cols) = (plan.row_permutation(), plan.col_permutation().unwrap());
     // The tiles hold P·A·Qᵀ: row `new(i)` of them is row i of A, column `new(j)` its column j.
     let (old_row, old_col) = (rows.inverse(), cols.inverse());
     let mut c = vec![0.0; plan.nrows() * n];
@@ -99,7 +99,7 @@ fn version_1_is_read() {
     let plan = load(V1_0);
     assert_eq!(plan.spec(), FormatSpec::TwoFour);
     assert_eq!(plan.schedule().reduction(), Reduction::TwoPass);
-    assert_eq!(matrix::<f32>(&plan), generate::two_four::<f32>(9, 11, 1).unwrap());
+    assert_eq!(matrix::<f32>(&plan), girih_generate::two_four::<f32>(9, 11, 1).unwrap());
     assert!(!plan.explanation().candidates.is_empty());
     assert_eq!(plan.explanation().chosen().unwrap().spec, FormatSpec::TwoFour);
 }
@@ -110,7 +110,7 @@ fn version_2_is_read() {
     let plan = load(V2_0);
     assert_eq!(plan.spec(), FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 });
     assert_eq!((plan.options().n, plan.space()), (64, Space::Caller));
-    assert!(!plan.row_permutation().unwrap().is_identity());
+    assert!(!plan.row_permutation().is_identity());
     let target = &plan.options().target;
     assert_eq!((target.name.as_str(), target.workers), ("NVIDIA H200", 132));
     assert_eq!((target.cache_bytes, target.cache_latency_seconds), (52_428_800, 0.6e-6));
@@ -132,7 +132,7 @@ fn a_reordered_plan_of_version_2_in_partitions_is_read() {
     let columns = plan.schedule().columns().unwrap();
     assert_eq!((columns.cut_for, columns.n_partitions()), (512, 132));
     assert_eq!(plan.schedule().tasks().len(), 96);
-    assert!(!plan.row_permutation().unwrap().is_identity());
+    assert!(!plan.row_permutation().is_identity());
     assert!(plan.col_permutation().is_some_and(|cols| !cols.is_identity()));
     assert_eq!(matrix::<f32>(&plan), with_long_rows::<f32>());
     for n in [1, 64, 512, 600] {

@@ -29,7 +29,7 @@ fn every_format_and_value_type_comes_back_in_every_mode() {
         assert_eq!(written % 4096, 0);
         assert_eq!(bytes, file_of(&plan));
         for check_hashes in [true, false] {
-            let options = LoadOptions { check_hashes, ..LoadOptions::default() };
+            let options = LoadOptions::default().check_hashes(check_hashes);
             let read = options.read(&path).unwrap();
             assert_eq!(read, plan);
             assert_eq!(options.read_bytes(&bytes).unwrap(), plan);

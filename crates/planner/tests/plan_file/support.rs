@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
-    AnyTiling, BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout,
-    Scalar, Tiling, TwoFour, Wcsr, for_any_tiling,
+    BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar, Tiling,
+    TwoFour, Wcsr, for_any_tiling,
 };
 use girih_planner::cost::LinearCost;
 use girih_planner::file::Attachment;
@@ -107,19 +107,16 @@ pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
 
 /// For the same machine wherever tests run, so that files have the same size.
 fn for_any() -> PlanOptions {
-    PlanOptions { target: DeviceSpec::cpu(), ..PlanOptions::default() }
+    PlanOptions::default().target(DeviceSpec::cpu())
 }
 
 /// Plans of the matrix in every format, of one value type.
-pub(crate) fn plans<T: Scalar>() -> Vec<Plan>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+pub(crate) fn plans<T: Scalar>() -> Vec<Plan> {
     let mut plans: Vec<_> = tilings::<T>().unwrap().into_iter().map(Plan::from_tiling).collect();
     // One with everything a plan can hold: a fingerprint, candidates, a slot map.
     let csr = plans[0].tiling().clone();
     let csr = for_any_tiling!(&csr, t => t.to_csr().cast::<T>());
-    let options = PlanOptions { n: 3, keep_slot_map: true, ..for_any() };
+    let options = for_any().n(3).keep_slot_map(true);
     plans.push(Planner::new(options).plan(&csr).unwrap());
     // One whose windows are cut by columns, for workers with partitions of their own.
     let cost = LinearCost { tile_col: 1.0, window_col: 1.0, fixed: 0.0, tile_again: 0.0 };
@@ -129,8 +126,8 @@ where
     let cols = Permutation::try_new(vec![3, 5, 0, 1, 4, 2]).unwrap();
     plans.push(plans[4].clone().with_columns(cols.clone()).unwrap());
     let rows = Permutation::try_new(vec![4, 0, 2, 3, 1]).unwrap();
-    let order = Reordering::new(&rows, Some(cols)).unwrap();
-    let options = PlanOptions { space: Space::Permuted, ..for_any() };
+    let order = Reordering::new(&rows, Some(cols));
+    let options = for_any().space(Space::Permuted);
     plans.push(Planner::new(options).plan_reordered(&csr, &order).unwrap());
     // One with what a backend keeps with it.
     let mut attached = plans[2].clone();

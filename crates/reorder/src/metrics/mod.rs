@@ -3,7 +3,8 @@
 use girih_formats::CsrPattern;
 use rayon::prelude::*;
 
-use crate::{Permutation, ReorderError};
+use crate::error::ReorderError;
+use crate::permutation::Permutation;
 
 mod tiles;
 

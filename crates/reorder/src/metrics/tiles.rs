@@ -3,7 +3,9 @@
 use girih_formats::{BMat, CsrPattern, FormatError, RowLayout};
 use rayon::prelude::*;
 
-use crate::{Permutation, ReorderError, Reordering};
+use crate::error::ReorderError;
+use crate::method::Reordering;
+use crate::permutation::Permutation;
 
 /// Window heights that packed columns are counted for.
 pub const WINDOW_ROWS: [usize; 3] = [8, 16, 64];
@@ -38,6 +40,7 @@ pub struct Blocks {
 
 /// What the windowed and blocked formats would make of a matrix in some order.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct TileMetrics {
     /// Packed columns, for each of [`WINDOW_ROWS`].
     pub windows: [Windows; 3],
@@ -57,7 +60,7 @@ impl TileMetrics {
     /// If the ordering is of another matrix.
     ///
     /// ```
-    /// use girih_formats::generate::laplacian_5pt;
+    /// use girih_generate::laplacian_5pt;
     /// use girih_reorder::metrics::TileMetrics;
     /// use girih_reorder::{Method, simple};
     ///

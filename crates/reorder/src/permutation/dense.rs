@@ -4,7 +4,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
 use super::Permutation;
-use crate::ReorderError;
+use crate::error::ReorderError;
 
 /// Elements that one task moves at least.
 const TASK_ELEMENTS: usize = 1 << 14;

@@ -6,7 +6,7 @@ mod sparse;
 use girih_formats::{FormatError, MAX_DIM, PAD_ROW, RowLayout};
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::ReorderError;
+use crate::error::ReorderError;
 
 /// A permutation of n indices, stored as **old → new**: `new(i)` is where index `i` goes.
 ///
@@ -136,13 +136,20 @@ impl Permutation {
     }
 
     /// Where each row stands among the rows of a layout, empty slots not counted. O(slots).
-    ///
-    /// # Errors
-    /// None for a valid layout; the type covers the check of the result.
-    pub fn of_row_layout(layout: &RowLayout) -> Result<Self, ReorderError> {
-        let Some(slots) = layout.slots() else { return Self::identity(layout.nrows()) };
-        let order: Vec<u32> = slots.iter().copied().filter(|&row| row != PAD_ROW).collect();
-        Self::try_from_order(&order)
+    #[must_use]
+    pub fn of_row_layout(layout: &RowLayout) -> Self {
+        let mut new_of_old: Vec<u32> = (0..layout.nrows() as u32).collect();
+        let rows = layout.slots().into_iter().flat_map(|slots| slots.iter());
+        for (new, &old) in rows.filter(|&&row| row != PAD_ROW).enumerate() {
+            new_of_old[old as usize] = new as u32;
+        }
+        Self { new_of_old }
+    }
+
+    /// Takes the new index of every old one, which are a bijection by construction.
+    pub(crate) fn from_valid(new_of_old: Vec<u32>) -> Self {
+        debug_assert!(invert(&new_of_old).is_ok());
+        Self { new_of_old }
     }
 
     /// Checks that this permutes as many indices as there are `what`.

@@ -3,7 +3,7 @@
 use girih_formats::{Csr, Scalar};
 
 use super::Permutation;
-use crate::ReorderError;
+use crate::error::ReorderError;
 
 impl Permutation {
     /// The matrix whose row `new(i)` is row `i` of `csr`. O(nrows + nnz), in parallel.

@@ -7,7 +7,7 @@ use girih_formats::{Buffer, CsrPattern};
 use prefetch_index::prefetch_index;
 use rayon::prelude::*;
 
-use crate::ReorderError;
+use crate::error::ReorderError;
 
 /// Vertices that one task handles.
 const TASK_VERTICES: usize = 1 << 9;

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use girih_formats::CsrPattern;
 use rayon::prelude::*;
 
-use crate::{Permutation, ReorderError};
+use crate::error::ReorderError;
+use crate::permutation::Permutation;
 use graph::Graph;
 use search::Component;
 use symmetry::is_symmetric;
@@ -87,7 +88,7 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
 /// number.
 ///
 /// ```
-/// use girih_formats::generate::banded;
+/// use girih_generate::banded;
 /// use girih_reorder::{metrics, rcm_rows_cols, simple};
 ///
 /// let band = banded::<f32>(300, 200, 2, 1, 1)?;

@@ -36,7 +36,7 @@ pub(super) fn is_symmetric(pattern: CsrPattern<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{fem_3d, rmat};
+    use girih_generate::{fem_3d, rmat};
 
     use super::*;
 

@@ -187,7 +187,7 @@ fn radix_sort(keys: &mut Vec<(u64, u32)>) {
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::rng::SplitMix64;
+    use crate::rng::SplitMix64;
 
     use super::*;
 

@@ -9,10 +9,13 @@ use super::options::{BlockOptions, WindowOptions};
 use super::partition::Partition;
 use super::progress::RefinementProgress;
 use super::window;
-use crate::{Permutation, ReorderError, rcm, rcm_rows_cols};
+use crate::error::ReorderError;
+use crate::permutation::Permutation;
+use crate::rcm::{rcm, rcm_rows_cols};
 
 /// An order of rows and columns with few blocks, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct BlockOrdering {
     /// The rows in block rows; natural if nothing better was found.
     pub rows: RowLayout,

@@ -70,7 +70,7 @@ pub(super) fn close(graph: &Hypergraph, order: &[u32], window_rows: usize) -> (V
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
+    use girih_generate::uniform;
 
     use super::*;
 

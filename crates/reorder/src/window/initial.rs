@@ -1,13 +1,14 @@
 //! Orders to start from.
 
-use girih_formats::rng::SplitMix64;
+use crate::rng::SplitMix64;
 use girih_formats::{Csr, CsrPattern};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::clustering::cluster_order;
 use super::hypergraph::{Hypergraph, TASK};
-use crate::{ReorderError, rcm, rcm_rows_cols};
+use crate::error::ReorderError;
+use crate::rcm::{rcm, rcm_rows_cols};
 
 /// Hash functions of [`WindowStart::MinHash`].
 const HASHES: usize = 6;

@@ -3,7 +3,7 @@
 use girih_formats::{PAD_ROW, RowLayout};
 
 use super::partition::{NO_WINDOW, Partition};
-use crate::ReorderError;
+use crate::error::ReorderError;
 
 impl Partition {
     /// The layout: windows in their order, rows increasing within a window. Rows in no window,

@@ -22,7 +22,7 @@ mod stats;
 use girih_formats::{CsrPattern, RowLayout};
 use rayon::prelude::*;
 
-use crate::ReorderError;
+use crate::error::ReorderError;
 pub use blocks::{BlockOrdering, BlockStats, blocks};
 use closing::close;
 use hypergraph::Hypergraph;
@@ -96,7 +96,7 @@ pub fn window(
 /// ```
 /// use std::cell::Cell;
 ///
-/// use girih_formats::generate::banded;
+/// use girih_generate::banded;
 /// use girih_reorder::{WindowOptions, window, window_observed};
 ///
 /// let band = banded::<f32>(500, 500, 3, 5, 1)?;
@@ -213,7 +213,7 @@ impl Start {
 mod tests {
     use std::cell::RefCell;
 
-    use girih_formats::generate::rmat;
+    use girih_generate::rmat;
 
     use super::*;
 

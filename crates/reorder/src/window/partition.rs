@@ -4,7 +4,7 @@ use girih_formats::RowLayout;
 use rayon::prelude::*;
 
 use super::hypergraph::{Hypergraph, TASK};
-use crate::Permutation;
+use crate::permutation::Permutation;
 
 /// Marks a vertex that no window holds yet.
 pub(super) const NO_WINDOW: u32 = u32::MAX;

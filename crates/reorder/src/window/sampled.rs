@@ -28,7 +28,7 @@ const LEAST_STEPS: usize = 1 << 16;
 /// O(nnz + ncols) time and memory. Deterministic.
 ///
 /// ```
-/// use girih_formats::generate::block_sparse;
+/// use girih_generate::block_sparse;
 /// use girih_reorder::{sampled_windows, simple};
 ///
 /// // Blocks of 16 rows have 16 columns each in common, wherever their rows stand.

@@ -4,7 +4,8 @@ use girih_formats::Csr;
 
 use super::hypergraph::Hypergraph;
 use super::partition::Partition;
-use crate::{ReorderError, rcm_rows_cols};
+use crate::error::ReorderError;
+use crate::rcm::rcm_rows_cols;
 
 /// Nets in more than this share of the windows join everything to everything and order nothing.
 const EVERYWHERE: usize = 8;

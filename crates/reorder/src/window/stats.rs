@@ -7,6 +7,7 @@ use super::WindowStart;
 
 /// A layout of few packed columns, and how it came about.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct WindowOrdering {
     /// The rows in windows; natural if nothing better was found.
     pub layout: RowLayout,

@@ -1,16 +1,15 @@
 //! Operands that do not fit: the right error, and C untouched.
 
-use girih_backend::{BackendError, DenseView, DenseViewMut};
+use girih_backend::{BackendError, DenseScalar, DenseView, DenseViewMut};
 use girih_formats::DType;
 use ndarray::Array2;
 
 use super::Suite;
 use super::problem::{Planned, bits};
-use crate::Element;
 use crate::operands::random;
 
 impl Suite<'_> {
-    pub(super) fn errors<T: Element>(&mut self) {
+    pub(super) fn errors<T: DenseScalar>(&mut self) {
         for case in self.named(&["sparse", "no columns", "no rows"]) {
             let spec = self.spec::<T>();
             self.with_plan::<T>(&case, Planned::natural(spec), |suite, a, _, prepared| {
@@ -50,7 +49,7 @@ impl Suite<'_> {
         }
     }
 
-    fn expect<T: Element>(
+    fn expect<T: DenseScalar>(
         &mut self,
         what: &str,
         right: bool,
@@ -92,7 +91,7 @@ fn wrong_type(right: DType, k: usize, n: usize) -> Vec<AnyB> {
 }
 
 /// Executes into a C of another type, and says whether it was left alone.
-fn into_other<A: Element<Acc = A>>(
+fn into_other<A: DenseScalar<Acc = A>>(
     m: usize,
     n: usize,
     execute: impl FnOnce(DenseViewMut<'_>) -> Result<(), BackendError>,

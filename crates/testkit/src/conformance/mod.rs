@@ -16,11 +16,10 @@ mod schedules;
 mod shapes;
 mod views;
 
-use girih_backend::{BackendError, SpmmBackend};
+use girih_backend::{BackendError, DenseScalar, SpmmBackend};
 use girih_formats::{DType, FormatKind, FormatSpec};
 use half::{bf16, f16};
 
-use crate::Element;
 use crate::matrices::{Case, cases};
 pub use report::{Failure, Report};
 
@@ -92,8 +91,8 @@ pub fn run_refusals(backend: &dyn SpmmBackend) -> Report {
             };
             report.checks += 1;
             let refused = plan.map(|plan| {
-                let supports = backend.supports(&plan).map_err(|u| u.reason);
-                (supports, matches!(backend.prepare(&plan), Err(BackendError::Unsupported(_))))
+                let supports = backend.supports(&plan).map_err(|u| u.to_string());
+                (supports, matches!(backend.prepare(&plan), Err(BackendError::Unsupported { .. })))
             });
             match refused {
                 Err(error) => report.fail("planning", error),
@@ -143,7 +142,7 @@ pub fn specs(kind: FormatKind) -> Vec<FormatSpec> {
 }
 
 impl Suite<'_> {
-    fn run<T: Element>(&mut self) {
+    fn run<T: DenseScalar>(&mut self) {
         self.shapes::<T>();
         self.scaling::<T>();
         self.views::<T>();
@@ -159,7 +158,7 @@ impl Suite<'_> {
     }
 
     /// The size of the format that is tested where one is enough: the first that is supported.
-    fn spec<T: Element>(&self) -> FormatSpec {
+    fn spec<T: DenseScalar>(&self) -> FormatSpec {
         let all = specs(self.kind);
         let supported = all.iter().find(|&&spec| {
             problem::small_plan::<T>(spec).is_ok_and(|plan| self.backend.supports(&plan).is_ok())

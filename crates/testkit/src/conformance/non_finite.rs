@@ -8,16 +8,16 @@ use ndarray::Array2;
 use super::problem::{Described, Planned, Run};
 use super::rows::RowOrder;
 use super::{Suite, specs};
-use crate::Element;
 use crate::matrices::{Case, fit, from_fn, where_};
 use crate::operands::{Layout, random};
 use crate::random::{hash, one_in, signed};
+use girih_backend::DenseScalar;
 
 /// What stands in some rows of B.
 const POISONS: [f64; 3] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
 
 impl Suite<'_> {
-    pub(super) fn non_finite<T: Element>(&mut self) {
+    pub(super) fn non_finite<T: DenseScalar>(&mut self) {
         let poisoned = match poisoned_cases() {
             Ok(cases) => cases,
             Err(error) => return self.report.fail("building the cases", error),
@@ -46,7 +46,7 @@ impl Suite<'_> {
     }
 
     /// Multiplies with B's rows poisoned where `is_poisoned` says so.
-    fn check_poisoned<T: Element>(
+    fn check_poisoned<T: DenseScalar>(
         &mut self,
         case: &Case,
         planned: Planned,
@@ -71,7 +71,7 @@ impl Suite<'_> {
     }
 
     /// With α = 0, B is not read.
-    fn alpha_zero<T: Element>(&mut self) {
+    fn alpha_zero<T: DenseScalar>(&mut self) {
         for case in self.named(&["sparse"]) {
             for spec in specs(self.kind) {
                 let planned = Planned::natural(spec);

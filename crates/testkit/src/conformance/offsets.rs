@@ -1,14 +1,13 @@
 //! Elements farther than 2³² apart: offsets must not be computed in 32 bits.
 
 use bytemuck::cast_slice_mut;
-use girih_backend::Product;
+use girih_backend::{DenseScalar, Product};
 use girih_formats::Scalar;
 use memmap2::{MmapMut, MmapOptions};
 use ndarray::{ArrayViewMut2, ShapeBuilder};
 
 use super::Suite;
 use super::problem::{Planned, before};
-use crate::Element;
 use crate::matrices::{Case, fit, where_};
 use crate::operands::random;
 
@@ -19,7 +18,7 @@ const STRIDE: usize = (1 << 27) + 1;
 
 impl Suite<'_> {
     /// B, then C, in address space that is reserved but for the touched pages never backed by memory.
-    pub(super) fn large_offsets<T: Element>(&mut self) {
+    pub(super) fn large_offsets<T: DenseScalar>(&mut self) {
         let matrix = where_(SIZE, SIZE, |i, j| i == j || (i + 2 * j) % 7 == 0);
         let case = match matrix.and_then(|matrix| fit(&matrix, self.kind)) {
             Ok(matrix) => Case { name: "elements far apart", matrix },

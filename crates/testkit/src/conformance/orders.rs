@@ -1,14 +1,14 @@
 //! Plans with rows and columns in every ordering, in the caller's space and the permuted one.
 
 use girih_formats::{Csr, FormatError, FormatKind};
-use girih_planner::{FormatChoice, Plan, PlanError, PlanOptions, Planner, Reorder, Space};
+use girih_planner::{Plan, PlanError, PlanOptions, Planner, Space};
 use girih_reorder::Method;
 
 use super::problem::{Planned, Run};
 use super::rows::RowOrder;
 use super::{Suite, specs};
-use crate::Element;
 use crate::operands::{Layout, random};
+use girih_backend::DenseScalar;
 
 /// Square and rectangular, disconnected, with dense rows and columns, with nothing in them.
 const CASES: [&str; 10] = [
@@ -34,7 +34,7 @@ const METHODS: [Method; 5] = [
 
 impl Suite<'_> {
     /// Every ordering a planner knows: cases and sizes of a format take them in turn.
-    pub(super) fn orderings<T: Element>(&mut self) {
+    pub(super) fn orderings<T: DenseScalar>(&mut self) {
         let runs = [Run::plain(33), Run { alpha: -2.5, beta: 0.5, ..Run::plain(7) }];
         for (i, case) in self.named(&CASES).into_iter().enumerate() {
             let a = case.matrix.cast::<T>();
@@ -42,14 +42,10 @@ impl Suite<'_> {
                 let method = METHODS[(i + j) % METHODS.len()];
                 for space in [Space::Caller, Space::Permuted] {
                     let what = format!("{spec} {}, {:?}, {method}, {space:?}", T::DTYPE, case.name);
-                    let planner = Planner::new(PlanOptions {
-                        n: 33,
-                        format: FormatChoice::Fixed(spec),
-                        reorder: Reorder::By(method),
-                        space,
-                        ..PlanOptions::default()
-                    });
-                    match T::plan(&planner, &a) {
+                    let planner = Planner::new(
+                        PlanOptions::new(33).format(spec).reorder(method).space(space),
+                    );
+                    match planner.plan(&a) {
                         Ok(plan) => self.check_ordered(&what, &a, &plan, &runs),
                         // Two of four columns are not two of four others.
                         Err(PlanError::Format(FormatError::NotTwoFour { .. }))
@@ -61,7 +57,7 @@ impl Suite<'_> {
         }
     }
 
-    fn check_ordered<T: Element>(&mut self, what: &str, a: &Csr<T>, plan: &Plan, runs: &[Run]) {
+    fn check_ordered<T: DenseScalar>(&mut self, what: &str, a: &Csr<T>, plan: &Plan, runs: &[Run]) {
         let held = match plan.space() {
             Space::Caller => Ok(a.clone()),
             Space::Permuted => plan.hold(a),
@@ -80,7 +76,7 @@ impl Suite<'_> {
     }
 
     /// Columns in another order than the caller's: rows of B must be permuted, however it is laid out.
-    pub(super) fn permuted_b<T: Element>(&mut self) {
+    pub(super) fn permuted_b<T: DenseScalar>(&mut self) {
         if self.kind == FormatKind::TwoFour {
             return;
         }

@@ -4,14 +4,13 @@ use std::error::Error;
 use std::fmt;
 
 use girih_backend::{DenseScalar, PreparedSpmm, Product, verify};
-use girih_formats::{Csr, FormatSpec, Scalar, Tiling};
+use girih_formats::{AnyTiling, Csr, FormatSpec, Scalar, Tiling};
 use girih_planner::{Plan, PlanError, Schedule};
 use girih_reorder::simple;
 use ndarray::Array2;
 
 use super::rows::RowOrder;
 use super::{Report, Suite};
-use crate::Element;
 use crate::matrices::{self, Case};
 use crate::operands::{Layout, Placed, random};
 
@@ -31,12 +30,12 @@ impl Planned {
         Self { spec, rows: RowOrder::Natural, permutes_b: false, tiles_per_task: None }
     }
 
-    pub(super) fn plan<T: Element>(self, a: &Csr<T>) -> Result<Plan, PlanError> {
+    pub(super) fn plan<T: DenseScalar>(self, a: &Csr<T>) -> Result<Plan, PlanError> {
         let layout = self.rows.layout(a.nrows(), self.spec.window_rows())?;
         let cols = self.permutes_b.then(|| simple::random(a.ncols(), 5)).transpose()?;
         let held = cols.as_ref().map(|cols| cols.apply_cols(a)).transpose()?;
         let tiling = Tiling::from_csr(held.as_ref().unwrap_or(a), self.spec, layout)?;
-        let tiling = T::erase_tiling(tiling);
+        let tiling = AnyTiling::from(tiling);
         let schedule = self.tiles_per_task.map(|tiles| Schedule::by_tiles(&tiling, tiles));
         let mut plan = Plan::from_tiling(tiling);
         if let Some(cols) = cols {
@@ -91,7 +90,7 @@ impl<T: Scalar> fmt::Display for Described<'_, T> {
 
 impl Suite<'_> {
     /// Plans a case and hands it, prepared, to `check`. A plan that the backend refuses is noted.
-    pub(super) fn with_plan<T: Element>(
+    pub(super) fn with_plan<T: DenseScalar>(
         &mut self,
         case: &Case,
         planned: Planned,
@@ -106,7 +105,7 @@ impl Suite<'_> {
     }
 
     /// Hands a plan, prepared, to `check`. One that the backend refuses is noted.
-    pub(super) fn with_prepared<T: Element>(
+    pub(super) fn with_prepared<T: DenseScalar>(
         &mut self,
         what: &str,
         a: &Csr<T>,
@@ -114,7 +113,7 @@ impl Suite<'_> {
         check: impl FnOnce(&mut Self, &Csr<T>, &Plan, &dyn PreparedSpmm),
     ) {
         if let Err(unsupported) = self.backend.supports(plan) {
-            return self.report.unsupported.push(format!("{what}: {}", unsupported.reason));
+            return self.report.unsupported.push(format!("{what}: {unsupported}"));
         }
         match self.backend.prepare(plan) {
             Ok(prepared) => check(self, a, plan, &*prepared),
@@ -126,7 +125,12 @@ impl Suite<'_> {
     }
 
     /// Plans, multiplies random operands and compares, for each of `runs`.
-    pub(super) fn check_runs<T: Element>(&mut self, case: &Case, planned: Planned, runs: &[Run]) {
+    pub(super) fn check_runs<T: DenseScalar>(
+        &mut self,
+        case: &Case,
+        planned: Planned,
+        runs: &[Run],
+    ) {
         self.with_plan::<T>(case, planned, |suite, a, plan, prepared| {
             for &run in runs {
                 let b = random::<T>(a.ncols(), run.n, 1);
@@ -138,7 +142,7 @@ impl Suite<'_> {
     }
 
     /// Multiplies and compares; C holds NaN before if β = 0.
-    pub(super) fn check_product<T: Element>(
+    pub(super) fn check_product<T: DenseScalar>(
         &mut self,
         what: &Described<'_, T>,
         a: &Csr<T>,
@@ -150,7 +154,7 @@ impl Suite<'_> {
     }
 
     /// [`check_product`](Self::check_product) of a plan made otherwise.
-    pub(super) fn check_run<T: Element>(
+    pub(super) fn check_run<T: DenseScalar>(
         &mut self,
         what: &str,
         run: Run,
@@ -160,31 +164,66 @@ impl Suite<'_> {
         b: &Array2<T>,
     ) {
         self.report.checks += 1;
+        match self.judge(run, a, plan, prepared, b) {
+            Ok(error_over_bound) => {
+                let worst = &mut self.report.max_error_over_bound;
+                *worst = worst.max(error_over_bound);
+            }
+            Err(reason) => {
+                let finite = with_finite_first_row(plan, b);
+                if finite.is_some_and(|b| self.judge(run, a, plan, prepared, &b).is_ok()) {
+                    self.report.fail_by_first_row(what, reason);
+                } else {
+                    self.report.fail(what, reason);
+                }
+            }
+        }
+    }
+
+    /// Multiplies and compares: the largest error over its bound.
+    ///
+    /// # Errors
+    /// What is wrong.
+    fn judge<T: DenseScalar>(
+        &self,
+        run: Run,
+        a: &Csr<T>,
+        plan: &Plan,
+        prepared: &dyn PreparedSpmm,
+        b: &Array2<T>,
+    ) -> Result<f64, String> {
         let before = before::<T>(a.nrows(), run.n, run.beta);
         let b = Placed::new(b, run.b);
         let mut c = Placed::new(&before, run.c);
         let (b, rounding) = (T::erase(b.view()), self.backend.rounding(plan));
         let executed =
             prepared.execute(run.alpha, b.reborrow(), run.beta, T::erase_acc_mut(c.view_mut()));
-        if let Err(error) = executed {
-            return self.report.fail(what, with_causes(&error));
-        }
+        executed.map_err(|error| with_causes(&error))?;
         let added = (run.beta != 0.0).then(|| (run.beta, T::erase_acc(before.view())));
         let product = Product { alpha: run.alpha, b, added };
-        match verify(a, plan, &product, &T::erase_acc(c.view()), rounding) {
-            Err(error) => self.report.fail(what, error),
-            Ok(verdict) if !verdict.passed() => {
-                self.report.fail(what, format!("{verdict:?}"));
-            }
-            Ok(verdict) => {
-                let worst = &mut self.report.max_error_over_bound;
-                *worst = worst.max(verdict.max_error_over_bound);
-            }
-        }
+        let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding);
+        let verdict = verdict.map_err(|error| error.to_string())?;
         if !c.is_intact() {
-            self.report.fail(what, "something was written between C's elements");
+            return Err("something was written between C's elements".to_owned());
+        }
+        if verdict.passed() {
+            Ok(verdict.max_error_over_bound)
+        } else {
+            Err(format!("{verdict:?}"))
         }
     }
+}
+
+/// B with finite values in the row that tiles number 0; `None` if they are finite.
+fn with_finite_first_row<T: DenseScalar>(plan: &Plan, b: &Array2<T>) -> Option<Array2<T>> {
+    let number = |row| plan.b_permutation().map_or(row, |order| order.new_index(row));
+    let first = (0..b.nrows()).find(|&row| number(row) == 0)?;
+    if b.row(first).iter().all(|x| x.to_f64().is_finite()) {
+        return None;
+    }
+    let mut finite = b.clone();
+    finite.row_mut(first).fill(T::ZERO);
+    Some(finite)
 }
 
 /// An error and what it came from, in one line.
@@ -205,7 +244,7 @@ pub(super) fn before<T: DenseScalar>(m: usize, n: usize, beta: f64) -> Array2<T:
 }
 
 /// The product of a prepared plan with random operands, row-major.
-pub(super) fn multiply<T: Element>(
+pub(super) fn multiply<T: DenseScalar>(
     prepared: &dyn PreparedSpmm,
     a: &Csr<T>,
     n: usize,
@@ -227,7 +266,7 @@ pub(super) fn bits<A: Scalar>(c: &Array2<A>) -> Vec<u8> {
 }
 
 /// A small plan of any value type.
-pub(super) fn small_plan<T: Element>(spec: FormatSpec) -> Result<Plan, PlanError> {
+pub(super) fn small_plan<T: DenseScalar>(spec: FormatSpec) -> Result<Plan, PlanError> {
     let matrix = matrices::where_(8, 8, |i, j| (i + j) % 4 < 2)?;
     let matrix = matrices::fit(&matrix, spec.kind())?;
     Planned::natural(spec).plan(&matrix.cast::<T>())

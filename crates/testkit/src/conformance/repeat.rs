@@ -3,14 +3,14 @@
 use super::problem::{Planned, bits, multiply};
 use super::rows::RowOrder;
 use super::{Suite, specs};
-use crate::Element;
+use girih_backend::DenseScalar;
 
 const SCALES: [(f64, f64); 2] = [(1.0, 0.0), (-2.5, 0.5)];
 const CASES: [&str; 3] = ["many windows", "one dense row", "long rows"];
 
 impl Suite<'_> {
     /// Executions into one C, from several threads at once, and of a second preparation.
-    pub(super) fn repetition<T: Element>(&mut self) {
+    pub(super) fn repetition<T: DenseScalar>(&mut self) {
         for case in self.named(&CASES) {
             for spec in specs(self.kind) {
                 let planned = Planned { tiles_per_task: Some(2), ..Planned::natural(spec) };
@@ -53,7 +53,7 @@ impl Suite<'_> {
     }
 
     /// β = 0 over and over into the very same C, which holds the last result, not NaN.
-    fn one_c<T: Element>(
+    fn one_c<T: DenseScalar>(
         &mut self,
         what: &str,
         a: &girih_formats::Csr<T>,
@@ -74,7 +74,7 @@ impl Suite<'_> {
     }
 
     /// Pools of 1, 2, 3 and 7 threads.
-    pub(super) fn threads<T: Element>(&mut self) {
+    pub(super) fn threads<T: DenseScalar>(&mut self) {
         for case in self.named(&CASES) {
             for spec in specs(self.kind) {
                 let rows = RowOrder::Shuffled;

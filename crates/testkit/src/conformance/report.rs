@@ -24,6 +24,9 @@ pub struct Failure {
     pub check: String,
     /// What was wrong.
     pub reason: String,
+    /// Whether the product is right once the first row of B, in the order in which tiles number them, holds
+    /// finite values: padding points at row 0 and reads it.
+    pub reads_first_row: bool,
 }
 
 /// Failures kept: enough to see a pattern.
@@ -37,8 +40,18 @@ impl Report {
     }
 
     pub(super) fn fail(&mut self, check: &str, reason: impl fmt::Display) {
+        self.add(check, reason, false);
+    }
+
+    /// A product that is wrong and [reads the first row of B](Failure::reads_first_row).
+    pub(super) fn fail_by_first_row(&mut self, check: &str, reason: impl fmt::Display) {
+        self.add(check, reason, true);
+    }
+
+    fn add(&mut self, check: &str, reason: impl fmt::Display, reads_first_row: bool) {
         if self.failures.len() < KEPT {
-            self.failures.push(Failure { check: check.to_owned(), reason: reason.to_string() });
+            let (check, reason) = (check.to_owned(), reason.to_string());
+            self.failures.push(Failure { check, reason, reads_first_row });
         }
     }
 }
@@ -48,8 +61,9 @@ impl fmt::Display for Report {
         let Self { checks, failures, unsupported, skipped, .. } = self;
         let (n_failures, n_unsupported) = (failures.len(), unsupported.len());
         writeln!(f, "{checks} checks, {n_failures} failures, {n_unsupported} plans unsupported")?;
-        for Failure { check, reason } in failures.iter().take(10) {
-            writeln!(f, "  {check}\n    {reason}")?;
+        for Failure { check, reason, reads_first_row } in failures.iter().take(10) {
+            let cause = if *reads_first_row { " (padding reads row 0 of B)" } else { "" };
+            writeln!(f, "  {check}{cause}\n    {reason}")?;
         }
         for reason in unsupported.iter().take(5) {
             writeln!(f, "  unsupported: {reason}")?;

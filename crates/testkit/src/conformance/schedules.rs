@@ -3,8 +3,8 @@
 use super::problem::{Planned, Run};
 use super::rows::RowOrder;
 use super::{Suite, specs};
-use crate::Element;
 use crate::operands::Layout;
+use girih_backend::DenseScalar;
 
 const CASES: [&str; 7] = [
     "many windows",
@@ -18,7 +18,7 @@ const CASES: [&str; 7] = [
 
 impl Suite<'_> {
     /// Explicit row orders: C's rows are scattered, empty slots are not stored.
-    pub(super) fn row_orders<T: Element>(&mut self) {
+    pub(super) fn row_orders<T: DenseScalar>(&mut self) {
         let col_major = Run { beta: -1.0, c: Layout::ColMajor, ..Run::plain(7) };
         let runs = [Run::plain(33), Run { alpha: -2.5, beta: 0.5, ..Run::plain(1) }, col_major];
         for case in self.named(&CASES) {
@@ -32,7 +32,7 @@ impl Suite<'_> {
 
     /// Windows cut into single tiles, a few, or not at all: the parts must be summed, and β·C counted
     /// once.
-    pub(super) fn schedules<T: Element>(&mut self) {
+    pub(super) fn schedules<T: DenseScalar>(&mut self) {
         let col_major = Run { beta: 1.0, c: Layout::ColMajor, ..Run::plain(7) };
         let runs = [Run::plain(33), Run { alpha: -2.5, beta: 0.5, ..Run::plain(70) }, col_major];
         for case in self.named(&CASES) {

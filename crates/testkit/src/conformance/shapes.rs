@@ -2,7 +2,7 @@
 
 use super::problem::{Planned, Run};
 use super::{Suite, specs};
-use crate::Element;
+use girih_backend::DenseScalar;
 
 /// Numbers of columns: none, one, and what divides by nothing or lies just past a power of two.
 const COLUMNS: [usize; 4] = [0, 1, 7, 33];
@@ -11,7 +11,7 @@ const MANY_COLUMNS: [usize; 2] = [129, 300];
 
 impl Suite<'_> {
     /// All cases, in every size of the format, with every number of columns, into NaN-filled C.
-    pub(super) fn shapes<T: Element>(&mut self) {
+    pub(super) fn shapes<T: DenseScalar>(&mut self) {
         for (i, case) in self.cases.clone().into_iter().enumerate() {
             for (j, spec) in specs(self.kind).into_iter().enumerate() {
                 let columns = COLUMNS.into_iter().chain([MANY_COLUMNS[(i + j) % 2]]);
@@ -22,7 +22,7 @@ impl Suite<'_> {
     }
 
     /// α and β of 0, ±1 and others, exact in f32 and not.
-    pub(super) fn scaling<T: Element>(&mut self) {
+    pub(super) fn scaling<T: DenseScalar>(&mut self) {
         let mut runs = Vec::new();
         for n in [1, 33] {
             for alpha in [0.0, 1.0, -2.5, 0.1] {

@@ -2,12 +2,12 @@
 
 use super::problem::{Planned, Run};
 use super::{Suite, specs};
-use crate::Element;
 use crate::operands::Layout;
+use girih_backend::DenseScalar;
 
 impl Suite<'_> {
     /// Every layout of B with every layout of C; between C's elements nothing may change.
-    pub(super) fn views<T: Element>(&mut self) {
+    pub(super) fn views<T: DenseScalar>(&mut self) {
         let names = ["sparse", "1×1", "empty rows and windows at the end"];
         for (i, case) in self.named(&names).into_iter().enumerate() {
             for (j, spec) in specs(self.kind).into_iter().enumerate() {

@@ -66,7 +66,7 @@ impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{fem_3d, laplacian_5pt, uniform};
+    use girih_generate::{fem_3d, laplacian_5pt, uniform};
     use ndarray::Array2;
 
     use super::*;
@@ -103,10 +103,10 @@ mod tests {
                 for n in [1, 2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
                     let b =
                         Array2::from_shape_fn((k, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));
-                    let product = |by: Option<&CsrLayout<f32>>, hides_a| {
+                    let product = |by: Option<&CsrLayout<f32>>, prefetch_a| {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
-                        let b = Input { hides_a, ..Input::in_place(&b.view()).unwrap() };
+                        let b = Input { prefetch_a, ..Input::in_place(&b.view()).unwrap() };
                         let width = n;
                         let panel = Panel {
                             kernels,

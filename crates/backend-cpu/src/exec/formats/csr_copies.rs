@@ -4,13 +4,13 @@ use girih_formats::Scalar;
 
 use super::Panel;
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::PatternBlock;
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::kernels::sorted::SortedBlock;
 use crate::layout::CsrLayout;
 use crate::layout::sorted::SortedCsr;
 use crate::layout::tiles::TiledCsr;
-use crate::operands::{GROUP_LINES, lanes};
+use crate::operands::{GROUP_VECTORS, lanes};
 
 impl<T: KernelScalar> CsrLayout<T> {
     /// Multiplies the rows of a part of a task.
@@ -29,13 +29,13 @@ fn multiply_sorted<T: KernelScalar>(a: &SortedCsr<T>, task: usize, part: usize, 
         slices: &a.slices[ranges.slices.clone()],
         runs: &a.runs[ranges.runs.clone()],
         rows: &a.rows[ranges.rows.clone()],
-        col_idx: &a.col_idx[ranges.cols.start..ranges.cols.end + AHEAD],
-        ahead: a.prefetches_b,
+        col_idx: &a.col_idx[ranges.cols.start..ranges.cols.end + PREFETCH_AHEAD],
+        prefetch_b: a.prefetches_b,
         values: &a.values[ranges.values.clone()],
     };
     // Parts of a cache line written past the caches make a whole one only if they are neighbours.
-    let whole_lines = (on.width * size_of::<<T as Scalar>::Acc>()).is_multiple_of(64);
-    let out = if whole_lines || a.consecutive { on.out } else { on.out.cached() };
+    let whole_cache_lines = (on.width * size_of::<<T as Scalar>::Acc>()).is_multiple_of(64);
+    let out = if whole_cache_lines || a.consecutive { on.out } else { on.out.cached() };
     on.kernels.sorted(&block, on.b, &out, on.width);
 }
 
@@ -43,15 +43,15 @@ fn multiply_sorted<T: KernelScalar>(a: &SortedCsr<T>, task: usize, part: usize, 
 /// those of others are added to them, one group of columns after the other.
 fn multiply_tiles<T: KernelScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, T>) {
     let slabs = &a.tasks[task];
-    let at_once = if slabs.len() == 1 { on.width } else { GROUP_LINES * lanes::<T>() };
+    let at_once = if slabs.len() == 1 { on.width } else { GROUP_VECTORS * lanes::<T>() };
     for j in (0..on.width).step_by(at_once.max(1)) {
         let on = on.part(&(j..on.width.min(j + at_once)));
         for s in on.slab.map_or(0..slabs.len(), |slab| slab..slab + 1) {
             let slab = &slabs[s];
             let block = PatternBlock {
                 tiles: &slab.tiles,
-                col_idx: &a.col_idx[slab.cols.start..slab.cols.end + AHEAD],
-                ahead: a.prefetches_b,
+                col_idx: &a.col_idx[slab.cols.start..slab.cols.end + PREFETCH_AHEAD],
+                prefetch_b: a.prefetches_b,
                 values: &a.values[slab.values.clone()],
             };
             let out = match s {

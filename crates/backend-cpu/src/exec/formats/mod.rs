@@ -134,8 +134,8 @@ pub(crate) fn add_up<T: KernelScalar>(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::generate::uniform;
     use girih_formats::{Csr, FormatSpec, RowLayout};
+    use girih_generate::uniform;
     use half::bf16;
     use ndarray::Array2;
 
@@ -170,11 +170,11 @@ mod tests {
                     let b = Array2::from_shape_fn((k, n), |(i, j)| {
                         T::from_f64((i + 2 * j) as f64 / 7.0)
                     });
-                    let product = |hides_a, packs_strips, is_far| {
+                    let product = |prefetch_a, packs_strips, is_far| {
                         let mut c = Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN));
                         let panel = Panel {
                             kernels: &T::kernels(isa),
-                            b: Input { hides_a, is_far, ..Input::in_place(&b.view()).unwrap() },
+                            b: Input { prefetch_a, is_far, ..Input::in_place(&b.view()).unwrap() },
                             out: Output::new(
                                 &mut c.view_mut(),
                                 T::Acc::from_f64(1.5),

@@ -6,8 +6,8 @@ use crate::kernels::runs::Runs;
 use crate::kernels::strip::Strip;
 use crate::operands::{Input, Output, RowMap, lanes};
 use crate::thresholds::{
-    STRIP_PACK_BYTES, STRIP_PACK_LINES, STRIP_PACK_ROWS_MAX, STRIP_PACK_ROWS_MIN,
-    STRIP_PACK_RUN_COLS,
+    STRIP_PACK_BYTES, STRIP_PACK_ROWS_MAX, STRIP_PACK_ROWS_MIN, STRIP_PACK_RUN_COLS,
+    STRIP_PACK_VECTORS,
 };
 
 /// Where packed runs begin.
@@ -39,7 +39,7 @@ impl PackedStrip {
         on: &Panel<'_, T>,
     ) -> Option<Self> {
         let is_profitable = (STRIP_PACK_ROWS_MIN..=STRIP_PACK_ROWS_MAX).contains(&map.len())
-            && on.width >= STRIP_PACK_LINES * lanes::<T>()
+            && on.width >= STRIP_PACK_VECTORS * lanes::<T>()
             && strip.runs.len <= STRIP_PACK_RUN_COLS
             && on.packs_strips
             && !strip.runs.starts.is_empty();
@@ -55,7 +55,7 @@ impl PackedStrip {
         map: RowMap<'_>,
         on: &Panel<'_, T>,
     ) {
-        let (at_once, panel) = (STRIP_PACK_LINES * lanes::<T>(), on.kernels.panel());
+        let (at_once, panel) = (STRIP_PACK_VECTORS * lanes::<T>(), on.kernels.panel());
         let sums_at = |p: usize| p * map.len();
         let mut scratch = T::thread_scratch().take();
         let (rows, sums) = scratch.split(self.runs * strip.runs.len * at_once, map.len() * at_once);

@@ -1,4 +1,4 @@
-//! Memory that begins with a cache line: a load that crosses two lines takes twice as long.
+//! Memory that begins with a cache line: a load that crosses two cache lines is slow.
 
 use girih_formats::{Buffer, FormatError, Scalar};
 
@@ -33,7 +33,7 @@ impl<T: Scalar> AlignedBuffer<T> {
 
     /// The elements.
     pub(super) fn elements(&mut self) -> &mut [T] {
-        from_line(self.all.make_mut(), self.len)
+        from_cache_line(self.all.make_mut(), self.len)
     }
 }
 
@@ -43,7 +43,7 @@ pub(super) const fn spare<T>() -> usize {
 }
 
 /// The first `len` elements that begin with a cache line. The array needs [`spare`] elements more than `len`.
-pub(super) fn from_line<T>(all: &mut [T], len: usize) -> &mut [T] {
+pub(super) fn from_cache_line<T>(all: &mut [T], len: usize) -> &mut [T] {
     let first = all.as_ptr().align_offset(CACHE_LINE).min(all.len() - len);
     &mut all[first..first + len]
 }
@@ -67,7 +67,7 @@ mod tests {
     fn elements_before_the_first_cache_line_are_left_out() {
         let mut all = vec![0.0f32; 100 + spare::<f32>()];
         for start in 0..spare::<f32>() {
-            let aligned = from_line(&mut all[start..], 100 - start);
+            let aligned = from_cache_line(&mut all[start..], 100 - start);
             assert_eq!(aligned.len(), 100 - start);
             assert!(aligned.as_ptr().addr().is_multiple_of(CACHE_LINE));
         }

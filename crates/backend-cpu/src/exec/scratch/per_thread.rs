@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::aligned::{from_line, spare};
+use super::aligned::{from_cache_line, spare};
 
 /// Packed rows of B, and sums.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ fn aligned<T: Scalar>(all: &mut Vec<T>, len: usize) -> &mut [T] {
     if all.len() < len + spare::<T>() {
         all.resize(len + spare::<T>(), T::ZERO);
     }
-    from_line(all, len)
+    from_cache_line(all, len)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Reading the arrays of an attachment, and what must hold of them.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
 use girih_planner::file::{AttachedElement, Attachment};
@@ -39,34 +40,41 @@ pub(super) fn must(holds: bool, what: &str) -> Result<(), String> {
 }
 
 /// Rows of C that tasks of whole windows store and that were not found in a copy yet. Every row must be
-/// stored once, so that no two threads write to one.
+/// stored once, so that no two threads write to one. Threads share it.
 pub(super) struct UnwrittenRows {
-    bits: Vec<u64>,
+    bits: Vec<AtomicU64>,
+    /// Rows that there were to begin with.
     pub(super) count: usize,
 }
 
 impl UnwrittenRows {
-    /// The rows of tasks, each a range of slots: O(m).
-    pub(super) fn of_tasks<T: Scalar>(a: &RowCsr<T>, tasks: &[Range<usize>]) -> Self {
-        let mut left = Self { bits: vec![0; a.layout().nrows().div_ceil(64)], count: 0 };
-        for slot in tasks.iter().flat_map(Clone::clone) {
-            let row = row_of(a, slot);
-            if row != PAD_ROW {
-                left.bits[row as usize / 64] |= 1 << (row % 64);
-                left.count += 1;
-            }
-        }
-        left
+    /// The rows of tasks, each a range of slots: O(m) in parallel.
+    pub(super) fn from_tasks<T: Scalar>(a: &RowCsr<T>, tasks: &[Range<usize>]) -> Self {
+        let words = a.layout().nrows().div_ceil(64);
+        let bits: Vec<AtomicU64> = (0..words).map(|_| AtomicU64::new(0)).collect();
+        let mark = |task: &Range<usize>| {
+            let rows = task.clone().map(|slot| row_of(a, slot)).filter(|&row| row != PAD_ROW);
+            rows.inspect(|&row| {
+                bits[row as usize / 64].fetch_or(1 << (row % 64), Ordering::Relaxed);
+            })
+            .count()
+        };
+        let count = tasks.par_iter().map(mark).sum();
+        Self { bits, count }
     }
 
-    /// Takes a row; whether it was still there.
-    pub(super) fn take(&mut self, row: u32) -> bool {
-        let Some(bits) = self.bits.get_mut(row as usize / 64) else { return false };
-        let bit = 1 << (row % 64);
-        let was_left = *bits & bit != 0;
-        *bits &= !bit;
-        self.count -= usize::from(was_left);
-        was_left
+    /// Takes rows; how many there are if all were still there, and each comes once.
+    pub(super) fn take(&self, rows: impl IntoIterator<Item = u32>) -> Option<usize> {
+        let mut taken = 0;
+        for row in rows {
+            let bit = 1 << (row % 64);
+            let before = self.bits.get(row as usize / 64)?.fetch_and(!bit, Ordering::Relaxed);
+            if before & bit == 0 {
+                return None;
+            }
+            taken += 1;
+        }
+        Some(taken)
     }
 }
 

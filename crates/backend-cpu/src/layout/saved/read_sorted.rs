@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use girih_formats::RowCsr;
 use girih_planner::file::Attachment;
+use rayon::prelude::*;
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::kernels::sorted::Run;
 use crate::layout::sorted::{PartRanges, SortedCsr, are_consecutive};
 use crate::lowering::{SortConfig, SortCounts};
@@ -36,7 +37,7 @@ impl<T: KernelScalar> SortedCsr<T> {
         let (slices, runs) = (runs(SLICES)?, runs(RUNS)?);
         let rows = array::<u32>(from, ROWS)?;
         let (col_idx, values) = (array::<u32>(from, COL_IDX)?, array::<T::Acc>(from, VALUES)?);
-        let n_cols = col_idx.len().checked_sub(AHEAD).ok_or("it has too few columns")?;
+        let n_cols = col_idx.len().checked_sub(PREFETCH_AHEAD).ok_or("it has too few columns")?;
         let lens = [slices.len(), runs.len(), rows.len(), n_cols, values.len()];
         let (mut next, mut read) = ([0; 5], Vec::with_capacity(parts.len()));
         for &part in parts {
@@ -57,9 +58,9 @@ impl<T: KernelScalar> SortedCsr<T> {
             a.layout().is_natural() || slices.is_empty(),
             "slices are for rows in their own order",
         )?;
-        let mut unwritten = UnwrittenRows::of_tasks(a, tasks);
-        let mut sliced_rows = 0;
-        for part in &read {
+        let unwritten = UnwrittenRows::from_tasks(a, tasks);
+        // Rows that a part has in all, and in slices.
+        let check = |part: &PartRanges| -> Result<(usize, usize), String> {
             let (slices, runs) = (&slices[part.slices.clone()], &runs[part.runs.clone()]);
             let n_slices: u64 = slices.iter().map(|run| u64::from(run.count)).sum();
             let single: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
@@ -78,12 +79,12 @@ impl<T: KernelScalar> SortedCsr<T> {
             )?;
             let (first, rows) = rows[part.rows.clone()].split_at(n_slices as usize);
             let of_slice = |&row: &u32| row..row.saturating_add(lanes as u32);
-            let once = first.iter().flat_map(of_slice).chain(rows.iter().copied());
-            let once = once.fold(true, |once, row| once & unwritten.take(row));
-            must(once, "its parts have a row twice")?;
-            sliced_rows += first.len() * lanes;
-        }
-        must(unwritten.count == 0, "its parts lack rows")?;
+            let taken = unwritten.take(first.iter().flat_map(of_slice).chain(rows.iter().copied()));
+            Ok((taken.ok_or("its parts have a row twice")?, first.len() * lanes))
+        };
+        let add = |a: (usize, usize), b: (usize, usize)| Ok((a.0 + b.0, a.1 + b.1));
+        let (taken, sliced_rows) = read.par_iter().map(check).try_reduce(|| (0, 0), add)?;
+        must(taken == unwritten.count, "its parts lack rows")?;
         let in_order = read.iter().flat_map(|part| {
             let slices: u64 = slices[part.slices.clone()].iter().map(|r| u64::from(r.count)).sum();
             let len = move |i| if i < slices as usize { lanes as u32 } else { 1 };

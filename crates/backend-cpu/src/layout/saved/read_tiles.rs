@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, SLABS, TILES, VALUES};
 use crate::isa::KernelScalar;
-use crate::kernels::ahead::AHEAD;
 use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
+use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::layout::fill::TaskSlab;
 use crate::layout::tiles::TiledCsr;
 use crate::lowering::TileConfig;
@@ -32,39 +32,36 @@ impl<T: KernelScalar> TiledCsr<T> {
         let slabs = records::<u64, 5>(from, SLABS)?;
         must(slabs.len() == tasks.len() * n_slabs, "its slabs are not those of the tasks")?;
         let flat = records::<u32, { TILE_ROWS + PATTERNS }>(from, TILES)?;
-        let mut tiles = flat.iter().map(|tile| {
-            let (rows, counts) = tile.split_at(TILE_ROWS);
-            let mut tile = Tile { rows: [0; TILE_ROWS], counts: [0; PATTERNS] };
-            tile.rows.copy_from_slice(rows);
-            tile.counts.copy_from_slice(counts);
-            tile
-        });
         let (col_idx, values) = (array::<u32>(from, COL_IDX)?, array::<T::Acc>(from, VALUES)?);
         let n_cols = a.csr().nnz();
-        let as_new = col_idx.len() == n_cols + AHEAD && values.len() == n_cols;
+        let as_new = col_idx.len() == n_cols + PREFETCH_AHEAD && values.len() == n_cols;
         must(as_new, "its columns and values are not as many as A's")?;
         must(are_within(&col_idx[n_cols..], &(0..k.max(1))), "its last columns are not in A")?;
-        let mut read = Vec::with_capacity(tasks.len());
-        for task_slabs in slabs.chunks(n_slabs) {
-            let slab = |&[n_tiles, c0, c1, v0, v1]: &[u64; 5]| {
-                let [n_tiles, c0, c1, v0, v1] = [n_tiles, c0, c1, v0, v1].map(|n| n as usize);
-                let lies = c0 <= c1 && c1 <= n_cols && v0 <= v1 && v1 <= values.len();
-                must(lies, "its slabs leave its arrays")?;
-                must(n_tiles <= tiles.len(), "it has fewer tiles than its slabs say")?;
-                Ok(TaskSlab {
-                    tiles: tiles.by_ref().take(n_tiles).collect(),
-                    cols: c0..c1,
-                    values: v0..v1,
-                })
-            };
-            read.push(task_slabs.iter().map(slab).collect::<Result<Vec<_>, String>>()?);
+        // Where the tiles of each slab begin, and the end of the last ones.
+        let mut next = 0usize;
+        let mut starts = Vec::with_capacity(slabs.len());
+        for &[n_tiles, ..] in slabs {
+            starts.push(next);
+            next = usize::try_from(n_tiles).map_or(usize::MAX, |n| next.saturating_add(n));
         }
-        must(tiles.next().is_none(), "it has more tiles than its slabs say")?;
-        let mut unwritten = UnwrittenRows::of_tasks(a, tasks);
-        let first = read.iter().flat_map(|slabs| &slabs[0].tiles);
-        let once =
-            first.flat_map(|tile| tile.rows).all(|row| row == PAD_ROW || unwritten.take(row));
-        must(once && unwritten.count == 0, "its tiles do not have each row once")?;
+        must(next == flat.len(), "it does not have as many tiles as its slabs say")?;
+        let slab = |(&[n_tiles, c0, c1, v0, v1], &start): (&[u64; 5], &usize)| {
+            let [n_tiles, c0, c1, v0, v1] = [n_tiles, c0, c1, v0, v1].map(|n| n as usize);
+            let lies = c0 <= c1 && c1 <= n_cols && v0 <= v1 && v1 <= values.len();
+            must(lies, "its slabs leave its arrays")?;
+            let tiles = flat[start..start + n_tiles].iter().map(tile_of).collect();
+            Ok(TaskSlab { tiles, cols: c0..c1, values: v0..v1 })
+        };
+        let of_tasks = slabs.par_chunks(n_slabs).zip(starts.par_chunks(n_slabs));
+        let read = of_tasks.map(|(slabs, starts)| slabs.iter().zip(starts).map(slab).collect());
+        let read = read.collect::<Result<Vec<Vec<_>>, String>>()?;
+        let unwritten = UnwrittenRows::from_tasks(a, tasks);
+        let taken = read.par_iter().map(|slabs| {
+            let rows = slabs[0].tiles.iter().flat_map(|tile| tile.rows);
+            unwritten.take(rows.filter(|&row| row != PAD_ROW))
+        });
+        let taken: Option<usize> = taken.sum();
+        must(taken == Some(unwritten.count), "its tiles do not have each row once")?;
         read.par_iter().try_for_each(|slabs| {
             slabs.iter().enumerate().try_for_each(|(s, slab)| {
                 let cols = s * slab_cols..k.min(slab_cols.saturating_mul(s + 1));
@@ -74,6 +71,15 @@ impl<T: KernelScalar> TiledCsr<T> {
         let (col_idx, values) = (col_idx.clone(), values.clone());
         Ok(Self { prefetches_b: false, slab_cols: config.slab_cols, tasks: read, col_idx, values })
     }
+}
+
+/// A tile from its numbers.
+fn tile_of(numbers: &[u32; TILE_ROWS + PATTERNS]) -> Tile {
+    let (rows, counts) = numbers.split_at(TILE_ROWS);
+    let mut tile = Tile { rows: [0; TILE_ROWS], counts: [0; PATTERNS] };
+    tile.rows.copy_from_slice(rows);
+    tile.counts.copy_from_slice(counts);
+    tile
 }
 
 /// Checks a slab of a task: its columns must lie in `cols`, and its tiles must be among those of the first

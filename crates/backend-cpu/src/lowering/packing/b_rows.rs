@@ -10,7 +10,7 @@ pub(super) struct RowsOfB {
     k: usize,
     pub(super) row_bytes: usize,
     /// Bytes of one vector of all rows.
-    pub(super) line_bytes: usize,
+    pub(super) vector_bytes: usize,
 }
 
 impl RowsOfB {
@@ -24,9 +24,9 @@ impl RowsOfB {
         if row_bytes < PACK_ROW_BYTES {
             return Err(format!("rows of B have {row_bytes} bytes; {PACK_ROW_BYTES} are needed"));
         }
-        let line_bytes = k.checked_mul(case.lanes() * case.value_bytes).ok_or_else(too_large)?;
+        let vector_bytes = k.checked_mul(case.lanes() * case.value_bytes).ok_or_else(too_large)?;
         k.checked_mul(row_bytes).ok_or_else(too_large)?;
-        Ok(Self { k, row_bytes, line_bytes })
+        Ok(Self { k, row_bytes, vector_bytes })
     }
 
     /// Bytes of all rows.
@@ -39,17 +39,21 @@ impl RowsOfB {
         PACK_ROW_BYTES.max(bytes.div_ceil(self.k.max(1)))
     }
 
-    /// Whether a core's own caches hold most of a panel of `lines` vectors.
-    pub(super) fn panel_stays(&self, lines: usize, machine: Machine) -> bool {
-        lines * self.line_bytes <= machine.private / 4 * CACHE_PRIVATE_PANEL
+    /// Whether a core's own caches hold most of a panel of `vectors` vectors.
+    pub(super) fn panel_stays(&self, vectors: usize, machine: Machine) -> bool {
+        vectors * self.vector_bytes <= machine.private / 4 * CACHE_PRIVATE_PANEL
     }
 
     /// The reason against packing if such a panel does not stay.
-    pub(super) fn require_panel_stays(&self, lines: usize, machine: Machine) -> Result<(), String> {
-        if self.panel_stays(lines, machine) {
+    pub(super) fn require_panel_stays(
+        &self,
+        vectors: usize,
+        machine: Machine,
+    ) -> Result<(), String> {
+        if self.panel_stays(vectors, machine) {
             return Ok(());
         }
-        let bytes = lines * self.line_bytes;
+        let bytes = vectors * self.vector_bytes;
         Err(format!("a core's own caches don't hold a panel of {bytes} bytes"))
     }
 
@@ -67,13 +71,13 @@ impl RowsOfB {
     ///
     /// # Errors
     /// The reason why all threads would pack together, which gains nothing over a cache that they share.
-    pub(super) fn shares(&self, case: &Case, lines: usize) -> Result<usize, String> {
+    pub(super) fn shares(&self, case: &Case, vectors: usize) -> Result<usize, String> {
         let &Case { n, threads, machine, .. } = case;
         if threads < 2 {
             return Ok(1);
         }
-        let count = panel_cols(lines, case.lanes(), n).count();
-        if !fits_each_thread(threads, lines * self.line_bytes, machine) {
+        let count = panel_cols(vectors, case.lanes(), n).count();
+        if !fits_each_thread(threads, vectors * self.vector_bytes, machine) {
             return Err(format!(
                 "the last-level cache does not hold a panel for each of {threads} threads"
             ));

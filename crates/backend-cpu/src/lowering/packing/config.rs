@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use crate::lowering::Case;
 use crate::machine::Machine;
-use crate::operands::GROUP_LINES;
+use crate::operands::GROUP_VECTORS;
 use crate::thresholds::{PACK_PANELS_EACH, PACK_SHARES};
 
 /// Panels of B that are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PanelConfig {
     /// Vectors in a row of a panel, each of 64 bytes of sums: 2 or 4.
-    pub(crate) lines: usize,
+    pub(crate) vectors: usize,
     /// Columns of a vector.
     pub(crate) lanes: usize,
     /// Bytes of a value of B.
@@ -29,22 +29,22 @@ pub(crate) struct PanelConfig {
 pub(crate) struct PanelCols {
     pub(crate) cols: Range<usize>,
     /// Whether the panel is part of a group of four vectors, whose sums are single chains.
-    pub(crate) of_group: bool,
+    pub(crate) is_part_of_group: bool,
 }
 
 impl PanelConfig {
     /// Panels of `rows` rows of B, one for each thread if the cache that threads share holds all of them.
-    pub(crate) fn new(case: &Case, lines: usize, row_bytes: usize, rows: usize) -> Self {
+    pub(crate) fn new(case: &Case, vectors: usize, row_bytes: usize, rows: usize) -> Self {
         let (lanes, value_bytes) = (case.lanes(), case.value_bytes);
-        let bytes = rows.saturating_mul(lines * lanes * value_bytes);
+        let bytes = rows.saturating_mul(vectors * lanes * value_bytes);
         let copies =
             if fits_each_thread(case.threads, bytes, case.machine) { case.threads } else { 1 };
-        Self { lines, lanes, value_bytes, row_bytes, rows, copies }
+        Self { vectors, lanes, value_bytes, row_bytes, rows, copies }
     }
 
     /// Elements from a packed row to the next.
     pub(crate) fn row_stride(&self) -> usize {
-        self.lines * self.lanes
+        self.vectors * self.lanes
     }
 
     /// Bytes of the scratch for all of them.
@@ -59,7 +59,7 @@ impl PanelConfig {
 
     /// The panels of `n` columns of B.
     pub(crate) fn panel_cols(&self, n: usize) -> impl Iterator<Item = PanelCols> {
-        panel_cols(self.lines, self.lanes, n)
+        panel_cols(self.vectors, self.lanes, n)
     }
 
     /// Into how many shares of the tasks each of `count` panels is divided, if threads have panels of their
@@ -90,10 +90,14 @@ pub(super) fn shares(count: usize, threads: usize) -> Option<usize> {
     (threads.is_multiple_of(count) && shares <= PACK_SHARES).then_some(shares)
 }
 
-/// Cuts `n` columns of B into panels of `lines` vectors. No vector is cut, and sums are added up in panels as
+/// Cuts `n` columns of B into panels of `vectors` vectors. No vector is cut, and sums are added up in panels as
 /// they are in one panel of all columns.
-pub(super) fn panel_cols(lines: usize, lanes: usize, n: usize) -> impl Iterator<Item = PanelCols> {
-    let group = GROUP_LINES * lanes;
+pub(super) fn panel_cols(
+    vectors: usize,
+    lanes: usize,
+    n: usize,
+) -> impl Iterator<Item = PanelCols> {
+    let group = GROUP_VECTORS * lanes;
     let mut next = 0;
     std::iter::from_fn(move || {
         let start = next;
@@ -101,9 +105,9 @@ pub(super) fn panel_cols(lines: usize, lanes: usize, n: usize) -> impl Iterator<
         // The rest of a group at the end counts as a group: up to two vectors have chains of their own, and
         // are not cut.
         let left = (n - start / group * group).min(group).div_ceil(lanes);
-        let width = if left > 2 { in_group.min(lines * lanes) } else { in_group };
+        let width = if left > 2 { in_group.min(vectors * lanes) } else { in_group };
         next += width;
-        Some(PanelCols { cols: start..next, of_group: left > 2 })
+        Some(PanelCols { cols: start..next, is_part_of_group: left > 2 })
     })
 }
 
@@ -130,8 +134,8 @@ mod tests {
 
     #[test]
     fn panels_cover_all_columns_and_keep_the_groups_at_the_end_whole() {
-        let panel = |cols, of_group| PanelCols { cols, of_group };
-        let cut = |lines, n| panel_cols(lines, 16, n).collect::<Vec<_>>();
+        let panel = |cols, is_part_of_group| PanelCols { cols, is_part_of_group };
+        let cut = |vectors, n| panel_cols(vectors, 16, n).collect::<Vec<_>>();
         assert_eq!(cut(4, 130), [panel(0..64, true), panel(64..128, true), panel(128..130, false)]);
         assert_eq!(
             cut(2, 100),

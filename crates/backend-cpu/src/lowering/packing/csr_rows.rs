@@ -20,8 +20,8 @@ pub(in crate::lowering) fn for_rows(
     let &Case { machine, .. } = case;
     let b = RowsOfB::try_new(case, case.k)?;
     if b.bytes() >= machine.b_budget {
-        let (lines, why) = lines_for_last_level(&b, case, matrix, in_tiles)?;
-        return Ok((PanelConfig::new(case, lines, PACK_ROW_BYTES, case.k), why));
+        let (vectors, why) = vectors_for_last_level(&b, case, matrix, in_tiles)?;
+        return Ok((PanelConfig::new(case, vectors, PACK_ROW_BYTES, case.k), why));
     }
     if b.bytes() < machine.private {
         let (private, bytes) = (machine.private, b.bytes());
@@ -37,14 +37,14 @@ fn for_core(b: &RowsOfB, case: &Case, matrix: &impl MatrixNumbers) -> PackingRes
         let per_row = nnz as f64 / m.max(1) as f64;
         return Err(format!("rows of A have {per_row:.1} entries, {PACK_ENTRIES} are needed"));
     }
-    let lines = if b.panel_stays(4, machine) { 4 } else { 2 };
-    b.require_panel_stays(lines, machine)?;
-    let mut needed = match b.shares(case, lines)? {
+    let vectors = if b.panel_stays(4, machine) { 4 } else { 2 };
+    b.require_panel_stays(vectors, machine)?;
+    let mut needed = match b.shares(case, vectors)? {
         _ if threads < 2 => PACK_MISSES,
         _ if threads == 2 => PACK_MISSES_OF_TWO,
         shares => PACK_MISSES_OF_SHARE * shares as f64,
     };
-    if lines < 4 {
+    if vectors < 4 {
         needed = needed.max(PACK_MISSES_NARROW);
     }
     if b.bytes() < beyond_core(machine) {
@@ -55,11 +55,11 @@ fn for_core(b: &RowsOfB, case: &Case, matrix: &impl MatrixNumbers) -> PackingRes
     if misses < needed {
         return Err(why);
     }
-    Ok((PanelConfig::new(case, lines, b.least_row(machine.private), case.k), why))
+    Ok((PanelConfig::new(case, vectors, b.least_row(machine.private), case.k), why))
 }
 
 /// Vectors of a panel of a B that the last-level cache does not hold, and the reason for packing it.
-fn lines_for_last_level(
+fn vectors_for_last_level(
     b: &RowsOfB,
     case: &Case,
     matrix: &impl MatrixNumbers,
@@ -88,7 +88,7 @@ fn lines_for_last_level(
         }
     }
     let is_local = matrix.row_span().saturating_mul(b.row_bytes) <= machine.used_b_budget;
-    match b.line_bytes {
+    match b.vector_bytes {
         _ if is_local => Ok((4, why)),
         bytes if 4 * bytes <= machine.wide_panel_budget => Ok((4, why)),
         bytes if 2 * bytes <= machine.narrow_panel_budget => Ok((2, why)),
@@ -106,7 +106,7 @@ fn count_misses(matrix: &impl MatrixNumbers, rows: usize) -> Result<CacheMisses,
 #[cfg(test)]
 mod tests {
     use girih_formats::Csr;
-    use girih_formats::generate::{banded, block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
+    use girih_generate::{banded, block_sparse, fem_3d, laplacian_5pt, rmat, uniform};
 
     use super::*;
     use crate::lowering::testing::{Counted, case};
@@ -129,13 +129,13 @@ mod tests {
         let scattered: Csr<f32> = uniform(44_000, 44_000, 12, 1).unwrap();
         let cache = |mib: u64| Machine::with_caches(mib << 20, 1 << 20);
         let new = |csr: &Csr<f32>, n, mib| panels(csr, n, 1, cache(mib), false);
-        assert_eq!(new(&scattered, 256, 32).unwrap().lines, 4);
+        assert_eq!(new(&scattered, 256, 32).unwrap().vectors, 4);
         assert!(new(&scattered, 64, 32).is_none());
         // Of a B a little larger than what it holds a cache fetches little again.
         assert!(new(&scattered, 128, 32).is_none());
         // B of 45 MB stays in a larger cache, and not even its panels do in a small one.
         assert!(new(&scattered, 256, 128).is_none());
-        assert_eq!(new(&scattered, 256, 16).unwrap().lines, 2);
+        assert_eq!(new(&scattered, 256, 16).unwrap().vectors, 2);
         assert!(new(&scattered, 256, 4).is_none());
         // Most entries use few rows.
         let skewed: Csr<f32> = rmat(16, 12, 1).unwrap();
@@ -154,7 +154,7 @@ mod tests {
         let mesh: Csr<f32> = fem_3d(24, 24, 24, 3, 1).unwrap();
         let cache = Machine::with_caches(8 << 20, 512 << 10);
         let new = |n, cache| panels(&mesh, n, 1, cache, true);
-        assert_eq!(new(256, cache).unwrap().lines, 4);
+        assert_eq!(new(256, cache).unwrap().vectors, 4);
         assert!(new(128, cache).is_none());
         let prefetching = Machine { far_row: 2048, ..cache };
         assert!(new(256, prefetching).is_none());
@@ -169,32 +169,39 @@ mod tests {
         let cache = Machine::with_caches(64 << 20, 1 << 20);
         let on = |csr: &Csr<f32>, n, threads, cache| panels(csr, n, threads, cache, false);
         let panels = |csr: &Csr<f32>, n, threads| on(csr, n, threads, cache);
-        let lines = |csr: &Csr<f32>, n, threads| panels(csr, n, threads).map(|panels| panels.lines);
+        let vectors =
+            |csr: &Csr<f32>, n, threads| panels(csr, n, threads).map(|panels| panels.vectors);
         let weights = |m, k, row_len| uniform::<f32>(m, k, row_len, 1).unwrap();
         let often = weights(2048, 2048, 160);
         let packing = panels(&often, 256, 2).unwrap();
-        assert_eq!((packing.lines, packing.rows, packing.copies), (4, 2048, 2));
+        assert_eq!((packing.vectors, packing.rows, packing.copies), (4, 2048, 2));
         // Products that are narrower than the plan's, and whose B the core holds, are not packed.
         assert!(packing.packs(128) && !packing.packs(127));
         // Four panels leave most of 16 threads without one.
-        assert_eq!([1, 8, 16].map(|threads| lines(&often, 256, threads)), [Some(4), Some(4), None]);
+        assert_eq!(
+            [1, 8, 16].map(|threads| vectors(&often, 256, threads)),
+            [Some(4), Some(4), None]
+        );
         // A small last-level cache does not hold a panel for each of eight threads.
         let small = Machine { b_budget: 3 << 20, ..cache };
         assert!(on(&often, 256, 8, small).is_none());
         // Threads that share panels pack them once each.
         let seldom = weights(512, 2048, 160);
-        assert_eq!([2, 4, 8].map(|threads| lines(&seldom, 256, threads)), [Some(4), Some(4), None]);
+        assert_eq!(
+            [2, 4, 8].map(|threads| vectors(&seldom, 256, threads)),
+            [Some(4), Some(4), None]
+        );
         // A core holds much of a B that is no larger than its caches.
-        assert_eq!([128, 256].map(|n| lines(&seldom, n, 1)), [None, Some(4)]);
+        assert_eq!([128, 256].map(|n| vectors(&seldom, n, 1)), [None, Some(4)]);
         // Rows of C weigh as much as short rows of A, however often rows of B are used.
-        assert_eq!(lines(&weights(1 << 16, 2048, 19), 256, 1), None);
+        assert_eq!(vectors(&weights(1 << 16, 2048, 19), 256, 1), None);
         // Panels of two vectors need more misses, and if B has many rows not even they stay.
-        let of_two = [2048, 512].map(|m| lines(&weights(m, 8192, 160), 256, 1));
+        let of_two = [2048, 512].map(|m| vectors(&weights(m, 8192, 160), 256, 1));
         assert_eq!(of_two, [Some(2), None]);
-        assert_eq!(lines(&weights(2048, 12_000, 160), 256, 1), None);
+        assert_eq!(vectors(&weights(2048, 12_000, 160), 256, 1), None);
         // A band uses few rows of B at a time, however many there are; neighbouring rows of blocks use the
         // same.
-        assert_eq!(lines(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 1), None);
-        assert_eq!(lines(&block_sparse(2048, 2048, 64, 0.1, 1).unwrap(), 256, 1), None);
+        assert_eq!(vectors(&banded(2048, 2048, 80, 80, 1).unwrap(), 256, 1), None);
+        assert_eq!(vectors(&block_sparse(2048, 2048, 64, 0.1, 1).unwrap(), 256, 1), None);
     }
 }

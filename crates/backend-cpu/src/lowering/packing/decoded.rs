@@ -57,13 +57,13 @@ mod tests {
     #[test]
     fn long_decoded_rows_are_packed_where_a_core_does_not_hold_what_they_use() {
         let cache = Machine::with_caches(32 << 20, 1 << 20);
-        let lines = |row_len: usize, n, threads| {
+        let vectors = |row_len: usize, n, threads| {
             let spec = FormatSpec::BMat { pattern_only: false };
             let case = Case { n, threads, machine: cache, ..tiled(spec, 16, 2048, 16 * row_len) };
-            for_decoded(&case).ok().map(|(panels, _)| panels.lines)
+            for_decoded(&case).ok().map(|(panels, _)| panels.vectors)
         };
-        assert_eq!(lines(1024, 256, 1), Some(4));
-        assert!(lines(1023, 256, 1).is_none() && lines(2048, 255, 1).is_none());
-        assert!(lines(1024, 256, 4).is_some() && lines(1024, 256, 16).is_none());
+        assert_eq!(vectors(1024, 256, 1), Some(4));
+        assert!(vectors(1023, 256, 1).is_none() && vectors(2048, 255, 1).is_none());
+        assert!(vectors(1024, 256, 4).is_some() && vectors(1024, 256, 16).is_none());
     }
 }

@@ -25,7 +25,7 @@ pub(in crate::lowering) fn for_slabs(case: &Case, rows: usize, loads: usize) -> 
     // Threads with panels of their own each read all of A. That does not gain if their caches hold as much of
     // B anyway.
     let reads_more = threads > 1 && machine.slow_last_level;
-    if reads_more && 4 * RowsOfB::try_new(case, case.k)?.line_bytes < machine.private {
+    if reads_more && 4 * RowsOfB::try_new(case, case.k)?.vector_bytes < machine.private {
         return Err("each thread would read all of A from a slow last-level cache".to_owned());
     }
     b.require_panel_stays(4, machine)?;

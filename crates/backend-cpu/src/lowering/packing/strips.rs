@@ -11,7 +11,7 @@ use crate::thresholds::{PACK_STRIP_ROWS, PACK_STRIP_USES};
 /// vectors fall into few sets of the caches.
 pub(in crate::lowering) fn for_strips(case: &Case) -> PackingResult {
     let &Case { spec, isa, m, k, stored, threads, machine, .. } = case;
-    if isa.gathers() {
+    if isa.packs_strips() {
         return Err(format!(
             "with {isa} each window packs the rows of B that it uses, or reads them in place"
         ));
@@ -28,7 +28,7 @@ pub(in crate::lowering) fn for_strips(case: &Case) -> PackingResult {
     if used < beyond_core(machine) {
         return Err(why);
     }
-    let panel_bytes = 4 * b.line_bytes;
+    let panel_bytes = 4 * b.vector_bytes;
     if panel_bytes > machine.wide_panel_budget {
         return Err(format!("the last-level cache does not hold a panel of {panel_bytes} bytes"));
     }
@@ -62,24 +62,28 @@ mod tests {
         let in_cache = |k, stored, (window_rows, used), n, threads, machine| {
             let spec = FormatSpec::Wcsr { window_rows, pad_cols: 8 };
             let case = Case { n, threads, machine, ..tiled(spec, stored / used, k, stored) };
-            for_strips(&case).ok().map(|(panels, _)| panels.lines)
+            for_strips(&case).ok().map(|(panels, _)| panels.vectors)
         };
-        let lines = |stored, window, n, threads| in_cache(2048, stored, window, n, threads, cache);
+        let vectors =
+            |stored, window, n, threads| in_cache(2048, stored, window, n, threads, cache);
         let avx2 = Case {
             n: 256,
             isa: Isa::Avx2,
             ..tiled(FormatSpec::BlockedEll { block_size: 64 }, 1024, 2048, 1 << 21)
         };
         assert!(for_strips(&avx2).is_err() && for_strips(&Case { isa: Isa::Neon, ..avx2 }).is_ok());
-        assert_eq!(lines(1 << 21, (64, 2048), 256, 1), Some(4));
-        assert!(lines(1 << 21, (64, 2048), 255, 1).is_none());
-        assert!(lines(1 << 20, (64, 2048), 256, 1).is_none());
+        assert_eq!(vectors(1 << 21, (64, 2048), 256, 1), Some(4));
+        assert!(vectors(1 << 21, (64, 2048), 255, 1).is_none());
+        assert!(vectors(1 << 20, (64, 2048), 256, 1).is_none());
         // Blocks here and there: a core holds what a window uses.
-        assert!(lines(1 << 21, (64, 1024), 256, 1).is_none());
-        // Many threads share low strips alone, and 16 would pack each of the four panels together.
-        assert_eq!([2, 4].map(|threads| lines(1 << 21, (64, 2048), 256, threads)), [Some(4), None]);
+        assert!(vectors(1 << 21, (64, 1024), 256, 1).is_none());
+        // ManyVectors threads share low strips alone, and 16 would pack each of the four panels together.
         assert_eq!(
-            [4, 16].map(|threads| lines(1 << 21, (16, 2048), 256, threads)),
+            [2, 4].map(|threads| vectors(1 << 21, (64, 2048), 256, threads)),
+            [Some(4), None]
+        );
+        assert_eq!(
+            [4, 16].map(|threads| vectors(1 << 21, (16, 2048), 256, threads)),
             [Some(4), None]
         );
         // Of a B this large not even a panel stays in the last-level cache.

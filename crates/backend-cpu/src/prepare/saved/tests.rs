@@ -1,8 +1,8 @@
 //! Layouts that are kept and loaded: the same decisions and bits, and none of what can't be.
 
 use girih_backend::{DenseScalar, PreparedSpmm};
-use girih_formats::generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::file::{AttachedData, AttachedElement, Attachment};
 use girih_planner::schedule::TaskSize;
 use girih_planner::{Fingerprint, Schedule};
@@ -244,7 +244,7 @@ fn rows_that_two_tasks_would_write_are_refused() {
     let kept = Kept::<f32>::new(&uniform(700, 900, 5, 1).unwrap(), 16, false);
     let twice = kept.with("rows", |rows: &mut Vec<u32>| rows[1] = rows[0]);
     kept.breaks(&twice, "a row twice");
-    // Columns of slices go on for as many rows as a line has lanes.
+    // Columns of slices go on for as many rows as a vector has lanes.
     let kept = Kept::<f32>::new(&laplacian_5pt(60, 40).unwrap(), 1, false);
     let beyond = kept.with("col_idx", |cols: &mut Vec<u32>| cols[0] = 60 * 40 - 15);
     kept.breaks(&beyond, "columns of a slice beyond A");

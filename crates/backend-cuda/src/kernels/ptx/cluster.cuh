@@ -31,4 +31,10 @@ __device__ __forceinline__ void mbarrier_arrive_cluster(u32 remote) {
                  : "memory");
 }
 
+// The same by a thread that has only read: what it read may be overwritten. The arrival does not have the
+// cluster's scope, for which the assembler would fence all memory of the device first.
+__device__ __forceinline__ void mbarrier_arrive_done_reading(u32 remote) {
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(remote) : "memory");
+}
+
 }  // namespace ptx

@@ -21,6 +21,9 @@ enum class Element { F16, Bf16, Tf32 };
 template <Element E>
 constexpr u32 kDepth = E == Element::Tf32 ? 8 : 16;
 
+// The same where A is sparse, of 16-bit values: two of every four are stored.
+constexpr u32 kSparseDepth = 32;
+
 // How the rows of a tile in shared memory are permuted, as a descriptor says it: in groups of eight,
 // 16-byte chunks change places within rows of as many bytes. Tiles begin where the pattern does: at
 // multiples of 1024 bytes for rows of 128.
@@ -85,7 +88,16 @@ __device__ __forceinline__ void hold(u32 (&r)[COUNT]) {
 //   Wgmma<N>::registers<E, TRANS_B>(d, a, b, accumulate)
 //       the same with A in registers, which keep their values until the product was waited for
 //
+//   Wgmma<N>::sparse<E, SELECTOR, TRANS_B>(d, a, b, metadata, accumulate)
+//       the same with A of 64 x 32, of whose every four values in a row two are stored, 16-bit types only
+//
 // TRANS_A and TRANS_B say which operands are M- or N-major; 16-bit types only.
+//
+// Metadata say which: a nibble for every four values holds the places of the two stored ones, the first's
+// in its low bits, which is the lower. Of every four lanes l, two speak, l%4 = 2 * SELECTOR + h for h = 0
+// and 1: the low half of their word is about row l/4 of their warp's 16, the high half about row l/4 + 8,
+// both about columns 16h to 16h + 15, from the low bits up. So one register holds the metadata of two
+// products, one for each SELECTOR.
 template <u32 N>
 struct Wgmma;
 

@@ -56,6 +56,16 @@ namespace ptx {
                    "n"(TRANS_B)                                                                    \
                  : "memory")
 
+// The form for a sparse A, in shared memory by a descriptor. It is never M-major.
+#define PTX_WGMMA_SPARSE(N, TYPE, P0, P1, P2, P3, P4, P5, ...)                                     \
+    asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %" #P3 ", 0;\n"               \
+                 "wgmma.mma_async.sp.sync.aligned.m64n" #N "k32.f32." TYPE "." TYPE                \
+                 " {" PTX_TEXT_##N "}, %" #P0 ", %" #P1 ", %" #P2 ", %" #P4                        \
+                 ", accumulate, 1, 1, 0, %" #P5 ";\n}"                                             \
+                 : __VA_ARGS__                                                                     \
+                 : "l"(a), "l"(b), "r"(metadata), "r"(accumulate), "n"(SELECTOR), "n"(TRANS_B)     \
+                 : "memory")
+
 #define PTX_WGMMA(N, P0, P1, P2, P3, P4, P5, P6, ...)                                              \
     template <>                                                                                    \
     struct Wgmma<N> {                                                                              \
@@ -84,6 +94,17 @@ namespace ptx {
                 PTX_WGMMA_REGISTERS(N, 8, "tf32", P0, P1, P2, P3, P4, P5, "", __VA_ARGS__);        \
             }                                                                                      \
         }                                                                                          \
+        template <Element E, int SELECTOR, int TRANS_B>                                            \
+        static __device__ __forceinline__ void sparse(float (&d)[N / 2], u64 a, u64 b,             \
+                                                      u32 metadata, u32 accumulate) {              \
+            static_assert(E != Element::Tf32, "of tf32, one value of two is stored");              \
+            static_assert(SELECTOR == 0 || SELECTOR == 1, "a pair of each four lanes speaks");     \
+            if constexpr (E == Element::F16) {                                                     \
+                PTX_WGMMA_SPARSE(N, "f16", P0, P1, P2, P3, P4, P5, __VA_ARGS__);                   \
+            } else {                                                                               \
+                PTX_WGMMA_SPARSE(N, "bf16", P0, P1, P2, P3, P4, P5, __VA_ARGS__);                  \
+            }                                                                                      \
+        }                                                                                          \
     }
 
 PTX_WGMMA(8, 4, 5, 6, 7, 8, 9, 10, PTX_HELD_4(0));
@@ -106,6 +127,7 @@ PTX_WGMMA(256, 128, 129, 130, 131, 132, 133, 134, PTX_HELD_64(0), PTX_HELD_64(64
 #undef PTX_WGMMA
 #undef PTX_WGMMA_SHARED
 #undef PTX_WGMMA_REGISTERS
+#undef PTX_WGMMA_SPARSE
 #undef PTX_WGMMA_TEXT
 
 }  // namespace ptx

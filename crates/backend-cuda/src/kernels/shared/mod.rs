@@ -1,6 +1,10 @@
-//! What several kernels share: headers, and the host's side of `output.cuh`.
+//! What several kernels share: headers, the host's side of `output.cuh`, and what tensor copies can move.
+
+mod copied;
 
 use bytemuck::{Pod, Zeroable};
+
+pub(crate) use copied::{Reading, is_matrix, map_of_c};
 
 /// C as a kernel writes it: `Output` in CUDA. Addresses are of device memory, strides count elements.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

@@ -134,15 +134,13 @@ impl Config {
 
     /// What a block of threads is made of, for a planner.
     pub(crate) fn described(&self, entry: &str) -> KernelConfig {
-        KernelConfig {
-            entry: entry.to_owned(),
-            block_cols: self.tile(),
-            threads: self.threads(entry),
-            stages: self.stages,
-            stage_tiles: 1,
-            shared_bytes: u64::from(self.shared_bytes()),
-            blocks_per_worker: self.ctas,
-        }
+        KernelConfig::new(entry)
+            .block_cols(self.tile())
+            .threads(self.threads(entry))
+            .stages(self.stages)
+            .stage_tiles(1)
+            .shared_bytes(u64::from(self.shared_bytes()))
+            .blocks_per_worker(self.ctas)
     }
 
     /// Columns that one launch takes at most.

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{Product, SpmmBackend, verify};
+use girih_backend::{DenseScalar, Product, SpmmBackend, verify};
 use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::Plan;
+use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
-use girih_testkit::{Element, matrices};
 use half::{bf16, f16};
 
 use crate::emulated::Emulated;
@@ -26,13 +26,19 @@ fn matrix() -> Csr<f64> {
 }
 
 /// The product with `n` columns, rows of A in natural order or not.
-fn product<T: Element>(device: &Emulated, slots: Option<&[u32]>, n: usize, beta: f64, b: Layout) {
+fn product<T: DenseScalar>(
+    device: &Emulated,
+    slots: Option<&[u32]>,
+    n: usize,
+    beta: f64,
+    b: Layout,
+) {
     let a = matrix().cast::<T>();
     let layout = match slots {
         Some(slots) => RowLayout::explicit(a.nrows(), 64, slots.to_vec()).unwrap(),
         None => RowLayout::natural(a.nrows(), 64).unwrap(),
     };
-    let plan = Plan::from_tiling(T::erase_tiling(Tiling::from_csr(&a, SPEC, layout).unwrap()));
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, SPEC, layout).unwrap());
     let b_of = Placed::new(&random::<T>(a.ncols(), n, 1), b);
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, Layout::RowMajor);
@@ -46,7 +52,7 @@ fn product<T: Element>(device: &Emulated, slots: Option<&[u32]>, n: usize, beta:
     assert!(verdict.passed(), "n = {n}, β = {beta}, {b:?}: {verdict:?}");
 }
 
-fn every_entry<T: Element>() {
+fn every_entry<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     for (n, beta) in [(304, 0.0), (300, 0.5), (104, 0.0), (130, 0.0), (40, 0.0), (33, 0.5)] {
         for layout in [Layout::RowMajor, Layout::ColMajor] {

@@ -9,7 +9,7 @@ use super::groups::Groups;
 use super::params::{GROUP_ROWS, Params};
 use super::tf32;
 use crate::CudaError;
-use crate::kernels::shared::Output;
+use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
 use crate::prepared::launch::{
     Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
@@ -214,36 +214,11 @@ fn per_row(size: u64) -> u32 {
     ROW_BYTES / size as u32
 }
 
-/// How B is read: by tensor copies if its rows, or else its columns, can be moved so.
+/// The entry point that reads B as it can be read.
 pub(crate) fn entry(b: &Place, size: u64) -> &'static str {
-    let transposed = Place {
-        rows: b.cols,
-        cols: b.rows,
-        row_stride: b.col_stride,
-        col_stride: b.row_stride,
-        ..*b
-    };
-    if is_matrix(b, size) {
-        ROWS
-    } else if is_matrix(&transposed, size) {
-        COLUMNS
-    } else {
-        ELEMENTS
+    match Reading::of(b, size) {
+        Reading::Rows => ROWS,
+        Reading::Columns => COLUMNS,
+        Reading::Elements => ELEMENTS,
     }
-}
-
-/// Whether tensor copies can move a matrix of so many bytes per element: contiguous rows, apart, on 16
-/// bytes.
-fn is_matrix(place: &Place, size: u64) -> bool {
-    let Place { address, rows, cols, row_stride, col_stride, .. } = *place;
-    let apart = row_stride >= cols as u64;
-    let there = rows > 0 && cols > 0;
-    there && col_stride == 1 && apart && TensorMap::is_possible(address, row_stride * size)
-}
-
-/// Boxes of 32 columns, swizzled: what leaves shared memory at once.
-fn map_of_c(c: &Place, encoder: &dyn MapEncoder) -> Result<EncodedMap, CudaError> {
-    let (dims, strides) = ([c.cols as u64, c.rows as u64], [c.row_stride * 4]);
-    let map = TensorMap::new(Element::F32, c.address, &dims, &strides, &[32, BLOCK as u32]);
-    encoder.encode(&map.swizzle(Swizzle::Bytes128))
 }

@@ -120,15 +120,13 @@ impl Config {
 
     /// Columns × window rows of a block, its stages, and blocks to a multiprocessor, for a planner.
     pub(crate) fn described(&self, dtype: DType, window_rows: usize) -> KernelConfig {
-        KernelConfig {
-            entry: self.entry.to_owned(),
-            block_cols: self.columns(dtype) as u32,
-            threads: self.threads(),
-            stages: self.stages,
-            stage_tiles: self.rows / step(dtype) as u32,
-            shared_bytes: u64::from(self.shared_bytes(dtype, window_rows)),
-            blocks_per_worker: self.ctas,
-        }
+        KernelConfig::new(self.entry)
+            .block_cols(self.columns(dtype) as u32)
+            .threads(self.threads())
+            .stages(self.stages)
+            .stage_tiles(self.rows / step(dtype) as u32)
+            .shared_bytes(u64::from(self.shared_bytes(dtype, window_rows)))
+            .blocks_per_worker(self.ctas)
     }
 
     /// The line that makes the entry point in CUDA.

@@ -145,7 +145,7 @@ fn reordered(
     name: &str,
     progress: &Progress,
 ) -> Result<Reordered, CliError> {
-    let observer = progress.ordering(format!("ordering {name}"));
+    let observer = progress.counting(format!("ordering {name}"));
     let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
     let start = Instant::now();
     let (order, order_seconds, ordering) = match order {

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &InspectArgs, progress: &Progress) -> Result<Report, Cli
             let given = args.given();
             if !given.is_empty() {
                 return Err(CliError::usage(format!(
-                    "{} is a plan, and for a matrix only: {}",
+                    "{} is a plan; these options are for matrices only: {}",
                     shown(source.path()),
                     given.join(", ")
                 )));

@@ -112,9 +112,7 @@ pub(super) fn inspect(source: PlanSource, progress: &Progress) -> Result<Report,
 }
 
 fn describe(name: String, plan: &Plan, info: PlanFileInfo) -> Result<PlanFileReport, CliError> {
-    let order = plan
-        .row_permutation()
-        .map_err(|e| CliError::failed(format!("cannot take {name} apart")).because(e))?;
+    let order = plan.row_permutation();
     let (options, schedule) = (plan.options(), plan.schedule());
     let (major, minor) = info.version;
     let fingerprint = plan.fingerprint().map(|f| FingerprintReport {

@@ -83,7 +83,7 @@ fn load(args: &SpmmArgs, n: usize, progress: &Progress) -> Result<Loaded, CliErr
     match Source::detect(&args.source)? {
         Source::Plan(source) => load_plan(args, source, progress),
         Source::Matrix(_) if args.mmap => {
-            Err(CliError::usage("--mmap is for plan files, and this is a matrix"))
+            Err(CliError::usage("--mmap is for plan files, but this is a matrix"))
         }
         Source::Matrix(source) => {
             let n = args.plan.planning.n.unwrap_or(n);
@@ -106,7 +106,7 @@ fn load_plan(args: &SpmmArgs, source: PlanSource, progress: &Progress) -> Result
     let given = args.plan.given();
     if !given.is_empty() {
         return Err(CliError::usage(format!(
-            "{} is a plan, and {} can only be given when one is made from a matrix",
+            "{} is a plan already; only a matrix takes {}",
             shown(source.path()),
             given.join(", ")
         )));

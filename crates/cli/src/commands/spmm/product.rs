@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use girih::backend::{
-    BackendError, Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
+    Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
     verify as judge,
 };
 use girih::planner::Plan;
@@ -32,7 +32,7 @@ pub(super) fn select<'a>(
         Some(name) => {
             let backend = registry.get(name)?;
             backend.capabilities()?;
-            backend.supports(plan).map_err(BackendError::from)?;
+            backend.supports(plan).map_err(|unsupported| unsupported.by(name))?;
             Ok(Selection { backend, rejected: Vec::new(), estimates: Vec::new() })
         }
     }
@@ -103,7 +103,7 @@ pub(super) fn verify(
     let planned = || matrix.map_or_else(|| Matrix::from_plan(plan), |matrix| Ok(matrix.clone()));
     let matrix = planned()
         .and_then(|matrix| matrix.in_space_of(plan))
-        .map_err(|e| CliError::failed("cannot take the plan apart").because(e))?;
+        .map_err(|e| CliError::failed("cannot read the plan's entries back").because(e))?;
     let product = Product {
         alpha: args.alpha,
         b: operands.b.view(),

@@ -1,9 +1,12 @@
 //! First level: triplets into buckets of consecutive rows.
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use super::{Mirror, offsets};
-use crate::{Buffer, Coo, Scalar};
+use crate::buffer::Buffer;
+use crate::csr::Coo;
+use crate::scalar::Scalar;
 
 /// Entries a bucket should hold: with their values they fit a core's cache.
 const BUCKET_ENTRIES: usize = 1 << 15;
@@ -36,81 +39,109 @@ pub(super) struct Dealt<T> {
     pub(super) values: Buffer<T>,
 }
 
-/// One chunk's share of one bucket, filled from the front.
-struct Share<'a, T> {
-    local_row: &'a mut [u16],
-    col_idx: &'a mut [u32],
-    values: &'a mut [T],
-    len: usize,
-}
-
 /// Deals triplets and their mirror images into buckets. Returns the start of every bucket, and the total, with the entries.
+///
+/// Values, columns and rows are dealt one after the other, and each array of the triplets is dropped as soon as it
+/// is not needed: beside the triplets there is never more than the array that is being filled.
 pub(super) fn deal<T: Scalar>(
     coo: Coo<T>,
     mirror: Mirror,
     buckets: &Buckets,
 ) -> (Vec<usize>, Dealt<T>) {
     let Coo { row_idx, col_idx, values, .. } = coo;
-    let (shift, mask) = (buckets.shift, buckets.rows() as u32 - 1);
-    // Few enough chunks that their tables stay small beside the entries.
-    let most = row_idx.len() / (16 * buckets.count.max(1)) + 1;
-    let n_chunks = (4 * rayon::current_num_threads()).min(most);
-    let chunk = row_idx.len().div_ceil(n_chunks).max(1);
-    let chunks = || row_idx.par_chunks(chunk).zip(col_idx.par_chunks(chunk));
+    let mask = buckets.rows() as u32 - 1;
+    let plan = Dealing::new(&row_idx, &col_idx, mirror, buckets);
+    let starts = plan.starts();
 
-    let histograms: Vec<Vec<usize>> = chunks()
-        .map(|(rows, cols)| {
-            let mut h = vec![0; buckets.count];
-            for (&r, &c) in rows.iter().zip(cols) {
-                h[(r >> shift) as usize] += 1;
-                if mirror != Mirror::None && r != c {
-                    h[(c >> shift) as usize] += 1;
-                }
-            }
-            h
-        })
-        .collect();
-    let sizes: Vec<usize> =
-        (0..buckets.count).map(|b| histograms.iter().map(|h| h[b]).sum()).collect();
-    let starts = offsets(&sizes);
-    let total = starts[buckets.count];
-
-    let mut dealt = Dealt {
-        local_row: Buffer::zeroed_or_abort(total),
-        col_idx: Buffer::zeroed_or_abort(total),
-        values: Buffer::zeroed_or_abort(total),
+    let value = |i: usize| values[i];
+    let image = |i: usize| match mirror {
+        Mirror::Skew => T::from_f64(-values[i].to_f64()),
+        Mirror::None | Mirror::Symmetric => values[i],
     };
-    let mut shares: Vec<Vec<Share<'_, T>>> =
-        histograms.iter().map(|_| Vec::with_capacity(buckets.count)).collect();
-    let (mut rows_left, mut cols_left, mut values_left) =
-        (dealt.local_row.make_mut(), dealt.col_idx.make_mut(), dealt.values.make_mut());
-    for b in 0..buckets.count {
-        for (h, share) in histograms.iter().zip(&mut shares) {
-            share.push(Share {
-                local_row: rows_left.split_off_mut(..h[b]).unwrap_or_default(),
-                col_idx: cols_left.split_off_mut(..h[b]).unwrap_or_default(),
-                values: values_left.split_off_mut(..h[b]).unwrap_or_default(),
-                len: 0,
-            });
-        }
-    }
-    chunks().zip(values.par_chunks(chunk)).zip(shares).for_each(
-        |(((rows, cols), values), mut shares)| {
-            let mut put = |r: u32, c: u32, v: T| {
-                let share = &mut shares[(r >> shift) as usize];
-                share.local_row[share.len] = (r & mask) as u16;
-                share.col_idx[share.len] = c;
-                share.values[share.len] = v;
-                share.len += 1;
-            };
-            for ((&r, &c), &v) in rows.iter().zip(cols).zip(values) {
-                put(r, c, v);
-                if mirror != Mirror::None && r != c {
-                    let negate = mirror == Mirror::Skew;
-                    put(c, r, if negate { T::from_f64(-v.to_f64()) } else { v });
+    let dealt_values = plan.deal(&row_idx, &col_idx, value, image);
+    drop(values);
+    let dealt_cols = plan.deal(&row_idx, &col_idx, |i| col_idx[i], |i| row_idx[i]);
+    // Only mirror images need the columns still.
+    let col_idx = (mirror != Mirror::None).then_some(col_idx);
+    let cols = col_idx.as_ref().unwrap_or(&row_idx);
+    let local = |idx: u32| (idx & mask) as u16;
+    let local_row = plan.deal(&row_idx, cols, |i| local(row_idx[i]), |i| local(cols[i]));
+    (starts, Dealt { local_row, col_idx: dealt_cols, values: dealt_values })
+}
+
+/// How triplets are dealt: chunks of them, and what each chunk has for each bucket.
+struct Dealing {
+    shift: u32,
+    mirrors: bool,
+    /// Triplets of a chunk.
+    chunk: usize,
+    /// Entries of each chunk by bucket.
+    histograms: Vec<Vec<usize>>,
+}
+
+impl Dealing {
+    fn new(row_idx: &[u32], col_idx: &[u32], mirror: Mirror, buckets: &Buckets) -> Self {
+        // Few enough chunks that their tables stay small beside the entries.
+        let most = row_idx.len() / (16 * buckets.count.max(1)) + 1;
+        let n_chunks = (4 * rayon::current_num_threads()).min(most);
+        let chunk = row_idx.len().div_ceil(n_chunks).max(1);
+        let (shift, mirrors) = (buckets.shift, mirror != Mirror::None);
+        let counted = |(rows, cols): (&[u32], &[u32])| {
+            let mut counts = vec![0; buckets.count];
+            for (&r, &c) in rows.iter().zip(cols) {
+                counts[(r >> shift) as usize] += 1;
+                if mirrors && r != c {
+                    counts[(c >> shift) as usize] += 1;
                 }
             }
-        },
-    );
-    (starts, dealt)
+            counts
+        };
+        let chunks = row_idx.par_chunks(chunk).zip(col_idx.par_chunks(chunk));
+        Self { shift, mirrors, chunk, histograms: chunks.map(counted).collect() }
+    }
+
+    /// The start of every bucket, and the total.
+    fn starts(&self) -> Vec<usize> {
+        let n_buckets = self.histograms.first().map_or(0, Vec::len);
+        let sizes: Vec<usize> =
+            (0..n_buckets).map(|b| self.histograms.iter().map(|h| h[b]).sum()).collect();
+        offsets(&sizes)
+    }
+
+    /// Deals one array: `of` gives what triplet `i` has, and `image` what its mirror image has.
+    fn deal<U: Pod + Send>(
+        &self,
+        row_idx: &[u32],
+        col_idx: &[u32],
+        of: impl Fn(usize) -> U + Sync,
+        image: impl Fn(usize) -> U + Sync,
+    ) -> Buffer<U> {
+        let total = self.histograms.iter().flatten().sum();
+        let mut dealt = Buffer::<U>::zeroed_or_abort(total);
+        let mut left = dealt.make_mut();
+        // What each chunk has of each bucket, to be filled from the front.
+        let mut shares: Vec<Vec<&mut [U]>> =
+            self.histograms.iter().map(|h| Vec::with_capacity(h.len())).collect();
+        for b in 0..self.histograms.first().map_or(0, Vec::len) {
+            for (h, shares) in self.histograms.iter().zip(&mut shares) {
+                shares.push(left.split_off_mut(..h[b]).unwrap_or_default());
+            }
+        }
+        let chunks = row_idx.par_chunks(self.chunk).zip(col_idx.par_chunks(self.chunk));
+        chunks.zip(shares).enumerate().for_each(|(number, ((rows, cols), mut shares))| {
+            let mut put = |bucket: u32, value: U| {
+                let share = &mut shares[bucket as usize];
+                if let Some(first) = share.split_off_first_mut() {
+                    *first = value;
+                }
+            };
+            for ((&r, &c), i) in rows.iter().zip(cols).zip(number * self.chunk..) {
+                put(r >> self.shift, of(i));
+                if self.mirrors && r != c {
+                    put(c >> self.shift, image(i));
+                }
+            }
+        });
+        dealt
+    }
 }

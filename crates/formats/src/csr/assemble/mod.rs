@@ -14,7 +14,9 @@ use deal::{Buckets, Dealt, deal};
 use sort::sort_buckets;
 
 use super::{Coo, Csr, Duplicates};
-use crate::{Buffer, FormatError, Scalar};
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 /// What an off-diagonal triplet stands for besides itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ impl<T: Scalar> Coo<T> {
     /// Sorts the triplets, and the mirror images they stand for, into CSR.
     ///
     /// O(nrows + len) for rows whose entries come in order of column, and a sort of the others.
-    /// Besides the triplets and the result it holds two bytes per entry.
+    /// It holds the triplets and one array of the result at a time, and two bytes per entry beside the result.
     pub(crate) fn assemble(self, how: Assembly) -> Result<Csr<T>, FormatError> {
         self.assemble_counted(how).map(|(matrix, _)| matrix)
     }

@@ -4,7 +4,9 @@ use rayon::prelude::*;
 
 use super::Assembly;
 use super::deal::{Buckets, Dealt};
-use crate::{Duplicates, FormatError, Scalar};
+use crate::csr::Duplicates;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 /// A row of at least this many entries is sorted by all threads.
 const LONG_ROW: usize = 1 << 16;

@@ -4,8 +4,9 @@ use super::feed::Text;
 use super::header::Header;
 use super::line::{MAX_LINE, Shape};
 use super::parse::{Entry, How, Parsed, parse};
+use crate::csr::Duplicates;
 use crate::io::{ReadOptions, Symmetry, TextFault};
-use crate::{Duplicates, Scalar};
+use crate::scalar::Scalar;
 
 /// The entries of one block of text.
 #[derive(Debug)]

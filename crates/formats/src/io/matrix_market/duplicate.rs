@@ -7,8 +7,9 @@ use super::block::Reading;
 use super::feed::Feed;
 use super::header::Header;
 use super::new_blocks;
+use crate::error::FormatError;
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
-use crate::{FormatError, Scalar};
+use crate::scalar::Scalar;
 
 /// The error for the entry at (`row`, `col`), with the place of its second appearance.
 pub(super) fn find<T: Scalar>(

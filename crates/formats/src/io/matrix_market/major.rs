@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::block::Block;
 use super::parse::{Entry, Parsed};
-use crate::Buffer;
+use crate::buffer::Buffer;
 
 /// The index by which entries come in order.
 #[derive(Debug)]

@@ -33,7 +33,9 @@ use sink::Sink;
 
 use super::source::{Bytes, Opened, Source};
 use super::{FileKind, Info, ReadError, ReadOptions};
-use crate::{Csr, FormatError, Scalar};
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::scalar::Scalar;
 
 pub(super) use write::write;
 

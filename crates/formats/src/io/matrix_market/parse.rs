@@ -3,8 +3,8 @@
 use super::line::{self, Fault, LineEntry, Shape};
 use super::number;
 use crate::io::Field;
-use crate::narrowing::{Kind, Limits};
-use crate::{Narrowing, Scalar};
+use crate::narrowing::{Kind, Limits, Narrowing};
+use crate::scalar::Scalar;
 
 /// One entry of a coordinate file; in an array file, `col` is the element's number in its block.
 #[derive(Clone, Copy, Debug)]

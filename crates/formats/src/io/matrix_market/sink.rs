@@ -9,9 +9,12 @@ use super::block::{Block, Reading};
 use super::feed::Feed;
 use super::header::Header;
 use super::major::{Axis, Major, MajorPart, list, major_parts, offsets_of};
+use crate::buffer::Buffer;
 use crate::csr::assemble::{Assembly, Mirror};
+use crate::csr::{Coo, Csr};
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
-use crate::{Buffer, Coo, Csr, Narrowing, Scalar};
+use crate::narrowing::Narrowing;
+use crate::scalar::Scalar;
 
 /// The part of the matrix that has been read.
 #[derive(Debug)]

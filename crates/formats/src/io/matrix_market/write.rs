@@ -7,7 +7,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rayon::prelude::*;
 
-use crate::{Csr, DType, Scalar};
+use crate::csr::Csr;
+use crate::scalar::{DType, Scalar};
 
 /// Entries formatted by one task; fixed, so that gzipped output does not depend on the threads.
 const PIECE: usize = 1 << 17;

@@ -10,7 +10,8 @@ use super::header::{Element, Header};
 use super::{Fault, Origin};
 use crate::io::source::Opened;
 use crate::io::{ReadError, Source};
-use crate::{DType, Narrowing, Scalar};
+use crate::narrowing::Narrowing;
+use crate::scalar::{DType, Scalar};
 
 /// A dense matrix read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +94,21 @@ impl<'a> DenseFile<'a> {
 ///
 /// # Errors
 /// As [`DenseFile::open`] and [`DenseFile::read`].
+///
+/// ```
+/// use girih_formats::io::{Source, npy};
+/// use ndarray::array;
+///
+/// let b = array![[1.0f64, 2.0, 3.0], [4.0, 5.0, 0.1]];
+/// let mut bytes = Vec::new();
+/// npy::write_dense(&mut bytes, &b.view())?;
+///
+/// let same = npy::read_dense::<f64>(Source::reader(&bytes[..]))?;
+/// assert_eq!(same.array, b);
+/// let narrow = npy::read_dense::<f32>(Source::reader(&bytes[..]))?;
+/// assert_eq!((narrow.array[[1, 2]], narrow.rounded_from), (0.1f32, Some(girih_formats::DType::F64)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read_dense<'a, T: Scalar>(source: impl Into<Source<'a>>) -> Result<Dense<T>, ReadError> {
     DenseFile::open(source)?.read()
 }

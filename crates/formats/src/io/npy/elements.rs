@@ -8,8 +8,8 @@ use half::f16;
 use super::header::{Element, Header};
 use super::{Fault, Origin};
 use crate::io::ReadError;
-use crate::narrowing::Limits;
-use crate::{Narrowing, Scalar};
+use crate::narrowing::{Limits, Narrowing};
+use crate::scalar::Scalar;
 
 /// Bytes converted at a time.
 const PIECE: usize = 1 << 16;

@@ -32,7 +32,10 @@ pub fn read_indices<'a>(source: impl Into<Source<'a>>, limit: u32) -> Result<Vec
     match limit.checked_sub(1) {
         Some(last) => array.integers(last.into()),
         None if len == 0 => Ok(Vec::new()),
-        None => Err(array.fault(format!("it has {len} elements, and there is no index"))),
+        None => {
+            Err(array
+                .fault(format!("it has {len} elements, but must be empty: no index is below 0")))
+        }
     }
 }
 

@@ -4,34 +4,26 @@
 //! from files that may lie, and three keys of a Python dictionary need no expression parser. Memory
 //! is taken as data arrives, so a header that promises more than the file holds costs nothing.
 //!
-//! ```
-//! use girih_formats::io::{Source, npy};
-//! use ndarray::array;
-//!
-//! let b = array![[1.0f64, 2.0, 3.0], [4.0, 5.0, 0.1]];
-//! let mut bytes = Vec::new();
-//! npy::write_dense(&mut bytes, &b.view())?;
-//!
-//! let same = npy::read_dense::<f64>(Source::reader(&bytes[..]))?;
-//! assert_eq!(same.array, b);
-//! let narrow = npy::read_dense::<f32>(Source::reader(&bytes[..]))?;
-//! assert_eq!((narrow.array[[1, 2]], narrow.rounded_from), (0.1f32, Some(girih_formats::DType::F64)));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Dense matrices need the feature `ndarray`; orders of rows ([`read_indices`]) do not.
 
+#[cfg(feature = "ndarray")]
 mod dense;
 mod elements;
 mod header;
 mod indices;
 mod write;
+#[cfg(feature = "ndarray")]
+mod write_dense;
 
 use std::io;
 
 use super::ReadError;
 
+#[cfg(feature = "ndarray")]
 pub use dense::{Dense, DenseFile, read_dense};
 pub use indices::{read_indices, write_indices};
-pub use write::write_dense;
+#[cfg(feature = "ndarray")]
+pub use write_dense::write_dense;
 
 pub(super) use elements::Array;
 pub(super) use header::Element;

@@ -16,8 +16,10 @@ use super::compressed::{assemble, expand, from_rows, with_sums};
 use super::npy::{Array, Element, Origin};
 use super::source::{Bytes, Opened};
 use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
-use crate::csr::check_offsets;
-use crate::{Coo, Csr, DType, MAX_DIM, Narrowing, Scalar};
+use crate::MAX_DIM;
+use crate::csr::{Coo, Csr, check_offsets};
+use crate::narrowing::Narrowing;
+use crate::scalar::{DType, Scalar};
 
 pub(super) use write::write;
 

@@ -5,8 +5,9 @@ use std::io::{self, Seek, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use crate::csr::Csr;
 use crate::io::npy::{write_header, write_vector};
-use crate::{Csr, DType, Scalar};
+use crate::scalar::{DType, Scalar};
 
 /// Writes the archive. Values are f64 or f32; narrower ones are widened to f32, which is exact:
 /// scipy has no sparse matrices of them.

@@ -1,11 +1,14 @@
 //! CSR ↔ BCSR.
 
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::union::{ColumnSet, Unions, for_each_block};
 use crate::tilings::shared::windows::{check_layout, zeroed};
-use crate::tilings::spec;
-use crate::{Bcsr, Csr, FormatError, RowLayout, Scalar};
+use crate::tilings::{Bcsr, spec};
 
 /// The places of a BCSR's entries.
 pub(crate) struct Blocks<'a> {

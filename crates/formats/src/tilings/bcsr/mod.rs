@@ -1,10 +1,15 @@
 //! Block compressed sparse rows.
 
 pub(crate) mod convert;
+mod format;
 pub(crate) mod stats;
 
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_index_lists, check_len, check_offsets};
-use crate::{Buffer, FormatError, RowLayout, Scalar};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
+use crate::tilings::tile_format::TileFormat;
 
 /// Block compressed sparse rows (AsyncSparse §II-C): the matrix is cut into a grid of
 /// `block_rows × block_cols` blocks, and every block with an entry is stored dense.
@@ -136,10 +141,7 @@ impl<T: Scalar> Bcsr<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let arrays = size_of_val(&self.block_row_ptr[..])
-            + size_of_val(&self.block_col_idx[..])
-            + size_of_val(&self.values[..]);
-        self.layout.bytes() + arrays as u64
+        TileFormat::bytes(self)
     }
 
     /// `nnz / (nnzb · block_rows · block_cols)`: the share of stored values that are entries. 1 for

@@ -1,6 +1,6 @@
 //! What BCSR would hold of a pattern.
 
-use crate::FormatError;
+use crate::error::FormatError;
 use crate::stats::measure::{Measure, Sizes, max, ptr_bytes, sum};
 use crate::tilings::spec::{check_size, checked_elements};
 

@@ -2,13 +2,18 @@
 
 use rayon::prelude::*;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::bcsr::convert::{block_row_entries, put_block_row};
 use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::union::{ColumnSet, Unions, WindowIndex, for_each_block};
 use crate::tilings::shared::windows::{check_layout, zeroed};
-use crate::tilings::spec;
-use crate::{BlockedEll, Buffer, Csr, FormatError, PAD_COL, RowLayout, Scalar};
+use crate::tilings::{BlockedEll, spec};
 
 /// The places of a Blocked-ELL's entries.
 pub(crate) struct EllBlocks<'a> {

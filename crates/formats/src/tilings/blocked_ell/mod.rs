@@ -1,13 +1,19 @@
 //! Blocked ELLPACK, in cuSPARSE's layout.
 
 pub(crate) mod convert;
+mod format;
 pub(crate) mod stats;
 
 use rayon::prelude::*;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
-use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};
+use crate::tilings::tile_format::TileFormat;
 
 /// Blocked ELLPACK as cuSPARSE lays it out: square blocks, and the same number of block slots
 /// (`ell_width`) in every block row.
@@ -138,8 +144,7 @@ impl<T: Scalar> BlockedEll<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let arrays = size_of_val(&self.ell_col_idx[..]) + size_of_val(&self.values[..]);
-        self.layout.bytes() + arrays as u64
+        TileFormat::bytes(self)
     }
 
     /// The share of stored values, padding blocks included, that are entries.

@@ -1,6 +1,6 @@
 //! What Blocked-ELL would hold of a pattern.
 
-use crate::FormatError;
+use crate::error::FormatError;
 use crate::stats::measure::{Measure, Sizes, max, sum};
 use crate::tilings::spec::checked_elements;
 

@@ -2,13 +2,20 @@
 
 use rayon::prelude::*;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
+use crate::scalar::Scalar;
+use crate::tilings::BMat;
 use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::union::{ColumnSet, Unions, WindowIndex};
 use crate::tilings::shared::windows::{
     Pool, accumulate, check_layout, occupied, split_at_ends, window_chunks, zeroed,
 };
-use crate::{BMat, Buffer, Csr, CsrPattern, FormatError, PAD_COL, RowLayout, Scalar};
 
 const TILE_COLS: usize = BMat::<f32>::TILE_COLS;
 const TILE_WORDS: usize = BMat::<f32>::TILE_WORDS;

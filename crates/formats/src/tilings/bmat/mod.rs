@@ -1,13 +1,19 @@
 //! BMat: bitmask tiles.
 
 pub(crate) mod convert;
+mod format;
 pub(crate) mod stats;
 
 use rayon::prelude::*;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, check_offsets, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
-use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};
+use crate::tilings::tile_format::TileFormat;
 
 /// Bit-wise compressed tiles (Voltrix §3.1.1): 16-row windows whose column union is condensed into
 /// groups of 8, each 16×8 tile held as a 128-bit occupancy mask.
@@ -208,12 +214,7 @@ impl<T: Scalar> BMat<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let arrays = size_of_val(&self.window_ptr[..])
-            + size_of_val(&self.tile_col_idx[..])
-            + size_of_val(&self.tile_bits[..])
-            + size_of_val(&self.tile_value_ptr[..])
-            + self.values.as_ref().map_or(0, |values| size_of_val(&values[..]));
-        self.layout.bytes() + arrays as u64
+        TileFormat::bytes(self)
     }
 
     /// The share of a tile's 128 positions that are entries, over all tiles.

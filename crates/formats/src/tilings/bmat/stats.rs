@@ -1,7 +1,7 @@
 //! What BMat would hold of a pattern.
 
-use crate::BMat;
 use crate::stats::measure::{Measure, Sizes, max, ptr_bytes, sum};
+use crate::tilings::BMat;
 
 /// Counts what BMat would hold, without building it.
 pub(crate) fn sizes(measure: &Measure<'_>, pattern_only: bool) -> Sizes {

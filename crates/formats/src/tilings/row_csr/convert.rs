@@ -2,12 +2,17 @@
 
 use rayon::prelude::*;
 
+use crate::buffer::Buffer;
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
+use crate::tilings::RowCsr;
 use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::windows::{
     accumulate, check_layout, split_at_ends, window_chunks, zeroed,
 };
-use crate::{Buffer, Csr, FormatError, RowCsr, RowLayout, Scalar};
 
 /// The places of a row-ordered CSR's entries.
 pub(crate) struct SlotRows<'a> {

@@ -1,10 +1,14 @@
 //! CSR whose rows stand in the order of a layout.
 
 pub(crate) mod convert;
+mod format;
 pub(crate) mod stats;
 
-use crate::csr::check_len;
-use crate::{Csr, FormatError, RowLayout, Scalar};
+use crate::csr::{Csr, check_len};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
+use crate::tilings::tile_format::TileFormat;
 
 /// CSR in the row order of a [`RowLayout`]: row `s` of the inner matrix is the original row in slot
 /// `s`, and an empty slot is an empty row.
@@ -56,7 +60,7 @@ impl<T: Scalar> RowCsr<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.layout.bytes() + self.csr.bytes()
+        TileFormat::bytes(self)
     }
 
     pub(crate) fn csr_mut(&mut self) -> &mut Csr<T> {

@@ -5,7 +5,9 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::windows::{Pool, occupied, split_at_ends, window_chunks};
-use crate::{Csr, RowLayout, Scalar};
+use crate::csr::Csr;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 
 /// Where a tiling keeps each entry.
 ///

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 
 use super::windows::accumulate;
-use crate::csr::fill_rows;
-use crate::{Csr, RowLayout, Scalar};
+use crate::csr::{Csr, fill_rows};
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 
 /// A tiling read row by row.
 pub(crate) trait Rows<T: Scalar>: Sync {
@@ -56,7 +57,10 @@ pub(crate) fn to_csr<T: Scalar, R: Rows<T>>(tiles: &R) -> Csr<T> {
 #[cfg(test)]
 mod tests {
     use crate::convert::SlotMap;
-    use crate::{Bcsr, BlockedEll, Csr, FormatError, FormatSpec, RowLayout, Tiling};
+    use crate::csr::Csr;
+    use crate::error::FormatError;
+    use crate::layout::RowLayout;
+    use crate::tilings::{Bcsr, BlockedEll, FormatSpec, Tiling};
 
     /// One row of three columns, with a value stored for a fourth.
     const VALUES: [f32; 8] = [1.0, 0.0, 2.0, 9.0, 0.0, 0.0, 0.0, 0.0];

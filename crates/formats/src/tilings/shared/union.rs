@@ -7,7 +7,11 @@ use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 use super::windows::{Pool, accumulate, occupied, split_at_ends, window_chunks, zeroed};
-use crate::{Buffer, CsrPattern, FormatError, PAD_COL, RowLayout};
+use crate::PAD_COL;
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
 
 /// A set of columns, or of blocks of columns, and the rank of each in it.
 ///

@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use bytemuck::Pod;
 use rayon::prelude::*;
 
-use crate::{Buffer, FormatError, RowLayout};
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
 
 /// Rows plus entries below which a thread keeps a piece of work: handing it over takes longer.
 const MIN_CHUNK_WORK: u64 = 1 << 13;
@@ -159,7 +161,7 @@ impl<S> Pool<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PAD_ROW;
+    use crate::layout::PAD_ROW;
 
     #[test]
     fn chunks_cover_every_window_once_whatever_the_weights() {

@@ -2,11 +2,16 @@
 
 use rayon::prelude::*;
 
-use crate::csr::first_error;
+use crate::buffer::Buffer;
+use crate::csr::{Csr, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::pattern::CsrPattern;
+use crate::scalar::Scalar;
+use crate::tilings::TwoFour;
 use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::windows::{check_layout, zeroed};
-use crate::{Buffer, Csr, CsrPattern, FormatError, RowLayout, Scalar, TwoFour};
 
 /// The places of a 2:4 matrix's entries.
 pub(crate) struct Pairs<'a> {

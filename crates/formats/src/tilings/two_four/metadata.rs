@@ -2,8 +2,11 @@
 
 use rayon::prelude::*;
 
+use crate::buffer::Buffer;
+use crate::error::FormatError;
+use crate::scalar::{DType, Scalar};
+use crate::tilings::TwoFour;
 use crate::tilings::shared::windows::zeroed;
-use crate::{Buffer, DType, FormatError, Scalar, TwoFour};
 
 /// Rows of the instruction's tile that one warp holds.
 const TILE_ROWS: usize = 16;
@@ -71,7 +74,8 @@ mod tests {
     use half::bf16;
 
     use super::*;
-    use crate::{Csr, RowLayout};
+    use crate::csr::Csr;
+    use crate::layout::RowLayout;
 
     fn two_four<T: Scalar>(ncols: usize, rows: &[&[u32]]) -> TwoFour<T> {
         let mut row_ptr = vec![0];

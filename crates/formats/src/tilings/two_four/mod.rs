@@ -1,14 +1,19 @@
 //! 2:4 structured sparsity.
 
 pub(crate) mod convert;
+mod format;
 mod metadata;
 pub(crate) mod stats;
 
 use rayon::prelude::*;
 
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, first_error};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
-use crate::{Buffer, FormatError, RowLayout, Scalar};
+use crate::tilings::tile_format::TileFormat;
 
 /// 2:4 structured sparsity: of every four consecutive columns a row stores two.
 ///
@@ -165,8 +170,7 @@ impl<T: Scalar> TwoFour<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let arrays = size_of_val(&self.values[..]) + size_of_val(&self.metadata[..]);
-        self.layout.bytes() + arrays as u64
+        TileFormat::bytes(self)
     }
 
     /// The share of stored values that are entries. 1 for a matrix without columns or rows.

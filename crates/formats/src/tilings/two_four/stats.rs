@@ -1,9 +1,10 @@
 //! What 2:4 would hold of a pattern.
 
 use super::convert::check_two_four;
+use crate::error::FormatError;
 use crate::stats::measure::{Measure, Sizes};
+use crate::tilings::TwoFour;
 use crate::tilings::spec::checked_elements;
-use crate::{FormatError, TwoFour};
 
 /// Counts what 2:4 would hold, without building it.
 pub(crate) fn sizes(measure: &Measure<'_>) -> Result<Sizes, FormatError> {

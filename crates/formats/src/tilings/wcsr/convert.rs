@@ -1,11 +1,15 @@
 //! CSR ↔ WCSR.
 
+use crate::PAD_COL;
+use crate::csr::Csr;
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::union::{ColumnSet, Unions};
 use crate::tilings::shared::windows::{check_layout, zeroed};
-use crate::tilings::spec;
-use crate::{Csr, FormatError, PAD_COL, RowLayout, Scalar, Wcsr};
+use crate::tilings::{Wcsr, spec};
 
 /// The places of a WCSR's entries: one strip per row of a window.
 pub(crate) struct Packed<'a> {

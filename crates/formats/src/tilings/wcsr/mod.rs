@@ -1,11 +1,17 @@
 //! Window compressed sparse rows.
 
 pub(crate) mod convert;
+mod format;
 pub(crate) mod stats;
 
+use crate::PAD_COL;
+use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, check_offsets};
+use crate::error::FormatError;
+use crate::layout::RowLayout;
+use crate::scalar::Scalar;
 use crate::tilings::spec;
-use crate::{Buffer, FormatError, PAD_COL, RowLayout, Scalar};
+use crate::tilings::tile_format::TileFormat;
 
 /// Window compressed sparse rows (AsyncSparse §II-C): per window of rows, the sorted union of the
 /// columns present, packed side by side into a dense strip.
@@ -148,10 +154,7 @@ impl<T: Scalar> Wcsr<T> {
     /// Bytes of all arrays, those of the layout included.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let arrays = size_of_val(&self.window_ptr[..])
-            + size_of_val(&self.window_col_idx[..])
-            + size_of_val(&self.values[..]);
-        self.layout.bytes() + arrays as u64
+        TileFormat::bytes(self)
     }
 
     /// The share of stored values that are entries. 1 for a matrix without entries.

@@ -8,8 +8,7 @@ use girih::backend::Verification;
 use girih::cuda::TimedOperands;
 use girih::planner::explanation::Outcome;
 use girih::{
-    AnyTiling, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
-    Planner, Scalar, Tiling,
+    Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Scalar,
 };
 
 use super::device::{named_rows, skip_reason};
@@ -118,10 +117,7 @@ pub(super) fn run<'a, T: DenseScalar>(
     n: usize,
     config: &GroupConfig<'a>,
     observer: &dyn Observer,
-) -> Result<Group<'a>, MeasureError>
-where
-    AnyTiling: From<Tiling<T>>,
-{
+) -> Result<Group<'a>, MeasureError> {
     let mut group = Group { cases: Vec::new(), skipped: Vec::new(), other_load: None };
     let left = match left_for_tiles::<T>(a, n, config.memory_limit) {
         Ok(left) => left,
@@ -140,15 +136,12 @@ where
     for request in config.planned() {
         let format = request.format.choice(T::DTYPE)?;
         let (target, kernels) = target(&config.target, format, T::DTYPE);
-        let options = PlanOptions {
-            n,
-            format,
-            reorder: request.order.0,
-            memory_limit: left,
-            target,
-            kernels,
-            ..PlanOptions::default()
-        };
+        let options = PlanOptions::new(n)
+            .format(format)
+            .reorder(request.order.0)
+            .memory_limit(left)
+            .target(target)
+            .kernels(kernels);
         // Planned once for each team, on the threads that its products run on. The plans are equal.
         for (at, team) in config.engines.teams.iter().enumerate() {
             let hears = observer.planning(&format!("{what}: planning {request}"));

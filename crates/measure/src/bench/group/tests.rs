@@ -31,7 +31,8 @@ impl SpmmBackend for Faulty {
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         if self.0 == Fault::LacksWcsr && plan.spec().kind() == FormatKind::Wcsr {
-            return Err(Unsupported { backend: "faulty".into(), reason: "no wcsr".into() });
+            let format = FormatKind::Wcsr;
+            return Err(Unsupported::Format { format, reason: "no wcsr".into() });
         }
         Ok(())
     }

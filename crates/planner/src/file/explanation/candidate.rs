@@ -40,6 +40,13 @@ pub(super) struct ConfigText {
     stage_tiles: u32,
     shared_bytes: u64,
     blocks_per_worker: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    rows_together: u32,
+}
+
+/// Whether a field that older files lack is left out.
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl From<&Candidate> for CandidateText {
@@ -100,9 +107,18 @@ impl From<&KernelConfig> for ConfigText {
             stage_tiles,
             shared_bytes,
             blocks_per_worker,
+            rows_together,
         } = from;
-        let entry = Words(entry.clone());
-        Self { entry, block_cols, threads, stages, stage_tiles, shared_bytes, blocks_per_worker }
+        Self {
+            entry: Words(entry.clone()),
+            block_cols,
+            threads,
+            stages,
+            stage_tiles,
+            shared_bytes,
+            blocks_per_worker,
+            rows_together,
+        }
     }
 }
 
@@ -116,6 +132,7 @@ impl From<ConfigText> for KernelConfig {
             stage_tiles,
             shared_bytes,
             blocks_per_worker,
+            rows_together,
         } = text;
         Self {
             entry: entry.0,
@@ -125,6 +142,7 @@ impl From<ConfigText> for KernelConfig {
             stage_tiles,
             shared_bytes,
             blocks_per_worker,
+            rows_together,
         }
     }
 }

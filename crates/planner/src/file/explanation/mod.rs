@@ -6,12 +6,14 @@
 
 mod candidate;
 mod cost;
+mod measured;
 mod order;
 mod schedule;
 
 use serde::{Deserialize, Serialize};
 
 use self::candidate::CandidateText;
+use self::measured::MeasurementText;
 use self::order::OrderingText;
 use self::schedule::ScheduleText;
 use super::PlanFileError;
@@ -40,6 +42,8 @@ struct ExplanationText {
     schedules: List<ScheduleText>,
     order: Words,
     orderings: List<OrderingText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<MeasurementText>,
 }
 
 fn words(text: &str) -> Words {
@@ -48,7 +52,8 @@ fn words(text: &str) -> Words {
 
 impl From<&Explanation> for ExplanationText {
     fn from(from: &Explanation) -> Self {
-        let Explanation { reason, candidates, schedule, schedules, order, orderings } = from;
+        let Explanation { reason, candidates, schedule, schedules, order, orderings, measured } =
+            from;
         Self {
             reason: words(reason),
             candidates: List(candidates.iter().map(Into::into).collect()),
@@ -56,6 +61,7 @@ impl From<&Explanation> for ExplanationText {
             schedules: List(schedules.iter().map(Into::into).collect()),
             order: words(order),
             orderings: List(orderings.iter().map(Into::into).collect()),
+            measured: measured.as_ref().map(Into::into),
         }
     }
 }
@@ -64,7 +70,8 @@ impl TryFrom<ExplanationText> for Explanation {
     type Error = PlanFileError;
 
     fn try_from(text: ExplanationText) -> Result<Self, PlanFileError> {
-        let ExplanationText { reason, candidates, schedule, schedules, order, orderings } = text;
+        let ExplanationText { reason, candidates, schedule, schedules, order, orderings, measured } =
+            text;
         Ok(Self {
             reason: reason.0,
             candidates: candidates
@@ -76,13 +83,18 @@ impl TryFrom<ExplanationText> for Explanation {
             schedules: schedules.0.into_iter().map(Into::into).collect(),
             order: order.0,
             orderings: orderings.0.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?,
+            measured: measured.map(TryInto::try_into).transpose()?,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use girih_formats::FormatSpec;
+
     use super::*;
+    use crate::explanation::{MeasuredCase, Measurement};
+    use crate::kernels::KernelConfig;
 
     const OLD: &str = r#"{"reason": "r", "candidates": [{"spec": "Csr", "outcome": "Lost"}],
         "later": [1, {"x": null}], "schedule": "s"}"#;
@@ -95,6 +107,28 @@ mod tests {
         assert!(explanation.orderings.is_empty() && explanation.order.is_empty());
         assert_eq!(decode("{}").unwrap().candidates, []);
         assert_eq!(decode(&encode(&explanation).unwrap()).unwrap(), explanation);
+    }
+
+    #[test]
+    fn later_fields_come_back_and_older_plans_say_nothing_of_them() {
+        let mut explanation = decode(OLD).unwrap();
+        let old = encode(&explanation).unwrap();
+        assert!(!old.contains("measured") && !old.contains("rows_together"));
+        let case = |chosen: bool, seconds: f64| MeasuredCase {
+            spec: FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+            reordered: !chosen,
+            chosen,
+            seconds,
+            quartiles: [seconds / 3.0, f64::INFINITY],
+        };
+        let cases = vec![case(true, 1e-6), case(false, 0.1)];
+        let machine = "Zen 5 (cpu)".to_owned();
+        explanation.measured = Some(Measurement { machine, n: 128, cases });
+        let config = KernelConfig::new("wide").rows_together(256);
+        explanation.candidates[0].config = Some(config);
+        assert_eq!(decode(&encode(&explanation).unwrap()).unwrap(), explanation);
+        assert!(decode(r#"{"measured": {"machine": "\u001b", "n": 1, "cases": []}}"#).is_err());
+        assert!(decode(r#"{"measured": {"machine": "x", "n": -1, "cases": []}}"#).is_err());
     }
 
     /// Texts of a megabyte that a reader could choke on.

@@ -1,0 +1,5 @@
+//! The CPU backend: right, in any width, and the same on any number of threads.
+
+mod columns;
+mod conformance;
+mod reproducible;

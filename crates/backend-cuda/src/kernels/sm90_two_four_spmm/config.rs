@@ -1,0 +1,271 @@
+//! The configurations of `sm90_two_four_spmm.cu`, and which of them a product runs.
+
+use girih_formats::DType;
+use girih_planner::kernels::KernelConfig;
+
+use crate::error::Arch;
+use crate::kernels::{Budget, Kernel};
+
+/// Slots of a CTA.
+pub(crate) const ROWS: usize = 128;
+/// Columns of A in a step.
+pub(crate) const DEPTH: usize = 64;
+/// Bytes of a swizzled row of B in shared memory.
+const ROW_BYTES: u32 = 128;
+/// Bytes of a stage's values of A, and of its metadata.
+const BYTES_A: u32 = (ROWS * DEPTH) as u32;
+const BYTES_METADATA: u32 = 1024;
+/// Threads of a warpgroup.
+const WARPGROUP: u32 = 128;
+/// Most blocks of a grid in y.
+const MAX_GRID_Y: u64 = 65535;
+
+/// Reads B by tensor copies of rows.
+pub(crate) const BY_ROWS: &str = "sm90_two_four_spmm_rows";
+/// Reads B by tensor copies of columns.
+pub(crate) const BY_COLUMNS: &str = "sm90_two_four_spmm_columns";
+/// Reads B element by element.
+pub(crate) const BY_ELEMENTS: &str = "sm90_two_four_spmm_elements";
+
+/// What the machine code must have; the last where producers hand registers over.
+const INSTRUCTIONS: [&str; 6] = ["HGMMA.SP", "UTMALDG", "UBLKCP", "UTMASTG", "SYNCS", "USETMAXREG"];
+
+/// How a product is cut into CTAs, and what a CTA is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// Columns of a CTA, a multiple of 64 up to 256.
+    columns: u32,
+    /// Stages of the ring.
+    stages: u32,
+    /// CTAs that one multiprocessor holds at once.
+    ctas: u32,
+    /// CTAs below each other that copy B together: 1, 2 or 4.
+    cluster: u32,
+    /// Threads that fill the ring.
+    producers: u32,
+}
+
+/// The configurations, for f16 and bf16.
+///
+/// Sparse tensor cores multiply a step of 256 columns in 512 cycles, and shared memory all but keeps up. For
+/// it a CTA of 256 columns alone reads 41 KiB, which takes the second-level cache longer. Each of two CTAs that
+/// share B reads 25 KiB, each of four 17 KiB. Several small CTAs on a multiprocessor hide the store of C behind
+/// the products of others.
+const CONFIGS: [Config; 6] = [
+    Config { columns: 64, stages: 6, ctas: 2, cluster: 1, producers: 32 },
+    Config { columns: 128, stages: 4, ctas: 2, cluster: 1, producers: 32 },
+    Config { columns: 128, stages: 4, ctas: 2, cluster: 2, producers: 32 },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 1, producers: 128 },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 2, producers: 128 },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 4, producers: 128 },
+];
+
+/// Bytes that a multiprocessor reads from the second-level cache in a cycle, when all do: 8 TB/s on an H200.
+const CACHE_BYTES_PER_CYCLE: f64 = 36.0;
+
+/// Multiprocessors that share a part of the device with 18 of them, or 16: clusters lie within one.
+const PART: u32 = 16;
+
+/// The configurations for a value type; none for f32 and f64, of which tensor cores store one value of two or
+/// none.
+pub(crate) fn configs(dtype: DType) -> &'static [Config] {
+    match dtype {
+        DType::F16 | DType::Bf16 => &CONFIGS,
+        DType::F32 | DType::F64 => &[],
+    }
+}
+
+/// Tiles of [`ROWS`] slots that a grid has: those with slots, and one more where their number is odd, so that
+/// each has a neighbour; but a single one stays alone.
+pub(crate) fn row_tiles(n_slots: usize) -> usize {
+    match n_slots.div_ceil(ROWS) {
+        tiles @ 0..=1 => tiles,
+        tiles => tiles.next_multiple_of(2),
+    }
+}
+
+/// What decides between configurations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Work {
+    /// [`row_tiles`].
+    pub(crate) row_tiles: u64,
+    /// Columns of B and C.
+    pub(crate) n: u64,
+    /// Multiprocessors of the device.
+    pub(crate) multiprocessors: u32,
+}
+
+impl Config {
+    /// The best of [`configs`] where B is read by this entry point: its index.
+    pub(crate) fn index(entry: &str, work: Work) -> usize {
+        let candidates = CONFIGS.iter().enumerate();
+        let candidates = candidates.filter(|(_, config)| config.runs(entry, work));
+        let cycles = candidates.map(|(index, config)| (index, config.cycles(work)));
+        cycles.min_by(|(_, x), (_, y)| x.total_cmp(y)).map_or(0, |(index, _)| index)
+    }
+
+    fn runs(&self, entry: &str, work: Work) -> bool {
+        let has_neighbours = work.row_tiles.is_multiple_of(u64::from(self.cluster));
+        has_neighbours && self.entries().contains(&entry)
+    }
+
+    /// Cycles that a step takes of all CTAs, in turns of as many as run at once: the larger of what the cache
+    /// takes and what shared memory takes to give tensor cores B and A, for each 64 slots and 32 columns of A.
+    fn cycles(&self, work: Work) -> f64 {
+        let Work { row_tiles, n, multiprocessors } = work;
+        let ctas = row_tiles.saturating_mul(n.div_ceil(u64::from(self.columns)).max(1));
+        // Clusters of four leave two of 18 idle.
+        let idle = if self.cluster > 2 { multiprocessors % PART } else { 0 };
+        let multiprocessors = u64::from((multiprocessors - idle).max(1));
+        let at_once = ctas.div_ceil(multiprocessors).clamp(1, u64::from(self.ctas));
+        let turns = ctas.div_ceil(multiprocessors * at_once);
+        let multiplied = f64::from(2 * self.columns + 64);
+        let read = BYTES_A + BYTES_METADATA + ROW_BYTES * self.columns / self.cluster;
+        turns as f64 * at_once as f64 * multiplied.max(f64::from(read) / CACHE_BYTES_PER_CYCLE)
+    }
+
+    /// The entry points.
+    fn entries(&self) -> &'static [&'static str] {
+        match self.cluster {
+            1 => &[BY_ROWS, BY_COLUMNS, BY_ELEMENTS],
+            _ => &[BY_ROWS, BY_COLUMNS],
+        }
+    }
+
+    /// Columns of a CTA.
+    pub(crate) fn columns(&self) -> u32 {
+        self.columns
+    }
+
+    /// CTAs of a cluster.
+    pub(crate) fn cluster(&self) -> u32 {
+        self.cluster
+    }
+
+    /// Threads of a CTA of this entry point.
+    pub(crate) fn threads(&self, entry: &str) -> u32 {
+        2 * WARPGROUP + if entry == BY_ELEMENTS { WARPGROUP } else { self.producers }
+    }
+
+    /// Bytes of dynamic shared memory: stages, their metadata and their barriers.
+    pub(crate) fn shared_bytes(&self) -> u32 {
+        self.stages * (BYTES_A + self.columns * ROW_BYTES + BYTES_METADATA + 24)
+    }
+
+    /// The ring, for people.
+    pub(crate) fn stages_in_words(&self) -> String {
+        let Self { stages, cluster, .. } = self;
+        let shared = match cluster {
+            1 => String::new(),
+            _ => format!(", copied by {cluster} blocks of threads for all of them"),
+        };
+        format!("{stages} of {ROWS}×{DEPTH} of A in 2:4 and {DEPTH} rows of B{shared}")
+    }
+
+    /// Why this configuration, for people.
+    pub(crate) fn why(&self) -> &'static str {
+        match self.cluster {
+            1 => "it takes the least by what tensor cores multiply and what the cache gives",
+            _ => "blocks of threads that copy B for each other read less from the cache",
+        }
+    }
+
+    /// What a block of threads is made of, for a planner.
+    pub(crate) fn described(&self, entry: &str) -> KernelConfig {
+        KernelConfig::new(entry)
+            .block_cols(self.columns)
+            .threads(self.threads(entry))
+            .stages(self.stages)
+            // Tiles are groups of four columns of one row.
+            .stage_tiles((ROWS * DEPTH / 4) as u32)
+            .shared_bytes(u64::from(self.shared_bytes()))
+            .blocks_per_worker(self.ctas)
+            .rows_together(ROWS as u32 * self.cluster)
+    }
+
+    /// Columns that one launch takes at most.
+    pub(crate) fn max_columns(&self) -> u64 {
+        MAX_GRID_Y * u64::from(self.columns)
+    }
+
+    /// The kernel for a value type that has this configuration.
+    pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
+        let value = if dtype == DType::F16 { "F16" } else { "Bf16" };
+        let Self { columns, stages, ctas, cluster, producers } = *self;
+        let defines = [
+            ("COLUMNS", columns),
+            ("STAGES", stages),
+            ("CTAS", ctas),
+            ("CLUSTER", cluster),
+            ("PRODUCERS", producers),
+            ("SHARED", self.shared_bytes()),
+        ];
+        let defines = defines.map(|(name, number)| (name, number.to_string()));
+        let clustered = match cluster {
+            1 => String::new(),
+            _ => format!(" by {cluster}"),
+        };
+        // Producers of a warp have nothing to hand over.
+        let hands_over = producers == WARPGROUP || self.entries().contains(&BY_ELEMENTS);
+        Kernel {
+            stem: "sm90_two_four_spmm",
+            config: format!("{dtype} {ROWS}x{columns}{clustered}"),
+            source: include_str!("sm90_two_four_spmm.cu"),
+            defines: [("VALUE", value.to_owned())].into_iter().chain(defines).collect(),
+            only: Some(Arch::SM_90A),
+            budget: Budget {
+                registers: 168,
+                shared: 0,
+                dynamic_shared: self.shared_bytes(),
+                entries: self.entries(),
+                instructions: if hands_over { &INSTRUCTIONS } else { &INSTRUCTIONS[..5] },
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(row_tiles: u64, n: u64, entry: &str) -> (u32, u32) {
+        let work = Work { row_tiles, n, multiprocessors: 132 };
+        let config = CONFIGS[Config::index(entry, work)];
+        (config.columns, config.cluster)
+    }
+
+    #[test]
+    fn large_products_take_wide_tiles_in_clusters() {
+        assert_eq!(chosen(32, 8192, BY_ROWS), (256, 4));
+        assert_eq!(chosen(64, 8192, BY_COLUMNS), (256, 4));
+        assert_eq!(chosen(66, 8192, BY_ROWS), (256, 2), "four need tiles in fours");
+        assert_eq!(chosen(1, 1 << 20, BY_ROWS), (256, 1), "a single tile has no neighbour");
+        assert_eq!(chosen(64, 8192, BY_ELEMENTS).1, 1);
+    }
+
+    #[test]
+    fn small_products_take_narrow_tiles() {
+        assert_eq!(chosen(32, 256, BY_ROWS), (64, 1), "all multiprocessors have work");
+        assert_eq!(chosen(1, 1, BY_ELEMENTS), (64, 1));
+        assert_eq!(chosen(128, 128, BY_ROWS), (128, 2));
+        for n in [0, 1, u64::MAX] {
+            assert!(chosen(u64::MAX, n, BY_ROWS).0 >= 64);
+        }
+    }
+
+    #[test]
+    fn tiles_come_in_pairs() {
+        assert_eq!([0, 1, 128, 129, 256, 257, 512].map(row_tiles), [0, 1, 1, 2, 2, 4, 4]);
+    }
+
+    #[test]
+    fn configurations_fit_a_multiprocessor() {
+        for config in CONFIGS {
+            assert!(config.ctas * (config.shared_bytes() + 1024) <= 228 << 10, "{config:?}");
+            assert!(config.shared_bytes() <= 227 << 10, "{config:?}");
+            // Sums leave by where the stages were.
+            let ring = config.stages * (BYTES_A + config.columns * ROW_BYTES);
+            assert!(ROWS as u32 * config.columns * 4 <= ring, "{config:?}");
+        }
+    }
+}

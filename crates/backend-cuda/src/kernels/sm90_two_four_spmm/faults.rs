@@ -1,0 +1,173 @@
+//! Faults in `sm90_two_four_spmm`.
+
+use girih_formats::FormatSpec;
+use girih_testkit::operands::Layout;
+use half::bf16;
+use ptx_emu::report::Problem;
+
+use super::entries::matrix;
+use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::{Emulated, Way};
+
+/// A tile of rows alone: eight steps, which go twice round the ring. B is copied by rows, and C is written by
+/// tensor copies.
+fn alone(device: &Emulated, way: Way) -> (Outcome, String) {
+    multiply::<bf16>(device, way, &matrix(100, 464), SIZED)
+}
+
+/// Two tiles of rows, in a cluster.
+fn pair(device: &Emulated, way: Way) -> (Outcome, String) {
+    multiply::<bf16>(device, way, &matrix(150, 464), SIZED)
+}
+
+/// Four tiles of rows in a cluster, the last of them empty.
+fn four(device: &Emulated, way: Way) -> (Outcome, String) {
+    multiply::<bf16>(device, way, &matrix(270, 464), Sized { n: 200, ..SIZED })
+}
+
+/// B is column-major, and so copied by columns, by a cluster.
+fn columns(device: &Emulated, way: Way) -> (Outcome, String) {
+    let sized = Sized { b: Layout::ColMajor, ..SIZED };
+    multiply::<bf16>(device, way, &matrix(150, 464), sized)
+}
+
+/// Rows that no tensor copy can move: B and C are read and written element by element.
+fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
+    let sized = Sized { n: 101, c: Layout::PaddedRows, ..SIZED };
+    multiply::<bf16>(device, way, &matrix(100, 464), sized)
+}
+
+const SIZED: Sized = Sized {
+    spec: FormatSpec::TwoFour,
+    tiles_per_task: None,
+    n: 104,
+    beta: 0.0,
+    b: Layout::RowMajor,
+    c: Layout::RowMajor,
+};
+
+const FAULTS: &[Fault] = &[
+    fault!("metadata are read before they have come", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    ptx::mbarrier_wait(shared.metadata_full(at), at.parity);\n" => "",
+        alone, Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. } | Problem::Race { .. })),
+    fault!("the wrong phase of metadata is waited for", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::mbarrier_wait(shared.metadata_full(at), at.parity);" =>
+        "ptx::mbarrier_wait(shared.metadata_full(at), at.parity ^ 1);",
+        alone, Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. } | Problem::Race { .. })),
+    fault!("metadata of the first step are kept", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "if (step + 1 < n_steps) metadata = load_metadata" => "if (step + 1 < n_steps) load_metadata",
+        alone, Outcome::Wrong),
+    fault!("metadata of the first warpgroup are taken", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "shared.metadata(at) + threadIdx.x * 4" =>
+        "shared.metadata(at) + threadIdx.x % kWarpgroupSize * 4",
+        alone, Outcome::Wrong),
+    fault!("metadata of the other half are selected", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "sparse<kElement, 0, kByRows>" => "sparse<kElement, 1, kByRows>",
+        alone, Outcome::Wrong),
+    fault!("too few bytes of metadata are expected", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::mbarrier_arrive_expect(shared.metadata_full(at), kBytesMetadata);" =>
+        "ptx::mbarrier_arrive_expect(shared.metadata_full(at), kBytesMetadata - 16);",
+        alone, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. })),
+    fault!("too few bytes are expected", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ring.expect(at, kBytesA + kCopied);" => "ring.expect(at, kBytesA + kCopied - 16);",
+        pair, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. })),
+    fault!("too many bytes are expected", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ring.expect(at, kBytesA + kCopied);" => "ring.expect(at, kBytesA + kCopied + 16);",
+        columns, Outcome::Report(Problem::Deadlock { .. })),
+    fault!("all tiles have the values of the first", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "const u64 first = u64(blockIdx.x) * n_steps;" => "const u64 first = 0;",
+        pair, Outcome::Wrong),
+    fault!("A is described with another swizzle", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::descriptor(a_at, ptx::Swizzle::Bytes64," => "ptx::descriptor(a_at, ptx::Swizzle::Bytes32,",
+        alone, Outcome::Wrong),
+    fault!("A's descriptor is not moved along k", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::advance(a, kRowBytesA / 2)" => "a",
+        alone, Outcome::Wrong),
+    fault!("B's descriptor is moved too little along k", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::advance(b, kOnB)" => "ptx::advance(b, kOnB / 2)",
+        columns, Outcome::Wrong | Outcome::Report(Problem::Descriptor { .. })),
+    fault!("groups of B's columns lie elsewhere", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "kByRows ? kGroupBytes : 0);" => "kByRows ? kGroupBytes / 2 : 0);",
+        alone, Outcome::Wrong),
+    fault!("both warpgroups multiply the first slots", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "shared.a(at) + consumer * kSlots * kRowBytesA" => "shared.a(at)",
+        alone, Outcome::Wrong),
+    fault!("each step begins anew", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "                         step > 0);" => "                         0);",
+        alone, Outcome::Wrong),
+    fault!("a stage is given back while it is multiplied", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        ptx::wgmma_wait<1>();\n" => "",
+        alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
+    fault!("the stage of the newest products is given back", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        if (step > 0) {\n            release<SOURCE>(ring, done);" =>
+        "        {\n            release<SOURCE>(ring, done);",
+        alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
+    fault!("sums are taken before they are there", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    ptx::wgmma_wait<0>();\n" => "",
+        alone, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. })),
+    fault!("products are not committed", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        ptx::wgmma_commit();\n" => "",
+        alone, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. }
+            | Problem::Leak { .. } | Problem::Race { .. })),
+    fault!("stages are never given back", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        ring.release(at);\n" => "",
+        alone, Outcome::Report(Problem::Deadlock { .. })),
+    fault!("neighbours are not signalled that a stage is free", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "if (lane < CLUSTER) {" => "if (lane == 0) {",
+        pair, Outcome::Report(Problem::Deadlock { .. })),
+    fault!("all lanes signal one CTA", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::cluster_address(ring.empty(at), lane)" => "ptx::cluster_address(ring.empty(at), 0)",
+        pair, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }
+            | Problem::LateTransaction { .. } | Problem::Deadlock { .. })),
+    fault!("the neighbour's consumers are not waited for", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "kOfConsumers * CLUSTER);" => "kOfConsumers);",
+        pair, Outcome::Report(_)),
+    fault!("all CTAs copy the same rows of B", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "const u32 part = rank * (kDepth / CLUSTER);" => "const u32 part = 0;",
+        four, Outcome::Report(_)),
+    fault!("all CTAs copy the same columns of B", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "const u32 part = rank * (COLUMNS / CLUSTER);" => "const u32 part = 0;",
+        columns, Outcome::Report(_)),
+    fault!("B is copied to one CTA only", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "ptx::tensor_load_multicast(to, p.b, x, y, barrier, (1 << CLUSTER) - 1);" =>
+        "ptx::tensor_load_multicast(to, p.b, x, y, barrier, 1);",
+        pair, Outcome::Report(_)),
+    fault!("barriers are used before the neighbour has made them",
+        "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        ptx::cluster_sync();\n    } else {" => "        __syncthreads();\n    } else {",
+        pair, Outcome::Report(_)),
+    fault!("a CTA ends while neighbours signal it", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        __syncwarp();\n        ptx::cluster_sync();\n" => "        __syncwarp();\n",
+        four, Outcome::Report(_)),
+    fault!("barriers are used before they are made", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    } else {\n        __syncthreads();\n    }" => "    }",
+        alone, Outcome::Report(Problem::Mbarrier { .. } | Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("stored elements of B are multiplied unfenced", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "            ptx::fence_proxy_async_shared();\n" => "",
+        elements, Outcome::Report(Problem::ProxyFence { .. })),
+    fault!("elements of B are stored with another swizzle", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "(chunk ^ k) % 8 * 16" => "chunk % 8 * 16",
+        elements, Outcome::Wrong),
+    fault!("elements of B are read beyond the last row", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "if (row + k < p.k && at < p.output.n)" => "if (at < p.output.n)",
+        elements, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("sums are copied out unfenced", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    if (p.copies_c) ptx::fence_proxy_async_shared();\n" => "",
+        alone, Outcome::Report(Problem::ProxyFence { .. })),
+    fault!("sums are put where others still read", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    ptx::barrier_sync(1, kConsumerThreads);\n" => "",
+        alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
+    fault!("sums are copied before all are there", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    ptx::barrier_sync(2 + consumer, kWarpgroupSize);\n" => "",
+        alone, Outcome::Report(Problem::ProxyFence { .. } | Problem::Race { .. } | Problem::Pending { .. }
+            | Problem::Poison { .. })),
+    fault!("all CTAs write the first slots", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "const u64 first_slot = u64(blockIdx.x) * kRows + consumer * kSlots;" =>
+        "const u64 first_slot = consumer * kSlots;",
+        pair, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
+];
+
+#[test]
+fn faults_in_two_four_show() {
+    check(&[alone as Multiply, pair, four, columns, elements], FAULTS);
+}

@@ -1,0 +1,13 @@
+//! Products of plans in 2:4 on Hopper, by `sm90_two_four_spmm.cu`.
+
+mod config;
+#[cfg(test)]
+mod entries;
+#[cfg(test)]
+mod faults;
+mod launch;
+mod packing;
+mod params;
+
+pub(crate) use config::{Config, Work, configs, row_tiles};
+pub(crate) use launch::{device_plan, entry};

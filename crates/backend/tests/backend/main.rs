@@ -1,0 +1,4 @@
+//! The reference backend, and what every backend shares.
+
+mod conformance;
+mod ordered;

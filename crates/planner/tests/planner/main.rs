@@ -1,0 +1,13 @@
+//! Plans: how they are chosen, cut, ordered and explained. Their files have a program of their own, which counts what is
+//! allocated.
+
+mod balance;
+mod choice;
+mod common;
+mod explain;
+mod identical;
+mod ordering;
+mod partitions;
+mod progress;
+mod schedule;
+mod simulate;
