@@ -4,11 +4,12 @@
 //! csr_layouts [--n 8,32,128,512,1024] FILE...
 //! ```
 //!
-//! Prints a line of values between tabs for each matrix, n and layout. Times are of single products by events
-//! on the device, over copies of B and C that together outgrow its second-level cache. Every C is compared
-//! with the product in higher precision, or with another layout's C that was, if all bits are the same.
-//! Libraries are found where the loader finds them, and in the folders that `GIRIH_CUDA_LIBRARIES` names.
-//! The fastest choices belong into the tables of `src/kernels/csr_spmm`: `teams.rs`, `limits.rs`, `passes.rs`.
+//! Prints a line of values between tabs for each matrix, n and layout. Times are of single products by
+//! events on the device, over copies of B and C that together outgrow its second-level cache. Every C is
+//! compared with the product in higher precision, or with another layout's C that was, if all bits are the
+//! same. Libraries are found where the loader finds them, and in the folders that `GIRIH_CUDA_LIBRARIES`
+//! names. The fastest choices belong into the tables of `src/kernels/csr_spmm`: `teams.rs`, `limits.rs`,
+//! `passes.rs`.
 
 #![expect(clippy::print_stdout, reason = "it is a program that prints what it measures")]
 

@@ -36,8 +36,8 @@ pub(super) fn heavy(row_ptr: &[u64]) -> u64 {
 }
 
 /// Whether rows are so much alike that teams may take them in their order, `groups` groups of lanes to each,
-/// where a warp would go through `steps` entries if they were shared out evenly. Rows much longer than that are
-/// what a product would wait for.
+/// where a warp would go through `steps` entries if they were shared out evenly. Rows much longer than that
+/// are what a product would wait for.
 pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool {
     let &Statistics { entries, longest, heavy_entries, .. } = statistics;
     let chain = longest.div_ceil(groups);

@@ -1,8 +1,8 @@
 //! In which order blocks go through rows and columns, so that B is read from memory once.
 //!
 //! Blocks run in the order of their numbers, about as many at a time as the device has room for. All rows of
-//! A times a panel of columns come before the next panel. Within one, blocks of the same rows and of neighbouring
-//! tiles are neighbours: together they read whole stretches of rows of B and write such of C.
+//! A times a panel of columns come before the next panel. Within one, blocks of the same rows and of
+//! neighbouring tiles are neighbours: together they read whole stretches of rows of B and write such of C.
 
 use super::Statistics;
 

@@ -33,10 +33,10 @@ __device__ __forceinline__ void multiply_together(const char* b, u32 stride, con
     }
 }
 
-// Rows that no list of items names, `turns` to a team, by blocks of any number of warps, times one tile of columns. In each
-// turn the teams of a block have neighbouring rows. A row is looked up two turns ahead, its first entries
-// one batch ahead, so that a team waits for rows of B alone. A team's groups of LANES lanes take its entries
-// by turns; those of a group lie side by side where they are staged.
+// Rows that no list of items names, `turns` to a team, by blocks of any number of warps, times one tile of
+// columns. In each turn the teams of a block have neighbouring rows. A row is looked up two turns ahead, its
+// first entries one batch ahead, so that a team waits for rows of B alone. A team's groups of LANES lanes
+// take its entries by turns; those of a group lie side by side where they are staged.
 template <u32 LANES, u32 DEPTH>
 __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
     using Access = Vectors<LANES, kVector>;

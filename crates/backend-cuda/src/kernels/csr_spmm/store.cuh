@@ -34,8 +34,9 @@ struct Kept {
     __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc*) const { return sums; }
 };
 
-// Stores a lane's sums, kept or scaled, 16 bytes at a time where rows are `in_vectors`. That is an instruction
-// of our own: of a vector in memory, the compiler makes four stores of which each touches every sector.
+// Stores a lane's sums, kept or scaled, 16 bytes at a time where rows are `in_vectors`. That is an
+// instruction of our own: of a vector in memory, the compiler makes four stores of which each touches every
+// sector.
 template <class Access, u32 COLUMNS, class Finish>
 __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors, u64 tile, u32 lane,
                                            u64 n, const Acc (&sum)[COLUMNS], const Finish& finish) {

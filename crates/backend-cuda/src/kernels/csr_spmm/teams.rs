@@ -14,37 +14,39 @@
 //! | for 64 rows | 0.42 of it: 1.8 GB | 195 to 270 µs |
 //! | through L1, every entry its row of B, 128 bytes a cycle | 4.36 GB | 130 µs |
 //!
-//! So it is the way from L2 that bounds the product, and what shortens it is that neighbouring rows of A share
-//! rows of B: where they are multiplied on one multiprocessor at the same time, its L1 serves all but the first.
-//! Blocks go round the multiprocessors, so that only the rows of one block are sure to be neighbours there.
-//! With a warp to a row and four warps to a block that was four rows; a tile of 32 columns (eight lanes of f32)
-//! makes four rows of a warp, and 32 of a block of eight warps. As many bytes are under way as with wide tiles
-//! (four loads of 16 bytes to a lane), rows of A and B are as long for L1, and only A's entries are read once
-//! for every 32 columns instead of 128: 8 bytes to 128 of B.
+//! So it is the way from L2 that bounds the product, and what shortens it is that neighbouring rows of A
+//! share rows of B: where they are multiplied on one multiprocessor at the same time, its L1 serves all but
+//! the first. Blocks go round the multiprocessors, so that only the rows of one block are sure to be
+//! neighbours there. With a warp to a row and four warps to a block that was four rows; a tile of 32 columns
+//! (eight lanes of f32) makes four rows of a warp, and 32 of a block of eight warps. As many bytes are under
+//! way as with wide tiles (four loads of 16 bytes to a lane), rows of A and B are as long for L1, and only
+//! A's entries are read once for every 32 columns instead of 128: 8 bytes to 128 of B.
 //!
 //! A team that has finished a row has looked up the next and has its first entries: of the three round trips
 //! of a row (where it begins, its entries, rows of B) only the last is waited for.
 //!
-//! Weights are the same case with longer rows: 256 rows of 461 entries times 512 columns are 241 MB from L2, 25 to
-//! 35 µs, and a row of B serves a fifth of the rows. Eight rows of a block at a time need 0.52 of it, 16 rows 0.30.
-//! Rows are few, so a warp takes one (four groups of eight lanes, eight entries each at a time: 15
-//! round trips for a row).
+//! Weights are the same case with longer rows: 256 rows of 461 entries times 512 columns are 241 MB from L2,
+//! 25 to 35 µs, and a row of B serves a fifth of the rows. Eight rows of a block at a time need 0.52 of it,
+//! 16 rows 0.30. Rows are few, so a warp takes one (four groups of eight lanes, eight entries each at a
+//! time: 15 round trips for a row).
 //!
 //! # Narrow products
-//! There, it is round trips one after the other that take the time. `bcsstk33` (8738 rows of 68 entries), n = 32:
-//! with eight lanes to a row there are 2185 warps, 17 of them on each multiprocessor, half of what it has registers
-//! for, and each goes through 68 entries in 17 round trips. With 16 lanes and eight rows of B at a time it is five
-//! round trips of 4369 warps; [`groups`] counts that. `p2p-Gnutella31` (62 586 rows of 2.4 entries, the
-//! longest 78) is no case for it: 15 647 warps of four rows each come in three to four waves, each of which waits for
-//! an item, its entries and rows of B. There `2/2 x4, 8 warps, 4 turns` at n = 8 and `8/8 x4, 8 warps, 4 turns`
-//! at n = 32 are to be tried, one wave whose warps wait for rows of B alone; its longest row is 20 round trips, so
-//! that is not chosen unmeasured. So is `visium_counts` (rows of 0 to 2686 entries): eight lanes times four groups.
+//! There, it is round trips one after the other that take the time. `bcsstk33` (8738 rows of 68 entries), n
+//! = 32: with eight lanes to a row there are 2185 warps, 17 of them on each multiprocessor, half of what it
+//! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes and eight rows of B
+//! at a time it is five round trips of 4369 warps; [`groups`] counts that. `p2p-Gnutella31` (62 586 rows of
+//! 2.4 entries, the longest 78) is no case for it: 15 647 warps of four rows each come in three to four
+//! waves, each of which waits for an item, its entries and rows of B. There `2/2 x4, 8 warps, 4 turns` at n
+//! = 8 and `8/8 x4, 8 warps, 4 turns` at n = 32 are to be tried, one wave whose warps wait for rows of B
+//! alone; its longest row is 20 round trips, so that is not chosen unmeasured. So is `visium_counts` (rows
+//! of 0 to 2686 entries): eight lanes times four groups.
 //!
 //! # What is to be measured
-//! Predictions for `wave_graph`, n = 512, before any was measured, in microseconds: 32 columns, 8 warps, 300; 128 columns, 8
-//! warps, 380 (8 rows to a block); 16 warps in place of 8, 5 % less; panels of 1 tile in place of 16, 10 % less
-//! if rows of B are read again from memory otherwise, and 5 % more if not. `examples/csr_layouts.rs` times
-//! them. The numbers that decide stand in this file, in `limits.rs` and in `passes.rs`.
+//! Predictions for `wave_graph`, n = 512, before any was measured, in microseconds: 32 columns, 8 warps,
+//! 300; 128 columns, 8 warps, 380 (8 rows to a block); 16 warps in place of 8, 5 % less; panels of 1 tile in
+//! place of 16, 10 % less if rows of B are read again from memory otherwise, and 5 % more if not.
+//! `examples/csr_layouts.rs` times them. The numbers that decide stand in this file, in `limits.rs` and in
+//! `passes.rs`.
 
 use std::fmt;
 
@@ -74,7 +76,8 @@ const fn most_warps(depth: u32) -> u32 {
 
 /// Teams of lanes that take rows one after the other, times tiles of columns.
 ///
-/// [`Display`](fmt::Display) gives `lanes/team depth warps turns panel` as in `8/8 x4, 8 warps, 4 turns, panels of 1`.
+/// [`Display`](fmt::Display) gives `lanes/team depth warps turns panel` as in `8/8 x4, 8 warps, 4 turns,
+/// panels of 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CsrTeams {
     /// Lanes across a tile, each of which holds 16 bytes of a row of B: 2, 4, 8, 16 or 32.
@@ -87,13 +90,14 @@ pub struct CsrTeams {
     pub warps: u32,
     /// Rows that a team takes one after the other, at least 1.
     pub turns: u32,
-    /// Tiles of columns that neighbouring blocks take of the same rows, at least 1: a panel, which all rows are
-    /// multiplied by before the next.
+    /// Tiles of columns that neighbouring blocks take of the same rows, at least 1: a panel, which all rows
+    /// are multiplied by before the next.
     pub panel_tiles: u32,
 }
 
 /// How products in CSR are laid over lanes and blocks, for whoever times layouts;
-/// [`CudaOptions::csr_layout`](crate::CudaOptions::csr_layout) takes one in place of the backend's own choice.
+/// [`CudaOptions::csr_layout`](crate::CudaOptions::csr_layout) takes one in place of the backend's own
+/// choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CsrLayout {
     /// From a list of items: long rows by blocks and warps, the others by lanes according to their lengths.
