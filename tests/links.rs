@@ -96,9 +96,11 @@ fn missing(document: &Path, names: &BTreeSet<String>, folders: &BTreeSet<String>
                 writeln!(complaints, "{shown}:{number}: link to {target}").unwrap();
             }
         }
-        // A path begins here, in the crate, at the root, or in a folder that the line named before it.
+        // A path begins here, in the crate or its sources, at the root, or in a folder that the line named before it.
         let in_crate = here.ancestors().find(|folder| folder.join("Cargo.toml").exists());
-        let mut bases = vec![here.to_owned(), in_crate.unwrap_or(&root).to_owned(), root.clone()];
+        let in_crate = in_crate.unwrap_or(&root);
+        let mut bases =
+            vec![here.to_owned(), in_crate.to_owned(), in_crate.join("src"), root.clone()];
         for span in code_spans(line).filter(|span| is_path(span, folders)) {
             let is_elsewhere = ELSEWHERE
                 .iter()

@@ -8,9 +8,10 @@
 #                                               a small case of every kernel, if it is there
 #   FOLDER/run.sh bench [RESULTS]               where the GPU is: products beside cuSPARSE and cuBLASLt,
 #                                               each verified
-#   FOLDER/run.sh csr|wcsr|bcsr|two_four [RESULTS]
+#   FOLDER/run.sh csr|wcsr|bmat|bcsr|two_four [RESULTS]
 #                                               a part of the benchmark, for machines lent by the minute
 #   FOLDER/run.sh layouts [RESULTS]             every layout of CSR on the matrices that came along, in f32
+#   FOLDER/run.sh dense [RESULTS]               the ladder of the dense kernel beside cuBLASLt
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
@@ -31,6 +32,8 @@ pack() {
     [ ${#matrices[@]} = 0 ] || cp "${matrices[@]}" "$folder/matrices/"
     cd "$here/../.."
     cargo build --release --package girih-cli
+    cargo build --release --package girih-backend-cuda --example dense_ladder
+    cp "${CARGO_TARGET_DIR:-target}/release/examples/dense_ladder" "$folder/dense_ladder"
     cp "${CARGO_TARGET_DIR:-target}/release/girih" "$folder/girih"
     cargo build --release --package girih-backend-cuda --example csr_layouts
     cp "${CARGO_TARGET_DIR:-target}/release/examples/csr_layouts" "$folder/csr_layouts"
@@ -40,7 +43,7 @@ pack() {
         while read -r name executable; do
             [[ " ${suites[*]} " != *" $name "* ]] || cp "$executable" "$folder/$name"
         done
-    strip --strip-debug "$folder/girih" "$folder/csr_layouts" "${suites[@]/#/$folder/}"
+    strip --strip-debug "$folder/girih" "$folder/csr_layouts" "$folder/dense_ladder" "${suites[@]/#/$folder/}"
     cp "$here/run.sh" "$folder/run.sh"
     cp -r "$here/../suites" "$folder/"
     ls -l "$folder" "$folder/matrices"
@@ -131,6 +134,11 @@ bench_wcsr() {
     record wcsr-tf32 wcsr-cuda uniform rmat fem blocks laplacian "${files[@]}"
 }
 
+# Bitmask tiles in TF32 beside windows and CSR.
+bench_bmat() {
+    record bmat-tf32 bmat-cuda uniform rmat fem blocks laplacian "${files[@]}"
+}
+
 # Weights pruned in blocks beside the dense product.
 bench_bcsr() {
     local share
@@ -158,15 +166,23 @@ bench_two_four() {
         --n 64,256,1024
 }
 
-bench() { start_bench && bench_csr && bench_wcsr && bench_bcsr && bench_two_four; }
+# The dense kernel, rung by rung.
+ladder() {
+    step "dense ladder"
+    check "$results/dense-ladder.txt" "$here/dense_ladder" bf16 f16 f32
+    cat "$results/dense-ladder.txt"
+}
+
+bench() { start_bench && bench_csr && bench_wcsr && bench_bmat && bench_bcsr && bench_two_four; }
 
 case $action in
     pack) pack "$(mkdir -p "$2" && cd "$2" && pwd)" "${@:3}" ;;
     test) prepare "${@:2}" && tests ;;
     bench) prepare "${@:2}" && bench ;;
-    csr | wcsr | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    csr | wcsr | bmat | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
+    dense) prepare "${@:2}" && ladder ;;
     layouts) prepare "${@:2}" && layouts ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

@@ -35,13 +35,14 @@
 //! panel, or one for each thread if [the last-level cache](caches()) holds all of them. Scratch is allocated
 //! for the sums of windows that the schedule splits.
 //!
-//! A plan can keep the numbers and the copy: `layout` makes an [`Attachment`](girih_planner::file::Attachment) for
-//! the instruction set, threads and caches of a backend. Preparing takes the decisions again by these
-//! numbers and checks the copy where it lies in the file: each row of C is stored once, each column lies in A. A layout for other threads or another machine is ignored.
+//! A plan can keep the numbers and the copy: `layout` makes an
+//! [`Attachment`](girih_planner::file::Attachment) for the instruction set, threads and caches of a backend.
+//! Preparing takes the decisions again by these numbers and checks the copy where it lies in the file: each
+//! row of C is stored once, each column lies in A. A layout for other threads or another machine is ignored.
 //!
 //! `execute` allocates nothing but for [a B that is copied](#operands). With AVX2, each thread keeps scratch
-//! for dense tiles of 32 to 128 rows, where rows of B have 256 bytes or more. It holds up to 260 KiB of packed
-//! rows of B and 32 KiB of sums, in f32 and in f64.
+//! for dense tiles of 32 to 128 rows, where rows of B have 256 bytes or more. It holds up to 260 KiB of
+//! packed rows of B and 32 KiB of sums, in f32 and in f64.
 //!
 //! # What runs
 //! The tasks of the plan's schedule run on the rayon pool that `execute` is called in. Outside of every pool
@@ -98,6 +99,7 @@ mod analyze;
 mod backend;
 mod exec;
 #[expect(unsafe_code, reason = "SIMD")]
+#[expect(clippy::needless_range_loop, reason = "indices of lanes, constant once unrolled")]
 mod isa;
 #[expect(unsafe_code, reason = "SIMD")]
 #[expect(clippy::needless_range_loop, reason = "indices of registers, constant once unrolled")]

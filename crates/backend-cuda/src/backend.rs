@@ -16,6 +16,7 @@ use girih_planner::{DeviceSpec, Plan};
 use crate::device::{Functions, Gpu, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
+use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, supported};
 use crate::prepared::{self, Launched, Machine, OperandRows, device_plan};
 use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
@@ -132,16 +133,29 @@ impl CudaBackend {
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
     /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
+        self.prepare_device_with(plan, FullBlocks::Fastest)
+    }
+
+    /// [`prepare_device`](Self::prepare_device), and what multiplies a plan in BCSR whose blocks are all
+    /// there is the caller's choice: to measure one kernel, or one configuration, beside another.
+    ///
+    /// # Errors
+    /// As for `prepare_device`; a configuration for other value types does not compile.
+    pub fn prepare_device_with(
+        &self,
+        plan: &Plan,
+        full: FullBlocks,
+    ) -> Result<CudaPrepared, BackendError> {
         supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
-        self.prepare_tiles(plan)
+        self.prepare_tiles(plan, full)
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.
-    fn prepare_tiles(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
+    fn prepare_tiles(&self, plan: &Plan, full: FullBlocks) -> Result<CudaPrepared, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let device_plan = device_plan(plan, self.machine(&gpu.info.spec()));
+        let device_plan = device_plan(plan, self.machine(&gpu.info.spec()), full);
         let functions = device_plan.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
         let shape = device_plan.shape;
@@ -234,12 +248,12 @@ impl SpmmBackend for CudaBackend {
         Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, and in
-    /// WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR need
-    /// compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
+    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,
+    /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR
+    /// need compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
-    /// Schedules must be of whole rows of C: none that cuts windows by columns. Those that add parts of
-    /// windows [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
+    /// Schedules that cut windows by columns are refused but in BMat. Those that add parts of windows
+    /// [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
@@ -259,7 +273,7 @@ impl SpmmBackend for CudaBackend {
     /// Compiles the kernel, unless the cache has it, uploads the plan's tiles and allocates workspace:
     /// O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan)?))
+        with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan, FullBlocks::Fastest)?))
     }
 
     /// What the device that the plan is made for would execute, without one at hand: a pure function of
@@ -270,7 +284,7 @@ impl SpmmBackend for CudaBackend {
         supported::supports(plan, Some(arch)).map_err(|unsupported| unsupported.by(NAME))?;
         supported::takes_csr_layout(plan, self.0.csr_layout)
             .map_err(|unsupported| unsupported.by(NAME))?;
-        let device_plan = device_plan(plan, self.machine(target));
+        let device_plan = device_plan(plan, self.machine(target), FullBlocks::Fastest);
         let machine = machine(&target.name, arch, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));
         Ok(b_permutation_lowering(plan, n, inner))

@@ -8,8 +8,9 @@ use girih_planner::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
 use girih_planner::schedule::{Reduction, Task, Windows};
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
+use crate::kernels::sm90_dense_gemm::{self, Full};
 use crate::kernels::supported::{self, has_atomic_mode};
-use crate::kernels::{sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::kernels::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
 use crate::{Arch, NAME};
 
@@ -50,13 +51,14 @@ impl KernelCatalog for CudaKernels {
     }
 
     /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to
-    /// what one instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for.
+    /// what one instruction multiplies, 32 bytes of values, BMat and 2:4: those that the device has kernels for.
     /// None for a CPU.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
         let pad_cols = sm90_wcsr_spmm::step(dtype);
         let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
-        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain([FormatSpec::TwoFour]);
+        let others = [FormatSpec::BMat { pattern_only: false }, FormatSpec::TwoFour];
+        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain(others);
         all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
     }
 
@@ -68,7 +70,8 @@ impl KernelCatalog for CudaKernels {
     }
 
     /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
-    /// that are split, added up in order or atomically. All others: a window each; BCSR and 2:4 sum every
+    /// that are split, added up in order or atomically. BMat: partitions for persistent workers, a window each,
+    /// or windows that are split and added up in order. All others: a window each; BCSR and 2:4 sum every
     /// row in one block of threads, however a schedule cuts its window.
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind> {
         match spec.kind() {
@@ -81,6 +84,11 @@ impl KernelCatalog for CudaKernels {
                 }
                 kinds
             }
+            FormatKind::BMat => vec![
+                ScheduleKind::Partitions,
+                ScheduleKind::Windows,
+                ScheduleKind::Split(Reduction::TwoPass),
+            ],
             _ => vec![ScheduleKind::Windows],
         }
     }
@@ -110,10 +118,11 @@ impl KernelCatalog for CudaKernels {
     /// What is launched for row-major operands whose rows begin on 16 bytes, or are shorter than that.
     ///
     /// `None` for CSR, whose kernel keeps next to nothing in shared memory, and where there is no kernel.
-    /// For BCSR it is the configuration that takes block rows one by one: that three at a time read less
-    /// follows from the pattern, which is not known here.
+    /// For BCSR whose blocks are all there it is the dense kernel, if that takes fewer cycles. Otherwise it is
+    /// the configuration that takes block rows one by one: that three at a time read less follows from the
+    /// pattern, which is not known here unless all blocks are there.
     fn config(&self, device: &DeviceSpec, work: &KernelWork) -> Option<KernelConfig> {
-        let &KernelWork { spec, dtype, n, tasks, tiles } = work;
+        let &KernelWork { spec, dtype, n, tasks, tiles, ncols } = work;
         self.check(device, spec, dtype).ok()?;
         // Rows of B begin on 16 bytes unless they are shorter.
         let b = Place::row_major(0, (SEVERAL, n.max(1)), dtype.size());
@@ -125,9 +134,24 @@ impl KernelCatalog for CudaKernels {
                 let config = sm90_wcsr_spmm::choose(of, (tasks, n), in_rows, device.workers);
                 Some(config.described(dtype, window_rows))
             }
+            FormatSpec::BMat { pattern_only } => {
+                let in_rows = b.reads_in_vectors(16 / dtype.size() as u64);
+                Some(sm90_bmat_spmm::choose(dtype, n, in_rows).described(dtype, pattern_only))
+            }
             FormatSpec::Bcsr { .. } => {
-                let load = Load { blocks: tiles, grouped_steps: None };
-                let entry = sm90_bcsr_spmm::entry(&b, dtype.size() as u64);
+                // Block rows are tasks, however they are cut.
+                let (block_rows, block_cols) = (tasks, ncols.div_ceil(BLOCK) as u64);
+                let is_full = sm90_dense_gemm::is_full(tiles, block_rows, block_cols);
+                let multiprocessors = u64::from(device.workers);
+                let full = Full { dtype, block_rows, block_cols, n, multiprocessors };
+                let (dense, entry) = sm90_dense_gemm::entries(&b, dtype.size() as u64);
+                if is_full && let Some(index) = full.choose(dense, entry) {
+                    return Some(sm90_dense_gemm::configs(dtype)[index].described(dense));
+                }
+                let load = match is_full {
+                    true => sm90_bcsr_spmm::load_of_full(block_rows, block_cols),
+                    false => Load { blocks: tiles, grouped_steps: None },
+                };
                 let index = sm90_bcsr_spmm::Config::index(dtype, n, entry, load);
                 Some(sm90_bcsr_spmm::configs(dtype).get(index)?.described(entry))
             }
@@ -158,7 +182,7 @@ mod tests {
             all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         };
         let h200 = device("h200");
-        let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
+        let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8, bmat";
         assert_eq!(names(&h200, DType::F32), expected);
         assert_eq!(names(&h200, DType::Bf16), expected.replace("/8", "/16") + ", two-four");
         assert_eq!(names(&h200, DType::F64), "csr");
@@ -174,7 +198,8 @@ mod tests {
         let wcsr = FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 };
         let reason = CudaKernels.check(&b200, wcsr, DType::F32).unwrap_err();
         assert!(reason.contains("9.0") && reason.contains("10.0"), "{reason}");
-        let work = KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9 };
+        let work =
+            KernelWork { spec: wcsr, dtype: DType::F32, n: 8, tasks: 9, tiles: 9, ncols: 99 };
         assert_eq!(CudaKernels.config(&b200, &work), None);
     }
 
@@ -188,19 +213,39 @@ mod tests {
         assert_eq!(kinds(FormatSpec::Csr), [ScheduleKind::Tasks]);
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         assert_eq!(kinds(bcsr), [ScheduleKind::Windows]);
+        let bmat = kinds(FormatSpec::BMat { pattern_only: false });
+        let expected = [ScheduleKind::Partitions, ScheduleKind::Windows, split(Reduction::TwoPass)];
+        assert_eq!(bmat, expected);
     }
 
     #[test]
     fn configurations_are_those_of_the_tables() {
         let h200 = device("h200");
         let config = |spec, dtype, n, tasks| {
-            let work = KernelWork { spec, dtype, n, tasks, tiles: 5000 };
+            let work = KernelWork { spec, dtype, n, tasks, tiles: 5000, ncols: 9999 };
             CudaKernels.config(&h200, &work)
         };
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         let found = config(bcsr, DType::Bf16, 128, 100).unwrap();
         let told = (found.entry.as_str(), found.block_cols, found.stages, found.blocks_per_worker);
         assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
+        // All 64 × 64 blocks of 4096 × 4096, and all but one.
+        let square = |tiles| {
+            let work = KernelWork {
+                spec: bcsr,
+                dtype: DType::Bf16,
+                n: 4096,
+                tasks: 64,
+                tiles,
+                ncols: 4096,
+            };
+            CudaKernels.config(&h200, &work).unwrap()
+        };
+        let (full, sparse) = (square(4096), square(4095));
+        let told = (full.entry.as_str(), full.block_cols, full.stages, full.threads);
+        assert_eq!(told, ("sm90_dense_gemm_rows", 256, 4, 384));
+        assert!(full.shared_bytes <= h200.shared_bytes_per_block);
+        assert_eq!(sparse.entry, "sm90_bcsr_spmm_rows");
         let wcsr = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
         let wide = config(wcsr, DType::F32, 1024, 5000).unwrap();
         assert_eq!(

@@ -30,6 +30,23 @@
 //! rows, or its columns, are contiguous and begin on 16 bytes; otherwise it is loaded element by element.
 //! Values of f32 are rounded to TF32, to the nearest.
 //!
+//! Where all blocks of such a plan are there, large products are dense: the same blocks are multiplied in
+//! tiles of up to 128×256, by clusters of two CTAs that share what they copy of B, one tile after the other,
+//! while the one before is on its way out ([`DenseConfig`]). Which kernel a product takes follows from its
+//! flops and what it reads from the cache, and [`lower`](girih_backend::SpmmBackend::lower) says both; their
+//! bits are the same. A matrix that lacks one block is multiplied block by block: stored as zeros, it would
+//! let a NaN of B into rows that have no entry there. [`CudaBackend::prepare_device_with`] takes the choice,
+//! and each rung of the ladder up to that configuration ([`DenseConfig::ladder`]), for measurements.
+//!
+//! Also on Hopper plans in BMat in f16, bf16 and f32 (as TF32, rounded), with values or of patterns only, by
+//! a kernel on `mma.sync` after Voltrix (section 3): producer warps copy masks, values and rows of B to a
+//! ring of stages; consumer warps decode the masks into fragments, bit by lane, and find values by counting
+//! bits. Where the schedule has [partitions](girih_planner::schedule::Schedule::sm_aligned), as many blocks
+//! as a multiprocessor holds share each and walk through it, its cuts by columns included; other schedules
+//! have a block for each task, and windows that they split are added up in order. NaN and Inf reach the rows
+//! that have an entry for them, and no others: what a tile's zeros have spread is computed once more, entry
+//! by entry, which is slow.
+//!
 //! Plans in 2:4 of f16 or bf16, in any row order, run on Hopper's sparse tensor cores, by a kernel after
 //! Croqtile's worklog: tiles of 128 rows × 64 to 256 columns, `wgmma.mma_async.sp`, sums in f32. A is laid out
 //! once, when a plan is prepared, so that each stage of the ring is one copy. Metadata have a copy and a barrier
@@ -104,6 +121,7 @@ pub use device::{DeviceInfo, devices, driver_version};
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
 pub use kernels::csr_spmm::{CsrLayout, CsrTeams};
+pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
 pub use library::{Attempt, CublasLt, Cusparse, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
 pub use prepared::{CudaPrepared, OperandRows};

@@ -8,7 +8,7 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
-use girih_backend_cuda::kernels::{all, check, disassemble};
+use girih_backend_cuda::kernels::{all, check, disassemble, ladder};
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 
 /// The compiler; `None`, with a note, where there is none.
@@ -36,7 +36,7 @@ fn kernels_keep_their_promises_on_hopper() {
     let Some(jit) = compiler(None, None) else { return };
     let nvdisasm = nvdisasm();
     let mut wrong = Vec::new();
-    for kernel in all() {
+    for kernel in all().into_iter().chain(ladder()) {
         let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
         let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
         let found = check(&kernel, &binary, sass.as_deref());

@@ -35,6 +35,7 @@ fn conforms(format: &str, dtype: &str, coverage: Coverage) {
 conformance!(csr, EverySpec: f16, bf16, f32, f64);
 conformance!(bcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(wcsr, SupportedSpecs: f16, bf16, f32);
+conformance!(bmat, EverySpec: f16, bf16, f32);
 conformance!(two_four, EverySpec: f16, bf16);
 
 #[test]

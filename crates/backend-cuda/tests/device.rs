@@ -7,12 +7,13 @@ use cudarc::driver::{CudaSlice, CudaStream};
 use girih_backend::{BackendError, DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{
-    CudaBackend, CudaError, CudaOptions, DeviceMatrix, DeviceMatrixMut, Strides, TimedOperands,
-    TimedProducts, cudarc,
+    CudaBackend, CudaError, CudaOptions, DenseConfig, DeviceMatrix, DeviceMatrixMut, FullBlocks,
+    Strides, TimedOperands, TimedProducts, cudarc,
 };
-use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{AnyTiling, Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_generate::{dense_row, rmat, two_four};
-use girih_planner::Plan;
+use girih_planner::cost::LinearCost;
+use girih_planner::{Plan, Schedule};
 use girih_testkit::conformance::specs;
 use girih_testkit::matrices::{fit, where_};
 use girih_testkit::operands::random;
@@ -190,6 +191,12 @@ fn products_are_captured_into_a_graph() {
         let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
         captured::<f32>(&backend, &plan_of(&a, spec));
     }
+    if formats.contains(&FormatKind::BMat) {
+        let plan = plan_of(&a, FormatSpec::BMat { pattern_only: false });
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(plan.tiling(), 64, 132, &cost);
+        captured::<f32>(&backend, &plan.with_schedule(&partitions).unwrap());
+    }
 }
 
 /// Rows of many lengths, some empty and some in pieces, times all widths that kernels are made for: small
@@ -215,14 +222,25 @@ fn every_width<T: DenseScalar>(backend: &CudaBackend, kind: FormatKind) {
     let a = fit(&where_(150, 600, entry).unwrap(), kind).unwrap().cast::<T>();
     for spec in specs(kind) {
         let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
-        let tiling = Tiling::from_csr(&a, spec, layout).unwrap();
+        let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(&tiling, 100, 7, &cost);
         let plan = Plan::from_tiling(tiling);
         if backend.supports(&plan).is_err() {
             continue;
         }
-        let prepared = backend.prepare(&plan).unwrap();
-        for n in [1, 5, 32, 100, 264] {
-            is_right::<T>(backend, &*prepared, &plan, &a, n);
+        let partitioned = plan.clone().with_schedule(&partitions).unwrap();
+        let mut plans = vec![plan];
+        if kind == FormatKind::BMat {
+            plans.push(partitioned);
+        } else {
+            assert!(backend.supports(&partitioned).is_err(), "{spec} in partitions");
+        }
+        for plan in &plans {
+            let prepared = backend.prepare(plan).unwrap();
+            for n in [1, 5, 32, 100, 200, 264] {
+                is_right::<T>(backend, &*prepared, plan, &a, n);
+            }
         }
     }
 }
@@ -257,6 +275,51 @@ fn two_four_multiplies_in_every_configuration() {
         if backend.supports(&plan).is_ok() {
             let prepared = backend.prepare(&plan).unwrap();
             is_right::<f16>(&backend, &*prepared, &plan, &a, n);
+        }
+    }
+}
+
+/// Blocks that are all there, in every configuration of the dense kernel: small enough to be followed.
+#[test]
+fn every_kernel_for_full_blocks_multiplies() {
+    let Some(backend) = common::backend() else { return };
+    if !backend.capabilities().unwrap().formats.contains(&FormatKind::Bcsr) {
+        return;
+    }
+    every_dense_kernel::<f16>(&backend);
+    every_dense_kernel::<bf16>(&backend);
+    every_dense_kernel::<f32>(&backend);
+}
+
+fn every_dense_kernel<T: DenseScalar>(backend: &CudaBackend)
+where
+    T::Acc: PartialEq,
+{
+    let a = where_(330, 170, |i, j| (i * 7 + j * 3) % 11 == 0).unwrap().cast::<T>();
+    let plan = plan_of(&a, FormatSpec::Bcsr { block_rows: 64, block_cols: 64 });
+    let rungs = DenseConfig::ladder(T::DTYPE).into_iter().map(|rung| rung.config);
+    let all = DenseConfig::products(T::DTYPE).iter().copied().chain(rungs);
+    let all = all.map(FullBlocks::Dense).chain([FullBlocks::Fastest, FullBlocks::Blocks]);
+    let prepared: Vec<_> =
+        all.map(|full| (full, backend.prepare_device_with(&plan, full).unwrap())).collect();
+    // Copied by tensor copies or by elements, C too.
+    for (n, beta) in [(304, 0.0), (300, 0.5), (7, 0.0)] {
+        let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
+        let mut first = None;
+        for (full, prepared) in &prepared {
+            let mut c = before.clone();
+            let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+            prepared.execute(-2.5, b_view, beta, c_view).unwrap();
+            let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
+            let product = Product { alpha: -2.5, b: T::erase(b.view()), added };
+            let rounding = backend.rounding(&plan);
+            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            assert!(verdict.passed(), "{full:?} {}, n = {n}: {verdict:?}", T::DTYPE);
+            assert!(
+                *first.get_or_insert(c.clone()) == c,
+                "{full:?} {}, n = {n}: other bits",
+                T::DTYPE
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use girih_backend::{SpmmBackend, Unsupported};
 use girih_backend_cuda::{CudaBackend, CudaKernels};
 use girih_formats::{Csr, DType, FormatSpec, Scalar};
 use girih_generate::{banded, dense_row, rmat};
+use girih_planner::cost::LinearCost;
 use girih_planner::schedule::Reduction;
 use girih_planner::{DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Schedule};
 use half::f16;
@@ -24,6 +25,16 @@ fn cut(plan: Plan, limit: u64, reduction: Reduction) -> Plan {
     let schedule = Schedule::by_limit(plan.tiling(), limit, reduction);
     plan.with_schedule(&schedule).unwrap()
 }
+
+/// The plan in partitions for the workers that it is for.
+fn partitioned(plan: Plan) -> Plan {
+    let (n, workers) = (plan.options().n, plan.options().target.workers as usize);
+    let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+    let schedule = Schedule::sm_aligned(plan.tiling(), n, workers, &cost);
+    plan.with_schedule(&schedule).unwrap()
+}
+
+const BMAT: FormatSpec = FormatSpec::BMat { pattern_only: false };
 
 fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
     FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
@@ -62,6 +73,9 @@ fn snapshot(device: &str) -> String {
             "a band in wcsr",
             cut(plan(&band, device, wcsr(32, DType::F16), 512), 64, Reduction::TwoPass),
         ),
+        ("a graph in bmat", partitioned(plan(&graph, device, BMAT, 512))),
+        ("a band in bmat", partitioned(plan(&band, device, BMAT, 128))),
+        ("a graph in bmat", cut(plan(&graph, device, BMAT, 64), 100, Reduction::TwoPass)),
         ("a band in bcsr", cut(plan(&band, device, bcsr, 512), 64, Reduction::TwoPass)),
     ] {
         let what = format!("{} of {}", plan.spec(), plan.dtype());
@@ -113,7 +127,9 @@ fn orders_that_no_kernel_obeys_are_refused_before_execution() {
     let backend = CudaBackend::default();
     let row = dense_row::<f32>(500, 20_000, 3, 7, 1).unwrap();
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
-    for (spec, obeys) in [(FormatSpec::Csr, false), (bcsr, false), (wcsr(16, DType::F32), true)] {
+    for (spec, obeys) in
+        [(FormatSpec::Csr, false), (bcsr, false), (BMAT, false), (wcsr(16, DType::F32), true)]
+    {
         let planned = plan(&row, "h200", spec, 64);
         let atomic = cut(planned.clone(), 16, Reduction::Atomic);
         assert!(atomic.schedule().split_windows() > 0);
@@ -125,6 +141,9 @@ fn orders_that_no_kernel_obeys_are_refused_before_execution() {
         }
         // What adds nothing up needs no order.
         backend.supports(&cut(planned.clone(), u64::MAX, Reduction::Atomic)).unwrap();
-        backend.supports(&cut(planned, 16, Reduction::TwoPass)).unwrap();
+        backend.supports(&cut(planned.clone(), 16, Reduction::TwoPass)).unwrap();
+        // Only BMat's kernels walk through columns of a window.
+        let said = backend.supports(&partitioned(planned));
+        assert_eq!(said.is_ok(), spec == BMAT, "{spec}: {said:?}");
     }
 }

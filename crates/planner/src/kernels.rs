@@ -108,6 +108,8 @@ pub struct KernelWork {
     pub tasks: u64,
     /// Tiles of all windows.
     pub tiles: u64,
+    /// Columns of A (k).
+    pub ncols: usize,
 }
 
 /// How a product is cut into blocks of threads, and what a block keeps in shared memory.

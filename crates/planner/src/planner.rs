@@ -152,7 +152,8 @@ impl Planner {
         };
         watch.stage(Stage::Tasks);
         let best = choice.schedules[0];
-        let schedule = choice.cut(&options, a.nnz()).schedule(&best, &tiling, &choice.linear);
+        let schedule =
+            choice.cut(&options, (a.ncols(), a.nnz())).schedule(&best, &tiling, &choice.linear);
         let explanation = Explanation {
             reason: std::mem::take(&mut choice.reason),
             candidates: std::mem::take(&mut choice.candidates),

@@ -18,6 +18,7 @@ use crate::exec::team::Team;
 use crate::isa::KernelScalar;
 use crate::lowering::Case;
 use crate::machine::{Machine, Vendor};
+use crate::operands::lanes;
 use crate::prepare::lower;
 
 const WIDTHS: [usize; 4] = [1, 8, 64, 512];
@@ -115,7 +116,7 @@ fn does_as_lowered<T: KernelScalar + DenseScalar>(
     assert_eq!(is("B", "packed"), !trace.packed.is_empty(), "{at}");
     if is("B", "packed") {
         let widest = trace.packed.last().copied().unwrap();
-        let vectors = widest.div_ceil(64 / size_of::<T::Acc>());
+        let vectors = widest.div_ceil(lanes::<T>());
         assert!(
             is("B", "packed in")
                 && said.choice("B").unwrap().contains(&format!("{vectors} vectors")),

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 
+use crate::kernels::prefetch::Prefetch;
+
 /// What kernels did in products on one prepared plan.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder(Mutex<Trace>);
@@ -32,13 +34,12 @@ impl Recorder {
     }
 
     /// Records that a kernel runs on this thread, and what it prefetches [ahead](crate::kernels::prefetch).
-    pub(crate) fn kernel(&self, name: &'static str, prefetch: u8, past_caches: bool) {
-        use crate::kernels::prefetch::{NOTHING, ROWS};
+    pub(crate) fn kernel(&self, name: &'static str, prefetch: Prefetch, past_caches: bool) {
         let thread = thread::current().id();
         self.with(|trace| {
             trace.kernels.insert(name);
-            trace.prefetched_a |= prefetch != NOTHING;
-            trace.prefetched_b |= prefetch == ROWS;
+            trace.prefetched_a |= prefetch != Prefetch::Nothing;
+            trace.prefetched_b |= prefetch == Prefetch::Rows;
             trace.past_caches |= past_caches;
             if !trace.threads.contains(&thread) {
                 trace.threads.push(thread);

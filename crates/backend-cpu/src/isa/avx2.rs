@@ -73,7 +73,8 @@ macro_rules! masked {
         /// 2. `p` is valid for the lanes of the mask.
         #[inline(always)]
         unsafe fn $load_masked(mask: LaneMask<$mask>, p: *const $acc) -> $register {
-            // SAFETY: AVX2 by point 1; the instruction accesses the lanes of the mask alone, valid by point 2.
+            // SAFETY: AVX2 by point 1; the instruction accesses the lanes of the mask alone, valid by point
+            // 2.
             unsafe { $maskload(p, mask.register) }
         }
 
@@ -200,7 +201,8 @@ macro_rules! widen_narrow {
             unsafe fn widen_masked(p: *const $t, mask: Self::Mask) -> Self {
                 let mut all = [<$t>::ZERO; 16];
                 let len = mask[0].len + mask[1].len;
-                // SAFETY: the instruction set by point 1, `len ≤ 16` values at `p` by point 3; `all` holds 16.
+                // SAFETY: the instruction set by point 1, `len ≤ 16` values at `p` by point 3; `all` holds
+                // 16.
                 unsafe {
                     std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), len);
                     Self::widen(all.as_ptr())

@@ -4,8 +4,8 @@ use girih_formats::{Accumulator, Scalar};
 
 use super::vector::Vector;
 
-/// Four sums side by side. The elements of B that a row uses lie apart. Collected four at a time, they take one
-/// multiply-add and one load of values instead of four.
+/// Four sums side by side. The elements of B that a row uses lie apart. Collected four at a time, they take
+/// one multiply-add and one load of values instead of four.
 ///
 /// # Safety
 /// Methods name the points that they require:

@@ -88,8 +88,8 @@ impl Isa {
         !matches!(self, Self::Portable)
     }
 
-    /// Whether dense strips of many rows pack the rows of B that they use. Only where a strip is one vector wide, so
-    /// that each vector of a row of B is a pass of its own.
+    /// Whether dense strips of many rows pack the rows of B that they use. Only where a strip is one vector
+    /// wide, so that each vector of a row of B is a pass of its own.
     pub(crate) const fn packs_strips(self) -> bool {
         matches!(self, Self::Avx2)
     }

@@ -55,7 +55,8 @@ macro_rules! register {
         #[inline(always)]
         unsafe fn $load_masked(len: usize, p: *const $acc) -> $register {
             let mut all = [0.0; $lanes];
-            // SAFETY: NEON by point 1. `len` elements are valid at `p` by point 2, and `all` is as large as the register.
+            // SAFETY: NEON by point 1. `len` elements are valid at `p` by point 2, and `all` is as large as
+            // the register.
             unsafe {
                 std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), len);
                 $load(all.as_ptr())
@@ -70,7 +71,8 @@ macro_rules! register {
         #[inline(always)]
         unsafe fn $store_masked(p: *mut $acc, len: usize, x: $register) {
             let mut all = [0.0; $lanes];
-            // SAFETY: NEON by point 1. `all` is as large as the register, and `len` elements are valid at `p` by point 2.
+            // SAFETY: NEON by point 1. `all` is as large as the register, and `len` elements are valid at `p`
+            // by point 2.
             unsafe {
                 $store(all.as_mut_ptr(), x);
                 std::ptr::copy_nonoverlapping(all.as_ptr(), p, len);

@@ -1,13 +1,15 @@
 //! The kernels of one instruction set, behind safe functions.
 //!
-//! Kernels require that pointers and indices are valid. Their callers hold by the following, to which `SAFETY` comments
-//! refer:
+//! Kernels require that pointers and indices are valid. Their callers hold by the following, to which
+//! `SAFETY` comments refer:
 //!
-//! 1. A table is only made for an instruction set that this machine was found to have ([`KernelScalar::kernels`]).
-//! 2. Columns of a block are rows of B: those of a validated tiling are, and a layout has the columns of one. A layout has
-//!    as many rows, columns and values as its runs or tiles say; one that was read from a file was checked for that.
-//! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores: points 1 and 3
-//!    of [`operands`](crate::operands).
+//! 1. A table is only made for an instruction set that this machine was found to have
+//!    ([`KernelScalar::kernels`]).
+//! 2. Columns of a block are rows of B: those of a validated tiling are, and a layout has the columns of one.
+//!    A layout has as many rows, columns and values as its runs or tiles say; one that was read from a file
+//!    was checked for that.
+//! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores:
+//!    points 1 and 3 of [`operands`](crate::operands).
 
 use std::cell::Cell;
 use std::thread::LocalKey;
@@ -90,13 +92,13 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
-        // SAFETY: point 1 of `rows` by point 1, point 2 by point 2 and the assertion, point 3 by point 3, point 4 by the
-        // assertion.
+        // SAFETY: point 1 of `rows` by point 1, point 2 by point 2 and the assertion, point 3 by point 3,
+        // point 4 by the assertion.
         unsafe { (self.rows)(block, b, out, map, width) }
     }
 
-    /// Multiplies sorted rows by `width` columns of B. The block's columns must be rows of B, and it must have as many
-    /// rows, columns and values as its runs say.
+    /// Multiplies sorted rows by `width` columns of B. The block's columns must be rows of B, and it must
+    /// have as many rows, columns and values as its runs say.
     #[inline]
     pub(crate) fn sorted(
         &self,
@@ -109,8 +111,8 @@ impl<T: KernelScalar> Kernels<T> {
         unsafe { (self.sorted)(block, b, out, width) }
     }
 
-    /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are `stride` elements
-    /// long. B must have these rows and columns.
+    /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
+    /// `stride` elements long. B must have these rows and columns.
     #[inline]
     pub(crate) fn pack(
         &self,
@@ -121,8 +123,8 @@ impl<T: KernelScalar> Kernels<T> {
         stride: usize,
     ) {
         assert!(width <= stride && to.len().is_multiple_of(stride));
-        // SAFETY: point 1 of `pack` by point 1, point 2 by this function's own requirement, point 3 since `to` is exclusive
-        // and has whole rows, as asserted.
+        // SAFETY: point 1 of `pack` by point 1, point 2 by this function's own requirement, point 3 since
+        // `to` is exclusive and has whole rows, as asserted.
         unsafe { (self.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
@@ -132,8 +134,8 @@ impl<T: KernelScalar> Kernels<T> {
         self.panel
     }
 
-    /// Copies the rows of B in `runs`, `width` columns wide, to panels of [`panel`](Self::panel) columns, one after the
-    /// other. B must have these rows and columns.
+    /// Copies the rows of B in `runs`, `width` columns wide, to panels of [`panel`](Self::panel) columns, one
+    /// after the other. B must have these rows and columns.
     #[inline]
     pub(crate) fn gather(&self, runs: &Runs<'_>, b: Input<T>, width: usize, to: &mut [T]) {
         let count = runs.count();
@@ -142,13 +144,13 @@ impl<T: KernelScalar> Kernels<T> {
             recorder.gathered();
         }
         assert!(count * width.next_multiple_of(self.panel) <= to.len());
-        // SAFETY: point 1 of `gather` by point 1, point 2 by point 2, point 3 since `to` is exclusive and holds all panels,
-        // as asserted.
+        // SAFETY: point 1 of `gather` by point 1, point 2 by point 2, point 3 since `to` is exclusive and
+        // holds all panels, as asserted.
         unsafe { (self.gather)(runs, count, b, width, to.as_mut_ptr()) }
     }
 
-    /// Multiplies tiles of rows by `width` columns of B. The block's columns must be rows of B, and it must have as many
-    /// columns and values as its tiles say.
+    /// Multiplies tiles of rows by `width` columns of B. The block's columns must be rows of B, and it must
+    /// have as many columns and values as its tiles say.
     #[inline]
     pub(crate) fn patterns(
         &self,
@@ -188,8 +190,8 @@ impl<T: KernelScalar> Kernels<T> {
         unsafe { (self.widen)(from, to) }
     }
 
-    /// Adds up `parts` equally long arrays of sums in order and stores them. The sums of slot `i` are at `i · width` of
-    /// each.
+    /// Adds up `parts` equally long arrays of sums in order and stores them. The sums of slot `i` are
+    /// at `i · width` of each.
     #[inline]
     pub(crate) fn combine(
         &self,

@@ -56,8 +56,8 @@ impl<R: Vector> Vector for Two<R> {
     }
     #[inline(always)]
     unsafe fn stream(self, p: *mut R::Acc) {
-        // SAFETY: the instruction set of `R` by point 1, the lanes of both by point 2. A multiple of the size of
-        // both is one of the size of each, so point 4 holds for both.
+        // SAFETY: the instruction set of `R` by point 1, the lanes of both by point 2. A multiple of the size
+        // of both is one of the size of each, so point 4 holds for both.
         unsafe {
             self.0[0].stream(p);
             self.0[1].stream(p.add(R::LANES));

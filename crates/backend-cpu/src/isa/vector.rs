@@ -5,17 +5,18 @@ use girih_formats::{Accumulator, Scalar};
 use super::four::Four;
 use super::hints;
 
-/// 64 bytes of accumulators, in as many registers as the instruction set needs; or a half or a quarter of that,
-/// for panels no wider.
+/// 64 bytes of accumulators, in as many registers as the instruction set needs; or a half or a quarter of
+/// that, for panels no wider.
 ///
-/// The order in which kernels add does not depend on the width, so all instruction sets that fuse multiply and add
-/// give the same bits.
+/// The order in which kernels add does not depend on the width, so all instruction sets that fuse multiply
+/// and add give the same bits.
 ///
 /// # Safety
 /// Methods name the points that they require:
 ///
 /// 1. The machine has the instruction set of the implementing type.
-/// 2. The pointer is valid for [`LANES`](Self::LANES) elements, to be read or written. It need not be aligned.
+/// 2. The pointer is valid for [`LANES`](Self::LANES) elements, to be read or written. It need not be
+///    aligned.
 /// 3. The pointer is valid for the lanes of the mask. It need not be aligned.
 /// 4. The pointer is a multiple of the vector's size in bytes.
 pub(crate) trait Vector: Copy {
@@ -27,8 +28,8 @@ pub(crate) trait Vector: Copy {
     type Four: Four<Acc = Self::Acc>;
     /// Accumulators in the vector.
     const LANES: usize;
-    /// Whether kernels sum several vectors at once and have code of their own for each short row length. Not where
-    /// a vector takes many registers.
+    /// Whether kernels sum several vectors at once and have code of their own for each short row length. Not
+    /// where a vector takes many registers.
     const WIDE: bool = true;
     /// Whether multiply-adds round once.
     const FUSES: bool = true;
@@ -146,8 +147,9 @@ pub(crate) trait Widen<T>: Vector {
 pub(crate) trait Compile {
     /// Runs `code`, compiled for the instruction set, as a function of its own.
     ///
-    /// `code` and what it calls must be `#[inline(always)]`: only what is inlined into the function is compiled for
-    /// its instruction set. `code` must own what it reads often, or stores to C could be taken to change it.
+    /// `code` and what it calls must be `#[inline(always)]`: only what is inlined into the function is
+    /// compiled for its instruction set. `code` must own what it reads often, or stores to C could be taken
+    /// to change it.
     ///
     /// # Safety
     /// 1. The machine has the instruction set.

@@ -3,6 +3,7 @@
 use girih_formats::Scalar;
 
 use super::panel::{FewVectors, ManyVectors, RowOperands};
+use super::prefetch::Prefetch;
 use super::sum::Entries;
 use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
@@ -13,8 +14,8 @@ use crate::operands::{Input, Output};
 /// Both methods require the same:
 ///
 /// 1. The machine has the instruction set of the kernel.
-/// 2. The columns and values of all rows are readable, with the next columns if the kernel prefetches rows of B, and
-///    each column is a row of the kernel's B.
+/// 2. The columns and values of all rows are readable, with the next columns if the kernel prefetches rows of
+///    B, and each column is a row of the kernel's B.
 /// 3. Each row of C that they go to exists, and no other thread accesses it.
 pub(crate) trait Rows {
     /// The type of their values.
@@ -45,24 +46,25 @@ pub(crate) trait RowKernel {
     ///
     /// # Safety
     /// 1. The machine has the instruction set that the kernel is made for.
-    /// 2. The columns and values of `entries` are readable, with the next columns if the kernel prefetches rows of B.
-    ///    Every column plus `shift` is a row of the kernel's B.
+    /// 2. The columns and values of `entries` are readable, with the next columns if the kernel prefetches
+    ///    rows of B. Every column plus `shift` is a row of the kernel's B.
     /// 3. Row `row` of the kernel's C exists, and no other thread accesses it.
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize);
 }
 
-/// Multiplies rows by `width` columns of B. `PREFETCH` says what is [prefetched](super::prefetch) meanwhile.
+/// Multiplies rows by `width` columns of B. `prefetch` says what is [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-/// 2. The columns and values of all rows are readable, with their next columns if `PREFETCH` is
-///    [`ROWS`](super::prefetch::ROWS). Each column is a row of B, and B has `width` columns.
+/// 2. The columns and values of all rows are readable, with their next columns if rows of B are
+///    prefetched. Each column is a row of B, and B has `width` columns.
 /// 3. The rows of C that they go to are valid for `width` columns, and no other thread accesses them.
-pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
+pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     width: usize,
+    prefetch: Prefetch,
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
     macro_rules! few {
@@ -73,9 +75,9 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
             // SAFETY: the points of `few_vectors` are these. All vectors are whole if the panel is dense.
             unsafe {
                 if is_dense {
-                    few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCH>(rows, b, out, width);
+                    few_vectors::<I, $vector, T, $vectors, $chains, false>(rows, b, out, width, prefetch);
                 } else {
-                    few_vectors::<I, $vector, T, $vectors, $chains, true, PREFETCH>(rows, b, out, width);
+                    few_vectors::<I, $vector, T, $vectors, $chains, true>(rows, b, out, width, prefetch);
                 }
             }
         }};
@@ -93,9 +95,9 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
         // SAFETY: the points of `many_vectors` are these.
         unsafe {
             if const { I::STRIP_VECTORS == 4 } {
-                many_vectors::<I, T, 8, PREFETCH>(rows, b, out, width);
+                many_vectors::<I, T, 8>(rows, b, out, width, prefetch);
             } else {
-                many_vectors::<I, T, 4, PREFETCH>(rows, b, out, width);
+                many_vectors::<I, T, 4>(rows, b, out, width, prefetch);
             }
         }
     }
@@ -104,27 +106,21 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar, const PREFETCH: u8>(
     }
 }
 
-/// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are whole, and no
-/// gap is between rows of B nor between rows of C.
+/// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are
+/// whole, and no gap is between rows of B nor between rows of C.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`, and with it that of `V`.
-/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `TAIL` just as much.
+/// 2. Rows, their columns and B are as [`each_row`] requires; `width` is up to `K` vectors, without `TAIL`
+///    just as much.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
-unsafe fn few_vectors<
-    I,
-    V,
-    T,
-    const K: usize,
-    const CHAINS: usize,
-    const TAIL: bool,
-    const PREFETCH: u8,
->(
+unsafe fn few_vectors<I, V, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     width: usize,
+    prefetch: Prefetch,
 ) where
     I: VectorsFor<T>,
     V: Widen<T> + Vector<Acc = T::Acc>,
@@ -140,8 +136,8 @@ unsafe fn few_vectors<
                     width = K * V::LANES;
                     (b.row_stride, out.row_stride) = (width as isize, width as isize);
                 }
-                let operands = RowOperands::<V, T>::new(b, out, width);
-                all::<V>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCH>(operands));
+                let operands = RowOperands::<V, T>::new(b, out, width, prefetch);
+                all::<V>(rows, FewVectors::<V, T, K, CHAINS, TAIL>(operands));
             },
         );
     }
@@ -154,19 +150,20 @@ unsafe fn few_vectors<
 /// 2. Rows, their columns and B are as [`each_row`] requires.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
-unsafe fn many_vectors<I: VectorsFor<T>, T: Scalar, const AT_ONCE: usize, const PREFETCH: u8>(
+unsafe fn many_vectors<I: VectorsFor<T>, T: Scalar, const AT_ONCE: usize>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
     width: usize,
+    prefetch: Prefetch,
 ) {
     // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3.
     unsafe {
         I::call(
             #[inline(always)]
             move || {
-                let operands = RowOperands::<I::Vector, T>::new(b, out, width);
-                rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCH> { operands, width });
+                let operands = RowOperands::<I::Vector, T>::new(b, out, width, prefetch);
+                rows.each(ManyVectors::<_, _, AT_ONCE> { operands, width });
             },
         );
     }

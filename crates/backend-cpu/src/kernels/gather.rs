@@ -4,15 +4,16 @@ use girih_formats::Scalar;
 
 use super::runs::Runs;
 use crate::isa::{Vector, VectorsFor};
-use crate::operands::Input;
+use crate::operands::{Input, lanes};
 
-/// Copies the rows of B in `runs`, `count` of them and `width` columns wide, to `to`: one panel after the other, each as
-/// wide as a dense strip. The rows of a panel are next to each other.
+/// Copies the rows of B in `runs`, `count` of them and `width` columns wide, to `to`: one panel after the
+/// other, each as wide as a dense strip. The rows of a panel are next to each other.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
 /// 2. The columns of `runs`, `count` of them, are rows of B, and B has `width` columns.
-/// 3. `to` is valid for `count` rows of `width` columns, rounded up to whole panels, and no other thread accesses it.
+/// 3. `to` is valid for `count` rows of `width` columns, rounded up to whole panels, and no other thread
+///    accesses it.
 pub(crate) unsafe fn gather<I: VectorsFor<T>, T: Scalar>(
     runs: &Runs<'_>,
     count: usize,
@@ -21,8 +22,8 @@ pub(crate) unsafe fn gather<I: VectorsFor<T>, T: Scalar>(
     to: *mut T,
 ) {
     let runs = *runs;
-    // SAFETY: the instruction set by point 1. Each row of B is there by point 2; row `i` of `count` has its place in every
-    // panel by point 3.
+    // SAFETY: the instruction set by point 1. Each row of B is there by point 2; row `i` of `count` has its
+    // place in every panel by point 3.
     unsafe {
         I::call(
             #[inline(always)]
@@ -51,11 +52,11 @@ pub(crate) const fn panel<I: VectorsFor<T>, T: Scalar>() -> usize {
 ///
 /// # Safety
 /// 1. `from` is valid for `width` elements.
-/// 2. `to` is valid for `panel` elements, every `apart` elements again, as often as a row has panels. No other thread
-///    accesses these.
+/// 2. `to` is valid for `panel` elements, every `apart` elements again, as often as a row has panels. No
+///    other thread accesses these.
 #[inline(always)]
 unsafe fn copy<T: Scalar>(from: *const T, width: usize, to: *mut T, panel: usize, apart: usize) {
-    let vector = const { 64 / size_of::<T::Acc>() };
+    let vector = const { lanes::<T>() };
     for (p, first) in (0..width).step_by(panel).enumerate() {
         let (from, to) = (from.wrapping_add(first), to.wrapping_add(p * apart));
         let cols = panel.min(width - first);

@@ -58,7 +58,8 @@ unsafe fn copy<V: Vector, T: Copy>(
             let ahead = from.wrapping_offset(PACK_AHEAD as isize * b.row_stride);
             for j in (0..width).step_by(cache_line) {
                 V::prefetch(ahead.wrapping_add(j));
-                // SAFETY: `width` is whole cache lines, so one is left of the row by point 1, and of `to` by point 2.
+                // SAFETY: `width` is whole cache lines, so one is left of the row by point 1, and of `to` by
+                // point 2.
                 unsafe {
                     let copied = from.add(j).cast::<[u8; 64]>().read_unaligned();
                     to.add(j).cast::<[u8; 64]>().write_unaligned(copied);

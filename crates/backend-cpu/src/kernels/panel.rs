@@ -3,7 +3,7 @@
 use girih_formats::Scalar;
 
 use super::each_row::RowKernel;
-use super::prefetch::NOTHING;
+use super::prefetch::Prefetch;
 use super::store::{store, store_one};
 use super::sum::{Entries, dot, sum};
 use super::whole::{WHOLE_ENTRIES, WHOLE_VECTORS, whole};
@@ -11,32 +11,33 @@ use crate::isa::{Vector, Widen};
 use crate::operands::{Input, Output};
 
 /// Rows by one column, whose elements follow one another.
-pub(crate) struct Dot<V: Vector, const PREFETCH: u8> {
+pub(crate) struct Dot<V: Vector, const PREFETCHES: bool> {
     pub(crate) x: *const V::Acc,
     pub(crate) out: Output<V::Acc>,
 }
 
-impl<V: Vector, const PREFETCH: u8> RowKernel for Dot<V, PREFETCH> {
+impl<V: Vector, const PREFETCHES: bool> RowKernel for Dot<V, PREFETCHES> {
     type Acc = V::Acc;
     const SHORT: usize = 16;
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the instruction set by point 1, entries and their elements of `x` by point 2, the element of C by
-        // point 3.
+        // SAFETY: the instruction set by point 1, entries and their elements of `x` by point 2, the element
+        // of C by point 3.
         unsafe {
-            let sum = dot::<V, V::Acc, PREFETCH>(entries, self.x);
+            let sum = dot::<V, V::Acc, PREFETCHES>(entries, self.x);
             store_one::<V>(sum, &self.out, self.out.row(row));
         }
     }
 }
 
-/// B, C, and the lanes of the last vector of a panel.
+/// B, C, the lanes of the last vector of a panel, and what is prefetched.
 pub(super) struct RowOperands<V: Vector, T: Scalar> {
     b: Input<T>,
     out: Output<T::Acc>,
     mask: V::Mask,
     last: usize,
+    prefetch: Prefetch,
 }
 
 impl<V, T> RowOperands<V, T>
@@ -49,34 +50,40 @@ where
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
     #[inline(always)]
-    pub(super) unsafe fn new(b: Input<T>, out: Output<T::Acc>, width: usize) -> Self {
+    pub(super) unsafe fn new(
+        b: Input<T>,
+        out: Output<T::Acc>,
+        width: usize,
+        prefetch: Prefetch,
+    ) -> Self {
         let last = if width.is_multiple_of(V::LANES) { V::LANES } else { width % V::LANES };
         // SAFETY: the instruction set by point 1.
-        Self { b, out, mask: unsafe { V::mask(last) }, last }
+        Self { b, out, mask: unsafe { V::mask(last) }, last, prefetch }
     }
 
-    /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on in the row of
-    /// C that begins at `dst`.
+    /// Multiplies a row by `K` vectors of columns from column `j` on, and stores the products from there on
+    /// in the row of C that begins at `dst`.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
     /// 2. Entries, their columns and B are as [`RowKernel::row`] requires.
     /// 3. `dst` is a row of C that no other thread accesses.
-    /// 4. B and C have `K` vectors of columns from `j` on; with `TAIL` the last has `last` lanes. `j` is a multiple of
-    ///    `V::LANES`.
+    /// 4. B and C have `K` vectors of columns from `j` on; with `TAIL` the last has `last` lanes. `j` is a
+    ///    multiple of `V::LANES`.
     #[inline(always)]
-    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCH: u8>(
+    unsafe fn group<const K: usize, const CHAINS: usize, const TAIL: bool>(
         &self,
         entries: Entries<T::Acc>,
         dst: *mut T::Acc,
         j: usize,
     ) {
-        let &Self { ref out, mask, last, .. } = self;
+        let &Self { ref out, mask, last, prefetch, .. } = self;
         let (b, dst) = (self.b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
         if const { V::WIDE } {
-            // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to 4.
+            // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to
+            // 4.
             unsafe {
-                let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCH>(entries, b, mask);
+                let sums = sum::<V, T, K, CHAINS, TAIL>(entries, b, mask, prefetch);
                 store::<V, K, TAIL>(sums, out, dst, mask, last);
             }
             return;
@@ -85,13 +92,14 @@ where
         for u in 0..K {
             let j = u * V::LANES;
             let (b, dst) = (b.at_col(j), dst.wrapping_offset(j as isize * out.col_stride));
-            // SAFETY: the instruction set by point 1, entries by point 2, vector `u` of B and C by points 2 to 4.
+            // SAFETY: the instruction set by point 1, entries by point 2, vector `u` of B and C by points 2
+            // to 4.
             unsafe {
                 if TAIL && u + 1 == K {
-                    let sums = sum::<V, T, 1, CHAINS, true, NOTHING>(entries, b, mask);
+                    let sums = sum::<V, T, 1, CHAINS, true>(entries, b, mask, prefetch);
                     store::<V, 1, true>(sums, out, dst, mask, last);
                 } else {
-                    let sums = sum::<V, T, 1, CHAINS, false, NOTHING>(entries, b, mask);
+                    let sums = sum::<V, T, 1, CHAINS, false>(entries, b, mask, prefetch);
                     store::<V, 1, false>(sums, out, dst, mask, last);
                 }
             }
@@ -106,11 +114,10 @@ pub(super) struct FewVectors<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const PREFETCH: u8,
 >(pub(super) RowOperands<V, T>);
 
-impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCH: u8> RowKernel
-    for FewVectors<V, T, K, CHAINS, TAIL, PREFETCH>
+impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool> RowKernel
+    for FewVectors<V, T, K, CHAINS, TAIL>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -120,21 +127,20 @@ where
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {
-        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The panel has `K` vectors,
-        // since `few_vectors` made the kernel.
-        unsafe { self.0.group::<K, CHAINS, TAIL, PREFETCH>(entries, self.0.out.row(row), 0) }
+        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The panel has
+        // `K` vectors, since `few_vectors` made the kernel.
+        unsafe { self.0.group::<K, CHAINS, TAIL>(entries, self.0.out.row(row), 0) }
     }
 }
 
-/// Rows by a panel of any width, up to `AT_ONCE` vectors at a time, which must be 4 or 8. The more of a row of B is read at
-/// once, the sooner the processor sees a stream in it.
-pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize, const PREFETCH: u8> {
+/// Rows by a panel of any width, up to `AT_ONCE` vectors at a time, which must be 4 or 8. The more of a row
+/// of B is read at once, the sooner the processor sees a stream in it.
+pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize> {
     pub(super) operands: RowOperands<V, T>,
     pub(super) width: usize,
 }
 
-impl<V, T, const AT_ONCE: usize, const PREFETCH: u8> RowKernel
-    for ManyVectors<V, T, AT_ONCE, PREFETCH>
+impl<V, T, const AT_ONCE: usize> RowKernel for ManyVectors<V, T, AT_ONCE>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -152,23 +158,24 @@ where
             return unsafe { self.one_by_one(entries, dst) };
         }
         let mut j = 0;
-        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The columns lie in the panel:
-        // every call below begins at a column `j < width`, and takes whole vectors before `width`, or the rest.
+        // SAFETY: the instruction set by point 1, entries by point 2, the row of C by point 3. The columns
+        // lie in the panel: every call below begins at a column `j < width`, and takes whole vectors before
+        // `width`, or the rest.
         unsafe {
             if b.is_far && entries.len >= WHOLE_ENTRIES && entries.step == 1 {
                 while j + WHOLE_VECTORS * lanes <= width {
                     let dst = dst.wrapping_offset(j as isize * out.col_stride);
                     b.ran_whole_rows();
-                    whole::<V, T, PREFETCH>(entries, b.at_col(j), out, dst);
+                    whole::<V, T>(entries, b.at_col(j), out, dst, operands.prefetch);
                     j += WHOLE_VECTORS * lanes;
                 }
             }
             while AT_ONCE == 8 && j + 8 * lanes <= width {
-                operands.group::<8, 1, false, PREFETCH>(entries, dst, j);
+                operands.group::<8, 1, false>(entries, dst, j);
                 j += 8 * lanes;
             }
             while j + 4 * lanes <= width {
-                operands.group::<4, 1, false, PREFETCH>(entries, dst, j);
+                operands.group::<4, 1, false>(entries, dst, j);
                 j += 4 * lanes;
             }
             self.rest(entries, dst, j);
@@ -176,13 +183,13 @@ where
     }
 }
 
-impl<V, T, const AT_ONCE: usize, const PREFETCH: u8> ManyVectors<V, T, AT_ONCE, PREFETCH>
+impl<V, T, const AT_ONCE: usize> ManyVectors<V, T, AT_ONCE>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of so wide a
-    /// panel alone.
+    /// Multiplies by the columns from `j` on, fewer than four whole vectors, in as many chains as products of
+    /// so wide a panel alone.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
@@ -194,9 +201,9 @@ where
         let left = self.width - j;
         macro_rules! group {
             ($k:literal, $chains:literal, $tail:literal) => {
-                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of columns are
-                // left, the last of them partial where `$tail` says so.
-                unsafe { self.operands.group::<$k, $chains, $tail, PREFETCH>(entries, dst, j) }
+                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. `$k` vectors of
+                // columns are left, the last of them partial where `$tail` says so.
+                unsafe { self.operands.group::<$k, $chains, $tail>(entries, dst, j) }
             };
         }
         let in_group = self.operands.b.is_part_of_group;
@@ -215,7 +222,8 @@ where
         }
     }
 
-    /// Multiplies by one vector of columns after the other, each in as many chains as the group that it belongs to.
+    /// Multiplies by one vector of columns after the other, each in as many chains as the group that it
+    /// belongs to.
     ///
     /// # Safety
     /// 1. The machine has the instruction set of `V`.
@@ -229,9 +237,9 @@ where
         let mut j = 0;
         macro_rules! group {
             ($chains:literal, $tail:literal) => {
-                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. A vector of columns is left,
-                // partial where `$tail` says so.
-                unsafe { operands.group::<1, $chains, $tail, PREFETCH>(entries, dst, j) }
+                // SAFETY: the instruction set by point 1, entries by point 2, C by point 3. A vector of
+                // columns is left, partial where `$tail` says so.
+                unsafe { operands.group::<1, $chains, $tail>(entries, dst, j) }
             };
         }
         while j < width {

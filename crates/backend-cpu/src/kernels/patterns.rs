@@ -2,7 +2,7 @@
 
 use girih_formats::{PAD_ROW, Scalar};
 
-use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, ROWS, prefetch_entries};
+use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
 use super::store::store;
 use super::sum::widen_vector;
 use crate::isa::{Vector, VectorsFor, Widen};
@@ -29,8 +29,8 @@ pub(crate) struct PatternBlock<'a, A> {
     pub(crate) tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
     pub(crate) col_idx: &'a [u32],
-    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are [`PREFETCH_AHEAD`]
-    /// columns more.
+    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are
+    /// [`PREFETCH_AHEAD`] columns more.
     pub(crate) prefetch_b: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.
     pub(crate) values: &'a [A],
@@ -38,15 +38,16 @@ pub(crate) struct PatternBlock<'a, A> {
 
 /// Multiplies tiles by `width` columns of B.
 ///
-/// A row of B is loaded once for all rows of a tile that use it, and their sums stay in registers across patterns
-/// (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network Inference", PLDI 2023, section 4). An
-/// element of C is summed in the order of the tile's columns. A group of one or two vectors of columns has two interleaved
-/// chains for each pattern: columns that a single row holds would wait for each other's multiply-adds.
+/// A row of B is loaded once for all rows of a tile that use it, and their sums stay in registers across
+/// patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network Inference", PLDI
+/// 2023, section 4). An element of C is summed in the order of the tile's columns. A group of one or two
+/// vectors of columns has two interleaved chains for each pattern: columns that a single row holds would wait
+/// for each other's multiply-adds.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-/// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it prefetches rows of B.
-///    Each column is a row of B, and B has `width` columns.
+/// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it
+///    prefetches rows of B. Each column is a row of B, and B has `width` columns.
 /// 3. The rows of C in the tiles are valid for `width` columns, and no other thread accesses them.
 pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
     block: &PatternBlock<'_, T::Acc>,
@@ -56,24 +57,30 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
     let (block, out) = (*block, out.in_tiles());
-    let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
     macro_rules! columns {
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {
-            if prefetches {
-                columns!($vector, $k, $chains, $tail, $len, $j, ENTRIES)
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {{
+            // Rows of B are prefetched by four whole vectors alone, and entries with them.
+            let prefetch_b = $k == 4 && !$tail && block.prefetch_b;
+            if const { I::Vector::PREFETCHES } && (prefetch_b || b.prefetch_a) {
+                let prefetch = if prefetch_b { Prefetch::Rows } else { Prefetch::Entries };
+                columns!($vector, $k, $chains, $tail, $len, $j, true, prefetch)
             } else {
-                columns!($vector, $k, $chains, $tail, $len, $j, NOTHING)
+                columns!($vector, $k, $chains, $tail, $len, $j, false, Prefetch::Nothing)
             }
-        };
-        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetch:ident) => {{
-            let (b, out, len) = (b.at_col($j), out.at_col($j), $len);
-            b.ran("patterns", $prefetch, out.streams());
-            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point 3. Each use is
-            // for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+        }};
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetches:literal, $prefetch:expr) => {{
+            let (b, out, len, prefetch) = (b.at_col($j), out.at_col($j), $len, $prefetch);
+            b.ran("patterns", prefetch, out.streams());
+            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point
+            // 3. Each use is for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+            // The block has columns ahead if it prefetches rows.
             unsafe {
                 I::call(
                     #[inline(always)]
-                    move || all_tiles::<$vector, T, $k, $chains, $tail, $prefetch>(block, b, out, len),
+                    move || {
+                        let block = PatternBlock { prefetch_b: prefetch == Prefetch::Rows, ..block };
+                        all_tiles::<$vector, T, $k, $chains, $tail, $prefetches>(block, b, out, len)
+                    },
                 )
             }
         }};
@@ -98,9 +105,6 @@ pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
                     2 => columns!(I::Vector, 2, 1, true, last, j),
                     3 => columns!(I::Vector, 3, 1, true, last, j),
                     _ if left < 4 * lanes => columns!(I::Vector, 4, 1, true, last, j),
-                    _ if const { I::Vector::PREFETCHES } && block.prefetch_b => {
-                        columns!(I::Vector, 4, 1, false, last, j, ROWS);
-                    }
                     _ => columns!(I::Vector, 4, 1, false, last, j),
                 }
                 4 * lanes
@@ -126,12 +130,13 @@ struct Cursor<A> {
     values: *const A,
 }
 
-/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. `PREFETCH` says what
-/// is [prefetched](super::prefetch) meanwhile.
+/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. With
+/// `PREFETCHES` entries are [prefetched](super::prefetch), and rows of B if the block says so.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with `TAIL`.
+/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with
+///    `TAIL`.
 /// 3. The rows of C in the tiles are valid for as many, and no other thread accesses them.
 #[inline(always)]
 unsafe fn all_tiles<
@@ -140,7 +145,7 @@ unsafe fn all_tiles<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
-    const PREFETCH: u8,
+    const PREFETCHES: bool,
 >(
     block: PatternBlock<'_, T::Acc>,
     b: Input<T>,
@@ -155,13 +160,14 @@ unsafe fn all_tiles<
     let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
     for tile in block.tiles {
         let mut sums = [[[zero; K]; TILE_ROWS]; CHAINS];
-        // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one pattern to the next.
+        // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one
+        // pattern to the next.
         macro_rules! column {
             ($chain:literal: $($r:literal)*) => {
-                // SAFETY: the instruction set by point 1; the column and its values by point 2, since every use is for a
-                // column that the tile counts.
+                // SAFETY: the instruction set by point 1; the column and its values by point 2, since every
+                // use is for a column that the tile counts.
                 unsafe {
-                    let x = next_column::<V, T, K, TAIL, PREFETCH>(&mut next, b, mask, $chain == 0);
+                    let x = next_column::<V, T, K, TAIL, PREFETCHES>(&mut next, b, mask, block.prefetch_b, $chain == 0);
                     $(
                         let a = V::splat(*next.values);
                         next.values = next.values.add(1);
@@ -212,34 +218,36 @@ unsafe fn all_tiles<
     }
 }
 
-/// The next column's row of B. Prefetches what a later column needs; entries only `with_entries`.
+/// The next column's row of B. With `PREFETCHES` prefetches what later columns need: rows of B `with_rows`,
+/// entries `with_entries`.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With `PREFETCH` of
-///    [`ROWS`], [`PREFETCH_AHEAD`] columns are readable after it.
+/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With
+///    `PREFETCHES` and `with_rows`, [`PREFETCH_AHEAD`] columns are readable after it.
 #[inline(always)]
-unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCH: u8>(
+unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCHES: bool>(
     next: &mut Cursor<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
+    with_rows: bool,
     with_entries: bool,
 ) -> [V; K]
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
-    // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2. Nothing is read at
-    // what is prefetched.
+    // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2.
+    // Nothing is read at what is prefetched.
     unsafe {
-        if const { PREFETCH == ROWS } {
+        if const { PREFETCHES } && with_rows {
             let col = *next.cols.add(PREFETCH_AHEAD) as isize;
             let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
             for u in 0..K {
                 V::prefetch_l2(row.wrapping_add(u * V::LANES));
             }
         }
-        if const { PREFETCH != NOTHING } && with_entries {
+        if const { PREFETCHES } && with_entries {
             prefetch_entries::<V, _>(next.cols, next.values);
         }
         let row = b.ptr.offset(*next.cols as isize * b.row_stride);

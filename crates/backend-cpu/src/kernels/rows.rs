@@ -4,7 +4,7 @@ use girih_formats::Scalar;
 
 use super::each_row::{RowKernel, Rows, each_row};
 use super::panel::Dot;
-use super::prefetch::{ENTRIES, NOTHING};
+use super::prefetch::Prefetch;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Vector, VectorsFor};
 use crate::operands::{Input, Output, RowMap};
@@ -28,8 +28,8 @@ pub(crate) struct RowBlock<'a, A> {
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-/// 2. The block has a column and a value for each of its `entries`; `row_ptr` ascends. Each column is a row of B, and B
-///    has `width` columns.
+/// 2. The block has a column and a value for each of its `entries`; `row_ptr` ascends. Each column is a row
+///    of B, and B has `width` columns.
 /// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them.
 /// 4. `map` is shorter than `row_ptr`.
 pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
@@ -41,9 +41,10 @@ pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
 ) {
     let (rows, out) = (BlockRows { block: *block, map }, *out);
     let prefetches = const { I::Vector::PREFETCHES } && b.prefetch_a;
-    b.ran("rows", if prefetches { ENTRIES } else { NOTHING }, out.streams());
-    // SAFETY: the instruction set by point 1, rows and B by points 2 and 4, C by point 3. No kernel here prefetches rows
-    // of B.
+    let prefetch = if prefetches { Prefetch::Entries } else { Prefetch::Nothing };
+    b.ran("rows", prefetch, out.streams());
+    // SAFETY: the instruction set by point 1, rows and B by points 2 and 4, C by point 3. No kernel here
+    // prefetches rows of B.
     unsafe {
         if b.is_column && const { is_own_accumulator::<T>() } {
             // T is its own accumulator here, so the pointer is of the right type.
@@ -52,16 +53,14 @@ pub(crate) unsafe fn rows<I: VectorsFor<T>, T: Scalar>(
                 #[inline(always)]
                 move || {
                     if prefetches {
-                        rows.each(Dot::<I::Vector, ENTRIES> { x, out });
+                        rows.each(Dot::<I::Vector, true> { x, out });
                     } else {
-                        rows.each(Dot::<I::Vector, NOTHING> { x, out });
+                        rows.each(Dot::<I::Vector, false> { x, out });
                     }
                 },
             );
-        } else if prefetches {
-            each_row::<I, T, ENTRIES>(rows, b, out, width);
         } else {
-            each_row::<I, T, NOTHING>(rows, b, out, width);
+            each_row::<I, T>(rows, b, out, width, prefetch);
         }
     }
 }
@@ -91,8 +90,8 @@ impl<A> Rows for BlockRows<'_, A> {
             // SAFETY: there are more offsets than rows, as asserted above.
             let end = position(&block, unsafe { *block.row_ptr.get_unchecked(i + 1) });
             if let Some(row) = map.row(i) {
-                // SAFETY: the instruction set by point 1, entries by point 2, since offsets ascend within the block; the
-                // row of C by point 3.
+                // SAFETY: the instruction set by point 1, entries by point 2, since offsets ascend within the
+                // block; the row of C by point 3.
                 unsafe {
                     let len = end - start;
                     let entries = Entries::consecutive(block.col_idx, block.values, start, len);

@@ -4,7 +4,7 @@ use girih_formats::{Accumulator, Scalar};
 
 use super::each_row::{RowKernel, Rows, all, each_row};
 use super::panel::Dot;
-use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD_ROWS, ROWS, entries_ahead};
+use super::prefetch::{PREFETCH_AHEAD_ROWS, Prefetch, entries_ahead};
 use super::store::store;
 use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Vector, VectorsFor, Widen};
@@ -21,9 +21,9 @@ pub(crate) struct Run {
 
 /// Rows of a task: first those in slices, then single ones, both in runs.
 ///
-/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of each are those
-/// of the row before it plus one, so only the first row's are kept. Values are stored column by column: entry `t` of row
-/// `r` at `t · lanes + r`.
+/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of
+/// each are those of the row before it plus one, so only the first row's are kept. Values are stored column
+/// by column: entry `t` of row `r` at `t · lanes + r`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortedBlock<'a, A> {
     pub(crate) slices: &'a [Run],
@@ -44,10 +44,10 @@ pub(crate) struct SortedBlock<'a, A> {
 /// # Safety
 /// 1. The machine has the instruction set `I`.
 /// 2. Slices and runs have as many rows, columns and values as the block, and
-///    [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns fewer if it prefetches rows of B. Each column is a row of
-///    B, and so are the `lanes - 1` after a slice's. B has `width` columns.
-/// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width` columns, and no
-///    other thread accesses them.
+///    [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns fewer if it prefetches rows of B. Each
+///    column is a row of B, and so are the `lanes - 1` after a slice's. B has `width` columns.
+/// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width`
+///    columns, and no other thread accesses them.
 pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
@@ -55,42 +55,37 @@ pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
     width: usize,
 ) {
     let (block, out) = (*block, *out);
-    let is_single = b.is_column && const { is_own_accumulator::<T>() };
+    let is_single = b.is_column && is_own_accumulator::<T>();
     let prefetch = match (b.prefetch_a, block.prefetch_b && !is_single) {
-        _ if const { !I::Vector::PREFETCHES } => NOTHING,
-        (_, true) => ROWS,
-        (true, false) => ENTRIES,
-        (false, false) => NOTHING,
+        _ if const { !I::Vector::PREFETCHES } => Prefetch::Nothing,
+        (_, true) => Prefetch::Rows,
+        (true, false) => Prefetch::Entries,
+        (false, false) => Prefetch::Nothing,
     };
     b.ran("sorted", prefetch, out.streams());
-    if is_single {
+    if const { is_own_accumulator::<T>() } && is_single {
         // T is its own accumulator here, so the pointer is of the right type.
         let x = b.ptr.cast::<T::Acc>();
         // SAFETY: the instruction set by point 1, the block and `x` by point 2, C by point 3.
-        return unsafe {
+        unsafe {
             I::call(
                 #[inline(always)]
                 move || {
-                    if prefetch == ENTRIES {
-                        one_column::<I::Vector, T::Acc, ENTRIES>(block, x, out);
+                    if prefetch == Prefetch::Entries {
+                        one_column::<I::Vector, T::Acc, true>(block, x, out);
                     } else {
-                        one_column::<I::Vector, T::Acc, NOTHING>(block, x, out);
+                        one_column::<I::Vector, T::Acc, false>(block, x, out);
                     }
                 },
-            )
-        };
+            );
+        }
+        return;
     }
     let ahead = entries_ahead(width * size_of::<T>());
     let rows = SortedRows { block, lanes: I::Vector::LANES, ahead };
-    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched only if the block
-    // says so: then `ahead` columns follow the last.
-    unsafe {
-        match prefetch {
-            ROWS => each_row::<I, T, ROWS>(rows, b, out, width),
-            ENTRIES => each_row::<I, T, ENTRIES>(rows, b, out, width),
-            _ => each_row::<I, T, NOTHING>(rows, b, out, width),
-        }
-    }
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched
+    // only if the block says so: then `ahead` columns follow the last.
+    unsafe { each_row::<I, T>(rows, b, out, width, prefetch) }
 }
 
 /// The rows of a block, those of slices too.
@@ -102,50 +97,84 @@ struct SortedRows<'a, A> {
     ahead: usize,
 }
 
-/// Calls `$kernel` with every row, in code of its own for each of the lengths up to `$short`.
-macro_rules! each_row_of {
-    ($self:ident, $kernel:ident, $short:expr; $($len:literal)*) => {{
-        let Self { block, lanes, ahead } = $self;
-        let mut rows = block.rows;
-        let (mut col_idx, mut values) = (block.col_idx.as_ptr(), block.values.as_ptr());
-        macro_rules! runs {
-            ($runs:expr, $each:ident, $lanes:expr) => {
-                for run in $runs {
-                    let (these, others) = rows.split_at(run.count as usize);
-                    rows = others;
-                    macro_rules! all {
-                        ($len_of_run:expr) => {
-                            for &row in these {
-                                let len = $len_of_run;
-                                let entries = Entries {
-                                    col_idx,
-                                    shift: 0,
-                                    values,
-                                    step: 1,
-                                    len,
-                                    next_col_idx: col_idx.wrapping_add(ahead),
-                                    next_shift: 0,
-                                };
-                                // SAFETY: the points of `$each` are those of the trait. A row has `len` columns, and
-                                // values for each of its lanes, by point 2.
-                                unsafe {
-                                    $each(entries, lanes, row as usize, &$kernel);
-                                    col_idx = col_idx.add(len);
-                                    values = values.add(len * $lanes);
-                                }
-                            }
-                        };
-                    }
-                    match run.len as usize {
-                        $($len if const { $len <= $short } => all!($len),)*
-                        len => all!(len),
-                    }
-                }
-            };
+/// What is left of a block.
+struct Left<'a, A> {
+    rows: &'a [u32],
+    col_idx: *const u32,
+    values: *const A,
+}
+
+/// Evaluates `$body` with `$len` bound to the length, which the compiler knows for each of those up to
+/// `$short`.
+macro_rules! by_length {
+    ($length:expr, $short:expr, $len:ident => $body:expr; $($known:literal)*) => {
+        match $length {
+            $($known if const { $known <= $short } => {
+                let $len = $known;
+                $body
+            })*
+            $len => $body,
         }
-        runs!(block.slices, slice_rows, lanes);
-        runs!(block.runs, single_row, 1);
-    }};
+    };
+}
+
+impl<A> SortedRows<'_, A> {
+    /// Calls the kernel with every row, in code of its own for every short length if `BY_LENGTH`.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`].
+    #[inline(always)]
+    unsafe fn all_runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(self, kernel: &K) {
+        let block = &self.block;
+        let (col_idx, values) = (block.col_idx.as_ptr(), block.values.as_ptr());
+        let mut left = Left { rows: block.rows, col_idx, values };
+        // SAFETY: points 1 to 3 are those of `each_run`, for slices and then for what is left.
+        unsafe {
+            self.each_run::<K, true, BY_LENGTH>(block.slices, &mut left, kernel);
+            self.each_run::<K, false, BY_LENGTH>(block.runs, &mut left, kernel);
+        }
+    }
+
+    /// Calls the kernel with the rows of some runs, or with the rows of all slices in them.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`], for these rows: the next that are left.
+    #[inline(always)]
+    unsafe fn each_run<K, const SLICES: bool, const BY_LENGTH: bool>(
+        &self,
+        runs: &[Run],
+        left: &mut Left<'_, A>,
+        kernel: &K,
+    ) where
+        K: RowKernel<Acc = A>,
+    {
+        let rows_of_each = if SLICES { self.lanes } else { 1 };
+        for run in runs {
+            let (these, others) = left.rows.split_at(run.count as usize);
+            left.rows = others;
+            by_length!(
+                run.len as usize, if BY_LENGTH { K::SHORT } else { 0 },
+                len => for &row in these {
+                    let Left { col_idx, values, .. } = *left;
+                    let next_col_idx = col_idx.wrapping_add(self.ahead);
+                    let entries =
+                        Entries { col_idx, shift: 0, values, step: 1, len, next_col_idx, next_shift: 0 };
+                    // SAFETY: points 1 to 3 are those of both. The row has `len` columns by point 2, and as
+                    // many values for each row of a slice.
+                    unsafe {
+                        if SLICES {
+                            slice_rows(&entries, rows_of_each, row as usize, kernel);
+                        } else {
+                            kernel.row(entries, row as usize);
+                        }
+                        left.col_idx = col_idx.add(len);
+                        left.values = values.add(len * rows_of_each);
+                    }
+                };
+                1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+            );
+        }
+    }
 }
 
 impl<A> Rows for SortedRows<'_, A> {
@@ -153,48 +182,36 @@ impl<A> Rows for SortedRows<'_, A> {
 
     #[inline(always)]
     unsafe fn each(self, kernel: impl RowKernel<Acc = A>) {
-        each_row_of!(self, kernel, 0;);
+        // SAFETY: points 1 to 3 are those of `all_runs`.
+        unsafe { self.all_runs::<_, false>(&kernel) }
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
     unsafe fn each_by_length<K: RowKernel<Acc = A>>(self, kernel: K) {
-        each_row_of!(self, kernel, K::SHORT; 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+        // SAFETY: points 1 to 3 are those of `all_runs`.
+        unsafe { self.all_runs::<K, true>(&kernel) }
     }
-}
-
-/// Calls the kernel with a single row.
-///
-/// # Safety
-/// Points 1 to 3 of [`RowKernel::row`].
-#[inline(always)]
-unsafe fn single_row<A>(
-    entries: Entries<A>,
-    _lanes: usize,
-    row: usize,
-    kernel: &impl RowKernel<Acc = A>,
-) {
-    // SAFETY: points 1 to 3 are those of `row`.
-    unsafe { kernel.row(entries, row) }
 }
 
 /// Calls the kernel with each row of a slice, of whose first row `entries` has the columns.
 ///
 /// # Safety
 /// 1. The machine has the instruction set that the kernel is made for.
-/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the kernel's B, and so
-///    are the `lanes - 1` after it.
+/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the
+///    kernel's B, and so are the `lanes - 1` after it.
 /// 3. Row `first` of the kernel's C and the `lanes - 1` after it exist, and no other thread accesses them.
 #[inline(always)]
 unsafe fn slice_rows<A>(
-    entries: Entries<A>,
+    entries: &Entries<A>,
     lanes: usize,
     first: usize,
     kernel: &impl RowKernel<Acc = A>,
 ) {
     for r in 0..lanes {
-        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes` apart, and its
-        // columns are rows of B; the next columns are its own, which are readable. Its row of C exists by point 3.
+        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes`
+        // apart, and its columns are rows of B; the next columns are its own, which are readable. Its row of
+        // C exists by point 3.
         unsafe {
             let row = Entries {
                 shift: r,
@@ -202,7 +219,7 @@ unsafe fn slice_rows<A>(
                 step: lanes,
                 next_col_idx: entries.col_idx,
                 next_shift: r + PREFETCH_AHEAD_ROWS,
-                ..entries
+                ..*entries
             };
             kernel.row(row, first + r);
         }
@@ -216,7 +233,7 @@ unsafe fn slice_rows<A>(
 /// 2. The block is as [`sorted`] requires, and `x` is valid for an element at each of its columns.
 /// 3. Rows of C are as [`sorted`] requires.
 #[inline(always)]
-unsafe fn one_column<V, A, const PREFETCH: u8>(
+unsafe fn one_column<V, A, const PREFETCHES: bool>(
     block: SortedBlock<'_, A>,
     x: *const A,
     out: Output<A>,
@@ -231,8 +248,9 @@ unsafe fn one_column<V, A, const PREFETCH: u8>(
     for run in block.slices {
         let len = run.len as usize;
         for _ in 0..run.count {
-            // SAFETY: the instruction set by point 1. The slice has `len` columns and `len` vectors of values by point 2, and
-            // as many rows of C as a vector has lanes by point 3: they follow one another, as columns of `across`.
+            // SAFETY: the instruction set by point 1. The slice has `len` columns and `len` vectors of values
+            // by point 2, and as many rows of C as a vector has lanes by point 3: they follow one another, as
+            // columns of `across`.
             unsafe {
                 let cols = block.col_idx.as_ptr().add(col);
                 let values = block.values.as_ptr().add(value);
@@ -254,7 +272,7 @@ unsafe fn one_column<V, A, const PREFETCH: u8>(
     };
     let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
     // SAFETY: the instruction set by point 1, single rows and `x` by point 2, C by point 3.
-    unsafe { all::<V>(rows, Dot::<V, PREFETCH> { x, out }) }
+    unsafe { all::<V>(rows, Dot::<V, PREFETCHES> { x, out }) }
 }
 
 /// The sums of a slice's rows, each in the order of additions of [`dot`](super::sum::dot).
@@ -275,8 +293,8 @@ unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: Accumulator>(
     let mut sums = [zero; 8];
     macro_rules! entry {
         ($t:expr, $sum:expr) => {
-            // SAFETY: the instruction set by point 1. Every use names an entry before `len`: its column and values are
-            // readable by point 2, its elements of `x` by point 3.
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`: its column and
+            // values are readable by point 2, its elements of `x` by point 3.
             unsafe {
                 let x = V::load(x.add(*cols.add($t) as usize));
                 $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);

@@ -9,7 +9,8 @@ use crate::operands::{Output, RowMap, Store};
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread accesses them.
+/// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread
+///    accesses them.
 /// 3. If the output streams, `dst` lies whole vectors after the beginning of a row, so that it is
 ///    [aligned](Store::Stream).
 /// 4. `mask` has `len` lanes.
@@ -25,8 +26,9 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     macro_rules! write {
         ($store:ident) => {
             for u in 0..K {
-                // SAFETY: the instruction set by point 1. Columns are next to each other, since `out.store` is not
-                // `Update`: the lanes of vector `u` are valid by points 2 and 4, and aligned by point 3 if it streams.
+                // SAFETY: the instruction set by point 1. Columns are next to each other, since `out.store`
+                // is not `Update`: the lanes of vector `u` are valid by points 2 and 4, and aligned by point
+                // 3 if it streams.
                 unsafe {
                     let (v, p) = (sums[u].mul(V::splat(out.alpha)), dst.add(u * lanes));
                     if TAIL && u + 1 == K && len < lanes {
@@ -50,7 +52,8 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread accesses them.
+/// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread
+///    accesses them.
 /// 3. `mask` has `len` lanes.
 #[inline(always)]
 unsafe fn update<V: Vector, const K: usize, const TAIL: bool>(
@@ -169,8 +172,8 @@ unsafe fn add_parts<V: Vector>(
     let mask = unsafe { V::mask(last) };
     macro_rules! add_up {
         ($p:expr, $dst:expr, $tail:literal, $len:expr) => {
-            // SAFETY: the instruction set by point 1. Each use is for columns before `width`: sums of every part by point 2,
-            // the row of C by point 3; nothing streams by point 4.
+            // SAFETY: the instruction set by point 1. Each use is for columns before `width`: sums of every
+            // part by point 2, the row of C by point 3; nothing streams by point 4.
             unsafe {
                 let mut total = load_vector::<V, 1, $tail>($p, 0, mask);
                 for part in 1..parts {

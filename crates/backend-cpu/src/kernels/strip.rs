@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use super::prefetch::{ENTRIES, NOTHING, PREFETCH_AHEAD, prefetch_entries};
+use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
 use super::runs::Runs;
 use super::store::{load_vector, store};
 use super::sum::widen_vector;
@@ -45,10 +45,10 @@ const PREFETCHED_COLS: usize = 16;
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`.
-/// 2. `values` holds every value of `map.len()` rows. The columns of runs that lie before `ncols` are rows of B, and B has
-///    `width` columns.
-/// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them. A strip that resumes has
-///    columns of C next to each other.
+/// 2. `values` holds every value of `map.len()` rows. The columns of runs that lie before `ncols` are rows of
+///    B, and B has `width` columns.
+/// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them. A strip that
+///    resumes has columns of C next to each other.
 pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     strip: &Strip<'_, T::Acc>,
     b: Input<T>,
@@ -63,11 +63,12 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     while j < width {
         let (b, out) = (b.at_col(j), out.at_col(j));
         let left = width - j;
-        b.ran("strip", NOTHING, out.streams());
+        b.ran("strip", Prefetch::Nothing, out.streams());
         macro_rules! columns {
             ($vector:ty, $k:literal, $tail:literal, $last:expr) => {
-                // SAFETY: the instruction set by point 1, values and rows of B by point 2, rows of C by point 3. Each use is
-                // for columns that are left: `$k` vectors, the last of `$last` lanes with `$tail`.
+                // SAFETY: the instruction set by point 1, values and rows of B by point 2, rows of C by point
+                // 3. Each use is for columns that are left: `$k` vectors, the last of `$last` lanes with
+                // `$tail`.
                 unsafe {
                     I::call(
                         #[inline(always)]
@@ -105,7 +106,8 @@ pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
     }
 }
 
-/// All rows of a strip by `K` vectors of columns, the last of `len` lanes with `TAIL`; up to `tile_rows` rows at a time.
+/// All rows of a strip by `K` vectors of columns, the last of `len` lanes with `TAIL`; up to `tile_rows` rows
+/// at a time.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -129,7 +131,8 @@ unsafe fn all_rows<V, T, const K: usize, const TAIL: bool>(
     while r < map.len() {
         macro_rules! tile {
             ($rows:literal) => {{
-                // SAFETY: the instruction set by point 1, the strip by point 2, C by point 3. `$rows` rows are left.
+                // SAFETY: the instruction set by point 1, the strip by point 2, C by point 3. `$rows` rows
+                // are left.
                 unsafe { tile::<V, T, $rows, K, TAIL>(&strip, r, b, &out, map, mask, len) };
                 $rows
             }};
@@ -171,8 +174,8 @@ macro_rules! for_each_row {
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The strip is as [`strip`] requires and has these rows; B has `K` vectors of columns, the last of `len` lanes with
-///    `TAIL`.
+/// 2. The strip is as [`strip`] requires and has these rows; B has `K` vectors of columns, the last of `len`
+///    lanes with `TAIL`.
 /// 3. Rows of C are as [`strip`] requires, for as many columns.
 #[inline(always)]
 unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
@@ -204,8 +207,8 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
     let values = strip.values.as_ptr().wrapping_add(r * strip.row_stride);
     macro_rules! column {
         ($a:expr, $row:expr) => {
-            // SAFETY: the instruction set by point 1. Every use is for a column that exists: its values, `row_stride` apart,
-            // and its row of B by point 2.
+            // SAFETY: the instruction set by point 1. Every use is for a column that exists: its values,
+            // `row_stride` apart, and its row of B by point 2.
             unsafe {
                 let mut x = [V::splat(T::Acc::ZERO); K];
                 for u in 0..K {
@@ -220,7 +223,7 @@ unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
             }
         };
     }
-    let prefetch = if const { V::PREFETCHES } { ENTRIES } else { NOTHING };
+    let prefetch = if const { V::PREFETCHES } { Prefetch::Entries } else { Prefetch::Nothing };
     if strip.has_single_columns() {
         for (i, cols) in strip.runs.starts.chunks(PREFETCHED_COLS).enumerate() {
             let a = values.wrapping_add(i * PREFETCHED_COLS);

@@ -2,7 +2,7 @@
 
 use girih_formats::{Accumulator, DType, Scalar};
 
-use super::prefetch::{NOTHING, ROWS, prefetch_entries};
+use super::prefetch::{Prefetch, prefetch_entries};
 use crate::isa::{Four, Vector, Widen};
 use crate::operands::Input;
 use crate::thresholds::PREFETCH_AT_ONCE;
@@ -47,7 +47,7 @@ impl<A> Entries<A> {
     /// # Safety
     /// 1. `next_col_idx` is valid for `p + 1` columns.
     #[inline(always)]
-    unsafe fn prefetch_row<V: Vector, T, const K: usize>(&self, p: usize, b: Input<T>) {
+    unsafe fn prefetch_row<V: Vector, T: Copy, const K: usize>(&self, p: usize, b: Input<T>) {
         // SAFETY: column `p` is readable by point 1. Nothing is read at `row`.
         let col = unsafe { *self.next_col_idx.add(p) } as isize + self.next_shift as isize;
         let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
@@ -57,7 +57,8 @@ impl<A> Entries<A> {
     }
 }
 
-/// Vector `u` of the `K` vectors of a row of B, widened. With `TAIL` the last of them has the lanes of `mask` alone.
+/// Vector `u` of the `K` vectors of a row of B, widened. With `TAIL` the last of them has the lanes of `mask`
+/// alone.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -80,26 +81,20 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `PREFETCH` says what is
-/// [prefetched](super::prefetch) meanwhile.
+/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `PREFETCH` says what
+/// is [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. The columns and values of `entries` are readable. With `PREFETCH` of [`ROWS`], so are its next columns.
-/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last has the
-///    lanes of `mask` alone.
+/// 2. The columns and values of `entries` are readable. If rows of B are prefetched, so are its next columns.
+/// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last
+///    has the lanes of `mask` alone.
 #[inline(always)]
-pub(crate) unsafe fn sum<
-    V,
-    T,
-    const K: usize,
-    const CHAINS: usize,
-    const TAIL: bool,
-    const PREFETCH: u8,
->(
+pub(crate) unsafe fn sum<V, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
+    prefetch: Prefetch,
 ) -> [V; K]
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
@@ -110,27 +105,38 @@ where
     let Entries { col_idx, values, step, len, .. } = entries;
     macro_rules! entry {
         ($p:expr, $chain:expr) => {
-            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its columns and value
-            // are readable by point 2, and its row of B by point 3.
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`, so its column
+            // and value are readable by point 2, and its row of B by point 3.
             unsafe {
-                if const { PREFETCH == ROWS } {
-                    entries.prefetch_row::<V, T, K>($p, b);
-                }
                 sums[$chain] = add_entry::<V, T, K, TAIL>(entries, $p, b, mask, sums[$chain]);
             }
         };
     }
+    macro_rules! prefetch_rows {
+        ($range:expr) => {
+            if prefetch == Prefetch::Rows {
+                for p in $range {
+                    // SAFETY: `p` is before `len` in every use, so the next column is readable by point 2.
+                    unsafe { entries.prefetch_row::<V, T, K>(p, b) };
+                }
+            }
+        };
+    }
     let mut p = 0;
-    // The rows of a slice share the cache lines of their values.
-    if const { PREFETCH != NOTHING } && step == 1 {
+    if const { V::PREFETCHES } && prefetch != Prefetch::Nothing {
         let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
         while p + at_once <= len {
-            prefetch_entries::<V, _>(col_idx.wrapping_add(p), values.wrapping_add(p));
+            // The rows of a slice share the cache lines of their values.
+            if step == 1 {
+                prefetch_entries::<V, _>(col_idx.wrapping_add(p), values.wrapping_add(p));
+            }
+            prefetch_rows!(p..p + at_once);
             for i in 0..at_once {
                 entry!(p + i, i % CHAINS);
             }
             p += at_once;
         }
+        prefetch_rows!(p..len);
     }
     while p + CHAINS <= len {
         for chain in 0..CHAINS {
@@ -203,16 +209,16 @@ unsafe fn add_chains<V: Vector, const K: usize, const CHAINS: usize>(
 
 /// One row by one column `x`.
 ///
-/// Entries are added in eight chains, eight at a time; four of those left join the first four chains. The chains are
-/// added pairwise, and the last three entries at most to what they come to. `PREFETCH` says whether entries are
-/// [prefetched](super::prefetch) meanwhile.
+/// Entries are added in eight chains, eight at a time; four of those left join the first four chains. The
+/// chains are added pairwise, and the last three entries at most to what they come to. `PREFETCH` says
+/// whether entries are [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. The columns and values of `entries` are readable, values follow one another, and columns have no shift.
 /// 3. `x` is valid for an element at every column.
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>(
+pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCHES: bool>(
     entries: Entries<A>,
     x: *const A,
 ) -> A {
@@ -220,14 +226,14 @@ pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>
     let mut sum = A::ZERO;
     let mut p = 0;
     if len >= 4 {
-        // SAFETY: the instruction set by point 1. Both loops and the last step name entries before `len`, so columns
-        // and values are readable by point 2, and elements of `x` by point 3.
+        // SAFETY: the instruction set by point 1. Both loops and the last step name entries before `len`, so
+        // columns and values are readable by point 2, and elements of `x` by point 3.
         unsafe {
             let mut sums = [V::Four::zero(); 2];
             let more =
                 |sums: V::Four, p: usize| sums.add_products(values.add(p), col_idx.add(p), x);
             while p + 8 <= len {
-                if const { PREFETCH != NOTHING } {
+                if const { PREFETCHES } {
                     prefetch_entries::<V, A>(col_idx.add(p), values.add(p));
                 }
                 sums[0] = more(sums[0], p);
@@ -243,7 +249,8 @@ pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCH: u8>
     }
     macro_rules! entries {
         ($($p:literal)*) => {{$(
-            // SAFETY: each arm below names entries before `len`: readable by point 2, their elements by point 3.
+            // SAFETY: each arm below names entries before `len`: readable by point 2, their elements by point
+            // 3.
             let (b, a) = unsafe { (*x.add(*col_idx.add(p + $p) as usize), *values.add(p + $p)) };
             sum = V::mul_add_one(b, a, sum);
         )*}};

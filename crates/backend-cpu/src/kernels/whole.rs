@@ -4,7 +4,7 @@ use std::mem::MaybeUninit;
 
 use girih_formats::Scalar;
 
-use super::prefetch::{NOTHING, ROWS, prefetch_entries};
+use super::prefetch::{Prefetch, prefetch_entries};
 use super::store::store;
 use super::sum::Entries;
 use crate::isa::{Vector, Widen};
@@ -14,24 +14,28 @@ pub(super) use crate::thresholds::{WHOLE_ENTRIES, WHOLE_VECTORS};
 /// Entries that are added at a time.
 const AT_ONCE: usize = 4;
 
-/// One row by [`WHOLE_VECTORS`] vectors of columns, with their sums in the first-level cache. Four entries are added at
-/// a time, by all vectors of their rows of B, so that the processor sees a stream in each of these rows.
+/// One row by [`WHOLE_VECTORS`] vectors of columns, with their sums in the first-level cache. Four entries
+/// are added at a time, by all vectors of their rows of B, so that the processor sees a stream in each of
+/// these rows.
 ///
-/// Adds in the order of [`sum`](super::sum::sum) with a single chain. `PREFETCH` says what is
+/// Adds in the order of [`sum`](super::sum::sum) with a single chain. `prefetch` says what is
 /// [prefetched](super::prefetch) meanwhile.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. There is an entry. The columns and values of `entries` are readable, values follow one another, and columns have
-///    no shift. With `PREFETCH` of [`ROWS`], the next columns are readable too.
+/// 2. There is an entry. The columns and values of `entries` are readable, values follow one another, and
+///    columns have no shift. If rows of B are prefetched, the next columns are
+///    readable too.
 /// 3. Every column is a row of B with [`WHOLE_VECTORS`] vectors.
-/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses them.
+/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses
+///    them.
 #[inline(always)]
-pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
+pub(super) unsafe fn whole<V, T>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
+    prefetch: Prefetch,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -39,9 +43,9 @@ pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
     let mut sums = [MaybeUninit::<V>::uninit(); WHOLE_VECTORS];
     macro_rules! add {
         ($n:literal: $first:expr) => {
-            // SAFETY: the points of `add_entries` are these: every use names entries before `len`, and the first use
-            // begins with entry 0.
-            unsafe { add_entries::<V, T, $n, PREFETCH>(entries, $first, b, &mut sums, out, dst) }
+            // SAFETY: the points of `add_entries` are these: every use names entries before `len`, and the
+            // first use begins with entry 0.
+            unsafe { add_entries::<V, T, $n>(entries, $first, b, &mut sums, out, dst, prefetch) }
         };
     }
     let mut p = 0;
@@ -57,29 +61,32 @@ pub(super) unsafe fn whole<V, T, const PREFETCH: u8>(
     }
 }
 
-/// Adds `N` entries from entry `first` on to the sums, or begins with them, and stores the sums after the last entry.
+/// Adds `N` entries from entry `first` on to the sums, or begins with them, and stores the sums after the
+/// last entry.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. There are `N` entries from `first` on, readable as in [`whole`].
 /// 3. Their columns are rows of B with [`WHOLE_VECTORS`] vectors.
-/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses them.
+/// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses
+///    them.
 /// 5. If `first` is not 0, earlier calls have written `sums`.
 #[inline(always)]
-unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
+unsafe fn add_entries<V, T, const N: usize>(
     entries: Entries<T::Acc>,
     first: usize,
     b: Input<T>,
     sums: &mut [MaybeUninit<V>; WHOLE_VECTORS],
     out: &Output<T::Acc>,
     dst: *mut T::Acc,
+    prefetch: Prefetch,
 ) where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
 {
     let Entries { col_idx, values, len, next_col_idx, .. } = entries;
     let row = |col: u32| b.ptr.wrapping_offset((col as isize).wrapping_mul(b.row_stride));
-    if const { PREFETCH == ROWS } {
+    if const { V::PREFETCHES } && prefetch == Prefetch::Rows {
         for i in 0..N {
             // SAFETY: the next columns are readable by point 2. Nothing is read at `next`.
             let next = row(unsafe { *next_col_idx.add(first + i) });
@@ -88,7 +95,7 @@ unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
             }
         }
     }
-    if const { PREFETCH != NOTHING } {
+    if const { V::PREFETCHES } && prefetch != Prefetch::Nothing {
         prefetch_entries::<V, _>(col_idx.wrapping_add(first), values.wrapping_add(first));
     }
     // SAFETY: the instruction set by point 1, the entries by point 2.
@@ -101,8 +108,8 @@ unsafe fn add_entries<V, T, const N: usize, const PREFETCH: u8>(
         (a, x, V::mask(V::LANES))
     };
     for u in 0..WHOLE_VECTORS {
-        // SAFETY: the instruction set by point 1. Sums are read if `first` is not 0, and written then by point 5; vector
-        // `u` of each row of B lies in B by point 3; that of C is valid by point 4.
+        // SAFETY: the instruction set by point 1. Sums are read if `first` is not 0, and written then by
+        // point 5; vector `u` of each row of B lies in B by point 3; that of C is valid by point 4.
         unsafe {
             let mut sum = if first == 0 { V::splat(T::Acc::ZERO) } else { sums[u].assume_init() };
             for i in 0..N {

@@ -11,8 +11,8 @@ use crate::isa::{Vector, VectorsFor, Widen};
 /// 2. `to` is as long as `from`, at the least.
 pub(crate) unsafe fn widen<I: VectorsFor<T>, T: Scalar>(from: &[T], to: &mut [T::Acc]) {
     let lanes = const { <I::Vector as Vector>::LANES };
-    // SAFETY: the instruction set by point 1. The loop stops before a vector that would end beyond `from`, and the mask has
-    // the lanes that are left: all of them lie in `to` too, by point 2.
+    // SAFETY: the instruction set by point 1. The loop stops before a vector that would end beyond `from`,
+    // and the mask has the lanes that are left: all of them lie in `to` too, by point 2.
     unsafe {
         I::call(
             #[inline(always)]

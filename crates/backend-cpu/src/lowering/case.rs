@@ -4,6 +4,7 @@ use girih_formats::{FormatSpec, Scalar, Tiling};
 
 use crate::Isa;
 use crate::machine::Machine;
+use crate::operands::VECTOR_BYTES;
 
 /// Sizes of a product, and the machine that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Case {
 
     /// Columns of a vector: sums in 64 bytes.
     pub(crate) fn lanes(&self) -> usize {
-        64 / self.sum_bytes
+        VECTOR_BYTES / self.sum_bytes
     }
 
     /// Whether a value is its own accumulator, so that kernels read values in place.

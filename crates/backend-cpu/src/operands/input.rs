@@ -90,7 +90,12 @@ impl<T: Scalar> Input<T> {
     /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::prefetch), and
     /// whether it writes past the caches.
     #[inline(always)]
-    pub(crate) fn ran(&self, _kernel: &'static str, _prefetch: u8, _past_caches: bool) {
+    pub(crate) fn ran(
+        &self,
+        _kernel: &'static str,
+        _prefetch: crate::kernels::prefetch::Prefetch,
+        _past_caches: bool,
+    ) {
         #[cfg(test)]
         if let Some(recorder) = self.recorder {
             recorder.kernel(_kernel, _prefetch, _past_caches);

@@ -20,7 +20,10 @@ pub(crate) use row_map::RowMap;
 /// Vectors of a group of columns that kernels keep in registers.
 pub(crate) const GROUP_VECTORS: usize = 4;
 
-/// Columns of a vector: sums in 64 bytes, also where values of B are narrower.
+/// Bytes of the sums in a vector.
+pub(crate) const VECTOR_BYTES: usize = 64;
+
+/// Columns of a vector, also where values of B are narrower than sums.
 pub(crate) const fn lanes<T: Scalar>() -> usize {
-    64 / size_of::<T::Acc>()
+    VECTOR_BYTES / size_of::<T::Acc>()
 }

@@ -38,9 +38,9 @@ unsafe impl<A: Scalar> Send for Output<A> {}
 // SAFETY: threads that share it write different elements (point 3 of the module).
 unsafe impl<A: Scalar> Sync for Output<A> {}
 
-/// Whether a C of `bytes` bytes leaves a core's own caches before the next product. Its cache lines would then be
-/// read from beyond only to be overwritten. Tiles of several rows write many vectors at a time, and have a
-/// threshold of their own.
+/// Whether a C of `bytes` bytes leaves a core's own caches before the next product. Its cache lines would
+/// then be read from beyond only to be overwritten. Tiles of several rows write many vectors at a time, and
+/// have a threshold of their own.
 pub(crate) const fn leaves_caches(bytes: usize, in_tiles: bool) -> bool {
     bytes > if in_tiles { STORE_PAST_TILES_BYTES } else { STORE_PAST_BYTES }
 }

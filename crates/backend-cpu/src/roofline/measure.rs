@@ -6,10 +6,11 @@ use std::time::{Duration, Instant};
 
 use girih_formats::{Accumulator, Buffer};
 
-use super::probe::{Chains, VECTOR_BYTES, Work};
+use super::probe::{Chains, Work};
 use super::{Bandwidth, RooflineError};
 use crate::Isa;
 use crate::isa::{KernelScalar, Kernels};
+use crate::operands::VECTOR_BYTES;
 
 /// The shortest sample: waking the threads of a pool takes some ten microseconds.
 const SAMPLE: Duration = Duration::from_millis(3);

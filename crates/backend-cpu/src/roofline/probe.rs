@@ -7,6 +7,7 @@
 use girih_formats::{Accumulator, Scalar};
 
 use crate::isa::{Vector, VectorsFor};
+use crate::operands::VECTOR_BYTES;
 
 /// How many independent vectors a loop keeps in registers.
 ///
@@ -31,9 +32,6 @@ impl Chains {
         }
     }
 }
-
-/// Bytes of a vector, and the alignment of streaming stores.
-pub(crate) const VECTOR_BYTES: usize = 64;
 
 /// Accumulators in the longest vector.
 const MAX_LANES: usize = VECTOR_BYTES / 4;

@@ -87,7 +87,7 @@ thresholds! {
     PACK_MISSES_NARROW: f64 = 16.0, "times", "commit ee46c81";
     /// The same for a B of which a core's own caches hold the larger half.
     PACK_MISSES_NEAR: f64 = 24.0, "times", "commit ee46c81";
-    /// Least number of times that tiles load each row of B, of the least width, to pack slabs, for each share.
+    /// Least number of loads of each row of B, of the least width, to pack slabs, for each share.
     PACK_LOADS_OF_SHARE: usize = 16, "loads", "commit 153cafe";
     /// Least number of entries in a row of A where each panel goes through all rows of C.
     PACK_ENTRIES: usize = 20, "entries", "commit ee46c81";
@@ -123,7 +123,7 @@ thresholds! {
     SORT_PART_ENTRIES: usize = 4096, "entries", "commit 49df319";
     /// Entries of a task from which on it is cut.
     SORT_LARGE_ENTRIES: usize = 4 * SORT_PART_ENTRIES, "entries", "commit 49df319";
-    /// Sixteenths of the rows that follow the one before, for cache lines to be written past the caches in parts.
+    /// Sixteenths of the rows that follow the one before, for parts of cache lines to go past the caches.
     SORT_CONSECUTIVE: usize = 15, "sixteenths", "commit e6b65b4";
     /// Loads of rows of B that a tile spares on average, at the least, below four vectors of columns.
     TILE_LOADS: usize = 24, "loads", "commit 08f640a";

@@ -134,8 +134,8 @@ fn threads_do_not_matter() {
     ]);
 }
 
-/// Products of one preparation inside tasks of the pool that they run on. Others, and frames of their own stack, use the
-/// scratch for split sums and for a copy of B. They must neither wait nor differ.
+/// Products of one preparation inside tasks of the pool that they run on. Others, and frames of their own
+/// stack, use the scratch for split sums and for a copy of B. They must neither wait nor differ.
 #[test]
 fn nested_products_neither_wait_nor_differ() {
     for spec in SPECS {
@@ -311,9 +311,9 @@ fn packing_changes_no_bit() {
     packing_agrees::<bf16>([290, 336, 353]);
 }
 
-/// On processors that gain by it, a plan for a B that a core's own caches don't hold prefetches its scattered rows. The
-/// same product by a plan for two columns does not. The bits are the same, and nothing past the last entry is taken for
-/// one.
+/// On processors that gain by it, a plan for a B that a core's own caches don't hold prefetches its scattered
+/// rows. The same product by a plan for two columns does not. The bits are the same, and nothing past the
+/// last entry is taken for one.
 fn prefetching_agrees<T: DenseScalar>(widths: [usize; 5]) {
     let a: Csr<T> = uniform(2_000, 80_000, 20, 1).unwrap();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();

@@ -6,6 +6,7 @@ use girih_testkit::conformance::{assert_conforms, run_refusals};
 
 use super::Emulated;
 use super::operands::Placing;
+use crate::kernels::sm90_dense_gemm::{DenseConfig, FullBlocks};
 use crate::{CsrLayout, CsrTeams};
 
 fn csr(dtype: DType, placing: Placing) {
@@ -87,6 +88,54 @@ fn bcsr_bf16() {
 #[test]
 fn bcsr_f32() {
     bcsr(DType::F32, Placing::AsGiven);
+}
+
+/// Every plan whose blocks are all there is multiplied by the dense kernel: by what large products run,
+/// and where that does not read B by what does.
+fn dense(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    for config in &DenseConfig::products(dtype)[..2] {
+        let device = device.with_full(FullBlocks::Dense(*config));
+        assert_conforms(&device, FormatKind::Bcsr, dtype, Coverage::SupportedSpecs);
+        let executed = device.executed();
+        let is_dense = |kernel: &str| kernel.starts_with("sm90_dense_gemm");
+        assert!(executed.iter().any(|(kernel, _)| is_dense(kernel)), "{executed:?}");
+    }
+}
+
+#[test]
+fn dense_f16() {
+    dense(DType::F16, Placing::AsSent);
+}
+
+#[test]
+fn dense_bf16() {
+    dense(DType::Bf16, Placing::AsGiven);
+}
+
+#[test]
+fn dense_f32() {
+    dense(DType::F32, Placing::AsSent);
+}
+
+fn bmat(dtype: DType, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    assert_conforms(&device, FormatKind::BMat, dtype, Coverage::EverySpec);
+}
+
+#[test]
+fn bmat_f16() {
+    bmat(DType::F16, Placing::AsGiven);
+}
+
+#[test]
+fn bmat_bf16() {
+    bmat(DType::Bf16, Placing::AsSent);
+}
+
+#[test]
+fn bmat_tf32() {
+    bmat(DType::F32, Placing::AsGiven);
 }
 
 fn two_four(dtype: DType, placing: Placing) {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::schedule::Reduction;
+use girih_planner::cost::LinearCost;
+use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
 use girih_planner::{Plan, Schedule};
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
@@ -12,7 +13,7 @@ use half::{bf16, f16};
 
 use super::Emulated;
 use super::operands::Placing;
-use crate::kernels::{Kernel, csr_spmm, sm90_wcsr_spmm};
+use crate::kernels::{Kernel, csr_spmm, sm90_bmat_spmm, sm90_wcsr_spmm};
 use crate::{CsrLayout, CsrTeams};
 
 /// A matrix with rows of 0 to 20 entries and one that is split.
@@ -103,6 +104,58 @@ fn wcsr<T: DenseScalar>() {
     }
 }
 
+/// Windows at once, in parts and in partitions, times as many columns as every width of tiles takes.
+fn bmat<T: DenseScalar>() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let a = matrices::where_(67, 150, |i, j| !(16..32).contains(&i) && (i * 7 + j) % 5 == 0);
+    let a = a.unwrap().cast::<T>();
+    for pattern_only in [false, true] {
+        let layout = RowLayout::natural(a.nrows(), 16).unwrap();
+        let spec = FormatSpec::BMat { pattern_only };
+        let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let parts = Schedule::by_tiles(&tiling, 4);
+        assert!(parts.split_windows() > 0);
+        for schedule in [
+            parts,
+            Schedule::by_window(&tiling),
+            Schedule::sm_aligned(&tiling, 200, 4, &cost),
+            Schedule::sm_aligned(&tiling, 37, 19, &cost),
+            strips(&tiling),
+        ] {
+            let plan = Plan::from_tiling(tiling.clone()).with_schedule(&schedule).unwrap();
+            let prepared = device.prepare(&plan).unwrap();
+            for n in [72, 200, 304] {
+                product::<T>(&device, &*prepared, &a, &plan, (n, 1.0), Layout::RowMajor);
+            }
+            product::<T>(&device, &*prepared, &a, &plan, (37, 1.0), Layout::ColMajor);
+            product::<T>(&device, &*prepared, &a, &plan, (40, 0.0), Layout::RowMajor);
+        }
+        all_executed(&device.executed(), &sm90_bmat_spmm::kernel(T::DTYPE, pattern_only));
+    }
+}
+
+/// The first window in strips of columns that begin anywhere, one of them in parts; the others whole.
+fn strips(windows: &AnyTiling) -> Schedule {
+    let (first, all) = (windows.tile_ptr(1), windows.tile_ptr(windows.n_windows()));
+    let of_first =
+        |tile_start, tile_end| Task { window_start: 0, window_end: 1, tile_start, tile_end };
+    let others = Task {
+        window_start: 1,
+        window_end: windows.n_windows() as u64,
+        tile_start: first,
+        tile_end: all,
+    };
+    let tasks = vec![of_first(0, first), of_first(0, 3), of_first(3, first), others];
+    let ranges = [(0, 27), (27, 90), (27, 90), (0, 90)].map(|(start, end)| ColRange { start, end });
+    let columns = Columns {
+        cut_for: 90,
+        ranges: ranges.to_vec().into(),
+        partition_ptr: vec![0, 2, 4].into(),
+    };
+    Schedule::try_from_parts(tasks, Some(columns), Reduction::TwoPass, windows).unwrap()
+}
+
 fn product<T: DenseScalar>(
     device: &Emulated,
     prepared: &dyn PreparedSpmm,
@@ -148,6 +201,21 @@ fn csr_in_f32() {
 #[test]
 fn csr_in_f64() {
     csr::<f64>();
+}
+
+#[test]
+fn bmat_in_f16() {
+    bmat::<f16>();
+}
+
+#[test]
+fn bmat_in_bf16() {
+    bmat::<bf16>();
+}
+
+#[test]
+fn bmat_in_tf32() {
+    bmat::<f32>();
 }
 
 #[test]

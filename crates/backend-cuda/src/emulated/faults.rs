@@ -9,6 +9,7 @@ use girih_backend::{DenseScalar, Product, SpmmBackend, verify};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::{Plan, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
+use ndarray::Array2;
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
 
@@ -81,8 +82,9 @@ pub(crate) fn multiply<T: DenseScalar>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
-    Sized { spec, tiles_per_task, n, beta, b, c }: Sized,
+    sized: Sized,
 ) -> (Outcome, String) {
+    let Sized { spec, tiles_per_task, n, .. } = sized;
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
     let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
@@ -91,9 +93,21 @@ pub(crate) fn multiply<T: DenseScalar>(
     if let Some(schedule) = schedule {
         plan = plan.with_schedule(&schedule).unwrap();
     }
-    device.supports(&plan).unwrap();
-    let prepared: EmulatedPlan = device.prepare_tiles(&plan);
-    let b = Placed::new(&random::<T>(a.ncols(), n, 1), b);
+    let b = random::<T>(a.ncols(), n, 1);
+    multiply_plan(device, way, (&a, &plan), &b, sized)
+}
+
+/// The product of a plan of a matrix with these columns.
+pub(crate) fn multiply_plan<T: DenseScalar>(
+    device: &Emulated,
+    way: Way,
+    (a, plan): (&Csr<T>, &Plan),
+    columns: &Array2<T>,
+    Sized { beta, b, c, n, .. }: Sized,
+) -> (Outcome, String) {
+    device.supports(plan).unwrap();
+    let prepared: EmulatedPlan = device.prepare_tiles(plan);
+    let b = Placed::new(columns, b);
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, c);
     let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
@@ -101,8 +115,8 @@ pub(crate) fn multiply<T: DenseScalar>(
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
-            let rounding = device.rounding(&plan);
-            let verdict = verify(&a, &plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            let rounding = device.rounding(plan);
+            let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
             let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
             return (outcome, format!("{verdict:?}"));
         }

@@ -2,7 +2,7 @@
 
 use girih_backend::{DenseScalar, Lowering, SpmmBackend};
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Tiling};
-use girih_planner::explanation::Outcome;
+use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
 use girih_planner::{DeviceSpec, FormatChoice, Plan, PlanOptions, Schedule};
@@ -11,10 +11,11 @@ use girih_testkit::operands::random;
 use half::{bf16, f16};
 
 use super::operands::Placing;
-use super::{CACHE, Emulated, MULTIPROCESSORS};
+use super::{Emulated, MULTIPROCESSORS, machine};
 use crate::CudaKernels;
+use crate::kernels::sm90_dense_gemm::FullBlocks;
+use crate::prepared::device_plan;
 use crate::prepared::lowering::{Recorded, repeated};
-use crate::prepared::{Machine, device_plan};
 
 /// Rows of 0 to some 40 entries and one that is split.
 fn matrix() -> Csr<f64> {
@@ -29,6 +30,13 @@ fn two_four(m: usize) -> Csr<f64> {
 fn wcsr(window_rows: usize, dtype: DType) -> FormatSpec {
     FormatSpec::Wcsr { window_rows, pad_cols: 32 / dtype.size() }
 }
+
+/// Entries in every block.
+fn full(nrows: usize, ncols: usize) -> Csr<f64> {
+    matrices::where_(nrows, ncols, |i, j| (i * 7 + j * 3).is_multiple_of(11)).unwrap()
+}
+
+const BMAT: FormatSpec = FormatSpec::BMat { pattern_only: false };
 
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
 
@@ -104,10 +112,39 @@ fn launches_of_wcsr_are_those_named() {
 }
 
 #[test]
+fn launches_of_bmat_are_those_named() {
+    launches_are_those_named::<f16>(&[BMAT]);
+    launches_are_those_named::<bf16>(&[FormatSpec::BMat { pattern_only: true }]);
+    launches_are_those_named::<f32>(&[BMAT]);
+}
+
+#[test]
 fn launches_of_bcsr_are_those_named() {
     launches_are_those_named::<f16>(&[BCSR]);
     launches_are_those_named::<bf16>(&[BCSR]);
     launches_are_those_named::<f32>(&[BCSR]);
+}
+
+#[test]
+fn launches_of_full_blocks_are_those_named() {
+    launches_of_are_those_named::<f16>(&full(330, 170), &[BCSR]);
+    launches_of_are_those_named::<f32>(&full(330, 170), &[BCSR]);
+}
+
+#[test]
+fn a_lowering_says_which_kernel_and_why() {
+    let said = |n| {
+        let plan = plan::<bf16>(&full(1000, 330), BCSR, u64::MAX, Reduction::TwoPass);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
+        device_plan.describe(Lowering::new("cuda", "a device", n)).to_string()
+    };
+    let (wide, narrow) = (said(4096), said(8));
+    for words in ["dense", "all 16×6 blocks are there", "cycles dense", "sm90_dense_gemm_rows"] {
+        assert!(wide.contains(words), "{words}: {wide}");
+    }
+    for words in ["for blocks", "all 16×6 blocks are there", "sm90_bcsr_spmm_rows"] {
+        assert!(narrow.contains(words), "{words}: {narrow}");
+    }
 }
 
 #[test]
@@ -129,21 +166,30 @@ fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let machine =
-                Machine { multiprocessors: workers, cache_bytes: CACHE, csr_layout: None };
-            let device_plan = device_plan(&plan, machine);
+            let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
-                let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles };
+                let ncols = a.ncols();
+                let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles, ncols };
                 let told = CudaKernels.config(&target, &work).unwrap();
                 let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
-                let multiply = |launch: &&Recorded| launch.entry.contains("spmm");
+                let multiply = |launch: &&Recorded| {
+                    ["spmm", "gemm"].iter().any(|of| launch.entry.contains(of))
+                };
                 let launched = launches.iter().find(multiply).unwrap();
                 let what = format!("{spec} {}, {workers} workers, n = {n}", T::DTYPE);
                 assert_eq!(told.entry, launched.entry, "{what}");
                 assert_eq!(told.threads, launched.threads, "{what}");
                 assert_eq!(told.shared_bytes, u64::from(launched.dynamic_shared), "{what}");
+                if launched.entry.contains("dense") {
+                    // Blocks of threads take tiles in turns.
+                    assert!(
+                        launched.grid[1] == 1
+                            && launched.grid[0] <= workers.max(2) * told.blocks_per_worker
+                    );
+                    continue;
+                }
                 // As many columns at a time as parts are kept of.
                 let passes: u32 = launches.iter().filter(multiply).map(|one| one.grid[1]).sum();
                 assert_eq!(
@@ -170,9 +216,45 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<bf16>(a, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }, workers);
         }
         told_is_launched::<f32>(&a, BCSR, workers);
+        for full in [full(330, 170), full(1000, 330)] {
+            told_is_launched::<f32>(&full, BCSR, workers);
+            told_is_launched::<bf16>(&full, BCSR, workers);
+        }
+
+        told_is_launched::<f32>(&a, BMAT, workers);
+        told_is_launched::<f16>(&long, FormatSpec::BMat { pattern_only: true }, workers);
         for m in [70, 200, 300, 2000] {
             told_is_launched::<bf16>(&two_four(m), FormatSpec::TwoFour, workers);
         }
+    }
+}
+
+/// Partitions of the planner's own, for as many workers as the device has, are executed: by as many blocks as
+/// their multiprocessors hold.
+#[test]
+fn partitions_that_are_planned_are_launched() {
+    let a = matrices::where_(700, 530, |i, j| (i * 3 + j) % (11 * (i % 9) + 13) == 1).unwrap();
+    let a = a.cast::<f32>();
+    for n in [8, 128, 300, 1024] {
+        let target = DeviceSpec::builtin("h200").unwrap();
+        let kernels = girih_planner::Kernels::new(CudaKernels);
+        let format = FormatChoice::Fixed(BMAT);
+        let options = PlanOptions::new(n).target(target).kernels(kernels).format(format);
+        let plan = girih_planner::Planner::new(options.clone()).plan(&a).unwrap();
+        let explained = plan.explanation().schedules.iter().map(|option| option.kind);
+        let kinds: Vec<_> = explained.collect();
+        assert!(kinds.contains(&ScheduleKind::Partitions), "{kinds:?}");
+        let columns = plan.schedule().columns().expect("partitions are the shortest");
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
+        let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
+        let tiles = plan.tiling().tile_ptr(plan.tiling().n_windows());
+        let tasks = plan.schedule().tasks().len() as u64;
+        let work =
+            KernelWork { spec: BMAT, dtype: DType::F32, ncols: plan.ncols(), n, tasks, tiles };
+        let told = CudaKernels.config(&options.target, &work).unwrap();
+        let [launch] = &launches[..] else { panic!("{launches:?}") };
+        let blocks = columns.n_partitions() as u32 * told.blocks_per_worker;
+        assert_eq!((launch.entry.clone(), launch.grid), (told.entry, [blocks, 1, 1]), "n = {n}");
     }
 }
 

@@ -30,6 +30,7 @@ use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
 
+use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
@@ -57,6 +58,11 @@ const MULTIPROCESSORS: u32 = 1;
 /// Bytes of the second-level cache that they are chosen for: so few that not every B stays there.
 const CACHE: u64 = 1 << 15;
 
+/// What plans are prepared for, with as many multiprocessors.
+fn machine(multiprocessors: u32) -> Machine {
+    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
+}
+
 /// A compiler, and the kernels that were read from what it made.
 struct Compiler {
     jit: Jit,
@@ -72,6 +78,8 @@ struct Shared {
     placing: Placing,
     ways: &'static [Way],
     csr_layout: Option<CsrLayout>,
+    /// What multiplies plans in BCSR whose blocks are all there.
+    full: FullBlocks,
     products: AtomicUsize,
     /// Entry points that were executed, with the names of their kernels.
     executed: Mutex<BTreeSet<(String, String)>>,
@@ -128,24 +136,49 @@ impl Emulated {
 
     /// A device for the kernels of a compiler.
     fn with(compiler: Arc<Compiler>, placing: Placing, ways: &'static [Way]) -> Self {
+        Self::of(compiler, placing, ways, FullBlocks::Fastest)
+    }
+
+    fn of(
+        compiler: Arc<Compiler>,
+        placing: Placing,
+        ways: &'static [Way],
+        full: FullBlocks,
+    ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
         let csr_layout = None;
-        Self(Arc::new(Shared { compiler, placing, ways, csr_layout, products, executed, launches }))
+        Self(Arc::new(Shared {
+            compiler,
+            placing,
+            ways,
+            csr_layout,
+            full,
+            products,
+            executed,
+            launches,
+        }))
     }
 
     /// A device like this one, whose products in CSR are laid out so.
     pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
-        let Shared { compiler, placing, ways, .. } = &*self.0;
+        let Shared { compiler, placing, ways, full, .. } = &*self.0;
         Self(Arc::new(Shared {
             compiler: compiler.clone(),
             placing: *placing,
             ways,
             csr_layout: Some(layout),
+            full: *full,
             products: AtomicUsize::new(0),
             executed: Mutex::default(),
             launches: Mutex::default(),
         }))
+    }
+
+    /// The device with another choice for plans in BCSR whose blocks are all there.
+    pub(crate) fn with_full(&self, full: FullBlocks) -> Self {
+        let Shared { compiler, placing, ways, .. } = &*self.0;
+        Self::of(compiler.clone(), *placing, ways, full)
     }
 
     /// Entry points that were executed, with the names of their kernels.
@@ -159,9 +192,19 @@ impl Emulated {
     }
 
     fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
-        let csr_layout = self.0.csr_layout;
-        let machine = Machine { multiprocessors: MULTIPROCESSORS, cache_bytes: CACHE, csr_layout };
-        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, machine) }
+        self.prepare_with(plan, MULTIPROCESSORS, self.0.full)
+    }
+
+    /// A plan on a device of which as many multiprocessors are taken to be there, and what multiplies it if
+    /// it is full.
+    pub(crate) fn prepare_with(
+        &self,
+        plan: &Plan,
+        multiprocessors: u32,
+        full: FullBlocks,
+    ) -> EmulatedPlan {
+        let machine = Machine { csr_layout: self.0.csr_layout, ..machine(multiprocessors) };
+        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, machine, full) }
     }
 }
 
@@ -189,7 +232,7 @@ impl SpmmBackend for Emulated {
 }
 
 /// A plan whose products are emulated.
-struct EmulatedPlan {
+pub(crate) struct EmulatedPlan {
     device: Emulated,
     device_plan: DevicePlan,
 }
@@ -249,7 +292,7 @@ impl EmulatedPlan {
     ///
     /// # Errors
     /// What a kernel does wrong.
-    fn multiply(
+    pub(crate) fn multiply(
         &self,
         way: Way,
         (alpha, beta): (f64, f64),

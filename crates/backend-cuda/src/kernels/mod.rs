@@ -5,6 +5,8 @@ pub(crate) mod csr_spmm;
 pub(crate) mod roofline;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
+pub(crate) mod sm90_bmat_spmm;
+pub(crate) mod sm90_dense_gemm;
 pub(crate) mod sm90_two_four_spmm;
 pub(crate) mod sm90_wcsr_spmm;
 pub(crate) mod supported;
@@ -81,9 +83,25 @@ pub fn all() -> Vec<Kernel> {
     let bcsr = DType::ALL.into_iter().flat_map(|dtype| {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
+    let dense = DType::ALL.into_iter().flat_map(|dtype| {
+        sm90_dense_gemm::configs(dtype).iter().map(move |config| config.kernel(dtype))
+    });
     let wcsr = sm90_wcsr_spmm::kernels();
+    let bmat = sm90_bmat_spmm::kernels();
     let two_four = DType::ALL.into_iter().flat_map(|dtype| {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
-    csr.chain(bcsr).chain(wcsr).chain(two_four).chain([roofline::kernel()]).collect()
+    let windows = wcsr.chain(bmat);
+    csr.chain(bcsr)
+        .chain(dense)
+        .chain(windows)
+        .chain(two_four)
+        .chain([roofline::kernel()])
+        .collect()
+}
+
+/// The kernels that only [`DenseConfig::ladder`](crate::DenseConfig::ladder) has, in every configuration.
+#[must_use]
+pub fn ladder() -> Vec<Kernel> {
+    sm90_dense_gemm::ladder_kernels()
 }

@@ -6,14 +6,15 @@ use girih_planner::Plan;
 use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::{sm90_two_four_spmm, sm90_wcsr_spmm};
+use super::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::{Arch, CsrLayout};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 4] = [
+const FORMATS: [(FormatKind, Option<Arch>); 5] = [
     (FormatKind::Csr, None),
     (FormatKind::Bcsr, Some(Arch::SM_90A)),
     (FormatKind::Wcsr, Some(Arch::SM_90A)),
+    (FormatKind::BMat, Some(Arch::SM_90A)),
     (FormatKind::TwoFour, Some(Arch::SM_90A)),
 ];
 
@@ -72,13 +73,14 @@ pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Resul
         && needs != arch
     {
         return Err(format!(
-            "its kernels need compute capability {}.{} (wgmma), and the device has {}.{}",
+            "its kernels need compute capability {}.{} (Hopper), and the device has {}.{}",
             needs.major, needs.minor, arch.major, arch.minor
         ));
     }
     match spec {
         FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
+        FormatSpec::BMat { .. } => sm90_bmat_spmm::check(dtype),
         FormatSpec::TwoFour if sm90_two_four_spmm::configs(dtype).is_empty() => Err(format!(
             "sparse tensor cores store two values of four of f16 and bf16, but not of {dtype}"
         )),
@@ -107,7 +109,7 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupporte
     let schedule = plan.schedule();
     let unsupported = |reason| Unsupported::Schedule { reason };
     schedule.check(plan.tiling()).map_err(|error| unsupported(error.to_string()))?;
-    if schedule.columns().is_some() {
+    if schedule.columns().is_some() && spec.kind() != FormatKind::BMat {
         let reason = "its kernels take all columns of C, and the schedule cuts windows by them";
         return Err(unsupported(reason.to_owned()));
     }
@@ -154,8 +156,8 @@ mod tests {
         let a100 = Some(Arch { major: 8, minor: 0 });
         let (hopper, blackwell) = (Some(Arch::SM_90A), Some(Arch { major: 10, minor: 0 }));
         for (spec, dtype, arch, said) in [
-            (wcsr(16), DType::F32, a100, "compute capability 9.0 (wgmma), and the device has 8.0"),
-            (bcsr(64), DType::F16, blackwell, "9.0 (wgmma), and the device has 10.0"),
+            (wcsr(16), DType::F32, a100, "compute capability 9.0 (Hopper), and the device has 8.0"),
+            (bcsr(64), DType::F16, blackwell, "9.0 (Hopper), and the device has 10.0"),
             (wcsr(16), DType::F64, hopper, "f16, bf16 and f32 (as TF32), not f64"),
             (bcsr(64), DType::F64, None, "f16, bf16 and f32 (as TF32), not f64"),
             (bcsr(16), DType::F32, hopper, "blocks of 64×64, not 16×16"),
@@ -167,14 +169,16 @@ mod tests {
             ),
             (wcsr(72), DType::F32, hopper, "up to 64, not 72"),
             (wcsr(0), DType::F32, hopper, "up to 64, not 0"),
-            (FormatSpec::TwoFour, DType::F16, a100, "9.0 (wgmma), and the device has 8.0"),
+            (FormatSpec::TwoFour, DType::F16, a100, "9.0 (Hopper), and the device has 8.0"),
             (FormatSpec::TwoFour, DType::F32, hopper, "f16 and bf16, but not of f32"),
             (FormatSpec::TwoFour, DType::F64, None, "f16 and bf16, but not of f64"),
+            (FormatSpec::BMat { pattern_only: false }, DType::F32, a100, "compute capability 9.0"),
+            (FormatSpec::BMat { pattern_only: true }, DType::F64, hopper, "not f64"),
             (
-                FormatSpec::BMat { pattern_only: false },
-                DType::F32,
+                FormatSpec::BlockedEll { block_size: 16 },
+                DType::F16,
                 hopper,
-                "kernels for csr, bcsr, wcsr, two-four",
+                "kernels for csr, bcsr, wcsr, bmat, two-four",
             ),
             (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
         ] {
@@ -200,6 +204,9 @@ mod tests {
         assert!(matches!(sizes, Unsupported::Sizes { spec, .. } if spec == bcsr(16)));
         assert_eq!(sizes.to_string(), "bcsr 16x16 of f32: why");
         assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
+        for pattern_only in [false, true] {
+            assert_eq!(check(FormatSpec::BMat { pattern_only }, DType::F16, hopper), Ok(()));
+        }
         assert_eq!(check(FormatSpec::TwoFour, DType::Bf16, hopper), Ok(()));
     }
 }

@@ -18,7 +18,8 @@ use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
 use crate::CsrLayout;
-use crate::kernels::{csr_spmm, sm90_bcsr_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
+use crate::kernels::{csr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -37,13 +38,14 @@ pub(crate) struct Machine {
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a
-/// device: O(nnz).
-pub(crate) fn device_plan(plan: &Plan, machine: Machine) -> DevicePlan {
+/// device: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
+pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
     let multiprocessors = machine.multiprocessors;
     let (schedule, n) = (plan.schedule(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
-        Tiling::Bcsr(a) => sm90_bcsr_spmm::device_plan(a),
+        Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, multiprocessors, full),
+        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
         _ => unreachable!("it was asked whether the plan is supported"),

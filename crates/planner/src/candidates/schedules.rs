@@ -63,6 +63,7 @@ pub struct ScheduleOption {
 pub(crate) struct Cut<'a> {
     pub(crate) spec: FormatSpec,
     pub(crate) dtype: DType,
+    pub(crate) ncols: usize,
     pub(crate) nnz: usize,
     pub(crate) n: usize,
     pub(crate) device: &'a DeviceSpec,
@@ -97,7 +98,8 @@ impl Cut<'_> {
     /// The configuration of the kernel for a schedule of `tasks` blocks.
     pub(crate) fn config(&self, tasks: u64, windows: &impl Windows) -> Option<KernelConfig> {
         let (spec, dtype, n, tiles) = (self.spec, self.dtype, self.n, windows.n_tiles());
-        self.kernels.config(self.device, &KernelWork { spec, dtype, n, tasks, tiles })
+        let work = KernelWork { spec, dtype, n, tasks, tiles, ncols: self.ncols };
+        self.kernels.config(self.device, &work)
     }
 
     /// Blocks of columns that the hardware dispatches beside one another.
@@ -223,9 +225,13 @@ impl Cut<'_> {
         };
         let Busy { makespan, total } =
             simulate::busy(played, windows, self.n.div_ceil(passes), workers, &cost);
-        // One block of threads takes a task, however many are idle.
+        // One block of threads takes a task, however many are idle. A persistent worker asks for the next
+        // window's columns while it multiplies one.
         let chain = config.as_ref().map_or(0.0, |config| config.chain_seconds(self.device));
-        let longest = schedule.tasks().iter().map(|task| task.tiles().len()).max();
+        let longest = match kind {
+            ScheduleKind::Partitions => (0..windows.n_windows()).map(|w| windows.tiles(w)).max(),
+            _ => schedule.tasks().iter().map(|task| task.tiles().len() as u64).max(),
+        };
         let makespan = makespan.max(longest.unwrap_or(0) as f64 * chain);
         // The later passes fill the gaps of the earlier ones: only the last one's end is ragged.
         let even = total / workers as f64;

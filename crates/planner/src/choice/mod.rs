@@ -94,9 +94,9 @@ impl Choice {
         stats: &FormatStats,
     ) -> Option<f64> {
         let (device, &FormatStats { spec, windows: tasks, tiles, .. }) = (&options.target, stats);
-        let (dtype, n) = (workload.dtype, workload.n);
+        let (dtype, n, ncols) = (workload.dtype, workload.n, workload.ncols);
         options.kernels.check(device, spec, dtype).ok()?;
-        let work = KernelWork { spec, dtype, n, tasks, tiles };
+        let work = KernelWork { spec, dtype, n, tasks, tiles, ncols };
         let config = options.kernels.config(device, &work);
         Some(price(workload, stats, device, config.as_ref(), 1.0).seconds)
     }
@@ -110,11 +110,16 @@ impl Choice {
         }
     }
 
-    /// What a schedule is cut for.
-    pub(crate) fn cut<'a>(&self, options: &'a PlanOptions, nnz: usize) -> Cut<'a> {
+    /// What a schedule is cut for, of a matrix with these columns and entries.
+    pub(crate) fn cut<'a>(
+        &self,
+        options: &'a PlanOptions,
+        (ncols, nnz): (usize, usize),
+    ) -> Cut<'a> {
         Cut {
             spec: self.spec,
             dtype: self.dtype,
+            ncols,
             nnz,
             n: options.n,
             device: &options.target,
@@ -326,6 +331,7 @@ impl Chooser<'_> {
             n: self.workload.n,
             tasks: stats.windows,
             tiles: stats.tiles,
+            ncols: self.workload.ncols,
         };
         let config = self.options.kernels.config(device, &work);
         let cost = price(&self.workload, &stats, device, config.as_ref(), 1.0);

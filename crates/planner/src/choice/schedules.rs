@@ -53,6 +53,7 @@ impl Chooser<'_> {
         let cut = Cut {
             spec: stats.spec,
             dtype: self.workload.dtype,
+            ncols: self.workload.ncols,
             nnz: self.workload.nnz,
             n: self.workload.n,
             device,

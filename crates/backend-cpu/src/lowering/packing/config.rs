@@ -90,8 +90,8 @@ pub(super) fn shares(count: usize, threads: usize) -> Option<usize> {
     (threads.is_multiple_of(count) && shares <= PACK_SHARES).then_some(shares)
 }
 
-/// Cuts `n` columns of B into panels of `vectors` vectors. No vector is cut, and sums are added up in panels as
-/// they are in one panel of all columns.
+/// Cuts `n` columns of B into panels of `vectors` vectors. No vector is cut, and sums are added up in panels
+/// as they are in one panel of all columns.
 pub(super) fn panel_cols(
     vectors: usize,
     lanes: usize,

@@ -11,6 +11,13 @@ __device__ __forceinline__ u32 shared_address(const void* pointer) {
     return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
+// Zero-extended.
+__device__ __forceinline__ u32 load_shared_16(u32 address) {
+    u16 v;
+    asm volatile("ld.shared.u16 %0, [%1];" : "=h"(v) : "r"(address) : "memory");
+    return v;
+}
+
 // 2, 4, 8 and 16 bytes; `address` is a multiple of as many.
 __device__ __forceinline__ u32 load_shared_32(u32 address) {
     u32 v;

@@ -15,10 +15,11 @@
 #include "ptx/shared.cuh"
 #include "ptx/wgmma.cuh"
 
-struct Transposed {
+template <u32 kRowsOfC>
+struct TransposedProduct {
     // Columns of C that a warpgroup has, and rows.
     static constexpr u32 kColumns = 128;
-    static constexpr u32 kRows = 64;
+    static constexpr u32 kRows = kRowsOfC;
     // Values along k of a stage: a swizzled row of 128 bytes.
     static constexpr u32 kDepth = 32;
     static constexpr u32 kRowBytes = 128;
@@ -83,15 +84,25 @@ struct Transposed {
     template <bool kByRows, class Sums>
     static __device__ __forceinline__ void spread(u32 to, float scale,
                                                   const float (&sum)[kTiles * kSums]) {
-        const u32 lane = threadIdx.x % kWarpSize;
         const u32 column = threadIdx.x % kWarpgroupSize / kWarpSize * 32;
+        spread_rows<kByRows, Sums, kRows>(to, column, scale, sum, 0);
+    }
+
+    // Puts a warp's sums of kCount rows from `first` on, a multiple of eight, times `scale`, into a tile
+    // that begins with that row: 32 columns from `column` on.
+    template <bool kByRows, class Sums, u32 kCount>
+    static __device__ __forceinline__ void spread_rows(u32 to, u32 column, float scale,
+                                                       const float (&sum)[kTiles * kSums],
+                                                       u32 first) {
+        const u32 lane = threadIdx.x % kWarpSize;
 #pragma unroll
-        for (u32 i = 0; i < kSums; ++i) {
+        for (u32 i = 0; i < kCount / 2; ++i) {
             // Of each four registers, the first two are of the tile's row lane / 4, the others eight on.
             if (i % 4 >= 2) continue;
             const u32 row = i / 4 * 8 + lane % 4 * 2 + i % 2;
-            const float of[4] = {scale * sum[i], scale * sum[i + 2], scale * sum[kSums + i],
-                                 scale * sum[kSums + i + 2]};
+            const u32 at = first / 2 + i;
+            const float of[4] = {scale * sum[at], scale * sum[at + 2], scale * sum[kSums + at],
+                                 scale * sum[kSums + at + 2]};
             if constexpr (kByRows) {
                 ptx::Vector16 v;
 #pragma unroll
@@ -107,3 +118,6 @@ struct Transposed {
         }
     }
 };
+
+// Of a block of 64 rows.
+using Transposed = TransposedProduct<64>;

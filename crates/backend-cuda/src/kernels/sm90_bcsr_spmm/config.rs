@@ -104,6 +104,11 @@ impl Config {
         if self.rows == 1 { &[ROWS, COLUMNS, ELEMENTS] } else { &[ROWS, COLUMNS] }
     }
 
+    /// Rows of a CTA.
+    pub(crate) fn height(&self) -> u32 {
+        self.rows * BLOCK as u32
+    }
+
     /// Columns of a CTA.
     pub(crate) fn tile(&self) -> u32 {
         self.split * self.columns

@@ -81,13 +81,12 @@ const FAULTS: &[Fault] = &[
         "if (p.copies_c) ptx::fence_proxy_async_shared();" => "",
         rows, Outcome::Report(Problem::ProxyFence { .. })),
     fault!("stored elements of B are multiplied unfenced", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "store_elements(p, to, k, column, thread);\n        ptx::fence_proxy_async_shared();" =>
-        "store_elements(p, to, k, column, thread);",
+        "column, thread);\n        ptx::fence_proxy_async_shared();" => "column, thread);",
         elements, Outcome::Report(Problem::ProxyFence { .. })),
     fault!("A is described with another swizzle", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
         "ptx::descriptor(block, ptx::Swizzle::Bytes128," => "ptx::descriptor(block, ptx::Swizzle::Bytes64,",
         rows, Outcome::Wrong),
-    fault!("elements of B are stored with another swizzle", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("elements of B are stored with another swizzle", "shared/elements.cuh":
         "(chunk ^ k) % 8 * 16" => "chunk % 8 * 16",
         elements, Outcome::Wrong),
     fault!("sums are put down with another swizzle", "shared/outgoing.cuh":

@@ -22,10 +22,18 @@ const STEPS: usize = 1;
 const WIDE_GROUPS: usize = 2;
 const WIDE_STEPS: usize = 3;
 const VALUES: usize = 4;
-const SLOTS: usize = 5;
+pub(crate) const SLOTS: usize = 5;
 
 /// Blocks of a block row, on average, from which on rows that share columns are taken together.
 const LONG: usize = 4;
+
+/// What decides between configurations where all blocks are there: each group has all its rows, and all
+/// columns.
+pub(crate) fn load_of_full(block_rows: u64, block_cols: u64) -> Load {
+    let blocks = block_rows.saturating_mul(block_cols);
+    let steps = block_rows.div_ceil(GROUP_ROWS as u64).saturating_mul(block_cols);
+    Load { blocks, grouped_steps: (block_cols >= LONG as u64).then_some(steps) }
+}
 
 #[derive(Debug)]
 struct BcsrLaunches {
@@ -210,7 +218,7 @@ impl BcsrLaunches {
 }
 
 /// Values of so many bytes in a swizzled row of shared memory.
-fn per_row(size: u64) -> u32 {
+pub(crate) fn per_row(size: u64) -> u32 {
     ROW_BYTES / size as u32
 }
 
@@ -220,5 +228,23 @@ pub(crate) fn entry(b: &Place, size: u64) -> &'static str {
         Reading::Rows => ROWS,
         Reading::Columns => COLUMNS,
         Reading::Elements => ELEMENTS,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_of_full_rows_are_counted_without_looking_at_them() {
+        for (rows, cols) in [(1, 1), (1, 9), (2, 4), (3, 4), (7, 5), (65, 6), (200, 4)] {
+            let row_ptr: Vec<u64> = (0..=rows).map(|row| row * cols).collect();
+            let col_idx: Vec<u32> = (0..rows * cols).map(|block| (block % cols) as u32).collect();
+            let groups = Groups::sharing(&row_ptr, &col_idx);
+            let steps = (groups.steps.len() / (1 + GROUP_ROWS)) as u64;
+            let found = load_of_full(rows, cols);
+            assert_eq!(found.blocks, rows * cols);
+            assert_eq!(found.grouped_steps, (cols >= 4).then_some(steps), "{rows}×{cols}");
+        }
     }
 }

@@ -13,7 +13,8 @@
 // columns that any of its rows has, so that B is copied once for all of them. The entry points differ in
 // how B is read: by tensor copies of rows, or of columns, or element by element where no copy can.
 //
-// TF32 is multiplied transposed (girih/transposed.cuh), half a block in a stage.
+// TF32 is multiplied transposed (shared/transposed.cuh), half a block in a stage.
+#include "shared/elements.cuh"
 #include "shared/outgoing.cuh"
 #include "shared/output.cuh"
 #include "shared/pipeline.cuh"
@@ -115,37 +116,6 @@ __device__ __forceinline__ u32 tile_at(u32 shared, u32 stage) {
     return shared + stage * kStageBytes + ROWS * kBlockBytes;
 }
 
-// Puts kPerRow rows of B into a stage by all threads of a warpgroup, laid out as tensor copies of rows do.
-__device__ __forceinline__ void store_elements(const Params& p, u32 to, u64 row, u64 column,
-                                               u32 thread) {
-    constexpr u32 kChunk = 16 / kValueBytes;
-    constexpr u32 kChunks = kTile / kChunk;
-    const bool along_rows = p.b_col_stride <= p.b_row_stride;
-    for (u32 i = thread; i < kPerRow * kChunks; i += kWarpgroupSize) {
-        const u32 k = along_rows ? i / kChunks : i % kPerRow;
-        const u32 chunk = along_rows ? i % kChunks : i / kPerRow;
-        u32 value[kChunk];
-#pragma unroll
-        for (u32 j = 0; j < kChunk; ++j) {
-            const u64 at = column + chunk * kChunk + j;
-            const u64 offset = (row + k) * p.b_row_stride + at * p.b_col_stride;
-            value[j] = 0;
-            if (row + k < p.k && at < p.output.n) {
-                value[j] = kValueBytes == 4 ? static_cast<const u32*>(p.b_elements)[offset]
-                                            : static_cast<const u16*>(p.b_elements)[offset];
-            }
-        }
-        ptx::Vector16 packed;
-#pragma unroll
-        for (u32 j = 0; j < 4; ++j) {
-            packed.word[j] =
-                kValueBytes == 4 ? value[j] : value[2 * j % kChunk] | value[(2 * j + 1) % kChunk] << 16;
-        }
-        ptx::store_shared_128(
-            to + chunk / 8 * kGroupBytes + k * kRowBytes + (chunk ^ k) % 8 * 16, packed);
-    }
-}
-
 // Fills a stage with a part of the blocks, and of B's rows from k on.
 template <Source SOURCE>
 __device__ __forceinline__ void fill_stage(const Params& p, const Stages& ring, u32 shared,
@@ -157,7 +127,8 @@ __device__ __forceinline__ void fill_stage(const Params& p, const Stages& ring, 
     const u32 to = tile_at(shared, at.stage);
     if (SOURCE == Source::Elements) {
         ring.wait_empty(at);
-        store_elements(p, to, k, column, thread);
+        const Elements b = {p.b_elements, p.b_row_stride, p.b_col_stride, p.k, p.output.n};
+        store_elements<kTile, kValueBytes>(b, to, k, column, thread);
         ptx::fence_proxy_async_shared();
         if (thread != 0) ring.fill(at);
     }

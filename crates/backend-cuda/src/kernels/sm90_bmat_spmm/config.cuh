@@ -1,0 +1,134 @@
+// What a block of the BMat kernel is made of. VALUE names the value type, PATTERN says whether all values
+// are one and none is stored.
+#pragma once
+
+#include "shared/pipeline.cuh"
+#include "shared/types.cuh"
+#include "sm90_bmat_spmm/params.cuh"
+#include "ptx/convert.cuh"
+#include "ptx/mma.cuh"
+#include "ptx/shared.cuh"
+
+// What a value type does to its operands. A lane has bit `lane` of every mask word t: row lane / 4 + 8 * (t %
+// 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and lane % 4 + 4,
+// kPerLoad neighbouring columns, each of which is for an mma of its own.
+struct Tf32 {
+    static constexpr u32 kBytes = 4;
+    static constexpr u32 kPerLoad = 4;
+    static constexpr u32 kOne = 0x3f800000;
+    static constexpr u32 kRegistersOfA = 4;
+
+    static __device__ __forceinline__ u32 load_shared(u32 address) {
+        return ptx::load_shared_32(address);
+    }
+    static __device__ __forceinline__ float load(const char* address) {
+        return __uint_as_float(ptx::load_constant_32(address));
+    }
+    // The elements of the words are the registers.
+    static __device__ __forceinline__ void fragment(const u32 (&element)[4], u32 (&a)[4]) {
+#pragma unroll
+        for (u32 t = 0; t < 4; ++t) a[t] = ptx::round_tf32(element[t]);
+    }
+    static __device__ __forceinline__ void multiply(float (&sum)[4], const u32 (&a)[4],
+                                                    const u32 (&raw)[2][4], u32 i) {
+        const u32 b[2] = {ptx::round_tf32(raw[0][i]), ptx::round_tf32(raw[1][i])};
+        ptx::mma_tf32(sum, a, b);
+    }
+};
+
+// An mma's neighbours along k, which share a register, are columns q and q + 4 of the tile, for lanes of
+// q = lane % 4: of A as of B.
+struct Half {
+    static constexpr u32 kBytes = 2;
+    static constexpr u32 kPerLoad = 8;
+    static constexpr u32 kRegistersOfA = 2;
+
+    static __device__ __forceinline__ u32 load_shared(u32 address) {
+        return ptx::load_shared_16(address);
+    }
+    static __device__ __forceinline__ void fragment(const u32 (&element)[4], u32 (&a)[2]) {
+        a[0] = ptx::permute_bytes(element[0], element[2], 0x5410);
+        a[1] = ptx::permute_bytes(element[1], element[3], 0x5410);
+    }
+    static __device__ __forceinline__ u32 fragment_of_b(const u32 (&raw)[2][4], u32 i) {
+        return ptx::permute_bytes(raw[0][i / 2], raw[1][i / 2], i % 2 ? 0x7632 : 0x5410);
+    }
+};
+struct F16 : Half {
+    static constexpr u32 kOne = 0x3c00;
+
+    static __device__ __forceinline__ float load(const char* address) {
+        float wide;
+        asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(ptx::load_constant_16(address)));
+        return wide;
+    }
+    static __device__ __forceinline__ void multiply(float (&sum)[4], const u32 (&a)[2],
+                                                    const u32 (&raw)[2][4], u32 i) {
+        const u32 b[1] = {fragment_of_b(raw, i)};
+        ptx::mma_f16(sum, a, b);
+    }
+};
+struct Bf16 : Half {
+    static constexpr u32 kOne = 0x3f80;
+
+    static __device__ __forceinline__ float load(const char* address) {
+        return __uint_as_float(static_cast<u32>(ptx::load_constant_16(address)) << 16);
+    }
+    static __device__ __forceinline__ void multiply(float (&sum)[4], const u32 (&a)[2],
+                                                    const u32 (&raw)[2][4], u32 i) {
+        const u32 b[1] = {fragment_of_b(raw, i)};
+        ptx::mma_bf16(sum, a, b);
+    }
+};
+
+using Value = VALUE;
+constexpr bool kPattern = PATTERN;
+// Bytes of a row of B that a warp multiplies with one decoded tile at a time: 16 for each of 8 columns of
+// an mma.
+constexpr u32 kUnitBytes = 128;
+constexpr u32 kUnitColumns = kUnitBytes / Value::kBytes;
+// Values in 16 bytes.
+constexpr u32 kPerChunk = 16 / Value::kBytes;
+
+// How rows of B come to shared memory: each by one bulk copy, or element by element, whatever the strides.
+enum class Gather { kRows, kElements };
+
+// UNITS of 128 bytes of a row of B for each of WARPS consumers, STAGES stages of TILES tiles, shared out
+// among PRODUCERS warps that bring them, CTAS blocks to a multiprocessor.
+template <Gather GATHER, u32 WARPS, u32 UNITS, u32 PRODUCERS, u32 TILES, u32 STAGES, u32 CTAS>
+struct Config {
+    static constexpr Gather kGather = GATHER;
+    static constexpr u32 kConsumerWarps = WARPS;
+    static constexpr u32 kUnits = UNITS;
+    static constexpr u32 kTiles = TILES;
+    static constexpr u32 kStages = STAGES;
+    static constexpr u32 kCtas = CTAS;
+    static constexpr u32 kProducerWarps = PRODUCERS;
+    static constexpr u32 kThreads = (WARPS + PRODUCERS) * kWarpSize;
+    static constexpr u32 kRowBytes = WARPS * UNITS * kUnitBytes;
+    // Lanes of a quarter of a warp read chunks 64 bytes apart of four rows: with this pitch, all banks.
+    static constexpr u32 kPitch = kRowBytes + 16;
+    // A stage: headers, values with what rounding to whole chunks adds, rows of B.
+    static constexpr u32 kHeaderBytes = TILES * sizeof(Header);
+    static constexpr u32 kValueBytes =
+        kPattern ? 0 : TILES * kWindowRows * kTileCols * Value::kBytes + 16;
+    static constexpr u32 kStageBytes = kHeaderBytes + kValueBytes + TILES * kTileCols * kPitch;
+    static constexpr u32 kShared = STAGES * kStageBytes + Ring<STAGES>::kBytes;
+    // Rows of B that a producer warp brings to a stage, and stages whose packed columns it loads at once, one
+    // in each lane.
+    static constexpr u32 kRowsOfWarp = TILES / PRODUCERS * kTileCols;
+    static constexpr u32 kAhead = kWarpSize / kRowsOfWarp;
+    static_assert(TILES % PRODUCERS == 0 && kWarpSize % kRowsOfWarp == 0,
+                  "lanes hold the rows of whole stages");
+    static_assert(kStageBytes % 16 == 0, "bulk copies begin on 16 bytes");
+
+    static __device__ __forceinline__ u32 headers(u32 stages, u32 stage) {
+        return stages + stage * kStageBytes;
+    }
+    static __device__ __forceinline__ u32 values(u32 stages, u32 stage) {
+        return headers(stages, stage) + kHeaderBytes;
+    }
+    static __device__ __forceinline__ u32 rows(u32 stages, u32 stage) {
+        return values(stages, stage) + kValueBytes;
+    }
+};
