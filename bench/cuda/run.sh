@@ -10,6 +10,7 @@
 #                                               each verified
 #   FOLDER/run.sh csr|wcsr|bmat|bcsr|two_four [RESULTS]
 #                                               a part of the benchmark, for machines lent by the minute
+#   FOLDER/run.sh layouts [RESULTS]             every layout of CSR on the matrices that came along, in f32
 #   FOLDER/run.sh dense [RESULTS]               the ladder of the dense kernel beside cuBLASLt
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
@@ -34,13 +35,15 @@ pack() {
     cargo build --release --package girih-backend-cuda --example dense_ladder
     cp "${CARGO_TARGET_DIR:-target}/release/examples/dense_ladder" "$folder/dense_ladder"
     cp "${CARGO_TARGET_DIR:-target}/release/girih" "$folder/girih"
+    cargo build --release --package girih-backend-cuda --example csr_layouts
+    cp "${CARGO_TARGET_DIR:-target}/release/examples/csr_layouts" "$folder/csr_layouts"
     # The test binaries' paths are in cargo's messages, one JSON object on each line.
     cargo test --no-run --package girih-backend-cuda --message-format json |
         sed -n 's/.*"name":"\([a-z]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
         while read -r name executable; do
             [[ " ${suites[*]} " != *" $name "* ]] || cp "$executable" "$folder/$name"
         done
-    strip --strip-debug "$folder/girih" "$folder/dense_ladder" "${suites[@]/#/$folder/}"
+    strip --strip-debug "$folder/girih" "$folder/csr_layouts" "$folder/dense_ladder" "${suites[@]/#/$folder/}"
     cp "$here/run.sh" "$folder/run.sh"
     cp -r "$here/../suites" "$folder/"
     ls -l "$folder" "$folder/matrices"
@@ -146,6 +149,15 @@ bench_bcsr() {
     record dense dense-cuda
 }
 
+# What the tables of csr_spmm are tuned by.
+layouts() {
+    step "layouts of CSR"
+    "$here/csr_layouts" --n "${COLUMNS_OF_B:-8,32,128,512,1024}" "$here"/matrices/* \
+        > "$results/csr-layouts.tsv" 2>"$results/csr-layouts.log" ||
+        { failed=1; echo "FAILED: layouts"; tail -5 "$results/csr-layouts.log"; }
+    wc -l "$results/csr-layouts.tsv"
+}
+
 # 2:4 on sparse tensor cores beside the dense product, at the size of Croqtile's worklog and of a cube.
 bench_two_four() {
     record two-four two-four:4096x8192 two-four:8192x8192 --backend cuda,cublas --format two-four \
@@ -169,7 +181,8 @@ case $action in
     bench) prepare "${@:2}" && bench ;;
     csr | wcsr | bmat | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
     dense) prepare "${@:2}" && ladder ;;
+    layouts) prepare "${@:2}" && layouts ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

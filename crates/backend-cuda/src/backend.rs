@@ -10,16 +10,16 @@ use girih_backend::{
     b_permutation_lowering, with_b_permutation,
 };
 use girih_formats::DType;
-use girih_planner::Plan;
 use girih_planner::cost::{seconds_on, transfer_seconds};
+use girih_planner::{DeviceSpec, Plan};
 
 use crate::device::{Functions, Gpu, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, supported};
-use crate::prepared::{self, Launched, OperandRows, device_plan};
-use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
+use crate::prepared::{self, Launched, Machine, OperandRows, device_plan};
+use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +33,10 @@ pub struct CudaOptions {
     pub sources: Option<PathBuf>,
     /// The index of the device.
     pub device: usize,
+    /// How products in CSR are laid out, in place of what the backend would choose for each: to time layouts.
+    /// A [`CsrLayout::Teams`] must be [valid](crate::CsrTeams::is_valid), and matrices have fewer than 2³¹
+    /// entries and rows then; plans are refused otherwise.
+    pub csr_layout: Option<CsrLayout>,
 }
 
 impl CudaOptions {
@@ -54,6 +58,12 @@ impl CudaOptions {
         Self { sources: sources.into(), ..self }
     }
 
+    /// With products in CSR laid out so.
+    #[must_use]
+    pub fn csr_layout(self, csr_layout: impl Into<Option<CsrLayout>>) -> Self {
+        Self { csr_layout: csr_layout.into(), ..self }
+    }
+
     /// On another device, by its index.
     #[must_use]
     pub fn device(self, device: usize) -> Self {
@@ -73,6 +83,7 @@ pub struct CudaBackend(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     index: usize,
+    csr_layout: Option<CsrLayout>,
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     /// By stem and configuration.
@@ -83,9 +94,10 @@ impl CudaBackend {
     /// The backend on a device.
     #[must_use]
     pub fn new(options: CudaOptions) -> Self {
-        let CudaOptions { libraries, cache, sources, device } = options;
+        let CudaOptions { libraries, cache, sources, device, csr_layout } = options;
         Self(Arc::new(Shared {
             index: device,
+            csr_layout,
             jit: Jit::new(libraries, cache, sources),
             gpu: OnceLock::new(),
             loaded: Mutex::default(),
@@ -143,7 +155,7 @@ impl CudaBackend {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let device_plan = device_plan(plan, gpu.info.multiprocessors, full);
+        let device_plan = device_plan(plan, self.machine(&gpu.info.spec()), full);
         let functions = device_plan.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
         let shape = device_plan.shape;
@@ -151,6 +163,12 @@ impl CudaBackend {
             Launched::new(gpu, functions, device_plan).map_err(|error| failed(error.into()))?;
         let rows = OperandRows { b: shape.k, c: shape.m };
         Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
+    }
+
+    /// What of a device decides launches.
+    fn machine(&self, device: &DeviceSpec) -> Machine {
+        let &DeviceSpec { workers: multiprocessors, cache_bytes, .. } = device;
+        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout }
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
@@ -239,6 +257,7 @@ impl SpmmBackend for CudaBackend {
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
+            .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -263,8 +282,10 @@ impl SpmmBackend for CudaBackend {
         let (target, n) = (&plan.options().target, plan.options().n);
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
         supported::supports(plan, Some(arch)).map_err(|unsupported| unsupported.by(NAME))?;
+        supported::takes_csr_layout(plan, self.0.csr_layout)
+            .map_err(|unsupported| unsupported.by(NAME))?;
+        let device_plan = device_plan(plan, self.machine(target), FullBlocks::Fastest);
         let machine = machine(&target.name, arch, target.workers);
-        let device_plan = device_plan(plan, target.workers, FullBlocks::Fastest);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));
         Ok(b_permutation_lowering(plan, n, inner))
     }

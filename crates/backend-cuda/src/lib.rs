@@ -10,7 +10,9 @@
 //! # What runs
 //! Plans in CSR, in any value type, row order and schedule, by a kernel after casperSPARSE: a warp for
 //! each row, a part of a warp where products are narrow, or several rows where they are short and products
-//! are wide. Rows that are much longer than a warp's share are shared out among the warps of a block; those
+//! are wide. Where all rows are of much the same length, teams of lanes take them in their order, neighbours in
+//! one block, so that its first-level cache serves what they share of B; the columns of B go through the
+//! second-level cache in panels where it can't hold B whole. Where rows differ, those that are much longer than a warp's share are shared out among the warps of a block; those
 //! that the schedule splits, and all that are too long for a block, are computed in pieces, whose sums the
 //! block that finishes last adds in order.
 //! Values of f16 and bf16 are widened exactly and summed in f32.
@@ -66,8 +68,8 @@
 //!
 //! # Reproducibility
 //! An element of C has the same bits whenever it is computed from the same plan, value type and n, for
-//! any strides and alignment, on any device: nothing is added atomically, unless the plan's schedule says
-//! so.
+//! any strides and alignment, on any device with as many multiprocessors: nothing is added atomically, unless the
+//! plan's schedule says so.
 //!
 //! ```no_run
 //! use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
@@ -118,6 +120,7 @@ pub use catalog::CudaKernels;
 pub use device::{DeviceInfo, devices, driver_version};
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
+pub use kernels::csr_spmm::{CsrLayout, CsrTeams};
 pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
 pub use library::{Attempt, CublasLt, Cusparse, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};

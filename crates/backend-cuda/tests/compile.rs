@@ -46,6 +46,26 @@ fn kernels_keep_their_promises_on_hopper() {
 }
 
 #[test]
+fn csr_reads_b_and_writes_c_in_vectors() {
+    let (Some(jit), Some(nvdisasm)) = (compiler(None, None), nvdisasm()) else { return };
+    for kernel in all().into_iter().filter(|kernel| kernel.stem == "csr_spmm") {
+        let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
+        let sass = disassemble(&nvdisasm, &binary).unwrap();
+        for entry in kernel.budget.entries {
+            let label = format!(".text.{entry}:");
+            let from = sass.find(&label).unwrap_or_else(|| panic!("{kernel}: no {entry}"));
+            let body = &sass[from + label.len()..];
+            let body = &body[..body.find(".section").unwrap_or(body.len())];
+            let in_vectors = ["_vectors_", "_runs_", "_rows_"].iter().any(|of| entry.contains(of));
+            for instruction in ["LDG.E.128.CONSTANT", "STG.E.128"] {
+                let is_there = body.contains(instruction);
+                assert!(is_there || !in_vectors, "{kernel}: {entry} has no {instruction}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_kernel_for_any_device_compiles_for_an_older_one() {
     let Some(jit) = compiler(None, None) else { return };
     let ampere = Arch { major: 8, minor: 0 };

@@ -9,7 +9,7 @@ use girih_formats::{Csr, FormatError, Scalar};
 /// finite differences: nearly every access to B is a cache hit. O(nnz).
 ///
 /// # Errors
-/// If nx · ny is above [`MAX_DIM`](crate::MAX_DIM).
+/// If nx · ny is above [`MAX_DIM`](girih_formats::MAX_DIM).
 ///
 /// ```
 /// let a = girih_generate::laplacian_5pt::<f64>(3, 2)?;
@@ -29,7 +29,7 @@ pub fn laplacian_5pt<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>, FormatEr
 /// hold `9 · dof` entries. O(nnz · dof).
 ///
 /// # Errors
-/// If the number of unknowns, nx · ny · dof, is above [`MAX_DIM`](crate::MAX_DIM).
+/// If the number of unknowns, nx · ny · dof, is above [`MAX_DIM`](girih_formats::MAX_DIM).
 ///
 /// ```
 /// let a = girih_generate::fem_2d::<f32>(10, 10, 2, 1)?;
@@ -53,7 +53,7 @@ pub fn fem_2d<T: Scalar>(
 /// inner row holds 57 entries, about 54 on average over a grid of thousands of nodes. O(nnz · dof).
 ///
 /// # Errors
-/// If the number of unknowns, nx · ny · nz · dof, is above [`MAX_DIM`](crate::MAX_DIM).
+/// If the number of unknowns, nx · ny · nz · dof, is above [`MAX_DIM`](girih_formats::MAX_DIM).
 ///
 /// ```
 /// let a = girih_generate::fem_3d::<f32>(8, 8, 8, 3, 1)?;
@@ -78,7 +78,7 @@ pub fn fem_3d<T: Scalar>(
 /// Stands for one-dimensional discretisations, splines and autoregressive models. O(nnz).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM).
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM).
 ///
 /// ```
 /// let a = girih_generate::banded::<f32>(4, 4, 1, 0, 1)?;

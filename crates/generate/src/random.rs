@@ -11,7 +11,7 @@ use girih_formats::{Csr, FormatError, Scalar};
 /// for a tile or a cache to hold on to. O(nnz · log `per_row`).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `per_row` above `ncols`.
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM) or `per_row` above `ncols`.
 ///
 /// ```
 /// let a = girih_generate::uniform::<f32>(1000, 500, 16, 1)?;

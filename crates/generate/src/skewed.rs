@@ -16,7 +16,7 @@ const LENGTHS: u64 = 0x6c65_6e67_7468;
 /// to each other. O(nnz · log ncols).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `shortest` above `ncols`.
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM) or `shortest` above `ncols`.
 ///
 /// ```
 /// let a = girih_generate::power_law_rows::<f32>(2000, 2000, 2, 1)?;
@@ -46,7 +46,7 @@ pub fn power_law_rows<T: Scalar>(
 /// holds a share of all work that no window shares. O(nnz · log `per_row`).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `per_row` above `ncols`, or `row` is not a
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM), `per_row` above `ncols`, or `row` is not a
 /// row.
 ///
 /// ```
@@ -72,7 +72,7 @@ pub fn dense_row<T: Scalar>(
 /// Stands for an intercept or a hub: one row of B that every window needs. O(nnz · log `per_row`).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `per_row` is not below `ncols`, or `col` is
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM), `per_row` is not below `ncols`, or `col` is
 /// not a column.
 ///
 /// ```
@@ -111,7 +111,7 @@ pub fn dense_col<T: Scalar>(
 /// O(nrows + nnz · log `per_row`).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `per_row` above `ncols`, or `empty` outside
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM), `per_row` above `ncols`, or `empty` outside
 /// 0..=1.
 ///
 /// ```

@@ -15,7 +15,7 @@ const WEIGHTS: u64 = 0x7765_6967_6874;
 /// O(nrows + nnz).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM), `block` is 0, or `density` is outside 0..=1.
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM), `block` is 0, or `density` is outside 0..=1.
 ///
 /// ```
 /// let a = girih_generate::block_sparse::<f32>(512, 256, 64, 0.25, 1)?;
@@ -66,7 +66,7 @@ pub fn block_sparse<T: Scalar>(
 /// unstructured pruning of linear and convolution layers. O(nnz · log ncols).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM) or `sparsity` outside 0..=1.
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM) or `sparsity` outside 0..=1.
 ///
 /// ```
 /// let a = girih_generate::pruned_weights::<f32>(512, 2304, 0.9, 1)?;
@@ -94,10 +94,10 @@ pub fn pruned_weights<T: Scalar>(
 /// Two entries in every group of four columns; a group cut off by the edge holds what it can of two.
 ///
 /// Stands for weights pruned for sparse tensor cores: always representable as
-/// [`TwoFour`](crate::TwoFour). O(nnz).
+/// [`TwoFour`](girih_formats::TwoFour). O(nnz).
 ///
 /// # Errors
-/// If a dimension is above [`MAX_DIM`](crate::MAX_DIM).
+/// If a dimension is above [`MAX_DIM`](girih_formats::MAX_DIM).
 ///
 /// ```
 /// let a = girih_generate::two_four::<f32>(16, 64, 1)?;

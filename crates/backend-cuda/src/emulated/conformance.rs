@@ -7,6 +7,7 @@ use girih_testkit::conformance::{assert_conforms, run_refusals};
 use super::Emulated;
 use super::operands::Placing;
 use crate::kernels::sm90_dense_gemm::{DenseConfig, FullBlocks};
+use crate::{CsrLayout, CsrTeams};
 
 fn csr(dtype: DType, placing: Placing) {
     let Some(device) = Emulated::new(placing) else { return };
@@ -31,6 +32,15 @@ fn csr_bf16() {
 #[test]
 fn csr_f32() {
     csr(DType::F32, Placing::AsGiven);
+}
+
+/// All rows by teams, whatever they are like.
+#[test]
+fn csr_f32_by_teams() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let teams = CsrTeams { lanes: 4, team: 8, depth: 4, warps: 3, turns: 2, panel_tiles: 2 };
+    let device = device.with_csr_layout(CsrLayout::Teams(teams));
+    assert_conforms(&device, FormatKind::Csr, DType::F32, Coverage::EverySpec);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Every entry point of every kernel is executed, and what it computes is right.
 
+use std::collections::BTreeSet;
+
 use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
@@ -12,6 +14,7 @@ use half::{bf16, f16};
 use super::Emulated;
 use super::operands::Placing;
 use crate::kernels::{Kernel, csr_spmm, sm90_bmat_spmm, sm90_wcsr_spmm};
+use crate::{CsrLayout, CsrTeams};
 
 /// A matrix with rows of 0 to 20 entries and one that is split.
 fn matrix() -> Csr<f64> {
@@ -26,8 +29,25 @@ fn short_rows() -> Csr<f64> {
 fn csr<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     products::<T>(&device, &matrix(), &[1, 2, 4, 8, 16, 32, 33]);
-    products::<T>(&device, &short_rows(), &[32, 33]);
-    all_executed(&device, &csr_spmm::kernel(T::DTYPE));
+    // Short rows are all alike, and would be no items.
+    let items = device.with_csr_layout(CsrLayout::Items { panel_tiles: 2 });
+    products::<T>(&items, &short_rows(), &[32, 33]);
+    let mut executed = device.executed();
+    executed.extend(items.executed());
+    for lanes in [2, 4, 8, 16, 32] {
+        for depth in [4, 8].into_iter().filter(|&depth| depth == 4 || lanes >= 8) {
+            for team in [lanes, 32] {
+                let (turns, panel_tiles) = (3, 2);
+                let teams = CsrTeams { lanes, team, depth, warps: 3, turns, panel_tiles };
+                assert!(teams.is_valid());
+                let teams = device.with_csr_layout(CsrLayout::Teams(teams));
+                products::<T>(&teams, &matrix(), &[2, 9]);
+                products::<T>(&teams, &short_rows(), &[lanes as usize + 1]);
+                executed.extend(teams.executed());
+            }
+        }
+    }
+    all_executed(&executed, &csr_spmm::kernel(T::DTYPE));
 }
 
 /// Products as wide as so many vectors, and of one column.
@@ -48,9 +68,8 @@ fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     product::<T>(device, &*prepared, &a, &plan, (1, 0.0), Layout::RowMajor);
 }
 
-/// Checks that every entry point of a kernel has run on the device.
-fn all_executed(device: &Emulated, kernel: &Kernel) {
-    let executed = device.executed();
+/// Checks that every entry point of a kernel has run.
+fn all_executed(executed: &BTreeSet<(String, String)>, kernel: &Kernel) {
     let name = kernel.to_string();
     let ran = |entry: &str| executed.iter().any(|(of, ran)| *of == name && ran == entry);
     let missing: Vec<_> = kernel.budget.entries.iter().filter(|entry| !ran(entry)).collect();
@@ -81,7 +100,7 @@ fn wcsr<T: DenseScalar>() {
         let added = device.prepare(&atomic).unwrap();
         product::<T>(&device, &*added, &a, &atomic, (40, 1.0), Layout::RowMajor);
         product::<T>(&device, &*added, &a, &atomic, (37, 1.0), Layout::ColMajor);
-        all_executed(&device, &sm90_wcsr_spmm::kernel(T::DTYPE, window_rows));
+        all_executed(&device.executed(), &sm90_wcsr_spmm::kernel(T::DTYPE, window_rows));
     }
 }
 
@@ -112,7 +131,7 @@ fn bmat<T: DenseScalar>() {
             product::<T>(&device, &*prepared, &a, &plan, (37, 1.0), Layout::ColMajor);
             product::<T>(&device, &*prepared, &a, &plan, (40, 0.0), Layout::RowMajor);
         }
-        all_executed(&device, &sm90_bmat_spmm::kernel(T::DTYPE, pattern_only));
+        all_executed(&device.executed(), &sm90_bmat_spmm::kernel(T::DTYPE, pattern_only));
     }
 }
 

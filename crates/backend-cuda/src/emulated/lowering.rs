@@ -11,7 +11,7 @@ use girih_testkit::operands::random;
 use half::{bf16, f16};
 
 use super::operands::Placing;
-use super::{Emulated, MULTIPROCESSORS};
+use super::{Emulated, MULTIPROCESSORS, machine};
 use crate::CudaKernels;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::prepared::device_plan;
@@ -135,7 +135,7 @@ fn launches_of_full_blocks_are_those_named() {
 fn a_lowering_says_which_kernel_and_why() {
     let said = |n| {
         let plan = plan::<bf16>(&full(1000, 330), BCSR, u64::MAX, Reduction::TwoPass);
-        let device_plan = device_plan(&plan, 132, FullBlocks::Fastest);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
         device_plan.describe(Lowering::new("cuda", "a device", n)).to_string()
     };
     let (wide, narrow) = (said(4096), said(8));
@@ -166,7 +166,7 @@ fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let device_plan = device_plan(&plan, workers, FullBlocks::Fastest);
+            let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
@@ -245,7 +245,7 @@ fn partitions_that_are_planned_are_launched() {
         let kinds: Vec<_> = explained.collect();
         assert!(kinds.contains(&ScheduleKind::Partitions), "{kinds:?}");
         let columns = plan.schedule().columns().expect("partitions are the shortest");
-        let device_plan = device_plan(&plan, 132, FullBlocks::Fastest);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
         let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
         let tiles = plan.tiling().tile_ptr(plan.tiling().n_windows());
         let tasks = plan.schedule().tasks().len() as u64;

@@ -35,8 +35,8 @@ use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
-use crate::prepared::{self, device_plan};
-use crate::{Arch, CudaError, Jit};
+use crate::prepared::{self, Machine, device_plan};
+use crate::{Arch, CsrLayout, CudaError, Jit};
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
@@ -55,6 +55,14 @@ const WAYS: [Way; 5] = [
 /// the narrowest tiles.
 const MULTIPROCESSORS: u32 = 1;
 
+/// Bytes of the second-level cache that they are chosen for: so few that not every B stays there.
+const CACHE: u64 = 1 << 15;
+
+/// What plans are prepared for, with as many multiprocessors.
+fn machine(multiprocessors: u32) -> Machine {
+    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
+}
+
 /// A compiler, and the kernels that were read from what it made.
 struct Compiler {
     jit: Jit,
@@ -69,6 +77,7 @@ struct Shared {
     compiler: Arc<Compiler>,
     placing: Placing,
     ways: &'static [Way],
+    csr_layout: Option<CsrLayout>,
     /// What multiplies plans in BCSR whose blocks are all there.
     full: FullBlocks,
     products: AtomicUsize,
@@ -138,7 +147,32 @@ impl Emulated {
     ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
-        Self(Arc::new(Shared { compiler, placing, ways, full, products, executed, launches }))
+        let csr_layout = None;
+        Self(Arc::new(Shared {
+            compiler,
+            placing,
+            ways,
+            csr_layout,
+            full,
+            products,
+            executed,
+            launches,
+        }))
+    }
+
+    /// A device like this one, whose products in CSR are laid out so.
+    pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
+        let Shared { compiler, placing, ways, full, .. } = &*self.0;
+        Self(Arc::new(Shared {
+            compiler: compiler.clone(),
+            placing: *placing,
+            ways,
+            csr_layout: Some(layout),
+            full: *full,
+            products: AtomicUsize::new(0),
+            executed: Mutex::default(),
+            launches: Mutex::default(),
+        }))
     }
 
     /// The device with another choice for plans in BCSR whose blocks are all there.
@@ -169,7 +203,8 @@ impl Emulated {
         multiprocessors: u32,
         full: FullBlocks,
     ) -> EmulatedPlan {
-        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, multiprocessors, full) }
+        let machine = Machine { csr_layout: self.0.csr_layout, ..machine(multiprocessors) };
+        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, machine, full) }
     }
 }
 

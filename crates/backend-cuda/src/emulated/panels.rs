@@ -5,12 +5,13 @@ use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Schedule};
 use girih_testkit::matrices;
-use girih_testkit::operands::random;
+use girih_testkit::operands::{Layout, Placed, random};
 use half::{bf16, f16};
 use ndarray::s;
 
 use super::Emulated;
 use super::operands::Placing;
+use crate::{CsrLayout, CsrTeams};
 
 /// Multiplies all columns at once, and in two panels that begin where the narrowest may.
 fn bits_are_the_same<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64)
@@ -18,6 +19,13 @@ where
     T::Acc: PartialEq,
 {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    of_device::<T>(&device, a, spec, limit);
+}
+
+fn of_device<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, spec: FormatSpec, limit: u64)
+where
+    T::Acc: PartialEq,
+{
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
     let tiling = AnyTiling::from(Tiling::from_csr(&a.cast::<T>(), spec, layout).unwrap());
     let schedule = Schedule::by_limit(&tiling, limit, Reduction::TwoPass);
@@ -58,6 +66,72 @@ fn of_csr() {
         bits_are_the_same::<f16>(&a, FormatSpec::Csr, 100);
         bits_are_the_same::<f32>(&a, FormatSpec::Csr, 100);
         bits_are_the_same::<f64>(&a, FormatSpec::Csr, 100);
+    }
+}
+
+/// Short rows as items, several to a warp: by themselves they would go to teams.
+#[test]
+fn of_csr_in_runs() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let items = device.with_csr_layout(CsrLayout::Items { panel_tiles: 2 });
+    of_device::<f16>(&items, &short_rows(), FormatSpec::Csr, 100);
+    of_device::<f32>(&items, &short_rows(), FormatSpec::Csr, 100);
+}
+
+/// C by a layout, with B and C as they are.
+fn product(
+    device: &Emulated,
+    layout: CsrLayout,
+    (b, c): (Layout, Layout),
+) -> (Vec<u32>, Vec<String>) {
+    let a = short_rows().cast::<f32>();
+    let rows = RowLayout::explicit(90, 1, (0..90).rev().collect::<Vec<u32>>()).unwrap();
+    let plan =
+        Plan::from_tiling(AnyTiling::from(Tiling::from_csr(&a, FormatSpec::Csr, rows).unwrap()));
+    let device = device.with_csr_layout(layout);
+    let prepared = device.prepare(&plan).unwrap();
+    let b = Placed::new(&random::<f32>(a.ncols(), 150, 1), b);
+    let mut c = Placed::new(&random::<f32>(a.nrows(), 150, 2), c);
+    let (view, c_view) = (f32::erase(b.view()), f32::erase_acc_mut(c.view_mut()));
+    prepared.execute(1.5, view, 0.5, c_view).unwrap();
+    let bits = c.view().iter().map(|x| x.to_bits()).collect();
+    (bits, device.executed().into_iter().map(|(_, entry)| entry).collect())
+}
+
+#[test]
+fn csr_has_the_same_bits_by_every_layout_that_adds_in_one_order() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let aligned = (Layout::RowMajor, Layout::RowMajor);
+    // 150 columns of a row are no whole number of vectors: so rows are on 16 bytes only where they are sent.
+    let Some(sent) = Emulated::new(Placing::AsSent) else { return };
+    for groups in [1, 2] {
+        let mut all = Vec::new();
+        for lanes in [2, 4, 8, 16, 32].into_iter().filter(|lanes| lanes * groups <= 32) {
+            for (warps, turns, panel_tiles) in [(1, 1, 1), (5, 3, 2)] {
+                let team = lanes * groups;
+                let teams = CsrTeams { lanes, team, depth: 4, warps, turns, panel_tiles };
+                let layout = CsrLayout::Teams(teams);
+                let (bits, entries) = product(&sent, layout, aligned);
+                assert_eq!(entries, [format!("csr_spmm_rows_{lanes}x4")]);
+                all.push(bits);
+                for operands in [
+                    (Layout::ColMajor, Layout::RowMajor),
+                    (Layout::PaddedRows, Layout::Strided),
+                    aligned,
+                ] {
+                    let (bits, entries) = product(&device, layout, operands);
+                    assert_eq!(entries, [format!("csr_spmm_elements_{lanes}x1")]);
+                    all.push(bits);
+                }
+            }
+        }
+        // A warp to a row, and a warp to several.
+        if groups == 1 {
+            for panel_tiles in [1, 2] {
+                all.push(product(&sent, CsrLayout::Items { panel_tiles }, aligned).0);
+            }
+        }
+        assert!(all.iter().all(|bits| *bits == all[0]), "{groups} groups of lanes");
     }
 }
 

@@ -14,11 +14,12 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 46] = [
+const HEADERS: [(&str, &str); 47] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
     header!("csr_spmm/params.cuh"),
+    header!("csr_spmm/rows.cuh"),
     header!("csr_spmm/runs.cuh"),
     header!("csr_spmm/store.cuh"),
     header!("ptx/atomic.cuh"),

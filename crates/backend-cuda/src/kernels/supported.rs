@@ -7,7 +7,7 @@ use girih_planner::schedule::Reduction;
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
 use super::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
-use crate::Arch;
+use crate::{Arch, CsrLayout};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
 const FORMATS: [(FormatKind, Option<Arch>); 5] = [
@@ -26,6 +26,29 @@ pub(crate) fn takes_b_as_it_is(plan: &Plan) -> Result<(), Unsupported> {
     let reason = "B on the device is not gathered; plan in the permuted space, or multiply operands \
                   on the host";
     Err(Unsupported::BPermutation { reason: reason.to_owned() })
+}
+
+/// Refuses plans that a forced layout of products in CSR can't take.
+///
+/// # Errors
+/// The reason.
+pub(crate) fn takes_csr_layout(plan: &Plan, layout: Option<CsrLayout>) -> Result<(), Unsupported> {
+    let spec = plan.spec();
+    let (Some(CsrLayout::Teams(teams)), FormatKind::Csr) = (layout, spec.kind()) else {
+        return Ok(());
+    };
+    let unsupported = |reason| Unsupported::Sizes { spec, reason };
+    if !teams.is_valid() {
+        return Err(unsupported(format!("the options name a layout that no kernel has: {teams}")));
+    }
+    let (tiling, most) = (plan.tiling(), 1u64 << 31);
+    let (rows, entries) = (tiling.n_windows(), tiling.tile_ptr(tiling.n_windows()));
+    if rows as u64 >= most || entries >= most {
+        return Err(unsupported(format!(
+            "the layout {teams} is for fewer than {most} rows and entries, and these are {rows} and {entries}"
+        )));
+    }
+    Ok(())
 }
 
 /// The formats that there are kernels for on an architecture.
@@ -167,10 +190,10 @@ mod tests {
         }
         assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
         let refused = |spec, dtype, arch| refused(spec, dtype, arch, "why");
-        let bmat = FormatSpec::BMat { pattern_only: false };
+        let ell = FormatSpec::BlockedEll { block_size: 16 };
         assert!(matches!(
-            refused(bmat, DType::F32, hopper),
-            Unsupported::Format { format: FormatKind::BMat, .. }
+            refused(ell, DType::F32, hopper),
+            Unsupported::Format { format: FormatKind::BlockedEll, .. }
         ));
         assert!(matches!(refused(wcsr(16), DType::F32, a100), Unsupported::Device { .. }));
         assert!(matches!(

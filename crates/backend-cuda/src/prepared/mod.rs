@@ -17,6 +17,7 @@ use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
+use crate::CsrLayout;
 use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
 use crate::kernels::{csr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 
@@ -26,12 +27,23 @@ pub(crate) use on_device::DeviceProduct;
 pub use on_device::{CudaPrepared, OperandRows};
 pub(crate) use upload::upload;
 
-/// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on a device with this number of
-/// multiprocessors: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
-pub(crate) fn device_plan(plan: &Plan, multiprocessors: u32, full: FullBlocks) -> DevicePlan {
+/// What of a device decides what is uploaded and launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Machine {
+    pub(crate) multiprocessors: u32,
+    /// Bytes of its second-level cache.
+    pub(crate) cache_bytes: u64,
+    /// How products in CSR are laid out, in place of what would be chosen.
+    pub(crate) csr_layout: Option<CsrLayout>,
+}
+
+/// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a
+/// device: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
+pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
+    let multiprocessors = machine.multiprocessors;
     let (schedule, n) = (plan.schedule(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
-        Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, multiprocessors),
+        Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
         Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, multiprocessors, full),
         Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),

@@ -59,7 +59,7 @@ template <class Access, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void store_block(const Params& p, u32 row, u64 tile, u32 warp, u32 lane,
                                             const Acc (&sum)[COLUMNS]) {
     constexpr u64 kTile = LANES * COLUMNS;
-    const bool is_piece = blockIdx.x < p.n_pieces;
+    const bool is_piece = block_number(p) < p.n_pieces;
     if (warp == 0 && lane < LANES) store_item<Access, COLUMNS>(p, is_piece, row, tile, lane, sum);
     if (!is_piece) return;
     const u32 number = p.split_of[row];

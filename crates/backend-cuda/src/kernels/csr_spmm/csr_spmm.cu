@@ -16,8 +16,15 @@
 // decide.
 //
 // Where rows are short and the tile is as wide as a warp, a warp takes several of the rest.
+//
+// Where all rows are of much the same length there is no list of items, and teams take rows in their order:
+// rows.cuh. What bounds that, by counts, stands in teams.rs.
+//
+// Blocks are numbered so that those of neighbouring tiles of columns, a panel, are neighbours, and all rows
+// come before the next panel: passes.rs.
 #include "csr_spmm/items.cuh"
 #include "csr_spmm/params.cuh"
+#include "csr_spmm/rows.cuh"
 #include "csr_spmm/runs.cuh"
 
 // Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
@@ -25,7 +32,7 @@
 // too few only where a lane has a tile to itself.
 constexpr u32 kBlocksOfRuns = sizeof(Stored) == 2 ? 5 : 6;
 template <u32 kLanes>
-constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : 0;
+constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
     extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
@@ -45,6 +52,28 @@ constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : 0;
         }                                                                           \
     }
 
+// Threads of a block at most, and blocks of a multiprocessor that there are registers for then.
+template <u32 DEPTH>
+constexpr u32 kThreadsOfRows = DEPTH > 4 ? 256 : 512;
+template <u32 LANES, u32 DEPTH>
+constexpr u32 kBlocksOfRows = sizeof(Stored) == 2 && LANES < 8 ? 1 : 2;
+
+#define CSR_SPMM_ROWS(NAME, LANES, DEPTH)                                           \
+    extern "C" __global__ void                                                      \
+        __launch_bounds__(kThreadsOfRows<DEPTH>, kBlocksOfRows<LANES, DEPTH>)       \
+            csr_spmm_##NAME(const __grid_constant__ Params p) {                     \
+        extern __shared__ ptx::Vector16 dynamic[];                                  \
+        multiply_rows<LANES, DEPTH>(p, reinterpret_cast<Entry*>(dynamic));          \
+    }
+
+CSR_SPMM_ROWS(rows_2x4, 2, 4)
+CSR_SPMM_ROWS(rows_4x4, 4, 4)
+CSR_SPMM_ROWS(rows_8x4, 8, 4)
+CSR_SPMM_ROWS(rows_16x4, 16, 4)
+CSR_SPMM_ROWS(rows_32x4, 32, 4)
+CSR_SPMM_ROWS(rows_8x8, 8, 8)
+CSR_SPMM_ROWS(rows_16x8, 16, 8)
+CSR_SPMM_ROWS(rows_32x8, 32, 8)
 CSR_SPMM_RUNS(runs_32x1, kVector)
 CSR_SPMM_RUNS(runs_32x2, 2 * kVector)
 CSR_SPMM(vectors_1x1, Vectors, 1, kVector)

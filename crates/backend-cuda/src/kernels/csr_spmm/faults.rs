@@ -7,6 +7,7 @@ use ptx_emu::report::Problem;
 
 use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
 use crate::emulated::{Emulated, Way};
+use crate::{CsrLayout, CsrTeams};
 
 /// Rows of all lengths, one of them in pieces, times 36 columns whose vectors can be read.
 fn vectors(device: &Emulated, way: Way) -> (Outcome, String) {
@@ -32,6 +33,14 @@ fn runs(device: &Emulated, way: Way) -> (Outcome, String) {
 /// The same, two vectors to a lane.
 fn wide_runs(device: &Emulated, way: Way) -> (Outcome, String) {
     short_rows(device, way, 132)
+}
+
+/// Rows of 0 to 12 entries by teams of two groups of lanes each, three times, in panels of two tiles.
+fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(101, 90, |i, j| (i * 5 + j) % 31 < i % 5).unwrap();
+    let teams = CsrTeams { lanes: 4, team: 8, depth: 4, warps: 2, turns: 3, panel_tiles: 2 };
+    let device = device.with_csr_layout(CsrLayout::Teams(teams));
+    multiply::<f32>(&device, way, &a, Sized { n: 52, ..SIZED })
 }
 
 fn short_rows(device: &Emulated, way: Way, n: usize) -> (Outcome, String) {
@@ -71,10 +80,10 @@ const FAULTS: &[Fault] = &[
         "Access::offset(column, p.b_col_stride)",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
-        "if (column < n) *at = finish(sum[i], at);" => "*at = finish(sum[i], at);",
+        "if (column < n) *at = finish(sum[i + w], at);" => "*at = finish(sum[i + w], at);",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
     fault!("C is read with beta = 0", "csr_spmm/store.cuh":
-        "return beta == Acc(0) ? alpha * sum : multiply_add" => "return multiply_add",
+        "bool reads() const { return beta != Acc(0); }" => "bool reads() const { return true; }",
         vectors, Outcome::Report(Problem::Poison { .. })),
     fault!("groups of a team add in a step too few", "csr_spmm/items.cuh":
         "for (u32 s = LANES; s < team; s *= 2) {" => "for (u32 s = 2 * LANES; s < team; s *= 2) {",
@@ -124,11 +133,44 @@ const FAULTS: &[Fault] = &[
         "while (current < items && next_end == at)" => "if (current < items && next_end == at)",
         runs, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("the blocks of long rows take several rows instead", "csr_spmm/runs.cuh":
-        "return blockIdx.x >= p.n_by_block && warp_number(p)" => "return warp_number(p)",
+        "return block_number(p) >= p.n_by_block && warp_number(p)" => "return warp_number(p)",
         wide_runs, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("a team's entries are read before they are staged", "csr_spmm/rows.cuh":
+        "to[i * LANES] = next[i];\n            __syncwarp();" => "to[i * LANES] = next[i];",
+        rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("a team's entries are staged before all have read the last", "csr_spmm/rows.cuh":
+        "            __syncwarp();\n            done = ahead;" => "            done = ahead;",
+        rows, Outcome::Report(Problem::Race { .. })),
+    fault!("rows beyond the last are looked up", "csr_spmm/rows.cuh":
+        "        if (at >= end) return {0, 0};\n" => "",
+        rows, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("entries beyond a team's row are loaded", "csr_spmm/rows.cuh":
+        "if (at < run.length) next[i]" => "next[i]",
+        rows, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("entries beyond a team's row are multiplied", "csr_spmm/rows.cuh":
+        "        if (static_cast<i32>(u) < left) {\n" => "        {\n",
+        rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("teams read columns of B beyond the last", "csr_spmm/rows.cuh":
+        "(column < p.n ? column : tile) * sizeof(Stored)" => "column * sizeof(Stored)",
+        rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
+    fault!("a team takes the same row again", "csr_spmm/rows.cuh":
+        "        run = following;\n" => "",
+        rows, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("all groups of a team take the first one's entries", "csr_spmm/rows.cuh":
+        "of_team + in_team / LANES * kOfGroup" => "of_team",
+        rows, Outcome::Wrong),
+    fault!("groups of lanes do not add up what they have", "csr_spmm/rows.cuh":
+        "for (u32 s = LANES; s < team; s *= 2) {" => "for (u32 s = team; s < team; s *= 2) {",
+        rows, Outcome::Wrong),
+    fault!("a panel has its first tile only", "csr_spmm/params.cuh":
+        "* p.panel_tiles + blockIdx.x % p.panel_tiles" => "* p.panel_tiles",
+        rows, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("blocks of a panel have different rows", "csr_spmm/params.cuh":
+        "{ return blockIdx.x / p.panel_tiles; }" => "{ return blockIdx.x; }",
+        rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
 ];
 
 #[test]
 fn faults_in_csr_show() {
-    check(&[vectors as Multiply, elements, column, runs, wide_runs], FAULTS);
+    check(&[vectors as Multiply, elements, column, runs, wide_runs, rows], FAULTS);
 }

@@ -7,7 +7,9 @@
 #include "csr_spmm/store.cuh"
 
 // Whether the whole block multiplies one item.
-__device__ __forceinline__ bool is_by_block(const Params& p) { return blockIdx.x < p.n_by_block; }
+__device__ __forceinline__ bool is_by_block(const Params& p) {
+    return block_number(p) < p.n_by_block;
+}
 
 // A team's item, or the warp's part of the block's: without entries beyond the last.
 struct Share {
@@ -18,7 +20,7 @@ struct Share {
 
 __device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane) {
     if (is_by_block(p)) {
-        Item item = load_item(p, blockIdx.x);
+        Item item = load_item(p, block_number(p));
         const u32 begin = static_cast<u32>(u64(item.length) * warp / kWarps);
         const u32 end = static_cast<u32>(u64(item.length) * (warp + 1) / kWarps);
         item.begin += begin;
@@ -28,13 +30,11 @@ __device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane)
     const u64 number = warp_number(p);
     const bool by_warp = number < p.n_by_warp;
     const u32 team = by_warp ? kWarpSize : p.team;
-    const u64 before = p.n_by_block + (by_warp ? 0 : p.n_by_warp);
-    const u64 first = (by_warp ? number : number - p.n_by_warp) * (kWarpSize / team);
-    const u64 index = before + first + lane / team;
-    const bool is_item = index < p.n_items;
-    Item item = {0, 0, 0};
-    if (is_item) item = load_item(p, index);
-    return {item, team, is_item};
+    if (by_warp) return {load_item(p, p.n_by_block + number), team, true};
+    const u64 index = (number - p.n_by_warp) * (kWarpSize / team) + lane / team;
+    Item item = {0, 0, kNoRow};
+    if (index < rest_items(p)) item = load_rest(p, index);
+    return {item, team, item.row != kNoRow};
 }
 
 template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
@@ -58,7 +58,7 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
     }
     Entry* const chunk = staging.entries[warp] + (lane - in_team);
 
-    for (u64 tile = blockIdx.y * kTile; tile < p.n; tile += gridDim.y * kTile) {
+    for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
         // A lane beyond the last column reads the tile's first, so that none needs a condition.
         u64 offset[kLoads];
 #pragma unroll

@@ -5,13 +5,16 @@ use girih_backend::{Lowering, ProductShape};
 use girih_formats::{DType, RowCsr, Scalar};
 use girih_planner::schedule::Task;
 
+use super::layout::Order;
 use super::limits::resident_warps;
+use super::statistics::rows_of_slots;
 use super::work::{Limits, Work};
 use super::{
-    ELEMENT_THREADS, ItemCounts, Layout, Params, Problem, SCALE, THREADS, WARP, element_grid,
-    kernel,
+    ELEMENT_THREADS, ItemCounts, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
+    element_grid, kernel,
 };
 use crate::CudaError;
+use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
@@ -23,6 +26,8 @@ const SPLIT_OF: usize = 2;
 const ARRIVED: usize = 3;
 const COL_IDX: usize = 4;
 const VALUES: usize = 5;
+const ROW_PTR: usize = 6;
+const ROWS: usize = 7;
 
 #[derive(Debug)]
 struct CsrLaunches {
@@ -31,21 +36,32 @@ struct CsrLaunches {
     n_pieces: u64,
     /// Rows in pieces.
     n_splits: u64,
+    /// Whether the rows of slots are listed.
+    has_rows: bool,
     /// Columns whose sums of pieces the workspace holds at a time, if there are pieces.
     panel: u64,
 }
 
-/// A matrix with its work, for a device with so many multiprocessors; `n` columns are expected.
+/// A matrix with its work, for a device; `n` columns are expected.
 pub(crate) fn device_plan<T: Scalar>(
     a: &RowCsr<T>,
     tasks: &[Task],
     n: usize,
-    multiprocessors: u32,
+    machine: Machine,
 ) -> DevicePlan {
     let csr = a.csr();
-    let warps = resident_warps(multiprocessors);
-    let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, warps);
-    let work = Work::new(csr.row_ptr(), a.layout(), tasks, limits);
+    let warps = resident_warps(machine.multiprocessors);
+    let statistics = Statistics::of(csr.row_ptr(), csr.col_idx(), csr.ncols());
+    let order = Order::new(machine.csr_layout, &statistics, n as u64, T::DTYPE, warps);
+    let (work, row_ptr, rows) = if order.has_items() {
+        let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, warps);
+        (Work::new(csr.row_ptr(), a.layout(), tasks, limits), Vec::new(), Vec::new())
+    } else {
+        // No matrix with 2³¹ entries or more is.
+        let row_ptr: Vec<u32> = csr.row_ptr().iter().map(|&end| end as u32).collect();
+        let rows = rows_of_slots(a.layout(), row_ptr.len() - 1);
+        (Work::alike(statistics.rows, statistics.entries), row_ptr, rows)
+    };
     let m = a.layout().nrows();
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
     let panel = panel(per_column, n as u64, a.bytes());
@@ -56,14 +72,19 @@ pub(crate) fn device_plan<T: Scalar>(
         sequence: Box::new(CsrLaunches {
             problem: Problem {
                 dtype: T::DTYPE,
+                m: m as u64,
                 k: csr.ncols() as u64,
                 items: work.counts,
                 rest_entries: work.rest_entries,
                 warps,
+                cache: machine.cache_bytes,
+                statistics,
+                order,
             },
             m: m as u64,
             n_pieces: work.n_pieces,
             n_splits: work.splits.len() as u64,
+            has_rows: !rows.is_empty(),
             panel,
         }),
         parts: vec![
@@ -73,6 +94,8 @@ pub(crate) fn device_plan<T: Scalar>(
             Box::new(vec![0u32; arrived as usize]),
             Box::new(csr.col_idx().clone()),
             Box::new(csr.values().clone()),
+            Box::new(row_ptr),
+            Box::new(rows),
         ],
         maps: Vec::new(),
         workspace: panel * per_column,
@@ -122,16 +145,21 @@ impl LaunchSequence for CsrLaunches {
             beta,
             c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
             counted_tiles: counted_tiles(dtype, self.panel),
+            row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
+            rows: if self.has_rows { at.parts[ROWS] } else { 0 },
+            turns: 1,
+            panel_tiles: 1,
             ..Params::default()
         };
-        let mut launch = |entry: &str, (x, y): (u32, u32), block, params: &Params| {
-            let (grid, params) = ([x, y, 1], bytes_of(params));
-            each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared: 0, params })
-        };
+        let mut launch =
+            |entry: &str, (x, y): (u32, u32), block, dynamic_shared, params: &Params| {
+                let (grid, params) = ([x, y, 1], bytes_of(params));
+                each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared, params })
+            };
         if self.is_scaling(operands) {
             (params.c, params.n) = (c.address, n);
             let grid = element_grid(self.m.saturating_mul(n));
-            return launch(SCALE, (grid, 1), ELEMENT_THREADS, &params);
+            return launch(SCALE, (grid, 1), ELEMENT_THREADS, 0, &params);
         }
         let layout = self.layout(operands);
         let entry = layout.entry();
@@ -143,11 +171,12 @@ impl LaunchSequence for CsrLaunches {
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
             params.c = c.address + first * c.col_stride * acc;
-            let Some(grid) = layout.grid(width) else {
+            let Some(grid) = layout.grid(width, dtype) else {
                 let reason = "is cut into more items than a grid has blocks".to_owned();
                 return Err(CudaError::Operand { operand: "A", reason });
             };
-            launch(entry, grid, THREADS, &params)?;
+            (params.turns, params.panel_tiles) = (grid.turns, grid.panel_tiles);
+            launch(entry, grid.blocks, grid.threads, grid.shared, &params)?;
             first += width;
         }
         Ok(())
@@ -157,15 +186,25 @@ impl LaunchSequence for CsrLaunches {
         let layout = self.layout(operands);
         let ItemCounts { by_block, by_warp, rest } = self.problem.items;
         let by_block = by_block - self.n_pieces;
-        let rows = format!(
-            "{by_block} by a block of threads each, {by_warp} by a warp each, {rest} {}",
-            layout.team_in_words()
-        );
-        let lowering = lowering.with("tile", layout.tile_in_words(), "").with(
-            "rows",
-            rows,
-            "by their lengths, the longest first",
-        );
+        let (order, why_order) = layout.order_in_words();
+        let (rows, why) = match self.problem.order {
+            Order::Items { .. } => (
+                format!(
+                    "{by_block} by a block of threads each, {by_warp} by a warp each, {rest} {}",
+                    layout.team_in_words()
+                ),
+                "by their lengths, the longest first",
+            ),
+            Order::Alike(_) => (
+                format!("{rest} {}", layout.team_in_words()),
+                "they are of much the same length, so none needs more",
+            ),
+            Order::Forced(_) => {
+                (format!("{rest} {}", layout.team_in_words()), "the options say so")
+            }
+        };
+        let lowering = lowering.with("tile", layout.tile_in_words(), "");
+        let lowering = lowering.with("rows", rows, why).with("order of blocks", order, why_order);
         if self.n_splits == 0 {
             return lowering.with("reduction", "none", "no row is split");
         }
@@ -186,7 +225,11 @@ impl CsrLaunches {
         let (n, dtype) = (b.cols as u64, self.problem.dtype);
         let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
         let whole = c.writes_in_vectors(16 / acc) && n.is_multiple_of(16 / acc);
-        Layout::new(&self.problem, n).stored(b.reads_in_vectors(16 / size), whole)
+        Layout::new(&self.problem, n).stored(Operation {
+            b_in_vectors: b.reads_in_vectors(16 / size),
+            c_whole: whole,
+            b_row_bytes: b.row_stride.saturating_mul(size),
+        })
     }
 
     /// Whether α is zero as the kernels see it, in the accumulation type: nothing is multiplied then.

@@ -1,9 +1,9 @@
-//! How long items may be.
+//! How long items may be, and how even rows that need no list of items.
 
 use girih_formats::DType;
 
 use super::work::Limits;
-use super::{WARP, WARPS, lanes};
+use super::{Statistics, WARP, WARPS, lanes};
 
 /// Warps of a multiprocessor that wait for rows of B at the same time, about.
 const RESIDENT: u64 = 32;
@@ -15,9 +15,38 @@ const FREE: u64 = 64;
 /// take for an item: half. Long items come first, so that it is not waited for.
 const PART: u64 = 2;
 
+/// Rows that are this many times as long as the mean, and longer than so many entries, are no part of a
+/// warp's share: one that began last would be waited for.
+const HEAVY: u64 = 2;
+const SHORT: u64 = 16;
+/// Of the entries of even rows, at most this part is in heavy rows: a fifth.
+const HEAVY_PART: u64 = 5;
+/// Even rows are at most this many times as long as the mean, or else as short as a warp's share.
+const SPREAD: u64 = 4;
+
 /// Warps of a device that wait for rows of B at the same time, about.
 pub(super) fn resident_warps(multiprocessors: u32) -> u64 {
     (u64::from(multiprocessors) * RESIDENT).max(1)
+}
+
+/// Entries of the longest row that is not heavy, of rows that end where `row_ptr` says.
+pub(super) fn heavy(row_ptr: &[u64]) -> u64 {
+    let entries = row_ptr.last().copied().unwrap_or(0);
+    (HEAVY * entries / row_ptr.len() as u64).max(SHORT)
+}
+
+/// Whether rows are so much alike that teams may take them in their order, `groups` groups of lanes to each,
+/// where a warp would go through `steps` entries if they were shared out evenly. Rows much longer than that
+/// are what a product would wait for.
+pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool {
+    let &Statistics { entries, longest, heavy_entries, .. } = statistics;
+    let chain = longest.div_ceil(groups);
+    let alike = longest <= SPREAD * statistics.mean() && chain <= (2 * steps).max(2 * FREE);
+    let short = chain <= (steps / PART).max(FREE);
+    heavy_entries.saturating_mul(HEAVY_PART) <= entries
+        && (alike || short)
+        && entries < 1 << 31
+        && statistics.rows < 1 << 31
 }
 
 impl Limits {
@@ -36,6 +65,30 @@ impl Limits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_even_if_few_are_heavy_and_none_is_waited_for() {
+        let of = |entries, longest, heavy_entries| Statistics {
+            rows: 1000,
+            entries,
+            longest,
+            heavy_entries,
+            refetch: 1.0,
+        };
+        // Four times the mean, or 64 entries, or half of a warp's share.
+        assert!(is_even(&of(20_000, 80, 0), 10, 1));
+        assert!(is_even(&of(2000, 64, 400), 10, 1));
+        assert!(!is_even(&of(2000, 65, 400), 10, 1));
+        assert!(is_even(&of(2000, 65, 400), 130, 1));
+        assert!(is_even(&of(2000, 65, 400), 10, 2));
+        // Too much is in heavy rows.
+        assert!(!is_even(&of(2000, 64, 401), 10, 1));
+        // Twice a warp's share.
+        assert!(is_even(&of(100_000, 300, 0), 150, 1));
+        assert!(!is_even(&of(100_000, 301, 0), 150, 1));
+        assert!(!is_even(&of(1 << 32, 300, 0), 1 << 40, 1));
+        assert_eq!((heavy(&[0, 10, 20]), heavy(&[0, 100, 200])), (16, 133));
+    }
 
     #[test]
     fn items_may_be_long_where_there_is_much_to_do() {

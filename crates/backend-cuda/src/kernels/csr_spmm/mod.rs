@@ -7,6 +7,9 @@ mod launch;
 mod layout;
 mod limits;
 mod params;
+mod passes;
+mod statistics;
+mod teams;
 mod work;
 
 use girih_formats::DType;
@@ -14,8 +17,10 @@ use girih_formats::DType;
 use super::{Budget, Kernel};
 
 pub(crate) use launch::device_plan;
-use layout::{ItemCounts, Layout, Problem, lanes};
+use layout::{ItemCounts, Layout, Operation, Problem, lanes};
 use params::{Item, Params, SplitRow};
+use statistics::Statistics;
+pub use teams::{CsrLayout, CsrTeams};
 
 /// Warps of a block.
 pub(crate) const WARPS: u64 = 4;
@@ -27,8 +32,8 @@ pub(crate) const THREADS: u32 = WARPS as u32 * WARP;
 pub(crate) const ELEMENT_THREADS: u32 = 256;
 
 /// By how B is read: in vectors, by their lanes; a single column; element by element, by lanes again; in
-/// vectors by several items to a warp, by how many.
-const ENTRIES: [&str; 18] = [
+/// vectors by several items to a warp, by how many; by teams without items, by lanes and by depth.
+const ENTRIES: [&str; 26] = [
     "csr_spmm_vectors_1x1",
     "csr_spmm_vectors_2x1",
     "csr_spmm_vectors_4x1",
@@ -46,6 +51,14 @@ const ENTRIES: [&str; 18] = [
     "csr_spmm_elements_32x2",
     "csr_spmm_runs_32x1",
     "csr_spmm_runs_32x2",
+    "csr_spmm_rows_2x4",
+    "csr_spmm_rows_4x4",
+    "csr_spmm_rows_8x4",
+    "csr_spmm_rows_16x4",
+    "csr_spmm_rows_32x4",
+    "csr_spmm_rows_8x8",
+    "csr_spmm_rows_16x8",
+    "csr_spmm_rows_32x8",
     SCALE,
 ];
 
@@ -68,9 +81,10 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
         defines: vec![("VALUE", value.to_owned())],
         only: None,
         budget: Budget {
-            registers: 96,
+            registers: 112,
             shared: 2048,
-            dynamic_shared: 0,
+            // Of 16 warps, each lane of which stages two entries of f64.
+            dynamic_shared: 16 * 32 * 2 * 16,
             entries: &ENTRIES,
             instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL", "ATOMG"],
         },

@@ -16,6 +16,9 @@ constexpr u32 kWidth = 16 / sizeof(Acc);
 constexpr u32 kWarps = 4;
 constexpr u32 kThreads = kWarps * kWarpSize;
 
+// What `rows` has for a slot without a row.
+constexpr u32 kNoRow = 0xffffffffu;
+
 // A run of entries of one row.
 struct alignas(16) Item {
     u64 begin;
@@ -67,8 +70,17 @@ struct Params {
     u32 c_in_vectors;
     // Tiles of columns that there are counts in `arrived` for.
     u64 counted_tiles;
+    // Of the rest, instead of items, where all rows are of it: the end of each slot before the first and
+    // after the others, and the row of C of each slot, which is the slot's own number if there are none.
+    const u32* row_ptr;
+    const u32* rows;
+    // Items that a team of `multiply_rows` takes, one after the other.
+    u32 turns;
+    // Tiles of columns that neighbouring blocks take of the same items: a panel. Blocks of all items come
+    // before those of the next panel.
+    u32 panel_tiles;
 };
-static_assert(sizeof(Params) == 192, "the host passes 192 bytes");
+static_assert(sizeof(Params) == 216, "the host passes 216 bytes");
 
 struct alignas(2 * sizeof(Acc)) Entry {
     u32 col;
@@ -87,14 +99,43 @@ union Staging {
     ptx::Vector16 sums[kWarps - 1][kWarpSize];
 };
 
+// The number of the block among those of the same tile.
+__device__ __forceinline__ u64 block_number(const Params& p) { return blockIdx.x / p.panel_tiles; }
+
+// The block's first tile of columns, and how far it is to its next, in tiles.
+__device__ __forceinline__ u64 first_tile(const Params& p) {
+    return u64(blockIdx.y) * p.panel_tiles + blockIdx.x % p.panel_tiles;
+}
+__device__ __forceinline__ u64 tile_step(const Params& p) {
+    return u64(gridDim.y) * p.panel_tiles;
+}
+
 // The number of the warp among those that take no part of a block's item.
 __device__ __forceinline__ u64 warp_number(const Params& p) {
-    return (blockIdx.x - p.n_by_block) * kWarps + threadIdx.x / kWarpSize;
+    return (block_number(p) - p.n_by_block) * kWarps + threadIdx.x / kWarpSize;
 }
 
 __device__ __forceinline__ Item load_item(const Params& p, u64 index) {
     const ptx::Vector16 v = ptx::load_streamed(p.items + index);
     return {u64(v.word[1]) << 32 | v.word[0], v.word[2], v.word[3]};
+}
+
+// The row of C of a slot, or kNoRow.
+__device__ __forceinline__ u32 row_of_slot(const Params& p, u64 slot) {
+    return p.rows == nullptr ? static_cast<u32>(slot) : ptx::load_constant_32(p.rows + slot);
+}
+
+// An item of the rest, by its number there. Its row may be kNoRow.
+__device__ __forceinline__ Item load_rest(const Params& p, u64 index) {
+    if (p.row_ptr == nullptr) return load_item(p, p.n_by_block + p.n_by_warp + index);
+    const u32 begin = ptx::load_constant_32(p.row_ptr + index);
+    const u32 end = ptx::load_constant_32(p.row_ptr + index + 1);
+    return {begin, end - begin, row_of_slot(p, index)};
+}
+
+// How many items the rest has.
+__device__ __forceinline__ u64 rest_items(const Params& p) {
+    return p.n_items - p.n_by_block - p.n_by_warp;
 }
 
 __device__ __forceinline__ Entry load_entry(const Params& p, u64 index) {

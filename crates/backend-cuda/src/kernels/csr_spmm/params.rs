@@ -56,7 +56,11 @@ pub(crate) struct Params {
     pub(crate) team: u32,
     pub(crate) c_in_vectors: u32,
     pub(crate) counted_tiles: u64,
+    pub(crate) row_ptr: u64,
+    pub(crate) rows: u64,
+    pub(crate) turns: u32,
+    pub(crate) panel_tiles: u32,
 }
 
 const _: () = assert!(size_of::<Item>() == 16 && size_of::<SplitRow>() == 16);
-const _: () = assert!(size_of::<Params>() == 192);
+const _: () = assert!(size_of::<Params>() == 216);

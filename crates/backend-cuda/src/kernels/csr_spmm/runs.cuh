@@ -8,7 +8,7 @@
 
 // Whether the warp takes several items.
 __device__ __forceinline__ bool is_run(const Params& p) {
-    return blockIdx.x >= p.n_by_block && warp_number(p) >= p.n_by_warp;
+    return block_number(p) >= p.n_by_block && warp_number(p) >= p.n_by_warp;
 }
 
 // `team` neighbouring items by a warp whose lanes lie across the tile. Rows of C are contiguous, begin
@@ -22,11 +22,11 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
 
     const u32 lane = threadIdx.x % kWarpSize;
     const Epilogue epilogue = {Acc(p.alpha), Acc(p.beta)};
-    const u64 first = p.n_by_block + p.n_by_warp + (warp_number(p) - p.n_by_warp) * p.team;
-    if (first >= p.n_items) return;
-    const u32 items = static_cast<u32>(min(u64(p.team), p.n_items - first));
-    Item item = {0, 0, 0};
-    if (lane < items) item = load_item(p, first + lane);
+    const u64 first = (warp_number(p) - p.n_by_warp) * p.team;
+    if (first >= rest_items(p)) return;
+    const u32 items = static_cast<u32>(min(u64(p.team), rest_items(p) - first));
+    Item item = {0, 0, kNoRow};
+    if (lane < items) item = load_rest(p, first + lane);
     // Entries are numbered through all items; lanes without one end where the last does.
     u32 end = item.length;
 #pragma unroll
@@ -49,7 +49,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     };
     Entry* const chunk = staging.entries[threadIdx.x / kWarpSize];
 
-    for (u64 tile = blockIdx.y * kTile; tile < p.n; tile += gridDim.y * kTile) {
+    for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
         u64 offset[kLoads];
 #pragma unroll
         for (u32 i = 0; i < kLoads; ++i) {
@@ -73,12 +73,8 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                         out.sum[w] = sum[i + w];
                         sum[i + w] = 0;
                     }
-                    if (column < p.n) {
-#pragma unroll
-                        for (u32 w = 0; w < kWidth; ++w) {
-                            out.sum[w] = epilogue(out.sum[w], to + column + w);
-                        }
-                        *reinterpret_cast<ptx::Vector16*>(to + column) = out.vector;
+                    if (column < p.n && row != kNoRow) {
+                        ptx::store_global(to + column, epilogue(out, to + column).vector);
                     }
                 }
                 ++current;

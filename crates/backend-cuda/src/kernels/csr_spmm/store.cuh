@@ -8,43 +8,57 @@ struct Epilogue {
     Acc alpha;
     Acc beta;
 
+    __device__ __forceinline__ bool reads() const { return beta != Acc(0); }
+
     __device__ __forceinline__ Acc operator()(Acc sum, const Acc* before) const {
-        return beta == Acc(0) ? alpha * sum : multiply_add(alpha, sum, beta * *before);
+        return scaled(sum, reads() ? *before : Acc(0));
+    }
+    // Of 16 bytes, which `before` begins on.
+    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc* before) const {
+        Sums out = {};
+        if (reads()) out.vector = ptx::load_global(before);
+#pragma unroll
+        for (u32 w = 0; w < kWidth; ++w) out.sum[w] = scaled(sums.sum[w], out.sum[w]);
+        return out;
+    }
+
+private:
+    __device__ __forceinline__ Acc scaled(Acc sum, Acc before) const {
+        return reads() ? multiply_add(alpha, sum, beta * before) : alpha * sum;
     }
 };
 
-// Stores a lane's sums, kept or scaled, kWidth of them side by side at a time.
+// Sums that are kept as they are.
+struct Kept {
+    __device__ __forceinline__ Acc operator()(Acc sum, const Acc*) const { return sum; }
+    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc*) const { return sums; }
+};
+
+// Stores a lane's sums, kept or scaled, 16 bytes at a time where rows are `in_vectors`. That is an
+// instruction of our own: of a vector in memory, the compiler makes four stores of which each touches every
+// sector.
 template <class Access, u32 COLUMNS, class Finish>
 __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors, u64 tile, u32 lane,
                                            u64 n, const Acc (&sum)[COLUMNS], const Finish& finish) {
-    constexpr bool kSideBySide = Access::kPerLoad > 1;
-    if constexpr (kSideBySide) {
-        if (in_vectors) {
+    constexpr u32 kSideBySide = Access::kPerLoad > 1 ? kWidth : 1;
 #pragma unroll
-            for (u32 i = 0; i < COLUMNS; i += kWidth) {
-                const u64 column = Access::column(tile, lane, i);
-                if (column + kWidth <= n) {
-                    Sums out;
+    for (u32 i = 0; i < COLUMNS; i += kSideBySide) {
+        const u64 first = Access::column(tile, lane, i);
+        if constexpr (kSideBySide > 1) {
+            if (in_vectors && first + kWidth <= n) {
+                Sums out;
 #pragma unroll
-                    for (u32 w = 0; w < kWidth; ++w) {
-                        out.sum[w] = finish(sum[i + w], row + column + w);
-                    }
-                    *reinterpret_cast<ptx::Vector16*>(row + column) = out.vector;
-                } else {
-#pragma unroll
-                    for (u32 w = 0; w < kWidth; ++w) {
-                        if (column + w < n) row[column + w] = finish(sum[i + w], row + column + w);
-                    }
-                }
+                for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[i + w];
+                ptx::store_global(row + first, finish(out, row + first).vector);
+                continue;
             }
-            return;
         }
-    }
 #pragma unroll
-    for (u32 i = 0; i < COLUMNS; ++i) {
-        const u64 column = Access::column(tile, lane, i);
-        Acc* at = row + column * stride;
-        if (column < n) *at = finish(sum[i], at);
+        for (u32 w = 0; w < kSideBySide; ++w) {
+            const u64 column = first + w;
+            Acc* at = row + column * stride;
+            if (column < n) *at = finish(sum[i + w], at);
+        }
     }
 }
 
@@ -54,8 +68,7 @@ __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 r
                                            u32 lane, const Acc (&sum)[COLUMNS]) {
     if (is_piece) {
         Acc* to = static_cast<Acc*>(p.partials) + row * p.partial_stride;
-        store_sums<Access, COLUMNS>(to, 1, true, tile, lane, p.n, sum,
-                                    [](Acc kept, const Acc*) { return kept; });
+        store_sums<Access, COLUMNS>(to, 1, true, tile, lane, p.n, sum, Kept{});
     } else {
         Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
         store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_in_vectors != 0, tile, lane, p.n, sum,

@@ -5,12 +5,9 @@ use std::cmp::Reverse;
 use girih_formats::RowLayout;
 use girih_planner::schedule::Task;
 
+use super::limits::heavy;
 use super::{Item, ItemCounts, SplitRow};
 
-/// Rows that are this many times as long as the mean, and longer than so many entries, are no part of a
-/// warp's share: one that began last would be waited for.
-const HEAVY: u64 = 2;
-const SHORT: u64 = 16;
 /// Rows whose lengths are within this of each other may as well stay in their order.
 const SHARE: u32 = 32;
 
@@ -42,6 +39,12 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// No list of items: those of a matrix with `slots` slots whose rows are all alike.
+    pub(super) fn alike(slots: u64, entries: u64) -> Self {
+        let counts = ItemCounts { rest: slots, ..ItemCounts::default() };
+        Self { counts, rest_entries: entries, ..Self::default() }
+    }
+
     /// The items of a matrix whose rows stand in the slots of `layout`: O(rows + nnz / `limits.piece`).
     ///
     /// A row is cut where the schedule cuts it, unless a warp could as well take both parts, and into more
@@ -52,8 +55,7 @@ impl Work {
     /// read rows of B that are near each other. Long rows come before short ones, which else keep
     /// their order.
     pub(super) fn new(row_ptr: &[u64], layout: &RowLayout, tasks: &[Task], limits: Limits) -> Self {
-        let entries = row_ptr.last().copied().unwrap_or(0);
-        let heavy = (HEAVY * entries / row_ptr.len() as u64).max(SHORT);
+        let heavy = heavy(row_ptr);
         // Of each piece, which one of its row it is.
         let mut pieces: Vec<(u32, Item)> = Vec::new();
         let (mut of_blocks, mut of_warps, mut rest) = (Vec::new(), Vec::new(), Vec::new());

@@ -22,6 +22,19 @@ __device__ __forceinline__ Vector16 load_constant(const void* address) {
     return v;
 }
 
+// The same where `wanted`, without a branch that lanes could part at; undefined otherwise.
+__device__ __forceinline__ Vector16 load_constant_if(bool wanted, const void* address) {
+    Vector16 v;
+    asm volatile("{\n\t"
+        ".reg .pred wanted;\n\t"
+        "setp.ne.u32 wanted, %5, 0;\n\t"
+        "@wanted ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];\n\t"
+        "}"
+        : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
+        : "l"(address), "r"(static_cast<u32>(wanted)));
+    return v;
+}
+
 // The same for what is read once and should leave the caches to others.
 __device__ __forceinline__ Vector16 load_streamed(const void* address) {
     Vector16 v;
@@ -29,6 +42,22 @@ __device__ __forceinline__ Vector16 load_streamed(const void* address) {
         : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
         : "l"(address));
     return v;
+}
+
+// 16 bytes that this thread alone reads and writes. `address` is a multiple of 16.
+__device__ __forceinline__ Vector16 load_global(const void* address) {
+    Vector16 v;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(v.word[0]), "=r"(v.word[1]), "=r"(v.word[2]), "=r"(v.word[3])
+        : "l"(address)
+        : "memory");
+    return v;
+}
+
+__device__ __forceinline__ void store_global(void* address, const Vector16& v) {
+    asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.word[0]),
+                 "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
+                 : "memory");
 }
 
 __device__ __forceinline__ u16 load_constant_16(const void* address) {

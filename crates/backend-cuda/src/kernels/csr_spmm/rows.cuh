@@ -1,0 +1,131 @@
+// Rows of much the same length: teams of lanes take one after the other, and blocks take neighbours.
+#pragma once
+
+#include "csr_spmm/access.cuh"
+#include "csr_spmm/params.cuh"
+#include "csr_spmm/store.cuh"
+
+// Where the entries of a row are.
+struct Run {
+    u32 begin;
+    u32 length;
+};
+
+// Adds the products of the first DEPTH of a group's entries, or of as many as are `left`: all loads before
+// the first use, and no branch, so that teams with fewer entries wait no longer than the others.
+template <class Access, u32 DEPTH>
+__device__ __forceinline__ void multiply_together(const char* b, u32 stride, const Entry* entries,
+                                                  i32 left, Acc (&sum)[kVector]) {
+    ptx::Vector16 loaded[DEPTH];
+#pragma unroll
+    for (u32 u = 0; u < DEPTH; ++u) {
+        loaded[u] =
+            ptx::load_constant_if(static_cast<i32>(u) < left, b + u64(entries[u].col) * stride);
+    }
+#pragma unroll
+    for (u32 u = 0; u < DEPTH; ++u) {
+        if (static_cast<i32>(u) < left) {
+#pragma unroll
+            for (u32 i = 0; i < kVector; ++i) {
+                sum[i] = multiply_add(entries[u].value, Access::widen(loaded[u], i), sum[i]);
+            }
+        }
+    }
+}
+
+// Rows that no list of items names, `turns` to a team, by blocks of any number of warps, times one tile of
+// columns. In each turn the teams of a block have neighbouring rows. A row is looked up two turns ahead, its
+// first entries one batch ahead, so that a team waits for rows of B alone. A team's groups of LANES lanes
+// take its entries by turns; those of a group lie side by side where they are staged.
+template <u32 LANES, u32 DEPTH>
+__device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
+    using Access = Vectors<LANES, kVector>;
+    constexpr u64 kTile = LANES * kVector;
+    // Entries that a lane stages at a time, and that a group has then.
+    constexpr u32 kEach = LANES >= 8 ? 1 : 2;
+    constexpr u32 kOfGroup = LANES * kEach;
+
+    const u64 tile = first_tile(p) * kTile;
+    if (tile >= p.n) return;
+    const u32 team = p.team;
+    const u32 in_team = threadIdx.x & (team - 1);
+    const u32 across = in_team % LANES;
+    // All of these are powers of two, and no division is left to be made.
+    const u32 group_bits = __ffs(team / LANES) - 1;
+    const u32 groups = 1u << group_bits;
+    const u32 team_bits = __ffs(team) - 1;
+    const u32 teams = blockDim.x >> team_bits;
+    Entry* const of_team = staged + (threadIdx.x - in_team) * kEach;
+    // The lane's entry of those that the team stages, and the first of its group.
+    Entry* const to = of_team + (in_team & (groups - 1)) * kOfGroup + (in_team >> group_bits);
+    const Entry* const from = of_team + in_team / LANES * kOfGroup;
+    // A lane beyond the last column reads the tile's first, so that none needs a condition.
+    const u64 column = Access::column(tile, across, 0);
+    const char* const b =
+        static_cast<const char*>(p.b) + (column < p.n ? column : tile) * sizeof(Stored);
+    const u32 stride = static_cast<u32>(p.b_row_stride * sizeof(Stored));
+
+    u32 index = static_cast<u32>(block_number(p)) * teams * p.turns + (threadIdx.x >> team_bits);
+    const u32 end = min(index + teams * p.turns, static_cast<u32>(p.n_items));
+    auto look_up = [&](u32 at) -> Run {
+        if (at >= end) return {0, 0};
+        const u32 begin = ptx::load_constant_32(p.row_ptr + at);
+        return {begin, ptx::load_constant_32(p.row_ptr + at + 1) - begin};
+    };
+    Entry next[kEach] = {};
+    auto load = [&](const Run& run, u32 done) {
+#pragma unroll
+        for (u32 i = 0; i < kEach; ++i) {
+            const u32 at = done + i * team + in_team;
+            if (at < run.length) next[i] = load_entry(p, run.begin + at);
+        }
+    };
+
+    Run run = look_up(index);
+    Run following = look_up(index + teams);
+    load(run, 0);
+    for (u32 turn = 0; turn < p.turns; ++turn) {
+        const Run after = look_up(index + 2 * teams);
+        // Teams of a warp go through their rows in step, so that the whole warp can be synchronized.
+        u32 longest = run.length;
+        for (u32 s = team; s < kWarpSize; s *= 2) {
+            longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
+        }
+        Acc sum[kVector] = {};
+        u32 done = 0;
+        do {
+#pragma unroll
+            for (u32 i = 0; i < kEach; ++i) to[i * LANES] = next[i];
+            __syncwarp();
+            const u32 ahead = done + team * kEach;
+            if (ahead < longest) {
+                load(run, ahead);
+            } else {
+                load(following, 0);
+            }
+            // The group's part of what is left of the row and of the warp's longest.
+            const i32 left = static_cast<i32>(run.length - done) - static_cast<i32>(in_team / LANES);
+            const i32 mine = (left + static_cast<i32>(groups - 1)) >> group_bits;
+            const u32 most = (longest - done + groups - 1) >> group_bits;
+// Unrolled, it would have the entries of all batches in registers at once.
+#pragma unroll 1
+            for (u32 e = 0; e < min(most, kOfGroup); e += DEPTH) {
+                multiply_together<Access, DEPTH>(b, stride, from + e, mine - static_cast<i32>(e),
+                                                 sum);
+            }
+            __syncwarp();
+            done = ahead;
+        } while (done < longest);
+        for (u32 s = LANES; s < team; s *= 2) {
+#pragma unroll
+            for (u32 i = 0; i < kVector; ++i) sum[i] += __shfl_xor_sync(kWholeWarp, sum[i], s);
+        }
+        if (index < end && in_team < LANES) {
+            const u32 row = row_of_slot(p, index);
+            if (row != kNoRow) store_item<Access, kVector>(p, false, row, tile, across, sum);
+        }
+        run = following;
+        following = after;
+        index += teams;
+    }
+}
