@@ -122,11 +122,12 @@ where
 
     let mut prepared = Vec::new();
     let rungs = DenseConfig::ladder(T::DTYPE);
-    for rung in &rungs {
+    for rung in rungs.iter().filter(|rung| !rung.config.has_clusters()) {
         let full = FullBlocks::Dense(rung.config);
         prepared.push((rung.adds.to_owned(), backend.prepare_device_with(&plan, full)?));
     }
-    for config in &DenseConfig::products(T::DTYPE)[1..] {
+    let products = DenseConfig::products(T::DTYPE).iter();
+    for config in products.filter(|config| !config.has_clusters()) {
         let full = FullBlocks::Dense(*config);
         prepared.push((format!("{config}"), backend.prepare_device_with(&plan, full)?));
     }

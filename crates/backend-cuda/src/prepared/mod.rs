@@ -35,6 +35,14 @@ pub(crate) struct Machine {
     pub(crate) cache_bytes: u64,
     /// How products in CSR are laid out, in place of what would be chosen.
     pub(crate) csr_layout: Option<CsrLayout>,
+    /// Whether kernels may run in clusters of CTAs.
+    pub(crate) clusters: bool,
+}
+
+impl Machine {
+    /// Whether products on devices run in clusters: not now. On an H100 and an H200 those of the kernels that have
+    /// clusters were wrong, which the emulator does not show and nobody has explained.
+    pub(crate) const CLUSTERS: bool = false;
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a
@@ -44,10 +52,10 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
     let (schedule, n) = (plan.schedule(), plan.options().n);
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
-        Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, multiprocessors, full),
+        Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, machine, full),
         Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
-        Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, multiprocessors),
+        Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, machine),
         _ => unreachable!("it was asked whether the plan is supported"),
     })
 }

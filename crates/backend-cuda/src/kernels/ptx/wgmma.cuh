@@ -45,6 +45,12 @@ __device__ __forceinline__ u64 advance(u64 descriptor, u32 bytes) {
     return descriptor + (bytes >> 4);
 }
 
+// Keeps a value in its register up to here. A product in flight may still read it there, which the assembler
+// does not know of sparsity metadata.
+__device__ __forceinline__ void keep(u32 value) {
+    asm volatile("{\n.reg .pred never;\nsetp.eq.u32 never, %0, 0xffffffff;\n@never trap;\n}" ::"r"(value));
+}
+
 // Comes before the first wgmma, and before one whose registers were written by other instructions.
 __device__ __forceinline__ void wgmma_fence() {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");

@@ -159,7 +159,14 @@ impl DenseConfig {
         ]
     }
 
-    /// The configurations that products of a value type run, large ones the first.
+    /// Whether CTAs share what they copy of B, in clusters. Devices do not run those configurations now: their
+    /// products were wrong on an H100 and an H200, which the emulator does not show.
+    #[must_use]
+    pub fn has_clusters(&self) -> bool {
+        self.cluster > 1
+    }
+
+    /// The configurations that products of a value type may run, large ones the first.
     #[must_use]
     pub fn products(dtype: DType) -> &'static [Self] {
         configs(dtype)

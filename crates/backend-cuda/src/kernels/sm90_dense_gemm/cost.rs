@@ -26,6 +26,8 @@ pub(crate) struct Full {
     /// Columns of B and C.
     pub(crate) n: u64,
     pub(crate) multiprocessors: u64,
+    /// Whether there may be clusters.
+    pub(crate) clusters: bool,
 }
 
 /// A way to cut C into tiles.
@@ -69,7 +71,8 @@ impl Full {
     /// point: its index. Of equal ones the first.
     pub(super) fn best(&self, entry: &str) -> Option<usize> {
         let all = configs(self.dtype).iter().enumerate();
-        let those = all.filter(|(_, config)| config.entries().contains(&entry));
+        let runs = |config: &DenseConfig| config.cluster == 1 || self.clusters;
+        let those = all.filter(|(_, config)| runs(config) && config.entries().contains(&entry));
         those.min_by_key(|(_, config)| self.dense(config)).map(|(index, _)| index)
     }
 
@@ -89,7 +92,7 @@ mod tests {
 
     fn full(m: u64, k: u64, n: u64, dtype: DType) -> Full {
         let (block_rows, block_cols) = (m.div_ceil(64), k.div_ceil(64));
-        Full { dtype, block_rows, block_cols, n, multiprocessors: 132 }
+        Full { dtype, block_rows, block_cols, n, multiprocessors: 132, clusters: true }
     }
 
     /// The tile and the cluster that a product takes, if it is the dense kernel's.
@@ -122,6 +125,8 @@ mod tests {
                 let large = full(size, size, size, dtype);
                 assert_eq!(chosen(&large, ROWS, BLOCKS), Some((128, 256, 2)), "{dtype} {size}");
             }
+            let alone = Full { clusters: false, ..full(4096, 4096, 4096, dtype) };
+            assert_eq!(chosen(&alone, ROWS, BLOCKS), Some((128, 256, 1)), "{dtype}");
             let elements = full(4096, 4096, 4096, dtype);
             let found = chosen(&elements, ELEMENTS, BLOCKS_BY_ELEMENTS);
             assert_eq!(found.map(|(_, _, cluster)| cluster), Some(1), "{dtype}");

@@ -12,6 +12,7 @@ use crate::CudaError;
 use crate::kernels::shared::{Output, Reading, is_matrix};
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, per_row};
 use crate::operand::Place;
+use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
@@ -47,7 +48,7 @@ struct DenseLaunches {
 /// Nothing more is uploaded: both kernels read the same blocks.
 pub(crate) fn device_plan<T: Scalar>(
     a: &Bcsr<T>,
-    multiprocessors: u32,
+    machine: Machine,
     which: FullBlocks,
 ) -> DevicePlan {
     let mut plan = sm90_bcsr_spmm::device_plan(a);
@@ -66,12 +67,19 @@ pub(crate) fn device_plan<T: Scalar>(
     }
     let first_kernel = plan.kernels.len();
     plan.kernels.extend(added.iter().map(|config| config.kernel(T::DTYPE)));
-    let (dtype, multiprocessors) = (T::DTYPE, u64::from(multiprocessors));
+    let (dtype, multiprocessors) = (T::DTYPE, u64::from(machine.multiprocessors));
     plan.sequence = Box::new(DenseLaunches {
         blocks: plan.sequence,
         which,
         first_kernel,
-        full: Full { dtype, block_rows, block_cols, n: 0, multiprocessors },
+        full: Full {
+            dtype,
+            block_rows,
+            block_cols,
+            n: 0,
+            multiprocessors,
+            clusters: machine.clusters,
+        },
         element: match T::DTYPE {
             DType::F16 => Element::F16,
             DType::Bf16 => Element::Bf16,

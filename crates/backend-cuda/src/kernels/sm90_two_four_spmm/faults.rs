@@ -55,7 +55,7 @@ const FAULTS: &[Fault] = &[
         "ptx::mbarrier_wait(shared.metadata_full(at), at.parity ^ 1);",
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. } | Problem::Race { .. })),
     fault!("metadata of the first step are kept", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "if (step + 1 < n_steps) metadata = load_metadata" => "if (step + 1 < n_steps) load_metadata",
+        "if (step + 1 < n_steps) other = load_metadata" => "if (step + 1 < n_steps) load_metadata",
         alone, Outcome::Wrong),
     fault!("metadata of the first warpgroup are taken", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "shared.metadata(at) + threadIdx.x * 4" =>

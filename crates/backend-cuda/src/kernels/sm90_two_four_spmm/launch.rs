@@ -12,6 +12,7 @@ use super::params::Params;
 use crate::CudaError;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
+use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 
@@ -35,11 +36,11 @@ struct TwoFourLaunches {
     row_tiles: u32,
     n_steps: u32,
     is_natural: bool,
-    multiprocessors: u32,
+    machine: Machine,
 }
 
 /// A matrix as the stages take it, of f16 or bf16: O(slots · k), in parallel.
-pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, multiprocessors: u32) -> DevicePlan {
+pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, machine: Machine) -> DevicePlan {
     let shape = ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE };
     let n_slots = a.layout().n_slots();
     let tiles = row_tiles(n_slots);
@@ -59,7 +60,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, multiprocessors: u32) -> De
             row_tiles: tiles as u32,
             n_steps: shape.k.div_ceil(DEPTH) as u32,
             is_natural: a.layout().is_natural(),
-            multiprocessors,
+            machine,
         }),
         parts: vec![
             Box::new(pack_values(a, tiles)),
@@ -148,8 +149,8 @@ impl LaunchSequence for TwoFourLaunches {
 
 impl TwoFourLaunches {
     fn work(&self, n: u64) -> Work {
-        let (row_tiles, multiprocessors) = (u64::from(self.row_tiles), self.multiprocessors);
-        Work { row_tiles, n, multiprocessors }
+        let Machine { multiprocessors, clusters, .. } = self.machine;
+        Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors, clusters }
     }
 
     /// Boxes of what a CTA copies of a step of B: all of it, or half in a cluster.

@@ -263,24 +263,34 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
     const Stages ring = shared.ring();
     float sum[COLUMNS / 2];
     Stages::Place at, done;
-    u32 metadata = n_steps > 0 ? load_metadata(shared, at) : 0;
-    for (u32 step = 0; step < n_steps; ++step) {
+    // Tensor cores read metadata from their register while they multiply, so two take turns: the one that is
+    // loaded is that of products that are done.
+    u32 metadata[2] = {0, 0};
+    if (n_steps > 0) metadata[0] = load_metadata(shared, at);
+    const auto multiply_step = [&](u32 step, u32 now, u32& other) {
         ring.wait_full(at);
         ptx::hold(sum);
         ptx::wgmma_fence();
-        multiply<SOURCE>(shared.a(at) + consumer * kSlots * kRowBytesA, shared.b(at), metadata, sum,
+        multiply<SOURCE>(shared.a(at) + consumer * kSlots * kRowBytesA, shared.b(at), now, sum,
                          step > 0);
         ptx::wgmma_commit();
         at.next();
-        // The products of the step before are done: its stage is given back.
+        // The products of the step before are done: its stage is given back, and its metadata are free.
         ptx::wgmma_wait<1>();
         ptx::hold(sum);
+        ptx::keep(other);
         if (step > 0) {
             release<SOURCE>(ring, done);
             done.next();
         }
-        if (step + 1 < n_steps) metadata = load_metadata(shared, at);
+        if (step + 1 < n_steps) other = load_metadata(shared, at);
+    };
+    u32 step = 0;
+    for (; step + 1 < n_steps; step += 2) {
+        multiply_step(step, metadata[0], metadata[1]);
+        multiply_step(step + 1, metadata[1], metadata[0]);
     }
+    if (step < n_steps) multiply_step(step, metadata[0], metadata[1]);
     ptx::wgmma_wait<0>();
     ptx::hold(sum);
     if (n_steps == 0) {
