@@ -236,21 +236,21 @@ mod tests {
         let found = config(bcsr, DType::Bf16, 128, 100).unwrap();
         let told = (found.entry.as_str(), found.block_cols, found.stages, found.blocks_per_worker);
         assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
-        // All 64 × 64 blocks of 4096 × 4096, and all but one.
+        // All 8 × 64 blocks of 512 × 4096, and all but one.
         let square = |tiles| {
             let work = KernelWork {
                 spec: bcsr,
                 dtype: DType::Bf16,
-                n: 4096,
-                tasks: 64,
+                n: 512,
+                tasks: 8,
                 tiles,
                 ncols: 4096,
             };
             CudaKernels.config(&h200, &work).unwrap()
         };
-        let (full, sparse) = (square(4096), square(4095));
+        let (full, sparse) = (square(512), square(511));
         let told = (full.entry.as_str(), full.block_cols, full.stages, full.threads);
-        assert_eq!(told, ("sm90_dense_gemm_rows", 256, 4, 384));
+        assert_eq!(told, ("sm90_dense_gemm_rows", 64, 3, 384));
         assert!(full.shared_bytes <= h200.shared_bytes_per_block);
         assert_eq!(sparse.entry, "sm90_bcsr_spmm_rows");
         let wcsr = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };
