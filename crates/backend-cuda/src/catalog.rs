@@ -238,14 +238,8 @@ mod tests {
         assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
         // All 8 × 64 blocks of 512 × 4096, and all but one.
         let square = |tiles| {
-            let work = KernelWork {
-                spec: bcsr,
-                dtype: DType::Bf16,
-                n: 512,
-                tasks: 8,
-                tiles,
-                ncols: 4096,
-            };
+            let work =
+                KernelWork { spec: bcsr, dtype: DType::Bf16, n: 512, tasks: 8, tiles, ncols: 4096 };
             CudaKernels.config(&h200, &work).unwrap()
         };
         let (full, sparse) = (square(512), square(511));

@@ -56,7 +56,7 @@ const FAULTS: &[Fault] = &[
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. } | Problem::Race { .. })),
     fault!("metadata of the first step are kept", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "if (step + 1 < n_steps) other = load_metadata" => "if (step + 1 < n_steps) load_metadata",
-        alone, Outcome::Wrong),
+        alone, Outcome::Wrong | Outcome::Report(Problem::Operand { .. })),
     fault!("metadata of the first warpgroup are taken", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "shared.metadata(at) + threadIdx.x * 4" =>
         "shared.metadata(at) + threadIdx.x % kWarpgroupSize * 4",
