@@ -41,12 +41,13 @@
 //! alone; its longest row is 20 round trips, so that is not chosen unmeasured. So is `visium_counts` (rows
 //! of 0 to 2686 entries): eight lanes times four groups.
 //!
-//! # What is to be measured
-//! Predictions for `wave_graph`, n = 512, before any was measured, in microseconds: 32 columns, 8 warps,
-//! 300; 128 columns, 8 warps, 380 (8 rows to a block); 16 warps in place of 8, 5 % less; panels of 1 tile in
-//! place of 16, 10 % less if rows of B are read again from memory otherwise, and 5 % more if not.
-//! `examples/csr_layouts.rs` times them. The numbers that decide stand in this file, in `limits.rs` and in
-//! `passes.rs`.
+//! # What was measured
+//! `wave_graph`, n = 512, on an H100, in microseconds: 530 with tiles of 32 columns, which are taken, 403 with
+//! 128 columns, 569 from items. So the count above does not hold: wide tiles are the faster ones there. With
+//! n of 128 and more they were so for nearly all of eight matrices, and tiles of 32 columns took up to 1.6 times
+//! as long as items (`bcsstk33`). `WIDE_LANES` is to be 32 where that is tested.
+//! The example `csr_layouts` times all layouts. The numbers that decide stand in this file, in `limits.rs` and
+//! in `passes.rs`.
 
 use std::fmt;
 
