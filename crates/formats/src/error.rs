@@ -161,6 +161,18 @@ pub enum FormatError {
         /// Why not.
         reason: &'static str,
     },
+    /// A matrix has another shape than an operation needs.
+    #[error("the matrix is {found_rows}×{found_cols} where {rows}×{cols} is needed")]
+    Shape {
+        /// Its rows.
+        found_rows: usize,
+        /// Its columns.
+        found_cols: usize,
+        /// The rows it must have.
+        rows: usize,
+        /// The columns it must have.
+        cols: usize,
+    },
     /// The values of one matrix were offered to a tiling of another.
     #[error("{what} is {found} where the tiling was built from {expected}")]
     Mismatch {
