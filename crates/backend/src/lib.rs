@@ -37,6 +37,7 @@ pub mod reference;
 pub mod select;
 mod shape;
 pub mod verify;
+mod views;
 
 /// Its views are the dense operands.
 pub use ndarray;
@@ -48,5 +49,6 @@ pub use error::{BackendError, Unsupported};
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use select::{Estimate, Registry, Rejection, Selection};
-pub use shape::ProductShape;
+pub use shape::{ProductShape, put_new_values};
 pub use verify::{Product, Rounding, Verification, verify};
+pub use views::SliceStrides;

@@ -1,9 +1,11 @@
 //! The operand check that every backend makes first.
 
-use girih_formats::DType;
-use girih_planner::Plan;
+use std::borrow::Cow;
 
-use crate::dense::{DenseView, DenseViewMut};
+use girih_formats::{DType, Tiling};
+use girih_planner::{NewValues, Plan};
+
+use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::BackendError;
 
 /// What a plan asks of its operands: B is k×n, C m×n.
@@ -44,6 +46,30 @@ impl ProductShape {
     pub(crate) fn check_b(&self, b: &DenseView<'_>) -> Result<(), BackendError> {
         check("B", b.dim(), (self.k, b.dim().1), b.dtype(), self.dtype)
     }
+}
+
+/// Puts new values, one column, into a tiling that a backend has prepared: what
+/// [`refresh`](crate::PreparedSpmm::refresh) does first. Values that do not lie next to each other are copied.
+///
+/// # Errors
+/// As [`refresh`](crate::PreparedSpmm::refresh) says.
+pub fn put_new_values<T: DenseScalar>(
+    backend: &str,
+    order: &mut NewValues,
+    tiling: &mut Tiling<T>,
+    values: DenseView<'_>,
+) -> Result<(), BackendError> {
+    check("values", values.dim(), (tiling.nnz(), 1), values.dtype(), T::DTYPE)?;
+    let Some(values) = T::view(values) else { unreachable!("the value type was checked") };
+    let values = values.column(0);
+    let values = match values.to_slice() {
+        Some(values) => Cow::Borrowed(values),
+        None => Cow::Owned(values.to_vec()),
+    };
+    order.put(tiling, &values).map_err(|error| BackendError::NewValues {
+        backend: backend.to_owned(),
+        reason: error.to_string(),
+    })
 }
 
 /// Checks one operand's shape and value type.

@@ -194,6 +194,16 @@ pub enum FormatError {
     /// A slot map was offered to a tiling that it was not made for.
     #[error("the slot map was made for another tiling; make one for this tiling with slot_map")]
     OtherTiling,
+    /// Zeros among the entries of a matrix can't be told from zeros that fill tiles up.
+    #[error(
+        "{expected} entries were laid out and {found} of them are not zero; only a slot map that was made with the matrix says where its zeros are"
+    )]
+    LostZeros {
+        /// Nonzeros that the tiling holds.
+        found: usize,
+        /// Entries that it was built from.
+        expected: usize,
+    },
     /// The tiling stores no values.
     #[error("the tiling is pattern-only and stores no values")]
     NoValues,

@@ -9,7 +9,7 @@ use crate::scalar::Scalar;
 /// The symmetric normalization of an adjacency matrix with self-loops: `D^(-1/2) · (A + I) · D^(-1/2)`,
 /// where D holds the row sums of `A + I` (Kipf & Welling, ICLR 2017, eq. 2).
 ///
-/// A node whose sum is zero keeps its entries as zeros. A negative sum has no root, and its entries are NaN.
+/// The result is symmetric, to the last bit, if A is. A node whose sum is zero keeps its entries as zeros. A negative sum has no root, and its entries are NaN.
 /// Computed in f64, rounded once. O(n + nnz), in parallel.
 ///
 /// ```
@@ -29,7 +29,7 @@ pub fn symmetric<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>, FormatError> {
     let factors: Vec<f64> = sums(&with_loops).into_par_iter().map(root).collect();
     with_loops.update_rows(|i, cols, values| {
         for (value, &j) in values.iter_mut().zip(cols) {
-            *value = T::from_f64(value.to_f64() * factors[i] * factors[j as usize]);
+            *value = T::from_f64(value.to_f64() * (factors[i] * factors[j as usize]));
         }
     });
     Ok(with_loops)
@@ -38,7 +38,7 @@ pub fn symmetric<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>, FormatError> {
 /// The matrix with every row divided by its sum, so that rows of nonnegative values become
 /// distributions: `D^(-1) · A`.
 ///
-/// A row without entries stays empty, and one whose sum is zero stays as it is: PageRank's dangling nodes.
+/// A row without entries stays empty, and one whose sum is zero stays as it is.
 /// Computed in f64, rounded once. O(nrows + nnz), in parallel.
 ///
 /// ```

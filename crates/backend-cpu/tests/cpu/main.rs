@@ -2,4 +2,5 @@
 
 mod columns;
 mod conformance;
+mod refresh;
 mod reproducible;

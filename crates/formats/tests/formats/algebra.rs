@@ -141,6 +141,8 @@ proptest! {
             let expected = with_loops.get(i, j).unwrap() / (degree[i] * degree[j]).sqrt();
             prop_assert!((found - expected).abs() <= 4.0 * f64::EPSILON * expected);
         }
+        let both_ways = a.add(&a.t()).unwrap();
+        prop_assert!(normalize::symmetric(&both_ways).unwrap().is_symmetric());
         for (row, sum) in normalize::row_stochastic(&a).row_sums().into_iter().zip(a.row_sums()) {
             let expected = if sum == 0.0 { 0.0 } else { 1.0 };
             prop_assert!((row - expected).abs() < 1e-14, "{} of {}", row, sum);

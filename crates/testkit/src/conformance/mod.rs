@@ -5,6 +5,7 @@
 //! [`mod@girih_backend::verify`]; see the modules for what is covered.
 
 mod errors;
+mod new_values;
 mod non_finite;
 mod offsets;
 mod orders;
@@ -153,6 +154,7 @@ impl Suite<'_> {
         self.non_finite::<T>();
         self.repetition::<T>();
         self.threads::<T>();
+        self.new_values::<T>();
         self.errors::<T>();
         self.large_offsets::<T>();
     }
