@@ -143,6 +143,8 @@
 
 #![forbid(unsafe_code)]
 
+mod short;
+
 pub use girih_backend as backend;
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu as cpu;
@@ -168,17 +170,19 @@ pub use girih_formats::{
 };
 pub use girih_planner::schedule::Reduction;
 pub use girih_planner::{
-    DeviceSpec, FormatChoice, Kernels, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions,
-    Planner, Reorder, Schedule, Space,
+    DeviceSpec, FormatChoice, Kernels, LoadOptions, Op, Plan, PlanError, PlanFileError,
+    PlanOptions, Planner, Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
+pub use short::{Operand, PlanMatrix, PreparePlan, Prepared, SpmmError, spmm};
 
 /// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
 pub mod prelude {
     pub use crate::{
         BackendError, Coo, Csr, DType, Duplicates, FormatChoice, FormatKind, FormatSpec,
-        LoadOptions, Permutation, Plan, PlanOptions, Planner, PreparedSpmm, Product, Registry,
-        Reorder, RowLayout, Scalar, Space, SpmmBackend, Tiling, verify,
+        LoadOptions, Op, Permutation, Plan, PlanMatrix, PlanOptions, Planner, PreparePlan,
+        Prepared, PreparedSpmm, Product, Registry, Reorder, RowLayout, Scalar, Space, SpmmBackend,
+        Tiling, verify,
     };
 }
 
