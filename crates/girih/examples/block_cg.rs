@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use girih::ndarray::{Array2, ArrayView1};
 use girih::prelude::*;
+use girih_generate::SplitMix64;
 
 /// −Δ on `s³` points, zero outside of them: 6 on the diagonal and −1 for each neighbour.
 fn laplacian_3d(s: usize) -> Result<Csr<f64>, girih::FormatError> {
@@ -49,10 +50,11 @@ fn solve_spd(mut g: Array2<f64>, mut f: Array2<f64>) -> Array2<f64> {
     f
 }
 
-/// The largest norm of a column of `x`, relative to that column of `y`.
+/// The largest norm of a column of `x`, relative to that column of `y`; NaN if there is one.
 fn relative(x: &Array2<f64>, y: &Array2<f64>) -> f64 {
     let norm = |column: ArrayView1<'_, f64>| column.dot(&column).sqrt();
-    x.columns().into_iter().zip(y.columns()).map(|(x, y)| norm(x) / norm(y)).fold(0.0, f64::max)
+    let ratios = x.columns().into_iter().zip(y.columns()).map(|(x, y)| norm(x) / norm(y));
+    ratios.fold(0.0, |most, ratio| if ratio > most || ratio.is_nan() { ratio } else { most })
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -61,7 +63,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let a = laplacian_3d(s)?;
     let prepared = a.plan(n)?.prepare()?;
-    let known = Array2::from_shape_fn((a.nrows(), n), |(i, j)| ((i * (j + 7)) % 23) as f64 - 11.0);
+    let mut rng = SplitMix64::new(1, 0);
+    let known = Array2::from_shape_fn((a.nrows(), n), |_| rng.normal());
     let b = prepared.multiply(&known)?;
 
     let start = Instant::now();

@@ -4,3 +4,4 @@ mod columns;
 mod conformance;
 mod refresh;
 mod reproducible;
+mod sampled;

@@ -29,7 +29,7 @@ fn check<T: DenseScalar>(a: &Csr<f64>, options: &PlanOptions, what: &str) {
     let a = a.cast::<T>();
     let new = renewed(&a);
     let backend = CpuBackend::new();
-    let how = format!("{:?} {}", options.op, options.reorder);
+    let how = format!("{:?} {:?}", options.op, options.reorder);
     let planner = Planner::new(options.clone());
     let mut plan = planner.plan(&a).unwrap();
     let anew = planner.plan(&new).unwrap();

@@ -6,6 +6,7 @@
 
 mod operand;
 mod prepared;
+mod sampled;
 
 use std::sync::LazyLock;
 
@@ -17,6 +18,7 @@ use girih_planner::{Plan, PlanError, PlanOptions, Planner};
 
 pub use operand::Operand;
 pub use prepared::Prepared;
+pub use sampled::{sddmm, sddmm_into};
 
 /// A product that was not planned, or not computed.
 #[derive(Debug, Error)]

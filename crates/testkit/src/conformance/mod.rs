@@ -13,6 +13,7 @@ mod problem;
 mod repeat;
 mod report;
 mod rows;
+mod sampled;
 mod schedules;
 mod shapes;
 mod views;
@@ -23,6 +24,7 @@ use half::{bf16, f16};
 
 use crate::matrices::{Case, cases};
 pub use report::{Failure, Report};
+pub use sampled::run_sddmm;
 
 /// How much of a format a backend that takes it must take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
