@@ -194,7 +194,7 @@ pub enum FormatError {
     /// A slot map was offered to a tiling that it was not made for.
     #[error("the slot map was made for another tiling; make one for this tiling with slot_map")]
     OtherTiling,
-    /// Zeros among the entries of a matrix can't be told from zeros that fill tiles up.
+    /// Zeros among the entries of a matrix look like zeros that fill tiles up.
     #[error(
         "{expected} entries were laid out and {found} of them are not zero; only a slot map that was made with the matrix says where its zeros are"
     )]

@@ -5,7 +5,6 @@
 #![expect(clippy::print_stdout, reason = "an example")]
 
 use girih::backend::with_b_permutation;
-use girih::ndarray::{ArrayView2, ArrayViewMut2};
 use girih::prelude::*;
 use girih::{
     AnyTiling, Capabilities, DenseView, DenseViewMut, FormatError, Lowering, ProductShape,
@@ -68,24 +67,7 @@ impl PreparedSpmm for Ready {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         self.shape.check_operands(&b, &c)?;
-        let (DenseView::F64(b), DenseViewMut::F64(c)) = (b, c) else { unreachable!("checked") };
-        self.multiply(alpha, &b, beta, c);
-        Ok(())
-    }
-
-    fn lowering(&self, n: usize) -> Lowering {
-        Lowering::new("row-by-row", "one thread", n).with("kernel", "row by row", "")
-    }
-}
-
-impl Ready {
-    fn multiply(
-        &self,
-        alpha: f64,
-        b: &ArrayView2<'_, f64>,
-        beta: f64,
-        mut c: ArrayViewMut2<'_, f64>,
-    ) {
+        let (DenseView::F64(b), DenseViewMut::F64(mut c)) = (b, c) else { unreachable!("checked") };
         let layout = self.tiling.layout();
         for slot in 0..layout.n_slots() {
             // Slots may be empty, and rows in any order.
@@ -97,6 +79,11 @@ impl Ready {
                 self.tiling.visit_stored(slot, |col, a| c.scaled_add(alpha * a, &b.row(col)));
             }
         }
+        Ok(())
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        Lowering::new("row-by-row", "one thread", n).with("kernel", "row by row", "")
     }
 }
 

@@ -22,12 +22,12 @@ pub struct NewValues {
     slot_map: Option<SlotMap>,
     placement: Placement,
     op: Op,
-    found: Option<Found>,
+    found: Option<KnownPlaces>,
 }
 
 /// What the first values need, and later ones too.
 #[derive(Clone, Debug)]
-struct Found {
+struct KnownPlaces {
     places: ValuePlaces,
     /// Where each value that the tiles hold stands among those given; `None` if in the same order.
     order: Option<Vec<u64>>,
@@ -68,7 +68,7 @@ impl NewValues {
                     None => tiling.value_places()?,
                 };
                 let order = order(&self.placement, self.op, tiling)?;
-                missing.insert(Found { places, order, sorted: Vec::new() })
+                missing.insert(KnownPlaces { places, order, sorted: Vec::new() })
             }
         };
         let Some(order) = &found.order else {
