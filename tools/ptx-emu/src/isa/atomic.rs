@@ -187,7 +187,7 @@ impl Atomic {
         let total = u64::from(self.bytes) * self.elements.len() as u64;
         let kind = AccessKind::Atomic;
         let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
+        let pending = may_be_pending(cluster, self.space, &at, mask, total, kind);
         let request = Request { bytes: total, kind, strong: true, pending };
         for lane in lanes(mask) {
             let target = context

@@ -26,7 +26,6 @@ pub(super) fn addresses(warp: &Warp, address: &Address) -> Row {
 /// Whether any lane's access can meet an operation in flight: a first look at all of them together.
 #[inline]
 pub(super) fn may_be_pending(
-    warp: &Warp,
     cluster: &Cluster,
     space: Space,
     addresses: &Row,
@@ -47,9 +46,7 @@ pub(super) fn may_be_pending(
                 .check_pending(Bytes::Global, kind, least, most.saturating_add(bytes))
                 .is_err();
         }
-        Space::Shared | Space::SharedCluster => {
-            (shared_of(least, warp.rank()), shared_of(most, warp.rank()))
-        }
+        Space::Shared | Space::SharedCluster => (shared_of(least), shared_of(most)),
     };
     let end = u64::from(end) + bytes;
     cta != last_cta
@@ -102,7 +99,7 @@ impl Move {
             return Ok(());
         }
         let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
+        let pending = may_be_pending(cluster, self.space, &at, mask, total, kind);
         let strong = self.strength.is_some();
         let request = Request { bytes: total, kind, strong, pending };
         let mut rows = [[0; 32]; 8];
@@ -191,7 +188,7 @@ impl Move {
             return Ok(());
         }
         let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
+        let pending = may_be_pending(cluster, self.space, &at, mask, total, kind);
         let strong = self.strength.is_some();
         let request = Request { bytes: total, kind, strong, pending };
         for lane in lanes(mask) {

@@ -4,6 +4,7 @@
 
 use super::Context;
 use super::registers::Row;
+use crate::memory::shared_address;
 use crate::program::{Axis, Preset};
 
 /// Which warp of a grid.
@@ -44,6 +45,7 @@ pub(super) fn row(preset: Preset, context: &Context, seat: Seat) -> Row {
         Preset::LanesLess => by_lane(&|lane| !(u32::MAX << lane)),
         Preset::LanesGreaterEqual => by_lane(&|lane| u32::MAX << lane),
         Preset::LanesGreater => by_lane(&|lane| !(u32::MAX >> (31 - lane))),
+        Preset::Shared(offset) => [shared_address(seat.rank, offset); 32],
         Preset::Variable(index) => [context.variables[index as usize]; 32],
         uniform => [u64::from(uniform_value(uniform, context, seat)); 32],
     }

@@ -60,6 +60,8 @@ pub(crate) enum Preset {
     DynamicShared,
     /// `%total_smem_size`.
     TotalShared,
+    /// The shared address of an offset in the CTA's own memory.
+    Shared(u32),
     /// The generic address of the module's `.global` or `.const` variable of this index.
     Variable(u32),
 }

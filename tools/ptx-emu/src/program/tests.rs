@@ -24,6 +24,12 @@ fn kernel(body: &str) -> Module {
 /// Executes a kernel of data instructions and branches in lane 0, and returns its registers.
 fn run(kernel: &Kernel) -> Registers {
     let mut registers = Registers::new(kernel.n_rows as usize, kernel.n_predicates as usize);
+    for &(slot, preset) in &kernel.presets {
+        // Without clusters, a shared address is the offset.
+        if let Preset::Shared(offset) = preset {
+            registers.set(slot, 0, u64::from(offset));
+        }
+    }
     let mut pc = 0;
     for _ in 0..1000 {
         let Code { guard, op, .. } = &kernel.code[pc];

@@ -26,7 +26,10 @@ pub struct Descriptor {
 #[non_exhaustive]
 pub enum DescriptorError {
     /// Bits that the format leaves unused are set.
-    #[error("matrix descriptor {descriptor:#018x} has reserved bits set: {bits:#018x}")]
+    #[error(
+        "matrix descriptor {descriptor:#018x} has reserved bits set, {bits:#018x}: of a shared address it \
+         takes bits 4 to 17"
+    )]
     ReservedBits {
         /// The descriptor.
         descriptor: u64,
@@ -40,6 +43,18 @@ pub enum DescriptorError {
         descriptor: u64,
         /// The offset.
         base_offset: u32,
+    },
+    /// A K-major operand in swizzled rows, whose leading offset nothing uses, but which has one. It is
+    /// what becomes of the rank of a CTA in its cluster, which its shared addresses have from bit 24 up.
+    #[error(
+        "matrix descriptor {descriptor:#018x} has leading offset {leading:#x}, which K-major operands in \
+         swizzled rows do not use and which has to be 0 or 16: of a shared address it takes bits 4 to 17"
+    )]
+    UnusedLeading {
+        /// The descriptor.
+        descriptor: u64,
+        /// The offset.
+        leading: u32,
     },
     /// A K-major operand whose k does not fit in a swizzled row.
     #[error("{bytes} bytes of k do not fit in the {span}-byte rows of the descriptor's swizzle")]
@@ -151,13 +166,20 @@ impl SharedOperand {
         k: u32,
         transposed: bool,
     ) -> Result<SharedOperand, DescriptorError> {
-        let descriptor = Descriptor::decode(descriptor)?;
+        let bits = descriptor;
+        let descriptor = Descriptor::decode(bits)?;
         let (bytes, span) = (element.bytes(), descriptor.swizzle.span());
         if transposed && bytes != 2 {
             return Err(DescriptorError::Transposed { bytes });
         }
-        if !transposed && descriptor.swizzle != Swizzle::None && k * bytes > span {
-            return Err(DescriptorError::WiderThanSwizzle { bytes: k * bytes, span });
+        if !transposed && descriptor.swizzle != Swizzle::None {
+            if k * bytes > span {
+                return Err(DescriptorError::WiderThanSwizzle { bytes: k * bytes, span });
+            }
+            let leading = descriptor.leading;
+            if leading > 16 {
+                return Err(DescriptorError::UnusedLeading { descriptor: bits, leading });
+            }
         }
         Ok(SharedOperand { descriptor, bytes, rows, k, along_rows: transposed })
     }

@@ -126,6 +126,7 @@ pub(crate) const CASES: &[Case] = &[
     case!("tensor_store_fence", 1 x 128, TENSOR, 1, report!(Problem::ProxyFence { .. })),
     case!("tensor_uncommitted", 1 x 128, TENSOR, 1, report!(Problem::Leak { .. })),
     case!("wgmma_proxy_fence", 1 x 128, NONE, 512, report!(Problem::ProxyFence { .. })),
+    case!("wgmma_rank", 2 x 128, NONE, 1024, report!(Problem::Descriptor { .. })),
     case!("wgmma_accumulator", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
     case!("wgmma_a_register", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
     case!("wgmma_commit", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),

@@ -53,6 +53,7 @@ pub(crate) const COMPUTED: &[(&str, u32)] = &[
     ("wgmma_poison", 0xc145_305c),
     ("wgmma_range", 0xc145_305c),
     ("wgmma_offset", 0xf12a_2f48),
+    ("wgmma_rank", 0xd411_26db),
     ("wgmma_divergence", 0xc145_305c),
 ];
 
