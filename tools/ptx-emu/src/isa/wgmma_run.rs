@@ -94,6 +94,13 @@ impl Multiply {
         group: usize,
         side: usize,
     ) -> Result<(), Problem> {
+        if let (Some(Source::Slot(slot)), Some(wait)) = (self.metadata, self.dead_at) {
+            let kernel = &cluster.context.kernel;
+            return Err(Problem::DeadMetadata {
+                register: kernel.register_names[slot.0 as usize].clone(),
+                wait_line: kernel.code[wait as usize].location.line,
+            });
+        }
         let form = self.form(warp)?;
         let (rank, pc) = (warp.rank(), warp.pc());
         let warpgroup = &mut cluster.ctas[rank as usize].asynch.warpgroups[group];
@@ -184,7 +191,10 @@ impl Multiply {
                 flight.chain
             })
         });
-        let held = if a.is_empty() { Ok(()) } else { fragments.hold(a, number, warp.pc()) };
+        let mut held = if a.is_empty() { Ok(()) } else { fragments.hold(a, number, warp.pc()) };
+        if let Some(Source::Slot(metadata)) = self.metadata {
+            held = held.and_then(|()| fragments.hold_metadata(metadata, number, warp.pc()));
+        }
         chain.and_then(|chain| held.map(|()| chain)).map_err(|it| cluster.trespass(it))
     }
 
@@ -212,7 +222,11 @@ impl Multiply {
         }
         let mut runs = Vec::new();
         for (name, operand) in operands {
-            let ranges = operand.and_then(|operand| operand.check(end).map(|()| operand.ranges()));
+            let ranges = operand.and_then(|operand| {
+                operand.check_rank(rank)?;
+                operand.check(end)?;
+                Ok(operand.ranges())
+            });
             let ranges = ranges.map_err(|error| Problem::Descriptor { operand: name, error })?;
             runs.extend(ranges.iter().map(|range| (u64::from(range.start), range.len() as u64)));
         }

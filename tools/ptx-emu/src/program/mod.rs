@@ -7,6 +7,7 @@ mod decoder;
 mod flatten;
 mod fragments;
 mod layout;
+mod metadata;
 mod preset;
 mod scope;
 #[cfg(test)]

@@ -44,17 +44,17 @@ pub enum DescriptorError {
         /// The offset.
         base_offset: u32,
     },
-    /// A K-major operand in swizzled rows, whose leading offset nothing uses, but which has one. It is
-    /// what becomes of the rank of a CTA in its cluster, which its shared addresses have from bit 24 up.
+    /// The leading offset of an operand whose layout has none is the rank of the CTA in its cluster,
+    /// which shared addresses have from bit 24 up.
     #[error(
-        "matrix descriptor {descriptor:#018x} has leading offset {leading:#x}, which K-major operands in \
-         swizzled rows do not use and which has to be 0 or 16: of a shared address it takes bits 4 to 17"
+        "matrix descriptor {descriptor:#018x} has the CTA's rank, {rank}, in its leading offset, which \
+         this layout does not use: of a shared address it takes bits 4 to 17"
     )]
-    UnusedLeading {
+    Rank {
         /// The descriptor.
         descriptor: u64,
-        /// The offset.
-        leading: u32,
+        /// The rank.
+        rank: u32,
     },
     /// A K-major operand whose k does not fit in a swizzled row.
     #[error("{bytes} bytes of k do not fit in the {span}-byte rows of the descriptor's swizzle")]
@@ -166,20 +166,13 @@ impl SharedOperand {
         k: u32,
         transposed: bool,
     ) -> Result<SharedOperand, DescriptorError> {
-        let bits = descriptor;
-        let descriptor = Descriptor::decode(bits)?;
+        let descriptor = Descriptor::decode(descriptor)?;
         let (bytes, span) = (element.bytes(), descriptor.swizzle.span());
         if transposed && bytes != 2 {
             return Err(DescriptorError::Transposed { bytes });
         }
-        if !transposed && descriptor.swizzle != Swizzle::None {
-            if k * bytes > span {
-                return Err(DescriptorError::WiderThanSwizzle { bytes: k * bytes, span });
-            }
-            let leading = descriptor.leading;
-            if leading > 16 {
-                return Err(DescriptorError::UnusedLeading { descriptor: bits, leading });
-            }
+        if !transposed && descriptor.swizzle != Swizzle::None && k * bytes > span {
+            return Err(DescriptorError::WiderThanSwizzle { bytes: k * bytes, span });
         }
         Ok(SharedOperand { descriptor, bytes, rows, k, along_rows: transposed })
     }
@@ -238,6 +231,20 @@ impl SharedOperand {
             }
         }
         ranges
+    }
+
+    /// Checks that the descriptor does not hold a shared address of the CTA of this rank as it is. An
+    /// H200 does not mind where the layout has no leading offset; with another layout it would.
+    ///
+    /// # Errors
+    /// If it does, as far as that can be seen: where the leading offset is not used.
+    pub fn check_rank(&self, rank: u32) -> Result<(), DescriptorError> {
+        let Descriptor { leading, swizzle, .. } = self.descriptor;
+        let unused = !self.along_rows && swizzle != Swizzle::None;
+        if unused && rank != 0 && leading & 0xf00 == rank << 8 {
+            return Err(DescriptorError::Rank { descriptor: self.descriptor.encode(), rank });
+        }
+        Ok(())
     }
 
     /// Checks that the operand lies within the first `size` bytes of shared memory.

@@ -129,6 +129,8 @@ pub(crate) const CASES: &[Case] = &[
     case!("wgmma_rank", 2 x 128, NONE, 1024, report!(Problem::Descriptor { .. })),
     case!("wgmma_accumulator", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
     case!("wgmma_a_register", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
+    case!("wgmma_metadata", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
+    case!("wgmma_metadata_dead", 1 x 128, NONE, 512, report!(Problem::DeadMetadata { .. })),
     case!("wgmma_commit", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
     case!("wgmma_fence", 1 x 128, NONE, 512, report!(Problem::WgmmaFence { .. })),
     case!(

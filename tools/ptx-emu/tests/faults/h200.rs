@@ -47,6 +47,8 @@ pub(crate) const COMPUTED: &[(&str, u32)] = &[
     ("wgmma_proxy_fence", 0xc145_305c),
     ("wgmma_accumulator", 0xc145_305c),
     ("wgmma_a_register", 0xc145_305c),
+    ("wgmma_metadata", 0xc145_305c),
+    ("wgmma_metadata_dead", 0xc145_305c),
     ("wgmma_commit", 0xc145_305c),
     ("wgmma_fence", 0xc145_305c),
     ("wgmma_operand", 0xc145_305c),
