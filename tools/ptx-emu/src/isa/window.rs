@@ -82,7 +82,7 @@ impl Window {
             return Err(Problem::OutOfBounds { access, memory });
         };
         let end = u64::from(offset) + u64::from(bytes);
-        if end > u64::from(cta.shared.end()) || offset < memory::SHARED_START {
+        if end > u64::from(cta.shared.end()) || offset < cluster.context.shared_start() {
             let memory = format!(
                 "{bytes} bytes at shared address {offset:#x} of CTA {rank} of the cluster, where \
                  memory ends at {:#x}",

@@ -4,8 +4,8 @@
 
 use super::Context;
 use super::registers::Row;
-use crate::memory::shared_address;
-use crate::program::{Axis, Preset};
+use crate::memory::{SHARED_START, shared_address};
+use crate::program::{Axis, Preset, Reserved};
 
 /// Which warp of a grid.
 #[derive(Debug, Clone, Copy)]
@@ -74,6 +74,13 @@ fn uniform_value(preset: Preset, context: &Context, seat: Seat) -> u32 {
         }
         Preset::Sms => context.device.multiprocessors,
         Preset::DynamicShared => context.dynamic_shared,
+        // What a driver gives a cooperative launch: the address of its workspace.
+        Preset::Environment(1) => (context.workspace >> 32) as u32,
+        Preset::Environment(2) => context.workspace as u32,
+        // As an H100 has them, in all CTAs of a cluster.
+        Preset::Reserved(Reserved::Begin) => 0,
+        Preset::Reserved(Reserved::End) => 0x120,
+        Preset::Reserved(Reserved::Capacity) => SHARED_START,
         Preset::TotalShared => context.shared_end(),
         // One grid runs at a time. The others have a value for each lane.
         _ => 0,

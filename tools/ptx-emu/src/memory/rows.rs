@@ -3,7 +3,7 @@
 //! report.
 
 use super::shadow::Access;
-use super::{Allocation, RANK_SHIFT, SHARED_START, SHARED_WINDOW, Space};
+use super::{Allocation, RANK_SHIFT, SHARED_WINDOW, Space};
 use crate::asynch::footprint::Space as Bytes;
 use crate::machine::registers::Row;
 use crate::machine::{Cluster, Warp, lanes};
@@ -85,7 +85,7 @@ impl Cluster {
             let there = rank == last_rank
                 && own
                 && rank < self.ctas.len() as u64
-                && least & 0xFF_FFFF >= u64::from(SHARED_START)
+                && least & 0xFF_FFFF >= u64::from(self.context.shared_start())
                 && (most & 0xFF_FFFF) + u64::from(bytes) <= u64::from(self.context.shared_end());
             there.then_some((One::Shared(rank as u32), rank << RANK_SHIFT))
         };
@@ -146,7 +146,7 @@ impl Cluster {
         if !self.context.races {
             return true;
         }
-        let access = Access { write, strong: false };
+        let access = Access { write, strong: false, volatile: false };
         match rows.memory {
             One::Shared(rank) => {
                 let shared = &mut self.ctas[rank as usize].shared;

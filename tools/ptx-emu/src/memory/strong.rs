@@ -10,8 +10,10 @@ use crate::memory::clock::Message;
 /// Which earlier or later accesses of the thread a strong access is ordered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// `.relaxed` and `.volatile`: none; fences make the order.
+    /// `.relaxed`: none; fences make the order.
     Relaxed,
+    /// `.volatile`: the same.
+    Volatile,
     /// `.acquire`.
     Acquire,
     /// `.release`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Allocation, RANK_SHIFT, SHARED_START, Space, from_generic, shared_of, space_of};
+use super::{Allocation, RANK_SHIFT, Space, from_generic, shared_of, space_of};
 use crate::asynch::footprint::Space as Bytes;
 use crate::machine::Context;
 use crate::report::{AccessKind, Problem};
@@ -98,7 +98,7 @@ impl Context {
             }
             Space::Shared | Space::SharedCluster => {
                 let (cta, offset) = shared_of(address);
-                let there = offset >= SHARED_START
+                let there = offset >= self.shared_start()
                     && u64::from(offset) + bytes <= u64::from(self.shared_end())
                     && cta < self.cluster_size()
                     && address >> 32 == 0
@@ -152,7 +152,7 @@ impl Context {
         bytes: u64,
         kind: AccessKind,
     ) -> Problem {
-        let (start, end) = (SHARED_START, self.shared_end());
+        let (start, end) = (self.shared_start(), self.shared_end());
         let (cta, _) = shared_of(address);
         let why = if cta >= self.cluster_size() {
             format!("the cluster has {} CTAs", self.cluster_size())

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use decoder::Decoder;
-pub(crate) use preset::{Axis, Clock, Preset};
+pub(crate) use preset::{Axis, Clock, Preset, Reserved};
 #[cfg(test)]
 pub(crate) use scope::Names;
 pub(crate) use scope::{Address, Binding, Location, Scope};

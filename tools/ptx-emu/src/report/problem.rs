@@ -280,6 +280,15 @@ pub enum Problem {
         /// What.
         what: String,
     },
+    /// An access of the shared memory of a CTA of the cluster that may not have started.
+    #[error(
+        "the shared memory of {who} is accessed, and nothing orders that after the CTA's start: a \
+         barrier.cluster has to come before"
+    )]
+    NotStarted {
+        /// The CTA.
+        who: ThreadName,
+    },
     /// A thread exited while others of its kind wait for it.
     #[error("{what}, and {who} has exited")]
     Exited {

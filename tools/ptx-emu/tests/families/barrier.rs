@@ -63,11 +63,17 @@ fn barriers_reduce() {
 
 #[test]
 fn threads_that_exit_are_not_waited_for() {
-    let body = "setp.ge.u32 %p0, %r0, 40; @%p0 exit; bar.sync 0; mov.u32 %r31, 5;";
+    let body = "setp.ge.u32 %p0, %r0, 40; @%p0 exit; barrier.sync 0; mov.u32 %r31, 5;";
     let launch = Launch::grid(1, 1, 1).block(96, 1, 1);
     let mut expected = vec![5; 40];
     expected.extend([0; 56]);
     assert_eq!(by_thread("", body, &launch, 96), expected);
+    // An aligned barrier wants all of a warp, or none.
+    let body = body.replace("barrier.sync", "bar.sync");
+    let report = fails("", &format!("mov.u32 %r0, %tid.x; {body}"), &launch);
+    assert!(report.contains("lanes ffffff00 have exited without it"), "{report}");
+    let body = body.replace("40", "64");
+    assert_eq!(by_thread("", &body, &launch, 96)[63..65], [5, 0]);
 }
 
 #[test]
@@ -88,14 +94,13 @@ fn lanes_sync_within_their_warp() {
 }
 
 /// What CTA 1 of a cluster of two finds: `%r1` is its rank, `%r31` a word of the output for each CTA.
-fn in_cluster(variables: &str, body: &str) -> Result<Vec<u32>, ptx_emu::LaunchError> {
+fn in_cluster(variables: &str, body: &str) -> Result<Vec<u32>, LaunchError> {
     let start = "mov.u32 %r1, %cluster_ctarank;
         barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
     let end = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
         mul.wide.u32 %rd15, %r1, 4; add.u64 %rd15, %out, %rd15; st.global.u32 [%rd15], %r31;";
     let launch = Launch::grid(2, 1, 1).block(1, 1, 1).cluster(2, 1, 1);
-    super::try_run(variables, &format!("{start}\n{body}\n{end}"), &launch, 2)
-        .map(|(words, _)| words)
+    try_run(variables, &format!("{start}\n{body}\n{end}"), &launch, 2).map(|(words, _)| words)
 }
 
 #[test]
