@@ -7,7 +7,7 @@ use crate::asynch::footprint::{Footprint, Space, Touch};
 use crate::asynch::warpgroup::{Form, Multiplication, Place, Share, Step, Warpgroup};
 use crate::machine::operation::{Operation, Release};
 use crate::machine::registers::{Row, Slot, Source};
-use crate::machine::{Cluster, WaitFor, Warp};
+use crate::machine::{Cluster, Kernel, WaitFor, Warp};
 use crate::memory::clock::{Epoch, Message};
 use crate::report::{Problem, Stop};
 
@@ -87,6 +87,17 @@ fn uniform(warp: &Warp, source: Source, what: &str) -> Result<u64, Problem> {
 }
 
 impl Multiply {
+    /// What is wrong with the lifetime of its metadata.
+    pub(crate) fn dead_metadata(&self, kernel: &Kernel) -> Option<Problem> {
+        let (Some(Source::Slot(slot)), Some(wait)) = (self.metadata, self.dead_at) else {
+            return None;
+        };
+        Some(Problem::DeadMetadata {
+            register: kernel.register_names[slot.0 as usize].clone(),
+            wait_line: kernel.code[wait as usize].location.line,
+        })
+    }
+
     fn issue(
         &self,
         warp: &mut Warp,
@@ -94,12 +105,8 @@ impl Multiply {
         group: usize,
         side: usize,
     ) -> Result<(), Problem> {
-        if let (Some(Source::Slot(slot)), Some(wait)) = (self.metadata, self.dead_at) {
-            let kernel = &cluster.context.kernel;
-            return Err(Problem::DeadMetadata {
-                register: kernel.register_names[slot.0 as usize].clone(),
-                wait_line: kernel.code[wait as usize].location.line,
-            });
+        if let Some(problem) = self.dead_metadata(&cluster.context.kernel) {
+            return Err(problem);
         }
         let form = self.form(warp)?;
         let (rank, pc) = (warp.rank(), warp.pc());

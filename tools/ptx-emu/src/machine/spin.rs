@@ -79,7 +79,7 @@ mod tests {
         };
         assert_eq!([0, 0, 0, 0].map(|value| vain(&mut spin, value)), [false, false, false, true]);
         assert!(!vain(&mut spin, 1));
-        assert!((0..3).map(|_| vain(&mut spin, 1)).any(|vain| vain));
+        assert!((0..3).any(|_| vain(&mut spin, 1)));
         spin.acted();
         assert!(!spin.is_in_vain() && !vain(&mut spin, 1));
     }
