@@ -60,7 +60,7 @@ impl<T: KernelScalar> CsrLayout<T> {
     }
 
     fn entries<E: Entry>(&self, a: &RowCsr<T>) -> Result<Vec<E>, String> {
-        let rows = Rows::of(a);
+        let rows = RowEntries::of(a);
         let found = match self {
             Self::Sorted(sorted) => sorted_entries(sorted, &rows),
             Self::Tiles(tiled) => tiled_entries(tiled, &rows),
@@ -89,13 +89,13 @@ fn fetch<T: Scalar, E: Entry>(to: &mut [T::Acc], entries: &[E], from: &[T]) {
 }
 
 /// The entries of a matrix by row of C.
-struct Rows<'a, T: Scalar> {
+struct RowEntries<'a, T: Scalar> {
     a: &'a RowCsr<T>,
     /// The slot of each row; `None` where they are the same.
     slots: Option<Vec<u32>>,
 }
 
-impl<'a, T: Scalar> Rows<'a, T> {
+impl<'a, T: Scalar> RowEntries<'a, T> {
     fn of(a: &'a RowCsr<T>) -> Self {
         let layout = a.layout();
         let slots = (!layout.is_natural()).then(|| {
@@ -122,7 +122,7 @@ impl<'a, T: Scalar> Rows<'a, T> {
 /// The values of each part: slices, whose rows are interleaved, and then single rows.
 fn sorted_entries<T: KernelScalar, E: Entry>(
     sorted: &SortedCsr<T>,
-    rows: &Rows<'_, T>,
+    rows: &RowEntries<'_, T>,
 ) -> Option<Vec<E>> {
     let lanes = lanes::<T>();
     let mut found = vec![E::default(); sorted.values.len()];
@@ -165,7 +165,7 @@ fn sorted_entries<T: KernelScalar, E: Entry>(
 /// columns ascend, and each has a value for every row of the pattern.
 fn tiled_entries<T: KernelScalar, E: Entry>(
     tiled: &TiledCsr<T>,
-    rows: &Rows<'_, T>,
+    rows: &RowEntries<'_, T>,
 ) -> Option<Vec<E>> {
     let of_slab = |slab: &super::fill::TaskSlab| -> Option<Vec<E>> {
         let mut found = Vec::with_capacity(slab.values.len());
@@ -188,7 +188,7 @@ fn tiled_entries<T: KernelScalar, E: Entry>(
 fn tile_entries<T: Scalar, E: Entry>(
     tile: &Tile,
     cols: &mut &[u32],
-    rows: &Rows<'_, T>,
+    rows: &RowEntries<'_, T>,
     found: &mut Vec<E>,
 ) -> Option<()> {
     let col_idx = &rows.a.csr().col_idx()[..];
