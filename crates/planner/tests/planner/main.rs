@@ -11,3 +11,4 @@ mod partitions;
 mod progress;
 mod schedule;
 mod simulate;
+mod transpose;
