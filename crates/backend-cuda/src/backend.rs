@@ -140,22 +140,13 @@ impl CudaBackend {
     /// there is the caller's choice: to measure one kernel, or one configuration, beside another.
     ///
     /// # Errors
-    /// As for `prepare_device`; a configuration for other value types does not compile, and one that
-    /// [has clusters](crate::DenseConfig::has_clusters) is refused: its products were wrong on devices.
+    /// As for `prepare_device`; a configuration for other value types does not compile.
     pub fn prepare_device_with(
         &self,
         plan: &Plan,
         full: FullBlocks,
     ) -> Result<CudaPrepared, BackendError> {
         supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
-        if let FullBlocks::Dense(config) = full
-            && config.has_clusters()
-            && !Machine::CLUSTERS
-        {
-            let reason = "products in clusters of CTAs were wrong on devices, so none are run";
-            let reason = reason.to_owned();
-            return Err(Unsupported::Sizes { spec: plan.spec(), reason }.by(NAME));
-        }
         self.prepare_tiles(plan, full)
     }
 
@@ -177,12 +168,7 @@ impl CudaBackend {
     /// What of a device decides launches.
     fn machine(&self, device: &DeviceSpec) -> Machine {
         let &DeviceSpec { workers: multiprocessors, cache_bytes, .. } = device;
-        Machine {
-            multiprocessors,
-            cache_bytes,
-            csr_layout: self.0.csr_layout,
-            clusters: Machine::CLUSTERS,
-        }
+        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout }
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {

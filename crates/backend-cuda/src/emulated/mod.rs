@@ -60,7 +60,7 @@ const CACHE: u64 = 1 << 15;
 
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
-    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None, clusters: true }
+    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
 }
 
 /// A compiler, and the kernels that were read from what it made.

@@ -35,14 +35,6 @@ pub(crate) struct Machine {
     pub(crate) cache_bytes: u64,
     /// How products in CSR are laid out, in place of what would be chosen.
     pub(crate) csr_layout: Option<CsrLayout>,
-    /// Whether kernels may run in clusters of CTAs.
-    pub(crate) clusters: bool,
-}
-
-impl Machine {
-    /// Whether products on devices run in clusters: not now. On an H100 and an H200 those of the kernels that have
-    /// clusters were wrong, which the emulator does not show and nobody has explained.
-    pub(crate) const CLUSTERS: bool = false;
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a

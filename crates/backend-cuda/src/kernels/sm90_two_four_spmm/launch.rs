@@ -149,8 +149,8 @@ impl LaunchSequence for TwoFourLaunches {
 
 impl TwoFourLaunches {
     fn work(&self, n: u64) -> Work {
-        let Machine { multiprocessors, clusters, .. } = self.machine;
-        Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors, clusters }
+        let Machine { multiprocessors, .. } = self.machine;
+        Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors }
     }
 
     /// Boxes of what a CTA copies of a step of B: all of it, or half in a cluster.
