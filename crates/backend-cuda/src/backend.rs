@@ -18,7 +18,7 @@ use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, supported};
-use crate::prepared::{self, Launched, Machine, OperandRows, device_plan};
+use crate::prepared::{self, Launched, Machine, OperandRows, Source, device_plan};
 use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -155,14 +155,16 @@ impl CudaBackend {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let device_plan = device_plan(plan, self.machine(&gpu.info.spec()), full);
+        let machine = self.machine(&gpu.info.spec());
+        let device_plan = device_plan(plan, machine, full);
         let functions = device_plan.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
         let shape = device_plan.shape;
         let product =
             Launched::new(gpu, functions, device_plan).map_err(|error| failed(error.into()))?;
         let rows = OperandRows { b: shape.k, c: shape.m };
-        Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
+        let prepared = CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product));
+        Ok(prepared.refreshable(Source::new(plan, machine, full)))
     }
 
     /// What of a device decides launches.

@@ -51,6 +51,6 @@ pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use sddmm::{SddmmBackend, check_sddmm};
 pub use select::{Estimate, Registry, Rejection, Selection};
-pub use shape::{ProductShape, put_new_values};
+pub use shape::{ProductShape, put_new_values, put_values_into_plan};
 pub use verify::{Product, Rounding, SampledProduct, Verification, verify, verify_sddmm};
 pub use views::SliceStrides;

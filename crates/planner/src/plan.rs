@@ -174,6 +174,28 @@ impl Plan {
         Ok(())
     }
 
+    /// Puts values, in the order of the matrix that was planned, into the tiles by what
+    /// [`new_values`](Self::new_values) of this plan gave. The plan then has no
+    /// [fingerprint](Self::fingerprint) and no [attachments](Self::attachments).
+    ///
+    /// # Errors
+    /// [`PlanError::OtherMatrix`] if they are of another type, and as [`NewValues::put`]; the plan is then as it
+    /// was.
+    pub fn put_values<T: Scalar>(
+        &mut self,
+        order: &mut NewValues,
+        values: &[T],
+    ) -> Result<(), PlanError> {
+        if T::DTYPE != self.dtype() {
+            return Err(PlanError::OtherMatrix);
+        }
+        // The value types are the same one, which only the compiler does not know.
+        for_any_tiling!(&mut self.tiling, t => order.put(t, cast_slice(values)))?;
+        self.fingerprint = None;
+        self.attachments.clear();
+        Ok(())
+    }
+
     /// How a backend that has prepared this plan puts new values into its clone of the tiles. O(1), and
     /// O(rows + columns) where the plan moves columns. Needs no slot map, unless tiles hold a matrix with explicit zeros.
     #[must_use]

@@ -10,6 +10,7 @@ pub(crate) mod lowering;
 mod on_device;
 pub(crate) mod panel;
 pub(crate) mod panels;
+mod source;
 pub(crate) mod tensor_map;
 mod upload;
 
@@ -25,6 +26,7 @@ use launch::DevicePlan;
 pub(crate) use launched::Launched;
 pub(crate) use on_device::DeviceProduct;
 pub use on_device::{CudaPrepared, OperandRows};
+pub(crate) use source::Source;
 pub(crate) use upload::upload;
 
 /// What of a device decides what is uploaded and launched.

@@ -14,7 +14,9 @@ use crate::operands::random;
 const CASES: [&str; 5] =
     ["many windows", "one dense row", "explicit zeros", "skewed graph", "finite elements"];
 
-const SCALES: [(f64, f64); 2] = [(1.0, 0.0), (-2.5, 0.5)];
+const SCALE: (f64, f64) = (-2.5, 0.5);
+/// Of the cases, how many meet each way but the first, which meets all of them.
+const FEW: usize = 2;
 
 /// Plans whose tiles hold values in other orders.
 fn options(spec: FormatSpec) -> [(&'static str, PlanOptions); 5] {
@@ -32,14 +34,16 @@ impl Suite<'_> {
     /// Refreshes prepared plans, and compares with plans that are made and prepared anew. A backend may refuse
     /// new values, by [`BackendError::NewValues`]; products are then as they were.
     pub(super) fn new_values<T: DenseScalar>(&mut self) {
-        for case in self.named(&CASES) {
-            for spec in specs(self.kind) {
-                for (how, options) in options(spec) {
+        let cases = self.named(&CASES);
+        for spec in specs(self.kind) {
+            for (way, (how, options)) in options(spec).into_iter().enumerate() {
+                let met = if way == 0 { cases.len() } else { FEW };
+                for case in cases.iter().cycle().skip(way).take(met) {
                     // Columns of the transpose, or moved ones, are not two of four.
                     if self.kind != FormatKind::TwoFour || options.op == Op::None {
                         let what =
                             format!("{spec} {}, {:?}, new values, {how}", T::DTYPE, case.name);
-                        self.refreshed::<T>(&what, &case, options);
+                        self.refreshed::<T>(&what, case, options.clone());
                     }
                 }
             }
@@ -86,7 +90,7 @@ impl Suite<'_> {
     ) {
         let report = &mut self.report;
         let products = |prepared: &dyn PreparedSpmm, report: &mut super::Report| {
-            SCALES.map(|scale| bits(&multiply(prepared, shape, 33, scale, report)))
+            bits(&multiply(prepared, shape, 33, SCALE, report))
         };
         let before = products(prepared, report);
         let expected = products(anew, report);
@@ -109,11 +113,14 @@ impl Suite<'_> {
                     | BackendError::DType { .. }
                     | BackendError::NewValues { .. })
             );
-            if !refused || products(prepared, report) != before {
-                report.fail(what, format!("{fault} is not refused, or changes products"));
+            if !refused {
+                report.fail(what, format!("{fault} is not refused"));
             }
         }
-        for (values, expected) in [(new, &expected), (old, &before), (new, &expected)] {
+        if products(prepared, report) != before {
+            report.fail(what, "what was refused changes products");
+        }
+        for (values, expected) in [(new, &expected), (old, &before)] {
             report.checks += 1;
             match prepared.refresh(values.values().as_slice().into()) {
                 Ok(()) if products(prepared, report) == *expected => report.refreshed += 1,

@@ -21,7 +21,7 @@ pub(crate) struct Access {
 
 impl Access {
     /// Whether the access and an earlier one may come in any order, since both are strong.
-    fn suffers(self, earlier: Epoch, actor: &Actor<'_>) -> bool {
+    fn mixes_with(self, earlier: Epoch, actor: &Actor<'_>) -> bool {
         self.strong
             && earlier.is_strong()
             && !(self.volatile && earlier.of_lanes().same_thread(actor.epoch.of_lanes()))
@@ -262,7 +262,7 @@ impl Cell {
         let write = self.write;
         let ordered = write.0 == 0
             || write.same_thread(actor.epoch)
-            || access.suffers(write, actor)
+            || access.mixes_with(write, actor)
             || actor.seen.covers(write);
         if !ordered {
             return Some(Unordered { epoch: write, wrote: true, pc: self.write_pc });
@@ -355,7 +355,7 @@ impl Cell {
 impl Reader {
     #[inline]
     fn unordered(&self, access: Access, actor: &Actor<'_>) -> Option<Unordered> {
-        if access.suffers(self.read, actor) {
+        if access.mixes_with(self.read, actor) {
             return None;
         }
         let own = self.read.with_lane(actor.epoch.lane()).same_thread(actor.epoch);

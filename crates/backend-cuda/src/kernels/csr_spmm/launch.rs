@@ -86,6 +86,7 @@ pub(crate) fn device_plan<T: Scalar>(
             has_rows: !rows.is_empty(),
             panel,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(work.items),
             Box::new(work.splits),

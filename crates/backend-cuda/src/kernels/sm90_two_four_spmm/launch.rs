@@ -62,6 +62,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, machine: Machine) -> Device
             is_natural: a.layout().is_natural(),
             machine,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(pack_values(a, tiles)),
             Box::new(pack_metadata(a, tiles)),

@@ -99,6 +99,7 @@ pub(crate) fn device_plan<T: Scalar>(
             panel,
             multiprocessors,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(work.tasks),
             Box::new(work.segments),
