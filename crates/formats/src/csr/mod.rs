@@ -19,7 +19,7 @@ use crate::scalar::Scalar;
 
 pub use coo::{Coo, Duplicates};
 pub(crate) use rows::fill_rows;
-pub(crate) use transpose::transpose;
+pub(crate) use transpose::{transpose, try_transpose};
 
 /// A sparse matrix in compressed sparse rows.
 ///

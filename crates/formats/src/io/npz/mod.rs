@@ -21,7 +21,7 @@ use crate::csr::{Coo, Csr, check_offsets};
 use crate::narrowing::Narrowing;
 use crate::scalar::{DType, Scalar};
 
-pub(super) use write::write;
+pub(super) use write::{write, write_stream};
 
 /// Reads a matrix saved by scipy.
 pub(super) fn read<T: Scalar>(
