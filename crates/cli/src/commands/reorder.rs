@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
                 )));
             }
             progress.stage(format!("loading {}", shown(source.path())));
-            let plan = source.read()?;
+            let plan = source.allow_hypersparse(args.read.allow_hypersparse).read()?;
             let read = start.elapsed();
             let rows = plan.row_permutation();
             let report = ReorderReport {

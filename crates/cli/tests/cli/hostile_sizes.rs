@@ -1,6 +1,6 @@
 //! Small files that claim to be large: what they cost is in proportion to what they hold.
 
-use crate::common::{Files, within};
+use crate::common::{Files, girih, within};
 
 /// An address space for what a matrix of 2²⁴ rows justifies, the program and its threads.
 const TALL_MIB: usize = 1100;
@@ -50,4 +50,40 @@ fn orders_of_far_more_rows_than_entries_take_memory_for_their_result() {
             within(TALL_MIB, ["reorder", &a, "--by", method]).ok();
         }
     }
+}
+
+#[test]
+fn a_plan_of_far_more_rows_than_its_file_justifies_is_refused() {
+    let files = Files::new();
+    let empty = "%%MatrixMarket matrix coordinate real general\n100000000 2 0\n";
+    let a = files.write("a.mtx", empty);
+    let (plan, order) = (files.name("a.girih"), files.name("rows.npy"));
+    let format = ["--format", "wcsr", "--window", "100000000"];
+    let make = ["plan", &a, "-o", &plan, "--allow-hypersparse"];
+    girih(make.iter().chain(&format)).ok();
+    assert!(std::fs::metadata(&plan).unwrap().len() < 40_000);
+    for args in [
+        &["reorder", &plan, "-o", &order][..],
+        &["spmm", &plan, "--random", "1", "--verify"],
+        &["verify", &plan],
+        &["inspect", &plan],
+    ] {
+        within(SMALL_MIB, args).fails(3, &["100000000 rows for 0 entries", "--allow-hypersparse"]);
+    }
+    within(SMALL_MIB, ["inspect", &plan, "--allow-hypersparse"]).ok();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plan_that_others_may_write_is_not_mapped() {
+    use std::os::unix::fs::PermissionsExt;
+    let files = Files::new();
+    let a = files.write("a.mtx", crate::common::SMALL);
+    let plan = files.name("a.girih");
+    girih(["plan", &a, "-o", &plan]).ok();
+    let product = ["spmm", &plan, "--random", "1", "--mmap"];
+    girih(product).ok();
+    std::fs::set_permissions(&plan, std::fs::Permissions::from_mode(0o666)).unwrap();
+    girih(product).fails(3, &["other users may change"]);
+    girih(["spmm", &plan, "--random", "1"]).ok();
 }
