@@ -70,7 +70,7 @@ fn a_plan_of_far_more_rows_than_its_file_justifies_is_refused() {
     ] {
         within(SMALL_MIB, args).fails(3, &["100000000 rows for 0 entries", "--allow-hypersparse"]);
     }
-    within(SMALL_MIB, ["inspect", &plan, "--allow-hypersparse"]).ok();
+    within(TALL_MIB, ["inspect", &plan, "--allow-hypersparse"]).ok();
 }
 
 #[cfg(unix)]

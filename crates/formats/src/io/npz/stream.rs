@@ -114,7 +114,7 @@ fn unpacked(
     Ok((Sizes { packed: from.from.packed(), unpacked: from.read, crc }, array))
 }
 
-/// An array with its header, as far as its shape goes. Of a type that no array of a matrix has, the header.
+/// An array: its header, and the elements that its shape has. Of a type that no array of a matrix has, the header.
 fn array(
     from: &mut Counted<impl Packed>,
     name: &'static str,
