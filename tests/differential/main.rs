@@ -9,6 +9,7 @@
 mod case;
 mod run;
 
+use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};
 
 use case::{Case, FIELDS};
@@ -114,7 +115,8 @@ fn products_of_every_kind_are_right() {
         format!("{count} products: {right} right, {refused} refused, {} wrong", wrong.len());
     assert!(wrong.is_empty(), "{summary}\n\n{}", shown.join("\n\n"));
     assert!(right as u64 * 10 >= count * 7, "{summary}: too few were compared");
-    println!("{summary}");
+    // How many there were is for whoever runs more than the gate does.
+    writeln!(std::io::stdout(), "{summary}").unwrap();
 }
 
 #[test]

@@ -22,6 +22,14 @@ pub(crate) fn controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// The same of a text that is not needed any more.
+pub(crate) fn escaped(text: String) -> String {
+    match controls(&text) {
+        Cow::Owned(escaped) => escaped,
+        Cow::Borrowed(_) => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use girih::planner;
 use girih_measure::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::escape::controls;
+use super::escape::{controls, escaped};
 
 /// A spinner naming the stage a command is in, and notes that stay.
 ///
@@ -60,7 +60,7 @@ impl Progress {
             return None;
         }
         let spinner = self.spinner.clone();
-        let what = controls(&what).into_owned();
+        let what = escaped(what);
         Some(Arc::new(move |done, total| {
             if let Some(total) = total.filter(|&total| total > 0) {
                 let percent = 100.0 * done as f64 / total as f64;
@@ -88,7 +88,7 @@ impl Progress {
     /// Names a stage, and returns the function that adds to its name on a terminal.
     fn details(&self, what: String) -> impl Fn(&dyn Display) + use<> {
         self.stage(what.as_str());
-        let what = controls(&what).into_owned();
+        let what = escaped(what);
         let watched = (!self.spinner.is_hidden()).then(|| self.spinner.clone());
         move |details| {
             if let Some(spinner) = &watched {

@@ -102,6 +102,7 @@ fn read_members<T: Scalar, M: Members>(
     options: &ReadOptions,
     gzip: bool,
 ) -> Result<(Csr<T>, Info), ReadError> {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
     let format = members.with("format", |array| array.string())?;
     let shape = members.with("shape", |shape| {
         shape.expect_len(2, "a matrix")?;
@@ -151,6 +152,7 @@ impl<M: Members> Reading<'_, M> {
         })
     }
 
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
     fn values<T: Scalar>(&self) -> Result<(Vec<T>, Narrowing), ReadError> {
         self.members.with("data", |array| array.values())
     }

@@ -83,7 +83,7 @@ impl Inflated {
             0 => return Err(zip("a member has no length; save the archive to a file")),
             method => return Err(zip(format!("compression method {method} is not known"))),
         };
-        head.check(from, sizes)?;
+        head.check(from, &sizes)?;
         if let (Some(name), Some(array)) = (known, array) {
             self.arrays.insert(name, array);
         }
@@ -185,7 +185,7 @@ impl Head {
     }
 
     /// Compares what is declared, here or in the descriptor that follows, with what was found.
-    fn check(&self, from: &mut impl Read, found: Sizes) -> Result<(), ReadError> {
+    fn check(&self, from: &mut impl Read, found: &Sizes) -> Result<(), ReadError> {
         let declared = match (self.crc, self.packed, self.unpacked) {
             (Some(crc), Some(packed), Some(unpacked)) => Sizes { packed, unpacked, crc },
             _ => {
