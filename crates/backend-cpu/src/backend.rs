@@ -166,7 +166,7 @@ impl SpmmBackend for CpuBackend {
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         for_any_tiling!(plan.tiling(), tiling => {
-            with_b_permutation(NAME, plan, Box::new(self.prepared(tiling, plan)?))
+            with_b_permutation(NAME, plan, Box::new(self.prepared(tiling, plan)?.refreshable(plan)))
         })
     }
 

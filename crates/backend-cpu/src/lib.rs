@@ -111,6 +111,7 @@ mod machine;
 mod operands;
 mod prepare;
 pub mod roofline;
+mod sddmm;
 mod tuning;
 
 pub use backend::{CpuBackend, NAME};

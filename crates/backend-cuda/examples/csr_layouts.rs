@@ -8,8 +8,8 @@
 //! events on the device, over copies of B and C that together outgrow its second-level cache. Every C is
 //! compared with the product in higher precision, or with another layout's C that was, if all bits are the
 //! same. Libraries are found where the loader finds them, and in the folders that `GIRIH_CUDA_LIBRARIES`
-//! names. The fastest choices belong into the tables of `src/kernels/csr_spmm`: `teams.rs`, `limits.rs`,
-//! `passes.rs`.
+//! names. The fastest choices belong into the tables of `src/kernels/csr_spmm`: `teams.rs` and
+//! `limits.rs`.
 
 #![expect(clippy::print_stdout, reason = "it is a program that prints what it measures")]
 
@@ -87,27 +87,21 @@ fn layouts(n: usize) -> Vec<CsrLayout> {
         if widest == 32 && lanes < 8 {
             continue;
         }
-        let base = CsrTeams { lanes, team: lanes, depth: 4, warps: 8, turns: 4, panel_tiles: ALL };
+        let base = CsrTeams { lanes, team: lanes, depth: 4, warps: 8, turns: 4, panel_tiles: 1 };
         let wider = |times: u32| CsrTeams { team: lanes * times, turns: 1, ..base };
         let mut teams = vec![
             base,
+            CsrTeams { turns: 2, ..base },
             CsrTeams { turns: 1, ..base },
-            CsrTeams { warps: 4, ..base },
             CsrTeams { warps: 16, ..base },
-            CsrTeams { depth: 8, ..base },
             CsrTeams { depth: 8, turns: 1, ..base },
             wider(2),
             wider(4),
             CsrTeams { depth: 8, ..wider(2) },
             CsrTeams { depth: 8, ..wider(4) },
-            CsrTeams { warps: 16, ..wider(4) },
         ];
         if n > 4 * lanes as usize {
-            teams.push(CsrTeams { panel_tiles: 1, ..base });
-            teams.push(CsrTeams { panel_tiles: 2, ..base });
-            teams.push(CsrTeams { panel_tiles: 4, ..base });
-            teams.push(CsrTeams { panel_tiles: 1, warps: 16, ..base });
-            teams.push(CsrTeams { panel_tiles: 1, ..wider(4) });
+            teams.push(CsrTeams { panel_tiles: ALL, ..base });
         }
         all.extend(teams.into_iter().filter(CsrTeams::is_valid).map(CsrLayout::Teams));
     }

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! By default A, B and C are 4096² and 8192², in bf16; f16 and f32 (as TF32) are multiplied too where they
-//! are named, and a size may be `MxKxN`. Values are random: tensor cores that multiply zeros draw less power
+//! are named, and a size may be `MxKxN`. With `two-four` two of every four values of A are zeros, and the
+//! kernel for such matrices stands in place of the ladder. Values are random: tensor cores that multiply zeros draw less power
 //! and run faster. All that is compared takes turns, in rounds, so that a clock that falls falls for all. A
 //! sample of each C, which was NaN before, is compared with sums in f64. Libraries are found where the
 //! loader finds them, and in the folders that `GIRIH_CUDA_LIBRARIES` lists.
@@ -16,7 +17,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use girih_backend::{DenseScalar, Rounding, SpmmBackend};
+use girih_backend::{DenseScalar, PreparedSpmm, Rounding, SpmmBackend};
 use girih_backend_cuda::{
     CublasLtOptions, CudaBackend, CudaOptions, DenseConfig, DenseYardstick, FullBlocks,
     LibrarySearch, TimedOperands, TimedProducts,
@@ -52,7 +53,12 @@ impl Shape {
 
 fn main() -> Outcome<()> {
     let (mut shapes, mut dtypes) = (Vec::new(), Vec::new());
+    let mut two_four = false;
     for argument in std::env::args().skip(1) {
+        if argument == "two-four" {
+            two_four = true;
+            continue;
+        }
         match (Shape::parse(&argument), argument.parse::<DType>()) {
             (Some(shape), _) => shapes.push(shape),
             (None, Ok(dtype)) => dtypes.push(dtype),
@@ -84,9 +90,9 @@ fn main() -> Outcome<()> {
     for dtype in dtypes {
         for &shape in &shapes {
             match dtype {
-                DType::F16 => measure::<f16>(&backend, yardstick.as_ref(), shape)?,
-                DType::Bf16 => measure::<bf16>(&backend, yardstick.as_ref(), shape)?,
-                DType::F32 => measure::<f32>(&backend, yardstick.as_ref(), shape)?,
+                DType::F16 => measure::<f16>(&backend, yardstick.as_ref(), shape, two_four)?,
+                DType::Bf16 => measure::<bf16>(&backend, yardstick.as_ref(), shape, two_four)?,
+                DType::F32 => measure::<f32>(&backend, yardstick.as_ref(), shape, false)?,
                 DType::F64 => return Err("tensor cores multiply f16, bf16 and f32".into()),
             }
         }
@@ -109,25 +115,41 @@ fn measure<T: DenseScalar>(
     backend: &CudaBackend,
     yardstick: Option<&DenseYardstick>,
     shape: Shape,
+    two_four: bool,
 ) -> Outcome<()>
 where
     AnyTiling: From<Tiling<T>>,
 {
     let Shape([m, k, n]) = shape;
     println!("\n{m}×{k} times {k}×{n} in {}", T::DTYPE);
-    let (a, b) = (random::<T>((m, k), 1), random::<T>((k, n), 2));
+    let (mut a, b) = (random::<T>((m, k), 1), random::<T>((k, n), 2));
+    if two_four {
+        // The places of the two that stay differ from one four to the next.
+        let stays = |i: usize, j: usize| [5, 3, 9, 6, 10, 12][(i + j / 4) % 6] >> (j % 4) & 1 == 1;
+        for ((i, j), value) in a.indexed_iter_mut() {
+            if !stays(i, j) {
+                *value = T::ZERO;
+            }
+        }
+    }
     let csr = Csr::from_dense(a.view())?;
     let spec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
     let plan = Plan::from_tiling(Tiling::from_csr(&csr, spec, RowLayout::natural(m, 64)?)?);
 
     let mut prepared = Vec::new();
-    let rungs = DenseConfig::ladder(T::DTYPE);
-    for rung in rungs.iter().filter(|rung| !rung.config.has_clusters()) {
+    if two_four {
+        let spec = FormatSpec::TwoFour;
+        let tiles = Tiling::from_csr(&csr, spec, RowLayout::natural(m, spec.window_rows())?)?;
+        let prepared_tiles = backend.prepare_device(&Plan::from_tiling(tiles))?;
+        println!("{}", prepared_tiles.lowering(n));
+        prepared.push(("two of every four, by sparse tensor cores".to_owned(), prepared_tiles));
+    }
+    let rungs = if two_four { Vec::new() } else { DenseConfig::ladder(T::DTYPE) };
+    for rung in &rungs {
         let full = FullBlocks::Dense(rung.config);
         prepared.push((rung.adds.to_owned(), backend.prepare_device_with(&plan, full)?));
     }
-    let products = DenseConfig::products(T::DTYPE).iter();
-    for config in products.filter(|config| !config.has_clusters()) {
+    for config in DenseConfig::products(T::DTYPE) {
         let full = FullBlocks::Dense(*config);
         prepared.push((format!("{config}"), backend.prepare_device_with(&plan, full)?));
     }

@@ -18,7 +18,7 @@ use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, supported};
-use crate::prepared::{self, Launched, Machine, OperandRows, device_plan};
+use crate::prepared::{self, Launched, Machine, OperandRows, Source, device_plan};
 use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -140,22 +140,13 @@ impl CudaBackend {
     /// there is the caller's choice: to measure one kernel, or one configuration, beside another.
     ///
     /// # Errors
-    /// As for `prepare_device`; a configuration for other value types does not compile, and one that
-    /// [has clusters](crate::DenseConfig::has_clusters) is refused: its products were wrong on devices.
+    /// As for `prepare_device`; a configuration for other value types does not compile.
     pub fn prepare_device_with(
         &self,
         plan: &Plan,
         full: FullBlocks,
     ) -> Result<CudaPrepared, BackendError> {
         supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
-        if let FullBlocks::Dense(config) = full
-            && config.has_clusters()
-            && !Machine::CLUSTERS
-        {
-            let reason = "products in clusters of CTAs were wrong on devices, so none are run";
-            let reason = reason.to_owned();
-            return Err(Unsupported::Sizes { spec: plan.spec(), reason }.by(NAME));
-        }
         self.prepare_tiles(plan, full)
     }
 
@@ -164,25 +155,22 @@ impl CudaBackend {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let device_plan = device_plan(plan, self.machine(&gpu.info.spec()), full);
+        let machine = self.machine(&gpu.info.spec());
+        let device_plan = device_plan(plan, machine, full);
         let functions = device_plan.kernels.iter().map(|kernel| self.functions(kernel));
         let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
         let shape = device_plan.shape;
         let product =
             Launched::new(gpu, functions, device_plan).map_err(|error| failed(error.into()))?;
         let rows = OperandRows { b: shape.k, c: shape.m };
-        Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
+        let prepared = CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product));
+        Ok(prepared.refreshable(Source::new(plan, machine, full)))
     }
 
     /// What of a device decides launches.
     fn machine(&self, device: &DeviceSpec) -> Machine {
         let &DeviceSpec { workers: multiprocessors, cache_bytes, .. } = device;
-        Machine {
-            multiprocessors,
-            cache_bytes,
-            csr_layout: self.0.csr_layout,
-            clusters: Machine::CLUSTERS,
-        }
+        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout }
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {

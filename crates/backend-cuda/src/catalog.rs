@@ -12,7 +12,6 @@ use crate::kernels::sm90_dense_gemm::{self, Full};
 use crate::kernels::supported::{self, has_atomic_mode};
 use crate::kernels::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
-use crate::prepared::Machine;
 use crate::{Arch, NAME};
 
 /// Windows that are considered where the choice of a format is free.
@@ -97,8 +96,9 @@ impl KernelCatalog for CudaKernels {
     /// For WCSR: small windows share a block. For 2:4: tiles of rows.
     fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
         match spec {
-            FormatSpec::Wcsr { pad_cols, .. } => {
-                sm90_wcsr_spmm::blocks(windows, tasks, pad_cols, sm90_wcsr_spmm::step(dtype))
+            FormatSpec::Wcsr { window_rows, pad_cols } => {
+                let step = sm90_wcsr_spmm::step(dtype);
+                sm90_wcsr_spmm::blocks(windows, tasks, (window_rows, pad_cols), step)
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
             FormatSpec::TwoFour => {
@@ -144,8 +144,7 @@ impl KernelCatalog for CudaKernels {
                 let (block_rows, block_cols) = (tasks, ncols.div_ceil(BLOCK) as u64);
                 let is_full = sm90_dense_gemm::is_full(tiles, block_rows, block_cols);
                 let multiprocessors = u64::from(device.workers);
-                let clusters = Machine::CLUSTERS;
-                let full = Full { dtype, block_rows, block_cols, n, multiprocessors, clusters };
+                let full = Full { dtype, block_rows, block_cols, n, multiprocessors };
                 let (dense, entry) = sm90_dense_gemm::entries(&b, dtype.size() as u64);
                 if is_full && let Some(index) = full.choose(dense, entry) {
                     return Some(sm90_dense_gemm::configs(dtype)[index].described(dense));
@@ -160,12 +159,7 @@ impl KernelCatalog for CudaKernels {
             FormatSpec::TwoFour => {
                 let entry = sm90_two_four_spmm::entry(&b);
                 let multiprocessors = device.workers;
-                let work = sm90_two_four_spmm::Work {
-                    row_tiles: tasks,
-                    n,
-                    multiprocessors,
-                    clusters: Machine::CLUSTERS,
-                };
+                let work = sm90_two_four_spmm::Work { row_tiles: tasks, n, multiprocessors };
                 let index = sm90_two_four_spmm::Config::index(entry, work);
                 Some(sm90_two_four_spmm::configs(dtype).get(index)?.described(entry))
             }

@@ -299,7 +299,6 @@ where
     let plan = plan_of(&a, FormatSpec::Bcsr { block_rows: 64, block_cols: 64 });
     let rungs = DenseConfig::ladder(T::DTYPE).into_iter().map(|rung| rung.config);
     let all = DenseConfig::products(T::DTYPE).iter().copied().chain(rungs);
-    let all = all.filter(|config| !config.has_clusters());
     let all = all.map(FullBlocks::Dense).chain([FullBlocks::Fastest, FullBlocks::Blocks]);
     let prepared: Vec<_> =
         all.map(|full| (full, backend.prepare_device_with(&plan, full).unwrap())).collect();

@@ -172,6 +172,10 @@ impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
         done
     }
 
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        self.inner.refresh(values)
+    }
+
     fn lowering(&self, n: usize) -> Lowering {
         add_b_permutation(self.cols.min(n.max(1)), |cols| self.inner.lowering(cols))
     }

@@ -134,6 +134,26 @@ pub trait PreparedSpmm: Debug + Send + Sync {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError>;
 
+    /// Puts new values on the pattern: `values` is one column, in the order of the entries of the
+    /// [`Csr`](girih_formats::Csr) that was planned, in the plan's value type.
+    ///
+    /// Products then have the same bits as those of a new plan of the new matrix, if that is planned and prepared as this
+    /// one was. The plan itself keeps its values. The first call may find out where values go, and take
+    /// memory for that; later ones move values and no more.
+    ///
+    /// # Errors
+    /// [`BackendError::NewValues`] if the backend can't, which is what the default gives, or if the plan does not say where
+    /// values go. [`BackendError::Shape`] or [`BackendError::DType`] if there are not as many values as entries, or of
+    /// another type. The prepared plan is then as it was.
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        let _ = values;
+        Err(BackendError::NewValues {
+            backend: self.lowering(1).backend,
+            reason: "its prepared plans keep their values; prepare a plan of the new matrix"
+                .to_owned(),
+        })
+    }
+
     /// What [`execute`](Self::execute) does for row-major operands with `n` columns, β = 0.
     fn lowering(&self, n: usize) -> Lowering;
 }

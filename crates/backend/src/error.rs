@@ -4,6 +4,7 @@ use girih_formats::{DType, FormatKind, FormatSpec};
 use thiserror::Error;
 
 use crate::select::Rejection;
+use crate::views::SliceStrides;
 
 /// What of a plan a backend can't run.
 ///
@@ -119,6 +120,30 @@ pub enum BackendError {
         found: DType,
         /// The value type it must have.
         expected: DType,
+    },
+    /// A matrix does not lie in the slice that it is to be seen in.
+    #[error(
+        "{rows}×{cols} with strides {}, {} do not lie in {len} elements: {reason}", strides.rows, strides.cols
+    )]
+    Slice {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Columns of the matrix.
+        cols: usize,
+        /// Its strides.
+        strides: SliceStrides,
+        /// Elements of the slice.
+        len: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A prepared plan can't take new values, or not these.
+    #[error("{backend} can't put new values on this plan: {reason}")]
+    NewValues {
+        /// The backend's name.
+        backend: String,
+        /// What stands against it, and what to do.
+        reason: String,
     },
     /// No backend of that name is registered.
     #[error("there is no backend {name:?}; there are: {}", known.join(", "))]

@@ -34,9 +34,11 @@ mod dense;
 mod error;
 mod lowering;
 pub mod reference;
+mod sddmm;
 pub mod select;
 mod shape;
 pub mod verify;
+mod views;
 
 /// Its views are the dense operands.
 pub use ndarray;
@@ -47,6 +49,8 @@ pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use error::{BackendError, Unsupported};
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
+pub use sddmm::{SddmmBackend, check_sddmm};
 pub use select::{Estimate, Registry, Rejection, Selection};
-pub use shape::ProductShape;
-pub use verify::{Product, Rounding, Verification, verify};
+pub use shape::{ProductShape, put_new_values, put_values_into_plan};
+pub use verify::{Product, Rounding, SampledProduct, Verification, verify, verify_sddmm};
+pub use views::SliceStrides;

@@ -1,9 +1,13 @@
 //! The operand check that every backend makes first.
 
-use girih_formats::DType;
-use girih_planner::Plan;
+use std::borrow::Cow;
 
-use crate::dense::{DenseView, DenseViewMut};
+use girih_formats::{DType, Tiling};
+use girih_planner::{NewValues, Plan, PlanError};
+use half::{bf16, f16};
+use ndarray::Axis;
+
+use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::BackendError;
 
 /// What a plan asks of its operands: B is k×n, C m×n.
@@ -44,6 +48,66 @@ impl ProductShape {
     pub(crate) fn check_b(&self, b: &DenseView<'_>) -> Result<(), BackendError> {
         check("B", b.dim(), (self.k, b.dim().1), b.dtype(), self.dtype)
     }
+}
+
+/// Puts new values, one column, into a tiling that a backend has prepared: what
+/// [`refresh`](crate::PreparedSpmm::refresh) does first. Values that do not lie next to each other are copied.
+///
+/// # Errors
+/// As [`refresh`](crate::PreparedSpmm::refresh) says.
+pub fn put_new_values<T: DenseScalar>(
+    backend: &str,
+    order: &mut NewValues,
+    tiling: &mut Tiling<T>,
+    values: DenseView<'_>,
+) -> Result<(), BackendError> {
+    let values = one_column::<T>(values, tiling.nnz())?;
+    order.put(tiling, &values).map_err(|error| refused(backend, &error))
+}
+
+/// The same for a backend that keeps a clone of the plan and lays its tiles out again.
+///
+/// # Errors
+/// As [`refresh`](crate::PreparedSpmm::refresh) says.
+pub fn put_values_into_plan(
+    backend: &str,
+    order: &mut NewValues,
+    plan: &mut Plan,
+    values: DenseView<'_>,
+) -> Result<(), BackendError> {
+    fn put<T: DenseScalar>(
+        order: &mut NewValues,
+        plan: &mut Plan,
+        values: DenseView<'_>,
+    ) -> Result<Result<(), PlanError>, BackendError> {
+        let values = one_column::<T>(values, plan.nnz())?;
+        Ok(plan.put_values(order, &values))
+    }
+    let done = match plan.dtype() {
+        DType::F16 => put::<f16>(order, plan, values),
+        DType::Bf16 => put::<bf16>(order, plan, values),
+        DType::F32 => put::<f32>(order, plan, values),
+        DType::F64 => put::<f64>(order, plan, values),
+    };
+    done?.map_err(|error| refused(backend, &error))
+}
+
+fn refused(backend: &str, error: &PlanError) -> BackendError {
+    BackendError::NewValues { backend: backend.to_owned(), reason: error.to_string() }
+}
+
+/// Values that are given as one column, next to each other.
+fn one_column<T: DenseScalar>(
+    values: DenseView<'_>,
+    nnz: usize,
+) -> Result<Cow<'_, [T]>, BackendError> {
+    check("values", values.dim(), (nnz, 1), values.dtype(), T::DTYPE)?;
+    let Some(values) = T::view(values) else { unreachable!("the value type was checked") };
+    let column = values.index_axis_move(Axis(1), 0);
+    Ok(match column.to_slice() {
+        Some(values) => Cow::Borrowed(values),
+        None => Cow::Owned(column.to_vec()),
+    })
 }
 
 /// Checks one operand's shape and value type.

@@ -17,3 +17,4 @@
 //! ```
 
 pub use crate::tilings::slot_map::SlotMap;
+pub use crate::tilings::value_places::ValuePlaces;

@@ -163,6 +163,18 @@ pub enum FormatError {
         /// Why not.
         reason: &'static str,
     },
+    /// A matrix has another shape than an operation needs.
+    #[error("the matrix is {found_rows}×{found_cols} where {rows}×{cols} is needed")]
+    Shape {
+        /// Its rows.
+        found_rows: usize,
+        /// Its columns.
+        found_cols: usize,
+        /// The rows it must have.
+        rows: usize,
+        /// The columns it must have.
+        cols: usize,
+    },
     /// The values of one matrix were offered to a tiling of another.
     #[error("{what} is {found} where the tiling was built from {expected}")]
     Mismatch {
@@ -184,6 +196,16 @@ pub enum FormatError {
     /// A slot map was offered to a tiling that it was not made for.
     #[error("the slot map was made for another tiling; make one for this tiling with slot_map")]
     OtherTiling,
+    /// Zeros among the entries of a matrix look like zeros that fill tiles up.
+    #[error(
+        "{expected} entries were laid out and {found} of them are not zero; only a slot map that was made with the matrix says where its zeros are"
+    )]
+    LostZeros {
+        /// Nonzeros that the tiling holds.
+        found: usize,
+        /// Entries that it was built from.
+        expected: usize,
+    },
     /// The tiling stores no values.
     #[error("the tiling is pattern-only and stores no values")]
     NoValues,

@@ -14,6 +14,9 @@
 //! | [`BMat`] | 16×8 bitmask tile with its values | per tile column, gathered | Voltrix §3.1.1 |
 //! | [`TwoFour`] | 2 of every 4 columns of a row | direct | 2:4 sparse tensor cores |
 //!
+//! [`Csr`] also has what graph and solver code does before products: sums, scaling by rows and columns,
+//! diagonals, iterators, and [normalizations](normalize).
+//!
 //! Types are validated once, in their `try_new`; after that every function and kernel trusts them.
 //!
 //! # Features
@@ -35,13 +38,14 @@ pub mod interop;
 pub mod io;
 mod layout;
 mod narrowing;
+pub mod normalize;
 mod pattern;
 mod scalar;
 pub mod stats;
 pub mod tilings;
 
 pub use buffer::Buffer;
-pub use csr::{Coo, Csr, Duplicates};
+pub use csr::{Coo, Csr, Duplicates, Triplets};
 pub use error::FormatError;
 pub use half::{bf16, f16};
 pub use layout::{PAD_ROW, RowLayout};

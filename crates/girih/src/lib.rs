@@ -9,7 +9,39 @@
 //!                                      verify ◄── C ◄── PreparedSpmm::execute(α, B, β, C)
 //! ```
 //!
+//! # The short way
+//!
+//! ```
+//! use girih::ndarray::array;
+//! use girih::prelude::*;
+//!
+//! // [ 1 0 2 ]
+//! // [ 0 3 0 ]
+//! let a = Csr::from_triplets(2, 3, [(0, 0, 1.0f32), (0, 2, 2.0), (1, 1, 3.0)])?;
+//! let b = array![[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
+//! assert_eq!(girih::spmm(&a, &b)?, array![[3.0, 2.0], [0.0, 3.0]]);
+//!
+//! // For many products: plan for a number of columns, prepare once.
+//! let mut prepared = a.plan(2)?.prepare_on(&girih::CpuBackend::new())?;
+//! let mut c = prepared.multiply(&b)?;
+//! prepared.multiply_into(2.0, &b, -1.0, &mut c)?;
+//! assert_eq!(c, array![[3.0, 2.0], [0.0, 3.0]]);
+//!
+//! // A vector; new values on the same pattern; the transpose.
+//! assert_eq!(prepared.multiply(&array![1.0f32, 1.0, 1.0])?, array![3.0, 3.0]);
+//! prepared.refresh(&[10.0f32, 20.0, 30.0])?;
+//! assert_eq!(&prepared * &array![1.0f32, 1.0, 1.0], array![30.0, 30.0]);
+//! let transposed = a.plan(PlanOptions::new(1).op(Op::Transpose))?.prepare()?;
+//! assert_eq!(transposed.multiply(&[1.0f32, 1.0][..])?, [1.0, 3.0, 2.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Prepared`] multiplies arrays, vectors, slices and [matrices in slices](DenseView::in_slice). `prepare` takes the
+//! backend that is estimated fastest here, `prepare_on` one of the caller's.
+//!
 //! # From a matrix to a verified product
+//!
+//! The same step by step, with all there is to choose.
 //!
 //! ```
 //! use girih::ndarray::Array2;
@@ -143,6 +175,8 @@
 
 #![forbid(unsafe_code)]
 
+mod short;
+
 pub use girih_backend as backend;
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu as cpu;
@@ -156,7 +190,7 @@ pub use girih_backend::ndarray;
 pub use girih_backend::{
     BackendError, Capabilities, DenseScalar, DenseView, DenseViewMut, Estimate, Lowering,
     PreparedSpmm, Product, ProductShape, ReferenceBackend, Registry, Rejection, Rounding,
-    Selection, SpmmBackend, Unsupported, Verification, verify,
+    SddmmBackend, Selection, SpmmBackend, Unsupported, Verification, verify,
 };
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
@@ -168,17 +202,19 @@ pub use girih_formats::{
 };
 pub use girih_planner::schedule::Reduction;
 pub use girih_planner::{
-    DeviceSpec, FormatChoice, Kernels, LoadOptions, Plan, PlanError, PlanFileError, PlanOptions,
-    Planner, Reorder, Schedule, Space,
+    DeviceSpec, FormatChoice, Kernels, LoadOptions, Op, Plan, PlanError, PlanFileError,
+    PlanOptions, Planner, Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
+pub use short::{Operand, PlanMatrix, PreparePlan, Prepared, SpmmError, sddmm, sddmm_into, spmm};
 
 /// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
 pub mod prelude {
     pub use crate::{
         BackendError, Coo, Csr, DType, Duplicates, FormatChoice, FormatKind, FormatSpec,
-        LoadOptions, Permutation, Plan, PlanOptions, Planner, PreparedSpmm, Product, Registry,
-        Reorder, RowLayout, Scalar, Space, SpmmBackend, Tiling, verify,
+        LoadOptions, Op, Permutation, Plan, PlanMatrix, PlanOptions, Planner, PreparePlan,
+        Prepared, PreparedSpmm, Product, Registry, Reorder, RowLayout, Scalar, Space, SpmmBackend,
+        Tiling, verify,
     };
 }
 
@@ -247,7 +283,7 @@ fn host_backends() -> Registry {
     registry.with(ReferenceBackend)
 }
 
-/// The README's example, compiled.
+/// The README's examples, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

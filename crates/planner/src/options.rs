@@ -1,6 +1,6 @@
 //! What a caller asks of a plan.
 
-use girih_formats::FormatSpec;
+use girih_formats::{Csr, FormatSpec, Scalar};
 use serde::{Deserialize, Serialize};
 
 use crate::device::DeviceSpec;
@@ -24,12 +24,34 @@ impl From<FormatSpec> for FormatChoice {
     }
 }
 
+/// Which matrix a plan multiplies: the one that the planner is given, or its transpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Op {
+    /// The matrix: `A·B`.
+    #[default]
+    None,
+    /// Its transpose: `Aᵀ·B`. A matrix that equals its transpose is not copied.
+    Transpose,
+}
+
+impl Op {
+    /// The matrix that is multiplied. Shares the arrays of `a` if it is `a`, or equal to it; otherwise as
+    /// [`Csr::transpose`].
+    #[must_use]
+    pub fn apply<T: Scalar>(self, a: &Csr<T>) -> Csr<T> {
+        match self {
+            Self::Transpose if !a.is_symmetric() => a.transpose(),
+            _ => a.clone(),
+        }
+    }
+}
+
 /// What a caller asks of a plan. The same matrix and options, the target included, give the same plan
 /// file, byte for byte, on any machine and any number of threads. The default target is the machine at
 /// hand: name one for plans that are to be the same everywhere.
 ///
 /// ```
-/// use girih_formats::FormatSpec;
+/// use girih_formats::{Csr, FormatSpec, Scalar};
 /// use girih_planner::{FormatChoice, PlanOptions};
 ///
 /// let blocks = FormatSpec::Bcsr { block_rows: 16, block_cols: 16 };
@@ -42,6 +64,11 @@ pub struct PlanOptions {
     /// Columns of B (n) the plan is made for. It multiplies any other number too; only the choice
     /// of format and the size of tasks are tuned to this one.
     pub n: usize,
+    /// Whether the plan is one of the matrix or of its transpose. Whatever a plan says of its matrix, and
+    /// takes with it, is then about the transpose; only new values come in the order of the matrix that was
+    /// planned.
+    #[serde(default)]
+    pub op: Op,
     /// Which format.
     pub format: FormatChoice,
     /// In which order the tiles hold the rows.
@@ -74,11 +101,12 @@ pub struct PlanOptions {
 }
 
 impl Default for PlanOptions {
-    /// n = 256, any format, rows as they are, no limits, no slot map, deterministic, the [CPU at
+    /// n = 256, the matrix itself, any format, rows as they are, no limits, no slot map, deterministic, the [CPU at
     /// hand](DeviceSpec::this_cpu).
     fn default() -> Self {
         Self {
             n: 256,
+            op: Op::None,
             format: FormatChoice::Auto,
             reorder: Reorder::None,
             space: Space::Caller,
@@ -93,6 +121,13 @@ impl Default for PlanOptions {
     }
 }
 
+/// The [defaults](PlanOptions::default) for products with as many columns.
+impl From<usize> for PlanOptions {
+    fn from(n: usize) -> Self {
+        Self::new(n)
+    }
+}
+
 impl PlanOptions {
     /// The [defaults](Self::default) for products with `n` columns.
     #[must_use]
@@ -104,6 +139,12 @@ impl PlanOptions {
     #[must_use]
     pub fn n(self, n: usize) -> Self {
         Self { n, ..self }
+    }
+
+    /// For the matrix or its transpose.
+    #[must_use]
+    pub fn op(self, op: Op) -> Self {
+        Self { op, ..self }
     }
 
     /// In a format of the caller's choice.

@@ -16,6 +16,7 @@ use crate::explanation;
 use crate::explanation::{Explanation, Measurement};
 use crate::file::{Attachment, AttachmentError, LoadOptions, PlanFileError};
 use crate::fingerprint::Fingerprint;
+use crate::new_values::NewValues;
 use crate::options::{FormatChoice, PlanOptions};
 use crate::ordering::{Placement, Space};
 use crate::schedule::{Schedule, ScheduleError, TaskSize};
@@ -147,13 +148,15 @@ impl Plan {
     /// planning the new matrix would give; [attachments](Self::attachments), which may hold values, are
     /// dropped.
     ///
-    /// `a` must have the pattern the plan was made from.
+    /// `a` must have the pattern the plan was made from. A plan of the [transpose](crate::Op) takes the matrix
+    /// that was planned.
     ///
     /// # Errors
     /// [`PlanError::NoSlotMap`] if the plan keeps none, [`PlanError::OtherMatrix`] if `a` has
     /// another pattern or value type; the plan is then as it was.
     pub fn refresh_values<T: Scalar>(&mut self, a: &Csr<T>) -> Result<(), PlanError> {
         let Some(map) = &self.slot_map else { return Err(PlanError::NoSlotMap) };
+        let a = &self.options.op.apply(a);
         let fingerprint = Fingerprint::of(a);
         let same =
             |f: &Fingerprint| f.dtype == fingerprint.dtype && f.pattern == fingerprint.pattern;
@@ -169,6 +172,35 @@ impl Plan {
         self.fingerprint = Some(fingerprint);
         self.attachments.clear();
         Ok(())
+    }
+
+    /// Puts values, in the order of the matrix that was planned, into the tiles by what
+    /// [`new_values`](Self::new_values) of this plan gave. The plan then has no
+    /// [fingerprint](Self::fingerprint) and no [attachments](Self::attachments).
+    ///
+    /// # Errors
+    /// [`PlanError::OtherMatrix`] if they are of another type, and as [`NewValues::put`]; the plan is then as it
+    /// was.
+    pub fn put_values<T: Scalar>(
+        &mut self,
+        order: &mut NewValues,
+        values: &[T],
+    ) -> Result<(), PlanError> {
+        if T::DTYPE != self.dtype() {
+            return Err(PlanError::OtherMatrix);
+        }
+        // The value types are the same one, which only the compiler does not know.
+        for_any_tiling!(&mut self.tiling, t => order.put(t, cast_slice(values)))?;
+        self.fingerprint = None;
+        self.attachments.clear();
+        Ok(())
+    }
+
+    /// How a backend that has prepared this plan puts new values into its clone of the tiles. O(1), and
+    /// O(rows + columns) where the plan moves columns. Needs no slot map, unless tiles hold a matrix with explicit zeros.
+    #[must_use]
+    pub fn new_values(&self) -> NewValues {
+        NewValues::of(self)
     }
 
     /// The order in which the plan takes rows of B and gives rows of C.

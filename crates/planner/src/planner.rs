@@ -9,7 +9,7 @@ use crate::error::PlanError;
 use crate::explanation;
 use crate::explanation::{Candidate, Explanation};
 use crate::fingerprint::Fingerprint;
-use crate::options::{FormatChoice, PlanOptions};
+use crate::options::{FormatChoice, Op, PlanOptions};
 use crate::ordering::{Chosen, Reorder, choose};
 use crate::plan::Plan;
 use crate::progress::{Stage, Watch};
@@ -38,7 +38,8 @@ impl Planner {
         Self { options }
     }
 
-    /// Chooses an order and a format for a matrix, builds its tiles and cuts them into tasks.
+    /// Chooses an order and a format for a matrix, builds its tiles and cuts them into tasks. With
+    /// [`Op::Transpose`](crate::Op) all of this is done for its transpose, which is computed first.
     ///
     /// Candidates are priced by counts of the pattern, O(nnz) each and made once for all that share
     /// them; only the chosen one is built.
@@ -61,7 +62,11 @@ impl Planner {
     /// [`PlanError::Options`] if an option is out of range, [`PlanError::NothingFits`] if every candidate
     /// breaks one.
     pub fn candidates<T: Scalar>(&self, a: &Csr<T>) -> Result<Vec<Candidate>, PlanError> {
-        self.candidates_ordered(a, &RowLayout::natural(a.nrows(), 1)?)
+        let nrows = match self.options.op {
+            Op::None => a.nrows(),
+            Op::Transpose => a.ncols(),
+        };
+        self.candidates_ordered(a, &RowLayout::natural(nrows, 1)?)
     }
 
     /// Like [`candidates`](Self::candidates), with rows in the order of `layout`: what an ordering
@@ -76,6 +81,7 @@ impl Planner {
     ) -> Result<Vec<Candidate>, PlanError> {
         let options = PlanOptions { format: FormatChoice::Auto, ..self.options.clone() };
         options.check()?;
+        let a = &options.op.apply(a);
         check_layout(a, layout)?;
         let shared = SharedStats::new(a.pattern(), layout);
         Ok(Choice::of(&options, &shared, T::DTYPE, Watch::nobody())?.candidates)
@@ -132,6 +138,7 @@ impl Planner {
             options.reorder = Reorder::Given;
         }
         options.check()?;
+        let a = &options.op.apply(a);
         if let Some(given) = given {
             check_order(given, a.nrows(), a.ncols())?;
         }

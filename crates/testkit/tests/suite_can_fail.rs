@@ -41,6 +41,8 @@ enum Fault {
     RefusesEveryPlan,
     RefusesLargeBlocks,
     TakesWhatItDoesNotClaim,
+    KeepsOldValues,
+    PutsNewValuesInReverse,
 }
 
 #[derive(Debug)]
@@ -104,6 +106,17 @@ impl PreparedSpmm for PreparedBroken {
                 self.break_f32(alpha, &b, beta, c)
             }
             (b, c) => self.inner.execute(alpha, b, beta, c),
+        }
+    }
+
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        match (self.fault, values) {
+            (Fault::KeepsOldValues, _) => Ok(()),
+            (Fault::PutsNewValuesInReverse, DenseView::F32(mut values)) => {
+                values.invert_axis(Axis(0));
+                self.inner.refresh(values.into())
+            }
+            (_, values) => self.inner.refresh(values),
         }
     }
 
@@ -320,6 +333,8 @@ faults! {
     other_bits_again: GivesOtherBitsTheSecondTime on Csr shows as "executed again";
     other_bits_on_threads: GivesOtherBitsOnOtherThreads on Csr shows as "3 threads";
     writes_before_checks: WritesBeforeItChecks on Csr shows as "C was written";
+    old_values_kept: KeepsOldValues on Csr shows as "other bits than those of a new plan";
+    new_values_reversed: PutsNewValuesInReverse on Wcsr shows as "new values, transposed";
     no_checks: ChecksNothing on Csr shows as "not the error it should be";
 }
 
@@ -346,6 +361,7 @@ fn failures_say_whether_row_0_of_b_is_to_blame() {
 fn the_backend_the_faults_are_put_into_is_sound() {
     let report = run(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
     assert!(report.passed() && report.unsupported.is_empty(), "{report}");
+    assert!(report.refreshed > 100, "{report}");
 }
 
 #[test]

@@ -115,6 +115,19 @@ fn says_what_is_in_a_file() {
     let found = text(&output.stdout);
     assert!(found.contains("scale\n  parameters, in bytes  8, 8, 4, 4\n"), "{found}");
     assert!(found.contains("        2  ld.param.u64\n"), "{found}");
+    assert!(!found.contains("metadata"), "{found}");
+}
+
+#[test]
+fn check_finds_registers_that_die_too_soon() {
+    let folder = folder(include_str!("faults/wgmma_metadata_dead.ptx"));
+    let output = ptx_emu(folder.path(), &["check", "k.ptx"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found = text(&output.stdout);
+    let problems: Vec<_> = found.lines().filter(|line| line.starts_with("  line ")).collect();
+    let [problem] = problems[..] else { panic!("{found}") };
+    assert!(problem.starts_with("  line 51: register %metadata holds metadata"), "{problem}");
+    assert!(found.find(problem) < found.find("\nrepaired"), "{found}");
 }
 
 #[test]

@@ -6,18 +6,19 @@ use std::fmt;
 
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
+    put_new_values,
 };
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::file::Attachment;
 use girih_planner::schedule::{Columns, Task};
-use girih_planner::{Fingerprint, Schedule};
+use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
 
 use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;
 use super::team::Team;
 use crate::NAME;
 use crate::isa::{KernelScalar, Kernels};
-use crate::layout::CsrLayout;
+use crate::layout::{CsrLayout, Sources};
 use crate::lowering::{Case, CpuLowering, ProductLowering};
 use crate::operands::{Input, Output, Source};
 use crate::prepare::saved::{LoadError, load};
@@ -40,6 +41,9 @@ pub(crate) struct Prepared<T: Scalar> {
     pub(super) split: SplitWindows<T::Acc>,
     /// For a B that kernels can't read in place.
     pub(super) b_copies: ScratchPool<T>,
+    /// How new values get into the tiling, and from there into the copy of CSR.
+    pub(super) new_values: Option<NewValues>,
+    pub(super) sources: Option<Sources>,
     #[cfg(test)]
     pub(super) recorder: Option<&'static crate::exec::recorder::Recorder>,
 }
@@ -111,9 +115,16 @@ impl<T: KernelScalar> Prepared<T> {
             columns: schedule.columns().cloned(),
             split,
             b_copies: ScratchPool::growing(),
+            new_values: None,
+            sources: None,
             #[cfg(test)]
             recorder: None,
         }
+    }
+
+    /// The same, ready for new values on the pattern of `plan`, which it was prepared for.
+    pub(crate) fn refreshable(self, plan: &Plan) -> Self {
+        Self { new_values: Some(plan.new_values()), ..self }
     }
 
     /// B as a product reads it.
@@ -157,6 +168,27 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         match Input::in_place(&b) {
             Some(b) => self.product(b, out, n),
             None => self.copied(Source::new(&b), out, n).map_err(no_memory)?,
+        }
+        Ok(())
+    }
+
+    /// One pass over the values, in parallel, and one more for a copy of CSR. The first call also finds out where
+    /// they go, and copies the value array, which the plan shares.
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        let refused = |reason| BackendError::NewValues { backend: NAME.to_owned(), reason };
+        if let (Some(layout), Tiling::Csr(a), None) =
+            (&self.csr_layout, &self.tiling, &self.sources)
+        {
+            self.sources = Some(layout.sources(a).map_err(refused)?);
+        }
+        let Some(order) = &mut self.new_values else {
+            return Err(refused("it was prepared without a plan".to_owned()));
+        };
+        put_new_values(NAME, order, &mut self.tiling, values)?;
+        if let (Some(layout), Tiling::Csr(a), Some(sources)) =
+            (&mut self.csr_layout, &self.tiling, &self.sources)
+        {
+            layout.refresh(a, sources);
         }
         Ok(())
     }

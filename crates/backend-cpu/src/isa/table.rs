@@ -17,6 +17,7 @@ use std::thread::LocalKey;
 use girih_formats::Scalar;
 use girih_planner::file::AttachedElement;
 use half::{bf16, f16};
+use ndarray::ArrayView2;
 
 #[cfg(target_arch = "x86_64")]
 use super::avx2::Avx2;
@@ -27,6 +28,7 @@ use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, VectorsFor};
 use crate::exec::scratch::ThreadScratch;
+use crate::kernels::dots::dots;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
@@ -47,6 +49,7 @@ type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, us
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
+type DotsFn<T, A> = unsafe fn(&[A], *const T, isize, &[u32], &mut [A]);
 type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 
 /// The kernels for values of type `T`.
@@ -61,6 +64,7 @@ pub(crate) struct Kernels<T: Scalar> {
     strip: StripFn<T, T::Acc>,
     widen: WidenFn<T, T::Acc>,
     combine: CombineFn<T::Acc>,
+    dots: DotsFn<T, T::Acc>,
     probe: ProbeFn<T::Acc>,
 }
 
@@ -77,6 +81,7 @@ impl<T: KernelScalar> Kernels<T> {
             strip: strip::<I, T>,
             widen: widen::<I, T>,
             combine: combine::<I, T>,
+            dots: dots::<I, T>,
             probe: probe::<I, T>,
         }
     }
@@ -204,6 +209,26 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(parts > 0 && map.len() * width <= sums.len() / parts);
         // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
         unsafe { (self.combine)(sums, parts, out, map, width) }
+    }
+
+    /// Writes to `out` the inner products of `x` with some rows of Y, whose elements are next to each other.
+    ///
+    /// # Panics
+    /// If Y has rows of another length or strides, or not those rows.
+    #[inline]
+    pub(crate) fn dots(
+        &self,
+        x: &[T::Acc],
+        y: &ArrayView2<'_, T>,
+        rows: &[u32],
+        out: &mut [T::Acc],
+    ) {
+        assert!(out.len() == rows.len() && x.len() == y.ncols());
+        assert!(y.ncols() < 2 || y.strides()[1] == 1);
+        assert!(rows.iter().all(|&row| (row as usize) < y.nrows()));
+        // SAFETY: point 1 of `dots` by point 1. The rows are those of a view, with as many elements as `x`
+        // next to each other, by the assertions: point 2. So is point 3.
+        unsafe { (self.dots)(x, y.as_ptr(), y.strides()[0], rows, out) }
     }
 
     /// Runs one of the loops that measure the machine's limits.

@@ -24,6 +24,7 @@
 //! | [`sorted`] | sparse rows sorted by length; slices of rows whose columns are those of the row before plus one |
 //! | [`patterns`] | tiles of four sparse rows, columns grouped by the rows that hold them |
 //! | [`strip`] | dense strips: rows that all use the same rows of B |
+//! | [`dots`] | a dense row with the rows of another matrix that a sparse row names: sampled products |
 //!
 //! [`each_row`] chooses for the first two how many vectors are summed at once, [`panel`] multiplies one row
 //! by these, [`sum`] adds up its entries, [`whole`] does so for long rows and a distant B. [`store`] writes
@@ -46,6 +47,7 @@
 //! ([`is_part_of_group`](crate::operands::Input::is_part_of_group)). Slabs are cut at columns that matrix and
 //! n fix.
 
+pub(crate) mod dots;
 mod each_row;
 pub(crate) mod gather;
 pub(crate) mod pack;

@@ -1,11 +1,12 @@
 //! Copies of CSR, laid out for a number of columns of B.
 //!
 //! [`sorted`] has rows sorted by length, [`tiles`] tiles of neighbouring rows. [`saved`] writes both to a
-//! plan and reads them back. How they are multiplied stands in [`exec`](crate::exec).
+//! plan and reads them back, [`refresh`] puts new values in. How they are multiplied stands in [`exec`](crate::exec).
 
 mod fill;
 mod join;
 mod order;
+mod refresh;
 mod saved;
 pub(crate) mod sorted;
 pub(crate) mod tiles;
@@ -14,6 +15,7 @@ use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
+pub(crate) use refresh::Sources;
 use sorted::SortedCsr;
 use tiles::TiledCsr;
 

@@ -2,4 +2,6 @@
 
 mod columns;
 mod conformance;
+mod refresh;
 mod reproducible;
+mod sampled;

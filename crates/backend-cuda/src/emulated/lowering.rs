@@ -14,8 +14,8 @@ use super::operands::Placing;
 use super::{Emulated, MULTIPROCESSORS, machine};
 use crate::CudaKernels;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
+use crate::prepared::device_plan;
 use crate::prepared::lowering::{Recorded, repeated};
-use crate::prepared::{Machine, device_plan};
 
 /// Rows of 0 to some 40 entries and one that is split.
 fn matrix() -> Csr<f64> {
@@ -39,11 +39,6 @@ fn full(nrows: usize, ncols: usize) -> Csr<f64> {
 const BMAT: FormatSpec = FormatSpec::BMat { pattern_only: false };
 
 const BCSR: FormatSpec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
-
-/// What plans are lowered for where a device is to run them, so without clusters.
-fn on_device(multiprocessors: u32) -> Machine {
-    Machine { clusters: Machine::CLUSTERS, ..machine(multiprocessors) }
-}
 
 /// A plan with windows of at most `limit` tiles to a task.
 fn plan<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64, reduction: Reduction) -> Plan {
@@ -140,7 +135,7 @@ fn launches_of_full_blocks_are_those_named() {
 fn a_lowering_says_which_kernel_and_why() {
     let said = |n| {
         let plan = plan::<bf16>(&full(1000, 330), BCSR, u64::MAX, Reduction::TwoPass);
-        let device_plan = device_plan(&plan, on_device(132), FullBlocks::Fastest);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
         device_plan.describe(Lowering::new("cuda", "a device", n)).to_string()
     };
     let (wide, narrow) = (said(4096), said(8));
@@ -171,7 +166,7 @@ fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
-            let device_plan = device_plan(&plan, on_device(workers), FullBlocks::Fastest);
+            let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
                 let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
@@ -249,7 +244,7 @@ fn partitions_that_are_planned_are_launched() {
         let kinds: Vec<_> = explained.collect();
         assert!(kinds.contains(&ScheduleKind::Partitions), "{kinds:?}");
         let columns = plan.schedule().columns().expect("partitions are the shortest");
-        let device_plan = device_plan(&plan, on_device(132), FullBlocks::Fastest);
+        let device_plan = device_plan(&plan, machine(132), FullBlocks::Fastest);
         let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
         let tiles = plan.tiling().tile_ptr(plan.tiling().n_windows());
         let tasks = plan.schedule().tasks().len() as u64;

@@ -35,7 +35,7 @@ use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
-use crate::prepared::{self, Machine, device_plan};
+use crate::prepared::{self, Machine, Source, device_plan};
 use crate::{Arch, CsrLayout, CudaError, Jit};
 use operands::{Placed, Placing};
 
@@ -60,7 +60,7 @@ const CACHE: u64 = 1 << 15;
 
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
-    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None, clusters: true }
+    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
 }
 
 /// A compiler, and the kernels that were read from what it made.
@@ -204,7 +204,9 @@ impl Emulated {
         full: FullBlocks,
     ) -> EmulatedPlan {
         let machine = Machine { csr_layout: self.0.csr_layout, ..machine(multiprocessors) };
-        EmulatedPlan { device: self.clone(), device_plan: device_plan(plan, machine, full) }
+        let device_plan = device_plan(plan, machine, full);
+        let source = Source::new(plan, machine, full);
+        EmulatedPlan { device: self.clone(), device_plan, source }
     }
 }
 
@@ -235,6 +237,7 @@ impl SpmmBackend for Emulated {
 pub(crate) struct EmulatedPlan {
     device: Emulated,
     device_plan: DevicePlan,
+    source: Source,
 }
 
 /// Why a product was not computed.
@@ -280,6 +283,16 @@ impl PreparedSpmm for EmulatedPlan {
             operation: format!("multiply, {way:?}"),
             source: error.into(),
         })
+    }
+
+    /// As on a device: the values alone are replaced.
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        let mut renewed = self.source.renewed("emulated", values)?;
+        let at = self.device_plan.values;
+        let values = renewed.parts.swap_remove(at);
+        assert_eq!(values.bytes().len(), self.device_plan.parts[at].bytes().len());
+        self.device_plan.parts[at] = values;
+        Ok(())
     }
 
     fn lowering(&self, n: usize) -> Lowering {

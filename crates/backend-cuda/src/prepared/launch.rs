@@ -103,6 +103,8 @@ pub(crate) struct DevicePlan {
     pub(crate) kernels: Vec<Kernel>,
     /// What is uploaded.
     pub(crate) parts: Vec<Box<dyn Bytes>>,
+    /// Which part holds A's values. The others follow from its pattern.
+    pub(crate) values: usize,
     /// Tensor maps of parts: which one, and the map, its address counted from the part's begin.
     pub(crate) maps: Vec<(usize, TensorMap)>,
     /// Bytes of memory that products write and read again.

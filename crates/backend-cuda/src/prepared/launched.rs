@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
-use super::launch::{Addresses, DevicePlan, LaunchSequence, Operands};
+use super::launch::{Addresses, Bytes, DevicePlan, LaunchSequence, Operands};
 use super::lowering::Outline;
 use super::on_device::DeviceProduct;
 use super::upload::upload;
@@ -22,6 +22,8 @@ pub(crate) struct Launched {
     /// What products write and read again, if anything.
     workspace: Option<Mutex<CudaSlice<u8>>>,
     at: Addresses,
+    /// Which of its parts holds A's values.
+    values: usize,
     outline: Outline,
     sequence: Box<dyn LaunchSequence>,
 }
@@ -45,7 +47,8 @@ impl Launched {
         let at = device_plan.placed(parts, workspace_at, &Driver)?;
         transfer.wait()?;
         let outline = device_plan.outline();
-        Ok(Self { functions, arena, workspace, at, outline, sequence: device_plan.sequence })
+        let DevicePlan { values, sequence, .. } = device_plan;
+        Ok(Self { functions, arena, workspace, at, values, outline, sequence })
     }
 
     fn lock_workspace(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
@@ -60,6 +63,19 @@ impl DeviceProduct for Launched {
 
     fn describe(&self, lowering: Lowering) -> Lowering {
         self.outline.describe(&*self.sequence, lowering)
+    }
+
+    fn replace_values(&mut self, gpu: &Gpu, values: &dyn Bytes) -> Result<(), CudaError> {
+        let mut transfer = gpu.transfer();
+        let stream = transfer.stream().clone();
+        // The stream waits for products that read the old ones.
+        let (_, guard) = self.arena.device_ptr_mut(&stream);
+        let bytes = values.bytes();
+        transfer.send(self.at.parts[self.values], bytes.len() as u64, 1, |range, to| {
+            to.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
+        })?;
+        drop(guard);
+        transfer.wait()
     }
 
     fn device_bytes(&self) -> u64 {

@@ -10,6 +10,7 @@ pub(crate) mod lowering;
 mod on_device;
 pub(crate) mod panel;
 pub(crate) mod panels;
+mod source;
 pub(crate) mod tensor_map;
 mod upload;
 
@@ -25,6 +26,7 @@ use launch::DevicePlan;
 pub(crate) use launched::Launched;
 pub(crate) use on_device::DeviceProduct;
 pub use on_device::{CudaPrepared, OperandRows};
+pub(crate) use source::Source;
 pub(crate) use upload::upload;
 
 /// What of a device decides what is uploaded and launched.
@@ -35,14 +37,6 @@ pub(crate) struct Machine {
     pub(crate) cache_bytes: u64,
     /// How products in CSR are laid out, in place of what would be chosen.
     pub(crate) csr_layout: Option<CsrLayout>,
-    /// Whether kernels may run in clusters of CTAs.
-    pub(crate) clusters: bool,
-}
-
-impl Machine {
-    /// Whether products on devices run in clusters: not now. On an H100 and an H200 those of the kernels that have
-    /// clusters were wrong, which the emulator does not show and nobody has explained.
-    pub(crate) const CLUSTERS: bool = false;
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a

@@ -12,8 +12,9 @@ use girih_backend::{
 use girih_formats::DType;
 
 use super::host::HostOperands;
-use super::launch::Operands;
+use super::launch::{Bytes, Operands};
 use super::panels::panels;
+use super::source::Source;
 use crate::device::Gpu;
 use crate::error::refused_by;
 use crate::operand::Place;
@@ -27,6 +28,12 @@ pub(crate) trait DeviceProduct: Debug + Send + Sync {
     /// Whether the columns of C may be computed in panels, with the same bits.
     fn takes_panels(&self) -> bool {
         false
+    }
+
+    /// Puts new values in the place of A's, of which there are as many bytes.
+    fn replace_values(&mut self, gpu: &Gpu, values: &dyn Bytes) -> Result<(), CudaError> {
+        let _ = (gpu, values);
+        unreachable!("only what has a source of values is given new ones")
     }
 
     /// Adds what products of the lowering's n do, where that is known.
@@ -58,6 +65,8 @@ pub struct CudaPrepared {
     shape: ProductShape,
     rows: OperandRows,
     product: Box<dyn DeviceProduct>,
+    /// What new values are put into before they are sent; none for NVIDIA's libraries.
+    source: Option<Source>,
     host: Mutex<HostOperands>,
 }
 
@@ -80,7 +89,12 @@ impl CudaPrepared {
         rows: OperandRows,
         product: Box<dyn DeviceProduct>,
     ) -> Self {
-        Self { backend, gpu, shape, rows, product, host: Mutex::default() }
+        Self { backend, gpu, shape, rows, product, source: None, host: Mutex::default() }
+    }
+
+    /// The same, ready for new values.
+    pub(crate) fn refreshable(self, source: Source) -> Self {
+        Self { source: Some(source), ..self }
     }
 
     /// Number of rows of A and C (m).
@@ -242,6 +256,22 @@ impl PreparedSpmm for CudaPrepared {
         let mut transfer = self.gpu.transfer();
         host.multiply(self, &mut transfer, (alpha, beta), &b, c)
             .map_err(|error| refused_by(self.backend, error, "multiply"))
+    }
+
+    /// Puts the values into a clone of the plan, which stays in the host's memory and shares all other arrays with it,
+    /// packs them as the kernels read them, and sends them where the old ones are: no device memory is allocated.
+    /// Products that were enqueued before are waited for; those of captured graphs are the caller's to order.
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        let Some(source) = &mut self.source else {
+            let reason = "its prepared plans keep their values; prepare a plan of the new matrix";
+            let (backend, reason) = (self.backend.to_owned(), reason.to_owned());
+            return Err(BackendError::NewValues { backend, reason });
+        };
+        let device_plan = source.renewed(self.backend, values)?;
+        let values = &*device_plan.parts[device_plan.values];
+        self.product
+            .replace_values(&self.gpu, values)
+            .map_err(|error| refused_by(self.backend, error, "send new values"))
     }
 
     fn lowering(&self, n: usize) -> Lowering {

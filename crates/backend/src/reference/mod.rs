@@ -2,7 +2,7 @@
 //! arrays of every format.
 
 use girih_formats::{AnyTiling, DType, FormatKind, Scalar, Tiling, for_any_tiling};
-use girih_planner::Plan;
+use girih_planner::{NewValues, Plan};
 use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
@@ -10,7 +10,7 @@ use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend};
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::{BackendError, Unsupported};
 use crate::lowering::Lowering;
-use crate::shape::ProductShape;
+use crate::shape::{ProductShape, put_new_values};
 
 /// The reference backend: every format and value type, one thread, no cleverness.
 ///
@@ -40,6 +40,7 @@ impl SpmmBackend for ReferenceBackend {
             tiling: plan.tiling().clone(),
             shape: ProductShape::of(plan),
             row_of_b: plan.b_permutation().map(Permutation::order),
+            new_values: plan.new_values(),
         }))
     }
 }
@@ -51,6 +52,7 @@ struct Prepared {
     shape: ProductShape,
     /// The row of B that stands at each column of the tiles; `None` where they are the same.
     row_of_b: Option<Vec<u32>>,
+    new_values: NewValues,
 }
 
 impl PreparedSpmm for Prepared {
@@ -65,6 +67,11 @@ impl PreparedSpmm for Prepared {
         let row_of_b = self.row_of_b.as_deref();
         for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c));
         Ok(())
+    }
+
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        let order = &mut self.new_values;
+        for_any_tiling!(&mut self.tiling, t => put_new_values(NAME, order, t, values))
     }
 
     fn lowering(&self, n: usize) -> Lowering {

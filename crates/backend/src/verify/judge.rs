@@ -33,7 +33,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             _ => 2,
         };
         // β·C is scaled and added.
-        let added = problem.before.as_ref().map_or(0, |&(beta, _)| of_factor(beta) + 1);
+        let added = problem.before.as_ref().map_or(0, |(beta, _)| of_factor(*beta) + 1);
         let range = match T::DTYPE.accumulator() {
             DType::F64 => (f64::from_bits(1), f64::MAX),
             _ => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
@@ -89,7 +89,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
 
     /// β and the element of C before; zeros if β is.
     fn before(&self, row: usize, col: usize) -> (f64, f64) {
-        self.problem.before.as_ref().map_or((0.0, 0.0), |(beta, c)| (*beta, c[[row, col]].to_f64()))
+        self.problem.before.as_ref().map_or((0.0, 0.0), |(beta, c)| (*beta, c.at(row, col)))
     }
 
     /// `α·sum + β·before`, and what rounding took from it.

@@ -31,8 +31,9 @@
 mod judge;
 mod oracle;
 mod rounding;
+mod sampled;
 
-use girih_formats::{Csr, FormatSpec};
+use girih_formats::{Csr, CsrPattern, FormatSpec, Scalar};
 use girih_planner::Plan;
 use ndarray::ArrayView2;
 use rayon::prelude::*;
@@ -44,6 +45,7 @@ use judge::Judge;
 use oracle::{PANEL, Sums};
 
 pub use rounding::Rounding;
+pub use sampled::{SampledProduct, verify_sddmm};
 
 /// What was computed: `α·A·B`, or `α·A·B + β·C` of the C there was before.
 #[derive(Clone, Debug)]
@@ -151,6 +153,7 @@ pub fn verify<T: DenseScalar>(
     );
     let (Some(b), Some(found), before) = views else { unreachable!("the types were checked") };
     let before = before.and_then(|(beta, c)| Some((beta, c?))).filter(|&(beta, _)| beta != 0.0);
+    let before = before.map(|(beta, c)| (beta, Before::Dense(c)));
     let ones = if plan.tiling().spec() == (FormatSpec::BMat { pattern_only: true }) {
         // The pattern is shared; only the values are new.
         a.with_values(vec![T::ONE; a.nnz()]).ok()
@@ -171,7 +174,27 @@ struct Problem<'a, T: DenseScalar> {
     alpha: f64,
     b: ArrayView2<'a, T>,
     /// β, never 0, and C before.
-    before: Option<(f64, ArrayView2<'a, T::Acc>)>,
+    before: Option<(f64, Before<'a, T::Acc>)>,
+}
+
+/// Elements of C before a product.
+enum Before<'a, A> {
+    /// All of them.
+    Dense(ArrayView2<'a, A>),
+    /// Those at the entries of a pattern, as one column.
+    Entries(CsrPattern<'a>, ArrayView2<'a, A>),
+}
+
+impl<A: Scalar> Before<'_, A> {
+    fn at(&self, row: usize, col: usize) -> f64 {
+        match self {
+            Self::Dense(c) => c[[row, col]].to_f64(),
+            Self::Entries(pattern, s) => {
+                let found = pattern.row(row).binary_search(&(col as u32));
+                found.map_or(0.0, |at| s[[pattern.row_range(row).start + at, 0]].to_f64())
+            }
+        }
+    }
 }
 
 fn judge_row<T: DenseScalar>(

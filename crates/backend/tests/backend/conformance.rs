@@ -4,3 +4,11 @@ use girih_backend::ReferenceBackend;
 use girih_testkit::{Coverage, conformance_tests};
 
 conformance_tests!(ReferenceBackend, Coverage::EverySpec);
+
+#[test]
+fn sampled_products_conform() {
+    for dtype in girih_formats::DType::ALL {
+        let report = girih_testkit::conformance::run_sddmm(&ReferenceBackend, dtype);
+        assert!(report.passed(), "{dtype}: {report}");
+    }
+}

@@ -1,7 +1,11 @@
 //! Compressed sparse rows: the format every other one is built from.
 
+mod access;
+mod arithmetic;
 pub(crate) mod assemble;
+mod construct;
 mod coo;
+mod display;
 mod prune;
 mod rows;
 mod transpose;
@@ -17,6 +21,8 @@ use crate::narrowing::Narrowing;
 use crate::pattern::CsrPattern;
 use crate::scalar::Scalar;
 
+pub use access::Triplets;
+pub(crate) use arithmetic::check_shape;
 pub use coo::{Coo, Duplicates};
 pub(crate) use rows::fill_rows;
 pub(crate) use transpose::{transpose, try_transpose};
@@ -127,7 +133,7 @@ impl<T: Scalar> Csr<T> {
         &self.values
     }
 
-    pub(crate) fn values_mut(&mut self) -> &mut Buffer<T> {
+    pub(crate) fn value_buffer_mut(&mut self) -> &mut Buffer<T> {
         &mut self.values
     }
 

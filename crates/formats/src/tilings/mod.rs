@@ -11,6 +11,7 @@ pub(crate) mod spec;
 pub(crate) mod tile_format;
 pub(crate) mod tiling;
 pub(crate) mod two_four;
+pub(crate) mod value_places;
 pub(crate) mod wcsr;
 
 pub use any_tiling::AnyTiling;

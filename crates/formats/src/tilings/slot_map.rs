@@ -63,7 +63,7 @@ impl SlotMap {
 
 /// What decides where a tiling keeps its entries: all of it but the values. Shares the arrays.
 #[derive(Clone, Debug)]
-struct Index {
+pub(super) struct Index {
     spec: FormatSpec,
     layout: RowLayout,
     ncols: usize,
@@ -78,7 +78,7 @@ enum IndexArray {
 }
 
 impl Index {
-    fn of<T: Scalar>(tiling: &Tiling<T>) -> Self {
+    pub(super) fn of<T: Scalar>(tiling: &Tiling<T>) -> Self {
         let index = |array: Array<'_, T>| match array.elements {
             Elements::U16(array) => Some(IndexArray::U16(array.clone())),
             Elements::U32(array) => Some(IndexArray::U32(array.clone())),
@@ -95,7 +95,7 @@ impl Index {
     }
 
     /// Equality that costs O(1) where the arrays are shared.
-    fn same(&self, other: &Self) -> bool {
+    pub(super) fn same(&self, other: &Self) -> bool {
         let same_slots = match (self.layout.slots(), other.layout.slots()) {
             (Some(a), Some(b)) => same(a, b),
             (a, b) => a.is_none() && b.is_none(),

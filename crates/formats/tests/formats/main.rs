@@ -1,5 +1,6 @@
 //! Formats, conversions and files, through the public interface.
 
+mod algebra;
 mod convert;
 mod interop;
 mod io;

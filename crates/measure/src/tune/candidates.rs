@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use girih::planner::explanation::Outcome;
 use girih::planner::progress::Progress;
-use girih::planner::{Reorder, Space};
+use girih::planner::{Op, Reorder, Space};
 use girih::reorder::Reordering;
 use girih::{Csr, DeviceSpec, FormatChoice, FormatSpec, Plan, PlanOptions, Planner, Scalar};
 
@@ -57,6 +57,8 @@ pub(super) fn find<T: Scalar>(
     options.kernels = kernels;
     options.memory_limit = memory_limit;
     options.reorder = Reorder::None;
+    // The matrix is the plan's, transposed if the plan is of a transpose.
+    options.op = Op::None;
     let orders = orders(plan);
     let own_order = orders.len() - 1;
     // Every format in every order, with its estimate.

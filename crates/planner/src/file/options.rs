@@ -9,7 +9,7 @@ use super::text::{Number, printable};
 use super::wire::{ReorderCode, SpaceCode, SpecCode, size};
 use crate::device::DeviceSpec;
 use crate::kernels::Kernels;
-use crate::options::{FormatChoice, PlanOptions};
+use crate::options::{FormatChoice, Op, PlanOptions};
 
 /// The longest text of a target: one with all the fits it may have is shorter.
 const MAX_TARGET: usize = 1 << 18;
@@ -17,6 +17,9 @@ const MAX_TARGET: usize = 1 << 18;
 #[derive(Serialize, Deserialize)]
 struct OptionsText {
     n: u64,
+    /// Not written of a plan of the matrix itself, so that its file is what it was before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    op: Option<OpText>,
     format: FormatText,
     reorder: ReorderCode,
     space: SpaceCode,
@@ -25,6 +28,11 @@ struct OptionsText {
     keep_slot_map: bool,
     deterministic: bool,
     planning_seconds: Option<Number>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum OpText {
+    Transpose,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -37,6 +45,7 @@ enum FormatText {
 pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFileError> {
     let PlanOptions {
         n,
+        op,
         format,
         reorder,
         space,
@@ -51,6 +60,10 @@ pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFile
     } = options;
     let text = OptionsText {
         n: *n as u64,
+        op: match op {
+            Op::None => None,
+            Op::Transpose => Some(OpText::Transpose),
+        },
         format: match *format {
             FormatChoice::Auto => FormatText::Auto,
             FormatChoice::Fixed(spec) => FormatText::Fixed(spec.into()),
@@ -79,6 +92,7 @@ pub(super) fn decode(options: &str, target: &str) -> Result<PlanOptions, PlanFil
     let text: OptionsText = serde_json::from_str(options).map_err(bad)?;
     Ok(PlanOptions {
         n: size(text.n)?,
+        op: text.op.map_or(Op::None, |OpText::Transpose| Op::Transpose),
         format: match text.format {
             FormatText::Auto => FormatChoice::Auto,
             FormatText::Fixed(spec) => FormatChoice::Fixed(spec.try_into()?),
@@ -126,6 +140,7 @@ mod tests {
             PlanOptions::default(),
             PlanOptions {
                 n: 3,
+                op: Op::Transpose,
                 format: FormatChoice::Fixed(spec),
                 reorder: Reorder::By(Method::Random { seed: u64::MAX }),
                 space: Space::Permuted,

@@ -13,7 +13,7 @@ use crate::cost::{Cost, Resource};
 use crate::device::{DeviceSpec, PerDType, PerFormat, Unit};
 use crate::explanation::{Candidate, Explanation, Outcome};
 use crate::kernels::Kernels;
-use crate::options::{FormatChoice, PlanOptions};
+use crate::options::{FormatChoice, Op, PlanOptions};
 use crate::ordering::{Reorder, Space};
 use crate::schedule::Reduction;
 
@@ -131,6 +131,7 @@ impl TryFrom<OptionsV1> for PlanOptions {
     fn try_from(old: OptionsV1) -> Result<Self, PlanFileError> {
         Ok(Self {
             n: size(old.n)?,
+            op: Op::None,
             format: match old.format {
                 FormatChoiceV1::Auto => FormatChoice::Auto,
                 FormatChoiceV1::Fixed(spec) => FormatChoice::Fixed(spec.try_into()?),

@@ -17,7 +17,7 @@ use crate::device::{
 };
 use crate::explanation::{Candidate, Explanation, Outcome};
 use crate::kernels::{KernelConfig, Kernels};
-use crate::options::{FormatChoice, PlanOptions};
+use crate::options::{FormatChoice, Op, PlanOptions};
 use crate::ordering::Considered;
 
 #[derive(Deserialize)]
@@ -220,6 +220,7 @@ impl TryFrom<OptionsV2> for PlanOptions {
     fn try_from(old: OptionsV2) -> Result<Self, PlanFileError> {
         Ok(Self {
             n: size(old.n)?,
+            op: Op::None,
             format: match old.format {
                 FormatChoiceV2::Auto => FormatChoice::Auto,
                 FormatChoiceV2::Fixed(spec) => FormatChoice::Fixed(spec.try_into()?),

@@ -5,6 +5,7 @@
 //! [`mod@girih_backend::verify`]; see the modules for what is covered.
 
 mod errors;
+mod new_values;
 mod non_finite;
 mod offsets;
 mod orders;
@@ -12,6 +13,7 @@ mod problem;
 mod repeat;
 mod report;
 mod rows;
+mod sampled;
 mod schedules;
 mod shapes;
 mod views;
@@ -22,6 +24,7 @@ use half::{bf16, f16};
 
 use crate::matrices::{Case, cases};
 pub use report::{Failure, Report};
+pub use sampled::run_sddmm;
 
 /// How much of a format a backend that takes it must take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +156,7 @@ impl Suite<'_> {
         self.non_finite::<T>();
         self.repetition::<T>();
         self.threads::<T>();
+        self.new_values::<T>();
         self.errors::<T>();
         self.large_offsets::<T>();
     }

@@ -7,6 +7,8 @@ use std::fmt;
 pub struct Report {
     /// Products and refusals checked.
     pub checks: usize,
+    /// Times that a prepared plan took new values, and had the products of a new plan.
+    pub refreshed: usize,
     /// What went wrong, in order.
     pub failures: Vec<Failure>,
     /// Plans of the format that the backend refused with a reason.

@@ -19,7 +19,7 @@ pub(crate) fn kind(touch: Touch) -> AccessKind {
 }
 
 fn access(touch: Touch) -> Access {
-    Access { write: touch != Touch::Read, strong: touch == Touch::Reduce }
+    Access { write: touch != Touch::Read, strong: touch == Touch::Reduce, volatile: false }
 }
 
 /// Names bytes for reports.

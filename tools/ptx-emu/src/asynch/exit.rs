@@ -39,6 +39,10 @@ impl Cluster {
             return Ok(());
         }
         self.check_alive(rank)?;
+        let start = self.starts[rank as usize];
+        if self.context.races && !warp.clock.seen(lane).covers(start) {
+            return Err(Problem::NotStarted { who: self.name_cta(rank) });
+        }
         let visitors = &mut self.ctas[rank as usize].asynch.visitors;
         visitors.insert((warp.id(), lane), (warp.clock.epoch(lane), warp.pc()));
         Ok(())

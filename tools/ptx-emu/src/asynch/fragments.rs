@@ -1,10 +1,11 @@
 //! The registers that a warp's `wgmma` own while they are under way.
 //!
 //! PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions", `wgmma.fence`
-//! and `wgmma.wait_group`: from issue to wait, registers of the accumulator and of A may not be accessed;
-//! registers written before need a `wgmma.fence` before the `wgmma` that uses them. Compilers emit
-//! copies of accumulators as if nothing was under way, since they become no instructions; a `mov`
-//! therefore gives the accumulator another name.
+//! and `wgmma.wait_group`: from issue to wait, registers of the accumulator and of A may not be accessed,
+//! and those of metadata may not be written; of the accumulator and A, registers that were written before
+//! need a `wgmma.fence` before the `wgmma` that uses them. Compilers emit copies of accumulators as if
+//! nothing was under way, since they become no instructions; a `mov` therefore gives the accumulator
+//! another name.
 
 use std::collections::BTreeMap;
 
@@ -55,6 +56,8 @@ struct Operand {
 pub(crate) struct Fragments {
     flights: Vec<Flight>,
     operands: Vec<Operand>,
+    /// Registers of metadata.
+    metadata: Vec<Operand>,
     /// Written since the last fence, by which instruction.
     unfenced: BTreeMap<Slot, u32>,
 }
@@ -72,6 +75,9 @@ impl Fragments {
         }
         let source = touched.reads.first().copied().filter(|_| touched.copies);
         for &slot in &touched.writes {
+            if let Some(reader) = self.metadata.iter().find(|it| it.slots.contains(&slot)) {
+                return Err(Trespass { slot, issued: reader.pc, writes: true });
+            }
             let owned = source.and_then(|source| self.element(source));
             match owned {
                 Some((flight, element)) if !self.held_by_operand(slot) => {
@@ -144,9 +150,19 @@ impl Fragments {
         Ok(())
     }
 
+    /// A register of metadata begins to be under way. Others may read it.
+    pub(crate) fn hold_metadata(&mut self, slot: Slot, step: u64, pc: u32) -> Result<(), Trespass> {
+        if let Some((flight, _)) = self.element(slot) {
+            return Err(Trespass { slot, issued: self.flights[flight].pc, writes: false });
+        }
+        self.metadata.push(Operand { slots: vec![slot], step, pc });
+        Ok(())
+    }
+
     /// Steps before `step` are over: the accumulators that no later one adds to.
     pub(crate) fn retire(&mut self, step: u64) -> Vec<Flight> {
         self.operands.retain(|operand| operand.step >= step);
+        self.metadata.retain(|operand| operand.step >= step);
         let (over, rest) = self.flights.drain(..).partition(|flight| flight.last < step);
         self.flights = rest;
         over
@@ -197,6 +213,20 @@ mod tests {
         assert!(fragments.retire(5).is_empty());
         assert_eq!(fragments.retire(6).len(), 1);
         assert_eq!(fragments.touch(&touched(&[1, 3], &[2], false), 0), Ok(()));
+    }
+
+    #[test]
+    fn metadata_are_read_and_not_written() {
+        let mut fragments = Fragments::default();
+        fragments.hold_metadata(Slot(7), 2, 40).unwrap();
+        fragments.hold_metadata(Slot(7), 3, 41).unwrap();
+        assert_eq!(fragments.touch(&touched(&[7], &[9], true), 0), Ok(()));
+        let trespass = |issued| Err(Trespass { slot: Slot(7), issued, writes: true });
+        assert_eq!(fragments.touch(&touched(&[9], &[7], true), 0), trespass(40));
+        fragments.retire(3);
+        assert_eq!(fragments.touch(&touched(&[9], &[7], false), 0), trespass(41));
+        fragments.retire(4);
+        assert_eq!(fragments.touch(&touched(&[9], &[7], false), 0), Ok(()));
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Cluster {
             let unordered = Unordered { epoch, wrote: true, pc };
             return Err(access::race(self, memory, AccessKind::Atomic, unordered));
         }
-        let access = Access { write: true, strong: true };
+        let access = Access { write: true, strong: true, volatile: false };
         self.touch_shared(warp, lane, (rank, offset, BYTES), access)
     }
 

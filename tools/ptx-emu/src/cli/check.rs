@@ -57,6 +57,9 @@ fn describe(entry: Entry<'_>, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "  {name:<21} {number}")?;
         }
     }
+    for (line, problem) in entry.problems() {
+        writeln!(out, "  line {line}: {problem}")?;
+    }
     let mut opcodes = BTreeMap::new();
     for (_, text) in entry.instructions() {
         *opcodes.entry(opcode(text)).or_insert(0_usize) += 1;

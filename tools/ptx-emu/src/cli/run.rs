@@ -29,6 +29,9 @@ pub(crate) struct Run {
     /// CTAs of a cluster.
     #[arg(long)]
     cluster: Option<Shape>,
+    /// Launches the grid cooperatively: all its CTAs run at once.
+    #[arg(long)]
+    cooperative: bool,
     /// Bytes of dynamic shared memory.
     #[arg(long, default_value_t = 0)]
     shared: u32,
@@ -208,6 +211,7 @@ impl Run {
             Some(Shape([x, y, z])) => launch.cluster(x, y, z),
             None => launch,
         };
+        let launch = if self.cooperative { launch.cooperative() } else { launch };
         match self.workers {
             Some(workers) => launch.workers(workers),
             None => launch,

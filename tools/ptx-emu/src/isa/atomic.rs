@@ -3,6 +3,7 @@
 //! PTX ISA, "Parallel Synchronization and Communication Instructions: atom, red". Lanes of one
 //! instruction are served in their order.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::Flow;
@@ -12,6 +13,7 @@ use crate::ast::{Instruction, Operand, Type};
 use crate::asynch::reduce::{Reduce, Reduction};
 use crate::error::ParseError;
 use crate::machine::registers::{Slot, Source};
+use crate::machine::spin::Digest;
 use crate::machine::{Cluster, Warp, lanes};
 use crate::memory::published::Reach;
 use crate::memory::{Order, Request, Space, Target};
@@ -187,8 +189,9 @@ impl Atomic {
         let total = u64::from(self.bytes) * self.elements.len() as u64;
         let kind = AccessKind::Atomic;
         let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
-        let request = Request { bytes: total, kind, strong: true, pending };
+        let pending = may_be_pending(cluster, self.space, &at, mask, total, kind);
+        let (mut changed, mut found) = (false, Digest::default());
+        let request = Request { bytes: total, kind, strong: true, volatile: false, pending };
         for lane in lanes(mask) {
             let target = context
                 .resolve(warp.rank(), self.space, at[lane], total, total as u32, kind)
@@ -198,30 +201,48 @@ impl Atomic {
             cluster.in_one_step(&target, |cluster, told| {
                 cluster.learn(warp, lane, &target, self.strength, told);
                 cluster.tell(warp, lane, &target, self.strength, false, told);
-                self.change_elements(warp, cluster, lane, &target);
+                changed |= self.change_elements(warp, cluster, lane, &target, &mut found);
             });
+        }
+        // One that changes nothing is a look, like a load.
+        if changed {
+            warp.spin.acted();
+        } else {
+            warp.spin.looked(warp.pc(), mask, found);
+            if warp.spin.is_in_vain() {
+                return Ok(Flow::Yield);
+            }
         }
         Ok(Flow::Next)
     }
 
+    /// Changes the elements of a lane, and adds the old ones to those found; whether any is another now.
     fn change_elements(
         &self,
         warp: &mut Warp,
         cluster: &mut Cluster,
         lane: usize,
         target: &Target<'_>,
-    ) {
+        found: &mut Digest,
+    ) -> bool {
+        let mut changed = false;
         let global = matches!(target, Target::Global { .. });
         for (i, &(to, operand)) in self.elements.iter().enumerate() {
             let element = target.plus(i as u32 * self.bytes);
             let operand = warp.registers.value(operand, lane);
             let swap = self.swap.map_or(0, |swap| warp.registers.value(swap, lane));
-            let old = cluster
-                .update(&element, self.bytes, |old| self.new_value(old, operand, swap, global));
+            let new = Cell::new(0);
+            let old = cluster.update(&element, self.bytes, |old| {
+                new.set(self.new_value(old, operand, swap, global));
+                new.get()
+            });
             if let Some(to) = to {
                 warp.registers.set(to, lane, old);
             }
+            changed |= new.get() != old;
+            found.add(old);
         }
+        changed
     }
 
     fn new_value(&self, old: u64, operand: u64, swap: u64, global: bool) -> u64 {

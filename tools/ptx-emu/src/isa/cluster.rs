@@ -10,7 +10,7 @@ use crate::ast::{self, Instruction, Type};
 use crate::error::{ParseError, Problem as ParseProblem};
 use crate::machine::registers::{Slot, Source};
 use crate::machine::{Cluster, Warp, lanes};
-use crate::memory::{Space, from_generic, shared_of, space_of, to_generic};
+use crate::memory::{Space, from_generic, shared_address, shared_of, space_of, to_generic};
 use crate::program::{Address, Decoder, Scope};
 use crate::report::{Problem, Stop};
 
@@ -77,7 +77,7 @@ impl ClusterOp {
                         let what = format!("CTA {rank} of a cluster of {there_are}");
                         return Err(at(Problem::Operand { what }));
                     }
-                    let mapped = u64::from(rank + 1) << 24 | u64::from(offset);
+                    let mapped = shared_address(rank, offset);
                     let mapped = match window {
                         Window::Cluster => mapped,
                         _ => to_generic(Space::SharedCluster, mapped),
@@ -105,11 +105,11 @@ fn place(
     let bits = window.bits(warp, address, lane);
     let names_shared = address.space == Some(ast::Space::Shared);
     if window == Window::Cluster || names_shared {
-        return Ok(shared_of(bits & 0xFFFF_FFFF, warp.rank()));
+        return Ok(shared_of(bits & 0xFFFF_FFFF));
     }
     if space_of(bits) != Space::SharedCluster {
         let what = format!("generic address {bits:#x} is not in shared memory");
         return Err(Problem::Operand { what });
     }
-    Ok(shared_of(from_generic(Space::SharedCluster, bits), warp.rank()))
+    Ok(shared_of(from_generic(Space::SharedCluster, bits)))
 }

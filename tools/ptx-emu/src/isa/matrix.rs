@@ -135,7 +135,8 @@ fn row_of(
     let found = window.shared(warp, cluster, address, lane as usize, (ROW, ROW), kind);
     let (cta, offset) = found.map_err(|problem| problem.at(lane))?;
     let target = Target::Shared { cta, offset };
-    let request = Request { bytes: u64::from(ROW), kind, strong: false, pending: true };
+    let request =
+        Request { bytes: u64::from(ROW), kind, strong: false, volatile: false, pending: true };
     cluster.admit(warp, lane as usize, &target, request)?;
     if kind == AccessKind::Read {
         let initialized = cluster.check_initialized(&target, u64::from(ROW));

@@ -61,7 +61,7 @@ impl Mbarrier {
     }
 
     fn act(&self, warp: &mut Warp, cluster: &mut Cluster, lane: usize) -> Result<(), Problem> {
-        let write = Access { write: true, strong: false };
+        let write = Access { write: true, strong: false, volatile: false };
         match self {
             Self::Init { at, count } => {
                 let (rank, offset) = at.locate(warp, cluster, lane)?;

@@ -92,7 +92,7 @@ fn strength(d: &mut Decoder<'_>, order: &str, ordered: Order) -> Result<Strength
         return Ok(None);
     }
     if d.take("volatile") {
-        return Ok(Some((Order::Relaxed, Reach::Gpu)));
+        return Ok(Some((Order::Volatile, Reach::Gpu)));
     }
     let found = if d.take("mmio") {
         d.expect("relaxed")?;

@@ -6,8 +6,9 @@ use super::Flow;
 use super::memory::{Memory, Move, What};
 use crate::asynch::footprint::Space as Bytes;
 use crate::machine::registers::{Row, Slot, Source};
+use crate::machine::spin::Digest;
 use crate::machine::{Cluster, Warp, lanes};
-use crate::memory::{Request, Space, shared_of};
+use crate::memory::{Order, Request, Space, shared_of};
 use crate::program::Address;
 use crate::report::{AccessKind, Stop};
 
@@ -26,7 +27,6 @@ pub(super) fn addresses(warp: &Warp, address: &Address) -> Row {
 /// Whether any lane's access can meet an operation in flight: a first look at all of them together.
 #[inline]
 pub(super) fn may_be_pending(
-    warp: &Warp,
     cluster: &Cluster,
     space: Space,
     addresses: &Row,
@@ -47,9 +47,7 @@ pub(super) fn may_be_pending(
                 .check_pending(Bytes::Global, kind, least, most.saturating_add(bytes))
                 .is_err();
         }
-        Space::Shared | Space::SharedCluster => {
-            (shared_of(least, warp.rank()), shared_of(most, warp.rank()))
-        }
+        Space::Shared | Space::SharedCluster => (shared_of(least), shared_of(most)),
     };
     let end = u64::from(end) + bytes;
     cta != last_cta
@@ -66,8 +64,16 @@ impl Memory {
     ) -> Result<Flow, Stop> {
         match self {
             Self::Move(access) => match &access.what {
-                What::Load(to) => access.load(to, warp, cluster, mask)?,
-                What::Store(from) => access.store(from, warp, cluster, mask)?,
+                What::Load(to) => {
+                    access.load(to, warp, cluster, mask)?;
+                    if access.strength.is_some() && warp.spin.is_in_vain() {
+                        return Ok(Flow::Yield);
+                    }
+                }
+                What::Store(from) => {
+                    warp.spin.acted();
+                    access.store(from, warp, cluster, mask)?;
+                }
             },
             Self::Policy(to) => warp.registers.store(*to, &[0; 32], mask),
             Self::Advice => {}
@@ -102,9 +108,10 @@ impl Move {
             return Ok(());
         }
         let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
+        let pending = may_be_pending(cluster, self.space, &at, mask, total, kind);
         let strong = self.strength.is_some();
-        let request = Request { bytes: total, kind, strong, pending };
+        let volatile = matches!(self.strength, Some((Order::Volatile, _)));
+        let request = Request { bytes: total, kind, strong, volatile, pending };
         let mut rows = [[0; 32]; 8];
         for lane in lanes(mask) {
             let align = total as u32;
@@ -126,6 +133,13 @@ impl Move {
                     cluster.learn(warp, lane, &target, strength, told);
                 }),
             }
+        }
+        if self.strength.is_some() {
+            let mut found = Digest::default();
+            for row in rows.iter().take(to.len()) {
+                lanes(mask).for_each(|lane| found.add(row[lane]));
+            }
+            warp.spin.looked(warp.pc(), mask, found);
         }
         for (&to, row) in to.iter().zip(&mut rows) {
             self.set(to, row, warp, mask);
@@ -191,9 +205,10 @@ impl Move {
             return Ok(());
         }
         let context = Arc::clone(&cluster.context);
-        let pending = may_be_pending(warp, cluster, self.space, &at, mask, total, kind);
+        let pending = may_be_pending(cluster, self.space, &at, mask, total, kind);
         let strong = self.strength.is_some();
-        let request = Request { bytes: total, kind, strong, pending };
+        let volatile = matches!(self.strength, Some((Order::Volatile, _)));
+        let request = Request { bytes: total, kind, strong, volatile, pending };
         for lane in lanes(mask) {
             let align = total as u32;
             let target = context

@@ -171,21 +171,50 @@ impl Op {
             Self::Control(op) => op.execute(warp, cluster, mask),
             Self::Memory(op) => op.execute(warp, cluster, mask),
             Self::Atomic(op) => op.execute(warp, cluster, mask),
-            Self::Barrier(op) => op.execute(warp, cluster, mask),
+            Self::Barrier(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster, mask)
+            }
             Self::Together(op) => op.execute(warp, mask),
             Self::Fence(op) => Ok(op.execute(warp, mask)),
             Self::Clock(op) => Ok(op.execute(warp, cluster, mask)),
-            Self::System(op) => op.execute(warp, cluster, mask),
-            Self::Mbarrier(op) => op.execute(warp, cluster, mask),
-            Self::Bulk(op) => op.execute(warp, cluster, mask),
-            Self::Tensor(op) => op.execute(warp, cluster, mask),
-            Self::CpAsync(op) => op.execute(warp, cluster, mask),
-            Self::Matrix(op) => op.execute(warp, cluster),
+            Self::System(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster, mask)
+            }
+            Self::Mbarrier(op) => {
+                if !matches!(op, mbarrier::Mbarrier::Wait(_)) {
+                    warp.spin.acted();
+                }
+                op.execute(warp, cluster, mask)
+            }
+            Self::Bulk(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster, mask)
+            }
+            Self::Tensor(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster, mask)
+            }
+            Self::CpAsync(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster, mask)
+            }
+            Self::Matrix(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster)
+            }
             Self::Mma(op) => op.execute(warp),
             Self::Cluster(op) => op.execute(warp, cluster, mask),
             Self::Proxy(op) => Ok(op.execute(warp, mask)),
-            Self::SetMaxRegisters(op) => op.execute(warp, cluster),
-            Self::Wgmma(op) => op.execute(warp, cluster, mask),
+            Self::SetMaxRegisters(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster)
+            }
+            Self::Wgmma(op) => {
+                warp.spin.acted();
+                op.execute(warp, cluster, mask)
+            }
         }
     }
 

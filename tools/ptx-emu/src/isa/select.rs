@@ -8,9 +8,9 @@ use super::rows::{constant, select, ternary, unary};
 use crate::ast::{self, Instruction, Operand, Type};
 use crate::error::{ParseError, Problem};
 use crate::machine::registers::{Row, Slot, Source};
-use crate::memory::{Space, from_generic, space_of, to_generic};
+use crate::memory::{Space, from_generic, shared_of, space_of, to_generic};
 use crate::num::Format;
-use crate::program::{Decoder, Scope};
+use crate::program::{Decoder, Preset, Scope};
 
 const MOVED: [Type; 16] = [
     Type::B16,
@@ -260,12 +260,14 @@ fn isspacep(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
     let space = d.required(&SPACES)?;
     d.finish(2..=2)?;
     let (to, address) = (d.predicate(0)?, d.source(1, Type::U64)?);
-    let holds = move |address: u64| {
+    let rank = d.scope().preset(Preset::ClusterRank).map_err(|problem| d.error(problem))?;
+    let holds = move |address: u64, rank: u64| {
         let lies_in = space_of(address);
         match space {
-            // A CTA's own window is the part of the cluster's that no rank is named in.
+            // A CTA's own window is the part of the cluster's that its rank is named in.
             Space::Shared => {
-                lies_in == Space::SharedCluster && from_generic(lies_in, address) >> 24 == 0
+                lies_in == Space::SharedCluster
+                    && u64::from(shared_of(from_generic(lies_in, address)).0) == rank
             }
             // Constant memory is a part of global memory here.
             Space::Const => lies_in == Space::Global,
@@ -273,10 +275,10 @@ fn isspacep(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
         }
     };
     Ok(Op::Data(Box::new(move |registers, mask| {
-        let row = registers.load(address);
+        let (row, rank) = (registers.load(address), registers.value(Source::Slot(rank), 0));
         let mut lanes = 0;
         for (lane, address) in row.iter().enumerate() {
-            lanes |= u32::from(holds(*address)) << lane;
+            lanes |= u32::from(holds(*address, rank)) << lane;
         }
         registers.set_predicate(to, lanes, mask);
     })))

@@ -192,6 +192,9 @@ pub(super) fn members(warp: &Warp, source: Source, mask: u32) -> Result<Vec<(u32
 
 impl Together {
     /// Executes it for the lanes in `mask`.
+    ///
+    /// # Errors
+    /// Member masks that leave out who names them, and shuffles from lanes that have exited.
     pub(super) fn execute(&self, warp: &mut Warp, mask: u32) -> Result<Flow, Stop> {
         let (what, source) = match self {
             Self::Active(to) => {
@@ -204,16 +207,16 @@ impl Together {
         if all.iter().any(|&(needed, _)| needed & warp.live() & !mask != 0) {
             return Ok(Flow::Gather(all.iter().fold(0, |union, &(needed, _)| union | needed)));
         }
-        for (_, here) in all {
-            what.execute(warp, here);
+        for (members, here) in all {
+            what.execute(warp, here, members & warp.exited())?;
         }
         Ok(Flow::Next)
     }
 }
 
 impl What {
-    /// Executes it for the lanes in `mask`, which are all the members.
-    fn execute(&self, warp: &mut Warp, mask: u32) {
+    /// Executes it for the lanes in `mask`, which are all the members but for those that have exited.
+    fn execute(&self, warp: &mut Warp, mask: u32, exited: u32) -> Result<(), Stop> {
         let registers = &mut warp.registers;
         match *self {
             Self::Shuffle { mode, to, inside, from, b, c } => {
@@ -224,6 +227,13 @@ impl What {
                     flags |= u32::from(within) << lane;
                     // What a lane that takes no part holds is undefined.
                     let there = mask >> source & 1 == 1;
+                    if exited >> source & 1 == 1 {
+                        let what = format!(
+                            "lane {lane} takes the value of lane {source}, which the member mask names \
+                             and which has exited"
+                        );
+                        return Err(Problem::Operand { what }.at(lane as u32));
+                    }
                     values[lane] = if there { from[source] } else { u64::from(u32::MAX) };
                 }
                 registers.store(to, &values, mask);
@@ -272,6 +282,7 @@ impl What {
                 registers.set_predicate(elected, 1 << lane, mask);
             }
         }
+        Ok(())
     }
 }
 

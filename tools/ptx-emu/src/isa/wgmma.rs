@@ -34,6 +34,8 @@ pub(crate) struct Multiply {
     pub(crate) b: Source,
     /// Metadata, where A is sparse.
     pub(crate) metadata: Option<Source>,
+    /// A wait for it before which the register of metadata is dead, and something is computed.
+    pub(crate) dead_at: Option<u32>,
     /// Where it is false, D = A·B.
     pub(crate) accumulates: Condition,
 }
@@ -118,6 +120,7 @@ fn multiply(mut d: Decoder<'_>, is_sparse: bool) -> Result<Multiply, ParseError>
         a,
         b: d.source(2, Type::B64)?,
         metadata: if is_sparse { Some(d.source(3, Type::B32)?) } else { None },
+        dead_at: None,
         accumulates: d.condition(first)?,
     })
 }

@@ -7,7 +7,7 @@ use crate::asynch::footprint::{Footprint, Space, Touch};
 use crate::asynch::warpgroup::{Form, Multiplication, Place, Share, Step, Warpgroup};
 use crate::machine::operation::{Operation, Release};
 use crate::machine::registers::{Row, Slot, Source};
-use crate::machine::{Cluster, WaitFor, Warp};
+use crate::machine::{Cluster, Kernel, WaitFor, Warp};
 use crate::memory::clock::{Epoch, Message};
 use crate::report::{Problem, Stop};
 
@@ -87,6 +87,17 @@ fn uniform(warp: &Warp, source: Source, what: &str) -> Result<u64, Problem> {
 }
 
 impl Multiply {
+    /// What is wrong with the lifetime of its metadata.
+    pub(crate) fn dead_metadata(&self, kernel: &Kernel) -> Option<Problem> {
+        let (Some(Source::Slot(slot)), Some(wait)) = (self.metadata, self.dead_at) else {
+            return None;
+        };
+        Some(Problem::DeadMetadata {
+            register: kernel.register_names[slot.0 as usize].clone(),
+            wait_line: kernel.code[wait as usize].location.line,
+        })
+    }
+
     fn issue(
         &self,
         warp: &mut Warp,
@@ -94,6 +105,9 @@ impl Multiply {
         group: usize,
         side: usize,
     ) -> Result<(), Problem> {
+        if let Some(problem) = self.dead_metadata(&cluster.context.kernel) {
+            return Err(problem);
+        }
         let form = self.form(warp)?;
         let (rank, pc) = (warp.rank(), warp.pc());
         let warpgroup = &mut cluster.ctas[rank as usize].asynch.warpgroups[group];
@@ -184,7 +198,10 @@ impl Multiply {
                 flight.chain
             })
         });
-        let held = if a.is_empty() { Ok(()) } else { fragments.hold(a, number, warp.pc()) };
+        let mut held = if a.is_empty() { Ok(()) } else { fragments.hold(a, number, warp.pc()) };
+        if let Some(Source::Slot(metadata)) = self.metadata {
+            held = held.and_then(|()| fragments.hold_metadata(metadata, number, warp.pc()));
+        }
         chain.and_then(|chain| held.map(|()| chain)).map_err(|it| cluster.trespass(it))
     }
 
@@ -212,7 +229,11 @@ impl Multiply {
         }
         let mut runs = Vec::new();
         for (name, operand) in operands {
-            let ranges = operand.and_then(|operand| operand.check(end).map(|()| operand.ranges()));
+            let ranges = operand.and_then(|operand| {
+                operand.check_rank(rank)?;
+                operand.check(end)?;
+                Ok(operand.ranges())
+            });
             let ranges = ranges.map_err(|error| Problem::Descriptor { operand: name, error })?;
             runs.extend(ranges.iter().map(|range| (u64::from(range.start), range.len() as u64)));
         }

@@ -14,9 +14,9 @@ use crate::report::{AccessKind, Problem};
 pub(crate) enum Window {
     /// No space named: a generic address.
     Generic,
-    /// `.shared`, `.shared::cta`: an offset in the CTA's window.
+    /// `.shared`, `.shared::cta`: an address in the CTA's window.
     Cta,
-    /// `.shared::cluster`: an offset in the window of the cluster, which holds the CTA's own.
+    /// `.shared::cluster`: an address in the window of the cluster, which holds the CTA's own.
     Cluster,
     /// `.global`.
     Global,
@@ -72,7 +72,7 @@ impl Window {
                 return Err(Problem::OutOfBounds { access, memory });
             }
         };
-        let (rank, offset) = shared_of(in_window, warp.rank());
+        let (rank, offset) = shared_of(in_window);
         let elsewhere = self == Self::Cta && rank != warp.rank();
         let Some(cta) = cluster.ctas.get(rank as usize).filter(|_| !elsewhere) else {
             let memory = format!(
@@ -82,7 +82,7 @@ impl Window {
             return Err(Problem::OutOfBounds { access, memory });
         };
         let end = u64::from(offset) + u64::from(bytes);
-        if end > u64::from(cta.shared.end()) || offset < memory::SHARED_START {
+        if end > u64::from(cta.shared.end()) || offset < cluster.context.shared_start() {
             let memory = format!(
                 "{bytes} bytes at shared address {offset:#x} of CTA {rank} of the cluster, where \
                  memory ends at {:#x}",

@@ -196,6 +196,10 @@ impl Cluster {
         barrier.phase += 1;
         barrier.arrived.fill(0);
         barrier.told = barrier.telling.take();
+        // Whatever the arrivals tell, all CTAs have started.
+        if let Some(told) = &mut barrier.told {
+            self.starts.iter().for_each(|&start| told.completed(start));
+        }
         self.wake();
     }
 

@@ -9,6 +9,7 @@ use super::random::Random;
 use super::{Context, Timing, Warp};
 use crate::asynch::state::{Agents, CtaState};
 use crate::memory::Shared;
+use crate::memory::clock::{Epoch, Message};
 use crate::memory::published::Messages;
 use crate::report::{Place, Report, SourceLine, ThreadName};
 
@@ -47,6 +48,9 @@ pub(crate) struct Cluster {
     pub(crate) operations: Operations,
     /// Who completes them, for clocks.
     pub(crate) agents: Agents,
+    /// Under which epochs its CTAs have started, where there are several: known to whoever knows
+    /// anything of a thread of theirs.
+    pub(crate) starts: Vec<Epoch>,
     /// Instructions that its warps have executed.
     pub(crate) steps: u64,
     /// What its threads printed.
@@ -150,14 +154,27 @@ impl Cluster {
                 asynch: CtaState::default(),
             })
             .collect();
-        let warps: Vec<Warp> = ctas
-            .iter()
-            .flat_map(|cta| {
-                (0..context.warps_per_cta()).map(|warp| {
-                    Warp::new(context, id, Seat { cta: cta.index, rank: cta.rank, warp })
-                })
-            })
-            .collect();
+        let mut agents = Agents::default();
+        let mut starts = Vec::new();
+        if ctas.len() > 1 {
+            starts.extend(ctas.iter().map(|_| Epoch::of_agent(id, agents.one(), 1)));
+        }
+        let mut warps: Vec<Warp> = Vec::new();
+        for cta in &ctas {
+            let started = starts.get(cta.rank as usize).map(|&start| {
+                let mut message = Message::new(id);
+                message.completed(start);
+                message
+            });
+            for warp in 0..context.warps_per_cta() {
+                let seat = Seat { cta: cta.index, rank: cta.rank, warp };
+                let mut warp = Warp::new(context, id, seat);
+                if let Some(message) = &started {
+                    warp.clock.acquire(u32::MAX, message);
+                }
+                warps.push(warp);
+            }
+        }
         let cluster = Self {
             context: Arc::clone(context),
             id,
@@ -165,7 +182,8 @@ impl Cluster {
             barrier: ClusterBarrier::new(warps.len()),
             live: warps.iter().map(Warp::live).collect(),
             operations: Operations::default(),
-            agents: Agents::default(),
+            agents,
+            starts,
             steps: 0,
             output: Vec::new(),
             published: Messages::default(),

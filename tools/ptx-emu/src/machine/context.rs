@@ -49,6 +49,8 @@ pub(crate) struct Context {
     pub(crate) dynamic_shared: u32,
     /// Global memory.
     pub(crate) global: Global,
+    /// Address of the workspace of a cooperative launch whose kernel asks for it, or 0.
+    pub(crate) workspace: u64,
     /// Addresses of the variables of the kernel's module, by index.
     pub(crate) variables: Vec<u64>,
     /// When asynchronous operations complete.
@@ -89,6 +91,13 @@ impl Context {
         let first = super::preset::coordinates(cluster, clusters);
         let within = super::preset::coordinates(rank, self.cluster);
         std::array::from_fn(|i| first[i] * self.cluster[i] + within[i])
+    }
+
+    /// Where shared memory starts that the kernel may access: after the system's part, unless the kernel
+    /// asks where that is.
+    #[inline]
+    pub(crate) fn shared_start(&self) -> u32 {
+        self.kernel.shared_start
     }
 
     /// Where dynamic shared memory starts.

@@ -61,13 +61,24 @@ pub struct Gpu {
     global: Global,
     buffers: Vec<Arc<Allocation>>,
     loaded: Vec<Loaded>,
+    /// Address of the workspace of cooperative launches, once there was one.
+    workspace: Option<u64>,
 }
+
+/// Bytes of the workspace: its size, the grid's barrier, and room.
+const WORKSPACE: u64 = 64;
 
 impl Gpu {
     /// A device with nothing in its memory.
     #[must_use]
     pub fn new(device: Device) -> Self {
-        Self { device, global: Global::default(), buffers: Vec::new(), loaded: Vec::new() }
+        Self {
+            device,
+            global: Global::default(),
+            buffers: Vec::new(),
+            loaded: Vec::new(),
+            workspace: None,
+        }
     }
 
     /// Its limits.
@@ -120,6 +131,16 @@ impl Gpu {
         let mut values = vec![T::zeroed(); buffer.len];
         self.buffers[buffer.index].read(0, bytemuck::cast_slice_mut(&mut values));
         values
+    }
+
+    /// The address of the workspace of cooperative launches, which all of them leave as they found it, but
+    /// for the barrier's phase.
+    pub(super) fn workspace(&mut self) -> u64 {
+        *self.workspace.get_or_insert_with(|| {
+            let workspace = self.global.allocate("the grid's workspace".to_owned(), WORKSPACE);
+            workspace.write(0, &[0; WORKSPACE as usize]);
+            workspace.base()
+        })
     }
 
     /// The addresses of a module's variables, which are allocated when a kernel of the module is

@@ -1,8 +1,8 @@
 //! Running a grid: clusters in parallel.
 //!
 //! Clusters share only global memory, so each runs by itself, on one thread at a time. A cluster that
-//! has run for long (it may wait for another by polling) is set aside for others, of which as many
-//! are under way as the device has room for.
+//! waits for another by polling, or has run for long, is set aside for others, of which as many are
+//! under way as the device has room for.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -92,7 +92,11 @@ fn work(context: &Arc<Context>, queue: &Mutex<Queue>, last_needed: &AtomicU32) {
             lock().resident -= 1;
             continue;
         }
-        let result = run.slice(SLICE);
+        let (before, result) = (run.cluster.steps, run.slice(SLICE));
+        if matches!(result, Ok(false)) && run.cluster.steps - before < SLICE {
+            // It looks for what another one does, which may be under way on another thread.
+            std::thread::yield_now();
+        }
         let mut queue = lock();
         match result {
             Ok(false) => queue.aside.push_back(run),

@@ -101,6 +101,8 @@ pub(crate) struct Kernel {
     pub(crate) param_bytes: u32,
     /// Bytes of local memory of a thread, parameters of device functions included.
     pub(crate) local_bytes: u32,
+    /// The first shared address that it may access.
+    pub(crate) shared_start: u32,
     /// End of the static shared variables, which start at
     /// [`memory::SHARED_START`](crate::memory::SHARED_START).
     pub(crate) shared_end: u32,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::statistics::Statistics;
 use super::{Context, Gpu, Kernel, LaunchError, Schedule, Timing, grid};
 use crate::memory::SHARED_START;
-use crate::program::Module;
+use crate::program::{Module, Preset};
 
 /// An argument of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +40,7 @@ pub struct Launch {
     dynamic_shared: u32,
     shared_opt_in: Option<u32>,
     large_clusters: bool,
+    cooperative: bool,
     timing: Timing,
     schedule: Schedule,
     step_limit: u64,
@@ -63,6 +64,7 @@ impl Launch {
             dynamic_shared: 0,
             shared_opt_in: None,
             large_clusters: false,
+            cooperative: false,
             timing: Timing::default(),
             schedule: Schedule::default(),
             step_limit: DEFAULT_STEP_LIMIT,
@@ -90,6 +92,14 @@ impl Launch {
     #[must_use]
     pub fn large_clusters(self) -> Self {
         Self { large_clusters: true, ..self }
+    }
+
+    /// All CTAs run at once, as `cudaLaunchCooperativeKernel` makes them: a grid's threads may wait for
+    /// each other. `%envreg1` and `%envreg2` then have the address of a workspace, as the driver's code
+    /// for `cooperative_groups` wants it.
+    #[must_use]
+    pub fn cooperative(self) -> Self {
+        Self { cooperative: true, ..self }
     }
 
     /// Bytes of dynamic shared memory.
@@ -181,6 +191,12 @@ impl Gpu {
         let cluster = self.check(kernel, launch)?;
         let params = lay_out(kernel, args)?;
         let variables = self.load(&kernel.variables)?;
+        let asks = |(_, preset): &(_, Preset)| matches!(preset, Preset::Environment(1 | 2));
+        let workspace = if launch.cooperative && kernel.presets.iter().any(asks) {
+            self.workspace()
+        } else {
+            0
+        };
         let attributes = &kernel.attributes;
         let context = Arc::new(Context {
             kernel: Arc::clone(kernel),
@@ -195,6 +211,7 @@ impl Gpu {
             dynamic_shared: launch.dynamic_shared,
             global: self.global().clone(),
             variables,
+            workspace,
             timing: launch.timing,
             schedule: launch.schedule,
             step_limit: launch.step_limit,
@@ -265,6 +282,12 @@ impl Gpu {
         }
         if (0..3).any(|i| !grid[i].is_multiple_of(cluster[i])) {
             return shape("the grid", grid, format!("a multiple of the cluster's {cluster:?}"));
+        }
+        // One CTA of a cluster is resident on each multiprocessor.
+        let resident = device.multiprocessors / cluster.iter().product::<u32>();
+        if launch.cooperative && count(grid) / count(cluster) > u64::from(resident) {
+            let limit = format!("{resident} clusters run at once, and a cooperative grid has to");
+            return shape("the grid", grid, limit);
         }
         self.check_resources(kernel, launch, threads)?;
         Ok(cluster)

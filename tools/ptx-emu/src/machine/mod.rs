@@ -19,6 +19,7 @@ mod preset;
 mod random;
 pub(crate) mod registers;
 mod run;
+pub(crate) mod spin;
 mod statistics;
 mod turn;
 mod wait;

@@ -4,7 +4,8 @@
 
 use super::Context;
 use super::registers::Row;
-use crate::program::{Axis, Preset};
+use crate::memory::{SHARED_START, shared_address};
+use crate::program::{Axis, Preset, Reserved};
 
 /// Which warp of a grid.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +45,7 @@ pub(super) fn row(preset: Preset, context: &Context, seat: Seat) -> Row {
         Preset::LanesLess => by_lane(&|lane| !(u32::MAX << lane)),
         Preset::LanesGreaterEqual => by_lane(&|lane| u32::MAX << lane),
         Preset::LanesGreater => by_lane(&|lane| !(u32::MAX >> (31 - lane))),
+        Preset::Shared(offset) => [shared_address(seat.rank, offset); 32],
         Preset::Variable(index) => [context.variables[index as usize]; 32],
         uniform => [u64::from(uniform_value(uniform, context, seat)); 32],
     }
@@ -72,6 +74,13 @@ fn uniform_value(preset: Preset, context: &Context, seat: Seat) -> u32 {
         }
         Preset::Sms => context.device.multiprocessors,
         Preset::DynamicShared => context.dynamic_shared,
+        // What a driver gives a cooperative launch: the address of its workspace.
+        Preset::Environment(1) => (context.workspace >> 32) as u32,
+        Preset::Environment(2) => context.workspace as u32,
+        // As an H100 has them, in all CTAs of a cluster.
+        Preset::Reserved(Reserved::Begin) => 0,
+        Preset::Reserved(Reserved::End) => 0x120,
+        Preset::Reserved(Reserved::Capacity) => SHARED_START,
         Preset::TotalShared => context.shared_end(),
         // One grid runs at a time. The others have a value for each lane.
         _ => 0,

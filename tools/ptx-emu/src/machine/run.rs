@@ -32,6 +32,8 @@ pub(super) struct Run {
     able: Vec<Able>,
     random: Option<Random>,
     next: usize,
+    /// Turns in a row of warps that only look for news.
+    looks: usize,
     /// Times that everybody waited, since something last changed.
     stalls: u32,
 }
@@ -51,12 +53,13 @@ impl Run {
             warps,
             random,
             next: 0,
+            looks: 0,
             stalls: 0,
         }
     }
 
-    /// Runs until the cluster is finished or has executed `slice` more instructions; whether it is
-    /// finished.
+    /// Runs until the cluster is finished, has executed `slice` more instructions, or only looks for what
+    /// other clusters may do; whether it is finished.
     pub(super) fn slice(&mut self, slice: u64) -> Result<bool, Box<Report>> {
         let limit = self.cluster.context.step_limit;
         let end = self.cluster.steps.saturating_add(slice).min(limit);
@@ -97,7 +100,21 @@ impl Run {
                     Able::Finished
                 }
             };
+            let looks = turn == Turn::Interrupted && warp.spin.is_in_vain();
+            self.looks = if looks { self.looks + 1 } else { 0 };
+            if looks && self.all_look() {
+                self.looks = 0;
+                if self.cluster.context.n_clusters() > 1 {
+                    return Ok(false);
+                }
+                self.cluster.complete_oldest()?;
+            }
         }
+    }
+
+    /// Whether all warps that could go on have had two turns that were spent in looking for news.
+    fn all_look(&self) -> bool {
+        self.looks > 2 * self.able.iter().filter(|&&able| able == Able::Ready).count()
     }
 
     /// The warp whose turn it is.

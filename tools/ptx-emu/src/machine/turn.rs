@@ -133,13 +133,17 @@ impl Cluster {
             self.count(warp, counts, at, 0);
             return Ok(Next::Same);
         }
-        if mask != warp.live && instruction.op.is_aligned() {
+        if mask != warp.born && instruction.op.is_aligned() {
             if lanes != warp.live {
                 warp.groups[at].state = State::Gathering(warp.live);
                 return Ok(Next::Choose);
             }
-            let others = "the predicate is false for the others".to_owned();
-            let problem = Problem::Divergence { here: mask, needed: lanes, others };
+            let others = if mask == lanes {
+                format!("lanes {:08x} have exited without it", warp.exited())
+            } else {
+                "the predicate is false for the others".to_owned()
+            };
+            let problem = Problem::Divergence { here: mask, needed: warp.born, others };
             let place = self.place(warp, Some(mask.trailing_zeros()));
             return Err(Box::new(Report { problem, place }));
         }
@@ -159,6 +163,10 @@ impl Cluster {
             }
             Flow::Yield => {
                 warp.groups[at].pc = pc + 1;
+                if warp.spin.is_in_vain() {
+                    // What it waits for may be other lanes of the warp.
+                    warp.patience = 0;
+                }
                 Next::Yield
             }
             Flow::Jump(target) if mask == lanes => {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) use super::registers::{Condition, Predicate, Registers, Slot, Source};
 
 use super::preset::{self, Seat};
+use super::spin::Spin;
 use super::{Context, WaitFor};
 use crate::memory::clock::{Message, WarpClock};
 
@@ -63,6 +64,8 @@ pub(crate) struct Warp {
     local_bytes: u32,
     seat: Seat,
     id: u32,
+    /// Lanes that there were at its start.
+    pub(super) born: u32,
     /// Lanes that have not exited.
     pub(super) live: u32,
     pub(super) groups: Vec<Group>,
@@ -72,6 +75,8 @@ pub(crate) struct Warp {
     /// Instructions since groups last met or parted.
     pub(super) patience: u32,
     pub(super) resumed: Option<WaitFor>,
+    /// What its strong loads find.
+    pub(crate) spin: Spin,
 }
 
 /// Instructions after which a group lets others of its warp go first.
@@ -96,12 +101,14 @@ impl Warp {
             local_bytes: kernel.local_bytes,
             seat,
             id,
+            born: live,
             live,
             groups: vec![Group { pc: 0, lanes: live, state: State::Ready, last: 0 }],
             pc: 0,
             steps: 0,
             patience: PATIENCE,
             resumed: None,
+            spin: Spin::default(),
         }
     }
 
@@ -123,6 +130,11 @@ impl Warp {
     /// Lanes that have not exited.
     pub(crate) fn live(&self) -> u32 {
         self.live
+    }
+
+    /// Lanes that have exited.
+    pub(crate) fn exited(&self) -> u32 {
+        self.born & !self.live
     }
 
     /// Index of the instruction that it is executing.

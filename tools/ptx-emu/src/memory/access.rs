@@ -16,6 +16,8 @@ pub(crate) struct Request {
     pub(crate) kind: AccessKind,
     /// Whether the access is strong.
     pub(crate) strong: bool,
+    /// Whether it is volatile, and so strong.
+    pub(crate) volatile: bool,
     /// Whether they may meet an operation in flight: if not, that is not looked for.
     pub(crate) pending: bool,
 }
@@ -60,7 +62,7 @@ impl Cluster {
         target: &Target<'_>,
         request: Request,
     ) -> Result<(), Stop> {
-        let Request { bytes, kind, strong, pending } = request;
+        let Request { bytes, kind, strong, volatile, pending } = request;
         let lane = lane as u32;
         if let Target::Shared { cta, offset } = *target {
             self.visit(warp, lane, cta).map_err(|problem| problem.at(lane))?;
@@ -76,7 +78,8 @@ impl Cluster {
         if !self.context.races {
             return Ok(());
         }
-        let access = Access { write: kind != AccessKind::Read, strong };
+        let volatile = volatile && matches!(target, Target::Shared { .. });
+        let access = Access { write: kind != AccessKind::Read, strong, volatile };
         let clock = &warp.clock;
         let actor = Actor { epoch: clock.epoch(lane), seen: clock.seen(lane), pc: warp.pc() };
         let admitted = match *target {

@@ -1,8 +1,9 @@
 //! Address spaces and their windows in generic space.
 //!
 //! PTX ISA, "State Spaces" and "Generic Addressing". Global and constant addresses are generic
-//! addresses. A shared address has 32 bits: in the low 24 an offset, above it 0 for the executing
-//! CTA's own memory or 1 + the rank of a CTA of the cluster, as `mapa` makes them.
+//! addresses. A shared address has 32 bits: in the low 24 an offset, above it the rank of a CTA in its
+//! cluster. So it is on Hopper: the window of a CTA lies within that of the cluster, and the address of
+//! a CTA's own variable has the CTA's rank in it. Without clusters the rank is 0.
 
 /// An address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,11 +68,15 @@ pub(crate) fn from_generic(space: Space, generic: u64) -> u64 {
     }
 }
 
-/// The CTA and the offset of a shared address used by a CTA of rank `own`.
-pub(crate) fn shared_of(address: u64, own: u32) -> (u32, u32) {
-    let offset = (address & 0xFF_FFFF) as u32;
-    match (address >> 24) as u32 & 0xFF {
-        0 => (own, offset),
-        above => (above - 1, offset),
-    }
+/// Bits of a shared address below the rank.
+pub(crate) const RANK_SHIFT: u32 = 24;
+
+/// The rank of the CTA and the offset in its memory that a shared address means.
+pub(crate) fn shared_of(address: u64) -> (u32, u32) {
+    ((address >> RANK_SHIFT) as u32 & 0xFF, (address & 0xFF_FFFF) as u32)
+}
+
+/// The shared address of an offset in the memory of the CTA of a rank.
+pub(crate) fn shared_address(rank: u32, offset: u32) -> u64 {
+    u64::from(rank) << RANK_SHIFT | u64::from(offset)
 }

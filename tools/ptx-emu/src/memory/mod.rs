@@ -37,7 +37,8 @@ mod tests;
 
 pub(crate) use access::Request;
 pub(crate) use address::{
-    GLOBAL_BASE, SHARED_START, SHARED_WINDOW, Space, from_generic, shared_of, space_of, to_generic,
+    GLOBAL_BASE, RANK_SHIFT, SHARED_START, SHARED_WINDOW, Space, from_generic, shared_address,
+    shared_of, space_of, to_generic,
 };
 pub(crate) use global::{Allocation, Global};
 pub(crate) use shared::Shared;

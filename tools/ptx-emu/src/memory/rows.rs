@@ -3,7 +3,7 @@
 //! report.
 
 use super::shadow::Access;
-use super::{Allocation, SHARED_START, SHARED_WINDOW, Space};
+use super::{Allocation, RANK_SHIFT, SHARED_WINDOW, Space};
 use crate::asynch::footprint::Space as Bytes;
 use crate::machine::registers::Row;
 use crate::machine::{Cluster, Warp, lanes};
@@ -80,18 +80,14 @@ impl Cluster {
             return None;
         }
         let shared = |least: u64, most: u64| {
-            let (field, last_field) = (least >> 24, most >> 24);
-            let rank = match field {
-                0 => warp.rank(),
-                above => u32::try_from(above - 1).ok()?,
-            };
-            let own = rank == warp.rank() || space != Space::Shared;
-            let there = field == last_field
+            let (rank, last_rank) = (least >> RANK_SHIFT, most >> RANK_SHIFT);
+            let own = rank == u64::from(warp.rank()) || space != Space::Shared;
+            let there = rank == last_rank
                 && own
-                && rank < self.ctas.len() as u32
-                && least & 0xFF_FFFF >= u64::from(SHARED_START)
+                && rank < self.ctas.len() as u64
+                && least & 0xFF_FFFF >= u64::from(self.context.shared_start())
                 && (most & 0xFF_FFFF) + u64::from(bytes) <= u64::from(self.context.shared_end());
-            there.then_some((One::Shared(rank), field << 24))
+            there.then_some((One::Shared(rank as u32), rank << RANK_SHIFT))
         };
         let (memory, base) = match space {
             Space::Shared | Space::SharedCluster => shared(least, most)?,
@@ -150,7 +146,7 @@ impl Cluster {
         if !self.context.races {
             return true;
         }
-        let access = Access { write, strong: false };
+        let access = Access { write, strong: false, volatile: false };
         match rows.memory {
             One::Shared(rank) => {
                 let shared = &mut self.ctas[rank as usize].shared;

@@ -14,6 +14,18 @@ pub(crate) struct Access {
     pub(crate) write: bool,
     /// Atomic, volatile, or with a memory scope: does not race with its like.
     pub(crate) strong: bool,
+    /// Volatile, in shared memory: races with its like by other lanes of the same warp. Lanes are not in
+    /// step, so that `bar.warp.sync` has to order them.
+    pub(crate) volatile: bool,
+}
+
+impl Access {
+    /// Whether the access and an earlier one may come in any order, since both are strong.
+    fn mixes_with(self, earlier: Epoch, actor: &Actor<'_>) -> bool {
+        self.strong
+            && earlier.is_strong()
+            && !(self.volatile && earlier.of_lanes().same_thread(actor.epoch.of_lanes()))
+    }
 }
 
 /// Who makes an access, and what happened before it.
@@ -250,7 +262,7 @@ impl Cell {
         let write = self.write;
         let ordered = write.0 == 0
             || write.same_thread(actor.epoch)
-            || (access.strong && write.is_strong())
+            || access.mixes_with(write, actor)
             || actor.seen.covers(write);
         if !ordered {
             return Some(Unordered { epoch: write, wrote: true, pc: self.write_pc });
@@ -343,7 +355,7 @@ impl Cell {
 impl Reader {
     #[inline]
     fn unordered(&self, access: Access, actor: &Actor<'_>) -> Option<Unordered> {
-        if access.strong && self.read.is_strong() {
+        if access.mixes_with(self.read, actor) {
             return None;
         }
         let own = self.read.with_lane(actor.epoch.lane()).same_thread(actor.epoch);

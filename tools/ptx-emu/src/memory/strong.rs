@@ -3,15 +3,17 @@
 use std::sync::{Arc, PoisonError};
 
 use super::published::{Home, Messages, Reach};
-use super::{SHARED_WINDOW, Target};
+use super::{SHARED_WINDOW, Target, shared_address};
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::Message;
 
 /// Which earlier or later accesses of the thread a strong access is ordered with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// `.relaxed` and `.volatile`: none; fences make the order.
+    /// `.relaxed`: none; fences make the order.
     Relaxed,
+    /// `.volatile`: the same.
+    Volatile,
     /// `.acquire`.
     Acquire,
     /// `.release`.
@@ -109,9 +111,7 @@ impl Cluster {
 /// Where messages about a place are kept. Nobody else sees a thread's own memory.
 fn key(target: &Target<'_>) -> Option<u64> {
     match *target {
-        Target::Shared { cta, offset } => {
-            Some(SHARED_WINDOW + (u64::from(cta + 1) << 24 | u64::from(offset)))
-        }
+        Target::Shared { cta, offset } => Some(SHARED_WINDOW + shared_address(cta, offset)),
         Target::Global { allocation, offset } => Some(allocation.base() + offset),
         Target::Local(_) | Target::Param(_) => None,
     }

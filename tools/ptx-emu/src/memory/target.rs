@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Allocation, SHARED_START, Space, from_generic, shared_of, space_of};
+use super::{Allocation, RANK_SHIFT, Space, from_generic, shared_of, space_of};
 use crate::asynch::footprint::Space as Bytes;
 use crate::machine::Context;
 use crate::report::{AccessKind, Problem};
@@ -34,8 +34,8 @@ pub(crate) enum Target<'a> {
 pub(crate) fn describe(space: Space, address: u64, bytes: u64) -> String {
     let s = if bytes == 1 { "" } else { "s" };
     let place = match space {
-        Space::Shared | Space::SharedCluster => match shared_of(address, 0) {
-            (_, offset) if address >> 24 == 0 => format!("shared memory at {offset:#x}"),
+        Space::Shared | Space::SharedCluster => match shared_of(address) {
+            (0, offset) => format!("shared memory at {offset:#x}"),
             (rank, offset) => format!("shared memory of CTA rank {rank} at {offset:#x}"),
         },
         Space::Local => format!("local memory at {address:#x}"),
@@ -97,8 +97,8 @@ impl Context {
                 self.resolve(rank, space, address, bytes, align, kind)
             }
             Space::Shared | Space::SharedCluster => {
-                let (cta, offset) = shared_of(address, rank);
-                let there = offset >= SHARED_START
+                let (cta, offset) = shared_of(address);
+                let there = offset >= self.shared_start()
                     && u64::from(offset) + bytes <= u64::from(self.shared_end())
                     && cta < self.cluster_size()
                     && address >> 32 == 0
@@ -106,7 +106,7 @@ impl Context {
                 if there {
                     Ok(Target::Shared { cta, offset })
                 } else {
-                    Err(self.no_shared(space, address, bytes, kind))
+                    Err(self.no_shared(rank, space, address, bytes, kind))
                 }
             }
             Space::Global | Space::Const => {
@@ -144,9 +144,24 @@ impl Context {
     }
 
     #[cold]
-    fn no_shared(&self, space: Space, address: u64, bytes: u64, kind: AccessKind) -> Problem {
-        let (start, end) = (SHARED_START, self.shared_end());
-        let why = if end == start {
+    fn no_shared(
+        &self,
+        own: u32,
+        space: Space,
+        address: u64,
+        bytes: u64,
+        kind: AccessKind,
+    ) -> Problem {
+        let (start, end) = (self.shared_start(), self.shared_end());
+        let (cta, _) = shared_of(address);
+        let why = if cta >= self.cluster_size() {
+            format!("the cluster has {} CTAs", self.cluster_size())
+        } else if space == Space::Shared && cta != own {
+            format!(
+                "that is CTA {cta} of the cluster; the window of the executing one has its rank, \
+                 {own}, from bit {RANK_SHIFT} of its addresses up"
+            )
+        } else if end == start {
             "the CTA has none".to_owned()
         } else {
             format!("the CTA has {start:#x} to {end:#x}")

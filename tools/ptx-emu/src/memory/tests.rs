@@ -4,9 +4,9 @@ use super::clock::{Clock, Epoch, Message, WarpClock};
 use super::published::{Home, Messages, Reach};
 use super::shadow::{Access, Actor, Page};
 
-const READ: Access = Access { write: false, strong: false };
-const WRITE: Access = Access { write: true, strong: false };
-const ATOMIC: Access = Access { write: true, strong: true };
+const READ: Access = Access { write: false, strong: false, volatile: false };
+const WRITE: Access = Access { write: true, strong: false, volatile: false };
+const ATOMIC: Access = Access { write: true, strong: true, volatile: false };
 const ALL: u32 = u32::MAX;
 
 /// Warps 0 and 1 of cluster 0.

@@ -55,6 +55,9 @@ impl Parser<'_> {
     /// `%r1`, `%tid.x`, `variable + 8`.
     fn named_operand(&mut self) -> Result<Operand, ParseError> {
         let mut name = self.word("a name")?;
+        if name == "WARP_SZ" {
+            return Ok(Operand::Integer(32));
+        }
         if let Some(component) = self.dotted() {
             name.push('.');
             name.push_str(component);

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Module;
 use super::flatten::{Flattener, Placed, Surroundings};
 use super::layout::{Named, Region, align_of, module_variable, size_of};
+use super::preset::Preset;
 use super::scope::{Binding, Location, Names, Scope};
 use crate::ast::{self, Function, FunctionKind, Instruction, Space, Variable};
 use crate::error::{ParseError, Problem};
@@ -214,16 +215,19 @@ impl<'a> Build<'a, '_> {
             return None;
         }
         super::fragments::mark(&mut steps, &flat);
+        let presets = flat.names.presets();
+        let asks = presets.iter().any(|(_, preset)| matches!(preset, Preset::Reserved(_)));
         Some(Kernel {
             name: function.name.clone(),
             code: steps,
             n_rows: flat.names.n_rows(),
             n_predicates: flat.names.n_predicates(),
-            presets: flat.names.presets(),
+            presets,
             register_names: flat.names.row_names(),
             params,
             param_bytes: param_bytes as u32,
             local_bytes: flat.local.end as u32,
+            shared_start: if asks { 0 } else { SHARED_START },
             shared_end,
             dynamic_shared_align: flat.dynamic_align as u32,
             variables: Arc::new([]),

@@ -9,17 +9,21 @@ use crate::asynch::fragments::Touched;
 use crate::isa::Op;
 use crate::isa::wgmma::{OperandA, Wgmma};
 use crate::machine::Code;
-use crate::machine::registers::Slot;
+use crate::machine::registers::{Slot, Source};
 
 /// Notes with each instruction what it does to such registers, and to those that they are copied to
 /// or from.
 pub(super) fn mark(code: &mut [Code], flat: &Flattener<'_, '_>) {
     let mut used: HashSet<Slot> = HashSet::new();
+    let mut metadata: HashSet<Slot> = HashSet::new();
     for instruction in &*code {
         if let Op::Wgmma(Wgmma::Multiply(multiply)) = &instruction.op {
             used.extend(&multiply.d);
             if let OperandA::Registers(slots) = &multiply.a {
                 used.extend(slots);
+            }
+            if let Some(Source::Slot(slot)) = multiply.metadata {
+                metadata.insert(slot);
             }
         }
     }
@@ -27,6 +31,7 @@ pub(super) fn mark(code: &mut [Code], flat: &Flattener<'_, '_>) {
         return;
     }
     let all: Vec<Touched> = flat.steps.iter().map(|placed| touched(placed, &flat.names)).collect();
+    super::metadata::mark(code, &all);
     let mut before = 0;
     while before < used.len() {
         before = used.len();
@@ -38,9 +43,12 @@ pub(super) fn mark(code: &mut [Code], flat: &Flattener<'_, '_>) {
         }
     }
     for (instruction, mut touched) in code.iter_mut().zip(all) {
-        let keep = |slots: &[Slot]| slots.iter().copied().filter(|it| used.contains(it)).collect();
-        touched.reads = keep(&touched.reads);
-        touched.writes = keep(&touched.writes);
+        let keep = |slots: &[Slot], also: &HashSet<Slot>| {
+            slots.iter().copied().filter(|it| used.contains(it) || also.contains(it)).collect()
+        };
+        // Metadata may be read by anybody at any time.
+        touched.reads = keep(&touched.reads, &HashSet::new());
+        touched.writes = keep(&touched.writes, &metadata);
         let any = !touched.reads.is_empty() || !touched.writes.is_empty();
         if any && !matches!(instruction.op, Op::Wgmma(_)) {
             instruction.fragments = Some(Box::new(touched));

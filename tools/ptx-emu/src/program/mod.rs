@@ -7,6 +7,7 @@ mod decoder;
 mod flatten;
 mod fragments;
 mod layout;
+mod metadata;
 mod preset;
 mod scope;
 #[cfg(test)]
@@ -16,16 +17,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use decoder::Decoder;
-pub(crate) use preset::{Axis, Clock, Preset};
+pub(crate) use preset::{Axis, Clock, Preset, Reserved};
 #[cfg(test)]
 pub(crate) use scope::Names;
 pub(crate) use scope::{Address, Binding, Location, Scope};
 
 use crate::ast;
 use crate::error::ParseError;
+use crate::isa::Op;
+use crate::isa::wgmma::Wgmma;
 use crate::machine::Kernel;
 use crate::memory::SHARED_START;
 use crate::parse;
+use crate::report::Problem;
 
 /// A PTX file, read and decoded: every instruction in it is one that can be executed.
 #[derive(Debug)]
@@ -112,6 +116,18 @@ impl<'a> Entry<'a> {
     /// Lines and texts of its instructions, those of called functions where they are called.
     pub fn instructions(&self) -> impl Iterator<Item = (u32, &'a str)> {
         self.kernel.code.iter().map(|code| (code.location.line, code.location.text.as_str()))
+    }
+
+    /// What is wrong with it whatever it is given, by line: registers of metadata that die while a sparse
+    /// `wgmma` may still read them. A launch that comes to such an instruction reports the same.
+    pub fn problems(&self) -> impl Iterator<Item = (u32, Problem)> {
+        let kernel = self.kernel;
+        kernel.code.iter().filter_map(|code| match &code.op {
+            Op::Wgmma(Wgmma::Multiply(multiply)) => {
+                Some((code.location.line, multiply.dead_metadata(kernel)?))
+            }
+            _ => None,
+        })
     }
 
     /// Registers of a thread that the file uses, predicates aside, before any allocation.

@@ -8,6 +8,17 @@ pub(crate) enum Axis {
     Z,
 }
 
+/// What a register says of the shared memory that is the system's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Reserved {
+    /// Where it begins, and its parts.
+    Begin,
+    /// Where what is in use ends.
+    End,
+    /// All of its bytes.
+    Capacity,
+}
+
 /// What the machine writes into a row of every warp before its first instruction: special registers
 /// that do not change while a thread lives, and addresses that only a launch knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -60,6 +71,12 @@ pub(crate) enum Preset {
     DynamicShared,
     /// `%total_smem_size`.
     TotalShared,
+    /// `%envreg0` to `%envreg31`.
+    Environment(u32),
+    /// `%reserved_smem_offset_…`.
+    Reserved(Reserved),
+    /// The shared address of an offset in the CTA's own memory.
+    Shared(u32),
     /// The generic address of the module's `.global` or `.const` variable of this index.
     Variable(u32),
 }
@@ -122,10 +139,22 @@ impl Preset {
             "lanemask_gt" => Self::LanesGreater,
             "dynamic_smem_size" => Self::DynamicShared,
             "total_smem_size" => Self::TotalShared,
-            _ => return None,
+            "reserved_smem_offset_begin" | "reserved_smem_offset_0" | "reserved_smem_offset_1" => {
+                Self::Reserved(Reserved::Begin)
+            }
+            "reserved_smem_offset_end" => Self::Reserved(Reserved::End),
+            "reserved_smem_offset_cap" => Self::Reserved(Reserved::Capacity),
+            _ => Self::Environment(environment(name)?),
         };
         Some((preset, 32))
     }
+}
+
+/// The number of an `envreg`.
+fn environment(name: &str) -> Option<u32> {
+    let digits = name.strip_prefix("envreg")?;
+    let number: u32 = digits.parse().ok().filter(|&number| number < 32)?;
+    (digits == number.to_string()).then_some(number)
 }
 
 impl Clock {

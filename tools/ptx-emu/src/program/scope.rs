@@ -32,7 +32,8 @@ pub(crate) enum Binding {
 /// Where a variable lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
-    /// Address in the CTA's shared window.
+    /// Offset in the CTA's shared memory. The launch writes the address, which has the CTA's rank in it,
+    /// to a row: see [`Preset::Shared`].
     Shared(u64),
     /// Address in the thread's local window; parameters of device functions lie here too.
     Local(u64),
@@ -268,7 +269,9 @@ impl<'a> Scope<'a> {
     /// A variable's address in its space, and that space.
     pub(crate) fn address_of(&self, location: Location) -> Result<(Source, Space), Problem> {
         Ok(match location {
-            Location::Shared(address) => (Source::Constant(address), Space::Shared),
+            Location::Shared(offset) => {
+                (Source::Slot(self.preset(Preset::Shared(offset as u32))?), Space::Shared)
+            }
             Location::Local(address) => (Source::Constant(address), Space::Local),
             Location::Param(offset) => (Source::Constant(offset), Space::Param),
             Location::Module(index) => {

@@ -24,6 +24,12 @@ fn kernel(body: &str) -> Module {
 /// Executes a kernel of data instructions and branches in lane 0, and returns its registers.
 fn run(kernel: &Kernel) -> Registers {
     let mut registers = Registers::new(kernel.n_rows as usize, kernel.n_predicates as usize);
+    for &(slot, preset) in &kernel.presets {
+        // Without clusters, a shared address is the offset.
+        if let Preset::Shared(offset) = preset {
+            registers.set(slot, 0, u64::from(offset));
+        }
+    }
     let mut pc = 0;
     for _ in 0..1000 {
         let Code { guard, op, .. } = &kernel.code[pc];
@@ -233,4 +239,63 @@ fn operands_of_branches_are_known_steps() {
     let kernel = module.kernel("k").unwrap();
     assert!(matches!(kernel.code[0].op, Op::Control(Control::Branch { target: 1 })));
     assert!(matches!(kernel.code[1].op, Op::Control(Control::Exit)));
+}
+
+/// Lines from the first instruction of a kernel's body on with what is wrong with its metadata.
+fn dead_metadata(body: &str) -> Vec<(String, u32)> {
+    let multiply = "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16
+        {d0, d1, d2, d3}, a, b, META, 0, p, 1, 1, 0, 0;";
+    let text = format!(
+        ".reg .pred p, q; .reg .b32 m, n, x, y; .reg .b64 a, b; .reg .f32 d<4>;\n{}",
+        body.replace("multiply m;", &multiply.replace("META", "m").replace('\n', ""))
+            .replace("multiply n;", &multiply.replace("META", "n").replace('\n', ""))
+            .replace("commit;", "wgmma.commit_group.sync.aligned;")
+            .replace("wait", "wgmma.wait_group.sync.aligned")
+            .replace("keep m;", "setp.eq.u32 q, m, -1; @q trap;")
+            .replace("keep n;", "setp.eq.u32 q, n, -1; @q trap;")
+    );
+    let module = kernel(&text);
+    let entry = module.entries().next().unwrap();
+    let found = entry.problems().map(|(line, problem)| match problem {
+        crate::report::Problem::DeadMetadata { register, .. } => (register, line - 2),
+        other => panic!("{other}"),
+    });
+    found.collect()
+}
+
+#[test]
+fn metadata_live_until_the_wait() {
+    let none: [(String, u32); 0] = [];
+    assert_eq!(dead_metadata("multiply m; commit; wait 0;"), none);
+    assert_eq!(dead_metadata("multiply m; commit; add.u32 x, y, 1; wait 0; keep m;"), none);
+    // What overwrites it is no use of it.
+    let dead = [("m".to_owned(), 1)];
+    assert_eq!(dead_metadata("multiply m; commit; add.u32 x, y, 1; wait 0;"), dead);
+    assert_eq!(
+        dead_metadata("multiply m; commit; add.u32 x, y, 1; wait 0; mov.u32 m, 3; keep m;"),
+        dead
+    );
+    // While it will still be read it keeps its register, whatever is computed.
+    assert_eq!(dead_metadata("multiply m; commit; add.u32 x, y, 1; keep m; wait 0;"), none);
+    assert_eq!(dead_metadata("multiply m; commit; keep m; add.u32 x, y, 1; wait 0;"), dead);
+    // A wait that leaves its group under way ends nothing.
+    let two =
+        "multiply m;\n commit;\n multiply n; commit; wait 1; KEEP add.u32 x, y, 1; wait 0; keep n;";
+    assert_eq!(dead_metadata(&two.replace("KEEP", "")), none);
+    let two = two.replace("wait 1; KEEP", "add.u32 y, x, 2; wait 1;");
+    assert_eq!(dead_metadata(&two), dead);
+    assert_eq!(dead_metadata(&two.replace("wait 1;", "wait 1; keep m;")), none);
+}
+
+#[test]
+fn metadata_live_on_every_way_to_the_wait() {
+    let none: [(String, u32); 0] = [];
+    // Two registers take turns; the last products are waited for after the loop.
+    let pipeline =
+        "again:\n multiply m; commit; wait 1; keep n; mov.u32 n, x;\n multiply n; commit; wait 1;
+        keep m; mov.u32 m, y; @p bra again;\n add.u32 x, y, 1; wait 0; LAST";
+    assert_eq!(dead_metadata(&pipeline.replace("LAST", "keep n;")), none);
+    assert_eq!(dead_metadata(&pipeline.replace("LAST", "")), [("n".to_owned(), 3)]);
+    // Nothing is computed between the loop and the wait.
+    assert_eq!(dead_metadata(&pipeline.replace("add.u32 x, y, 1; wait 0; LAST", "wait 0;")), none);
 }

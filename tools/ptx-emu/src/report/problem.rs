@@ -124,6 +124,18 @@ pub enum Problem {
         /// `read` or `written`.
         access: &'static str,
     },
+    /// A register of metadata that dies before the `wgmma` is waited for.
+    #[error(
+        "register {register} holds metadata, which this wgmma may read until the wait_group at line \
+         {wait_line}, but on a way there nothing reads it any more: the assembler takes the register for \
+         free, and may put there what is computed before the wait. A use after the wait keeps it"
+    )]
+    DeadMetadata {
+        /// Its name.
+        register: String,
+        /// PTX line of the wait.
+        wait_line: u32,
+    },
     /// A register that was written, and used by a `wgmma` with no `wgmma.fence` between.
     #[error(
         "register {register} was written at line {other_line}: a wgmma.fence must stand between \
@@ -267,6 +279,15 @@ pub enum Problem {
     Leak {
         /// What.
         what: String,
+    },
+    /// An access of the shared memory of a CTA of the cluster that may not have started.
+    #[error(
+        "the shared memory of {who} is accessed, and nothing orders that after the CTA's start: a \
+         barrier.cluster has to come before"
+    )]
+    NotStarted {
+        /// The CTA.
+        who: ThreadName,
     },
     /// A thread exited while others of its kind wait for it.
     #[error("{what}, and {who} has exited")]

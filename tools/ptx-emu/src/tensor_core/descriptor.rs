@@ -26,7 +26,10 @@ pub struct Descriptor {
 #[non_exhaustive]
 pub enum DescriptorError {
     /// Bits that the format leaves unused are set.
-    #[error("matrix descriptor {descriptor:#018x} has reserved bits set: {bits:#018x}")]
+    #[error(
+        "matrix descriptor {descriptor:#018x} has reserved bits set, {bits:#018x}: of a shared address it \
+         takes bits 4 to 17"
+    )]
     ReservedBits {
         /// The descriptor.
         descriptor: u64,
@@ -40,6 +43,18 @@ pub enum DescriptorError {
         descriptor: u64,
         /// The offset.
         base_offset: u32,
+    },
+    /// The leading offset of an operand whose layout has none is the rank of the CTA in its cluster,
+    /// which shared addresses have from bit 24 up.
+    #[error(
+        "matrix descriptor {descriptor:#018x} has the CTA's rank, {rank}, in its leading offset, which \
+         this layout does not use: of a shared address it takes bits 4 to 17"
+    )]
+    Rank {
+        /// The descriptor.
+        descriptor: u64,
+        /// The rank.
+        rank: u32,
     },
     /// A K-major operand whose k does not fit in a swizzled row.
     #[error("{bytes} bytes of k do not fit in the {span}-byte rows of the descriptor's swizzle")]
@@ -216,6 +231,20 @@ impl SharedOperand {
             }
         }
         ranges
+    }
+
+    /// Checks that the descriptor does not hold a shared address of the CTA of this rank as it is. An
+    /// H200 does not mind where the layout has no leading offset; with another layout it would.
+    ///
+    /// # Errors
+    /// If it does, as far as that can be seen: where the leading offset is not used.
+    pub fn check_rank(&self, rank: u32) -> Result<(), DescriptorError> {
+        let Descriptor { leading, swizzle, .. } = self.descriptor;
+        let unused = !self.along_rows && swizzle != Swizzle::None;
+        if unused && rank != 0 && leading & 0xf00 == rank << 8 {
+            return Err(DescriptorError::Rank { descriptor: self.descriptor.encode(), rank });
+        }
+        Ok(())
     }
 
     /// Checks that the operand lies within the first `size` bytes of shared memory.

@@ -209,6 +209,12 @@ fn foreign_bytes_are_recognized() {
         other[at] ^= 4;
         assert_eq!(TensorMap::from_bytes(&other), Err(NotATensorMap), "byte {at}");
     }
+    // CUTLASS clears bit 21 of the second word of every map.
+    let mut cleared = bytes;
+    cleared[10] &= !(1 << 5);
+    assert_eq!(TensorMap::from_bytes(&cleared), Ok(map));
+    cleared[10] |= 1 << 5;
+    assert_eq!(TensorMap::from_bytes(&cleared), Ok(map));
     assert_eq!(TensorMap::from_bytes(&[0; 128]), Err(NotATensorMap));
 }
 

@@ -63,11 +63,17 @@ fn barriers_reduce() {
 
 #[test]
 fn threads_that_exit_are_not_waited_for() {
-    let body = "setp.ge.u32 %p0, %r0, 40; @%p0 exit; bar.sync 0; mov.u32 %r31, 5;";
+    let body = "setp.ge.u32 %p0, %r0, 40; @%p0 exit; barrier.sync 0; mov.u32 %r31, 5;";
     let launch = Launch::grid(1, 1, 1).block(96, 1, 1);
     let mut expected = vec![5; 40];
     expected.extend([0; 56]);
     assert_eq!(by_thread("", body, &launch, 96), expected);
+    // An aligned barrier wants all of a warp, or none.
+    let body = body.replace("barrier.sync", "bar.sync");
+    let report = fails("", &format!("mov.u32 %r0, %tid.x; {body}"), &launch);
+    assert!(report.contains("lanes ffffff00 have exited without it"), "{report}");
+    let body = body.replace("40", "64");
+    assert_eq!(by_thread("", &body, &launch, 96)[63..65], [5, 0]);
 }
 
 #[test]
@@ -85,6 +91,50 @@ fn lanes_sync_within_their_warp() {
     expected.extend([9; 16]);
     let launch = Launch::grid(1, 1, 1);
     assert_eq!(by_thread(".shared .align 4 .b32 s;", body, &launch, 32), expected);
+}
+
+/// What CTA 1 of a cluster of two finds: `%r1` is its rank, `%r31` a word of the output for each CTA.
+fn in_cluster(variables: &str, body: &str) -> Result<Vec<u32>, LaunchError> {
+    let start = "mov.u32 %r1, %cluster_ctarank;
+        barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
+    let end = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mul.wide.u32 %rd15, %r1, 4; add.u64 %rd15, %out, %rd15; st.global.u32 [%rd15], %r31;";
+    let launch = Launch::grid(2, 1, 1).block(1, 1, 1).cluster(2, 1, 1);
+    try_run(variables, &format!("{start}\n{body}\n{end}"), &launch, 2).map(|(words, _)| words)
+}
+
+#[test]
+fn shared_addresses_have_the_rank_of_their_cta() {
+    let found = |body: &str| in_cluster(".shared .align 16 .b8 s[64];", body).unwrap();
+    assert_eq!(found("mov.u32 %r31, s;"), [0x400, 0x100_0400]);
+    assert_eq!(found("mov.u32 %r31, s+8;"), [0x408, 0x100_0408]);
+    let generic = "cvta.shared.u64 %rd0, s; cvta.to.shared.u64 %rd1, %rd0; cvt.u32.u64 %r31, %rd1;";
+    assert_eq!(found(generic), [0x400, 0x100_0400]);
+    assert_eq!(found("mapa.shared::cluster.u32 %r31, s, 1;"), [0x100_0400; 2]);
+    assert_eq!(found("mapa.shared::cluster.u32 %r31, s, %r1;"), [0x400, 0x100_0400]);
+    let window = |space: &str, rank: u32| {
+        found(&format!(
+            "mapa.shared::cluster.u32 %r2, s, {rank}; cvt.u64.u32 %rd0, %r2;
+             cvta.shared::cluster.u64 %rd1, %rd0; isspacep.{space} %p0, %rd1; selp.u32 %r31, 1, 0, %p0;"
+        ))
+    };
+    assert_eq!([window("shared", 0), window("shared::cta", 1)], [[1, 0], [0, 1]]);
+    assert_eq!(window("shared::cluster", 1), [1, 1]);
+}
+
+#[test]
+fn an_address_without_a_rank_is_in_the_first_cta() {
+    let masked = "st.shared.u32 [s], %r1; mov.u32 %r2, s; and.b32 %r2, %r2, 0xffffff;
+        barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;";
+    let load =
+        |load: &str| in_cluster(".shared .align 16 .b8 s[64];", &format!("{masked}\n{load}"));
+    assert_eq!(load("ld.shared::cluster.u32 %r31, [%r2];").unwrap(), [0, 0]);
+    let generic = "cvt.u64.u32 %rd0, %r2; cvta.shared.u64 %rd0, %rd0; ld.u32 %r31, [%rd0];";
+    assert_eq!(load(generic).unwrap(), [0, 0]);
+    let error = load("ld.shared.u32 %r31, [%r2];").unwrap_err().to_string();
+    assert!(error.contains("that is CTA 0 of the cluster"), "{error}");
+    let error = load("mbarrier.init.shared.b64 [%r2+8], 1;").unwrap_err().to_string();
+    assert!(error.contains("CTA 0 of the cluster, not in the executing one"), "{error}");
 }
 
 #[test]

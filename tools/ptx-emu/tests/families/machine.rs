@@ -139,6 +139,85 @@ fn clusters_that_poll_let_others_run() {
     assert_eq!(words("", body, &launch, 2), [3, 3]);
 }
 
+/// A barrier of the grid as `cooperative_groups` makes it, in the workspace of a cooperative launch.
+const GRID_SYNC: &str = "bar.sync 0; @%p1 bra waitN;
+    fence.acq_rel.gpu; atom.global.add.u32 %r5, [%rd0+4], %r4;
+    pollN: ld.acquire.gpu.global.u32 %r6, [%rd0+4]; xor.b32 %r6, %r6, %r5;
+    setp.ge.s32 %p3, %r6, 0; @%p3 bra pollN;
+    waitN: bar.sync 0;";
+
+#[test]
+fn a_grid_meets_without_spinning() {
+    // Every CTA stores its number, loads its neighbour's and stores that; the neighbour loads it again.
+    let sync = |n: &str| GRID_SYNC.replace('N', n);
+    let body = format!(
+        "mov.b64 %rd0, {{%envreg2, %envreg1}}; setp.eq.u64 %p0, %rd0, 0; @%p0 trap;
+         mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; mov.u32 %r2, %nctaid.x;
+         setp.ne.u32 %p1, %r0, 0; setp.eq.u32 %p2, %r1, 0;
+         sub.u32 %r3, 0x80000001, %r2; selp.b32 %r4, %r3, 1, %p2;
+         mul.wide.u32 %rd1, %r1, 4; add.u64 %rd1, %out, %rd1;
+         add.u32 %r7, %r1, 1; rem.u32 %r7, %r7, %r2;
+         mul.wide.u32 %rd2, %r7, 4; add.u64 %rd2, %out, %rd2;
+         @!%p1 st.global.u32 [%rd1], %r1;
+         {}
+         @!%p1 ld.global.u32 %r8, [%rd2]; @!%p1 st.global.u32 [%rd1+64], %r8;
+         {}
+         @!%p1 ld.global.u32 %r8, [%rd2+64]; @!%p1 st.global.u32 [%rd1+128], %r8;",
+        sync("1"),
+        sync("2"),
+    );
+    let launch = Launch::grid(16, 1, 1).block(128, 1, 1).cooperative();
+    let mut expected: Vec<u32> = (0..16).collect();
+    expected.extend((0..16).map(|cta| (cta + 1) % 16));
+    expected.extend((0..16).map(|cta| (cta + 2) % 16));
+    for schedule in [Schedule::Fixed, Schedule::Random(1)] {
+        let launch = launch.clone().schedule(schedule).workers(1);
+        let (words, launched) = try_run("", &body, &launch, 48).unwrap();
+        assert_eq!(words, expected);
+        // 64 warps execute some 45 instructions each; the rest was spinning.
+        let warps = launched.statistics.total.warps;
+        assert!((2000..20_000).contains(&warps), "{schedule:?}: {warps}");
+    }
+    assert_eq!(words("", &body, &launch, 48), expected);
+    // Other launches have no workspace, and larger grids are not resident at once.
+    let alone = Launch::grid(16, 1, 1).block(128, 1, 1);
+    assert_eq!(problem("", &body, &alone).0, Problem::Trap);
+    let large = Launch::grid(133, 1, 1).block(128, 1, 1).cooperative();
+    let refused = try_run("", &body, &large, 48).unwrap_err();
+    assert!(refused.to_string().contains("132 clusters run at once"), "{refused}");
+}
+
+#[test]
+fn locks_are_waited_for_without_spinning() {
+    // A lock taken by compare-and-swap, in turns of four CTAs, each of two warps' first lanes.
+    let body = "mov.u32 %r0, %tid.x; and.b32 %r1, %r0, 31; setp.ne.u32 %p0, %r1, 0; @%p0 exit;
+        take: atom.acquire.gpu.global.cas.b32 %r2, [%out], 0, 1; setp.ne.u32 %p1, %r2, 0; @%p1 bra take;
+        ld.global.u32 %r3, [%out+4]; add.u32 %r3, %r3, 1; st.global.u32 [%out+4], %r3;
+        st.release.gpu.global.u32 [%out], 0;";
+    let launch = Launch::grid(4, 1, 1).block(64, 1, 1);
+    for seed in 0..4 {
+        let launch = launch.clone().schedule(Schedule::Random(seed));
+        let (words, launched) = try_run("", body, &launch.workers(1), 2).unwrap();
+        assert_eq!(words, [0, 8]);
+        assert!(launched.statistics.total.warps < 1000, "{:?}", launched.statistics.total);
+    }
+    assert_eq!(words("", body, &launch, 2), [0, 8]);
+}
+
+#[test]
+fn the_systems_shared_memory_is_there_for_who_asks() {
+    let body =
+        "mov.u32 %r0, %reserved_smem_offset_1; cvt.u64.u32 %rd0, %r0; cvta.shared.u64 %rd0, %rd0;
+        st.u64 [%rd0], 5; ld.shared.u32 %r1, [%r0];
+        mov.u32 %r2, %reserved_smem_offset_begin; mov.u32 %r3, %reserved_smem_offset_end;
+        sub.u32 %r3, %r3, %r2; sub.u32 %r4, WARP_SZ, %r1; mov.u32 %r5, %reserved_smem_offset_cap;
+        st.global.v4.u32 [%out], {%r1, %r3, %r4, %r5};";
+    let launch = Launch::grid(1, 1, 1).block(1, 1, 1);
+    assert_eq!(words("", body, &launch, 4), [5, 0x120, 27, 1024]);
+    let (found, _) = problem("", "st.shared.u32 [512], 5;", &launch);
+    assert!(matches!(found, Problem::OutOfBounds { .. }));
+}
+
 #[test]
 fn endless_loops_are_given_up() {
     let launch = Launch::grid(1, 1, 1).step_limit(1000);

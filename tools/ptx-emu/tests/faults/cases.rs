@@ -102,6 +102,10 @@ pub(crate) const CASES: &[Case] = &[
     case!("race_shared", 1 x 64, NONE, 1, report!(Problem::Race { .. } | Problem::Poison { .. })),
     case!("race_global", 2 x 1, NONE, 2, report!(Problem::Race { .. })),
     case!("divergence", 1 x 32, NONE, 0, report!(Problem::Divergence { .. })),
+    case!("divergence_exit", 1 x 32, NONE, 32, report!(Problem::Divergence { .. })),
+    case!("shuffle_exit", 1 x 32, NONE, 32, report!(Problem::Operand { .. })),
+    case!("race_volatile", 1 x 32, NONE, 32, report!(Problem::Race { .. })),
+    case!("cluster_start", 2 x 1, NONE, 2, report!(Problem::NotStarted { .. })),
     case!("registers", 1 x 256, NONE, 0, report!(Problem::Deadlock { .. })),
     case!("registers_shrink", 1 x 128, NONE, 0, report!(Problem::Registers { .. })),
     case!("shared_memory", 1 x 1, NONE, 0, Expect::Refusal),
@@ -126,8 +130,15 @@ pub(crate) const CASES: &[Case] = &[
     case!("tensor_store_fence", 1 x 128, TENSOR, 1, report!(Problem::ProxyFence { .. })),
     case!("tensor_uncommitted", 1 x 128, TENSOR, 1, report!(Problem::Leak { .. })),
     case!("wgmma_proxy_fence", 1 x 128, NONE, 512, report!(Problem::ProxyFence { .. })),
+    case!("wgmma_rank", 2 x 128, NONE, 1024, report!(Problem::Descriptor { .. })),
+    case!(
+        "wgmma_rank_leading", 2 x 128, NONE, 1024,
+        report!(Problem::Descriptor { .. } | Problem::Poison { .. })
+    ),
     case!("wgmma_accumulator", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
     case!("wgmma_a_register", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
+    case!("wgmma_metadata", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
+    case!("wgmma_metadata_dead", 1 x 128, NONE, 512, report!(Problem::DeadMetadata { .. })),
     case!("wgmma_commit", 1 x 128, NONE, 512, report!(Problem::InFlightRegister { .. })),
     case!("wgmma_fence", 1 x 128, NONE, 512, report!(Problem::WgmmaFence { .. })),
     case!(

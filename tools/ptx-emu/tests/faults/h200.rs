@@ -1,4 +1,4 @@
-//! What an H200 computed with the repaired kernels: the CRC-32 of the memory that a kernel may write,
+//! What an H200 or an H100 computed with the repaired kernels: the CRC-32 of the memory that a kernel may write,
 //! or 0 where there is none.
 
 /// By name of the case.
@@ -24,6 +24,10 @@ pub(crate) const COMPUTED: &[(&str, u32)] = &[
     ("race_shared", 0x2144_df1c),
     ("race_global", 0xdd9e_b80c),
     ("divergence", 0),
+    ("divergence_exit", 0xe61d_7681),
+    ("shuffle_exit", 0xcea0_4784),
+    ("race_volatile", 0x6f45_15a1),
+    ("cluster_start", 0x2b10_fc65),
     ("registers", 0),
     ("registers_shrink", 0),
     ("shared_memory", 0),
@@ -47,12 +51,16 @@ pub(crate) const COMPUTED: &[(&str, u32)] = &[
     ("wgmma_proxy_fence", 0xc145_305c),
     ("wgmma_accumulator", 0xc145_305c),
     ("wgmma_a_register", 0xc145_305c),
+    ("wgmma_metadata", 0xc145_305c),
+    ("wgmma_metadata_dead", 0xc145_305c),
     ("wgmma_commit", 0xc145_305c),
     ("wgmma_fence", 0xc145_305c),
     ("wgmma_operand", 0xc145_305c),
     ("wgmma_poison", 0xc145_305c),
     ("wgmma_range", 0xc145_305c),
     ("wgmma_offset", 0xf12a_2f48),
+    ("wgmma_rank", 0xd411_26db),
+    ("wgmma_rank_leading", 0xd411_26db),
     ("wgmma_divergence", 0xc145_305c),
 ];
 

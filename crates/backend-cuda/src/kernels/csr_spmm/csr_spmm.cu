@@ -18,10 +18,10 @@
 // Where rows are short and the tile is as wide as a warp, a warp takes several of the rest.
 //
 // Where all rows are of much the same length there is no list of items, and teams take rows in their order:
-// rows.cuh. What bounds that, by counts, stands in teams.rs.
+// rows.cuh. What was measured of them stands in teams.rs.
 //
-// Blocks are numbered so that those of neighbouring tiles of columns, a panel, are neighbours, and all rows
-// come before the next panel: passes.rs.
+// Blocks are numbered so that all rows come before the next panel, which is a tile of columns or, where a
+// caller says so, several.
 #include "csr_spmm/items.cuh"
 #include "csr_spmm/params.cuh"
 #include "csr_spmm/rows.cuh"

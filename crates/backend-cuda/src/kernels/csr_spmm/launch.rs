@@ -51,7 +51,7 @@ pub(crate) fn device_plan<T: Scalar>(
 ) -> DevicePlan {
     let csr = a.csr();
     let warps = resident_warps(machine.multiprocessors);
-    let statistics = Statistics::of(csr.row_ptr(), csr.col_idx(), csr.ncols());
+    let statistics = Statistics::of(csr.row_ptr());
     let order = Order::new(machine.csr_layout, &statistics, n as u64, T::DTYPE, warps);
     let (work, row_ptr, rows) = if order.has_items() {
         let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, warps);
@@ -72,7 +72,6 @@ pub(crate) fn device_plan<T: Scalar>(
         sequence: Box::new(CsrLaunches {
             problem: Problem {
                 dtype: T::DTYPE,
-                m: m as u64,
                 k: csr.ncols() as u64,
                 items: work.counts,
                 rest_entries: work.rest_entries,
@@ -87,6 +86,7 @@ pub(crate) fn device_plan<T: Scalar>(
             has_rows: !rows.is_empty(),
             panel,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(work.items),
             Box::new(work.splits),

@@ -2,8 +2,7 @@
 
 use girih_formats::DType;
 
-use super::passes::{Panel, Traffic};
-use super::teams::{Wide, tiles};
+use super::teams::Wide;
 use super::{CsrLayout, CsrTeams, ENTRIES, Statistics, THREADS, WARP, WARPS};
 
 /// Most blocks of a grid in y.
@@ -26,8 +25,7 @@ const MIN_TEAM: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Problem {
     pub(crate) dtype: DType,
-    /// Rows and columns of the matrix.
-    pub(crate) m: u64,
+    /// Columns of the matrix.
     pub(crate) k: u64,
     pub(crate) items: ItemCounts,
     /// Entries of the items that neither a block nor a warp takes alone.
@@ -136,6 +134,13 @@ enum Way {
     Rows(CsrTeams),
 }
 
+/// Tiles of columns that neighbouring blocks take of the same rows, and why as many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Panel {
+    tiles: u32,
+    why: &'static str,
+}
+
 /// What is launched, besides the entry point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
@@ -154,18 +159,9 @@ impl Layout {
         match order {
             Order::Items { panel_tiles } => Self::of_items(problem, n, panel_tiles),
             Order::Alike(wide) if lanes(dtype, n) > 1 => {
-                let teams = wide.teams(&statistics, n, dtype, warps);
-                let tiles = tiles(dtype, n, teams.lanes);
-                let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
-                let b = problem.k.saturating_mul(n).saturating_mul(size);
-                let c = problem.m.saturating_mul(n).saturating_mul(acc);
-                let panel = Traffic::new(&statistics, (b, c), size, tiles, problem.cache).panel();
-                Self::of_teams(
-                    problem,
-                    n,
-                    CsrTeams { panel_tiles: panel.tiles, ..teams },
-                    panel.why,
-                )
+                let why =
+                    "a tile of B stays in the second-level cache longer than whole rows of it";
+                Self::of_teams(problem, n, wide.teams(&statistics, n, dtype, warps), why)
             }
             Order::Forced(teams) if lanes(dtype, n) > 1 => {
                 Self::of_teams(problem, n, teams, "the options say so")
@@ -333,7 +329,6 @@ mod tests {
         let order = Order::Items { panel_tiles: 1 };
         Problem {
             dtype,
-            m: rest,
             k,
             items,
             rest_entries: rest * average,
@@ -346,13 +341,8 @@ mod tests {
 
     /// Of rows that are all alike.
     fn alike(dtype: DType, rows: u64, average: u64, n: u64, warps: u64) -> Problem {
-        let statistics = Statistics {
-            rows,
-            entries: rows * average,
-            longest: average,
-            heavy_entries: 0,
-            refetch: 2.0,
-        };
+        let statistics =
+            Statistics { rows, entries: rows * average, longest: average, heavy_entries: 0 };
         let order = Order::new(None, &statistics, n, dtype, warps);
         Problem { statistics, warps, order, ..problem(dtype, rows, average, rows) }
     }

@@ -23,6 +23,8 @@ const SHORT: u64 = 16;
 const HEAVY_PART: u64 = 5;
 /// Even rows are at most this many times as long as the mean, or else as short as a warp's share.
 const SPREAD: u64 = 4;
+/// Of rows that are alike, the entries that a team may always go through, in multiples of `FREE`.
+const WAIT: u64 = 3;
 
 /// Warps of a device that wait for rows of B at the same time, about.
 pub(super) fn resident_warps(multiprocessors: u32) -> u64 {
@@ -41,7 +43,7 @@ pub(super) fn heavy(row_ptr: &[u64]) -> u64 {
 pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool {
     let &Statistics { entries, longest, heavy_entries, .. } = statistics;
     let chain = longest.div_ceil(groups);
-    let alike = longest <= SPREAD * statistics.mean() && chain <= (2 * steps).max(2 * FREE);
+    let alike = longest <= SPREAD * statistics.mean() && chain <= (2 * steps).max(WAIT * FREE);
     let short = chain <= (steps / PART).max(FREE);
     heavy_entries.saturating_mul(HEAVY_PART) <= entries
         && (alike || short)
@@ -73,7 +75,6 @@ mod tests {
             entries,
             longest,
             heavy_entries,
-            refetch: 1.0,
         };
         // Four times the mean, or 64 entries, or half of a warp's share.
         assert!(is_even(&of(20_000, 80, 0), 10, 1));

@@ -7,7 +7,6 @@ mod launch;
 mod layout;
 mod limits;
 mod params;
-mod passes;
 mod statistics;
 mod teams;
 mod work;

@@ -1,53 +1,32 @@
 //! Rows of much the same length, by teams of lanes: which matrices are taken so, and by what teams.
 //!
-//! # What bounds such products
-//! Counted for `wave_graph` (156 317 rows, 2.12 million entries, 13.6 to a row, n = 512; an H200: 132
-//! multiprocessors, 50 MB of L2, some 3.95 TB/s from memory and 6.8 to 9.5 TB/s from L2; see
-//! `bench/records/spmm-h200.md`):
+//! # What was measured
+//! Microseconds on an H100, every layout verified (the example `csr_layouts` times them):
 //!
-//! | where | bytes | at least |
-//! |---|---|---|
-//! | memory: A once, B once, C once | 17 + 320 + 320 MB | 166 µs |
-//! | L2 to multiprocessors, every entry its row of B | 4.36 GB | 460 to 640 µs |
-//! | the same, but rows of B once for 4 neighbouring rows of A | 0.72 of it: 3.1 GB | 330 to 460 µs |
-//! | for 16 rows | 0.53 of it: 2.3 GB | 245 to 340 µs |
-//! | for 64 rows | 0.42 of it: 1.8 GB | 195 to 270 µs |
-//! | through L1, every entry its row of B, 128 bytes a cycle | 4.36 GB | 130 µs |
+//! | matrix | n | items | 8 lanes | 32 lanes, 4 rows to a team |
+//! |---|---|---|---|---|
+//! | `wave_graph` | 128 | 150 | 145 | 113 |
+//! | `wave_graph` | 512 | 570 | 531 | 404 |
+//! | `fe_body_graph` | 512 | 103 | 121 | 98 |
+//! | `delaunay_n15` | 512 | 88 | 85 | 74 |
+//! | `bcsstk33` | 512 | 74 | 118 | 76 |
+//! | `p2p-Gnutella31` | 1024 | 242 | 338 | 241 |
 //!
-//! So it is the way from L2 that bounds the product, and what shortens it is that neighbouring rows of A
-//! share rows of B: where they are multiplied on one multiprocessor at the same time, its L1 serves all but
-//! the first. Blocks go round the multiprocessors, so that only the rows of one block are sure to be
-//! neighbours there. With a warp to a row and four warps to a block that was four rows; a tile of 32 columns
-//! (eight lanes of f32) makes four rows of a warp, and 32 of a block of eight warps. As many bytes are under
-//! way as with wide tiles (four loads of 16 bytes to a lane), rows of A and B are as long for L1, and only
-//! A's entries are read once for every 32 columns instead of 128: 8 bytes to 128 of B.
+//! Wide tiles win although narrow ones make more rows of a block share rows of B: what a warp waits for is
+//! less where its loads cover 512 bytes of a row. Four rows to a team, one after the other, save a quarter of
+//! one row (`wave_graph`, n = 512: 564): the next row's place and first entries arrive meanwhile. All rows
+//! for a tile of columns, before the next tile, were as fast as any order of blocks, and up to 1.2 times as
+//! fast as all tiles for a block of rows (`delaunay_n15`, n = 512: 88; 8 lanes on pruned weights: 1.19).
 //!
-//! A team that has finished a row has looked up the next and has its first entries: of the three round trips
-//! of a row (where it begins, its entries, rows of B) only the last is waited for.
-//!
-//! Weights are the same case with longer rows: 256 rows of 461 entries times 512 columns are 241 MB from L2,
-//! 25 to 35 µs, and a row of B serves a fifth of the rows. Eight rows of a block at a time need 0.52 of it,
-//! 16 rows 0.30. Rows are few, so a warp takes one (four groups of eight lanes, eight entries each at a
-//! time: 15 round trips for a row).
+//! Weights have few and long rows: 256 of 461 entries times 512 columns make 1024 teams of a warp, a quarter
+//! of what the device waits for at a time. There, tiles of 8 lanes and 4 groups of lanes to a row take 52
+//! where 32 lanes take 75 and items 68.
 //!
 //! # Narrow products
 //! There, it is round trips one after the other that take the time. `bcsstk33` (8738 rows of 68 entries), n
 //! = 32: with eight lanes to a row there are 2185 warps, 17 of them on each multiprocessor, half of what it
-//! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes and eight rows of B
-//! at a time it is five round trips of 4369 warps; [`groups`] counts that. `p2p-Gnutella31` (62 586 rows of
-//! 2.4 entries, the longest 78) is no case for it: 15 647 warps of four rows each come in three to four
-//! waves, each of which waits for an item, its entries and rows of B. There `2/2 x4, 8 warps, 4 turns` at n
-//! = 8 and `8/8 x4, 8 warps, 4 turns` at n = 32 are to be tried, one wave whose warps wait for rows of B
-//! alone; its longest row is 20 round trips, so that is not chosen unmeasured. So is `visium_counts` (rows
-//! of 0 to 2686 entries): eight lanes times four groups.
-//!
-//! # What was measured
-//! `wave_graph`, n = 512, on an H100, in microseconds: 530 with tiles of 32 columns, which are taken, 403 with
-//! 128 columns, 569 from items. So the count above does not hold: wide tiles are the faster ones there. With
-//! n of 128 and more they were so for nearly all of eight matrices, and tiles of 32 columns took up to 1.6 times
-//! as long as items (`bcsstk33`). `WIDE_LANES` is to be 32 where that is tested.
-//! The example `csr_layouts` times all layouts. The numbers that decide stand in this file, in `limits.rs` and
-//! in `passes.rs`.
+//! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes it is half as many of
+//! twice as many warps: 17.6 where items take 23.8. [`groups`] counts that.
 
 use std::fmt;
 
@@ -56,16 +35,23 @@ use girih_formats::DType;
 use super::limits::is_even;
 use super::{Statistics, WARP, lanes};
 
-/// Lanes across a tile of wide products: 128 bytes of a row of B.
-const WIDE_LANES: u32 = 8;
-/// Rows of B that a lane waits for at a time, of rows of `LONG` entries on average and of shorter ones.
-const DEEP: u32 = 8;
+/// The fewest lanes across a tile of wide products: 128 bytes of a row of B.
+const NARROW: u32 = 8;
+/// Rows of B that a lane waits for at a time, and where most warps of the device are idle and rows have `LONG`
+/// entries or more on average.
 const SHALLOW: u32 = 4;
+const DEEP: u32 = 8;
 const LONG: u64 = 64;
 /// Warps of a block.
 const BLOCK_WARPS: u32 = 8;
-/// The most rows of a team, one after the other.
+/// The most rows of a team, one after the other; of so many entries together that no more are worth it, where
+/// they are more than two; and the warps, for each that the device has at a time, from which a team takes one
+/// row more.
 const MOST_TURNS: u64 = 4;
+const ENTRIES_OF_TURNS: u64 = 64;
+const WAVES: u64 = 2;
+/// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are cut.
+const BUSY_PART: u64 = 8;
 /// Round trips of a row besides those to rows of B: where it begins, its entries, and what launching a warp
 /// takes.
 const TRIPS: u64 = 3;
@@ -166,10 +152,11 @@ const fn entries_of_lane(lanes: u32) -> u32 {
     if lanes >= 8 { 1 } else { 2 }
 }
 
-/// What of teams is the same for all n that a row of B has 512 bytes or more of: else a product would have
-/// other bits than its panels of columns.
+/// Teams of products whose rows of B have 512 bytes or more. They are the same for all such n: else a product
+/// would have other bits than its panels of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Wide {
+    lanes: u32,
     groups: u32,
 }
 
@@ -177,21 +164,26 @@ impl Wide {
     /// The order of additions of wide products of a matrix, if all its rows go to teams; `n` columns are
     /// expected.
     pub(crate) fn new(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> Option<Self> {
-        let lanes = lanes_of_tile(dtype, n);
         // A single column or vector has kernels of its own.
-        if lanes < 2 {
+        if lanes(dtype, n) < 2 {
             return None;
         }
-        let groups = groups(statistics, n, dtype, warps);
-        let steps = steps(statistics, lanes, tiles(dtype, n, lanes), warps);
-        if !is_even(statistics, steps, u64::from(groups)) {
-            return None;
-        }
-        let wide = n.max(wide_columns(dtype));
-        Some(Self { groups: self::groups(statistics, wide, dtype, warps) })
+        let columns = n.max(wide_columns(dtype));
+        let lanes = lanes_of_wide(statistics, columns, dtype, warps);
+        let groups = match statistics.mean() >= LONG {
+            true => WARP / lanes,
+            false => groups(statistics, lanes, tiles(dtype, columns, lanes), warps),
+        };
+        let wide = Self { lanes, groups };
+        let (lanes, groups) = wide.lanes_and_groups(statistics, n, dtype, warps);
+        let tiles = tiles(dtype, n, lanes);
+        let needed = warps_needed(statistics, tiles, lanes * groups);
+        let cut = statistics.mean() >= LONG && needed < warps / BUSY_PART;
+        let steps = steps(statistics, lanes, tiles, warps);
+        (!cut && is_even(statistics, steps, u64::from(groups))).then_some(wide)
     }
 
-    /// The teams for products of `n` columns; those of a panel are left to [`passes`](super::passes).
+    /// The teams for products of `n` columns.
     pub(crate) fn teams(
         self,
         statistics: &Statistics,
@@ -199,24 +191,29 @@ impl Wide {
         dtype: DType,
         warps: u64,
     ) -> CsrTeams {
-        let lanes = lanes_of_tile(dtype, n);
-        let groups = match n >= wide_columns(dtype) {
-            true => self.groups,
-            false => groups(statistics, n, dtype, warps),
-        };
-        let depth = depth(statistics, lanes);
+        let (lanes, groups) = self.lanes_and_groups(statistics, n, dtype, warps);
         let team = lanes * groups;
-        let teams = statistics.rows.saturating_mul(tiles(dtype, n, lanes));
-        let warps_of_rows = teams.saturating_mul(u64::from(team)) / u64::from(WARP);
-        let turns = (warps_of_rows / warps.max(1)).clamp(1, MOST_TURNS) as u32;
-        CsrTeams {
-            lanes,
-            team,
-            depth,
-            warps: BLOCK_WARPS.min(most_warps(depth)),
-            turns,
-            panel_tiles: 1,
+        let needed = warps_needed(statistics, tiles(dtype, n, lanes), team);
+        let idle = lanes >= NARROW && statistics.mean() >= LONG && 2 * needed <= warps;
+        let depth = if idle { DEEP } else { SHALLOW };
+        let most = (ENTRIES_OF_TURNS / statistics.mean().max(1)).clamp(2, MOST_TURNS);
+        let turns = (needed / (WAVES * warps.max(1))).clamp(1, most) as u32;
+        let warps = BLOCK_WARPS.min(most_warps(depth));
+        CsrTeams { lanes, team, depth, warps, turns, panel_tiles: 1 }
+    }
+
+    fn lanes_and_groups(
+        self,
+        statistics: &Statistics,
+        n: u64,
+        dtype: DType,
+        warps: u64,
+    ) -> (u32, u32) {
+        if n >= wide_columns(dtype) {
+            return (self.lanes, self.groups);
         }
+        let lanes = lanes(dtype, n).min(lanes_of_wide(statistics, n, dtype, warps));
+        (lanes, groups(statistics, lanes, tiles(dtype, n, lanes), warps))
     }
 }
 
@@ -225,17 +222,21 @@ fn wide_columns(dtype: DType) -> u64 {
     u64::from(WARP) * 16 / dtype.size() as u64
 }
 
-fn lanes_of_tile(dtype: DType, n: u64) -> u32 {
-    lanes(dtype, n).min(WIDE_LANES)
+/// Lanes across a tile of wide products: a warp, or fewer where that would leave warps of the device idle.
+fn lanes_of_wide(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u32 {
+    let teams = |lanes| statistics.rows.saturating_mul(tiles(dtype, n, lanes));
+    let busy = |lanes| teams(lanes) >= WAVES * warps;
+    [WARP, WARP / 2].into_iter().find(|&lanes| busy(lanes)).unwrap_or(NARROW)
 }
 
 /// Tiles of columns.
-pub(super) fn tiles(dtype: DType, n: u64, lanes: u32) -> u64 {
+fn tiles(dtype: DType, n: u64, lanes: u32) -> u64 {
     n.div_ceil(u64::from(lanes) * 16 / dtype.size() as u64)
 }
 
-fn depth(statistics: &Statistics, lanes: u32) -> u32 {
-    if statistics.mean() >= LONG && lanes >= 8 { DEEP } else { SHALLOW }
+/// Warps that have a team of lanes for every row and tile.
+fn warps_needed(statistics: &Statistics, tiles: u64, team: u32) -> u64 {
+    statistics.rows.saturating_mul(tiles).saturating_mul(u64::from(team)) / u64::from(WARP)
 }
 
 /// Entries that each warp would go through, if they were shared out evenly among those of the device, a
@@ -248,14 +249,10 @@ fn steps(statistics: &Statistics, lanes: u32, tiles: u64, warps: u64) -> u64 {
 /// Groups of lanes to a row: those with which the device's warps take the fewest round trips altogether. More
 /// groups make more warps, which wait at the same time, of shorter rows; beyond as many as wait at the same
 /// time anyway they cost what a warp takes besides.
-fn groups(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u32 {
-    let lanes = lanes_of_tile(dtype, n);
-    let tiles = tiles(dtype, n, lanes);
-    let depth = u64::from(depth(statistics, lanes));
+fn groups(statistics: &Statistics, lanes: u32, tiles: u64, warps: u64) -> u32 {
     let cost = |groups: u32| {
-        let team = u64::from(lanes * groups);
-        let needed = statistics.rows.saturating_mul(tiles).saturating_mul(team) / u64::from(WARP);
-        let trips = TRIPS + statistics.mean().div_ceil(u64::from(groups) * depth);
+        let needed = warps_needed(statistics, tiles, lanes * groups);
+        let trips = TRIPS + statistics.mean().div_ceil(u64::from(groups * SHALLOW));
         (needed.max(warps).saturating_mul(trips), groups)
     };
     let all = (0..=(WARP / lanes).ilog2()).map(|bit| 1 << bit);
@@ -278,7 +275,7 @@ mod tests {
     const ASTRO: (u64, u64, u64, u64) = (16_706, 242_502, 360, 133_000);
 
     fn statistics((rows, entries, longest, heavy_entries): (u64, u64, u64, u64)) -> Statistics {
-        Statistics { rows, entries, longest, heavy_entries, refetch: 1.0 }
+        Statistics { rows, entries, longest, heavy_entries }
     }
 
     /// The teams of an H200 for products as wide as the plan says, in words.
@@ -291,25 +288,28 @@ mod tests {
     }
 
     #[test]
-    fn meshes_have_tiles_of_128_bytes_and_four_rows_to_a_warp() {
-        assert_eq!(teams(WAVE, 512).unwrap(), "8/8 x4, 8 warps, 4 turns, panels of 1");
-        assert_eq!(teams(WAVE, 8).unwrap(), "2/2 x4, 8 warps, 2 turns, panels of 1");
-        assert_eq!(teams(VIBROBOX, 512).unwrap(), "8/8 x4, 8 warps, 4 turns, panels of 1");
+    fn meshes_have_a_warp_to_a_row_and_up_to_four_rows_in_turn() {
+        assert_eq!(teams(WAVE, 512).unwrap(), "32/32 x4, 8 warps, 4 turns, panels of 1");
+        assert_eq!(teams(WAVE, 8).unwrap(), "2/2 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(VIBROBOX, 512).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
+        assert_eq!(teams(BCSSTK33, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
     }
 
     #[test]
     fn warps_that_would_be_idle_share_a_row() {
         assert_eq!(teams(BCSSTK33, 8).unwrap(), "2/16 x4, 8 warps, 1 turns, panels of 1");
-        assert_eq!(teams(BCSSTK33, 32).unwrap(), "8/16 x8, 8 warps, 1 turns, panels of 1");
-        assert_eq!(teams(PRUNED, 512).unwrap(), "8/32 x8, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(BCSSTK33, 32).unwrap(), "8/16 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(PRUNED, 512).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(PRUNED, 128).unwrap(), "8/32 x8, 8 warps, 1 turns, panels of 1");
     }
 
     #[test]
     fn rows_that_differ_are_items() {
         assert_eq!(teams(ASTRO, 512), None);
         assert_eq!(teams(GNUTELLA, 32), None);
-        // Half a multiprocessor's time for a row.
-        assert_eq!(teams(PRUNED, 128), None);
+        // Too few warps for rows so long.
+        assert_eq!(teams(PRUNED, 32), None);
+        assert_eq!(teams(PRUNED, 8), None);
         assert_eq!(teams((1, 1 << 20, 1 << 20, 0), 512), None);
         // A vector of columns has no team.
         assert_eq!(teams(WAVE, 4), None);

@@ -29,7 +29,8 @@ constexpr u32 kSparseDepth = 32;
 // multiples of 1024 bytes for rows of 128.
 enum class Swizzle : u64 { None = 0, Bytes128 = 1, Bytes64 = 2, Bytes32 = 3 };
 
-// Describes a tile that begins at shared address `start`, a multiple of 16.
+// Describes a tile that begins at shared address `start`, a multiple of 16. A descriptor holds 18 bits of
+// it: in a cluster an address also holds the CTA's rank, from bit 24 up, which would get into `leading`.
 //
 // K-major, that is with k along the swizzled rows: `stride` is the bytes from eight rows to the next
 // eight, `leading` is not used. M- or N-major, with k across the swizzled rows ("transposed"): `stride`
@@ -37,7 +38,7 @@ enum class Swizzle : u64 { None = 0, Bytes128 = 1, Bytes64 = 2, Bytes32 = 3 };
 // the next.
 __device__ __forceinline__ u64 descriptor(u32 start, Swizzle swizzle, u32 stride, u32 leading) {
     return static_cast<u64>(swizzle) << 62 | static_cast<u64>(stride >> 4) << 32 |
-           static_cast<u64>(leading >> 4) << 16 | start >> 4;
+           static_cast<u64>(leading >> 4) << 16 | (start & 0x3ffff) >> 4;
 }
 
 // The same tile `bytes` bytes further on.

@@ -91,6 +91,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> DevicePlan {
             load,
             is_natural: a.layout().is_natural(),
         }),
+        values: VALUES,
         parts: vec![
             Box::new(groups.groups),
             Box::new(groups.steps),

@@ -78,6 +78,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &BMat<T>, schedule: &Schedule, n: usize)
             panel,
             lists: work.lists,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(work.blocks),
             Box::new(work.runs),

@@ -78,6 +78,9 @@ const FAULTS: &[Fault] = &[
         ": kBytesOfB));" => ": kBytesOfB / CLUSTER));",
         rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. } | Problem::Poison { .. }
             | Problem::Pending { .. } | Problem::Race { .. })),
+    fault!("the rank in a shared address reaches the descriptor", "ptx/wgmma.cuh":
+        "(start & 0x3ffff) >> 4" => "start >> 4",
+        rows, Outcome::Report(Problem::Descriptor { .. })),
     fault!("B is copied to one CTA of the cluster", "sm90_dense_gemm/produce.cuh":
         "constexpr u16 kAll = (1 << CLUSTER) - 1;" => "constexpr u16 kAll = 1;",
         rows, Outcome::Report(Problem::Deadlock { .. } | Problem::Mbarrier { .. }

@@ -93,8 +93,6 @@ pub(crate) struct Work {
     pub(crate) n: u64,
     /// Multiprocessors of the device.
     pub(crate) multiprocessors: u32,
-    /// Whether there may be clusters.
-    pub(crate) clusters: bool,
 }
 
 impl Config {
@@ -108,7 +106,7 @@ impl Config {
 
     fn runs(&self, entry: &str, work: Work) -> bool {
         let has_neighbours = work.row_tiles.is_multiple_of(u64::from(self.cluster));
-        has_neighbours && (self.cluster == 1 || work.clusters) && self.entries().contains(&entry)
+        has_neighbours && self.entries().contains(&entry)
     }
 
     /// Cycles that a step takes of all CTAs, in turns of as many as run at once: the larger of what the cache
@@ -231,7 +229,7 @@ mod tests {
     use super::*;
 
     fn chosen(row_tiles: u64, n: u64, entry: &str) -> (u32, u32) {
-        let work = Work { row_tiles, n, multiprocessors: 132, clusters: true };
+        let work = Work { row_tiles, n, multiprocessors: 132 };
         let config = CONFIGS[Config::index(entry, work)];
         (config.columns, config.cluster)
     }
@@ -243,8 +241,6 @@ mod tests {
         assert_eq!(chosen(66, 8192, BY_ROWS), (256, 2), "four need tiles in fours");
         assert_eq!(chosen(1, 1 << 20, BY_ROWS), (256, 1), "a single tile has no neighbour");
         assert_eq!(chosen(64, 8192, BY_ELEMENTS).1, 1);
-        let alone = Work { row_tiles: 32, n: 8192, multiprocessors: 132, clusters: false };
-        assert_eq!(CONFIGS[Config::index(BY_ROWS, alone)].cluster, 1);
     }
 
     #[test]

@@ -56,7 +56,10 @@ const FAULTS: &[Fault] = &[
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. } | Problem::Race { .. })),
     fault!("metadata of the first step are kept", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "if (step + 1 < n_steps) other = load_metadata" => "if (step + 1 < n_steps) load_metadata",
-        alone, Outcome::Wrong | Outcome::Report(Problem::Operand { .. })),
+        alone, Outcome::Wrong | Outcome::Report(Problem::Operand { .. } | Problem::DeadMetadata { .. })),
+    fault!("metadata may lose their register", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        ptx::keep(other);\n" => "",
+        alone, Outcome::Report(Problem::DeadMetadata { .. })),
     fault!("metadata of the first warpgroup are taken", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "shared.metadata(at) + threadIdx.x * 4" =>
         "shared.metadata(at) + threadIdx.x % kWarpgroupSize * 4",
@@ -97,7 +100,7 @@ const FAULTS: &[Fault] = &[
         alone, Outcome::Wrong),
     fault!("a stage is given back while it is multiplied", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "        ptx::wgmma_wait<1>();\n" => "",
-        alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
+        alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::DeadMetadata { .. })),
     fault!("the stage of the newest products is given back", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "        if (step > 0) {\n            release<SOURCE>(ring, done);" =>
         "        {\n            release<SOURCE>(ring, done);",

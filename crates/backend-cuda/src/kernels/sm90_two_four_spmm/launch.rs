@@ -62,6 +62,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, machine: Machine) -> Device
             is_natural: a.layout().is_natural(),
             machine,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(pack_values(a, tiles)),
             Box::new(pack_metadata(a, tiles)),
@@ -149,8 +150,8 @@ impl LaunchSequence for TwoFourLaunches {
 
 impl TwoFourLaunches {
     fn work(&self, n: u64) -> Work {
-        let Machine { multiprocessors, clusters, .. } = self.machine;
-        Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors, clusters }
+        let Machine { multiprocessors, .. } = self.machine;
+        Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors }
     }
 
     /// Boxes of what a CTA copies of a step of B: all of it, or half in a cluster.

@@ -293,6 +293,8 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
     if (step < n_steps) multiply_step(step, metadata[0], metadata[1]);
     ptx::wgmma_wait<0>();
     ptx::hold(sum);
+    ptx::keep(metadata[0]);
+    ptx::keep(metadata[1]);
     if (n_steps == 0) {
 #pragma unroll
         for (u32 i = 0; i < COLUMNS / 2; ++i) sum[i] = 0.0f;

@@ -67,8 +67,13 @@ pub(crate) fn device_plan<T: Scalar>(
     multiprocessors: u32,
 ) -> DevicePlan {
     let (window_ptr, window_col_idx) = (a.window_ptr(), a.window_col_idx());
-    let work =
-        Work::new(window_ptr, window_col_idx, a.pad_cols(), step(T::DTYPE), schedule.tasks());
+    let work = Work::new(
+        window_ptr,
+        window_col_idx,
+        (a.window_rows(), a.pad_cols()),
+        step(T::DTYPE),
+        schedule.tasks(),
+    );
     let col_idx = pack_columns(a, &work);
     let values = pack_values(a, &work);
     let slots = a.layout().slots().cloned().unwrap_or_else(|| Buffer::from(Vec::new()));
@@ -94,6 +99,7 @@ pub(crate) fn device_plan<T: Scalar>(
             panel,
             multiprocessors,
         }),
+        values: VALUES,
         parts: vec![
             Box::new(work.tasks),
             Box::new(work.segments),

@@ -9,6 +9,9 @@ use super::params::{MAX_SEGMENTS, Segment, SplitWindow, Task, WHOLE};
 
 /// Steps that small windows are gathered up to: as much as hides that a block begins and ends.
 const GATHERED_STEPS: u64 = 16;
+/// Rows that small windows are gathered up to: all of C's have to be written, also where windows are empty.
+/// An ordering may bring all empty rows together; a block that wrote 2048 of them took longer than all others.
+const GATHERED_ROWS: usize = 384;
 /// A task with more than this many times the average's steps is heavy.
 const HEAVY: u64 = 2;
 
@@ -28,27 +31,33 @@ pub(super) struct Work {
 }
 
 /// Gathers segments into tasks, one after the other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Gathering {
+    most_segments: usize,
     steps: u64,
     segments: usize,
 }
 
 impl Gathering {
+    fn new(window_rows: usize) -> Self {
+        let most_segments = (GATHERED_ROWS / window_rows.max(1)).clamp(1, MAX_SEGMENTS);
+        Self { most_segments, steps: 0, segments: 0 }
+    }
+
     /// Whether the next segment, which has this number of steps, begins a task.
     fn begins(&mut self, steps: u64) -> bool {
-        let joins = (1..MAX_SEGMENTS).contains(&self.segments);
+        let joins = (1..self.most_segments).contains(&self.segments);
         if joins && self.steps + steps <= GATHERED_STEPS {
             self.steps += steps;
             self.segments += 1;
             return false;
         }
-        *self = Self { steps, segments: 1 };
+        (self.steps, self.segments) = (steps, 1);
         true
     }
 }
 
-/// Tasks that windows become, of a schedule's tasks and the windows' tiles of `pad_cols` packed columns:
+/// Tasks that windows become, of a schedule's tasks and the windows' tiles of rows and `pad_cols` packed columns:
 /// by them [`choose`](super::choose) decides. O(windows + scheduled tasks).
 ///
 /// Exact where a step is a whole number of tiles, as in all that the planner considers by itself; else
@@ -56,10 +65,10 @@ impl Gathering {
 pub(crate) fn blocks(
     windows: &(impl Windows + ?Sized),
     scheduled: &[Scheduled],
-    pad_cols: usize,
+    (window_rows, pad_cols): (usize, usize),
     step: usize,
 ) -> u64 {
-    let (mut gathering, mut blocks, mut next) = (Gathering::default(), 0, 0);
+    let (mut gathering, mut blocks, mut next) = (Gathering::new(window_rows), 0, 0);
     let mut add = |tiles: u64| {
         let steps = tiles.saturating_mul(pad_cols as u64).div_ceil(step as u64);
         blocks += u64::from(gathering.begins(steps));
@@ -95,7 +104,7 @@ impl Work {
     pub(super) fn new(
         window_ptr: &[u64],
         window_col_idx: &[u32],
-        pad_cols: usize,
+        (window_rows, pad_cols): (usize, usize),
         step: usize,
         scheduled: &[Scheduled],
     ) -> Self {
@@ -120,7 +129,7 @@ impl Work {
             cuts.push(begin + cols);
             work.cut(window as u32, &cuts, step, &mut pieces);
         }
-        work.deal(&pieces);
+        work.deal(&pieces, Gathering::new(window_rows));
         work
     }
 
@@ -141,12 +150,11 @@ impl Work {
     }
 
     /// Gathers segments into tasks and puts these in order.
-    fn deal(&mut self, pieces: &[Piece]) {
+    fn deal(&mut self, pieces: &[Piece], mut gathering: Gathering) {
         let steps = |range: &Range<usize>| -> u64 {
             pieces[range.clone()].iter().map(|(segment, _)| u64::from(segment.n_steps)).sum()
         };
         let mut tasks: Vec<(Range<usize>, u64)> = Vec::new();
-        let mut gathering = Gathering::default();
         for (i, (segment, _)) in pieces.iter().enumerate() {
             let more = u64::from(segment.n_steps);
             let begins = gathering.begins(more);
@@ -177,6 +185,8 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
+    use girih_planner::schedule::TilePtr;
+
     use super::*;
 
     fn scheduled(tasks: &[(u64, u64, u64, u64)]) -> Vec<Scheduled> {
@@ -203,7 +213,7 @@ mod tests {
     #[test]
     fn small_windows_share_a_task_and_large_ones_come_first() {
         let (ptr, idx) = columns(&[30, 50, 0, 17, 100, 104, 2000, 100]);
-        let work = Work::new(&ptr, &idx, 8, 8, &scheduled(&[(0, 8, 0, 303)]));
+        let work = Work::new(&ptr, &idx, (64, 8), 8, &scheduled(&[(0, 8, 0, 303)]));
         let order: Vec<_> = work.segments.iter().map(|s| (s.window, s.n_steps)).collect();
         let small = [(0, 4), (1, 7), (2, 0), (3, 3), (4, 13), (5, 13), (7, 13)];
         assert_eq!(order, [&[(6, 250)], &small[..]].concat());
@@ -216,11 +226,23 @@ mod tests {
     }
 
     #[test]
+    fn a_block_writes_no_more_of_c_than_others_however_many_windows_are_empty() {
+        let (ptr, idx) = columns(&[0; 100]);
+        let tasks = |window_rows| {
+            let work = Work::new(&ptr, &idx, (window_rows, 8), 8, &scheduled(&[(0, 100, 0, 0)]));
+            let counted = blocks(&TilePtr::of_counts([0; 100]), &[], (window_rows, 8), 8);
+            assert_eq!(work.tasks.len() as u64, counted);
+            work.tasks.iter().map(|task| task.n_segments).max()
+        };
+        assert_eq!([8, 16, 64].map(tasks), [Some(32), Some(24), Some(6)]);
+    }
+
+    #[test]
     fn the_schedules_cuts_are_kept() {
         let (ptr, idx) = columns(&[9, 60, 3]);
         let tasks =
             scheduled(&[(0, 1, 0, 2), (1, 2, 2, 5), (1, 2, 5, 9), (1, 2, 9, 10), (2, 3, 10, 11)]);
-        let work = Work::new(&ptr, &idx, 8, 8, &tasks);
+        let work = Work::new(&ptr, &idx, (64, 8), 8, &tasks);
         let parts: Vec<_> = work
             .segments
             .iter()
@@ -239,10 +261,11 @@ mod tests {
         // 16 columns to a tile, and a step of 8: the last tile's second half is padding.
         let mut idx: Vec<u32> = (0..18).collect();
         idx.resize(48, PAD_COL);
-        let work = Work::new(&[0, 48], &idx, 16, 8, &scheduled(&[(0, 1, 0, 2), (0, 1, 2, 3)]));
+        let work =
+            Work::new(&[0, 48], &idx, (64, 16), 8, &scheduled(&[(0, 1, 0, 2), (0, 1, 2, 3)]));
         assert_eq!((work.spans.len(), work.spans[0].clone(), work.n_steps), (1, 0..18, 3));
         assert_eq!(work.segments[0].piece, WHOLE);
-        assert_eq!(Work::new(&[0], &[], 8, 8, &[]), Work::default());
+        assert_eq!(Work::new(&[0], &[], (64, 8), 8, &[]), Work::default());
     }
 
     #[test]
@@ -259,7 +282,7 @@ mod tests {
             }
             tasks.push((w as u64, w as u64 + 1, at, tiles[w + 1]));
         }
-        let work = Work::new(&ptr, &idx, 8, 16, &scheduled(&tasks));
+        let work = Work::new(&ptr, &idx, (64, 8), 16, &scheduled(&tasks));
         let mut spans = work.spans.clone();
         spans.sort_by_key(|span| span.start);
         let covered: Vec<usize> = spans.into_iter().flatten().collect();

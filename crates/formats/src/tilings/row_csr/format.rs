@@ -38,7 +38,7 @@ impl<T: Scalar> TileFormat<T> for RowCsr<T> {
     }
 
     fn values_mut(&mut self) -> Option<&mut Buffer<T>> {
-        Some(self.csr_mut().values_mut())
+        Some(self.csr_mut().value_buffer_mut())
     }
 
     fn places(&self) -> SlotRows<'_> {

@@ -2,7 +2,7 @@
 
 use super::support::{Model, SPECS, bits, csr_of, generator, layouts, matrix};
 use girih_formats::convert::SlotMap;
-use girih_formats::{FormatError, FormatSpec, RowLayout, Tiling};
+use girih_formats::{Csr, FormatError, FormatSpec, RowLayout, Tiling};
 use proptest::prelude::*;
 
 const PATTERN_ONLY: FormatSpec = FormatSpec::BMat { pattern_only: true };
@@ -34,12 +34,51 @@ proptest! {
                 prop_assert!(tiling == anew, "{}", spec);
                 prop_assert_eq!(bits(untouched.values().unwrap()), bits(&stored));
 
+                let zeros = csr.values().contains(&0.0);
+                let places = match tiling_of(&csr, spec, &anew).value_places() {
+                    Err(FormatError::LostZeros { .. }) => {
+                        prop_assert!(zeros, "{}", spec);
+                        map.clone().into()
+                    }
+                    found => found.unwrap(),
+                };
+                let mut put = tiling_of(&csr, spec, &anew);
+                put.put_values(&places, &other).unwrap();
+                prop_assert!(put == anew, "{}", spec);
+                let short = put.put_values(&places, &other[..other.len() - other.len().min(1)]);
+                prop_assert_eq!(short.is_err(), !other.is_empty());
+                prop_assert!(put == anew, "{}", spec);
+
                 let read =
                     SlotMap::try_new(&anew, map.row_ptr().clone(), map.slots().clone()).unwrap();
                 tiling.refresh_values(&read, csr.values()).unwrap();
                 prop_assert_eq!(bits(tiling.values().unwrap()), bits(&stored), "{}", spec);
             }
         }
+    }
+}
+
+/// The matrix in the layout of another tiling.
+fn tiling_of(csr: &Csr<f32>, spec: FormatSpec, like: &Tiling<f32>) -> Tiling<f32> {
+    Tiling::from_csr(csr, spec, like.layout().clone()).unwrap()
+}
+
+#[test]
+fn places_of_another_tiling_are_refused() {
+    let rows: Model = vec![vec![(0, 1.0), (5, 2.0)], vec![], vec![(3, 3.0)], vec![(1, 4.0)]];
+    let csr = csr_of::<f32>(9, &rows);
+    let turned = |spec: FormatSpec| {
+        let layout = layouts(4, spec.window_rows(), 1).swap_remove(1);
+        Tiling::from_csr(&csr, spec, layout).unwrap()
+    };
+    for spec in SPECS.into_iter().filter(|&spec| spec != PATTERN_ONLY) {
+        let layout = RowLayout::natural(4, spec.window_rows()).unwrap();
+        let mut tiling = Tiling::from_csr(&csr, spec, layout).unwrap();
+        let (own, other) = (tiling.value_places().unwrap(), turned(spec).value_places().unwrap());
+        let before = tiling.clone();
+        assert_eq!(tiling.put_values(&other, &[9.0; 4]), Err(FormatError::OtherTiling), "{spec}");
+        assert_eq!(tiling, before);
+        assert_eq!(turned(spec).put_values(&own, &[9.0; 4]), Err(FormatError::OtherTiling));
     }
 }
 

@@ -211,6 +211,17 @@ fn malformed_descriptors_are_named() {
         SharedOperand::new(good.encode(), Element::F16, 8, 32, false),
         Err(DescriptorError::WiderThanSwizzle { bytes: 64, span: 32 })
     );
+    let base = good.encode();
+    for rank in 1..16 {
+        // A shared address of a CTA of that rank, put where its bits 4 to 17 belong.
+        let descriptor = base & !(0x3fff << 16) | u64::from(rank << 24 >> 4);
+        let operand = SharedOperand::new(descriptor, Element::F16, 8, 16, false).unwrap();
+        assert_eq!(operand.check_rank(rank), Err(DescriptorError::Rank { descriptor, rank }));
+        assert_eq!(operand.check_rank(0), Ok(()));
+        assert_eq!(operand.check_rank(rank ^ 1), Ok(()));
+        let operand = SharedOperand::new(base, Element::F16, 8, 16, false).unwrap();
+        assert_eq!(operand.check_rank(rank), Ok(()));
+    }
     assert_eq!(
         SharedOperand::new(good.encode(), Element::Tf32, 8, 8, true),
         Err(DescriptorError::Transposed { bytes: 4 })

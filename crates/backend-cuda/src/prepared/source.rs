@@ -1,0 +1,36 @@
+//! Where a prepared plan takes new values from.
+
+use girih_backend::{BackendError, DenseView, put_values_into_plan};
+use girih_planner::{NewValues, Plan};
+
+use super::launch::DevicePlan;
+use super::{Machine, device_plan};
+use crate::kernels::sm90_dense_gemm::FullBlocks;
+
+/// A clone of the plan, which shares its arrays, and what its device plan is made by.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    plan: Plan,
+    order: NewValues,
+    machine: Machine,
+    full: FullBlocks,
+}
+
+impl Source {
+    pub(crate) fn new(plan: &Plan, machine: Machine, full: FullBlocks) -> Self {
+        let order = plan.new_values();
+        Self { plan: plan.clone(), order, machine, full }
+    }
+
+    /// The device plan with new values: all parts but its [values](DevicePlan::values) are as before, since they
+    /// follow from the pattern alone. O(nnz) and a pass over the tiles; the first call takes a copy of the
+    /// values, which the plan shared until then.
+    pub(crate) fn renewed(
+        &mut self,
+        backend: &str,
+        values: DenseView<'_>,
+    ) -> Result<DevicePlan, BackendError> {
+        put_values_into_plan(backend, &mut self.order, &mut self.plan, values)?;
+        Ok(device_plan(&self.plan, self.machine, self.full))
+    }
+}

@@ -1,0 +1,194 @@
+//! A prepared plan that knows what it multiplies.
+
+use std::ops::Mul;
+
+use girih_backend::ndarray::Array2;
+use girih_backend::{
+    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
+};
+use girih_formats::{DType, FormatSpec, Scalar};
+use girih_planner::Plan;
+
+use super::Operand;
+
+/// A plan that is ready for products on a backend, with its shape, format and value type.
+///
+/// ```
+/// use girih::ndarray::{Array2, array};
+/// use girih::prelude::*;
+///
+/// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0f32), (0, 2, 2.0), (1, 1, 3.0)])?;
+/// let prepared = a.plan(2)?.prepare()?;
+/// assert_eq!((prepared.nrows(), prepared.ncols(), prepared.dtype()), (2, 3, DType::F32));
+///
+/// let b = array![[1.0f32, 0.0], [0.0, 1.0], [1.0, 1.0]];
+/// let mut c = prepared.multiply(&b)?;
+/// assert_eq!(c, array![[3.0, 2.0], [0.0, 3.0]]);
+/// assert_eq!(&prepared * &b, c);
+///
+/// // C = 2·A·B − C, in place.
+/// prepared.multiply_into(2.0, &b, -1.0, &mut c)?;
+/// assert_eq!(c, array![[3.0, 2.0], [0.0, 3.0]]);
+///
+/// // A vector, and part of a matrix, in place.
+/// assert_eq!(prepared.multiply(&array![1.0f32, 1.0, 1.0])?, array![3.0, 3.0]);
+/// let mut wide = Array2::<f32>::zeros((2, 5));
+/// prepared.multiply_into(1.0, &b, 0.0, &mut wide.slice_mut(girih::ndarray::s![.., 1..3]))?;
+/// assert_eq!(wide.column(1), array![3.0, 0.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Prepared {
+    backend: String,
+    spec: FormatSpec,
+    shape: ProductShape,
+    nnz: usize,
+    n: usize,
+    inner: Box<dyn PreparedSpmm>,
+}
+
+impl Prepared {
+    /// What `backend` made of `plan`.
+    pub(super) fn new(backend: &str, plan: &Plan, inner: Box<dyn PreparedSpmm>) -> Self {
+        Self {
+            backend: backend.to_owned(),
+            spec: plan.spec(),
+            shape: ProductShape::of(plan),
+            nnz: plan.nnz(),
+            n: plan.options().n,
+            inner,
+        }
+    }
+
+    /// The name of the backend.
+    #[must_use]
+    pub fn backend(&self) -> &str {
+        &self.backend
+    }
+
+    /// The format with its sizes.
+    #[must_use]
+    pub fn spec(&self) -> FormatSpec {
+        self.spec
+    }
+
+    /// Rows of A and C (m).
+    #[must_use]
+    pub fn nrows(&self) -> usize {
+        self.shape.m
+    }
+
+    /// Columns of A, rows of B (k).
+    #[must_use]
+    pub fn ncols(&self) -> usize {
+        self.shape.k
+    }
+
+    /// Entries of A.
+    #[must_use]
+    pub fn nnz(&self) -> usize {
+        self.nnz
+    }
+
+    /// Columns of B (n) that the plan was made for. Any other number is multiplied too.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The value type of A and B. C has its [accumulation type](DType::accumulator).
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.shape.dtype
+    }
+
+    /// `A·B` in a C of its own: a matrix for a matrix, a vector for a vector. Bits as
+    /// [`PreparedSpmm::execute`] gives them.
+    ///
+    /// # Errors
+    /// If B has not as many rows as A has columns, or another value type.
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
+    pub fn multiply<B: Operand>(&self, b: B) -> Result<B::Product, BackendError> {
+        let b = b.matrix();
+        let zero = <B::Value as Scalar>::Acc::ZERO;
+        let mut c = Array2::from_elem((self.nrows(), b.ncols()), zero);
+        let view = B::Value::erase_acc_mut(c.view_mut());
+        self.inner.execute(1.0, B::Value::erase(b), 0.0, view)?;
+        Ok(B::product(c))
+    }
+
+    /// `C = α·A·B + β·C`, as [`PreparedSpmm::execute`]: B and C are arrays, vectors, slices (one column),
+    /// views, or [matrices in slices](DenseView::in_slice).
+    ///
+    /// ```
+    /// use girih::backend::SliceStrides;
+    /// use girih::prelude::*;
+    /// use girih::{DenseView, DenseViewMut};
+    ///
+    /// let prepared = Csr::<f64>::identity(2)?.plan(3)?.prepare()?;
+    /// // B lies column by column, C in rows of 4 elements of which 3 are used.
+    /// let (b, mut c) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0; 8]);
+    /// let b = DenseView::in_slice(&b, (2, 3), SliceStrides::col_major(2))?;
+    /// let into = DenseViewMut::in_slice(&mut c, (2, 3), SliceStrides::row_major(4))?;
+    /// prepared.multiply_into(1.0, b, 0.0, into)?;
+    /// assert_eq!(c, [1.0, 3.0, 5.0, 0.0, 2.0, 4.0, 6.0, 0.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a shape or a value type does not fit; C is then unchanged.
+    pub fn multiply_into<'b, 'c>(
+        &self,
+        alpha: f64,
+        b: impl Into<DenseView<'b>>,
+        beta: f64,
+        c: impl Into<DenseViewMut<'c>>,
+    ) -> Result<(), BackendError> {
+        self.inner.execute(alpha, b.into(), beta, c.into())
+    }
+
+    /// Puts new values on the pattern, in the order of the entries of the [`Csr`](crate::Csr) that was planned:
+    /// [`PreparedSpmm::refresh`]. Products then have the bits that planning and preparing the new matrix would give.
+    ///
+    /// ```
+    /// use girih::prelude::*;
+    ///
+    /// let mut a = Csr::from_triplets(2, 2, [(0, 1, 2.0f64), (1, 0, 3.0)])?;
+    /// let mut prepared = a.plan(1)?.prepare_on(&girih::CpuBackend::new())?;
+    /// a.scale(10.0);
+    /// prepared.refresh(a.values())?;
+    /// assert_eq!(prepared.multiply(&[1.0, 1.0][..])?, [20.0, 30.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`BackendError::NewValues`] if the backend can't, and [`BackendError::Shape`] or
+    /// [`BackendError::DType`] if there are not as many values as entries, or of another type.
+    pub fn refresh<T: DenseScalar>(&mut self, values: &[T]) -> Result<(), BackendError> {
+        self.inner.refresh(values.into())
+    }
+
+    /// What products with `n` columns execute.
+    #[must_use]
+    pub fn lowering(&self, n: usize) -> Lowering {
+        self.inner.lowering(n)
+    }
+
+    /// The backend's own.
+    #[must_use]
+    pub fn as_spmm(&self) -> &dyn PreparedSpmm {
+        &*self.inner
+    }
+}
+
+/// As [`Prepared::multiply`].
+///
+/// # Panics
+/// If B has not as many rows as A has columns, or another value type; or if the backend fails.
+impl<B: Operand> Mul<B> for &Prepared {
+    type Output = B::Product;
+
+    fn mul(self, b: B) -> B::Product {
+        self.multiply(b).unwrap_or_else(|error| panic!("{error}"))
+    }
+}
