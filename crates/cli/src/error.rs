@@ -2,12 +2,14 @@
 
 use std::error::Error;
 use std::fmt::{self, Display};
+use std::io;
 use std::path::Path;
 
 use girih::backend::BackendError;
 use girih::cpu::roofline::RooflineError;
 use girih::formats::FormatError;
-use girih::planner::PlanError;
+use girih::planner::{PlanError, PlanFileError};
+use girih::reorder::ReorderError;
 use girih_measure::{MeasureError, is_unsupported};
 
 /// The classes of failure that scripts tell apart by exit code.
@@ -70,14 +72,29 @@ impl CliError {
         Self::input(shown(path)).because(source)
     }
 
+    /// A matrix, by name, whose rows or columns cannot be ordered.
+    pub(crate) fn ordering(name: &str, error: ReorderError) -> Self {
+        let class = match error {
+            ReorderError::TooManyColumns { .. } | ReorderError::TooLarge { .. } => {
+                Class::Unsupported
+            }
+            _ => Class::Failed,
+        };
+        Self::new(class, format!("cannot order {name}")).because(error)
+    }
+
     /// Anything else.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self::new(Class::Failed, message)
     }
 
-    /// Adds the cause, which the message does not repeat.
+    /// Adds the cause, which the message does not repeat. No class is at fault for memory that is not there.
     pub(crate) fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
+        let source = source.into();
+        if is_out_of_memory(&*source) {
+            self.class = Class::Failed;
+        }
+        self.source = Some(source);
         self
     }
 
@@ -112,9 +129,34 @@ impl Error for CliError {
     }
 }
 
+/// Whether an error, or what it came of, is that the system refused memory.
+fn is_out_of_memory(error: &(dyn Error + 'static)) -> bool {
+    let format = |error: &FormatError| matches!(error, FormatError::OutOfMemory { .. });
+    let order = |error: &ReorderError| matches!(error, ReorderError::Format(e) if format(e));
+    let file = |error: &PlanFileError| match error {
+        PlanFileError::OutOfMemory { .. } => true,
+        PlanFileError::Tiling(error) => format(error),
+        _ => false,
+    };
+    let plan = |error: &PlanError| match error {
+        PlanError::Format(error) => format(error),
+        PlanError::Ordering(error) => order(error),
+        PlanError::File(error) => file(error),
+        _ => false,
+    };
+    let system = |error: &io::Error| error.kind() == io::ErrorKind::OutOfMemory;
+    error.downcast_ref().is_some_and(format)
+        || error.downcast_ref().is_some_and(order)
+        || error.downcast_ref().is_some_and(file)
+        || error.downcast_ref().is_some_and(plan)
+        || error.downcast_ref().is_some_and(system)
+        || error.source().is_some_and(is_out_of_memory)
+}
+
 /// The class that a planner's refusal belongs to.
 pub(crate) fn plan_error_class(error: &PlanError) -> Class {
     match error {
+        error if is_out_of_memory(error) => Class::Failed,
         PlanError::Format(FormatError::Parameter { .. }) | PlanError::Options { .. } => {
             Class::Usage
         }
@@ -182,7 +224,7 @@ mod tests {
 
     #[test]
     fn causes_are_said_once() {
-        let inner = std::io::Error::other("disk on fire");
+        let inner = io::Error::other("disk on fire");
         let error = CliError::input_from(Path::new("a.mtx"), inner);
         assert_eq!(error.to_string(), "a.mtx: disk on fire");
         assert_eq!(error.exit_code(), 3);

@@ -10,6 +10,7 @@ mod commands;
 mod error;
 mod input;
 mod output;
+mod system;
 
 use std::io::{self, Write};
 use std::panic::{self, AssertUnwindSafe};
@@ -19,9 +20,14 @@ use clap::Parser;
 
 use crate::args::Cli;
 use crate::error::CliError;
+use crate::output::escape::controls;
 use crate::output::file;
 use crate::output::progress::Progress;
 use crate::output::report::{FailureReport, Report};
+use crate::system::{memory, signals, threads};
+
+#[global_allocator]
+static ALLOCATOR: memory::EndOnRefusal = memory::EndOnRefusal;
 
 /// The exit code of a process that was interrupted, as shells have it.
 const INTERRUPTED: i32 = 130;
@@ -31,6 +37,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(refused) => return refuse(&refused),
     };
+    let json = cli.command.json();
+    memory::reserve(json);
+    signals::survive_file_size_limit();
     let interrupted = ctrlc::set_handler(|| {
         file::remove_unfinished();
         std::process::exit(INTERRUPTED);
@@ -38,12 +47,8 @@ fn main() -> ExitCode {
     if let Err(error) = interrupted {
         say(&format!("note: an interruption may leave a temporary file behind: {error}"));
     }
-    let json = cli.command.json();
-    // Otherwise the pool starts at the first parallel loop, where a failure is a panic.
-    if let Err(error) = rayon::ThreadPoolBuilder::new().build_global() {
-        let hint = "the environment variable RAYON_NUM_THREADS sets their number";
-        let failed = CliError::failed(format!("cannot start the threads ({hint})"));
-        return fail(&failed.because(error), json);
+    if let Err(error) = threads::start() {
+        return fail(&error, json);
     }
     let progress = Progress::on_stderr();
     let result = panic::catch_unwind(AssertUnwindSafe(|| commands::run(&cli.command, &progress)))
@@ -57,7 +62,8 @@ fn main() -> ExitCode {
 
 /// Prints a report.
 fn finish(report: &Report, json: bool) -> ExitCode {
-    let text = if json { format!("{}\n", report.json) } else { format!("{}\n", report.text) };
+    let text =
+        if json { format!("{}\n", report.json) } else { format!("{}\n", controls(&report.text)) };
     if let Err(error) = print(&text) {
         return fail(&error, false);
     }
@@ -82,13 +88,31 @@ fn fail(error: &CliError, json: bool) -> ExitCode {
 
 /// Answers options that can't be parsed, and `--help` and `--version`, which are reported alike.
 fn refuse(refused: &clap::Error) -> ExitCode {
+    let printed = if refused.use_stderr() && has_controls() {
+        // The message repeats arguments as they are.
+        say(controls(&refused.render().to_string()).trim_end());
+        Ok(())
+    } else {
+        refused.print().and_then(|()| io::stdout().flush())
+    };
     // A reader that closed its end has what it wanted.
-    let _ = refused.print();
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+        && !refused.use_stderr()
+    {
+        let unwritten = CliError::failed("cannot write to standard output").because(error);
+        return fail(&unwritten, false);
+    }
     let exit_code = refused.exit_code() as u8;
     if refused.use_stderr() && std::env::args_os().any(|arg| arg == "--json") {
         print_failure(refused.kind().to_string(), exit_code);
     }
     exit_code.into()
+}
+
+/// Whether an argument could steer a terminal.
+fn has_controls() -> bool {
+    std::env::args_os().any(|arg| arg.to_string_lossy().contains(char::is_control))
 }
 
 fn print_failure(error: String, exit_code: u8) {
@@ -111,5 +135,5 @@ fn print(text: &str) -> Result<(), CliError> {
 
 /// Writes a line to standard error; a closed one is not an error.
 fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "{line}");
+    let _ = writeln!(io::stderr(), "{}", controls(line));
 }

@@ -81,8 +81,8 @@ impl<T: Pod> Buffer<T> {
         Ok(Self { repr: Repr::Pages { pages: Arc::new(pages), offset, bytes } })
     }
 
-    /// As [`zeroed`](Self::zeroed), for results no larger than what they are made from: when memory
-    /// runs out the program ends, as it does for a vector.
+    /// As [`zeroed`](Self::zeroed), for functions that return no error, whose results are no larger than what
+    /// they are made from: when memory runs out, the allocator of the program decides, as for a vector.
     pub(crate) fn zeroed_or_abort(len: usize) -> Self {
         Self::zeroed(len).unwrap_or_else(|_| bytemuck::allocation::zeroed_vec(len).into())
     }

@@ -107,8 +107,10 @@ pub enum FormatError {
         /// The one it must have.
         expected: usize,
     },
-    /// An array that a conversion needs could not be allocated.
-    #[error("cannot allocate {bytes} bytes; choose smaller blocks or another format")]
+    /// An array could not be allocated.
+    #[error(
+        "no memory for an array of {bytes} bytes; free some, or choose smaller blocks or another format"
+    )]
     OutOfMemory {
         /// Its size.
         bytes: u128,

@@ -27,6 +27,9 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(any(not(target_pointer_width = "64"), target_endian = "big"))]
+compile_error!("girih needs a little-endian target of 64 bits");
+
 mod buffer;
 pub mod convert;
 mod csr;

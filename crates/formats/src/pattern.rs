@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::buffer::Buffer;
-use crate::csr::transpose;
+use crate::csr::{transpose, try_transpose};
+use crate::error::FormatError;
 
 /// The pattern of a [`Csr`](crate::Csr), borrowed.
 ///
@@ -92,5 +93,14 @@ impl<'a> CsrPattern<'a> {
     pub fn transpose(&self) -> (Buffer<u64>, Buffer<u32>) {
         let (row_ptr, col_idx, _) = transpose(*self, &vec![(); self.nnz()]);
         (row_ptr, col_idx)
+    }
+
+    /// As [`transpose`](Self::transpose), with an error if there is no memory.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`] if the system refuses an array.
+    pub fn try_transpose(&self) -> Result<(Buffer<u64>, Buffer<u32>), FormatError> {
+        let (row_ptr, col_idx, _) = try_transpose(*self, &vec![(); self.nnz()])?;
+        Ok((row_ptr, col_idx))
     }
 }

@@ -55,6 +55,18 @@ pub enum ReorderError {
         /// How many there are.
         found: usize,
     },
+    /// An order of the columns would take far more memory than the matrix.
+    #[error(
+        "an order of {ncols} columns takes far more memory than a matrix of {nrows} rows and {entries} entries; drop the empty columns first"
+    )]
+    TooManyColumns {
+        /// Rows of the matrix.
+        nrows: usize,
+        /// Columns of the matrix.
+        ncols: usize,
+        /// Its entries.
+        entries: usize,
+    },
     /// The permuted matrix or layout can't be built.
     #[error(transparent)]
     Format(#[from] FormatError),

@@ -24,6 +24,7 @@
 mod error;
 mod method;
 pub mod metrics;
+mod occupied;
 mod permutation;
 mod rcm;
 mod rng;
@@ -32,6 +33,7 @@ mod window;
 
 pub use error::ReorderError;
 pub use method::{Method, Reordering, WINDOW_ROWS};
+pub use occupied::check_cols;
 pub use permutation::Permutation;
 pub use rcm::{rcm, rcm_rows_cols};
 pub use window::{

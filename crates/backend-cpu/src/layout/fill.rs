@@ -17,6 +17,20 @@ pub(crate) struct TaskSlab {
     pub(crate) values: Range<usize>,
 }
 
+impl TaskSlab {
+    /// Whether the tiles have as many columns and values as the slab.
+    pub(super) fn holds(&self) -> bool {
+        let (mut cols, mut values) = (0u64, 0u64);
+        for tile in &self.tiles {
+            for (pattern, &count) in (1u32..).zip(&tile.counts) {
+                cols += u64::from(count);
+                values += u64::from(count) * u64::from(pattern.count_ones());
+            }
+        }
+        cols == self.cols.len() as u64 && values == self.values.len() as u64
+    }
+}
+
 /// Arrays for a task's columns and values, and how much of each is written.
 pub(crate) struct TileWriter<'a, A> {
     cols: &'a mut [u32],

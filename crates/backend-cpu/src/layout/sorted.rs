@@ -50,6 +50,20 @@ pub(crate) struct PartRanges {
     pub(crate) values: Range<usize>,
 }
 
+impl PartRanges {
+    /// Whether slices, of `lanes` rows each, and runs have as many rows, columns and values as the part.
+    pub(super) fn holds(&self, slices: &[Run], runs: &[Run], lanes: usize) -> bool {
+        let count = |runs: &[Run]| runs.iter().map(|run| u64::from(run.count)).sum::<u64>();
+        let entries = |runs: &[Run]| -> u128 {
+            runs.iter().map(|run| u128::from(run.len) * u128::from(run.count)).sum()
+        };
+        let (of_slices, of_rows) = (entries(slices), entries(runs));
+        count(slices) + count(runs) == self.rows.len() as u64
+            && of_slices + of_rows == self.cols.len() as u128
+            && of_slices * lanes as u128 + of_rows == self.values.len() as u128
+    }
+}
+
 impl<T: KernelScalar> SortedCsr<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
     /// Neighbouring tasks are [joined] up to as many rows as are sorted together, if that leaves enough tasks
@@ -97,7 +111,30 @@ impl<T: KernelScalar> SortedCsr<T> {
             sorted.tasks.push(end.clone());
         }
         to_fill.into_par_iter().for_each(|(order, cols, values)| order.fill(a.csr(), cols, values));
+        // In every build: kernels rest on it, and it costs a pass over runs.
+        assert!(
+            sorted.sums_hold(),
+            "runs of a copy do not have the rows, columns and values of its parts"
+        );
         Some((sorted, counts))
+    }
+
+    /// Whether the runs of every part have as many rows, columns and values as the part, and the parts as many
+    /// as the arrays: point 2 of [`sorted`](crate::kernels::sorted::sorted()), but for the columns themselves.
+    /// O(runs).
+    fn sums_hold(&self) -> bool {
+        let end = self.tasks.last().map_or(PartRanges::default(), Clone::clone);
+        let ends = [end.slices.end, end.runs.end, end.rows.end, end.cols.end, end.values.end];
+        let (cols, values) = (self.col_idx.len(), self.values.len());
+        let lens = [self.slices.len(), self.runs.len(), self.rows.len()];
+        ends[..3] == lens
+            && ends[3] + PREFETCH_AHEAD == cols
+            && ends[4] == values
+            && self.tasks.iter().all(|part| {
+                let (slices, runs) =
+                    (&self.slices[part.slices.clone()], &self.runs[part.runs.clone()]);
+                part.holds(slices, runs, lanes::<T>())
+            })
     }
 
     /// The counts of such a copy, without making it: O(nnz) in parallel.
@@ -171,6 +208,33 @@ fn part(row_ptr: &[u64], slots: &Range<usize>, part: usize, of: usize) -> Range<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sums_that_do_not_hold_are_found() {
+        let stencil = girih_generate::laplacian_5pt::<f32>(40, 40).unwrap();
+        let a = super::super::natural(&stencil);
+        let config = SortConfig { slices: true, prefetch_b: true, threads: 2 };
+        let sorted = || SortedCsr::new(&a, &[0..700, 700..1600], &config).unwrap().0;
+        assert!(sorted().sums_hold() && !sorted().slices.is_empty());
+        type Change = fn(&mut SortedCsr<f32>);
+        let changes: [Change; 8] = [
+            |s| s.runs[0].len += 1,
+            |s| s.runs[0].count += 1,
+            |s| s.slices[0].count -= 1,
+            |s| s.tasks[0].cols.end += 1,
+            |s| s.tasks[1].values.start -= 1,
+            |s| {
+                s.rows.pop();
+            },
+            |s| s.col_idx = s.col_idx[1..].to_vec().into(),
+            |s| s.values = s.values[1..].to_vec().into(),
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let mut changed = sorted();
+            change(&mut changed);
+            assert!(!changed.sums_hold(), "change {i}");
+        }
+    }
 
     #[test]
     fn few_tasks_are_cut_for_several_threads_into_parts_of_as_many_entries() {

@@ -58,7 +58,22 @@ impl<T: KernelScalar> TiledCsr<T> {
                 writer.slabs(a, &tiles.collect::<Vec<_>>(), slab_cols.unwrap_or(usize::MAX))
             })
             .collect();
-        Some(Self { prefetches_b: false, slab_cols, tasks, col_idx, values })
+        let tiled = Self { prefetches_b: false, slab_cols, tasks, col_idx, values };
+        // In every build: kernels rest on it, and it costs a pass over tiles.
+        assert!(
+            tiled.sums_hold(),
+            "tiles of a copy do not have the columns and values of its slabs"
+        );
+        Some(tiled)
+    }
+
+    /// Whether the tiles of every slab have as many columns and values as the slab, and slabs lie in the arrays:
+    /// point 2 of [`patterns`](crate::kernels::patterns::patterns()), but for the columns themselves. O(tiles).
+    fn sums_hold(&self) -> bool {
+        let n_cols = self.col_idx.len().checked_sub(PREFETCH_AHEAD);
+        self.tasks.par_iter().flatten().all(|slab| {
+            slab.holds() && Some(slab.cols.end) <= n_cols && slab.values.end <= self.values.len()
+        })
     }
 
     /// The number of tiles and of their columns.
@@ -128,6 +143,26 @@ mod tests {
         all.sort_unstable_by_key(key);
         others.sort_unstable_by_key(key);
         assert_eq!(all, others);
+    }
+
+    #[test]
+    fn sums_that_do_not_hold_are_found() {
+        let a = natural(&uniform(21, 1000, 200, 1).unwrap());
+        let tiled = || TiledCsr::new(&a, &[0..9, 9..21], &tiles(Some(256), 1, 1024)).unwrap();
+        assert!(tiled().sums_hold());
+        type Change = fn(&mut TiledCsr<f32>);
+        let changes: [Change; 5] = [
+            |t| t.tasks[0][1].tiles[0].counts[3] += 1,
+            |t| t.tasks[0][0].cols.end += 1,
+            |t| t.tasks[0][0].values.start += 1,
+            |t| t.col_idx = Buffer::zeroed(PREFETCH_AHEAD - 1).unwrap(),
+            |t| t.values = Buffer::default(),
+        ];
+        for (i, change) in changes.into_iter().enumerate() {
+            let mut changed = tiled();
+            change(&mut changed);
+            assert!(!changed.sums_hold(), "change {i}");
+        }
     }
 
     #[test]

@@ -15,8 +15,8 @@ pub(crate) struct ReadArgs {
     /// Drop entries that are stored but zero
     #[arg(long)]
     pub(crate) prune_zeros: bool,
-    /// Accept a matrix with far more rows than entries. Its row offsets take much more memory than
-    /// the file
+    /// Accept a matrix or a plan with far more rows than entries. What every row takes is much more
+    /// memory than the file
     #[arg(long)]
     pub(crate) allow_hypersparse: bool,
 }
@@ -34,15 +34,11 @@ impl ReadArgs {
             .allow_hypersparse(self.allow_hypersparse)
     }
 
-    /// The options that were given, by name.
+    /// The options that were given and mean nothing for a plan, by name.
     pub(crate) fn given(&self) -> impl Iterator<Item = &'static str> {
-        [
-            ("--duplicates", self.duplicates.is_some()),
-            ("--prune-zeros", self.prune_zeros),
-            ("--allow-hypersparse", self.allow_hypersparse),
-        ]
-        .into_iter()
-        .filter_map(|(name, given)| given.then_some(name))
+        [("--duplicates", self.duplicates.is_some()), ("--prune-zeros", self.prune_zeros)]
+            .into_iter()
+            .filter_map(|(name, given)| given.then_some(name))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `girih convert`: a matrix in another file format.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
@@ -52,6 +52,12 @@ pub(crate) fn run(args: &ConvertArgs, progress: &Progress) -> Result<Report, Cli
     let mut bytes = 0;
     file::create(path, |temporary| {
         let failed = || CliError::failed(format!("cannot write {}", path.display()));
+        if temporary.is_streamed() {
+            let to = File::create(temporary).map_err(|e| failed().because(e))?;
+            bytes = for_matrix!(&matrix, csr => matrix_io::write_to(to, path, csr))
+                .map_err(|e| failed().because(e))?;
+            return Ok(());
+        }
         for_matrix!(&matrix, csr => matrix_io::write(temporary, csr))
             .map_err(|e| failed().because(e))?;
         bytes = fs::metadata(temporary).map_err(|e| failed().because(e))?.len();

@@ -15,7 +15,7 @@ use crate::input::planning::{self, Planned};
 use crate::input::source::Source;
 use crate::output::progress::Progress;
 use crate::output::report::Report;
-use crate::output::{file, narrowing, table};
+use crate::output::{file, narrowing, plan_file, table};
 
 /// Columns of B a plan is tuned for unless `--n` says otherwise.
 const DEFAULT_N: usize = 256;
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliErr
     let start = Instant::now();
     let mut file_bytes = 0;
     file::create(&args.output, |path| {
-        file_bytes = plan.save(path).map_err(|e| {
+        file_bytes = plan_file::save(&plan, path).map_err(|e| {
             CliError::failed(format!("cannot write {}", args.output.display())).because(e)
         })?;
         Ok(())

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use girih::reorder::{Method, Permutation};
+use girih::reorder::{self, Method, Permutation};
 use girih_measure::units;
 use serde::Serialize;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
                 )));
             }
             progress.stage(format!("loading {}", shown(source.path())));
-            let plan = source.read()?;
+            let plan = source.allow_hypersparse(args.read.allow_hypersparse).read()?;
             let read = start.elapsed();
             let rows = plan.row_permutation();
             let report = ReorderReport {
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
             let read = start.elapsed();
             let observer = progress.counting(format!("ordering {name}"));
             let start = Instant::now();
-            let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
+            let failed = |e| CliError::ordering(&name, e);
             let order = method.order_observed(a.pattern(), &observer).map_err(failed)?;
             let ordered = start.elapsed();
             progress.stage("measuring");
@@ -101,9 +101,12 @@ fn finish(
         report.output = Some(path.display().to_string());
     }
     if let Some(path) = &args.cols {
-        let natural = || Permutation::identity(report.ncols);
+        let natural = || {
+            reorder::check_cols(report.nrows, report.ncols, report.nnz)?;
+            Permutation::identity(report.ncols)
+        };
         let cols = cols.cloned().map_or_else(natural, Ok);
-        let cols = cols.map_err(|e| CliError::failed("there are too many columns").because(e))?;
+        let cols = cols.map_err(|e| CliError::ordering(&shown(&args.source), e))?;
         ordering::write(path, &cols)?;
         report.cols = Some(path.display().to_string());
     }

@@ -12,7 +12,7 @@ use crate::input::matrix::{Matrix, for_matrix};
 use crate::input::source::Source;
 use crate::output::progress::Progress;
 use crate::output::report::Report;
-use crate::output::{file, table};
+use crate::output::{file, plan_file, table};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &TuneArgs, progress: &Progress) -> Result<Report, CliErr
     progress.stage(format!("writing {}", output.display()));
     let mut file_bytes = 0;
     file::create(output, |path| {
-        file_bytes = tuned.save(path).map_err(|e| {
+        file_bytes = plan_file::save(&tuned, path).map_err(|e| {
             CliError::failed(format!("cannot write {}", output.display())).because(e)
         })?;
         Ok(())

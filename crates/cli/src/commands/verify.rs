@@ -54,7 +54,7 @@ pub(crate) fn run(args: &VerifyArgs, progress: &Progress) -> Result<Report, CliE
     let name = shown(source.path());
     progress.stage(format!("checking {name}"));
     let start = Instant::now();
-    let plan = source.read()?;
+    let plan = source.allow_hypersparse(args.read.allow_hypersparse).read()?;
     let load = start.elapsed();
 
     let against = match &args.against {

@@ -8,7 +8,7 @@ use girih::formats::Csr;
 use girih::formats::Scalar;
 use girih::formats::io::{self as matrix_io, Info, ReadError};
 use girih::planner::file::PlanFileInfo;
-use girih::planner::{LoadOptions, Plan};
+use girih::planner::{LoadOptions, Plan, PlanFileError};
 
 use girih_measure::units;
 
@@ -29,7 +29,10 @@ pub(crate) enum Source {
 
 /// A plan to be loaded.
 #[derive(Debug)]
-pub(crate) struct PlanSource(InputPath);
+pub(crate) struct PlanSource {
+    input: InputPath,
+    options: LoadOptions,
+}
 
 /// A matrix to be read.
 #[derive(Debug)]
@@ -85,7 +88,11 @@ impl Source {
             }
         };
         let place = InputPath { path: path.to_owned(), stream };
-        Ok(if is_plan { Self::Plan(PlanSource(place)) } else { Self::Matrix(MatrixSource(place)) })
+        Ok(if is_plan {
+            Self::Plan(PlanSource { input: place, options: LoadOptions::default() })
+        } else {
+            Self::Matrix(MatrixSource(place))
+        })
     }
 
     /// What `path` holds, for commands that take no plan.
@@ -145,7 +152,12 @@ impl MatrixSource {
 impl PlanSource {
     /// The path, as the user wrote it.
     pub(crate) fn path(&self) -> &Path {
-        &self.0.path
+        &self.input.path
+    }
+
+    /// With a plan of far more rows than entries accepted, or refused.
+    pub(crate) fn allow_hypersparse(self, allow: bool) -> Self {
+        Self { options: self.options.allow_hypersparse(allow), ..self }
     }
 
     /// Loads the plan with full checks.
@@ -155,22 +167,32 @@ impl PlanSource {
 
     /// Loads the plan with full checks, and what its file says of itself.
     pub(crate) fn read_with_info(self) -> Result<(Plan, PlanFileInfo), CliError> {
-        let InputPath { path, stream } = self.0;
-        let options = LoadOptions::default();
+        let Self { input: InputPath { path, stream }, options } = self;
         let read = match stream {
             Some(stream) => options.read_from_with_info(stream),
             None => options.read_with_info(&path),
         };
-        read.map_err(|e| CliError::input_from(&path, e))
+        read.map_err(|e| refused(&path, e))
     }
 
     /// Maps the plan with full checks.
     pub(crate) fn map(self) -> Result<Plan, CliError> {
-        let InputPath { path, stream } = self.0;
+        let Self { input: InputPath { path, stream }, options } = self;
         if stream.is_some() {
             return Err(CliError::usage("--mmap needs a plan in a file, not in a stream"));
         }
-        super::map::map(&path).map_err(|e| CliError::input_from(&path, e))
+        super::map::map(&path, options)?.map_err(|e| refused(&path, e))
+    }
+}
+
+fn refused(path: &Path, error: PlanFileError) -> CliError {
+    match error {
+        PlanFileError::Hypersparse { rows, entries, .. } => CliError::input(format!(
+            "{}: {rows} rows for {entries} entries would take far more memory than the file; if that is meant, \
+             give --allow-hypersparse",
+            shown(path)
+        )),
+        error => CliError::input_from(path, error),
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::TempDir;
 
+use super::stale;
 use crate::error::CliError;
 
 /// Directories with unfinished output, removed if the process is interrupted.
@@ -20,43 +21,67 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// Removes what unfinished commands have written so far.
 pub(crate) fn remove_unfinished() {
-    for directory in unfinished().drain(..) {
+    remove(unfinished());
+}
+
+/// The same where the list cannot be waited for: what another thread is changing stays as it is.
+pub(crate) fn remove_unfinished_now() {
+    if let Ok(list) = UNFINISHED.try_lock() {
+        remove(list);
+    }
+}
+
+fn remove(mut list: MutexGuard<'_, Vec<PathBuf>>) {
+    for directory in list.drain(..) {
         // The process is on its way out: what can't be removed stays.
         let _ = fs::remove_dir_all(directory);
     }
 }
 
-/// Writes `target` through `write`, which is given the path of a file to create.
+/// Where the function that [`create`] is given writes to.
+#[derive(Debug)]
+pub(crate) struct Output {
+    path: PathBuf,
+    streamed: bool,
+}
+
+impl Output {
+    /// Whether it is a device or a pipe, to be written from front to back, and never replaced.
+    pub(crate) fn is_streamed(&self) -> bool {
+        self.streamed
+    }
+}
+
+impl AsRef<Path> for Output {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// Writes `target` through `write`, which is given what to create.
 ///
-/// That path lies in a temporary directory beside `target` and is renamed onto it once `write` has
+/// That lies in a temporary directory beside `target` and is renamed onto it once `write` has
 /// succeeded, so `target` is whole or untouched however the process ends. It has `target`'s name,
 /// and a file that is replaced keeps its permissions. A link is followed. A device or a pipe is
-/// written through, since renaming would replace it.
+/// written as it is, since renaming would replace it; what reads it sees a failure as an early end.
 pub(crate) fn create(
     target: &Path,
-    write: impl FnOnce(&Path) -> Result<(), CliError>,
+    write: impl FnOnce(&Output) -> Result<(), CliError>,
 ) -> Result<(), CliError> {
     let failed = |e: io::Error| failed(target, e);
     let resolved = resolve(target)?;
     let (target_file, parent, permissions) = match &resolved.end {
-        End::Device => {
-            let folder = TemporaryFolder::new(&std::env::temp_dir()).map_err(failed)?;
-            let written = folder.join(resolved.name);
-            write(&written)?;
-            let mut from = File::open(&written).map_err(failed)?;
-            let mut to = fs::OpenOptions::new().write(true).open(target).map_err(failed)?;
-            io::copy(&mut from, &mut to).map_err(failed)?;
-            return Ok(());
-        }
+        End::Device => return write(&Output { path: target.to_owned(), streamed: true }),
         End::File { file, parent, permissions } => (file, parent, permissions),
     };
     let folder = TemporaryFolder::new(parent).map_err(failed)?;
-    let written = folder.join(resolved.name);
-    write(&written)?;
+    let output = Output { path: folder.join(resolved.name), streamed: false };
+    write(&output)?;
+    let written = &output.path;
     if let Some(permissions) = permissions {
-        fs::set_permissions(&written, permissions.clone()).map_err(failed)?;
+        fs::set_permissions(written, permissions.clone()).map_err(failed)?;
     }
-    fs::rename(&written, target_file).map_err(failed)?;
+    fs::rename(written, target_file).map_err(failed)?;
     sync_directory(parent);
     Ok(())
 }
@@ -116,10 +141,13 @@ fn end_of_links(path: &Path) -> PathBuf {
     end
 }
 
-/// A temporary directory that is removed when dropped and when the process is interrupted.
+/// A temporary directory that is removed when dropped and when the process is interrupted; if the process is
+/// killed, by the next one that makes one in the same place.
 #[derive(Debug)]
 pub(crate) struct TemporaryFolder {
     directory: TempDir,
+    /// Says that this process is alive.
+    _lock: Option<File>,
 }
 
 impl TemporaryFolder {
@@ -127,9 +155,12 @@ impl TemporaryFolder {
     pub(crate) fn new(parent: &Path) -> io::Result<Self> {
         // Held over the creation, so that an interruption finds the directory listed or absent.
         let mut list = unfinished();
-        let directory = tempfile::Builder::new().prefix(".girih-").tempdir_in(parent)?;
+        let directory = tempfile::Builder::new().prefix(stale::PREFIX).tempdir_in(parent)?;
         list.push(directory.path().to_owned());
-        Ok(Self { directory })
+        drop(list);
+        let this = Self { _lock: stale::own(directory.path())?, directory };
+        stale::remove_beside(this.directory.path());
+        Ok(this)
     }
 
     /// The path of `name` in the directory.
@@ -157,7 +188,7 @@ mod tests {
     use super::*;
 
     /// Writes `text` as [`create`] asks.
-    fn saying(text: &str) -> impl FnOnce(&Path) -> Result<(), CliError> {
+    fn saying(text: &str) -> impl FnOnce(&Output) -> Result<(), CliError> {
         move |path| fs::write(path, text).map_err(|e| CliError::failed("test").because(e))
     }
 
@@ -206,8 +237,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (link, end) = (directory.path().join("c.npy"), directory.path().join("object"));
         std::os::unix::fs::symlink("object", &link).unwrap();
-        let named = |path: &Path| {
-            assert_eq!(path.file_name().unwrap(), "c.npy");
+        let named = |path: &Output| {
+            assert_eq!(path.as_ref().file_name().unwrap(), "c.npy");
             fs::write(path, "x").map_err(|e| CliError::failed("write").because(e))
         };
         create(&link, named).unwrap();

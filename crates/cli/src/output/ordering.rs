@@ -51,12 +51,9 @@ impl OrderEffect {
         order: &Reordering,
     ) -> Result<Self, ReorderError> {
         let rows = order.row_permutation();
-        let cols = match order.cols() {
-            Some(cols) => cols.clone(),
-            None if pattern.nrows() == pattern.ncols() => rows.clone(),
-            None => Permutation::identity(pattern.ncols())?,
-        };
-        let metrics::Effect { before, after } = metrics::effect(pattern, &rows, &cols)?;
+        let square = pattern.nrows() == pattern.ncols();
+        let cols = order.cols().or(square.then_some(&rows));
+        let metrics::Effect { before, after } = metrics::effect(pattern, &rows, cols)?;
         let shape = |Metrics { bandwidth, profile }, tiles: TileMetrics| OrderMetrics {
             bandwidth,
             profile,

@@ -10,6 +10,8 @@ use girih::planner;
 use girih_measure::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::escape::{controls, escaped};
+
 /// A spinner naming the stage a command is in, and notes that stay.
 ///
 /// The spinner exists on a terminal only; notes are always written. Standard output is never
@@ -34,9 +36,9 @@ impl Progress {
     }
 
     /// Names the stage that begins.
-    pub(crate) fn stage(&self, what: impl Into<String>) {
+    pub(crate) fn stage(&self, what: impl AsRef<str>) {
         self.spinner.reset_elapsed();
-        self.spinner.set_message(what.into());
+        self.spinner.set_message(controls(what.as_ref()).into_owned());
         if !self.spinner.is_hidden() {
             self.spinner.enable_steady_tick(Duration::from_millis(100));
         }
@@ -44,10 +46,10 @@ impl Progress {
 
     /// Names a stage that is timed. The spinner stands still until the next one, since turning it takes
     /// processor time.
-    pub(crate) fn still(&self, what: impl Into<String>) {
+    pub(crate) fn still(&self, what: impl AsRef<str>) {
         self.spinner.disable_steady_tick();
         self.spinner.reset_elapsed();
-        self.spinner.set_message(what.into());
+        self.spinner.set_message(controls(what.as_ref()).into_owned());
     }
 
     /// Names a stage of reading, and returns the function that is called with the bytes read so far and
@@ -58,6 +60,7 @@ impl Progress {
             return None;
         }
         let spinner = self.spinner.clone();
+        let what = escaped(what);
         Some(Arc::new(move |done, total| {
             if let Some(total) = total.filter(|&total| total > 0) {
                 let percent = 100.0 * done as f64 / total as f64;
@@ -85,6 +88,7 @@ impl Progress {
     /// Names a stage, and returns the function that adds to its name on a terminal.
     fn details(&self, what: String) -> impl Fn(&dyn Display) + use<> {
         self.stage(what.as_str());
+        let what = escaped(what);
         let watched = (!self.spinner.is_hidden()).then(|| self.spinner.clone());
         move |details| {
             if let Some(spinner) = &watched {
@@ -97,7 +101,7 @@ impl Progress {
     pub(crate) fn note(&self, what: &str) {
         self.spinner.suspend(|| {
             // Nobody is left to tell if standard error is closed.
-            let _ = writeln!(std::io::stderr(), "note: {what}");
+            let _ = writeln!(std::io::stderr(), "note: {}", controls(what));
         });
     }
 

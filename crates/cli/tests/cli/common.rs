@@ -63,6 +63,16 @@ pub(crate) fn with_stdin<S: AsRef<OsStr>>(args: impl IntoIterator<Item = S>, inp
     run(command, input)
 }
 
+/// `girih` with these arguments, two threads, and an address space of `mib` MiB.
+#[cfg(target_os = "linux")]
+pub(crate) fn within<S: AsRef<OsStr>>(mib: usize, args: impl IntoIterator<Item = S>) -> Run {
+    let mut command = Command::new("/bin/sh");
+    let limited = format!("ulimit -v {} && exec \"$0\" \"$@\"", mib << 10);
+    command.args(["-c", &limited, env!("CARGO_BIN_EXE_girih")]).args(args);
+    command.env("RAYON_NUM_THREADS", "2");
+    run(command, b"")
+}
+
 /// Runs a command to its end.
 pub(crate) fn run(mut command: Command, input: &[u8]) -> Run {
     let mut child = command

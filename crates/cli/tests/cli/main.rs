@@ -6,8 +6,12 @@ mod commands;
 mod common;
 mod devices;
 mod exit_codes;
+#[cfg(target_os = "linux")]
+mod hostile_sizes;
 #[cfg(unix)]
 mod interruption;
+#[cfg(target_os = "linux")]
+mod limits;
 #[cfg(target_os = "linux")]
 mod memory;
 mod narrowing;

@@ -25,7 +25,7 @@ pub use access::Triplets;
 pub(crate) use arithmetic::check_shape;
 pub use coo::{Coo, Duplicates};
 pub(crate) use rows::fill_rows;
-pub(crate) use transpose::transpose;
+pub(crate) use transpose::{transpose, try_transpose};
 
 /// A sparse matrix in compressed sparse rows.
 ///

@@ -39,8 +39,8 @@ impl<T: Scalar> Csr<T> {
         fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
     ) -> Result<Self, FormatError> {
         check_dims(nrows, ncols)?;
-        let mut row_ptr = vec![0u64; nrows + 1];
-        row_ptr[1..]
+        let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;
+        row_ptr.make_mut()[1..]
             .par_iter_mut()
             .with_min_len(CHUNK_ROWS)
             .enumerate()
@@ -51,8 +51,9 @@ impl<T: Scalar> Csr<T> {
         if nnz > isize::MAX as usize / size_of::<u64>() {
             return Err(too_many);
         }
-        accumulate(&mut row_ptr);
-        let (col_idx, values) = fill_rows(&row_ptr, fill);
+        accumulate(row_ptr.make_mut());
+        let into = (Buffer::zeroed(nnz)?, Buffer::zeroed(nnz)?);
+        let (col_idx, values) = fill_rows_of(&row_ptr, fill, into);
         Self::try_new(nrows, ncols, row_ptr, col_idx, values)
     }
 }
@@ -64,7 +65,15 @@ pub(crate) fn fill_rows<T: Scalar>(
     fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
 ) -> (Buffer<u32>, Buffer<T>) {
     let nnz = row_ptr.last().map_or(0, |&end| end as usize);
-    let (mut col_idx, mut values) = (Buffer::zeroed_or_abort(nnz), Buffer::zeroed_or_abort(nnz));
+    fill_rows_of(row_ptr, fill, (Buffer::zeroed_or_abort(nnz), Buffer::zeroed_or_abort(nnz)))
+}
+
+/// The same into arrays that are there.
+fn fill_rows_of<T: Scalar>(
+    row_ptr: &[u64],
+    fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
+    (mut col_idx, mut values): (Buffer<u32>, Buffer<T>),
+) -> (Buffer<u32>, Buffer<T>) {
     let chunks = row_chunks(row_ptr);
     let ends = || chunks.iter().map(|rows| row_ptr[rows.end] as usize);
     let cols = split_at_ends(col_idx.make_mut(), ends());

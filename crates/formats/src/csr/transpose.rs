@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use super::Csr;
 use crate::buffer::Buffer;
+use crate::error::FormatError;
 use crate::pattern::CsrPattern;
 use crate::scalar::Scalar;
 use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
@@ -42,35 +43,66 @@ impl<T: Scalar> Csr<T> {
         let (row_ptr, col_idx, values) = transpose(self.pattern(), &self.values);
         Self::from_parts(self.ncols, self.nrows, row_ptr, col_idx, values)
     }
+
+    /// As [`transpose`](Self::transpose), with an error if there is no memory.
+    pub(crate) fn try_transpose(&self) -> Result<Self, FormatError> {
+        let (row_ptr, col_idx, values) = try_transpose(self.pattern(), &self.values)?;
+        Ok(Self::from_parts(self.ncols, self.nrows, row_ptr, col_idx, values))
+    }
 }
 
-/// Transposes a pattern with something at each entry: offsets, indices and what was carried along.
+/// Offsets, indices and what was carried along.
+type Transposed<V> = (Buffer<u64>, Buffer<u32>, Buffer<V>);
+
+/// Transposes a pattern with something at each entry.
 pub(crate) fn transpose<V: Pod + Send + Sync>(
     pattern: CsrPattern<'_>,
     values: &[V],
-) -> (Buffer<u64>, Buffer<u32>, Buffer<V>) {
+) -> Transposed<V> {
+    let nnz = pattern.nnz();
+    let ptr = Buffer::zeroed_or_abort(pattern.ncols() + 1);
+    transpose_into(
+        pattern,
+        values,
+        (ptr, Buffer::zeroed_or_abort(nnz), Buffer::zeroed_or_abort(nnz)),
+    )
+}
+
+/// As [`transpose`], with an error if there is no memory.
+pub(crate) fn try_transpose<V: Pod + Send + Sync>(
+    pattern: CsrPattern<'_>,
+    values: &[V],
+) -> Result<Transposed<V>, FormatError> {
+    let nnz = pattern.nnz();
+    let into = (Buffer::zeroed(pattern.ncols() + 1)?, Buffer::zeroed(nnz)?, Buffer::zeroed(nnz)?);
+    Ok(transpose_into(pattern, values, into))
+}
+
+/// Transposes into zeros.
+fn transpose_into<V: Pod + Send + Sync>(
+    pattern: CsrPattern<'_>,
+    values: &[V],
+    into: Transposed<V>,
+) -> Transposed<V> {
     // Cursors are the hot, randomly accessed part: half as wide is twice as many in cache.
     if u32::try_from(pattern.nnz()).is_ok() {
-        transpose_with::<V, u32>(pattern, values)
+        transpose_with::<V, u32>(pattern, values, into)
     } else {
-        transpose_with::<V, u64>(pattern, values)
+        transpose_with::<V, u64>(pattern, values, into)
     }
 }
 
 fn transpose_with<V: Pod + Send + Sync, C: Cursor>(
     pattern: CsrPattern<'_>,
     values: &[V],
-) -> (Buffer<u64>, Buffer<u32>, Buffer<V>) {
+    (mut row_ptr, mut row_idx, mut carried): Transposed<V>,
+) -> Transposed<V> {
     let bounds = column_bounds(pattern);
     let n_blocks = bounds.len() - 1;
     let blocks = Blocks { pattern, runs: runs_by_block(pattern, &bounds) };
     // Each block of columns owns one contiguous range of every output array.
     let mut ends: Vec<u64> = (0..n_blocks).into_par_iter().map(|b| blocks.len(b)).collect();
     accumulate(&mut ends);
-    let nnz = pattern.nnz();
-    let mut row_ptr = Buffer::<u64>::zeroed_or_abort(pattern.ncols() + 1);
-    let mut row_idx = Buffer::<u32>::zeroed_or_abort(nnz);
-    let mut carried = Buffer::<V>::zeroed_or_abort(nnz);
     let offsets =
         split_at_ends(&mut row_ptr.make_mut()[1..], bounds[1..].iter().map(|&col| col as usize));
     let idx_pieces = split_at_ends(row_idx.make_mut(), ends.iter().map(|&end| end as usize));

@@ -28,7 +28,7 @@ use source::Opened;
 
 pub use error::{Place, ReadError, TextFault, WriteError};
 pub use options::{Field, FileKind, Info, Progress, ReadOptions, Symmetry};
-pub use save::write;
+pub use save::{write, write_to};
 pub use source::Source;
 
 use crate::csr::Csr;

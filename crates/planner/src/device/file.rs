@@ -1,7 +1,7 @@
 //! Devices as TOML: those that are built in, and the user's own.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use thiserror::Error;
@@ -77,14 +77,22 @@ impl DeviceSpec {
     /// A device from a file.
     ///
     /// # Errors
-    /// If the file cannot be read or is not a device, or is larger than 1 MiB.
+    /// If the file cannot be read, is no regular file or not a device, or is larger than 1 MiB.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, DeviceFileError> {
         let path = path.as_ref();
         let failed = |source| DeviceFileError::Io { path: path.display().to_string(), source };
-        if fs::metadata(path).map_err(failed)?.len() > MAX_BYTES {
+        // A pipe may have no writer, and some devices have no end.
+        if !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(failed(io::Error::other("it is not a regular file")));
+        }
+        // Some files are longer than the system says.
+        let file = File::open(path).map_err(failed)?;
+        let mut text = String::new();
+        file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(failed)?;
+        if text.len() as u64 > MAX_BYTES {
             return Err(failed(io::Error::other("it is larger than a device file can be")));
         }
-        Self::from_toml(&fs::read_to_string(path).map_err(failed)?)
+        Self::from_toml(&text)
     }
 
     /// The text of a file that [`from_toml`](Self::from_toml) reads back.

@@ -64,6 +64,18 @@ pub enum PlanFileError {
         /// The length it has.
         actual: u64,
     },
+    /// More rows than the entries and the file justify.
+    #[error(
+        "{rows} rows for {entries} entries and {file_len} bytes would take far more memory than the file; if that is meant, set LoadOptions::allow_hypersparse"
+    )]
+    Hypersparse {
+        /// Rows of the matrix.
+        rows: u64,
+        /// Its entries, as the header declares them.
+        entries: u64,
+        /// The file's length.
+        file_len: u64,
+    },
     /// The file goes on after its end.
     #[error(
         "the plan has {declared} bytes but the file has {actual}: something was appended to it"
@@ -120,6 +132,12 @@ pub enum PlanFileError {
     OutOfMemory {
         /// The array's size.
         bytes: u64,
+    },
+    /// Another process holds the file for a change.
+    #[error("another process has {place} locked, to change it; try again, or read the plan")]
+    Locked {
+        /// The file.
+        place: String,
     },
     /// The arrays are not a tiling.
     #[error("the plan's tiles are invalid: {0}")]

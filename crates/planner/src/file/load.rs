@@ -38,12 +38,15 @@ pub struct LoadOptions {
     pub check_hashes: bool,
     /// The largest file to load.
     pub max_bytes: u64,
+    /// Accept a plan of more than 2²⁴ rows, 64 for each entry and one for each byte of the file: what is done with
+    /// it takes memory for every row, far more than the file.
+    pub allow_hypersparse: bool,
 }
 
 impl Default for LoadOptions {
-    /// Hashes are checked; a file may have any size.
+    /// Hashes are checked; a file may have any size, and no more rows than it justifies.
     fn default() -> Self {
-        Self { check_hashes: true, max_bytes: u64::MAX }
+        Self { check_hashes: true, max_bytes: u64::MAX, allow_hypersparse: false }
     }
 }
 
@@ -58,6 +61,22 @@ impl LoadOptions {
     #[must_use]
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         Self { max_bytes, ..self }
+    }
+
+    /// With plans of far more rows than entries accepted, or refused.
+    #[must_use]
+    pub fn allow_hypersparse(self, allow_hypersparse: bool) -> Self {
+        Self { allow_hypersparse, ..self }
+    }
+
+    /// Checks that the rows of a plan are in proportion to its entries and its file.
+    fn check_rows(self, header: &Header, file_len: u64) -> Result<(), PlanFileError> {
+        let (rows, entries) = (header.nrows, header.nnz);
+        let justified = entries.saturating_mul(64).saturating_add(file_len);
+        if !self.allow_hypersparse && rows > justified.saturating_add(1 << 24) {
+            return Err(PlanFileError::Hypersparse { rows, entries, file_len });
+        }
+        Ok(())
     }
 }
 
@@ -149,6 +168,8 @@ impl LoadOptions {
             return Err(PlanFileError::HashMismatch { what: "the header".to_owned() });
         }
         let header = Header::decode(&bytes, prologue.version.0)?;
+        // The entries are compared with those that the arrays hold when they are read.
+        self.check_rows(&header, source.len())?;
         let header_end = prologue.header_offset + prologue.header_len;
         let table = header.table();
         check_rows(&table, header_end, source.len(), header.spec.kind())?;

@@ -1,6 +1,6 @@
 //! Plans whose arrays are borrowed from a mapped file: the one module of the crate with `unsafe`.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -22,12 +22,18 @@ impl LoadOptions {
     /// While the plan, or a buffer cloned from it, lives, nobody may change or truncate the file.
     /// A change could undo what validation promised to the kernels, and reading past a truncation
     /// ends the process (SIGBUS). Files written by [`Plan::save`] are replaced by renaming and not
-    /// changed in place, so saving over a mapped plan is sound. Where this cannot be promised,
+    /// changed in place, so saving over a mapped plan is sound. The mapping holds a shared lock on the file
+    /// (`flock` on Unix), for programs that ask for one before they write. Where this cannot be promised,
     /// [`read`](Self::read).
     pub unsafe fn map(self, path: impl AsRef<Path>) -> Result<Plan, PlanFileError> {
         let path = path.as_ref();
         let file = File::open(path).map_err(|e| PlanFileError::io("open", &path.display(), e))?;
         self.check_len(&file, path)?;
+        // Held by the mapping, on systems whose mappings hold the file: whoever changes plans in place and asks
+        // for the lock waits. Where there are no locks, there is the promise.
+        if let Err(TryLockError::WouldBlock) = file.try_lock_shared() {
+            return Err(PlanFileError::Locked { place: path.display().to_string() });
+        }
         // SAFETY: the caller promises that the file is neither changed nor truncated while the
         // mapping lives.
         let map = unsafe { Mmap::map(&file) }

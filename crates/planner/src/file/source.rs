@@ -23,11 +23,9 @@ pub(super) trait Source {
         let bytes = count.saturating_mul(size_of::<T>() as u64);
         let no_memory = PlanFileError::OutOfMemory { bytes };
         let Ok(count) = usize::try_from(count) else { return Err(no_memory) };
-        let Ok(mut array) = bytemuck::allocation::try_zeroed_vec::<T>(count) else {
-            return Err(no_memory);
-        };
-        self.read_at(offset, cast_slice_mut(&mut array))?;
-        Ok(array.into())
+        let Ok(mut array) = Buffer::<T>::zeroed(count) else { return Err(no_memory) };
+        self.read_at(offset, cast_slice_mut(array.make_mut()))?;
+        Ok(array)
     }
 }
 

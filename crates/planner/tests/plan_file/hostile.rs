@@ -1,6 +1,6 @@
 //! Files made to harm: whatever the hashes say, they match.
 
-use girih_formats::{AnyTiling, for_any_tiling};
+use girih_formats::{AnyTiling, MAX_DIM, RowLayout, Tiling, Wcsr, for_any_tiling};
 use girih_planner::{LoadOptions, Plan, PlanFileError};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
@@ -214,6 +214,50 @@ fn lies_about_the_matrix_are_refused() {
             }
         }
     }
+}
+
+/// Rows that no array holds: what is done with a plan takes memory for each of them.
+#[test]
+fn rows_out_of_proportion_are_refused() {
+    let plan_of = |nrows: usize, window_rows: usize| {
+        let layout = RowLayout::natural(nrows, window_rows).unwrap();
+        let n_windows = layout.n_windows();
+        let empty = Wcsr::<f32>::try_new(layout, 6, 0, 8, vec![0; n_windows + 1], vec![], vec![]);
+        Plan::from_tiling(Tiling::Wcsr(empty.unwrap()))
+    };
+    for (nrows, window_rows) in [(MAX_DIM, MAX_DIM), (100_000_000, 1 << 24), (1 << 25, 1 << 20)] {
+        let file = file_of(&plan_of(nrows, window_rows));
+        assert!(file.len() < 20_000);
+        let error = load(&file).unwrap_err();
+        assert!(matches!(error, PlanFileError::Hypersparse { .. }), "{error}");
+        assert!(error.to_string().contains(&format!("{nrows} rows for 0 entries")), "{error}");
+        let accepted = LoadOptions::default().allow_hypersparse(true).read_bytes(&file).unwrap();
+        assert_eq!(accepted.nrows(), nrows);
+    }
+    // What a reader accepts unasked is loaded unasked.
+    let file = file_of(&plan_of(1 << 24, 1 << 16));
+    assert_eq!(load(&file).unwrap().nrows(), 1 << 24);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_plan_that_is_locked_for_a_change_is_not_mapped() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let plan = &plans::<f32>()[0];
+    plan.write_to(file.as_file()).unwrap();
+    // SAFETY: nobody else knows the file, and it is not changed.
+    let map = || unsafe { LoadOptions::default().map(file.path()) };
+    file.as_file().lock().unwrap();
+    assert!(matches!(map(), Err(PlanFileError::Locked { .. })));
+    file.as_file().unlock().unwrap();
+    let mapped = map().unwrap();
+    let another = std::fs::File::open(file.path()).unwrap();
+    let lock = || another.try_lock();
+    if cfg!(target_os = "linux") {
+        assert!(lock().is_err(), "the mapping holds a lock");
+    }
+    drop(mapped);
+    lock().unwrap();
 }
 
 #[test]

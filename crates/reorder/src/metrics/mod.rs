@@ -53,20 +53,25 @@ pub fn natural(pattern: CsrPattern<'_>) -> Metrics {
     })
 }
 
-/// Metrics of the matrix with rows and columns permuted. O(nrows + nnz), in parallel.
+/// Metrics of the matrix with rows and columns permuted; `None` leaves the columns as they are.
+/// O(nrows + nnz), in parallel.
 ///
 /// # Errors
 /// If a permutation doesn't fit the matrix.
-pub fn permuted(
+pub fn permuted<'p>(
     pattern: CsrPattern<'_>,
     rows: &Permutation,
-    cols: &Permutation,
+    cols: impl Into<Option<&'p Permutation>>,
 ) -> Result<Metrics, ReorderError> {
     rows.check_applies("rows", pattern.nrows())?;
-    cols.check_applies("columns", pattern.ncols())?;
-    let (rows, cols) = (rows.as_slice(), cols.as_slice());
+    let cols = cols.into();
+    if let Some(cols) = cols {
+        cols.check_applies("columns", pattern.ncols())?;
+    }
+    let rows = rows.as_slice();
     Ok(over_rows(pattern, |i| {
-        let columns = pattern.row(i).iter().map(|&j| cols[j as usize]);
+        let new = |&j: &u32| cols.map_or(j, |cols| cols.as_slice()[j as usize]);
+        let columns = pattern.row(i).iter().map(new);
         let widest = |(low, high): (u32, u32), j: u32| (low.min(j), high.max(j));
         let (low, high) = columns.fold((u32::MAX, 0), widest);
         (low <= high).then_some((rows[i], low, high))
@@ -74,14 +79,14 @@ pub fn permuted(
 }
 
 /// Metrics before and after a permutation of rows and columns; for a symmetric permutation give the
-/// same one twice. O(nrows + nnz), in parallel.
+/// same one twice, and `None` to leave the columns as they are. O(nrows + nnz), in parallel.
 ///
 /// # Errors
 /// If a permutation doesn't fit the matrix.
-pub fn effect(
+pub fn effect<'p>(
     pattern: CsrPattern<'_>,
     rows: &Permutation,
-    cols: &Permutation,
+    cols: impl Into<Option<&'p Permutation>>,
 ) -> Result<Effect, ReorderError> {
     Ok(Effect { before: natural(pattern), after: permuted(pattern, rows, cols)? })
 }

@@ -11,6 +11,7 @@ use girih_formats::CsrPattern;
 use rayon::prelude::*;
 
 use crate::error::ReorderError;
+use crate::occupied::{Occupied, check_cols};
 use crate::permutation::Permutation;
 use graph::Graph;
 use search::Component;
@@ -43,7 +44,7 @@ const FIRST: u8 = 1;
 /// are walked in parallel, one walk is serial. Where the vertices of the first walk lie far from one
 /// another in memory, the graph is copied in its order for the rest. Memory: 9 bytes per row for the
 /// search and 5 for each walk under way, 4 per entry and 12 per row for that copy, 12 per entry for
-/// A + Aᵀ and its making.
+/// A + Aᵀ and its making. Where most rows and columns are empty, those take 5 bytes each.
 ///
 /// An order that is already good can become worse; [`metrics::effect`](crate::metrics::effect)
 /// tells.
@@ -64,19 +65,29 @@ const FIRST: u8 = 1;
 /// ```
 pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
     if pattern.nrows() != pattern.ncols() {
-        return Ok(rcm_rows_cols(pattern)?.0);
+        return match Occupied::of(pattern)? {
+            Some(occupied) => occupied.row_permutation(&bipartite(occupied.pattern())?.rows),
+            None => Permutation::try_from_order(&bipartite(pattern)?.rows.order),
+        };
     }
+    match Occupied::of_square(pattern)? {
+        Some(occupied) => occupied.row_permutation(&square(occupied.pattern())),
+        None => Permutation::try_from_order(&square(pattern).order),
+    }
+}
+
+/// The order of a square pattern.
+fn square(pattern: CsrPattern<'_>) -> ByComponent {
     // Ordered while it is found out whether it is a graph that can be.
     let unsymmetric = AtomicBool::new(false);
     let ((), found) = rayon::join(
         || unsymmetric.store(!is_symmetric(pattern), Ordering::Relaxed),
         || order(&Graph::of(pattern), &unsymmetric),
     );
-    let order = match found {
+    match found {
         Some(found) if !unsymmetric.into_inner() => found,
         _ => order(&Graph::symmetrized(pattern), &AtomicBool::new(false)).unwrap_or_default(),
-    };
-    Permutation::try_from_order(&order)
+    }
 }
 
 /// Reverse Cuthill–McKee order of rows and columns separately, on the bipartite graph of rows and
@@ -85,7 +96,7 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
 ///
 /// # Errors
 /// [`ReorderError::TooLarge`] if there are more rows and columns together than 32-bit indices
-/// number.
+/// number. [`ReorderError::TooManyColumns`] if there are far more columns than rows and entries.
 ///
 /// ```
 /// use girih_generate::banded;
@@ -100,26 +111,63 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn rcm_rows_cols(pattern: CsrPattern<'_>) -> Result<(Permutation, Permutation), ReorderError> {
+    check_cols(pattern.nrows(), pattern.ncols(), pattern.nnz())?;
+    match Occupied::of(pattern)? {
+        Some(occupied) => {
+            let Bipartite { rows, cols } = bipartite(occupied.pattern())?;
+            let cols = Permutation::try_from_order(&cols)?;
+            Ok((occupied.row_permutation(&rows)?, occupied.col_permutation(&cols)))
+        }
+        None => {
+            let Bipartite { rows, cols } = bipartite(pattern)?;
+            Ok((Permutation::try_from_order(&rows.order)?, Permutation::try_from_order(&cols)?))
+        }
+    }
+}
+
+/// Orders of rows and of columns on their bipartite graph.
+struct Bipartite {
+    rows: ByComponent,
+    cols: Vec<u32>,
+}
+
+fn bipartite(pattern: CsrPattern<'_>) -> Result<Bipartite, ReorderError> {
     let nrows = pattern.nrows() as u32;
     let graph = Graph::bipartite(pattern)?;
-    let order = order(&graph, &AtomicBool::new(false)).unwrap_or_default();
+    let ByComponent { order, mut sizes } =
+        order(&graph, &AtomicBool::new(false)).unwrap_or_default();
+    let mut rest = &order[..];
+    for size in &mut sizes {
+        let (component, after) = rest.split_at(*size);
+        *size = component.iter().filter(|&&v| v < nrows).count();
+        rest = after;
+    }
     let (rows, cols): (Vec<u32>, Vec<u32>) = order.into_iter().partition(|&v| v < nrows);
-    let cols: Vec<u32> = cols.into_iter().map(|v| v - nrows).collect();
-    Ok((Permutation::try_from_order(&rows)?, Permutation::try_from_order(&cols)?))
+    let cols = cols.into_iter().map(|v| v - nrows).collect();
+    Ok(Bipartite { rows: ByComponent { order: rows, sizes }, cols })
+}
+
+/// An order in which components follow one another by their smallest vertex, and how many vertices each has.
+#[derive(Debug, Default)]
+pub(crate) struct ByComponent {
+    pub(crate) order: Vec<u32>,
+    pub(crate) sizes: Vec<usize>,
 }
 
 /// The vertices in reverse Cuthill–McKee order, component by component; `None` if `cancelled`
 /// meanwhile.
-fn order(graph: &Graph<'_>, cancelled: &AtomicBool) -> Option<Vec<u32>> {
+fn order(graph: &Graph<'_>, cancelled: &AtomicBool) -> Option<ByComponent> {
     let walks = FirstWalks::of(graph, cancelled)?;
+    let sizes = walks.components.iter().map(|component| component.first.size).collect();
     if graph.entries() < SCATTERED_ENTRIES || !is_scattered(&walks.order) {
-        return Some(walks.best_orders(graph));
+        return Some(ByComponent { order: walks.best_orders(graph), sizes });
     }
     let FirstWalks { components, order, reached } = walks;
     let near = graph.relabelled(&order);
     let places = (0..order.len() as u32).collect();
     let best = FirstWalks { components, order: places, reached }.best_orders(&near);
-    Some(best.into_par_iter().map(|place| order[place as usize]).collect())
+    let order = best.into_par_iter().map(|place| order[place as usize]).collect();
+    Some(ByComponent { order, sizes })
 }
 
 /// Edge ends from which on a graph is not in cache, and the order of its vertices matters.

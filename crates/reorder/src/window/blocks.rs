@@ -10,6 +10,8 @@ use super::partition::Partition;
 use super::progress::RefinementProgress;
 use super::window;
 use crate::error::ReorderError;
+use crate::metrics::window_counts;
+use crate::occupied::{Occupied, check_cols};
 use crate::permutation::Permutation;
 use crate::rcm::{rcm, rcm_rows_cols};
 
@@ -58,7 +60,8 @@ pub struct BlockStats {
 /// threads.
 ///
 /// # Errors
-/// If `block_rows` or `block_cols` is 0 or above [`MAX_DIM`].
+/// If `block_rows` or `block_cols` is 0 or above [`MAX_DIM`], or if there are far more columns than rows and
+/// entries.
 ///
 /// ```
 /// use girih_formats::Csr;
@@ -79,6 +82,11 @@ pub fn blocks(
 ) -> Result<BlockOrdering, ReorderError> {
     let (nrows, ncols) = (pattern.nrows(), pattern.ncols());
     check_block_cols(options.block_cols)?;
+    check_cols(pattern.nrows(), pattern.ncols(), pattern.nnz())?;
+    if let Some(occupied) = Occupied::of(pattern)? {
+        let found = blocks(occupied.pattern(), options)?;
+        return expanded(pattern, options, found, &occupied);
+    }
     let rows = RowLayout::natural(nrows, options.block_rows)?;
     let cols = RowLayout::natural(ncols, options.block_cols)?;
     let natural = Partition::natural(&cols);
@@ -108,6 +116,28 @@ pub fn blocks(
     best.cols.order_windows(&by_column.graph)?;
     let cols = Permutation::try_from_order(&best.cols.order_full_first())?;
     Ok(BlockOrdering { rows: best.rows, cols, stats })
+}
+
+/// What was found for the rows and columns that have entries, with the others in empty slots and last;
+/// natural if that has no fewer blocks.
+fn expanded(
+    pattern: CsrPattern<'_>,
+    options: &BlockOptions,
+    mut found: BlockOrdering,
+    occupied: &Occupied,
+) -> Result<BlockOrdering, ReorderError> {
+    let natural = RowLayout::natural(pattern.nrows(), options.block_rows)?;
+    let counts = window_counts(pattern, &natural, None, options.block_cols as u32)?;
+    found.stats.natural = counts.iter().map(|&count| u64::from(count)).sum();
+    if found.stats.blocks < found.stats.natural {
+        found.rows = occupied.layout(&found.rows)?;
+        found.cols = occupied.col_permutation(&found.cols);
+    } else {
+        found.rows = natural;
+        found.cols = Permutation::identity(pattern.ncols())?;
+        found.stats.blocks = found.stats.natural;
+    }
+    Ok(found)
 }
 
 fn check_block_cols(found: usize) -> Result<(), FormatError> {
@@ -226,7 +256,7 @@ fn quotient(pattern: CsrPattern<'_>, cols: &Partition) -> Result<Csr<f32>, Reord
 }
 
 fn transposed(pattern: CsrPattern<'_>) -> Result<Csr<f32>, ReorderError> {
-    let (ptr, rows) = pattern.transpose();
+    let (ptr, rows) = pattern.try_transpose()?;
     let values = vec![0.0; rows.len()];
     Ok(Csr::try_new(pattern.ncols(), pattern.nrows(), ptr, rows, values)?)
 }

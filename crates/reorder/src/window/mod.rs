@@ -23,6 +23,8 @@ use girih_formats::{CsrPattern, RowLayout};
 use rayon::prelude::*;
 
 use crate::error::ReorderError;
+use crate::metrics::window_counts;
+use crate::occupied::Occupied;
 pub use blocks::{BlockOrdering, BlockStats, blocks};
 use closing::close;
 use hypergraph::Hypergraph;
@@ -59,7 +61,8 @@ pub use stats::{WindowOrdering, WindowStats};
 /// over when pairs are chosen, and counts in full when they are dealt.
 ///
 /// O(nnz · log `window_rows` + nrows · min(`window_rows`, 1024)) time, with a constant that depends
-/// on how many windows a column is in, and O(nnz + nrows) memory. Deterministic on any number of
+/// on how many windows a column is in, and O(nnz + nrows) memory, of which rows
+/// take only their slots where most rows and columns are empty. Deterministic on any number of
 /// threads.
 ///
 /// # Errors
@@ -113,6 +116,10 @@ pub fn window_observed(
     observer: &dyn Fn(u64, u64),
 ) -> Result<WindowOrdering, ReorderError> {
     let natural = RowLayout::natural(pattern.nrows(), options.window_rows)?;
+    if let Some(occupied) = Occupied::of(pattern)? {
+        let found = window_observed(occupied.pattern(), options, observer)?;
+        return expanded(pattern, natural, found, &occupied);
+    }
     let (graph, lone) = Hypergraph::of(pattern);
     let in_order = Partition::natural(&natural);
     let packed = in_order.packed(&graph) + lone;
@@ -157,6 +164,25 @@ pub fn window_observed(
     stats.packed = packed;
     stats.n_windows = layout.n_windows();
     Ok(WindowOrdering { layout, stats })
+}
+
+/// What was found for the rows that have entries, with the others in empty slots; natural if that packs no
+/// fewer columns.
+fn expanded(
+    pattern: CsrPattern<'_>,
+    natural: RowLayout,
+    mut found: WindowOrdering,
+    occupied: &Occupied,
+) -> Result<WindowOrdering, ReorderError> {
+    let counts = window_counts(pattern, &natural, None, 1)?;
+    found.stats.natural = counts.iter().map(|&count| u64::from(count)).sum();
+    found.layout = match found.stats.packed < found.stats.natural {
+        true => occupied.layout(&found.layout)?,
+        false => natural,
+    };
+    found.stats.packed = found.stats.packed.min(found.stats.natural);
+    found.stats.n_windows = found.layout.n_windows();
+    Ok(found)
 }
 
 /// An order and its best cut into windows.

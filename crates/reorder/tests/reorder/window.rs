@@ -8,8 +8,8 @@ use std::thread;
 use girih_formats::{Csr, CsrPattern, RowLayout};
 use girih_generate::*;
 use girih_reorder::{
-    BlockOptions, BlockOrdering, Permutation, WindowEffort, WindowOptions, WindowOrdering, blocks,
-    metrics, simple, window, window_observed,
+    BlockOptions, BlockOrdering, Permutation, ReorderError, WindowEffort, WindowOptions,
+    WindowOrdering, blocks, metrics, rcm, rcm_rows_cols, simple, window, window_observed,
 };
 use proptest::prelude::*;
 
@@ -146,6 +146,68 @@ fn windows_so_high_that_not_every_beginning_is_tried() {
         let found = checked(&a, &WindowOptions::new(window_rows));
         assert!(found.stats.packed < found.stats.natural);
     }
+}
+
+/// A matrix whose rows and columns stand apart in a far larger one.
+fn spread(a: &Csr<f32>, nrows: usize, ncols: usize, seed: u64) -> Csr<f32> {
+    let rows = simple::random(nrows, seed).unwrap();
+    let cols = simple::random(ncols, seed + 1).unwrap();
+    let place = rows.inverse();
+    let row_of = |i: usize| Some(place.new_index(i)).filter(|&row| row < a.nrows());
+    let in_rows = Csr::from_rows(
+        nrows,
+        ncols,
+        |i| row_of(i).map_or(0, |row| a.row(row).0.len()),
+        |i, to, values| {
+            to.copy_from_slice(row_of(i).map_or(&[], |row| a.row(row).0));
+            values.fill(1.0);
+        },
+    );
+    cols.apply_cols(&in_rows.unwrap()).unwrap()
+}
+
+#[test]
+fn rows_and_columns_without_entries_change_no_promise() {
+    let cases = [
+        (shuffled_blocks(12, 8, 5, 3), 5_000, 9_000),
+        (uniform(40, 30, 3, 1).unwrap(), 3_000, 700),
+        (uniform(4, 60, 9, 1).unwrap(), 8, 1_000_000),
+        (uniform(70, 2, 1, 1).unwrap(), 900_000, 3),
+        (laplacian_5pt(9, 9).unwrap(), 7_001, 7_001),
+    ];
+    for (a, nrows, ncols) in cases {
+        for seed in 0..3 {
+            let a = spread(&a, nrows, ncols, seed);
+            for window_rows in [2, 8, 64, 5_000] {
+                checked(&a, &WindowOptions::new(window_rows));
+            }
+            checked_blocks(&a, &BlockOptions::new(8, 4));
+            let (rows, cols) = rcm_rows_cols(a.pattern()).unwrap();
+            let effect = metrics::effect(a.pattern(), &rows, &cols).unwrap();
+            assert!(effect.after.bandwidth < effect.before.bandwidth, "{effect:?}");
+            assert_eq!((rows.len(), cols.len()), (nrows, ncols));
+            let order = rcm(a.pattern()).unwrap();
+            if nrows == ncols {
+                let effect = metrics::effect(a.pattern(), &order, &order).unwrap();
+                assert!(effect.after.bandwidth < 200, "{effect:?}");
+            }
+        }
+    }
+    // Blocks that stood whole in one window are found whole again.
+    let a = spread(&shuffled_blocks(12, 8, 5, 3), 5_000, 9_000, 7);
+    assert_eq!(checked(&a, &WindowOptions::new(8)).stats.packed, 60);
+}
+
+#[test]
+fn far_more_columns_than_rows_and_entries_are_not_ordered() {
+    let a = Csr::try_new(2, 1 << 28, vec![0, 1, 2], vec![0, (1 << 28) - 1], vec![1.0f32; 2]);
+    let a = a.unwrap();
+    let refused = ReorderError::TooManyColumns { nrows: 2, ncols: 1 << 28, entries: 2 };
+    assert_eq!(rcm_rows_cols(a.pattern()), Err(refused.clone()));
+    assert_eq!(blocks(a.pattern(), &BlockOptions::new(8, 8)), Err(refused));
+    // Orders of the rows alone need none of them.
+    assert_eq!(rcm(a.pattern()).unwrap().len(), 2);
+    checked(&a, &WindowOptions::new(2));
 }
 
 #[test]

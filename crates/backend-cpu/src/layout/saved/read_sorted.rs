@@ -63,16 +63,11 @@ impl<T: KernelScalar> SortedCsr<T> {
         let check = |part: &PartRanges| -> Result<(usize, usize), String> {
             let (slices, runs) = (&slices[part.slices.clone()], &runs[part.runs.clone()]);
             let n_slices: u64 = slices.iter().map(|run| u64::from(run.count)).sum();
-            let single: u64 = runs.iter().map(|run| u64::from(run.count)).sum();
-            let entries = |runs: &[Run]| -> u128 {
-                runs.iter().map(|run| u128::from(run.len) * u128::from(run.count)).sum()
-            };
-            let (of_slices, of_rows) = (entries(slices), entries(runs));
-            let counted = n_slices + single == part.rows.len() as u64
-                && of_slices + of_rows == part.cols.len() as u128
-                && of_slices * lanes as u128 + of_rows == part.values.len() as u128;
+            let counted = part.holds(slices, runs, lanes);
             must(counted, "its runs do not have as many rows, columns and values as its parts")?;
-            let cols = &col_idx[part.cols.clone()][..of_slices as usize];
+            let of_slices: usize =
+                slices.iter().map(|run| run.len as usize * run.count as usize).sum();
+            let cols = &col_idx[part.cols.clone()][..of_slices];
             must(
                 are_within(cols, &(0..(k + 1).saturating_sub(lanes))),
                 "columns of slices are not in A",

@@ -146,7 +146,7 @@ fn reordered(
     progress: &Progress,
 ) -> Result<Reordered, CliError> {
     let observer = progress.counting(format!("ordering {name}"));
-    let failed = |e| CliError::failed(format!("cannot order {name}")).because(e);
+    let failed = |e| CliError::ordering(name, e);
     let start = Instant::now();
     let (order, order_seconds, ordering) = match order {
         ReorderArg::File(path) => (shown(path), None, order::read(path, (a.nrows(), a.ncols()))?),

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &InspectArgs, progress: &Progress) -> Result<Report, Cli
                     given.join(", ")
                 )));
             }
-            plan::inspect(source, progress)
+            plan::inspect(source.allow_hypersparse(args.read.allow_hypersparse), progress)
         }
     }
 }

@@ -111,6 +111,7 @@ fn load_plan(args: &SpmmArgs, source: PlanSource, progress: &Progress) -> Result
             given.join(", ")
         )));
     }
+    let source = source.allow_hypersparse(args.plan.read.allow_hypersparse);
     progress.stage(format!("loading {}", shown(source.path())));
     let start = Instant::now();
     let plan = if args.mmap { source.map() } else { source.read() }?;

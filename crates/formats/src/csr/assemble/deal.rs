@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use super::{Mirror, offsets};
 use crate::buffer::Buffer;
 use crate::csr::Coo;
+use crate::error::FormatError;
 use crate::scalar::Scalar;
 
 /// Entries a bucket should hold: with their values they fit a core's cache.
@@ -43,11 +44,14 @@ pub(super) struct Dealt<T> {
 ///
 /// Values, columns and rows are dealt one after the other, and each array of the triplets is dropped as soon as it
 /// is not needed: beside the triplets there is never more than the array that is being filled.
+///
+/// # Errors
+/// If there is no memory for an array.
 pub(super) fn deal<T: Scalar>(
     coo: Coo<T>,
     mirror: Mirror,
     buckets: &Buckets,
-) -> (Vec<usize>, Dealt<T>) {
+) -> Result<(Vec<usize>, Dealt<T>), FormatError> {
     let Coo { row_idx, col_idx, values, .. } = coo;
     let mask = buckets.rows() as u32 - 1;
     let plan = Dealing::new(&row_idx, &col_idx, mirror, buckets);
@@ -58,15 +62,15 @@ pub(super) fn deal<T: Scalar>(
         Mirror::Skew => T::from_f64(-values[i].to_f64()),
         Mirror::None | Mirror::Symmetric => values[i],
     };
-    let dealt_values = plan.deal(&row_idx, &col_idx, value, image);
+    let dealt_values = plan.deal(&row_idx, &col_idx, value, image)?;
     drop(values);
-    let dealt_cols = plan.deal(&row_idx, &col_idx, |i| col_idx[i], |i| row_idx[i]);
+    let dealt_cols = plan.deal(&row_idx, &col_idx, |i| col_idx[i], |i| row_idx[i])?;
     // Only mirror images need the columns still.
     let col_idx = (mirror != Mirror::None).then_some(col_idx);
     let cols = col_idx.as_ref().unwrap_or(&row_idx);
     let local = |idx: u32| (idx & mask) as u16;
-    let local_row = plan.deal(&row_idx, cols, |i| local(row_idx[i]), |i| local(cols[i]));
-    (starts, Dealt { local_row, col_idx: dealt_cols, values: dealt_values })
+    let local_row = plan.deal(&row_idx, cols, |i| local(row_idx[i]), |i| local(cols[i]))?;
+    Ok((starts, Dealt { local_row, col_idx: dealt_cols, values: dealt_values }))
 }
 
 /// How triplets are dealt: chunks of them, and what each chunk has for each bucket.
@@ -115,9 +119,9 @@ impl Dealing {
         col_idx: &[u32],
         of: impl Fn(usize) -> U + Sync,
         image: impl Fn(usize) -> U + Sync,
-    ) -> Buffer<U> {
+    ) -> Result<Buffer<U>, FormatError> {
         let total = self.histograms.iter().flatten().sum();
-        let mut dealt = Buffer::<U>::zeroed_or_abort(total);
+        let mut dealt = Buffer::<U>::zeroed(total)?;
         let mut left = dealt.make_mut();
         // What each chunk has of each bucket, to be filled from the front.
         let mut shares: Vec<Vec<&mut [U]>> =
@@ -142,6 +146,6 @@ impl Dealing {
                 }
             }
         });
-        dealt
+        Ok(dealt)
     }
 }

@@ -51,15 +51,15 @@ impl<T: Scalar> Coo<T> {
     pub(crate) fn assemble_counted(self, how: Assembly) -> Result<(Csr<T>, u64), FormatError> {
         if how.mirror == Mirror::None && !how.prune_zeros && self.is_sorted() {
             let Self { nrows, ncols, row_idx, col_idx, values } = self;
-            let row_ptr = row_ptr_of(&row_idx, nrows);
+            let row_ptr = row_ptr_of(&row_idx, nrows)?;
             return Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), 0));
         }
         let (nrows, ncols) = (self.nrows, self.ncols);
         let buckets = Buckets::new(nrows, self.len());
-        let (starts, mut dealt) = deal(self, how.mirror, &buckets);
+        let (starts, mut dealt) = deal(self, how.mirror, &buckets)?;
         let total = dealt.col_idx.len();
 
-        let mut row_ptr = Buffer::<u64>::zeroed_or_abort(nrows + 1);
+        let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;
         let row_ends = &mut row_ptr.make_mut()[1..];
         let sorted = sort_buckets(&buckets, &starts, &mut dealt, row_ends, how)?;
         let kept: Vec<usize> = sorted.iter().map(|bucket| bucket.kept).collect();
@@ -76,8 +76,8 @@ impl<T: Scalar> Coo<T> {
         if new_starts[kept.len()] == total {
             return Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), infinite_sums));
         }
-        let col_idx = compact(&col_idx, &starts, &kept);
-        let values = compact(&values, &starts, &kept);
+        let col_idx = compact(&col_idx, &starts, &kept)?;
+        let values = compact(&values, &starts, &kept)?;
         Ok((Csr::from_parts(nrows, ncols, row_ptr, col_idx, values), infinite_sums))
     }
 
@@ -99,8 +99,8 @@ impl<T: Scalar> Coo<T> {
 }
 
 /// Row offsets of entries whose rows never decrease.
-fn row_ptr_of(row_idx: &[u32], nrows: usize) -> Buffer<u64> {
-    let mut row_ptr = Buffer::<u64>::zeroed_or_abort(nrows + 1);
+fn row_ptr_of(row_idx: &[u32], nrows: usize) -> Result<Buffer<u64>, FormatError> {
+    let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;
     row_ptr.make_mut().par_chunks_mut(1 << 12).enumerate().for_each(|(piece, ptr)| {
         let first_row = piece << 12;
         let mut at = row_idx.partition_point(|&r| (r as usize) < first_row);
@@ -111,7 +111,7 @@ fn row_ptr_of(row_idx: &[u32], nrows: usize) -> Buffer<u64> {
             *p = at as u64;
         }
     });
-    row_ptr
+    Ok(row_ptr)
 }
 
 /// Running sums of `counts`, from 0 to the total.
@@ -131,8 +131,8 @@ fn compact<U: bytemuck::Pod + Send + Sync>(
     all: &[U],
     starts: &[usize],
     kept: &[usize],
-) -> Buffer<U> {
-    let mut packed = Buffer::zeroed_or_abort(kept.iter().sum());
+) -> Result<Buffer<U>, FormatError> {
+    let mut packed = Buffer::zeroed(kept.iter().sum())?;
     let mut left = packed.make_mut();
     let tasks: Vec<_> = starts
         .iter()
@@ -140,5 +140,5 @@ fn compact<U: bytemuck::Pod + Send + Sync>(
         .map(|(&start, &k)| (left.split_off_mut(..k).unwrap_or_default(), &all[start..start + k]))
         .collect();
     tasks.into_par_iter().for_each(|(to, from)| to.copy_from_slice(from));
-    packed
+    Ok(packed)
 }

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::block::Block;
 use super::parse::{Entry, Parsed};
 use crate::buffer::Buffer;
+use crate::error::FormatError;
 
 /// The index by which entries come in order.
 #[derive(Debug)]
@@ -122,8 +123,12 @@ pub(super) fn offsets_of(
 
 /// The index of each of the first `len` entries, given the offsets of all that occur, with capacity for
 /// `capacity` of them.
-pub(super) fn list(offsets: &[u64], len: usize, capacity: usize) -> Buffer<u32> {
-    let mut listed = Buffer::<u32>::zeroed_or_abort(capacity);
+pub(super) fn list(
+    offsets: &[u64],
+    len: usize,
+    capacity: usize,
+) -> Result<Buffer<u32>, FormatError> {
+    let mut listed = Buffer::<u32>::zeroed(capacity)?;
     listed.make_mut()[..len].par_chunks_mut(1 << 14).enumerate().for_each(|(piece, major)| {
         let from = (piece << 14) as u64;
         let mut at_list = offsets.partition_point(|&p| p <= from) - 1;
@@ -134,5 +139,5 @@ pub(super) fn list(offsets: &[u64], len: usize, capacity: usize) -> Buffer<u32> 
             *i = at_list as u32;
         }
     });
-    listed
+    Ok(listed)
 }

@@ -12,6 +12,7 @@ use super::major::{Axis, Major, MajorPart, list, major_parts, offsets_of};
 use crate::buffer::Buffer;
 use crate::csr::assemble::{Assembly, Mirror};
 use crate::csr::{Coo, Csr};
+use crate::error::FormatError;
 use crate::io::{ReadError, ReadOptions, Symmetry, TextFault};
 use crate::narrowing::Narrowing;
 use crate::scalar::Scalar;
@@ -73,14 +74,14 @@ impl<'o, T: Scalar> Sink<'o, T> {
         let major = if in_order {
             Major::Offsets { axis: Axis::Rows, ptr: Buffer::default(), next: 0 }
         } else {
-            Major::Listed(Buffer::zeroed_or_abort(known))
+            Major::Listed(Buffer::zeroed(known)?)
         };
         Ok(Self {
             reading,
             options,
             major,
-            minor: Buffer::zeroed_or_abort(known),
-            values: Buffer::zeroed_or_abort(known),
+            minor: Buffer::zeroed(known)?,
+            values: Buffer::zeroed(known)?,
             len: 0,
             stored: 0,
             lines: header.lines,
@@ -114,9 +115,9 @@ impl<'o, T: Scalar> Sink<'o, T> {
         }
         let kept: usize = blocks.iter().map(|b| b.entries.len()).sum();
         let end = self.len + kept;
-        reach(&mut self.minor, end);
-        reach(&mut self.values, end);
-        self.keep_order(blocks, end);
+        reach(&mut self.minor, end)?;
+        reach(&mut self.values, end)?;
+        self.keep_order(blocks, end)?;
 
         let axis = self.major.axis();
         let mut left_minor = &mut self.minor.make_mut()[self.len..end];
@@ -201,7 +202,7 @@ impl<'o, T: Scalar> Sink<'o, T> {
 
     /// Goes over to listing rows if entries no longer come in order, and allocates memory for `end`
     /// entries.
-    fn keep_order(&mut self, blocks: &[Block<T>], end: usize) {
+    fn keep_order(&mut self, blocks: &[Block<T>], end: usize) -> Result<(), FormatError> {
         if let Major::Offsets { axis, ptr, next } = &mut self.major {
             if self.last_key.is_none() && blocks.iter().any(|b| !b.parsed.by_row) {
                 *axis = Axis::Cols;
@@ -222,18 +223,18 @@ impl<'o, T: Scalar> Sink<'o, T> {
             if in_order && self.options.allows(reached, end as u64) {
                 // All at once where the file is known to hold enough entries.
                 let all = self.options.allows(n_major as u64, self.minor.len() as u64);
-                reach(ptr, if all { n_major } else { reached as usize } + 1);
-                return;
+                return reach(ptr, if all { n_major } else { reached as usize } + 1);
             }
-            let mut listed = list(&ptr[..*next], self.len, self.minor.len());
+            let mut listed = list(&ptr[..*next], self.len, self.minor.len())?;
             if *axis == Axis::Cols {
                 std::mem::swap(&mut listed, &mut self.minor);
             }
             self.major = Major::Listed(listed);
         }
         if let Major::Listed(rows) = &mut self.major {
-            reach(rows, end);
+            reach(rows, end)?;
         }
+        Ok(())
     }
 
     /// Ends the matrix after the last block. Says what rounding made of its values.
@@ -255,14 +256,15 @@ impl<'o, T: Scalar> Sink<'o, T> {
                     Axis::Rows => (nrows, ncols),
                     Axis::Cols => (ncols, nrows),
                 };
-                reach(&mut ptr, n_major + 1);
+                reach(&mut ptr, n_major + 1)?;
                 ptr.truncate(n_major + 1);
                 ptr.make_mut()[next..]
                     .par_iter_mut()
                     .with_min_len(1 << 16)
                     .for_each(|p| *p = self.len as u64);
                 let stored = Csr::from_parts(n_major, n_minor, ptr, self.minor, self.values);
-                Ok((if axis == Axis::Rows { stored } else { stored.transpose() }, narrowing))
+                let matrix = if axis == Axis::Rows { stored } else { stored.try_transpose()? };
+                Ok((matrix, narrowing))
             }
             Major::Listed(mut rows) => {
                 rows.truncate(self.len);
@@ -288,10 +290,11 @@ impl<'o, T: Scalar> Sink<'o, T> {
 
 /// Makes an array at least `len` long, and of a length that grows by doubling: what is not written
 /// to is not resident.
-fn reach<U: Pod>(array: &mut Buffer<U>, len: usize) {
+fn reach<U: Pod>(array: &mut Buffer<U>, len: usize) -> Result<(), FormatError> {
     if array.len() < len {
-        let mut longer = Buffer::zeroed_or_abort(len.max(2 * array.len()));
+        let mut longer = Buffer::zeroed(len.max(2 * array.len()))?;
         longer.make_mut()[..array.len()].copy_from_slice(array);
         *array = longer;
     }
+    Ok(())
 }

@@ -18,14 +18,37 @@ const PIECE: usize = 1 << 16;
 #[derive(Debug)]
 pub(in crate::io) struct Array<R> {
     origin: Origin,
+    /// Bytes of the header.
+    header_len: u64,
     pub(in crate::io) header: Header,
     reader: R,
 }
 
 impl<R: Read> Array<R> {
     pub(in crate::io) fn open(origin: Origin, mut reader: R) -> Result<Self, ReadError> {
-        let header = Header::read(&mut reader).map_err(|fault| origin.error(fault))?;
-        Ok(Self { origin, header, reader })
+        // It is far shorter than any number.
+        let mut counted = reader.by_ref().take(u64::MAX);
+        let header = Header::read(&mut counted).map_err(|fault| origin.error(fault))?;
+        let header_len = u64::MAX - counted.limit();
+        Ok(Self { origin, header_len, header, reader })
+    }
+
+    /// Bytes of all elements, which the shape claims; `None` for those of a type that is not read.
+    pub(in crate::io) fn bytes(&self) -> Result<Option<u64>, ReadError> {
+        self.header.bytes().map_err(|fault| self.fault(fault))
+    }
+
+    /// Compares what an archive declares as the length of the array, where it does, with what the shape claims.
+    pub(in crate::io) fn check_declared(&self, declared: Option<u64>) -> Result<(), ReadError> {
+        let (Some(declared), Some(bytes)) = (declared, self.bytes()?) else { return Ok(()) };
+        if self.header_len.checked_add(bytes) == Some(declared) {
+            return Ok(());
+        }
+        let shape = self.header.tuple();
+        Err(self.fault(format!(
+            "the archive declares {declared} bytes, but its shape {shape} needs {bytes} and its header {}",
+            self.header_len
+        )))
     }
 
     pub(in crate::io) fn fault(&self, fault: impl Into<Fault>) -> ReadError {

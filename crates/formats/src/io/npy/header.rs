@@ -28,6 +28,18 @@ pub(in crate::io) enum Element {
     Other,
 }
 
+impl Element {
+    /// Bytes of one; `None` for those that are not read.
+    pub(super) fn size(self) -> Option<u64> {
+        match self {
+            Self::Bool => Some(1),
+            Self::Int(n) | Self::Uint(n) | Self::Float(n) | Self::Bytes(n) => Some(n as u64),
+            Self::Unicode(n) => Some(4 * n as u64),
+            Self::Other => None,
+        }
+    }
+}
+
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::io) struct Header {
@@ -132,6 +144,14 @@ impl Header {
     pub(super) fn elements(&self) -> Result<u64, Fault> {
         let product = self.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
         product.ok_or_else(|| format!("the shape {} is larger than memory", self.tuple()).into())
+    }
+
+    /// Bytes of all elements; `None` for those of a type that is not read.
+    pub(super) fn bytes(&self) -> Result<Option<u64>, Fault> {
+        let Some(size) = self.element.size() else { return Ok(None) };
+        let bytes = self.elements()?.checked_mul(size);
+        let too_large = || format!("the shape {} is larger than memory", self.tuple()).into();
+        bytes.map(Some).ok_or_else(too_large)
     }
 
     /// The shape as Python writes it.

@@ -4,9 +4,10 @@
 //! unsorted and hold duplicates, as scipy's may. Zeros inside the blocks of a bsr matrix are
 //! entries, as they are to scipy. Nothing in the archive is believed before it is checked.
 
+mod stream;
 mod write;
 
-use std::io::{Cursor, Read, Seek};
+use std::io::{Read, Seek};
 
 use rayon::prelude::*;
 use zip::ZipArchive;
@@ -14,14 +15,15 @@ use zip::result::ZipError;
 
 use super::compressed::{assemble, expand, from_rows, with_sums};
 use super::npy::{Array, Element, Origin};
-use super::source::{Bytes, Opened};
+use super::source::{Bytes, Opened, PlainFile};
 use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
 use crate::MAX_DIM;
 use crate::csr::{Coo, Csr, check_offsets};
 use crate::narrowing::Narrowing;
 use crate::scalar::{DType, Scalar};
 
-pub(super) use write::write;
+use stream::Inflated;
+pub(super) use write::{write, write_stream};
 
 /// Reads a matrix saved by scipy.
 pub(super) fn read<T: Scalar>(
@@ -30,83 +32,101 @@ pub(super) fn read<T: Scalar>(
 ) -> Result<(Csr<T>, Info), ReadError> {
     let gzip = opened.gzip;
     match opened.bytes {
-        Bytes::File(file) => read_archive(&|| file.reader(), options, gzip),
-        Bytes::Stream(mut stream) => {
-            // The directory of a zip archive stands at its end.
-            let mut bytes = Vec::new();
-            stream.read_to_end(&mut bytes)?;
-            read_archive(&|| Cursor::new(&bytes[..]), options, gzip)
-        }
+        Bytes::File(file) => read_members(&InFile { file }, options, gzip),
+        Bytes::Stream(stream) => read_members(&Inflated::read(stream)?, options, gzip),
     }
 }
 
-/// An archive that several threads read, each through its own reader.
-struct Archive<R> {
-    archive: ZipArchive<R>,
+/// The arrays of an archive, which several threads read.
+trait Members: Sync {
+    /// Whether there is an array of this name.
+    fn has(&self, name: &'static str) -> Result<bool, ReadError>;
+
+    /// Reads an array.
+    fn with<U>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(Array<&mut dyn Read>) -> Result<U, ReadError>,
+    ) -> Result<U, ReadError>;
 }
 
-impl<R: Read + Seek> Archive<R> {
-    fn open(reader: R) -> Result<Self, ReadError> {
-        let archive =
-            ZipArchive::new(reader).map_err(|e| ReadError::Zip { reason: e.to_string() })?;
-        Ok(Self { archive })
+/// An archive in a file: each thread reads it through its own reader.
+struct InFile {
+    file: PlainFile,
+}
+
+impl InFile {
+    fn archive(&self) -> Result<ZipArchive<impl Read + Seek>, ReadError> {
+        ZipArchive::new(self.file.reader()).map_err(|e| ReadError::Zip { reason: e.to_string() })
+    }
+}
+
+impl Members for InFile {
+    fn has(&self, name: &'static str) -> Result<bool, ReadError> {
+        Ok(self.archive()?.index_for_name(&format!("{name}.npy")).is_some())
     }
 
-    fn has(&self, name: &'static str) -> bool {
-        self.archive.index_for_name(&format!("{name}.npy")).is_some()
+    fn with<U>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(Array<&mut dyn Read>) -> Result<U, ReadError>,
+    ) -> Result<U, ReadError> {
+        let mut archive = self.archive()?;
+        let mut file = match archive.by_name(&format!("{name}.npy")) {
+            Ok(file) => file,
+            Err(ZipError::FileNotFound) => return Err(missing(name)),
+            Err(e) => return Err(ReadError::Npz { array: name, reason: e.to_string() }),
+        };
+        let declared = file.size();
+        let array = Array::open(Origin::Archive(name), &mut file as &mut dyn Read)?;
+        array.check_declared(Some(declared))?;
+        read(array)
     }
+}
 
-    fn array(&mut self, name: &'static str) -> Result<Array<impl Read>, ReadError> {
-        match self.archive.by_name(&format!("{name}.npy")) {
-            Ok(file) => Array::open(Origin::Archive(name), file),
-            Err(ZipError::FileNotFound) => Err(ReadError::Npz {
-                array: name,
-                reason: "it is missing; was this saved by scipy.sparse.save_npz?".into(),
-            }),
-            Err(e) => Err(ReadError::Npz { array: name, reason: e.to_string() }),
-        }
-    }
+fn missing(array: &'static str) -> ReadError {
+    let reason = "it is missing; was this saved by scipy.sparse.save_npz?".into();
+    ReadError::Npz { array, reason }
 }
 
 /// What all formats need: the shape, and how to read further arrays.
-struct Reading<'a, R, F> {
-    open: &'a F,
+struct Reading<'a, M> {
+    members: &'a M,
     options: &'a ReadOptions,
     nrows: usize,
     ncols: usize,
-    _reader: std::marker::PhantomData<fn() -> R>,
 }
 
-fn read_archive<T: Scalar, R: Read + Seek, F: Fn() -> R + Sync>(
-    open: &F,
+fn read_members<T: Scalar, M: Members>(
+    members: &M,
     options: &ReadOptions,
     gzip: bool,
 ) -> Result<(Csr<T>, Info), ReadError> {
-    let mut archive = Archive::open(open())?;
-    let format = archive.array("format")?.string()?;
-    let shape = archive.array("shape")?;
-    shape.expect_len(2, "a matrix")?;
-    let shape = shape.integers::<u64>(MAX_DIM as u64)?;
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
+    let format = members.with("format", |array| array.string())?;
+    let shape = members.with("shape", |shape| {
+        shape.expect_len(2, "a matrix")?;
+        shape.integers::<u64>(MAX_DIM as u64)
+    })?;
     let (nrows, ncols) = (shape[0] as usize, shape[1] as usize);
-    let data = archive.array("data")?;
-    let (field, dtype) = match data.header.element {
+    let (element, stored_entries) =
+        members.with("data", |data| Ok((data.header.element, data.claimed()?)))?;
+    let (field, dtype) = match element {
         Element::Float(2) => (Field::Real, Some(DType::F16)),
         Element::Float(4) => (Field::Real, Some(DType::F32)),
         Element::Float(8) => (Field::Real, Some(DType::F64)),
         Element::Bool => (Field::Pattern, None),
         _ => (Field::Integer, None),
     };
-    let stored_entries = data.claimed()?;
-    drop(data);
     // The archive shows an offset for every row of csr alone.
     if &*format != "csr" && !options.allows(nrows as u64, stored_entries) {
         return Err(ReadError::Hypersparse { nrows: nrows as u64, entries: stored_entries });
     }
-    let this = Reading { open, options, nrows, ncols, _reader: std::marker::PhantomData };
+    let this = Reading { members, options, nrows, ncols };
     let (matrix, narrowing) = match &*format {
         "csr" => this.csr()?,
         "csc" => this.csc()?,
-        "coo" => this.coo(archive.has("coords"))?,
+        "coo" => this.coo(members.has("coords")?)?,
         "bsr" => this.bsr()?,
         other => {
             return Err(ReadError::Npz {
@@ -119,39 +139,35 @@ fn read_archive<T: Scalar, R: Read + Seek, F: Fn() -> R + Sync>(
     Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype, gzip, narrowing }))
 }
 
-impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
-    fn archive(&self) -> Result<Archive<R>, ReadError> {
-        Archive::open((self.open)())
-    }
-
+impl<M: Members> Reading<'_, M> {
     /// An array of indices below `limit`, one for each of `len` entries.
     fn indices(&self, name: &'static str, len: u64, limit: usize) -> Result<Vec<u32>, ReadError> {
-        let mut archive = self.archive()?;
-        let array = archive.array(name)?;
-        array.expect_len(len, "data.npy")?;
-        match limit.checked_sub(1) {
-            Some(last) => array.integers(last as u64),
-            None if len == 0 => Ok(Vec::new()),
-            None => Err(array.fault("it has elements, but the matrix has no place for any")),
-        }
+        self.members.with(name, |array| {
+            array.expect_len(len, "data.npy")?;
+            match limit.checked_sub(1) {
+                Some(last) => array.integers(last as u64),
+                None if len == 0 => Ok(Vec::new()),
+                None => Err(array.fault("it has elements, but the matrix has no place for any")),
+            }
+        })
     }
 
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is of one lifetime")]
     fn values<T: Scalar>(&self) -> Result<(Vec<T>, Narrowing), ReadError> {
-        self.archive()?.array("data")?.values()
+        self.members.with("data", |array| array.values())
     }
 
     fn offsets(&self, lists: usize, end: u64) -> Result<Vec<u64>, ReadError> {
-        let mut archive = self.archive()?;
-        let array = archive.array("indptr")?;
-        array.expect_len(lists as u64 + 1, "the shape")?;
-        let ptr = array.integers::<u64>(end)?;
+        let ptr = self.members.with("indptr", |array| {
+            array.expect_len(lists as u64 + 1, "the shape")?;
+            array.integers::<u64>(end)
+        })?;
         check_offsets("indptr", &ptr, lists, usize::try_from(end).unwrap_or(usize::MAX))?;
         Ok(ptr)
     }
 
     fn entries(&self) -> Result<u64, ReadError> {
-        let mut archive = self.archive()?;
-        archive.array("data")?.len()
+        self.members.with("data", |data| data.len())
     }
 
     fn csr<T: Scalar>(&self) -> Result<(Csr<T>, Narrowing), ReadError> {
@@ -198,19 +214,19 @@ impl<R: Read + Seek, F: Fn() -> R + Sync> Reading<'_, R, F> {
     }
 
     fn bsr<T: Scalar>(&self) -> Result<(Csr<T>, Narrowing), ReadError> {
-        let mut archive = self.archive()?;
-        let data = archive.array("data")?;
-        let [n_blocks, r, c] = data.header.shape[..] else {
-            return Err(data.fault("a bsr matrix needs three dimensions"));
-        };
-        if data.header.fortran_order {
-            return Err(data.fault("blocks in Fortran order cannot be read; save A.tocsr()"));
-        }
         let (m, n) = (self.nrows as u64, self.ncols as u64);
-        if r == 0 || c == 0 || !m.is_multiple_of(r) || !n.is_multiple_of(c) {
-            return Err(data.fault(format!("blocks of {r} × {c} do not tile the matrix")));
-        }
-        drop(data);
+        let [n_blocks, r, c] = self.members.with("data", |data| {
+            let [n_blocks, r, c] = data.header.shape[..] else {
+                return Err(data.fault("a bsr matrix needs three dimensions"));
+            };
+            if data.header.fortran_order {
+                return Err(data.fault("blocks in Fortran order cannot be read; save A.tocsr()"));
+            }
+            if r == 0 || c == 0 || !m.is_multiple_of(r) || !n.is_multiple_of(c) {
+                return Err(data.fault(format!("blocks of {r} × {c} do not tile the matrix")));
+            }
+            Ok([n_blocks, r, c])
+        })?;
         let (r, c) = (r as usize, c as usize);
         let block_ptr = self.offsets(self.nrows / r, n_blocks)?;
         let (blocks, values) = rayon::join(

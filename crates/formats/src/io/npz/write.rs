@@ -11,13 +11,24 @@ use crate::scalar::{DType, Scalar};
 
 /// Writes the archive. Values are f64 or f32; narrower ones are widened to f32, which is exact:
 /// scipy has no sparse matrices of them.
-pub(in crate::io) fn write<T: Scalar, W: Write + Seek>(csr: &Csr<T>, to: W) -> io::Result<()> {
+pub(in crate::io) fn write<T: Scalar>(csr: &Csr<T>, to: impl Write + Seek) -> io::Result<()> {
+    write_members(csr, ZipWriter::new(to))
+}
+
+/// Writes the archive from front to back.
+pub(in crate::io) fn write_stream<T: Scalar>(csr: &Csr<T>, to: impl Write) -> io::Result<()> {
+    write_members(csr, ZipWriter::new_stream(to))
+}
+
+fn write_members<T: Scalar, W: Write + Seek>(
+    csr: &Csr<T>,
+    mut zip: ZipWriter<W>,
+) -> io::Result<()> {
     // The fastest level: index arrays shrink well even so, and values hardly ever do.
     let options = SimpleFileOptions::default()
         .compression_method(CompressionMethod::Deflated)
         .compression_level(Some(1))
         .large_file(true);
-    let mut zip = ZipWriter::new(to);
     let start = |zip: &mut ZipWriter<W>, name: &str| zip.start_file(name, options);
     let (nrows, ncols, nnz) = (csr.nrows(), csr.ncols(), csr.nnz());
     let small = nrows.max(ncols).max(nnz) <= i32::MAX as usize;
