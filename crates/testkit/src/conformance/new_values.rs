@@ -15,7 +15,7 @@ const CASES: [&str; 5] =
     ["many windows", "one dense row", "explicit zeros", "skewed graph", "finite elements"];
 
 const SCALE: (f64, f64) = (-2.5, 0.5);
-/// Of the cases, how many meet each way but the first, which meets all of them.
+/// The cases that each way but the first is tested with; the first is tested with all of them.
 const FEW: usize = 2;
 
 /// Plans whose tiles hold values in other orders.
@@ -37,8 +37,8 @@ impl Suite<'_> {
         let cases = self.named(&CASES);
         for spec in specs(self.kind) {
             for (way, (how, options)) in options(spec).into_iter().enumerate() {
-                let met = if way == 0 { cases.len() } else { FEW };
-                for case in cases.iter().cycle().skip(way).take(met) {
+                let n_cases = if way == 0 { cases.len() } else { FEW };
+                for case in cases.iter().cycle().skip(way).take(n_cases) {
                     // Columns of the transpose, or moved ones, are not two of four.
                     if self.kind != FormatKind::TwoFour || options.op == Op::None {
                         let what =
