@@ -80,7 +80,7 @@ const TF32_CONFIGS: [DenseConfig; 2] = [
     DenseConfig { columns: 128, consumers: 1, stages: 3, ctas: 2, async_stores: true, ..LARGE },
 ];
 
-const LARGE: DenseConfig = DenseConfig {
+pub(super) const LARGE: DenseConfig = DenseConfig {
     rows: 128,
     columns: 256,
     consumers: 2,

@@ -6,34 +6,35 @@ use girih_testkit::operands::Layout;
 use half::bf16;
 use ptx_emu::report::Problem;
 
-use super::{FullBlocks, configs};
+use super::config::LARGE;
+use super::{DenseConfig, FullBlocks};
 use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
 use crate::emulated::{Emulated, Way};
 
 /// Two tiles for one cluster of two, six stages each in a ring of four. B is copied by rows, half of it by
 /// each CTA, and C is written by tensor copies.
 fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
-    product(device, way, 0, SIZED)
+    product(device, way, clustered(DType::Bf16), SIZED)
 }
 
 /// B is column-major, and so copied by columns.
 fn columns(device: &Emulated, way: Way) -> (Outcome, String) {
-    product(device, way, 0, Sized { b: Layout::ColMajor, ..SIZED })
+    product(device, way, clustered(DType::Bf16), Sized { b: Layout::ColMajor, ..SIZED })
 }
 
 /// The same without a cluster, and up to the last column of a tile: the last patch is written too.
 fn alone(device: &Emulated, way: Way) -> (Outcome, String) {
-    product(device, way, 1, Sized { n: 256, ..SIZED })
+    product(device, way, SINGLE, Sized { n: 256, ..SIZED })
 }
 
 /// No cluster: B and C are read and written element by element.
 fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
-    product(device, way, 1, Sized { n: 101, c: Layout::PaddedRows, ..SIZED })
+    product(device, way, SINGLE, Sized { n: 101, c: Layout::PaddedRows, ..SIZED })
 }
 
 /// f32 as TF32: transposed, B through registers.
 fn tf32(device: &Emulated, way: Way) -> (Outcome, String) {
-    let device = device.with_full(FullBlocks::Dense(configs(DType::F32)[0]));
+    let device = device.with_full(FullBlocks::Dense(clustered(DType::F32)));
     multiply::<f32>(&device, way, &matrix(), SIZED)
 }
 
@@ -50,8 +51,16 @@ fn matrix() -> Csr<f64> {
     matrices::where_(200, 368, |i, j| (3 * i + 5 * j) % 7 < 2).unwrap()
 }
 
-fn product(device: &Emulated, way: Way, config: usize, sized: Sized) -> (Outcome, String) {
-    let device = device.with_full(FullBlocks::Dense(configs(DType::Bf16)[config]));
+/// The ladder's last rung: a cluster of two, and stores that are not waited for.
+fn clustered(dtype: DType) -> DenseConfig {
+    DenseConfig::ladder(dtype).last().unwrap().config
+}
+
+/// What large products run, with such stores.
+const SINGLE: DenseConfig = DenseConfig { async_stores: true, ..LARGE };
+
+fn product(device: &Emulated, way: Way, config: DenseConfig, sized: Sized) -> (Outcome, String) {
+    let device = device.with_full(FullBlocks::Dense(config));
     multiply::<bf16>(&device, way, &matrix(), sized)
 }
 
