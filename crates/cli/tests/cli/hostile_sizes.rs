@@ -3,10 +3,11 @@
 use crate::common::{Files, girih, within};
 
 /// An address space for what a matrix of 2²⁴ rows justifies, the program and its threads.
-const TALL_MIB: usize = 1100;
+const TALL_MIB: usize = 1250;
 
-/// An address space that nothing large fits into.
-const SMALL_MIB: usize = 300;
+/// An address space for the program, which takes 200 MiB of it without optimization, its threads, and 64 MiB of
+/// marks for columns, that an array of 2²⁸ numbers does not fit into.
+const SMALL_MIB: usize = 450;
 
 /// Two entries, in the first and the last place.
 fn corners(nrows: u64, ncols: u64) -> String {
