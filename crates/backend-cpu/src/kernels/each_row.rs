@@ -66,6 +66,29 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
     width: usize,
     prefetch: Prefetch,
 ) {
+    // SAFETY: the points of `each_row_as` are these. On machines that never prefetch, one copy is enough.
+    unsafe {
+        if const { I::Vector::PREFETCHES } && prefetch != Prefetch::Nothing {
+            each_row_as::<I, T, true>(rows, b, out, width, prefetch);
+        } else {
+            each_row_as::<I, T, false>(rows, b, out, width, Prefetch::Nothing);
+        }
+    }
+}
+
+/// [`each_row`] by kernels that prefetch, or by kernels that do not: a loop that may prefetch keeps what it
+/// would need for that in registers, which costs short rows up to half of their time.
+///
+/// # Safety
+/// Points 1 to 3 of [`each_row`].
+#[inline(always)]
+unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
+    rows: impl Rows<Acc = T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    width: usize,
+    prefetch: Prefetch,
+) {
     let lanes = const { <I::Vector as Vector>::LANES };
     macro_rules! few {
         ($vector:ty, $vectors:literal, $chains:literal) => {{
@@ -75,9 +98,9 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
             // SAFETY: the points of `few_vectors` are these. All vectors are whole if the panel is dense.
             unsafe {
                 if is_dense {
-                    few_vectors::<I, $vector, T, $vectors, $chains, false>(rows, b, out, width, prefetch);
+                    few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCHES>(rows, b, out, width, prefetch);
                 } else {
-                    few_vectors::<I, $vector, T, $vectors, $chains, true>(rows, b, out, width, prefetch);
+                    few_vectors::<I, $vector, T, $vectors, $chains, true, PREFETCHES>(rows, b, out, width, prefetch);
                 }
             }
         }};
@@ -95,9 +118,9 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
         // SAFETY: the points of `many_vectors` are these.
         unsafe {
             if const { I::STRIP_VECTORS == 4 } {
-                many_vectors::<I, T, 8>(rows, b, out, width, prefetch);
+                many_vectors::<I, T, 8, PREFETCHES>(rows, b, out, width, prefetch);
             } else {
-                many_vectors::<I, T, 4>(rows, b, out, width, prefetch);
+                many_vectors::<I, T, 4, PREFETCHES>(rows, b, out, width, prefetch);
             }
         }
     }
@@ -115,7 +138,15 @@ pub(crate) unsafe fn each_row<I: VectorsFor<T>, T: Scalar>(
 ///    just as much.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
-unsafe fn few_vectors<I, V, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+unsafe fn few_vectors<
+    I,
+    V,
+    T,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const PREFETCHES: bool,
+>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -136,8 +167,8 @@ unsafe fn few_vectors<I, V, T, const K: usize, const CHAINS: usize, const TAIL: 
                     width = K * V::LANES;
                     (b.row_stride, out.row_stride) = (width as isize, width as isize);
                 }
-                let operands = RowOperands::<V, T>::new(b, out, width, prefetch);
-                all::<V>(rows, FewVectors::<V, T, K, CHAINS, TAIL>(operands));
+                let operands = RowOperands::<V, T, PREFETCHES>::new(b, out, width, prefetch);
+                all::<V>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCHES>(operands));
             },
         );
     }
@@ -150,7 +181,12 @@ unsafe fn few_vectors<I, V, T, const K: usize, const CHAINS: usize, const TAIL: 
 /// 2. Rows, their columns and B are as [`each_row`] requires.
 /// 3. Rows of C are as [`each_row`] requires.
 #[inline(always)]
-unsafe fn many_vectors<I: VectorsFor<T>, T: Scalar, const AT_ONCE: usize>(
+unsafe fn many_vectors<
+    I: VectorsFor<T>,
+    T: Scalar,
+    const AT_ONCE: usize,
+    const PREFETCHES: bool,
+>(
     rows: impl Rows<Acc = T::Acc>,
     b: Input<T>,
     out: Output<T::Acc>,
@@ -162,8 +198,9 @@ unsafe fn many_vectors<I: VectorsFor<T>, T: Scalar, const AT_ONCE: usize>(
         I::call(
             #[inline(always)]
             move || {
-                let operands = RowOperands::<I::Vector, T>::new(b, out, width, prefetch);
-                rows.each(ManyVectors::<_, _, AT_ONCE> { operands, width });
+                let operands =
+                    RowOperands::<I::Vector, T, PREFETCHES>::new(b, out, width, prefetch);
+                rows.each(ManyVectors::<_, _, AT_ONCE, PREFETCHES> { operands, width });
             },
         );
     }

@@ -31,8 +31,9 @@ impl<V: Vector, const PREFETCHES: bool> RowKernel for Dot<V, PREFETCHES> {
     }
 }
 
-/// B, C, the lanes of the last vector of a panel, and what is prefetched.
-pub(super) struct RowOperands<V: Vector, T: Scalar> {
+/// B, C, the lanes of the last vector of a panel, and what is prefetched: nothing without `PREFETCHES`, whose
+/// loops then have the registers to themselves.
+pub(super) struct RowOperands<V: Vector, T: Scalar, const PREFETCHES: bool> {
     b: Input<T>,
     out: Output<T::Acc>,
     mask: V::Mask,
@@ -40,7 +41,7 @@ pub(super) struct RowOperands<V: Vector, T: Scalar> {
     prefetch: Prefetch,
 }
 
-impl<V, T> RowOperands<V, T>
+impl<V, T, const PREFETCHES: bool> RowOperands<V, T, PREFETCHES>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -83,7 +84,7 @@ where
             // SAFETY: the instruction set by point 1, entries by point 2, vectors of B and C by points 2 to
             // 4.
             unsafe {
-                let sums = sum::<V, T, K, CHAINS, TAIL>(entries, b, mask, prefetch);
+                let sums = sum::<V, T, K, CHAINS, TAIL, PREFETCHES>(entries, b, mask, prefetch);
                 store::<V, K, TAIL>(sums, out, dst, mask, last);
             }
             return;
@@ -96,10 +97,11 @@ where
             // to 4.
             unsafe {
                 if TAIL && u + 1 == K {
-                    let sums = sum::<V, T, 1, CHAINS, true>(entries, b, mask, prefetch);
+                    let sums = sum::<V, T, 1, CHAINS, true, PREFETCHES>(entries, b, mask, prefetch);
                     store::<V, 1, true>(sums, out, dst, mask, last);
                 } else {
-                    let sums = sum::<V, T, 1, CHAINS, false>(entries, b, mask, prefetch);
+                    let sums =
+                        sum::<V, T, 1, CHAINS, false, PREFETCHES>(entries, b, mask, prefetch);
                     store::<V, 1, false>(sums, out, dst, mask, last);
                 }
             }
@@ -114,10 +116,11 @@ pub(super) struct FewVectors<
     const K: usize,
     const CHAINS: usize,
     const TAIL: bool,
->(pub(super) RowOperands<V, T>);
+    const PREFETCHES: bool,
+>(pub(super) RowOperands<V, T, PREFETCHES>);
 
-impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool> RowKernel
-    for FewVectors<V, T, K, CHAINS, TAIL>
+impl<V, T, const K: usize, const CHAINS: usize, const TAIL: bool, const PREFETCHES: bool> RowKernel
+    for FewVectors<V, T, K, CHAINS, TAIL, PREFETCHES>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -135,12 +138,13 @@ where
 
 /// Rows by a panel of any width, up to `AT_ONCE` vectors at a time, which must be 4 or 8. The more of a row
 /// of B is read at once, the sooner the processor sees a stream in it.
-pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize> {
-    pub(super) operands: RowOperands<V, T>,
+pub(super) struct ManyVectors<V: Vector, T: Scalar, const AT_ONCE: usize, const PREFETCHES: bool> {
+    pub(super) operands: RowOperands<V, T, PREFETCHES>,
     pub(super) width: usize,
 }
 
-impl<V, T, const AT_ONCE: usize> RowKernel for ManyVectors<V, T, AT_ONCE>
+impl<V, T, const AT_ONCE: usize, const PREFETCHES: bool> RowKernel
+    for ManyVectors<V, T, AT_ONCE, PREFETCHES>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,
@@ -166,7 +170,7 @@ where
                 while j + WHOLE_VECTORS * lanes <= width {
                     let dst = dst.wrapping_offset(j as isize * out.col_stride);
                     b.ran_whole_rows();
-                    whole::<V, T>(entries, b.at_col(j), out, dst, operands.prefetch);
+                    whole::<V, T, PREFETCHES>(entries, b.at_col(j), out, dst, operands.prefetch);
                     j += WHOLE_VECTORS * lanes;
                 }
             }
@@ -183,7 +187,7 @@ where
     }
 }
 
-impl<V, T, const AT_ONCE: usize> ManyVectors<V, T, AT_ONCE>
+impl<V, T, const AT_ONCE: usize, const PREFETCHES: bool> ManyVectors<V, T, AT_ONCE, PREFETCHES>
 where
     V: Widen<T> + Vector<Acc = T::Acc>,
     T: Scalar,

@@ -81,8 +81,8 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
     matches!(T::DTYPE, DType::F32 | DType::F64)
 }
 
-/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `PREFETCH` says what
-/// is [prefetched](super::prefetch) meanwhile.
+/// The sums of one row over `K` vectors of columns, entry `p` in chain `p mod CHAINS`. `prefetch` says what
+/// is [prefetched](super::prefetch) meanwhile: nothing without `PREFETCHES`.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -90,7 +90,14 @@ pub(crate) const fn is_own_accumulator<T: Scalar>() -> bool {
 /// 3. Every column plus `shift` is a row of B, whose columns are those of `K` vectors; with `TAIL` the last
 ///    has the lanes of `mask` alone.
 #[inline(always)]
-pub(crate) unsafe fn sum<V, T, const K: usize, const CHAINS: usize, const TAIL: bool>(
+pub(crate) unsafe fn sum<
+    V,
+    T,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const PREFETCHES: bool,
+>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     mask: V::Mask,
@@ -123,7 +130,7 @@ where
         };
     }
     let mut p = 0;
-    if const { V::PREFETCHES } && prefetch != Prefetch::Nothing {
+    if const { PREFETCHES && V::PREFETCHES } && prefetch != Prefetch::Nothing {
         let at_once = const { if K < 4 { PREFETCH_AT_ONCE } else { 1 } };
         while p + at_once <= len {
             // The rows of a slice share the cache lines of their values.

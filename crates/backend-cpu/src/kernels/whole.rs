@@ -19,7 +19,7 @@ const AT_ONCE: usize = 4;
 /// these rows.
 ///
 /// Adds in the order of [`sum`](super::sum::sum) with a single chain. `prefetch` says what is
-/// [prefetched](super::prefetch) meanwhile.
+/// [prefetched](super::prefetch) meanwhile: nothing without `PREFETCHES`.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -30,7 +30,7 @@ const AT_ONCE: usize = 4;
 /// 4. `dst` is valid for as many vectors of C at the output's column stride, and no other thread accesses
 ///    them.
 #[inline(always)]
-pub(super) unsafe fn whole<V, T>(
+pub(super) unsafe fn whole<V, T, const PREFETCHES: bool>(
     entries: Entries<T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -45,7 +45,7 @@ pub(super) unsafe fn whole<V, T>(
         ($n:literal: $first:expr) => {
             // SAFETY: the points of `add_entries` are these: every use names entries before `len`, and the
             // first use begins with entry 0.
-            unsafe { add_entries::<V, T, $n>(entries, $first, b, &mut sums, out, dst, prefetch) }
+            unsafe { add_entries::<V, T, $n, PREFETCHES>(entries, $first, b, &mut sums, out, dst, prefetch) }
         };
     }
     let mut p = 0;
@@ -72,7 +72,7 @@ pub(super) unsafe fn whole<V, T>(
 ///    them.
 /// 5. If `first` is not 0, earlier calls have written `sums`.
 #[inline(always)]
-unsafe fn add_entries<V, T, const N: usize>(
+unsafe fn add_entries<V, T, const N: usize, const PREFETCHES: bool>(
     entries: Entries<T::Acc>,
     first: usize,
     b: Input<T>,
@@ -86,7 +86,7 @@ unsafe fn add_entries<V, T, const N: usize>(
 {
     let Entries { col_idx, values, len, next_col_idx, .. } = entries;
     let row = |col: u32| b.ptr.wrapping_offset((col as isize).wrapping_mul(b.row_stride));
-    if const { V::PREFETCHES } && prefetch == Prefetch::Rows {
+    if const { PREFETCHES && V::PREFETCHES } && prefetch == Prefetch::Rows {
         for i in 0..N {
             // SAFETY: the next columns are readable by point 2. Nothing is read at `next`.
             let next = row(unsafe { *next_col_idx.add(first + i) });
@@ -95,7 +95,7 @@ unsafe fn add_entries<V, T, const N: usize>(
             }
         }
     }
-    if const { V::PREFETCHES } && prefetch != Prefetch::Nothing {
+    if const { PREFETCHES && V::PREFETCHES } && prefetch != Prefetch::Nothing {
         prefetch_entries::<V, _>(col_idx.wrapping_add(first), values.wrapping_add(first));
     }
     // SAFETY: the instruction set by point 1, the entries by point 2.
