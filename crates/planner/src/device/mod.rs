@@ -177,29 +177,39 @@ impl DeviceSpec {
     }
 
     /// The calibrated fit for a format and value type; where there is none for its sizes, that for the
-    /// nearest height of windows, whose kernels are closer than any [rate](Self::flops) is. A CUDA device multiplies
-    /// bf16 as fast as f16, whose fits count where bf16 has none.
+    /// nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
+    ///
+    /// A type without any fit takes those of its [kin](Self::kin).
     #[must_use]
     pub fn fit(&self, spec: FormatSpec, dtype: DType) -> Option<&Fit> {
         let rows = spec.window_rows();
-        let of = |dtype| {
-            let of_kind = self
-                .fits
-                .iter()
-                .filter(move |fit| fit.spec.kind() == spec.kind() && fit.dtype == dtype);
-            of_kind.min_by_key(|fit| (fit.spec != spec, fit.spec.window_rows().abs_diff(rows)))
+        let of_kind = self
+            .fits
+            .iter()
+            .filter(|fit| fit.spec.kind() == spec.kind() && fit.dtype == self.kin(dtype));
+        of_kind.min_by_key(|fit| (fit.spec != spec, fit.spec.window_rows().abs_diff(rows)))
+    }
+
+    /// The value type whose fits count for `dtype`: itself where it has any, else the first that has of those
+    /// whose products take the most alike. A CUDA device multiplies both types of 16 bits alike; a CPU widens
+    /// them to f32. Rates alone do not know what a product costs however small it is, and would take formats
+    /// that are ten times slower.
+    fn kin(&self, dtype: DType) -> DType {
+        let others: &[DType] = match (self.kind, dtype) {
+            (DeviceKind::Cuda, DType::Bf16) => &[DType::F16],
+            (DeviceKind::Cpu, DType::F16) => &[DType::Bf16, DType::F32],
+            (DeviceKind::Cpu, DType::Bf16) => &[DType::F16, DType::F32],
+            _ => &[],
         };
-        match (self.kind, dtype) {
-            (DeviceKind::Cuda, DType::Bf16) => of(dtype).or_else(|| of(DType::F16)),
-            _ => of(dtype),
-        }
+        let has_fits = |dtype: &DType| self.fits.iter().any(|fit| fit.dtype == *dtype);
+        std::iter::once(dtype).chain(others.iter().copied()).find(has_fits).unwrap_or(dtype)
     }
 
     /// Seconds that a product takes at the least in a format that was not fitted: those of launching, or
     /// what the cheapest of the formats that were fitted costs, so that no other seems to cost nothing.
     #[must_use]
     pub(crate) fn product_seconds(&self, dtype: DType) -> f64 {
-        let fits = self.fits.iter().filter(|fit| fit.dtype == dtype);
+        let fits = self.fits.iter().filter(|fit| fit.dtype == self.kin(dtype));
         let least = fits.map(|fit| fit.seconds.product).reduce(f64::min);
         self.launch_seconds.max(least.unwrap_or(0.0))
     }

@@ -364,3 +364,27 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
     let options = fixed(pattern).keep_slot_map(true);
     assert!(matches!(plan(&a, options), Err(PlanError::Format(FormatError::NoValues))));
 }
+
+#[test]
+fn types_of_16_bits_are_estimated_by_fits_of_the_nearest_type() {
+    let xeon = DeviceSpec::builtin("emerald-rapids").unwrap();
+    let zen5 = DeviceSpec::builtin("zen5").unwrap();
+    let spec = FormatSpec::Csr;
+    // A processor that was calibrated in f32 alone, as users' own device files often are.
+    let f32_alone = zen5.clone().with(|device| device.fits.retain(|fit| fit.dtype == DType::F32));
+    for dtype in [DType::F16, DType::Bf16] {
+        assert_eq!(zen5.fit(spec, dtype).unwrap().dtype, dtype);
+        assert!(xeon.fit(spec, dtype).is_some());
+        assert_eq!(f32_alone.fit(spec, dtype), f32_alone.fit(spec, DType::F32));
+    }
+    assert_eq!(f32_alone.fit(spec, DType::F64), None);
+
+    // By rates alone windows looked cheaper than CSR for small products, and took 20 times as long.
+    let a = girih_generate::uniform::<half::f16>(1024, 1024, 20, 1).unwrap();
+    for n in [1, 8] {
+        for device in [&f32_alone, &xeon] {
+            let plan = Planner::new(PlanOptions::new(n).target(device.clone())).plan(&a).unwrap();
+            assert_eq!(plan.spec(), FormatSpec::Csr, "n = {n}, {}", device.name);
+        }
+    }
+}
