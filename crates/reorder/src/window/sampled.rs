@@ -10,11 +10,15 @@ const MAX_COLUMN: usize = 256;
 const MAX_SEEDS: usize = 64;
 const LEAST_SEEDS: usize = 4;
 
-/// Steps for each entry of the matrix that growing windows may take, after the first few windows.
-const STEPS_PER_ENTRY: usize = 1;
+/// Steps for each entry of the matrix that growing windows may take, after the first few windows. With fewer,
+/// windows in graphs whose columns are long do not grow to their height.
+const STEPS_PER_ENTRY: usize = 4;
 
 /// Steps that windows of the smallest matrices may take all the same.
 const LEAST_STEPS: usize = 1 << 16;
+
+/// Steps from which on one for each entry is enough.
+const MANY_STEPS: usize = 1 << 22;
 
 /// How many columns windows of rows that share many would pack, for each entry of the matrix: one number
 /// for each height of `heights`, which increase. `None` where a matrix has no entries, or far more columns
@@ -57,7 +61,7 @@ pub fn sampled_windows(pattern: CsrPattern<'_>, heights: &[usize]) -> Option<Vec
         steps: 0,
         limit: 0,
     };
-    grower.limit = (STEPS_PER_ENTRY * nnz).max(LEAST_STEPS);
+    grower.limit = (STEPS_PER_ENTRY * nnz).clamp(LEAST_STEPS, MANY_STEPS).max(nnz);
     let mut sums = vec![Sum::default(); heights.len()];
     let seeds = MAX_SEEDS.min(nrows);
     for i in 0..seeds {
@@ -131,6 +135,10 @@ impl Grower<'_> {
                 entries += self.pattern.row(next as usize).len() as u64;
                 height += 1;
                 row = self.best();
+            }
+            // A window that ran out of steps says nothing of this height, unless no other does.
+            if row.is_some() && height < limit && sum.windows > 0 {
+                break;
             }
             sum.packed += self.packed.len() as u64;
             sum.entries += entries;
