@@ -149,7 +149,7 @@ impl Planner {
         let matrix = &arranged.matrix;
         watch.stage(Stage::Tiles);
         let (tiling, fingerprint) =
-            rayon::join(|| Tiling::from_csr(matrix, spec, layout), || Fingerprint::of(a));
+            girih_parallel::join(|| Tiling::from_csr(matrix, spec, layout), || Fingerprint::of(a));
         let tiling = tiling?;
         let slot_map = if options.keep_slot_map {
             watch.stage(Stage::SlotMap);

@@ -1,6 +1,6 @@
 //! CSR written row by row, in parallel.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::{Csr, check_dims};
 use crate::buffer::Buffer;

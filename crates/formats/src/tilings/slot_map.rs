@@ -3,7 +3,7 @@
 use std::mem;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::shared::fill::{Locate, Sink, for_each_chunk};
 use super::shared::read_back::Rows;

@@ -1,6 +1,6 @@
 //! Where a tiling keeps the values of a CSR matrix, found out from the tiling alone.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::slot_map::{Index, SlotMap};
 use super::tiling::Tiling;

@@ -1,8 +1,8 @@
 //! Copies between matrices of any strides and staging buffers, by all threads of the pool.
 
 use girih_formats::Scalar;
+use girih_parallel::prelude::*;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
-use rayon::prelude::*;
 
 use super::blocks::Block;
 

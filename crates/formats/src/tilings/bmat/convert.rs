@@ -1,6 +1,6 @@
 //! CSR ↔ BMat.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::PAD_COL;
 use crate::buffer::Buffer;

@@ -1,6 +1,6 @@
 //! CSR ↔ CSR in a row order.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::csr::Csr;

@@ -1,6 +1,6 @@
 //! CSR ↔ 2:4.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::csr::{Csr, first_error};
