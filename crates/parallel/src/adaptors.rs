@@ -135,7 +135,7 @@ impl<S: Source, R, F: Fn(S::Item) -> Option<R> + Clone + Send> Source for Filter
     }
 }
 
-/// Every so many items of a range. See [`Par::step_by`](crate::Par::step_by).
+/// The first item and every `step`-th after it. See [`Par::step_by`](crate::Par::step_by).
 #[derive(Clone, Debug)]
 pub struct StepBy<S> {
     pub(crate) source: S,

@@ -12,7 +12,7 @@ use crate::source::{Exact, Source};
 ///
 /// Functions that it is given are cloned for each piece: closures that borrow are copied.
 #[derive(Clone, Debug)]
-#[must_use = "a loop runs when it is told what to do with items"]
+#[must_use = "a loop runs once a method says what to do with items"]
 pub struct Par<S> {
     source: S,
     min_len: usize,

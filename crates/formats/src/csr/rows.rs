@@ -38,6 +38,16 @@ impl<T: Scalar> Csr<T> {
         len: impl Fn(usize) -> usize + Sync,
         fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
     ) -> Result<Self, FormatError> {
+        T::csr_from_rows(nrows, ncols, &len, &fill)
+    }
+
+    /// [`from_rows`](Self::from_rows), [compiled once](crate::compiled).
+    pub(crate) fn from_rows_with(
+        nrows: usize,
+        ncols: usize,
+        len: &(dyn Fn(usize) -> usize + Sync),
+        fill: &(dyn Fn(usize, &mut [u32], &mut [T]) + Sync),
+    ) -> Result<Self, FormatError> {
         check_dims(nrows, ncols)?;
         let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;
         row_ptr.make_mut()[1..]

@@ -40,6 +40,11 @@ impl<T: Scalar> Csr<T> {
     /// ```
     #[must_use]
     pub fn transpose(&self) -> Self {
+        T::csr_transpose(self)
+    }
+
+    /// [`transpose`](Self::transpose), [compiled once](crate::compiled).
+    pub(crate) fn transpose_values(&self) -> Self {
         let (row_ptr, col_idx, values) = transpose(self.pattern(), &self.values);
         Self::from_parts(self.ncols, self.nrows, row_ptr, col_idx, values)
     }
