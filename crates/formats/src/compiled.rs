@@ -13,10 +13,10 @@ use crate::tilings::value_places::ValuePlaces;
 use crate::tilings::{BMat, Bcsr, BlockedEll, RowCsr, Tiling, TwoFour, Wcsr};
 
 /// How long the rows of a matrix are.
-type RowLen<'a> = &'a (dyn Fn(usize) -> usize + Sync);
+pub(crate) type RowLen<'a> = &'a (dyn Fn(usize) -> usize + Sync);
 
 /// Fills one row's columns and values.
-type FillRow<'a, T> = &'a (dyn Fn(usize, &mut [u32], &mut [T]) + Sync);
+pub(crate) type FillRow<'a, T> = &'a (dyn Fn(usize, &mut [u32], &mut [T]) + Sync);
 
 /// The functions, for one value type.
 pub trait Compiled: Sized + 'static {

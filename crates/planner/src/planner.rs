@@ -212,6 +212,7 @@ impl Planner {
 }
 
 /// A matrix whose value type is known at run time.
+#[derive(Clone, Copy)]
 enum AnyCsr<'a> {
     F16(&'a Csr<f16>),
     Bf16(&'a Csr<bf16>),

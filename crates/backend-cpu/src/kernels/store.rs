@@ -26,12 +26,13 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     if out.store == Store::Update && out.col_stride != 1 {
         let out = *out;
         // SAFETY: the instruction set by point 1, the columns by point 2.
-        return unsafe {
+        unsafe {
             V::Isa::call(
                 #[inline(always)]
                 move || scatter::<V, K, TAIL>(sums, &out, dst, len),
-            )
-        };
+            );
+        }
+        return;
     }
     // SAFETY: the instruction set by point 1.
     let (alpha, mut scaled) = (unsafe { V::splat(out.alpha) }, sums);

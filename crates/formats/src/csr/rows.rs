@@ -4,6 +4,7 @@ use girih_parallel::prelude::*;
 
 use super::{Csr, check_dims};
 use crate::buffer::Buffer;
+use crate::compiled::{FillRow, RowLen};
 use crate::error::FormatError;
 use crate::scalar::Scalar;
 use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
@@ -45,8 +46,8 @@ impl<T: Scalar> Csr<T> {
     pub(crate) fn from_rows_with(
         nrows: usize,
         ncols: usize,
-        len: &(dyn Fn(usize) -> usize + Sync),
-        fill: &(dyn Fn(usize, &mut [u32], &mut [T]) + Sync),
+        len: RowLen<'_>,
+        fill: FillRow<'_, T>,
     ) -> Result<Self, FormatError> {
         check_dims(nrows, ncols)?;
         let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;
