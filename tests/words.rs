@@ -49,6 +49,11 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("cli/src/commands/plan.rs", "gathers: ", "a key of the JSON report"),
     ("cli/src/commands/inspect/plan.rs", "gathers", "a key of the JSON report"),
     ("backend-cpu/src/prepare/saved/numbers.rs", "leaps", "a number's name in saved layouts"),
+    (
+        "backend-cuda/src/kernels/sm90_wcsr_spmm/work.rs",
+        "gathering",
+        "pieces are collected in blocks",
+    ),
     ("reorder/src/window/", "gathers", "a window collects columns, as in the paper"),
 ];
 
@@ -69,6 +74,7 @@ const CRATES: &[&str] = &[
     "planner",
     "backend",
     "backend-cpu",
+    "backend-cuda",
     "girih",
     "testkit",
     "formats",
@@ -76,11 +82,12 @@ const CRATES: &[&str] = &[
     "reorder",
     "cli",
     "measure",
+    "parallel",
 ];
 
 /// Crates whose type names are checked. All of `crates/` belong here too.
 const SINGLE_NAMES: &[&str] =
-    &["planner", "backend", "backend-cpu", "girih", "testkit", "cli", "measure"];
+    &["planner", "backend", "backend-cpu", "girih", "testkit", "cli", "measure", "parallel"];
 
 /// Documents at the root that are checked.
 const DOCUMENTS: &[&str] =

@@ -6,9 +6,9 @@ use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, SddmmBackend, check_sddmm,
 };
 use girih_formats::{CsrPattern, DType, Scalar};
+use girih_parallel::prelude::*;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, CowArray};
-use rayon::prelude::*;
 
 use crate::CpuBackend;
 use crate::isa::{KernelScalar, Kernels};

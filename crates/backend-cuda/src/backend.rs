@@ -74,7 +74,7 @@ impl CudaOptions {
 /// Multiplies on a CUDA device.
 ///
 /// Making one costs nothing and needs nothing; the driver, the device and the compiler are looked for
-/// when it is first asked for its [capabilities](SpmmBackend::capabilities) or a plan.
+/// when its [capabilities](SpmmBackend::capabilities) are read or a plan is prepared.
 ///
 /// Clones share the device and the kernels.
 #[derive(Clone, Debug)]
@@ -131,7 +131,7 @@ impl CudaBackend {
     ///
     /// # Errors
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
-    /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
+    /// a plan prepared that [permutes](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         self.prepare_device_with(plan, FullBlocks::Fastest)
     }

@@ -1,4 +1,4 @@
-//! What a planner is told of the kernels, without a device at hand.
+//! What a planner knows of the kernels, without a device at hand.
 
 use girih_formats::{DType, FormatKind, FormatSpec};
 use girih_planner::DeviceSpec;
@@ -228,8 +228,9 @@ mod tests {
         };
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         let found = config(bcsr, DType::Bf16, 128, 100).unwrap();
-        let told = (found.entry.as_str(), found.block_cols, found.stages, found.blocks_per_worker);
-        assert_eq!(told, ("sm90_bcsr_spmm_rows", 128, 3, 3));
+        let described =
+            (found.entry.as_str(), found.block_cols, found.stages, found.blocks_per_worker);
+        assert_eq!(described, ("sm90_bcsr_spmm_rows", 128, 3, 3));
         // All 8 × 64 blocks of 512 × 4096, and all but one.
         let square = |tiles| {
             let work =
@@ -237,8 +238,8 @@ mod tests {
             CudaKernels.config(&h200, &work).unwrap()
         };
         let (full, sparse) = (square(512), square(511));
-        let told = (full.entry.as_str(), full.block_cols, full.stages, full.threads);
-        assert_eq!(told, ("sm90_dense_gemm_rows", 64, 3, 384));
+        let described = (full.entry.as_str(), full.block_cols, full.stages, full.threads);
+        assert_eq!(described, ("sm90_dense_gemm_rows", 64, 3, 384));
         assert!(full.shared_bytes <= h200.shared_bytes_per_block);
         assert_eq!(sparse.entry, "sm90_bcsr_spmm_rows");
         let wcsr = FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 };

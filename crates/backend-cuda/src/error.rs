@@ -62,7 +62,7 @@ pub enum CudaError {
         kernel: String,
         /// The architecture it is for.
         needs: Arch,
-        /// The architecture asked for.
+        /// The requested architecture.
         arch: Arch,
     },
     /// A kernel's source can't be read from the folder that replaces the built-in sources.
@@ -98,7 +98,7 @@ pub enum CudaError {
         count => format!("the driver sees {count}, 0 to {}", count - 1),
     })]
     NoDevice {
-        /// The index asked for.
+        /// The requested index.
         index: usize,
         /// Devices there are.
         count: usize,

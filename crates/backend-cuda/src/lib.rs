@@ -1,8 +1,8 @@
 //! The CUDA backend of girih: kernels compiled at run time for the device at hand, loaded through the
 //! driver.
 //!
-//! [`CudaBackend`] builds everywhere and needs nothing until it is asked for something: the driver and
-//! the compiler NVRTC are then looked for, opened and checked, and what is missing is an error that says
+//! [`CudaBackend`] builds everywhere and needs nothing until it is used: the driver and the compiler
+//! NVRTC are then looked for, opened and checked, and what is missing is an error that says
 //! what was looked for and where. No CUDA toolkit is needed: NVRTC may come from the wheel
 //! `nvidia-cuda-nvrtc` ([`LibrarySearch`]), or be absent if a cache that was built elsewhere holds the
 //! kernels ([`Jit`]).
@@ -51,7 +51,7 @@
 //! Croqtile's worklog: tiles of 128 rows × 64 to 256 columns, `wgmma.mma_async.sp`, sums in f32. A is laid out
 //! once, when a plan is prepared, so that each stage of the ring is one copy. Metadata have a copy and a barrier
 //! of their own. Two or four CTAs below each other form a cluster and copy B once for all. Groups of four columns
-//! hold none, one or two entries. What else such a group stores is a zero that counts as stored: where it meets
+//! hold none, one or two entries. What else such a group stores is a zero that counts as stored: multiplied by
 //! NaN or Inf in B, its row gets NaN, and no other row does. `PlanOptions::exact_nonfinite` rules 2:4 out where
 //! there are such zeros. B is read as in BCSR: fastest by its rows or its columns, otherwise element by element.
 //!

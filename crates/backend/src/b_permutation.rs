@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use girih_formats::{Buffer, DType, Scalar};
+use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, Axis, Slice};
-use rayon::prelude::*;
 
 use crate::backend::PreparedSpmm;
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};

@@ -31,6 +31,7 @@
 compile_error!("girih needs a little-endian target of 64 bits");
 
 mod buffer;
+mod compiled;
 pub mod convert;
 mod csr;
 mod error;

@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::Serialize;
 
 use crate::scalar::{DType, Scalar};

@@ -1,6 +1,6 @@
 //! Matrices of graphs, normalized for propagation along edges.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::csr::{Csr, check_shape};
 use crate::error::FormatError;

@@ -8,6 +8,7 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 use serde::{Deserialize, Serialize};
 
+use crate::compiled::Compiled;
 use crate::error::FormatError;
 use crate::tilings::{AnyTiling, Tiling};
 
@@ -89,7 +90,7 @@ mod sealed {
 ///
 /// Sealed: kernels, plan files and the error bound know these four.
 pub trait Scalar:
-    sealed::Sealed + Pod + PartialEq + PartialOrd + Default + Debug + Display + Send + Sync
+    sealed::Sealed + Compiled + Pod + PartialEq + PartialOrd + Default + Debug + Display + Send + Sync
 {
     /// The run-time name of this type.
     const DTYPE: DType;

@@ -1,6 +1,6 @@
 //! Recursive matrices: graphs with hubs.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::rows::{from_keys, value_at};
 use crate::rng::SplitMix64;

@@ -1,6 +1,6 @@
 //! What the families share: entries from patterns and values from positions.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::rng::SplitMix64;
 use girih_formats::{Csr, FormatError, MAX_DIM, Scalar};
@@ -39,9 +39,10 @@ pub(super) fn from_keys<T: Scalar>(
     let row_ptr: Vec<u64> =
         (0..nrows + 1).into_par_iter().with_min_len(256).map(|i| start(i) as u64).collect();
     let parts = keys.par_iter().with_min_len(1 << 12);
-    let col_idx: Vec<u32> = parts.clone().map(|&key| key as u32).collect();
-    let values: Vec<T> =
-        parts.map(|&key| T::from_f64(value((key >> 32) as usize, key as u32 as usize))).collect();
+    let (mut col_idx, mut values) = (vec![0; keys.len()], vec![T::ZERO; keys.len()]);
+    parts.clone().map(|&key| key as u32).write_to(&mut col_idx);
+    let value = |&key: &u64| T::from_f64(value((key >> 32) as usize, key as u32 as usize));
+    parts.map(value).write_to(&mut values);
     Csr::try_new(nrows, ncols, row_ptr, col_idx, values)
 }
 

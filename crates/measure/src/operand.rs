@@ -2,8 +2,8 @@
 
 use girih::formats::{Buffer, Scalar};
 use girih_generate::SplitMix64;
+use girih_parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2, ShapeBuilder, StrideShape};
-use rayon::prelude::*;
 
 use crate::MeasureError;
 

@@ -65,7 +65,7 @@ mod tests {
             let mut calls = 0;
             team.time(5, || {
                 calls += 1;
-                assert_eq!(rayon::current_num_threads(), threads);
+                assert_eq!(girih_parallel::current_num_threads(), threads);
                 Ok(())
             })
             .unwrap();

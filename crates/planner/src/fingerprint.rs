@@ -32,7 +32,7 @@ impl Fingerprint {
             hash.digest()
         };
         let (pattern, values) =
-            rayon::join(pattern, || xxh3_64(cast_slice(csr.values().as_slice())));
+            girih_parallel::join(pattern, || xxh3_64(cast_slice(csr.values().as_slice())));
         Self { dtype: T::DTYPE, pattern, values }
     }
 }

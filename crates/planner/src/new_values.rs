@@ -3,7 +3,7 @@
 use bytemuck::{cast_slice_mut, zeroed_vec};
 use girih_formats::convert::{SlotMap, ValuePlaces};
 use girih_formats::{FormatError, Scalar, Tiling};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::error::PlanError;
 use crate::options::Op;

@@ -1,8 +1,11 @@
 //! From a matrix and options to a plan.
 
+use std::any::Any;
+
 use girih_formats::stats::SharedStats;
 use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
+use half::{bf16, f16};
 
 use crate::choice::Choice;
 use crate::error::PlanError;
@@ -133,6 +136,31 @@ impl Planner {
         given: Option<&Reordering>,
         watch: Watch<'_>,
     ) -> Result<Plan, PlanError> {
+        self.make_any(AnyCsr::from(a), given, watch)
+    }
+
+    /// [`make`](Self::make), compiled once for each value type in this crate, not in each that uses it.
+    fn make_any(
+        &self,
+        a: AnyCsr<'_>,
+        given: Option<&Reordering>,
+        watch: Watch<'_>,
+    ) -> Result<Plan, PlanError> {
+        match a {
+            AnyCsr::F16(a) => self.make_typed(a, given, watch),
+            AnyCsr::Bf16(a) => self.make_typed(a, given, watch),
+            AnyCsr::F32(a) => self.make_typed(a, given, watch),
+            AnyCsr::F64(a) => self.make_typed(a, given, watch),
+        }
+    }
+
+    /// [`make`](Self::make), for a value type.
+    fn make_typed<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        given: Option<&Reordering>,
+        watch: Watch<'_>,
+    ) -> Result<Plan, PlanError> {
         let mut options = self.options.clone();
         if given.is_some() {
             options.reorder = Reorder::Given;
@@ -149,7 +177,7 @@ impl Planner {
         let matrix = &arranged.matrix;
         watch.stage(Stage::Tiles);
         let (tiling, fingerprint) =
-            rayon::join(|| Tiling::from_csr(matrix, spec, layout), || Fingerprint::of(a));
+            girih_parallel::join(|| Tiling::from_csr(matrix, spec, layout), || Fingerprint::of(a));
         let tiling = tiling?;
         let slot_map = if options.keep_slot_map {
             watch.stage(Stage::SlotMap);
@@ -180,6 +208,28 @@ impl Planner {
             placement: arranged.placement,
             attachments: Vec::new(),
         })
+    }
+}
+
+/// A matrix whose value type is known at run time.
+#[derive(Clone, Copy)]
+enum AnyCsr<'a> {
+    F16(&'a Csr<f16>),
+    Bf16(&'a Csr<bf16>),
+    F32(&'a Csr<f32>),
+    F64(&'a Csr<f64>),
+}
+
+impl<'a, T: Scalar> From<&'a Csr<T>> for AnyCsr<'a> {
+    fn from(a: &'a Csr<T>) -> Self {
+        let any: &dyn Any = a;
+        let found = any.downcast_ref().map(Self::F16);
+        let found = found.or_else(|| any.downcast_ref().map(Self::Bf16));
+        let found = found.or_else(|| any.downcast_ref().map(Self::F32));
+        let Some(found) = found.or_else(|| any.downcast_ref().map(Self::F64)) else {
+            unreachable!("there are four value types");
+        };
+        found
     }
 }
 

@@ -1,7 +1,7 @@
 //! In what order entries visit the rows of B, and what a processor's prefetchers make of it.
 
 use girih_formats::{Buffer, Csr, Scalar};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::thresholds::{PREFETCH_SAMPLES, PREFETCH_STREAM, PREFETCH_STRETCH};
 

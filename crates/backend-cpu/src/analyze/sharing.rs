@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{Csr, Scalar};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::row_tiles::{merge, row_entries, tiles};

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
+use girih_parallel::{current_num_threads, for_each_below};
 use rayon::prelude::*;
 use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
@@ -38,7 +39,7 @@ pub(crate) struct Helpers {
 
 /// Callers outside of every rayon pool, and their helpers. They have none if threads can't be started.
 static OUTSIDE: LazyLock<Team> =
-    LazyLock::new(|| Team::with_threads(rayon::current_num_threads()).unwrap_or(Team::Alone));
+    LazyLock::new(|| Team::with_threads(current_num_threads()).unwrap_or(Team::Alone));
 
 /// The work that one thread begins with, in cache lines of its own.
 #[repr(align(128))]
@@ -70,7 +71,7 @@ impl Team {
     /// The number of threads.
     pub(crate) fn threads(&self) -> usize {
         match self {
-            Self::Current => rayon::current_num_threads(),
+            Self::Current => current_num_threads(),
             Self::Alone => 1,
             Self::With(helpers) => helpers.pool.current_num_threads() + 1,
         }
@@ -79,15 +80,18 @@ impl Team {
     /// Runs `f` on every index below `count`, `grain` or more of them on one thread in a row.
     ///
     /// Allocates nothing on a thread of the pool that is used, else a little for each thread.
-    pub(crate) fn for_each(&self, count: usize, grain: usize, f: impl Fn(usize) + Sync + Send) {
+    pub(crate) fn for_each(&self, count: usize, grain: usize, f: impl Fn(usize) + Sync) {
+        self.for_each_index(count, grain, &f);
+    }
+
+    /// [`for_each`](Self::for_each), compiled once.
+    fn for_each_index(&self, count: usize, grain: usize, f: &(dyn Fn(usize) + Sync)) {
         let grain = grain.max(1);
         let threads = self.threads().min(count / grain);
         let helpers = match self.here() {
             _ if threads < 2 => return (0..count).for_each(f),
             Self::Alone => return (0..count).for_each(f),
-            Self::Current => {
-                return (0..count).into_par_iter().with_min_len(grain).for_each(f);
-            }
+            Self::Current => return for_each_below(count, grain, f),
             Self::With(helpers) => helpers,
         };
         let end = |i: usize| (count as u128 * i as u128 / threads as u128) as usize;
@@ -95,7 +99,7 @@ impl Team {
         let shares: Vec<_> = (0..threads).map(share).collect();
         helpers.work_off(&shares, |(next, end)| {
             while let Some(indices) = take(next, *end, grain) {
-                indices.for_each(&f);
+                indices.for_each(f);
             }
         });
     }
@@ -280,7 +284,7 @@ mod tests {
     fn callers_outside_of_pools_have_helpers_and_those_inside_their_pool() {
         let team = Team::Current;
         assert!(!matches!(team.here(), Team::Current));
-        assert_eq!(team.here().threads(), rayon::current_num_threads());
+        assert_eq!(team.here().threads(), current_num_threads());
         let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
         pool.install(|| {
             assert!(matches!(team.here(), Team::Current));

@@ -18,7 +18,7 @@ use std::fmt::{self, Display};
 
 pub(crate) use four::Four;
 pub(crate) use table::{KernelScalar, Kernels};
-pub(crate) use vector::{Vector, VectorsFor, Widen};
+pub(crate) use vector::{Compile, Vector, VectorsFor, Widen};
 
 /// An instruction set that kernels are compiled for.
 ///

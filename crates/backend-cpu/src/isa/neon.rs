@@ -21,12 +21,12 @@ impl Compile for Neon {
 }
 
 vector! {
-    F32x4(float32x4_t): 4 of f32, usize, Array<Self>, [];
+    F32x4(float32x4_t) of Neon: 4 of f32, usize, Array<Self>, [];
     mask vdupq_n_f32 vld1q_f32 load_masked_f32 vst1q_f32 store_masked_f32
     vst1q_f32 mul_add_f32 vaddq_f32 vmulq_f32
 }
 vector! {
-    F64x2(float64x2_t): 2 of f64, usize, Array<Self>, [];
+    F64x2(float64x2_t) of Neon: 2 of f64, usize, Array<Self>, [];
     mask vdupq_n_f64 vld1q_f64 load_masked_f64 vst1q_f64 store_masked_f64
     vst1q_f64 mul_add_f64 vaddq_f64 vmulq_f64
 }

@@ -10,6 +10,7 @@ impl<R: Vector> Vector for Two<R> {
     type Acc = R::Acc;
     type Mask = [R::Mask; 2];
     type Four = R::Four;
+    type Isa = R::Isa;
     const LANES: usize = 2 * R::LANES;
     const WIDE: bool = R::WIDE;
     const FUSES: bool = R::FUSES;

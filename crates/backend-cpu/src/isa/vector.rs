@@ -26,6 +26,8 @@ pub(crate) trait Vector: Copy {
     type Mask: Copy;
     /// Four sums of single elements.
     type Four: Four<Acc = Self::Acc>;
+    /// The instruction set.
+    type Isa: Compile;
     /// Accumulators in the vector.
     const LANES: usize;
     /// Whether kernels sum several vectors at once and have code of their own for each short row length. Not
@@ -180,7 +182,7 @@ pub(crate) trait VectorsFor<T: Scalar>: Compile {
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! vector {
     (
-        $name:ident($register:ty): $lanes:literal of $acc:ty, $mask:ty, $four:ty, [$($constant:ident: $value:expr),*];
+        $name:ident($register:ty) of $isa:ty: $lanes:literal of $acc:ty, $mask:ty, $four:ty, [$($constant:ident: $value:expr),*];
         $mask_fn:ident $splat:ident $load:ident $load_masked:ident $store:ident $store_masked:ident
         $stream:ident $mul_add:ident $add:ident $mul:ident
     ) => {
@@ -191,6 +193,7 @@ macro_rules! vector {
             type Acc = $acc;
             type Mask = $mask;
             type Four = $four;
+            type Isa = $isa;
             const LANES: usize = $lanes;
             $(const $constant: bool = $value;)*
 

@@ -2,7 +2,7 @@
 
 use girih_formats::Scalar;
 
-use crate::isa::{Vector, VectorsFor};
+use crate::isa::{Compile, Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
 /// Stores `K` vectors of sums at `dst`, the last of `len` lanes with `TAIL`.
@@ -23,71 +23,87 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     len: usize,
 ) {
     let lanes = V::LANES;
-    macro_rules! write {
-        ($store:ident) => {
-            for u in 0..K {
-                // SAFETY: the instruction set by point 1. Columns are next to each other, since `out.store`
-                // is not `Update`: the lanes of vector `u` are valid by points 2 and 4, and aligned by point
-                // 3 if it streams.
-                unsafe {
-                    let (v, p) = (sums[u].mul(V::splat(out.alpha)), dst.add(u * lanes));
-                    if TAIL && u + 1 == K && len < lanes {
-                        v.store_masked(p, mask);
-                    } else {
-                        v.$store(p);
-                    }
-                }
+    if out.store == Store::Update && out.col_stride != 1 {
+        let out = *out;
+        // SAFETY: the instruction set by point 1, the columns by point 2.
+        unsafe {
+            V::Isa::call(
+                #[inline(always)]
+                move || scatter::<V, K, TAIL>(sums, &out, dst, len),
+            );
+        }
+        return;
+    }
+    // SAFETY: the instruction set by point 1.
+    let (alpha, mut scaled) = (unsafe { V::splat(out.alpha) }, sums);
+    for u in 0..K {
+        // SAFETY: the instruction set by point 1.
+        scaled[u] = unsafe { sums[u].mul(alpha) };
+    }
+    if out.store == Store::Update {
+        for u in 0..K {
+            // SAFETY: the instruction set by point 1. Columns are next to each other, as seen above: the
+            // lanes of vector `u` are valid by points 2 and 4.
+            unsafe {
+                let c = load_vector::<V, K, TAIL>(dst, u, mask);
+                scaled[u] = c.mul_add(V::splat(out.beta), scaled[u]);
             }
+        }
+    }
+    let streams = out.store == Store::Stream;
+    macro_rules! write {
+        ($u:expr, $store:ident) => {
+            // SAFETY: the instruction set by point 1. Columns are next to each other, as seen above: the
+            // lanes of vector `u` are valid by point 2, and aligned by point 3 if it streams.
+            unsafe { scaled[$u].$store(dst.add($u * lanes)) }
         };
     }
-    match out.store {
-        Store::Write => write!(store),
-        Store::Stream => write!(stream),
-        // SAFETY: points 1, 2 and 4 are those of `update`.
-        Store::Update => unsafe { update::<V, K, TAIL>(sums, out, dst, mask, len) },
+    let whole = const { K - TAIL as usize };
+    if streams {
+        for u in 0..whole {
+            write!(u, stream);
+        }
+    } else {
+        for u in 0..whole {
+            write!(u, store);
+        }
+    }
+    if TAIL {
+        if len < lanes {
+            // SAFETY: the instruction set by point 1, the lanes of the last vector by points 2 and 4.
+            unsafe { scaled[K - 1].store_masked(dst.add((K - 1) * lanes), mask) };
+        } else if streams {
+            write!(K - 1, stream);
+        } else {
+            write!(K - 1, store);
+        }
     }
 }
 
-/// As [`store`], where C may be read, or have its columns apart.
+/// As [`store`], where columns of C are apart. In a function of its own: it is rare and long, and [`store`]
+/// stands in every kernel many times.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
 /// 2. `dst` is valid for the columns of these vectors at the output's column stride, and no other thread
 ///    accesses them.
-/// 3. `mask` has `len` lanes.
 #[inline(always)]
-unsafe fn update<V: Vector, const K: usize, const TAIL: bool>(
+unsafe fn scatter<V: Vector, const K: usize, const TAIL: bool>(
     sums: [V; K],
     out: &Output<V::Acc>,
     dst: *mut V::Acc,
-    mask: V::Mask,
     len: usize,
 ) {
     let lanes = V::LANES;
-    if out.col_stride != 1 {
-        let mut spilled = [V::Acc::ZERO; 16];
-        for (u, sum) in sums.into_iter().enumerate() {
-            // SAFETY: the instruction set by point 1, and no vector has more than 16 lanes.
-            unsafe { sum.store(spilled.as_mut_ptr()) };
-            let n = if TAIL && u + 1 == K { len } else { lanes };
-            for (i, &sum) in spilled.iter().enumerate().take(n) {
-                let dst = dst.wrapping_offset((u * lanes + i) as isize * out.col_stride);
-                // SAFETY: lane `i` of vector `u` is valid at `dst` by point 2.
-                unsafe { store_one::<V>(sum, out, dst) };
-            }
-        }
-        return;
-    }
-    for u in 0..K {
-        // SAFETY: the instruction set by point 1, the lanes of vector `u` by points 2 and 3.
-        unsafe {
-            let (alpha, beta) = (V::splat(out.alpha), V::splat(out.beta));
-            let (v, p) = (sums[u].mul(alpha), dst.add(u * lanes));
-            if TAIL && u + 1 == K {
-                V::load_masked(p, mask).mul_add(beta, v).store_masked(p, mask);
-            } else {
-                V::load(p).mul_add(beta, v).store(p);
-            }
+    let mut spilled = [V::Acc::ZERO; 16];
+    for (u, sum) in sums.into_iter().enumerate() {
+        // SAFETY: the instruction set by point 1, and no vector has more than 16 lanes.
+        unsafe { sum.store(spilled.as_mut_ptr()) };
+        let n = if TAIL && u + 1 == K { len } else { lanes };
+        for (i, &sum) in spilled.iter().enumerate().take(n) {
+            let dst = dst.wrapping_offset((u * lanes + i) as isize * out.col_stride);
+            // SAFETY: lane `i` of vector `u` is valid at `dst` by point 2.
+            unsafe { store_one::<V>(sum, out, dst) };
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::CsrLayout;
-use super::sorted::SortedCsr;
+use super::sorted::{PartRanges, SortedCsr};
 use super::tiles::TiledCsr;
 use crate::isa::KernelScalar;
 use crate::kernels::patterns::{TILE_ROWS, Tile};
@@ -134,7 +134,7 @@ fn sorted_entries<T: KernelScalar, E: Entry>(
         (piece, rest) = std::mem::take(&mut rest).split_at_mut_checked(part.values.len())?;
         parts.push((part, piece));
     }
-    parts.into_par_iter().try_for_each(|(part, mut piece)| {
+    let fill = |(part, mut piece): (&PartRanges, &mut [E])| {
         let (slices, runs) = (&sorted.slices[part.slices.clone()], &sorted.runs[part.runs.clone()]);
         let lens = |of: &[crate::kernels::sorted::Run], width: usize| {
             let each = |run: &crate::kernels::sorted::Run| (run.len as usize, run.count as usize);
@@ -157,7 +157,8 @@ fn sorted_entries<T: KernelScalar, E: Entry>(
             }
         }
         Some(())
-    })?;
+    };
+    parts.into_par_iter().map(fill).collect::<Option<Vec<()>>>()?;
     Some(found)
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{Buffer, RowCsr, Scalar};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::join::joined;
 use super::order::{RowOrder, window};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::{Buffer, Csr, RowCsr, Scalar};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::fill::{TaskSlab, TileWriter};
 use super::join::joined;
@@ -71,9 +71,10 @@ impl<T: KernelScalar> TiledCsr<T> {
     /// point 2 of [`patterns`](crate::kernels::patterns::patterns()), but for the columns themselves. O(tiles).
     fn sums_hold(&self) -> bool {
         let n_cols = self.col_idx.len().checked_sub(PREFETCH_AHEAD);
-        self.tasks.par_iter().flatten().all(|slab| {
+        let holds = |slab: &TaskSlab| {
             slab.holds() && Some(slab.cols.end) <= n_cols && slab.values.end <= self.values.len()
-        })
+        };
+        self.tasks.par_iter().all(|slabs| slabs.iter().all(holds))
     }
 
     /// The number of tiles and of their columns.

@@ -39,7 +39,7 @@ where
         // x < 1 and y > 0: sums converge and are normal numbers all the way.
         start.extend((0..lanes).map(|i| A::from_f64(0.999 - 1e-4 * i as f64)));
         start.extend((0..lanes).map(|i| A::from_f64(1e-3 + 1e-4 * i as f64)));
-        let flops = (2 * ROUNDS * vectors * lanes * rayon::current_num_threads()) as f64;
+        let flops = (2 * ROUNDS * vectors * lanes * girih_parallel::current_num_threads()) as f64;
         let rate = best_rate(flops, budget / Chains::ALL.len() as u32, |_| {
             let work = Work::MulAdd { chains, rounds: ROUNDS, start: black_box(&start) };
             black_box(kernels.probe(work));
@@ -62,7 +62,7 @@ impl ThreadArrays {
     /// # Errors
     /// If there is not that much memory.
     pub(super) fn new(isa: Isa, chains: Chains, bytes: u64) -> Result<Self, RooflineError> {
-        let threads = rayon::current_num_threads();
+        let threads = girih_parallel::current_num_threads();
         let bytes = bytes as usize / threads + 2 * APART + 4 * VECTOR_BYTES;
         let shares: Vec<Mutex<Arrays>> = (0..threads)
             .map(|_| Ok(Mutex::new(Arrays::new(bytes / size_of::<f32>())?)))

@@ -190,7 +190,7 @@ impl Roofline {
         let arrays = ThreadArrays::new(isa, chains, sizes.last().copied().unwrap_or(MIN_BYTES))?;
         Ok(Self {
             isa,
-            threads: rayon::current_num_threads(),
+            threads: girih_parallel::current_num_threads(),
             peaks: [f32_peak, f64_peak],
             bandwidths: sizes.iter().map(|&bytes| arrays.bandwidth(bytes, 3 * budget)).collect(),
         })

@@ -60,7 +60,7 @@ impl Gpu {
         let memory = || self.context.mem_get_info().map_err(CudaError::driver("measure memory"));
         let total = memory()?.1 as u64;
         let refused = |free| CudaError::Memory { what, needed: bytes, free, total };
-        // Beyond the device's size no allocator needs to be asked.
+        // Beyond the device's size no allocator can have it.
         if bytes > total {
             return Err(refused(memory()?.0 as u64));
         }

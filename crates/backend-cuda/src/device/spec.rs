@@ -9,7 +9,7 @@ const KNOWN: [(&str, &str); 4] =
     [("H200", "h200"), ("H100 PCIe", "h100-pcie"), ("H100", "h100-sxm"), ("A100", "a100")];
 
 impl DeviceInfo {
-    /// What a planner is told of the device: the built-in description of its model, or else that of the
+    /// What a planner knows of the device: the built-in description of its model, or else that of the
     /// nearest architecture, with the device's own name, architecture, multiprocessors and cache.
     #[must_use]
     pub fn spec(&self) -> DeviceSpec {

@@ -50,7 +50,7 @@ fn csr<T: DenseScalar>() {
     all_executed(&executed, &csr_spmm::kernel(T::DTYPE));
 }
 
-/// Products as wide as so many vectors, and of one column.
+/// Products as wide as these numbers of vectors, and of one column.
 fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();

@@ -156,7 +156,7 @@ fn launches_of_two_four_are_those_named() {
     }
 }
 
-/// What a planner is told of a product on a device, and what is launched there.
+/// What a planner knows of a product on a device, and what is launched there.
 fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
     let target = DeviceSpec::builtin("h200").unwrap().with(|device| device.workers = workers);
     for limit in [1, 7, 40, u64::MAX] {
@@ -172,30 +172,30 @@ fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32
                 let tiles = tiling.tile_ptr(tiling.n_windows());
                 let ncols = a.ncols();
                 let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles, ncols };
-                let told = CudaKernels.config(&target, &work).unwrap();
+                let described = CudaKernels.config(&target, &work).unwrap();
                 let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
                 let multiply = |launch: &&Recorded| {
                     ["spmm", "gemm"].iter().any(|of| launch.entry.contains(of))
                 };
                 let launched = launches.iter().find(multiply).unwrap();
                 let what = format!("{spec} {}, {workers} workers, n = {n}", T::DTYPE);
-                assert_eq!(told.entry, launched.entry, "{what}");
-                assert_eq!(told.threads, launched.threads, "{what}");
-                assert_eq!(told.shared_bytes, u64::from(launched.dynamic_shared), "{what}");
+                assert_eq!(described.entry, launched.entry, "{what}");
+                assert_eq!(described.threads, launched.threads, "{what}");
+                assert_eq!(described.shared_bytes, u64::from(launched.dynamic_shared), "{what}");
                 if launched.entry.contains("dense") {
                     // Blocks of threads take tiles in turns.
                     assert!(
                         launched.grid[1] == 1
-                            && launched.grid[0] <= workers.max(2) * told.blocks_per_worker
+                            && launched.grid[0] <= workers.max(2) * described.blocks_per_worker
                     );
                     continue;
                 }
                 // As many columns at a time as parts are kept of.
                 let passes: u32 = launches.iter().filter(multiply).map(|one| one.grid[1]).sum();
-                // Block rows that share columns are taken three at a time, which a planner is not told.
+                // Block rows that share columns are taken three at a time, which a planner does not know.
                 let is_grouped = spec == BCSR && u64::from(launched.grid[0]) == tasks.div_ceil(3);
                 let blocks = if is_grouped { tasks } else { u64::from(launched.grid[0]) };
-                assert_eq!((blocks, passes), (tasks, told.passes(n)), "{what}");
+                assert_eq!((blocks, passes), (tasks, described.passes(n)), "{what}");
             }
         }
     }
@@ -250,10 +250,14 @@ fn partitions_that_are_planned_are_launched() {
         let tasks = plan.schedule().tasks().len() as u64;
         let work =
             KernelWork { spec: BMAT, dtype: DType::F32, ncols: plan.ncols(), n, tasks, tiles };
-        let told = CudaKernels.config(&options.target, &work).unwrap();
+        let described = CudaKernels.config(&options.target, &work).unwrap();
         let [launch] = &launches[..] else { panic!("{launches:?}") };
-        let blocks = columns.n_partitions() as u32 * told.blocks_per_worker;
-        assert_eq!((launch.entry.clone(), launch.grid), (told.entry, [blocks, 1, 1]), "n = {n}");
+        let blocks = columns.n_partitions() as u32 * described.blocks_per_worker;
+        assert_eq!(
+            (launch.entry.clone(), launch.grid),
+            (described.entry, [blocks, 1, 1]),
+            "n = {n}"
+        );
     }
 }
 

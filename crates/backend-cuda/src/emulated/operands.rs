@@ -17,7 +17,7 @@ pub(crate) enum Placing {
     AsSent,
 }
 
-/// Elements of an operand that is worth allocating with the gaps between its elements.
+/// Elements of an operand that is allocated with the gaps between its elements.
 const MOST: usize = 1 << 22;
 
 /// A matrix in an allocation of its own.

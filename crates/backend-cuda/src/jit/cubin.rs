@@ -10,7 +10,7 @@ use super::Resources;
 /// these nor the section's layout are documented; what the assembler reports agrees.
 const REGISTERS: u8 = 0x2f;
 const FRAME: u8 = 0x11;
-/// An attribute whose value has a size of its own, and takes so many bytes after these four.
+/// An attribute whose value has a size of its own, and takes that size in bytes after these four.
 const SIZED: u8 = 4;
 
 /// Shared memory of every block that belongs to the system, counted in a kernel's section.

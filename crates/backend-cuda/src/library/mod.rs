@@ -1,7 +1,7 @@
 //! Finding shared libraries before anything calls into them.
 //!
 //! cudarc loads libraries at the first call and panics if one is missing. So every library is opened
-//! here first and asked for every function that is used; only then is it called.
+//! here first, and every function that is used is looked up; only then is it called.
 
 #[macro_use]
 mod table;
@@ -27,7 +27,7 @@ pub(crate) use driver::driver;
 pub use nvrtc::Nvrtc;
 pub(crate) use nvrtc::Program;
 
-/// Folders to look for libraries in, before the system's loader is asked.
+/// Folders to look for libraries in, before the system's loader looks.
 ///
 /// The driver comes with the system and is looked for by the loader alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

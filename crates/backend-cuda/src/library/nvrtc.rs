@@ -187,7 +187,7 @@ impl Nvrtc {
         // SAFETY: the program is alive and the size is written to an integer.
         self.check("tell a size", unsafe { size(program.handle, &raw mut len) })?;
         let mut bytes = vec![0u8; len];
-        // SAFETY: as many bytes as were asked for.
+        // SAFETY: as many bytes as NVRTC said.
         self.check("hand over", unsafe { get(program.handle, bytes.as_mut_ptr().cast()) })?;
         Ok(bytes)
     }

@@ -88,7 +88,7 @@ impl HostOperands {
     }
 }
 
-/// Memory for a matrix of so many rows in panels, each row-major, its rows on 16 bytes if they are that long.
+/// Memory for a matrix in panels, each row-major, its rows on 16 bytes if they are that long.
 fn reserve<T: Scalar>(
     gpu: &Gpu,
     transfer: &Transfer,

@@ -50,7 +50,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
         Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, machine),
-        _ => unreachable!("it was asked whether the plan is supported"),
+        _ => unreachable!("plans are checked to be supported first"),
     })
 }
 

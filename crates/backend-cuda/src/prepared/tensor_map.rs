@@ -1,4 +1,4 @@
-//! Tensor maps: what `cp.async.bulk.tensor` is told of a matrix and of the boxes it is moved in.
+//! Tensor maps: what `cp.async.bulk.tensor` knows of a matrix and of the boxes it is moved in.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -87,7 +87,7 @@ impl CusparseOptions {
 /// business. A NaN or Inf in row 0 of B reaches rows of C that hold no entry there, which is the
 /// library's doing (12.6, CSR) and no other backend's. Operands have whole blocks of rows
 /// ([`CudaPrepared::operand_rows`]), contiguous rows or contiguous columns. Nothing is looked for before
-/// it is asked for something; clones share all.
+/// it is used; clones share all.
 #[derive(Clone, Debug)]
 pub struct CusparseBackend(Arc<Shared>);
 
@@ -131,7 +131,7 @@ impl CusparseBackend {
     ///
     /// # Errors
     /// If the backend is not available, can't run the plan, or the plan does not fit the device. Nor is
-    /// a plan prepared that [gathers](Plan::b_permutation) B, which is done on the host.
+    /// a plan prepared that [permutes](Plan::b_permutation) B, which is done on the host.
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)

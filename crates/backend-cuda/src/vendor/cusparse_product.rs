@@ -15,7 +15,7 @@ use crate::prepared::launch::Operands;
 use crate::prepared::{DeviceProduct, OperandRows, upload};
 
 /// The buffer is sized for as many columns, or for those that the plan expects; wider products are
-/// computed so many columns at a time.
+/// computed that number of columns at a time.
 const PANEL: u64 = 512;
 
 /// Shapes of products whose buffers were found to suffice.
@@ -242,7 +242,7 @@ fn dense(
 ) -> Result<DenseMatrix, CudaError> {
     let &Place { address, rows, row_stride, col_stride, .. } = place;
     let address = address + first * col_stride * dtype.size() as u64;
-    // Without rows nothing is read, and the library is told of the one that A without entries has.
+    // Without rows nothing is read, and the library gets the one that A without entries has.
     let rows = rows.max(1) as u64;
     // Of a single row or column, the stride between such is anything.
     let by_rows = (col_stride == 1 || width == 1) && (row_stride >= width || rows <= 1);

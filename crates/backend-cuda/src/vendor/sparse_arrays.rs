@@ -74,7 +74,7 @@ impl SparseArrays {
             Tiling::Csr(a) => csr(a),
             Tiling::Bcsr(a) => bsr(a),
             Tiling::BlockedEll(a) => ell(a),
-            _ => unreachable!("it was asked whether the plan is supported"),
+            _ => unreachable!("plans are checked to be supported first"),
         })
     }
 

@@ -34,9 +34,9 @@ mod rounding;
 mod sampled;
 
 use girih_formats::{Csr, CsrPattern, FormatSpec, Scalar};
+use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
-use rayon::prelude::*;
 
 use crate::dense::{DenseScalar, DenseView};
 use crate::error::BackendError;

@@ -1,9 +1,9 @@
 //! The verdict on a sampled product: each entry is an element of a product, judged as one.
 
 use girih_formats::{Csr, CsrPattern, RowCsr, RowLayout, Tiling};
+use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
-use rayon::prelude::*;
 
 use super::judge::Judge;
 use super::oracle::Sums;

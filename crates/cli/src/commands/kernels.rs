@@ -7,7 +7,7 @@ use std::time::Instant;
 use girih::CudaOptions;
 use girih::cuda::kernels::{self, Kernel};
 use girih::cuda::{Arch, Binary, CudaError, Jit, Origin, devices};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::Serialize;
 
 use crate::args::{KernelsAction, KernelsArgs};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use girih::formats::{Csr, Narrowing, Scalar};
 use girih_measure::units;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::Serialize;
 
 use crate::args::VerifyArgs;
@@ -159,7 +159,7 @@ fn first_difference<T: Scalar>(planned: &Csr<T>, matrix: &Csr<T>) -> Option<Stri
     if p != a {
         return Some(format!("the plan is {}×{} and the matrix {}×{}", p.0, p.1, a.0, a.1));
     }
-    let row = (0..p.0).into_par_iter().find_first(|&row| {
+    let row = (0..p.0).into_par_iter().position_first(|row| {
         let ((pc, pv), (ac, av)) = (planned.row(row), matrix.row(row));
         // By bits: a NaN is equal to itself, and zeros of both signs differ.
         pc != ac || bytemuck::cast_slice::<T, u8>(pv) != bytemuck::cast_slice::<T, u8>(av)

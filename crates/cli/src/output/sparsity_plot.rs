@@ -1,7 +1,7 @@
 //! A sparsity pattern as a small picture in text.
 
 use girih::formats::CsrPattern;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 /// Dots of a braille character, by row then column: the bits of U+2800's block.
 const DOTS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];

@@ -1,6 +1,6 @@
 //! Triplets in any order, assembled into CSR.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::assemble::{Assembly, Mirror};

@@ -12,7 +12,8 @@ mod transpose;
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
+use girih_parallel::{Par, Source};
 
 use crate::MAX_DIM;
 use crate::buffer::Buffer;
@@ -195,8 +196,9 @@ impl<T: Scalar> Csr<T> {
     /// The same matrix in another value type, rounded to nearest even; the pattern is shared.
     #[must_use]
     pub fn cast<U: Scalar>(&self) -> Csr<U> {
-        let values: Vec<U> =
-            self.values.par_iter().with_min_len(1 << 14).map(|v| U::from_f64(v.to_f64())).collect();
+        let mut values: Vec<U> = bytemuck::zeroed_vec(self.nnz());
+        let cast = self.values.par_iter().with_min_len(1 << 14).map(|v| U::from_f64(v.to_f64()));
+        cast.write_to(&mut values);
         Csr {
             nrows: self.nrows,
             ncols: self.ncols,
@@ -288,11 +290,11 @@ pub(crate) fn check_index_lists(
 }
 
 /// Runs a check over all items in parallel; of several failures, returns the first in order.
-pub(crate) fn first_error<I: IndexedParallelIterator>(
-    items: I,
-    check: impl Fn(I::Item) -> Result<(), FormatError> + Sync + Send,
+pub(crate) fn first_error<S: Source>(
+    items: Par<S>,
+    check: impl Fn(S::Item) -> Result<(), FormatError> + Sync,
 ) -> Result<(), FormatError> {
-    items.map(check).find_map_first(Result::err).map_or(Ok(()), Err)
+    items.find_map_first(|item| check(item).err()).map_or(Ok(()), Err)
 }
 
 /// Checks that one list, at `start` of its array, is strictly increasing and below `limit`.

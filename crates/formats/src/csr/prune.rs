@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::Csr;
 use super::rows::fill_rows;

@@ -1,9 +1,10 @@
 //! CSR written row by row, in parallel.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::{Csr, check_dims};
 use crate::buffer::Buffer;
+use crate::compiled::{FillRow, RowLen};
 use crate::error::FormatError;
 use crate::scalar::Scalar;
 use crate::tilings::shared::windows::{accumulate, row_chunks, split_at_ends};
@@ -37,6 +38,16 @@ impl<T: Scalar> Csr<T> {
         ncols: usize,
         len: impl Fn(usize) -> usize + Sync,
         fill: impl Fn(usize, &mut [u32], &mut [T]) + Sync,
+    ) -> Result<Self, FormatError> {
+        T::csr_from_rows(nrows, ncols, &len, &fill)
+    }
+
+    /// [`from_rows`](Self::from_rows), [compiled once](crate::compiled).
+    pub(crate) fn from_rows_with(
+        nrows: usize,
+        ncols: usize,
+        len: RowLen<'_>,
+        fill: FillRow<'_, T>,
     ) -> Result<Self, FormatError> {
         check_dims(nrows, ncols)?;
         let mut row_ptr = Buffer::<u64>::zeroed(nrows + 1)?;

@@ -4,7 +4,7 @@ use std::array;
 use std::ops::Range;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::Csr;
 use crate::buffer::Buffer;
@@ -40,6 +40,11 @@ impl<T: Scalar> Csr<T> {
     /// ```
     #[must_use]
     pub fn transpose(&self) -> Self {
+        T::csr_transpose(self)
+    }
+
+    /// [`transpose`](Self::transpose), [compiled once](crate::compiled).
+    pub(crate) fn transpose_values(&self) -> Self {
         let (row_ptr, col_idx, values) = transpose(self.pattern(), &self.values);
         Self::from_parts(self.ncols, self.nrows, row_ptr, col_idx, values)
     }
@@ -354,7 +359,7 @@ fn runs_by_block(pattern: CsrPattern<'_>, bounds: &[u32]) -> Vec<Vec<Vec<Run>>> 
 /// Columns that cut the entries into blocks of about equal number: 0, …, `ncols`. A sample of the
 /// entries decides; the result of the transposition does not depend on it.
 fn column_bounds(pattern: CsrPattern<'_>) -> Vec<u32> {
-    let (nnz, threads) = (pattern.nnz(), rayon::current_num_threads());
+    let (nnz, threads) = (pattern.nnz(), girih_parallel::current_num_threads());
     let blocks = threads.min(nnz / MIN_BLOCK_ENTRIES);
     let mut bounds = vec![0];
     if blocks > 1 {

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::mem;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use sprs::{CsMatI, CsMatViewI, SpIndex};
 
 use crate::csr::{Csr, check_dims};
@@ -37,9 +37,10 @@ impl<T: Scalar> From<Csr<T>> for CsMatI<T, usize, usize> {
     fn from(csr: Csr<T>) -> Self {
         let shape = (csr.nrows(), csr.ncols());
         let (row_ptr, col_idx, values) = csr.into_arrays();
-        let row_ptr = row_ptr.par_iter().map(|&p| p as usize).collect();
-        let col_idx = col_idx.par_iter().map(|&j| j as usize).collect();
-        Self::new(shape, row_ptr, col_idx, values.into_vec())
+        let (mut offsets, mut indices) = (vec![0; row_ptr.len()], vec![0; col_idx.len()]);
+        row_ptr.par_iter().map(|&p| p as usize).write_to(&mut offsets);
+        col_idx.par_iter().map(|&j| j as usize).write_to(&mut indices);
+        Self::new(shape, offsets, indices, values.into_vec())
     }
 }
 

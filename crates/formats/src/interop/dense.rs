@@ -1,7 +1,7 @@
 //! Dense arrays, for small matrices and tests.
 
+use girih_parallel::prelude::*;
 use ndarray::{Array2, ArrayView2};
-use rayon::prelude::*;
 
 use crate::csr::Csr;
 use crate::error::FormatError;

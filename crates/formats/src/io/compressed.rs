@@ -1,6 +1,6 @@
 //! Compressed rows as files have them, with rows in any order inside, into CSR.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::ReadOptions;
 use crate::csr::assemble::{Assembly, Mirror};

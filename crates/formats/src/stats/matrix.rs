@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::csr::Csr;

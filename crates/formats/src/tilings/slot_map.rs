@@ -3,7 +3,7 @@
 use std::mem;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::shared::fill::{Locate, Sink, for_each_chunk};
 use super::shared::read_back::Rows;
@@ -129,6 +129,11 @@ impl<T: Scalar> Tiling<T> {
     /// tiling was built from: an entry has no slot, or a nonzero of the tiling is no entry.
     /// [`FormatError::NoValues`] for a pattern-only BMat.
     pub fn slot_map(&self, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError> {
+        T::slot_map(self, pattern)
+    }
+
+    /// [`slot_map`](Self::slot_map), [compiled once](crate::compiled).
+    pub(crate) fn map_of_slots(&self, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError> {
         let values = self.values().ok_or(FormatError::NoValues)?;
         for (what, found, expected) in [
             ("nrows", pattern.nrows(), self.nrows()),
@@ -151,6 +156,15 @@ impl<T: Scalar> Tiling<T> {
     /// [`FormatError::Length`] if there are not as many values as entries, and
     /// [`FormatError::OtherTiling`] if `map` is of another tiling; the tiling is then as it was.
     pub fn refresh_values(&mut self, map: &SlotMap, values: &[T]) -> Result<(), FormatError> {
+        T::refresh_values(self, map, values)
+    }
+
+    /// [`refresh_values`](Self::refresh_values), [compiled once](crate::compiled).
+    pub(crate) fn scatter_values(
+        &mut self,
+        map: &SlotMap,
+        values: &[T],
+    ) -> Result<(), FormatError> {
         check_len("values", values.len(), map.slots.len())?;
         if !map.index.same(&Index::of(self)) {
             return Err(FormatError::OtherTiling);

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::MAX_DIM;

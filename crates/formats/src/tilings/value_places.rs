@@ -1,6 +1,7 @@
 //! Where a tiling keeps the values of a CSR matrix, found out from the tiling alone.
 
-use rayon::prelude::*;
+use girih_parallel::join;
+use girih_parallel::prelude::*;
 
 use super::slot_map::{Index, SlotMap};
 use super::tiling::Tiling;
@@ -11,8 +12,8 @@ use crate::scalar::Scalar;
 use crate::tilings::RowCsr;
 use crate::tilings::shared::windows::{row_chunks, split_at_ends};
 
-/// The fewest values that one task copies.
-const TASK_VALUES: usize = 1 << 14;
+/// The most bytes that one task copies.
+const TASK_BYTES: usize = 1 << 17;
 
 /// Where a tiling keeps each value of the CSR matrix that it was built from: made by
 /// [`Tiling::value_places`] or from a [`SlotMap`], used by [`Tiling::put_values`].
@@ -63,6 +64,11 @@ impl<T: Scalar> Tiling<T> {
     /// explicit zeros and the format can't tell them from zeros that fill its tiles up: a slot map made with the
     /// matrix then says where they are.
     pub fn value_places(&self) -> Result<ValuePlaces, FormatError> {
+        T::value_places(self)
+    }
+
+    /// [`value_places`](Self::value_places), [compiled once](crate::compiled).
+    pub(crate) fn places_of_values(&self) -> Result<ValuePlaces, FormatError> {
         let kind = match self {
             Self::Csr(rows) => match starts(rows) {
                 None => PlacesKind::InOrder,
@@ -89,15 +95,22 @@ impl<T: Scalar> Tiling<T> {
     /// [`FormatError::Length`] if there are not as many values as entries, and
     /// [`FormatError::OtherTiling`] if `places` are of another tiling; the tiling is then as it was.
     pub fn put_values(&mut self, places: &ValuePlaces, values: &[T]) -> Result<(), FormatError> {
+        T::put_values(self, places, values)
+    }
+
+    /// [`put_values`](Self::put_values), [compiled once](crate::compiled).
+    pub(crate) fn write_values(
+        &mut self,
+        places: &ValuePlaces,
+        values: &[T],
+    ) -> Result<(), FormatError> {
         check_len("values", values.len(), self.nnz())?;
         match &places.kind {
             PlacesKind::Slots(map) => self.refresh_values(map, values),
             PlacesKind::InOrder => match self {
                 Self::Csr(rows) if starts_in_order(rows) => {
-                    let to = rows.csr_mut().values_mut().par_chunks_mut(TASK_VALUES);
-                    to.zip(values.par_chunks(TASK_VALUES)).for_each(|(to, from)| {
-                        to.copy_from_slice(from);
-                    });
+                    let to = bytemuck::cast_slice_mut(rows.csr_mut().values_mut());
+                    copy(to, bytemuck::cast_slice(values));
                     Ok(())
                 }
                 _ => Err(FormatError::OtherTiling),
@@ -112,6 +125,16 @@ impl<T: Scalar> Tiling<T> {
             }
         }
     }
+}
+
+/// Copies bytes, in parallel and without allocating.
+fn copy(to: &mut [u8], from: &[u8]) {
+    if to.len() <= TASK_BYTES {
+        return to.copy_from_slice(from);
+    }
+    let half = to.len() / 2;
+    let ((to, to_rest), (from, from_rest)) = (to.split_at_mut(half), from.split_at(half));
+    join(|| copy(to, from), || copy(to_rest, from_rest));
 }
 
 /// Whether a matrix's values stand in the order of its rows.

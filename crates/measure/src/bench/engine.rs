@@ -103,7 +103,7 @@ impl Engines {
     /// # Errors
     /// If this machine lacks one.
     pub(crate) fn new(config: &BenchConfig) -> Result<Self, MeasureError> {
-        let all = rayon::current_num_threads();
+        let all = girih_parallel::current_num_threads();
         let count = |threads: &ThreadCount| match *threads {
             ThreadCount::All => all,
             ThreadCount::Exactly(count) => count,

@@ -1,7 +1,7 @@
 //! Whether products are right, each set of bits judged once.
 
 use girih::{Csr, DenseScalar, Plan, Product, Rounding, Scalar, Verification, verify};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::engine::Multiplier;

@@ -85,7 +85,7 @@ pub(super) fn measure(
     config: &CalibrateConfig,
     observer: &dyn Observer,
 ) -> Result<Measurements, MeasureError> {
-    let team = Team::new(rayon::current_num_threads())?;
+    let team = Team::new(girih_parallel::current_num_threads())?;
     let backend = match config.backend {
         CalibrateBackend::Cpu => {
             CalibratedBackend::Cpu(CpuBackend::new().with_threads(team.threads())?)

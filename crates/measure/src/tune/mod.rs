@@ -80,7 +80,7 @@ pub fn tune<T: DenseScalar>(
     config: &TuneConfig,
     observer: &dyn Observer,
 ) -> Result<Tuned, MeasureError> {
-    let team = Team::new(rayon::current_num_threads())?;
+    let team = Team::new(girih_parallel::current_num_threads())?;
     let (multiplier, target, machine) = multiplier(config, &team)?;
     let n = config.n.unwrap_or(plan.options().n);
     let hears = observer.planning("planning candidates");

@@ -46,7 +46,7 @@ impl Footprint {
             unreachable!("any layout can be cut into windows of 16 rows")
         };
         let near = unions.iter().map(|&cols| u64::from(cols)).sum::<u64>() as f64;
-        let ((once, far), reused) = rayon::join(
+        let ((once, far), reused) = girih_parallel::join(
             || (distinct(pattern) as f64, far(pattern, layout)),
             || reuse(pattern, layout),
         );

@@ -97,7 +97,10 @@ impl LoadOptions {
         self,
         path: impl AsRef<Path>,
     ) -> Result<(Plan, PlanFileInfo), PlanFileError> {
-        let path = path.as_ref();
+        self.read_file(path.as_ref())
+    }
+
+    fn read_file(self, path: &Path) -> Result<(Plan, PlanFileInfo), PlanFileError> {
         let file = File::open(path).map_err(|e| PlanFileError::io("open", &path.display(), e))?;
         let len = self.check_len(&file, path)?;
         self.load(&FileSource { file: &file, len, name: path.display().to_string() })
@@ -125,7 +128,11 @@ impl LoadOptions {
             .read_to_end(&mut bytes)
             .map_err(|e| PlanFileError::io("read", &"the plan", e))?;
         self.check_limit(bytes.len() as u64)?;
-        self.load(&BytesSource(&bytes))
+        self.load_bytes(&bytes)
+    }
+
+    fn load_bytes(self, bytes: &[u8]) -> Result<(Plan, PlanFileInfo), PlanFileError> {
+        self.load(&BytesSource(bytes))
     }
 
     /// Reads a plan from bytes in memory, copying its arrays.

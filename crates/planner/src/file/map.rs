@@ -26,7 +26,13 @@ impl LoadOptions {
     /// (`flock` on Unix), for programs that ask for one before they write. Where this cannot be promised,
     /// [`read`](Self::read).
     pub unsafe fn map(self, path: impl AsRef<Path>) -> Result<Plan, PlanFileError> {
-        let path = path.as_ref();
+        // SAFETY: the caller promises what `map_file` requires.
+        unsafe { self.map_file(path.as_ref()) }
+    }
+
+    /// # Safety
+    /// As [`map`](Self::map).
+    unsafe fn map_file(self, path: &Path) -> Result<Plan, PlanFileError> {
         let file = File::open(path).map_err(|e| PlanFileError::io("open", &path.display(), e))?;
         self.check_len(&file, path)?;
         // Held by the mapping, on systems whose mappings hold the file: whoever changes plans in place and asks

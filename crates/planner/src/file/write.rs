@@ -4,7 +4,7 @@ use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::header::Header;

@@ -1,7 +1,7 @@
 //! What an ordering does to the shape of a matrix, computed without permuting it.
 
 use girih_formats::CsrPattern;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::error::ReorderError;
 use crate::permutation::Permutation;

@@ -1,7 +1,7 @@
 //! What windows and blocks would hold in some order, counted without building them.
 
 use girih_formats::{BMat, CsrPattern, FormatError, RowLayout};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::error::ReorderError;
 use crate::method::Reordering;
@@ -134,7 +134,7 @@ pub fn window_counts(
     let n_windows = rows.n_windows();
     let few_entries = units > pattern.nnz().saturating_mul(16).saturating_add(1 << 24);
     let marked = !few_entries && n_windows < u32::MAX as usize;
-    let tasks = 8 * rayon::current_num_threads();
+    let tasks = 8 * girih_parallel::current_num_threads();
     let count = |(marks, list): &mut (Vec<u32>, Vec<u32>), w: usize| {
         let entries = rows.rows(w).flatten().flat_map(|row| pattern.row(row));
         if marked {

@@ -1,7 +1,7 @@
 //! Permuting vectors and the rows of dense operands.
 
+use girih_parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
-use rayon::prelude::*;
 
 use super::Permutation;
 use crate::error::ReorderError;
@@ -94,7 +94,7 @@ impl Permutation {
         self.check_applies("rows", nrows)?;
         let order = self.order();
         let leaders = cycle_leaders(&order);
-        let strip_cols = ncols.div_ceil(rayon::current_num_threads()).max(STRIP_COLS);
+        let strip_cols = ncols.div_ceil(girih_parallel::current_num_threads()).max(STRIP_COLS);
         let strips: Vec<_> = dense.axis_chunks_iter_mut(Axis(1), strip_cols).collect();
         strips.into_par_iter().for_each(|mut strip| {
             let mut saved = Vec::with_capacity(strip.ncols());

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use girih_formats::{Buffer, CsrPattern};
+use girih_parallel::prelude::*;
 use prefetch_index::prefetch_index;
-use rayon::prelude::*;
 
 use crate::error::ReorderError;
 

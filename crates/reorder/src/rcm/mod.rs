@@ -8,7 +8,7 @@ mod walk;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use girih_formats::CsrPattern;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::error::ReorderError;
 use crate::occupied::{Occupied, check_cols};
@@ -80,7 +80,7 @@ pub fn rcm(pattern: CsrPattern<'_>) -> Result<Permutation, ReorderError> {
 fn square(pattern: CsrPattern<'_>) -> ByComponent {
     // Ordered while it is found out whether it is a graph that can be.
     let unsymmetric = AtomicBool::new(false);
-    let ((), found) = rayon::join(
+    let ((), found) = girih_parallel::join(
         || unsymmetric.store(!is_symmetric(pattern), Ordering::Relaxed),
         || order(&Graph::of(pattern), &unsymmetric),
     );

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::graph::Graph;
 use super::walk::{Reached, Walk, walk};
@@ -62,7 +62,7 @@ impl Component {
             }
         };
         let ((best, ends), other) = if parallel {
-            rayon::join(|| rounds(&mut number), || search.in_parallel(&starts, MAX_ROUNDS))
+            girih_parallel::join(|| rounds(&mut number), || search.in_parallel(&starts, MAX_ROUNDS))
         } else {
             let best = rounds(&mut number);
             (best, more(&mut number, &starts, MAX_ROUNDS))

@@ -1,7 +1,7 @@
 //! Rows into block rows and columns into block columns.
 
 use girih_formats::{Csr, CsrPattern, FormatError, MAX_DIM, RowLayout};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::hypergraph::Hypergraph;

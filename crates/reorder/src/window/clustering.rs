@@ -1,6 +1,6 @@
 //! An order of the rows from a hierarchy of clusters, whatever the order of the input.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::hypergraph::{Hypergraph, TASK};
 use super::scratch::Pool;

@@ -1,6 +1,6 @@
 //! Joining rows of a window that share columns, so that they move together.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::hypergraph::Hypergraph;
 use super::partition::{NO_WINDOW, Partition};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::CsrPattern;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 /// Rows or nets that one task handles.
 pub(super) const TASK: usize = 1 << 10;
@@ -187,8 +187,10 @@ impl Columns {
         let row_ptr: Vec<usize> = pattern.row_ptr().iter().map(|&p| p as usize).collect();
         let cols = pattern.col_idx().par_iter().with_min_len(TASK);
         // Every column of an entry is found.
-        let cols: Vec<u32> = cols.map(|j| used.partition_point(|other| other < j) as u32).collect();
-        let (ptr, rows) = inverted(used.len(), &row_ptr, &cols);
+        let place = |j: &u32| used.partition_point(|other| other < j) as u32;
+        let mut places = vec![0; pattern.nnz()];
+        cols.map(place).write_to(&mut places);
+        let (ptr, rows) = inverted(used.len(), &row_ptr, &places);
         Self { ptr, rows }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::rng::SplitMix64;
 use girih_formats::{Csr, CsrPattern};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::clustering::cluster_order;

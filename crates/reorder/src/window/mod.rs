@@ -20,7 +20,7 @@ mod sequence;
 mod stats;
 
 use girih_formats::{CsrPattern, RowLayout};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::error::ReorderError;
 use crate::metrics::window_counts;

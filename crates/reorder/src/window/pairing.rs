@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::hypergraph::{Hypergraph, TASK};
 use super::partition::{NO_WINDOW, Partition};

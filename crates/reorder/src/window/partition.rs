@@ -1,7 +1,7 @@
 //! Which window holds which vertex.
 
 use girih_formats::RowLayout;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::hypergraph::{Hypergraph, TASK};
 use crate::permutation::Permutation;

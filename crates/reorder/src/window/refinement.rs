@@ -1,6 +1,6 @@
 //! Sweeps over pairs of windows, on every level of a hierarchy.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::bisection::Bisection;
 use super::hypergraph::Hypergraph;

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use girih_formats::{Buffer, PAD_ROW, RowCsr, Scalar};
+use girih_parallel::prelude::*;
 use girih_planner::file::{AttachedElement, Attachment};
-use rayon::prelude::*;
 
 use crate::layout::row_of;
 

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use girih_formats::RowCsr;
+use girih_parallel::prelude::*;
 use girih_planner::file::Attachment;
-use rayon::prelude::*;
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};
@@ -77,8 +77,9 @@ impl<T: KernelScalar> SortedCsr<T> {
             let taken = unwritten.take(first.iter().flat_map(of_slice).chain(rows.iter().copied()));
             Ok((taken.ok_or("its parts have a row twice")?, first.len() * lanes))
         };
-        let add = |a: (usize, usize), b: (usize, usize)| Ok((a.0 + b.0, a.1 + b.1));
-        let (taken, sliced_rows) = read.par_iter().map(check).try_reduce(|| (0, 0), add)?;
+        let of_parts = read.par_iter().map(check).collect::<Result<Vec<_>, String>>()?;
+        let (taken, sliced_rows) =
+            of_parts.into_iter().fold((0, 0), |a: (usize, usize), b| (a.0 + b.0, a.1 + b.1));
         must(taken == unwritten.count, "its parts lack rows")?;
         let in_order = read.iter().flat_map(|part| {
             let slices: u64 = slices[part.slices.clone()].iter().map(|r| u64::from(r.count)).sum();

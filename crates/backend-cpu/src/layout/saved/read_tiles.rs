@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr};
+use girih_parallel::prelude::*;
 use girih_planner::file::Attachment;
-use rayon::prelude::*;
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, SLABS, TILES, VALUES};

@@ -1,8 +1,8 @@
 //! Copies between matrices of any strides and staging buffers, by all threads of the pool.
 
 use girih_formats::Scalar;
+use girih_parallel::prelude::*;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
-use rayon::prelude::*;
 
 use super::blocks::Block;
 
@@ -88,7 +88,7 @@ fn scatter_rows<T: Scalar>(from: &[T], stride: usize, mut to: ArrayViewMut2<'_, 
     }
 }
 
-/// Fills a buffer of whole units of `unit` bytes, in parallel: `fill` is asked for ranges of units,
+/// Fills a buffer of whole units of `unit` bytes, in parallel: `fill` is called with ranges of units,
 /// counted from `first`.
 pub(super) fn fill_units(
     first: u64,

@@ -2,7 +2,7 @@
 //!
 //! Page-locked memory of the caller's is copied from and to as it is, where rows are contiguous. All else
 //! passes through page-locked buffers that take turns: while some are on their way the next is filled, or
-//! the last one emptied, by all threads of the pool. So gathering a strided operand and moving it overlap,
+//! the last one emptied, by all threads of the pool. So collecting a strided operand and moving it overlap,
 //! and so do both directions, for one thread sees to both: while it would wait for a buffer to be sent, it
 //! empties what has come back.
 
@@ -62,7 +62,7 @@ impl Transfer {
     }
 
     /// Sends `bytes` bytes to `address`, made by `fill` in units of `unit` bytes, ranges of which it is
-    /// asked for in any order, by several threads. Returns when all is enqueued, not when it is there.
+    /// requested in any order, by several threads. Returns when all is enqueued, not when it is there.
     ///
     /// The caller keeps `address` valid for these bytes until the stream has been waited for.
     pub(crate) fn send(
@@ -125,7 +125,7 @@ impl Transfer {
         moving.settle()
     }
 
-    /// Fetches a matrix from the first rows of its place, and returns when it is there.
+    /// Copies a matrix back from the first rows of its place, and returns when it is there.
     ///
     /// The caller keeps the place valid meanwhile.
     pub(crate) fn fetch_matrix<T: Scalar>(
@@ -260,7 +260,7 @@ impl<T: Scalar> Moving<'_, T> {
         after.join(before).map_err(CudaError::driver("order its work"))
     }
 
-    /// Fetches the columns `cols` of C from the first rows of a place, once the product has done what it
+    /// Copies back the columns `cols` of C from the first rows of a place, once the product has done what it
     /// was given so far: now, or when [`settle`](Self::settle) is called.
     pub(crate) fn fetch(&mut self, place: &Place, cols: Range<usize>) -> Result<(), CudaError> {
         let part = self.c.slice_axis(Axis(1), Slice::from(cols.clone()));

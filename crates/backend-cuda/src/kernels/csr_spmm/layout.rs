@@ -101,7 +101,7 @@ pub(crate) struct Operation {
     pub(crate) b_row_bytes: u64,
 }
 
-/// How a product with so many columns is laid over lanes. The order in which an element of C is
+/// How a product is laid over lanes. The order in which an element of C is
 /// summed follows from its item, from `lanes`, and where these are not the whole warp from `team`: so from
 /// the plan, the value type, n and the device alone, never from the strides or the alignment of the operands.
 /// Where there are no items, it follows from how many times `lanes` fit into `team` alone.
@@ -196,9 +196,9 @@ impl Layout {
         let wide = vectors_of_row > u64::from(WARP) && (cached || average <= SHORT);
         let vectors = if wide { 2 } else { 1 };
         let idle = (warps * u64::from(WARP)).checked_div(items.rest).unwrap_or(1);
-        let worth = (average / ENTRIES_PER_LANE).max(idle.min(average));
-        let worth = worth.clamp(1, u64::from(WARP)) as u32;
-        let team = (1 << worth.ilog2()).clamp(lanes.max(MIN_TEAM), WARP);
+        let wanted = (average / ENTRIES_PER_LANE).max(idle.min(average));
+        let wanted = wanted.clamp(1, u64::from(WARP)) as u32;
+        let team = (1 << wanted.ilog2()).clamp(lanes.max(MIN_TEAM), WARP);
         let short = lanes == WARP && average <= SHORT && items.rest >= MANY;
         let way = if short { Way::Runs } else { Way::Vectors };
         let panel =

@@ -15,7 +15,7 @@ const FREE: u64 = 64;
 /// take for an item: half. Long items come first, so that it is not waited for.
 const PART: u64 = 2;
 
-/// Rows that are this many times as long as the mean, and longer than so many entries, are no part of a
+/// Rows that are this many times as long as the mean, and longer than this number of entries, are no part of a
 /// warp's share: one that began last would be waited for.
 const HEAVY: u64 = 2;
 const SHORT: u64 = 16;
@@ -52,7 +52,7 @@ pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool 
 }
 
 impl Limits {
-    /// The limits for products of `n` columns of a matrix with so many entries by so many warps.
+    /// The limits for products of `n` columns of a matrix with this number of `entries` by `warps` warps.
     pub(super) fn new(entries: u64, n: usize, dtype: DType, warps: u64) -> Self {
         let n = n as u64;
         let tiles = n.div_ceil(u64::from(2 * WARP) * 16 / dtype.size() as u64);

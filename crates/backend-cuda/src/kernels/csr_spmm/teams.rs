@@ -44,8 +44,8 @@ const DEEP: u32 = 8;
 const LONG: u64 = 64;
 /// Warps of a block.
 const BLOCK_WARPS: u32 = 8;
-/// The most rows of a team, one after the other; of so many entries together that no more are worth it, where
-/// they are more than two; and the warps, for each that the device has at a time, from which a team takes one
+/// The most rows of a team, one after the other; of this many entries together at most, where they
+/// are more than two; and the warps, for each that the device has at a time, from which a team takes one
 /// row more.
 const MOST_TURNS: u64 = 4;
 const ENTRIES_OF_TURNS: u64 = 64;

@@ -1,7 +1,7 @@
 // Bulk copies of byte ranges between global and shared memory, and the groups of bulk stores.
 //
-// Addresses and byte counts are multiples of 16. A load is told to an mbarrier, in bytes; stores,
-// those of tensors too, are told to groups of the thread that issues them.
+// Addresses and byte counts are multiples of 16. A load is reported to an mbarrier, in bytes; stores,
+// those of tensors too, are reported to groups of the thread that issues them.
 #pragma once
 
 #include "shared/types.cuh"

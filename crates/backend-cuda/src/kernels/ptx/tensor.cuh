@@ -16,7 +16,7 @@ struct alignas(64) TensorMap {
 };
 static_assert(sizeof(TensorMap) == 128, "a tensor map has 128 bytes");
 
-// Fetches the map itself ahead of its first use.
+// Prefetches the map itself ahead of its first use.
 __device__ __forceinline__ void tensor_prefetch(const TensorMap& map) {
     asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
 }

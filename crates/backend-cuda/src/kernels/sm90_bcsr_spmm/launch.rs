@@ -218,7 +218,7 @@ impl BcsrLaunches {
     }
 }
 
-/// Values of so many bytes in a swizzled row of shared memory.
+/// Values of `size` bytes in a swizzled row of shared memory.
 pub(crate) fn per_row(size: u64) -> u32 {
     ROW_BYTES / size as u32
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 use girih_formats::{BMat, Scalar};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::params::Header;
 use crate::prepared::launch::Bytes;

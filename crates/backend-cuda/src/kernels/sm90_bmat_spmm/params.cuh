@@ -104,7 +104,7 @@ __device__ __forceinline__ u32 row_of_slot(const Params& p, u64 slot) {
     return p.rows != nullptr ? ptx::load_constant_32(p.rows + slot) : slot < p.m ? slot : kNoRow;
 }
 
-// Columns from `start` to `end` of a run, as far as this launch computes them.
+// Columns from `start` to `end` of a run that this launch computes.
 struct Columns {
     u64 start;
     u64 end;

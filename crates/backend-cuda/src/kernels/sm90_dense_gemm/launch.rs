@@ -102,7 +102,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// Clusters take as many tiles each, as far as that can be: fewer of them than there is space for run
+    /// Clusters take as many tiles each, give or take one: fewer of them than there is space for run
     /// as long, and leave the clock to the others.
     fn new(config: &DenseConfig, rows: u64, n: u64, multiprocessors: u64) -> Self {
         let down = rows.div_ceil(u64::from(config.cluster_rows()));

@@ -4,7 +4,7 @@
 //! matrix are zeros at the positions of an empty group.
 
 use girih_formats::{Scalar, TwoFour};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::config::{DEPTH, ROWS};
 

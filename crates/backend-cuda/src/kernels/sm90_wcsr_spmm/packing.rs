@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, cast_slice};
 use girih_formats::{DType, PAD_COL, Scalar, Wcsr};
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::config::{ROW_UNIT, step, step_bytes};
 use super::work::Work;

@@ -8,7 +8,7 @@ use girih::formats::stats::MatrixStats;
 use girih::formats::{Csr, FormatKind, FormatSpec, Narrowing, Scalar};
 use girih::planner::Reorder;
 use girih_measure::units;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use serde::Serialize;
 
 use crate::args::{InspectArgs, ReorderArg};

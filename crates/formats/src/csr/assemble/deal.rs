@@ -1,7 +1,7 @@
 //! First level: triplets into buckets of consecutive rows.
 
 use bytemuck::Pod;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::{Mirror, offsets};
 use crate::buffer::Buffer;
@@ -87,7 +87,7 @@ impl Dealing {
     fn new(row_idx: &[u32], col_idx: &[u32], mirror: Mirror, buckets: &Buckets) -> Self {
         // Few enough chunks that their tables stay small beside the entries.
         let most = row_idx.len() / (16 * buckets.count.max(1)) + 1;
-        let n_chunks = (4 * rayon::current_num_threads()).min(most);
+        let n_chunks = (4 * girih_parallel::current_num_threads()).min(most);
         let chunk = row_idx.len().div_ceil(n_chunks).max(1);
         let (shift, mirrors) = (buckets.shift, mirror != Mirror::None);
         let counted = |(rows, cols): (&[u32], &[u32])| {

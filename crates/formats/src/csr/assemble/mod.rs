@@ -8,7 +8,7 @@
 mod deal;
 mod sort;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use deal::{Buckets, Dealt, deal};
 use sort::sort_buckets;

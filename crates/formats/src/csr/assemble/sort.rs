@@ -1,6 +1,6 @@
 //! Second level: every bucket into rows sorted by column, where it stands.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::Assembly;
 use super::deal::{Buckets, Dealt};

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Mutex;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::line::{MAX_LINE, Shape};
 use super::parse::{PADDING, find_entry};
@@ -227,7 +227,7 @@ impl StreamFeed<'_> {
         }
         let count = current.len();
         let most = slots.len();
-        rayon::join(
+        girih_parallel::join(
             || self.fill(most),
             || {
                 slots[..count]

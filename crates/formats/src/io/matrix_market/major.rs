@@ -1,6 +1,6 @@
 //! The index by which a file's entries are in order, if any.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::block::Block;
 use super::parse::{Entry, Parsed};

@@ -121,6 +121,6 @@ fn read_entries<T: Scalar>(
 
 /// Memory for the entries of one round: enough blocks to keep all threads busy.
 fn new_blocks<T>() -> Vec<Block<T>> {
-    let count = (8 * rayon::current_num_threads()).max(16);
+    let count = (8 * girih_parallel::current_num_threads()).max(16);
     (0..count).map(|_| Block::default()).collect()
 }

@@ -2,7 +2,7 @@
 //! otherwise into triplets.
 
 use bytemuck::Pod;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::array::{images, place_elements};
 use super::block::{Block, Reading};

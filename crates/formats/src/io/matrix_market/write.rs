@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::csr::Csr;
 use crate::scalar::{DType, Scalar};
@@ -27,7 +27,7 @@ pub(in crate::io) fn write<T: Scalar>(
     to.write_all(&finished(head.into_bytes(), gzip)?)?;
     let pieces: Vec<Range<usize>> =
         (0..nnz).step_by(PIECE).map(|start| start..nnz.min(start + PIECE)).collect();
-    for round in pieces.chunks(2 * rayon::current_num_threads()) {
+    for round in pieces.chunks(2 * girih_parallel::current_num_threads()) {
         let texts: Vec<io::Result<Vec<u8>>> = round
             .par_iter()
             .with_max_len(1)

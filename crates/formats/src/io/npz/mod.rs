@@ -9,7 +9,7 @@ mod write;
 
 use std::io::{Read, Seek};
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
@@ -174,7 +174,7 @@ impl<M: Members> Reading<'_, M> {
         let nnz = self.entries()?;
         let row_ptr = self.offsets(self.nrows, nnz)?;
         let (cols, values) =
-            rayon::join(|| self.indices("indices", nnz, self.ncols), || self.values());
+            girih_parallel::join(|| self.indices("indices", nnz, self.ncols), || self.values());
         let (cols, (values, narrowing)) = (cols?, values?);
         let rows = from_rows(self.nrows, self.ncols, row_ptr, cols, values, self.options)?;
         Ok(with_sums(rows, narrowing))
@@ -184,7 +184,7 @@ impl<M: Members> Reading<'_, M> {
         let nnz = self.entries()?;
         let col_ptr = self.offsets(self.ncols, nnz)?;
         let (rows, values) =
-            rayon::join(|| self.indices("indices", nnz, self.nrows), || self.values());
+            girih_parallel::join(|| self.indices("indices", nnz, self.nrows), || self.values());
         let (rows, (values, narrowing), cols) = (rows?, values?, expand(&col_ptr));
         drop(col_ptr);
         let coo = Coo::try_new(self.nrows, self.ncols, rows, cols, values)?;
@@ -199,9 +199,9 @@ impl<M: Members> Reading<'_, M> {
             });
         }
         let nnz = self.entries()?;
-        let ((rows, cols), values) = rayon::join(
+        let ((rows, cols), values) = girih_parallel::join(
             || {
-                rayon::join(
+                girih_parallel::join(
                     || self.indices("row", nnz, self.nrows),
                     || self.indices("col", nnz, self.ncols),
                 )
@@ -229,7 +229,7 @@ impl<M: Members> Reading<'_, M> {
         })?;
         let (r, c) = (r as usize, c as usize);
         let block_ptr = self.offsets(self.nrows / r, n_blocks)?;
-        let (blocks, values) = rayon::join(
+        let (blocks, values) = girih_parallel::join(
             || self.indices("indices", n_blocks, self.ncols / c),
             || self.values::<T>(),
         );

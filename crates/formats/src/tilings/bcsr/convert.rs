@@ -121,6 +121,15 @@ impl<T: Scalar> Bcsr<T> {
         layout: RowLayout,
         block_cols: usize,
     ) -> Result<Self, FormatError> {
+        T::bcsr_from_csr(csr, layout, block_cols)
+    }
+
+    /// [`from_csr`](Self::from_csr), [compiled once](crate::compiled).
+    pub(crate) fn tiled(
+        csr: &Csr<T>,
+        layout: RowLayout,
+        block_cols: usize,
+    ) -> Result<Self, FormatError> {
         check_layout(&layout, csr.nrows(), layout.window_rows())?;
         spec::check_size("block_cols", block_cols)?;
         let width = block_cols as u32;
@@ -143,6 +152,11 @@ impl<T: Scalar> Bcsr<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
+        T::bcsr_to_csr(self)
+    }
+
+    /// [`to_csr`](Self::to_csr), [compiled once](crate::compiled).
+    pub(crate) fn untiled(&self) -> Csr<T> {
         read_back::to_csr(self)
     }
 }

@@ -1,6 +1,6 @@
 //! CSR ↔ Blocked-ELL.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::PAD_COL;
 use crate::buffer::Buffer;
@@ -85,6 +85,11 @@ impl<T: Scalar> BlockedEll<T> {
     /// # Errors
     /// If the layout is of another matrix, or the blocks do not fit memory.
     pub fn from_csr(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
+        T::blocked_ell_from_csr(csr, layout)
+    }
+
+    /// [`from_csr`](Self::from_csr), [compiled once](crate::compiled).
+    pub(crate) fn tiled(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
         check_layout(&layout, csr.nrows(), layout.window_rows())?;
         let size = layout.window_rows();
         let unions = Unions { pattern: csr.pattern(), layout: &layout, width: size as u32 };
@@ -105,6 +110,11 @@ impl<T: Scalar> BlockedEll<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
+        T::blocked_ell_to_csr(self)
+    }
+
+    /// [`to_csr`](Self::to_csr), [compiled once](crate::compiled).
+    pub(crate) fn untiled(&self) -> Csr<T> {
         read_back::to_csr(self)
     }
 }

@@ -1,6 +1,6 @@
 //! CSR ↔ BMat.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::PAD_COL;
 use crate::buffer::Buffer;
@@ -123,6 +123,15 @@ impl<T: Scalar> BMat<T> {
         layout: RowLayout,
         pattern_only: bool,
     ) -> Result<Self, FormatError> {
+        T::bmat_from_csr(csr, layout, pattern_only)
+    }
+
+    /// [`from_csr`](Self::from_csr), [compiled once](crate::compiled).
+    pub(crate) fn tiled(
+        csr: &Csr<T>,
+        layout: RowLayout,
+        pattern_only: bool,
+    ) -> Result<Self, FormatError> {
         check_layout(&layout, csr.nrows(), Self::WINDOW_ROWS)?;
         let unions = Unions { pattern: csr.pattern(), layout: &layout, width: 1 };
         let WindowIndex { ptr: mut window_ptr, idx: tile_col_idx } = unions.index(TILE_COLS)?;
@@ -168,6 +177,11 @@ impl<T: Scalar> BMat<T> {
     /// BMat, every value is 1.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
+        T::bmat_to_csr(self)
+    }
+
+    /// [`to_csr`](Self::to_csr), [compiled once](crate::compiled).
+    pub(crate) fn untiled(&self) -> Csr<T> {
         read_back::to_csr(self)
     }
 }

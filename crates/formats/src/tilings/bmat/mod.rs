@@ -4,7 +4,7 @@ pub(crate) mod convert;
 mod format;
 pub(crate) mod stats;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::PAD_COL;
 use crate::buffer::Buffer;

@@ -1,6 +1,6 @@
 //! CSR ↔ CSR in a row order.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::csr::Csr;
@@ -63,6 +63,11 @@ impl<T: Scalar> RowCsr<T> {
     /// # Errors
     /// If the layout is of another matrix, or memory is short.
     pub fn from_csr(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
+        T::row_csr_from_csr(csr, layout)
+    }
+
+    /// [`from_csr`](Self::from_csr), [compiled once](crate::compiled).
+    pub(crate) fn tiled(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
         check_layout(&layout, csr.nrows(), layout.window_rows())?;
         if layout.n_slots() == csr.nrows() && layout.is_natural() {
             return Ok(Self::from_parts(layout, csr.clone()));
@@ -105,6 +110,11 @@ impl<T: Scalar> RowCsr<T> {
     /// order the entries are shared, not copied.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
+        T::row_csr_to_csr(self)
+    }
+
+    /// [`to_csr`](Self::to_csr), [compiled once](crate::compiled).
+    pub(crate) fn untiled(&self) -> Csr<T> {
         let (layout, csr) = (self.layout(), self.csr());
         if !layout.is_natural() {
             return read_back::to_csr(self);

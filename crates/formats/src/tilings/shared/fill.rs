@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::windows::{Pool, occupied, split_at_ends, window_chunks};
 use crate::csr::Csr;

@@ -1,6 +1,6 @@
 //! Tiles back into CSR.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::windows::accumulate;
 use crate::csr::{Csr, fill_rows};

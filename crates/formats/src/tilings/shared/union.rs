@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use bytemuck::Zeroable;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use super::windows::{Pool, accumulate, occupied, split_at_ends, window_chunks, zeroed};
 use crate::PAD_COL;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::Pod;
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::error::FormatError;
@@ -66,7 +66,7 @@ pub(crate) fn window_chunks(
 /// Cuts `0..n` into at most `limit` runs of about equal weight; `weight(i)` is that of `0..i`.
 fn cut(n: usize, weight: impl Fn(usize) -> u64, limit: usize) -> Vec<Range<usize>> {
     let total = weight(n);
-    let wanted = CHUNKS_PER_THREAD * rayon::current_num_threads();
+    let wanted = CHUNKS_PER_THREAD * girih_parallel::current_num_threads();
     let n_chunks = (total / MIN_CHUNK_WORK).min(wanted.min(limit) as u64).max(1);
     let mut start = 0;
     let mut chunks = Vec::with_capacity(n_chunks as usize);

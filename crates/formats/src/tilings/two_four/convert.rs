@@ -1,6 +1,6 @@
 //! CSR ↔ 2:4.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::csr::{Csr, first_error};
@@ -99,6 +99,11 @@ impl<T: Scalar> TwoFour<T> {
     /// [`FormatError::NotTwoFour`] with the first group that holds three or four entries, in the
     /// original order of rows; or if the layout is of another matrix, or memory is short.
     pub fn from_csr(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
+        T::two_four_from_csr(csr, layout)
+    }
+
+    /// [`from_csr`](Self::from_csr), [compiled once](crate::compiled).
+    pub(crate) fn tiled(csr: &Csr<T>, layout: RowLayout) -> Result<Self, FormatError> {
         check_layout(&layout, csr.nrows(), layout.window_rows())?;
         check_two_four(csr.pattern())?;
         let (nnz, ncols) = (csr.nnz(), csr.ncols());
@@ -112,6 +117,11 @@ impl<T: Scalar> TwoFour<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
+        T::two_four_to_csr(self)
+    }
+
+    /// [`to_csr`](Self::to_csr), [compiled once](crate::compiled).
+    pub(crate) fn untiled(&self) -> Csr<T> {
         read_back::to_csr(self)
     }
 }

@@ -1,6 +1,6 @@
 //! 2:4 metadata in the order sparse tensor cores read it.
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::error::FormatError;

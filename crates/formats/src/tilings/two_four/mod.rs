@@ -5,7 +5,7 @@ mod format;
 mod metadata;
 pub(crate) mod stats;
 
-use rayon::prelude::*;
+use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
 use crate::csr::{check_dims, check_len, first_error};

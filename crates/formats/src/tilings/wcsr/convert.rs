@@ -79,6 +79,15 @@ impl<T: Scalar> Wcsr<T> {
     /// If the layout is of another matrix, `pad_cols` is out of range, or the strips do not fit
     /// memory.
     pub fn from_csr(csr: &Csr<T>, layout: RowLayout, pad_cols: usize) -> Result<Self, FormatError> {
+        T::wcsr_from_csr(csr, layout, pad_cols)
+    }
+
+    /// [`from_csr`](Self::from_csr), [compiled once](crate::compiled).
+    pub(crate) fn tiled(
+        csr: &Csr<T>,
+        layout: RowLayout,
+        pad_cols: usize,
+    ) -> Result<Self, FormatError> {
         check_layout(&layout, csr.nrows(), layout.window_rows())?;
         spec::check_size("pad_cols", pad_cols)?;
         let unions = Unions { pattern: csr.pattern(), layout: &layout, width: 1 };
@@ -99,6 +108,11 @@ impl<T: Scalar> Wcsr<T> {
     /// source or filled in, is not an entry.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
+        T::wcsr_to_csr(self)
+    }
+
+    /// [`to_csr`](Self::to_csr), [compiled once](crate::compiled).
+    pub(crate) fn untiled(&self) -> Csr<T> {
         read_back::to_csr(self)
     }
 }

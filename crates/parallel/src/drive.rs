@@ -1,0 +1,117 @@
+//! The machinery: how many pieces there are, and who works them off.
+
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::source::Source;
+
+/// Pieces of a loop for each thread: enough to even out uneven ones, few enough to cost nothing.
+const PIECES_PER_THREAD: usize = 16;
+
+/// The number of pieces of `len` items, each of `min_len` to `max_len` items; `min_len` gives way.
+fn n_pieces(len: usize, min_len: usize, max_len: usize) -> usize {
+    let threads = rayon::current_num_threads();
+    if threads == 1 {
+        return len.min(1);
+    }
+    let wanted = (len / min_len.max(1)).clamp(1, PIECES_PER_THREAD * threads);
+    wanted.max(len.div_ceil(max_len.max(1))).min(len)
+}
+
+/// Calls `f` with each index below `count`, on all threads. This is the loop that all others run on.
+fn for_each_index(count: usize, f: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().with_max_len(1).for_each(f);
+}
+
+/// Calls `f` with each index below `count`, at least `min_len` of them in a row on a thread.
+///
+/// Unlike other loops it allocates nothing on a thread of the pool, and is cut where threads are idle.
+pub fn for_each_below(count: usize, min_len: usize, f: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().with_min_len(min_len).for_each(f);
+}
+
+/// Calls `work` with each piece of `source` and the index of its first item, on all threads.
+pub(crate) fn run<S: Source>(
+    source: S,
+    (min_len, max_len): (usize, usize),
+    work: impl Fn(usize, S) + Sync,
+) {
+    let len = source.len();
+    let count = n_pieces(len, min_len, max_len);
+    if count <= 1 {
+        if count == 1 {
+            work(0, source);
+        }
+        return;
+    }
+    let pieces = cut(source, len, count);
+    for_each_index(count, &|i| {
+        let (start, piece) = &pieces[count - 1 - i];
+        let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(piece) = piece {
+            work(*start, piece);
+        }
+    });
+}
+
+/// What `work` makes of each piece of `source`, in order.
+pub(crate) fn results<S: Source, R: Send>(
+    source: S,
+    (min_len, max_len): (usize, usize),
+    work: impl Fn(usize, S) -> R + Sync,
+) -> Vec<R> {
+    let len = source.len();
+    let count = n_pieces(len, min_len, max_len);
+    if count <= 1 {
+        return if count == 1 { vec![work(0, source)] } else { Vec::new() };
+    }
+    let pieces = cut(source, len, count);
+    let found: Vec<Mutex<Option<R>>> = (0..count).map(|_| Mutex::new(None)).collect();
+    for_each_index(count, &|i| {
+        let (start, piece) = &pieces[count - 1 - i];
+        let piece = piece.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(piece) = piece {
+            let result = work(*start, piece);
+            *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
+        }
+    });
+    found
+        .into_iter()
+        .filter_map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner))
+        .collect()
+}
+
+/// The pieces and the indices of their first items, the last first. A piece is taken by who works it off.
+fn cut<S: Source>(source: S, len: usize, count: usize) -> Vec<(usize, Mutex<Option<S>>)> {
+    let mut pieces = Vec::with_capacity(count);
+    let mut rest = source;
+    for i in (1..count).rev() {
+        let start = (len as u128 * i as u128 / count as u128) as usize;
+        let (before, piece) = rest.split_at(start);
+        pieces.push((start, Mutex::new(Some(piece))));
+        rest = before;
+    }
+    pieces.push((0, Mutex::new(Some(rest))));
+    pieces
+}
+
+/// Calls both, the second on another thread if one is idle, and returns what they return.
+pub fn join<A, B>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B)
+where
+    A: Send,
+    B: Send,
+{
+    let (mut found_a, mut found_b) = (None, None);
+    let (mut a, mut b) = (Some(a), Some(b));
+    join_two(&mut || found_a = a.take().map(|a| a()), &mut || found_b = b.take().map(|b| b()));
+    match (found_a, found_b) {
+        (Some(a), Some(b)) => (a, b),
+        _ => unreachable!("both were called, or one panicked and so did `join_two`"),
+    }
+}
+
+/// [`join`], compiled once.
+fn join_two(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
+    rayon::join(a, b);
+}

@@ -1,0 +1,111 @@
+//! What can be cut into pieces.
+
+use std::ops::Range;
+
+/// Items that can be cut in two, and then visited in order.
+pub trait Source: Sized + Send {
+    /// An item.
+    type Item;
+    /// The items of a piece, in order.
+    type Seq: Iterator<Item = Self::Item>;
+
+    /// The number of items; an upper bound if items are filtered.
+    fn len(&self) -> usize;
+
+    /// Whether there are no items.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first `at` items, and the rest. `at` is at most the number of items.
+    fn split_at(self, at: usize) -> (Self, Self);
+
+    /// The items, one after the other.
+    fn into_seq(self) -> Self::Seq;
+}
+
+/// A source whose [`len`](Source::len) is the number of its items, so that items have positions.
+pub trait Exact: Source {}
+
+macro_rules! range {
+    ($($t:ty)*) => {$(
+        impl Source for Range<$t> {
+            type Item = $t;
+            type Seq = Self;
+
+            #[inline]
+            fn len(&self) -> usize {
+                self.end.saturating_sub(self.start) as usize
+            }
+            #[inline]
+            fn split_at(self, at: usize) -> (Self, Self) {
+                let middle = self.start + at as $t;
+                (self.start..middle, middle..self.end)
+            }
+            #[inline]
+            fn into_seq(self) -> Self {
+                self
+            }
+        }
+        impl Exact for Range<$t> {}
+    )*};
+}
+range!(u32 u64 usize);
+
+impl<'a, T: Sync> Source for &'a [T] {
+    type Item = &'a T;
+    type Seq = std::slice::Iter<'a, T>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        <[T]>::len(self)
+    }
+    #[inline]
+    fn split_at(self, at: usize) -> (Self, Self) {
+        <[T]>::split_at(self, at)
+    }
+    #[inline]
+    fn into_seq(self) -> Self::Seq {
+        self.iter()
+    }
+}
+impl<T: Sync> Exact for &[T] {}
+
+impl<'a, T: Send> Source for &'a mut [T] {
+    type Item = &'a mut T;
+    type Seq = std::slice::IterMut<'a, T>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        <[T]>::len(self)
+    }
+    #[inline]
+    fn split_at(self, at: usize) -> (Self, Self) {
+        self.split_at_mut(at)
+    }
+    #[inline]
+    fn into_seq(self) -> Self::Seq {
+        self.iter_mut()
+    }
+}
+impl<T: Send> Exact for &mut [T] {}
+
+/// Pieces are cut from the end, so each item is moved once.
+impl<T: Send> Source for Vec<T> {
+    type Item = T;
+    type Seq = std::vec::IntoIter<T>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        <[T]>::len(self)
+    }
+    fn split_at(mut self, at: usize) -> (Self, Self) {
+        let rest = self.split_off(at);
+        (self, rest)
+    }
+    #[inline]
+    fn into_seq(self) -> Self::Seq {
+        self.into_iter()
+    }
+}
+impl<T: Send> Exact for Vec<T> {}
