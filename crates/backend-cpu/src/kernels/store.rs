@@ -23,7 +23,38 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     len: usize,
 ) {
     let lanes = V::LANES;
-    if out.store == Store::Update && out.col_stride != 1 {
+    // SAFETY: the instruction set by point 1.
+    let (alpha, mut scaled) = (unsafe { V::splat(out.alpha) }, sums);
+    for u in 0..K {
+        // SAFETY: the instruction set by point 1.
+        scaled[u] = unsafe { sums[u].mul(alpha) };
+    }
+    macro_rules! write_all {
+        ($store:ident) => {
+            for u in 0..K {
+                // SAFETY: the instruction set by point 1. Columns are next to each other wherever this stands:
+                // the lanes of vector `u` are valid by points 2 and 4, and aligned by point 3 if it streams.
+                unsafe {
+                    let p = dst.add(u * lanes);
+                    if TAIL && u + 1 == K && len < lanes {
+                        scaled[u].store_masked(p, mask);
+                    } else {
+                        scaled[u].$store(p);
+                    }
+                }
+            }
+        };
+    }
+    // First what most products do: short rows have no time for more questions.
+    if out.store == Store::Write {
+        write_all!(store);
+        return;
+    }
+    if out.store == Store::Stream {
+        write_all!(stream);
+        return;
+    }
+    if out.col_stride != 1 {
         let out = *out;
         // SAFETY: the instruction set by point 1, the columns by point 2.
         unsafe {
@@ -34,48 +65,18 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         }
         return;
     }
-    // SAFETY: the instruction set by point 1.
-    let (alpha, mut scaled) = (unsafe { V::splat(out.alpha) }, sums);
     for u in 0..K {
-        // SAFETY: the instruction set by point 1.
-        scaled[u] = unsafe { sums[u].mul(alpha) };
-    }
-    if out.store == Store::Update {
-        for u in 0..K {
-            // SAFETY: the instruction set by point 1. Columns are next to each other, as seen above: the
-            // lanes of vector `u` are valid by points 2 and 4.
-            unsafe {
-                let c = load_vector::<V, K, TAIL>(dst, u, mask);
-                scaled[u] = c.mul_add(V::splat(out.beta), scaled[u]);
+        // SAFETY: the instruction set by point 1. Columns are next to each other, as seen above: the lanes of
+        // vector `u` are valid by points 2 and 4.
+        unsafe {
+            let p = dst.add(u * lanes);
+            let c = load_vector::<V, K, TAIL>(dst, u, mask);
+            let sum = c.mul_add(V::splat(out.beta), scaled[u]);
+            if TAIL && u + 1 == K {
+                sum.store_masked(p, mask);
+            } else {
+                sum.store(p);
             }
-        }
-    }
-    let streams = out.store == Store::Stream;
-    macro_rules! write {
-        ($u:expr, $store:ident) => {
-            // SAFETY: the instruction set by point 1. Columns are next to each other, as seen above: the
-            // lanes of vector `u` are valid by point 2, and aligned by point 3 if it streams.
-            unsafe { scaled[$u].$store(dst.add($u * lanes)) }
-        };
-    }
-    let whole = const { K - TAIL as usize };
-    if streams {
-        for u in 0..whole {
-            write!(u, stream);
-        }
-    } else {
-        for u in 0..whole {
-            write!(u, store);
-        }
-    }
-    if TAIL {
-        if len < lanes {
-            // SAFETY: the instruction set by point 1, the lanes of the last vector by points 2 and 4.
-            unsafe { scaled[K - 1].store_masked(dst.add((K - 1) * lanes), mask) };
-        } else if streams {
-            write!(K - 1, stream);
-        } else {
-            write!(K - 1, store);
         }
     }
 }
