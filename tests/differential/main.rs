@@ -1,4 +1,4 @@
-//! The differential driver: random products of every kind against the oracle.
+//! The differential driver: random products of every kind against the oracle, and SciPy's against it too.
 //!
 //! A case is a matrix of some class and size, a format, a value type, n, α and β, strides of B and C, an order, a
 //! number of threads, an instruction set, NaN and infinities in A and B, a schedule, new values on the old pattern,
@@ -8,6 +8,7 @@
 
 mod case;
 mod run;
+mod scipy;
 
 use std::io::Write as _;
 use std::panic::{self, AssertUnwindSafe};

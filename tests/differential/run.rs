@@ -12,6 +12,7 @@ use girih_testkit::operands::{Placed, random};
 use ndarray::Array2;
 
 use super::case::{Case, NonFinite, Order};
+use super::scipy::{self, Operands};
 
 /// What became of a case.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,10 +113,13 @@ fn typed<T: DenseScalar>(case: &Case, spoiled: bool) -> Result<Outcome, String> 
     // A plan of tiles that were given has no options.
     let is_exact = case.is_exact() && case.order() != Order::Columns;
     let invented = is_exact && verdict.non_finite != verdict.non_finite_expected;
-    Ok(match verdict.passed() && !invented {
-        true => Outcome::Right,
-        false => Outcome::Wrong(format!("{verdict:?}")),
-    })
+    if !verdict.passed() || invented {
+        return Ok(Outcome::Wrong(format!("{verdict:?}")));
+    }
+    let with = Operands { alpha: case.alpha(), b, added: (beta != 0.0).then_some((beta, before)) };
+    let disagreement = scipy::disagreement(&a, &plan, &with, *rounding);
+    let disagreement = disagreement.map_err(|e| failed("not verified")(&e))?;
+    Ok(disagreement.map_or(Outcome::Right, Outcome::Wrong))
 }
 
 fn plan<T: DenseScalar>(case: &Case, a: &Csr<T>) -> Result<Plan, PlanError> {
