@@ -10,8 +10,11 @@ mod plan;
 mod ptx;
 mod smtx;
 
-/// The targets: their names, which are those of their folders of seeds, and what they run.
-pub(crate) const TARGETS: [(&str, fn(&[u8])); 8] = [
+/// A target's name, which is that of its folder of seeds, and what it does with an input.
+type Target = (&'static str, fn(&[u8]));
+
+/// All targets.
+pub(crate) const TARGETS: [Target; 8] = [
     ("device", device::run),
     ("matrix_market", matrix_market::run),
     ("npy", npy::run),

@@ -146,7 +146,9 @@ mod tests {
         let folder = |name: &str, file: Option<&str>| {
             let folder = parent.path().join(name);
             fs::create_dir(&folder).unwrap();
-            file.map(|file| fs::write(folder.join(file), "").unwrap());
+            if let Some(file) = file {
+                fs::write(folder.join(file), "").unwrap();
+            }
             folder
         };
         let empty = folder(".girih-a", None);
