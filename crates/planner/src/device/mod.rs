@@ -179,8 +179,8 @@ impl DeviceSpec {
     /// The calibrated fit for a format and value type; where there is none for its sizes, that for the
     /// nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
     ///
-    /// A type without any fit takes those of the type that is multiplied the most like it: bf16 those of f16 and the
-    /// other way round, and on a CPU both those of f32.
+    /// A type without any fit takes those of the type that is multiplied the most like it: bf16 those of f16
+    /// and the other way round, and on a CPU both those of f32.
     #[must_use]
     pub fn fit(&self, spec: FormatSpec, dtype: DType) -> Option<&Fit> {
         let rows = spec.window_rows();
@@ -191,9 +191,10 @@ impl DeviceSpec {
         of_kind.min_by_key(|fit| (fit.spec != spec, fit.spec.window_rows().abs_diff(rows)))
     }
 
-    /// The value type whose fits count for `dtype`: itself where it has any, else the first with fits of those that
-    /// are multiplied alike. A CUDA device multiplies both types of 16 bits alike; a CPU widens them to f32. Rates
-    /// alone do not know what a product costs however small it is, and would take formats that are ten times slower.
+    /// The value type whose fits count for `dtype`: itself where it has any, else the first with fits of
+    /// those that are multiplied alike. A CUDA device multiplies both types of 16 bits alike; a CPU widens
+    /// them to f32. Rates alone do not know what a product costs however small it is, and would take formats
+    /// that are ten times slower.
     fn fitted_as(&self, dtype: DType) -> DType {
         let others: &[DType] = match (self.kind, dtype) {
             (DeviceKind::Cuda, DType::Bf16) => &[DType::F16],
