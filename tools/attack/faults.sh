@@ -2,7 +2,7 @@
 # Makes the system fail girih's commands and says how they end: calls that fail one by one, calls that move a few
 # bytes, are interrupted, or tell a jumping time; kill -9; two writers of one file; maps of files that are cut.
 #
-#     tools/attack/faults.sh GIRIH MATRIX [ROUNDS]           40 rounds of what is random, if not given
+#     tools/attack/faults.sh GIRIH MATRIX [ROUNDS]           40 rounds of what is random if not given
 #
 # It needs a C compiler (cc). A command must end well with its output whole, or with a code from 1 to 6, one line
 # and the output as it was before. A table says what was tried, how often, and how it ended.

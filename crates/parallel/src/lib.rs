@@ -1,12 +1,13 @@
 //! Parallel loops over slices, ranges and vectors, whose machinery is compiled once.
 //!
 //! Rayon compiles its splitting, stealing and joining for every loop. In a program with a thousand loops,
-//! generic over value types, that is more code than the loops. Here a loop is cut into pieces first
-//! , and one function that knows no types gives the pieces to rayon's threads. What is
-//! compiled for each loop is the cutting and the loop over a piece.
+//! generic over value types, that is more code than the loops. Here a loop is cut into pieces first, and one
+//! function that knows no types gives the pieces to rayon's threads. What is compiled for each loop is the
+//! cutting and the loop over a piece.
 //!
-//! There are up to 16 pieces a thread, so that uneven ones even out. Results of pieces are joined in order:
-//! a loop gives the same on any number of threads.
+//! There are up to 16 pieces a thread, so that uneven ones even out. Results of pieces are joined in order. A
+//! loop gives the same on any number of threads, but for sums of floating-point numbers: pieces are other ones
+//! then, and so is the rounding. Collecting holds the pieces beside the whole for a moment.
 //!
 //! ```
 //! use girih_parallel::prelude::*;

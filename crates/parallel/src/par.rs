@@ -161,7 +161,7 @@ impl<S: Source> Par<S> {
         });
     }
 
-    /// The sum of all items. Sums of pieces are added in order.
+    /// The sum of all items. Sums of pieces are added in order; how many there are depends on the threads.
     #[must_use]
     pub fn sum<R: Sum<S::Item> + Sum<R> + Send>(self) -> R {
         let limits = self.limits();
@@ -176,7 +176,8 @@ impl<S: Source> Par<S> {
         results(self.source, limits, |_, piece| piece.into_seq().count()).into_iter().sum()
     }
 
-    /// All items joined by `join`, pieces in order, each from `identity` on.
+    /// All items joined by `join`, pieces in order, each from `identity` on. `join` must be associative, or the
+    /// result depends on the number of threads.
     #[must_use]
     pub fn reduce(
         self,
