@@ -6,8 +6,8 @@
 //! cutting and the loop over a piece.
 //!
 //! There are up to 16 pieces a thread, so that uneven ones even out. Results of pieces are joined in order. A
-//! loop gives the same on any number of threads, but for sums of floating-point numbers: pieces are other ones
-//! then, and so is the rounding. Collecting holds the pieces beside the whole for a moment.
+//! loop gives the same on any number of threads, but for sums of floating-point numbers: other pieces round
+//! otherwise. Collecting holds the pieces beside the whole for a moment.
 //!
 //! ```
 //! use girih_parallel::prelude::*;

@@ -176,8 +176,8 @@ impl<S: Source> Par<S> {
         results(self.source, limits, |_, piece| piece.into_seq().count()).into_iter().sum()
     }
 
-    /// All items joined by `join`, pieces in order, each from `identity` on. `join` must be associative, or the
-    /// result depends on the number of threads.
+    /// All items joined by `join`, pieces in order, each from `identity` on. `join` must be
+    /// associative, or the result depends on the number of threads.
     #[must_use]
     pub fn reduce(
         self,
