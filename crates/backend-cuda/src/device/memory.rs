@@ -131,7 +131,7 @@ impl Gpu {
         transfer.send_matrix(&place, from)
     }
 
-    /// Fetches a row-major matrix without gaps from the beginning of memory, and waits for it.
+    /// Copies a row-major matrix without gaps back from the beginning of memory, and waits for it.
     ///
     /// # Errors
     /// [`CudaError::Operand`] if the memory is smaller, [`CudaError::Driver`] if the driver refuses.
