@@ -75,6 +75,7 @@ const CRATES: &[&str] = &[
     "backend",
     "backend-cpu",
     "backend-cuda",
+    "cuda-libraries",
     "girih",
     "testkit",
     "formats",
@@ -86,8 +87,17 @@ const CRATES: &[&str] = &[
 ];
 
 /// Crates whose type names are checked. All of `crates/` belong here too.
-const SINGLE_NAMES: &[&str] =
-    &["planner", "backend", "backend-cpu", "girih", "testkit", "cli", "measure", "parallel"];
+const SINGLE_NAMES: &[&str] = &[
+    "planner",
+    "backend",
+    "backend-cpu",
+    "cuda-libraries",
+    "girih",
+    "testkit",
+    "cli",
+    "measure",
+    "parallel",
+];
 
 /// Documents at the root that are checked.
 const DOCUMENTS: &[&str] =

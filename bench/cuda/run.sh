@@ -22,7 +22,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 action=${1:-}
 
 # The tests of the crate that need a device.
-suites=(conformance device vendor)
+suites=(conformance device libraries)
 
 pack() {
     local folder=$1
@@ -32,13 +32,13 @@ pack() {
     [ ${#matrices[@]} = 0 ] || cp "${matrices[@]}" "$folder/matrices/"
     cd "$here/../.."
     cargo build --release --package girih-cli
-    cargo build --release --package girih-backend-cuda --example dense_ladder
+    cargo build --release --package girih-cuda-libraries --example dense_ladder
     cp "${CARGO_TARGET_DIR:-target}/release/examples/dense_ladder" "$folder/dense_ladder"
     cp "${CARGO_TARGET_DIR:-target}/release/girih" "$folder/girih"
-    cargo build --release --package girih-backend-cuda --example csr_layouts
+    cargo build --release --package girih-cuda-libraries --example csr_layouts
     cp "${CARGO_TARGET_DIR:-target}/release/examples/csr_layouts" "$folder/csr_layouts"
     # The test binaries' paths are in cargo's messages, one JSON object on each line.
-    cargo test --no-run --package girih-backend-cuda --message-format json |
+    cargo test --no-run --package girih-backend-cuda --package girih-cuda-libraries --message-format json |
         sed -n 's/.*"name":"\([a-z]*\)".*"executable":"\([^"]*\)".*/\1 \2/p' |
         while read -r name executable; do
             [[ " ${suites[*]} " != *" $name "* ]] || cp "$executable" "$folder/$name"

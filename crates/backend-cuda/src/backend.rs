@@ -13,12 +13,12 @@ use girih_formats::DType;
 use girih_planner::cost::{seconds_on, transfer_seconds};
 use girih_planner::{DeviceSpec, Plan};
 
-use crate::device::{Functions, Gpu, machine};
+use crate::device::{Gpu, LoadedKernel, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, supported};
-use crate::prepared::{self, Launched, Machine, OperandRows, Source, device_plan};
+use crate::prepared::{self, Launched, Machine, Source, device_plan};
 use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
@@ -87,7 +87,7 @@ struct Shared {
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     /// By stem and configuration.
-    loaded: Mutex<HashMap<(&'static str, String), Arc<Functions>>>,
+    loaded: Mutex<HashMap<(&'static str, String), Arc<LoadedKernel>>>,
 }
 
 impl CudaBackend {
@@ -157,14 +157,13 @@ impl CudaBackend {
         let gpu = self.gpu().map_err(failed)?;
         let machine = self.machine(&gpu.info.spec());
         let device_plan = device_plan(plan, machine, full);
-        let functions = device_plan.kernels.iter().map(|kernel| self.functions(kernel));
-        let functions = functions.collect::<Result<_, _>>().map_err(failed)?;
+        let loaded = device_plan.kernels.iter().map(|kernel| self.load(kernel));
+        let loaded = loaded.collect::<Result<_, _>>().map_err(failed)?;
         let shape = device_plan.shape;
         let product =
-            Launched::new(gpu, functions, device_plan).map_err(|error| failed(error.into()))?;
-        let rows = OperandRows { b: shape.k, c: shape.m };
-        let prepared = CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product));
-        Ok(prepared.refreshable(Source::new(plan, machine, full)))
+            Launched::new(gpu, loaded, device_plan).map_err(|error| failed(error.into()))?;
+        let source = Source::new(plan, machine, full);
+        Ok(CudaPrepared::launched(gpu.clone(), shape, product, source))
     }
 
     /// What of a device decides launches.
@@ -173,7 +172,11 @@ impl CudaBackend {
         Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout }
     }
 
-    fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
+    /// The device itself, for [products of one's own](crate::low_level).
+    ///
+    /// # Errors
+    /// If there is no driver or no such device.
+    pub fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
         let opened = self.0.gpu.get_or_init(|| match Gpu::open(self.0.index) {
             Ok(gpu) => Ok(Arc::new(gpu)),
             Err(error) => Err(Arc::new(error)),
@@ -181,16 +184,20 @@ impl CudaBackend {
         opened.as_ref().map_err(Arc::clone)
     }
 
-    /// A kernel in one configuration, compiled and loaded.
-    fn functions(&self, kernel: &Kernel) -> Result<Arc<Functions>, Arc<CudaError>> {
+    /// A kernel in one configuration on the device: loaded before, or from the cache, or compiled now.
+    ///
+    /// # Errors
+    /// If there is no device, if the kernel is not in the cache and there is no compiler or it does not compile,
+    /// or if the driver refuses.
+    pub fn load(&self, kernel: &Kernel) -> Result<Arc<LoadedKernel>, Arc<CudaError>> {
         let gpu = self.gpu()?;
         let mut loaded = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (kernel.stem, kernel.config.clone());
-        if let Some(functions) = loaded.get(&name) {
-            return Ok(functions.clone());
+        if let Some(kernel) = loaded.get(&name) {
+            return Ok(kernel.clone());
         }
         let mut binary = self.0.jit.binary(kernel, gpu.info.arch)?;
-        let functions = match gpu.load(&binary, &kernel.budget) {
+        let kernel = match gpu.load(&binary, &kernel.budget) {
             // What the cache holds is not what this driver takes: the compiler may do better.
             Err(error) if matches!(binary.origin, Origin::Cache(_)) => {
                 match self.0.jit.compile(kernel, gpu.info.arch, false) {
@@ -199,16 +206,11 @@ impl CudaBackend {
                 }
                 gpu.load(&binary, &kernel.budget)?
             }
-            functions => functions?,
+            kernel => kernel?,
         };
-        let functions = Arc::new(functions);
-        loaded.insert(name, functions.clone());
-        Ok(functions)
-    }
-
-    /// The device and the kernel that measures it.
-    pub(crate) fn roofline_kernel(&self) -> Result<(&Arc<Gpu>, Arc<Functions>), Arc<CudaError>> {
-        Ok((self.gpu()?, self.functions(&kernels::roofline::kernel())?))
+        let kernel = Arc::new(kernel);
+        loaded.insert(name, kernel.clone());
+        Ok(kernel)
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.

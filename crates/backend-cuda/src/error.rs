@@ -123,9 +123,9 @@ pub enum CudaError {
         /// What the driver said.
         reason: String,
     },
-    /// A library of NVIDIA's refused.
+    /// A library refused.
     #[error("{library} failed to {operation}: {reason}")]
-    Vendor {
+    Library {
         /// The library.
         library: &'static str,
         /// What it was about to do.
@@ -146,7 +146,9 @@ pub enum CudaError {
 }
 
 impl CudaError {
-    pub(crate) fn driver(operation: &'static str) -> impl FnOnce(DriverError) -> Self {
+    /// The error of a driver's call, for `map_err`. `operation` is a verb and its object, as in "failed to
+    /// OPERATION".
+    pub fn driver(operation: &'static str) -> impl FnOnce(DriverError) -> Self {
         move |error| Self::Driver { operation, error }
     }
 }
@@ -156,8 +158,9 @@ pub(crate) fn refused(error: impl Into<Arc<CudaError>>, operation: &str) -> Back
     refused_by(NAME, error, operation)
 }
 
-/// The error of all backends for what failed in one of this crate's.
-pub(crate) fn refused_by(
+/// The error of all backends for what failed in one on a CUDA device: [`BackendError::Unavailable`] if a library
+/// or the device is missing, else [`BackendError::Failed`] with the [`CudaError`] as its source.
+pub fn refused_by(
     backend: &str,
     error: impl Into<Arc<CudaError>>,
     operation: &str,

@@ -62,9 +62,9 @@
 //! there and back, which takes far longer than most products: page-locked memory as it is, other memory
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
-//! # NVIDIA's libraries
-//! [`CusparseBackend`] multiplies with cuSPARSE, [`DenseYardstick`] the dense form of a matrix with cuBLASLt:
-//! to be compared with, on the same operands. Both are looked for when they are first needed.
+//! # Products of one's own
+//! [`low_level`] has what a product by other kernels or by a library is made of. `girih-cuda-libraries` multiplies so
+//! with cuSPARSE and cuBLASLt, and times all of them on the same operands.
 //!
 //! # Reproducibility
 //! An element of C has the same bits whenever it is computed from the same plan, value type and n, for
@@ -89,10 +89,6 @@
 
 #![deny(unsafe_code)]
 
-// By the name that the tests' common module has for it.
-#[cfg(test)]
-extern crate self as girih_backend_cuda;
-
 mod backend;
 mod catalog;
 #[expect(unsafe_code, reason = "the CUDA driver is called")]
@@ -104,14 +100,9 @@ mod jit;
 pub mod kernels;
 #[expect(unsafe_code, reason = "libraries are loaded and called at run time")]
 mod library;
+pub mod low_level;
 mod operand;
 mod prepared;
-#[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
-mod roofline;
-#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
-mod timing;
-#[expect(unsafe_code, reason = "libraries are called with raw device memory")]
-mod vendor;
 
 pub use cudarc;
 
@@ -122,12 +113,9 @@ pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
 pub use kernels::csr_spmm::{CsrLayout, CsrTeams};
 pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
-pub use library::{Attempt, CublasLt, Cusparse, LibrarySearch, Nvrtc};
+pub use library::{Attempt, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
 pub use prepared::{CudaPrepared, OperandRows};
-pub use roofline::CudaRoofline;
-pub use timing::{TimedOperands, TimedProducts};
-pub use vendor::{CsrAlgorithm, CublasLtOptions, CusparseBackend, CusparseOptions, DenseYardstick};
 
 /// The name of the CUDA backend.
 pub const NAME: &str = "cuda";

@@ -24,14 +24,19 @@ pub struct DeviceMatrixMut<'a, T> {
 
 /// A matrix in device memory: an address, a shape, and strides in elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) address: u64,
-    pub(crate) rows: usize,
-    pub(crate) cols: usize,
-    pub(crate) row_stride: u64,
-    pub(crate) col_stride: u64,
+pub struct Place {
+    /// Of its first element.
+    pub address: u64,
+    /// Rows.
+    pub rows: usize,
+    /// Columns.
+    pub cols: usize,
+    /// Elements from one row to the next.
+    pub row_stride: u64,
+    /// Elements from one column to the next.
+    pub col_stride: u64,
     /// Elements after the last one that can be read.
-    pub(crate) spare: u64,
+    pub spare: u64,
 }
 
 /// A matrix within a slice: where it begins, its shape and its strides, in elements.

@@ -1,8 +1,6 @@
 //! Every kernel in every configuration compiles, without spilling, within its budgets, and into the
 //! instructions that it promises.
 
-#![expect(clippy::print_stderr, reason = "a test says why it is skipped")]
-
 mod common;
 
 use std::fs;
@@ -10,25 +8,16 @@ use std::path::PathBuf;
 
 use girih_backend_cuda::kernels::{all, check, disassemble, ladder};
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
+use girih_testkit::machine::{self, nvdisasm};
 
 /// The compiler; `None`, with a note, where there is none.
 fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
     let jit = Jit::new(common::libraries(), cache, sources);
     if let Err(error) = jit.nvrtc() {
-        eprintln!("skipped: {error}");
+        machine::note(error);
         return None;
     }
     Some(jit)
-}
-
-fn nvdisasm() -> Option<PathBuf> {
-    let wheels = common::site_packages();
-    let programs = wheels.iter().map(|wheels| wheels.join("nvidia/cu13/bin/nvdisasm"));
-    let found = programs.into_iter().find(|program| program.is_file());
-    if found.is_none() {
-        eprintln!("skipped: instructions are not checked without the wheel nvidia-cuda-nvdisasm");
-    }
-    found
 }
 
 #[test]

@@ -8,7 +8,7 @@ use girih_backend::{BackendError, DenseScalar, PreparedSpmm, Product, SpmmBacken
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{
     CudaBackend, CudaError, CudaOptions, DenseConfig, DeviceMatrix, DeviceMatrixMut, FullBlocks,
-    Strides, TimedOperands, TimedProducts, cudarc,
+    Strides, cudarc,
 };
 use girih_formats::{AnyTiling, Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_generate::{dense_row, rmat, two_four};
@@ -366,25 +366,6 @@ fn operands_that_do_not_fit_are_refused() {
     let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
     let error = prepared.execute_device(&stream, 1.0, &b, 0.0, &mut c).unwrap_err();
     assert!(matches!(error, BackendError::DType { operand: "B", .. }), "{error}");
-}
-
-#[test]
-fn timed_products_are_right() {
-    let Some(backend) = common::backend() else { return };
-    let a = graph();
-    let plan = plan(&a);
-    let b = random::<f32>(a.ncols(), 48, 1);
-    let prepared = backend.prepare_device(&plan).unwrap();
-    let operands = Arc::new(TimedOperands::new(&prepared, &b.view()).unwrap());
-    assert!(operands.copies() >= 2);
-    let mut products = TimedProducts::new(prepared, operands).unwrap();
-    products.poison().unwrap();
-    assert!(products.time(3).unwrap() > std::time::Duration::ZERO);
-    let mut c = Array2::<f32>::zeros((a.nrows(), 48));
-    products.last(c.view_mut()).unwrap();
-    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
-    let verdict = verify(&a, &plan, &product, &c.view().into(), backend.rounding(&plan)).unwrap();
-    assert!(verdict.passed(), "{verdict:?}");
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
-use girih::cuda::{CudaPrepared, TimedOperands, TimedProducts};
+use girih::cuda::CudaPrepared;
 use girih::{BackendError, DenseScalar, PreparedSpmm};
+use girih_cuda_libraries::{TimedOperands, TimedProducts};
 
 use crate::operand::Operand;
 use crate::team::Team;

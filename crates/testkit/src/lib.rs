@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod conformance;
+pub mod machine;
 pub mod matrices;
 pub mod operands;
 mod random;

@@ -10,7 +10,7 @@ use cudarc::driver::sys::{
     CUlaunchAttributeValue_union__bindgen_ty_1 as Extent, CUlaunchConfig, CUresult,
     cuLaunchKernelEx,
 };
-use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, result};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream};
 use cudarc::nvrtc::Ptx;
 
 use super::{DeviceInfo, Transfer, device, device_count};
@@ -20,9 +20,12 @@ use crate::kernels::Budget;
 use crate::prepared::launch::Launch;
 
 /// A device, its context, and the way to it.
-pub(crate) struct Gpu {
+///
+/// Copies between host and device are one thread's at a time, through buffers that the device keeps.
+pub struct Gpu {
     pub(crate) context: Arc<CudaContext>,
     pub(crate) info: DeviceInfo,
+    pub(super) stream: Arc<CudaStream>,
     transfer: Mutex<Transfer>,
 }
 
@@ -34,7 +37,11 @@ impl fmt::Debug for Gpu {
 
 impl Gpu {
     /// Opens the device of an index: retains its primary context.
-    pub(crate) fn open(index: usize) -> Result<Self, CudaError> {
+    ///
+    /// # Errors
+    /// [`CudaError::LibraryNotFound`] or [`CudaError::FunctionMissing`] if there is no driver or it is too old,
+    /// [`CudaError::NoDevice`] if it knows no such device, [`CudaError::Driver`] if it refuses.
+    pub fn open(index: usize) -> Result<Self, CudaError> {
         let count = device_count()?;
         if index >= count {
             return Err(CudaError::NoDevice { index, count });
@@ -42,7 +49,34 @@ impl Gpu {
         let info = device(index)?;
         let context = CudaContext::new(index).map_err(CudaError::driver("open a device"))?;
         let stream = context.new_stream().map_err(CudaError::driver("create a stream"))?;
-        Ok(Self { context, info, transfer: Mutex::new(Transfer::new(stream)) })
+        let transfer = Mutex::new(Transfer::new(stream.clone()));
+        Ok(Self { context, info, stream, transfer })
+    }
+
+    /// What it is.
+    #[must_use]
+    pub fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    /// Its primary context.
+    #[must_use]
+    pub fn context(&self) -> &Arc<CudaContext> {
+        &self.context
+    }
+
+    /// The stream that copies are enqueued on.
+    #[must_use]
+    pub fn stream(&self) -> &Arc<CudaStream> {
+        &self.stream
+    }
+
+    /// Makes its context the calling thread's, as libraries expect that are called with addresses.
+    ///
+    /// # Errors
+    /// [`CudaError::Driver`] if the driver refuses.
+    pub fn bind(&self) -> Result<(), CudaError> {
+        self.context.bind_to_thread().map_err(CudaError::driver("use a device"))
     }
 
     /// The way to the device and back, which one thread at a time takes.
@@ -75,25 +109,8 @@ impl Gpu {
         }
     }
 
-    /// Sets all bits of `bytes` bytes, which makes floating-point values NaN.
-    ///
-    /// # Safety
-    /// They are this context's memory, which lives and which nobody else uses until the stream has
-    /// done it.
-    pub(crate) unsafe fn poison(
-        stream: &CudaStream,
-        address: u64,
-        bytes: usize,
-    ) -> Result<(), CudaError> {
-        let filled = stream.context().bind_to_thread().and_then(|()| {
-            // SAFETY: the caller's promise.
-            unsafe { result::memset_d8_async(address, 0xff, bytes, stream.cu_stream()) }
-        });
-        filled.map_err(CudaError::driver("fill memory"))
-    }
-
     /// Loads a binary, finds its entry points, and lets them have their dynamic shared memory.
-    pub(crate) fn load(&self, binary: &Binary, budget: &Budget) -> Result<Functions, CudaError> {
+    pub(crate) fn load(&self, binary: &Binary, budget: &Budget) -> Result<LoadedKernel, CudaError> {
         let module = self
             .context
             .load_module(Ptx::from_binary(binary.cubin.clone()))
@@ -108,20 +125,27 @@ impl Gpu {
             }
             Ok((entry.to_owned(), function))
         });
-        Ok(Functions(functions.collect::<Result<_, CudaError>>()?))
+        Ok(LoadedKernel(functions.collect::<Result<_, CudaError>>()?))
     }
 }
 
-/// The entry points of a binary.
-pub(crate) struct Functions(HashMap<String, CudaFunction>);
+/// A kernel on a device: its entry points.
+pub struct LoadedKernel(HashMap<String, CudaFunction>);
 
-impl fmt::Debug for Functions {
+impl fmt::Debug for LoadedKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
 }
 
-impl Functions {
+impl LoadedKernel {
+    /// An entry point, to be launched by [`CudaStream::launch_builder`]; `None` if the kernel's
+    /// [`Budget`] does not list it.
+    #[must_use]
+    pub fn entry(&self, name: &str) -> Option<&CudaFunction> {
+        self.0.get(name)
+    }
+
     /// Enqueues a launch.
     ///
     /// # Safety

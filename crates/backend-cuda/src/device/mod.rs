@@ -1,6 +1,7 @@
 //! Devices: what there is, and one in use.
 
 mod gpu;
+mod memory;
 mod spec;
 mod tensor_map;
 mod transfer;
@@ -12,7 +13,8 @@ use crate::CudaError;
 use crate::error::Arch;
 use crate::library::driver;
 
-pub(crate) use gpu::{Functions, Gpu};
+pub use gpu::{Gpu, LoadedKernel};
+pub use memory::DeviceMemory;
 pub(crate) use tensor_map::Driver;
 pub(crate) use transfer::Transfer;
 

@@ -13,9 +13,8 @@ use ndarray::Array2;
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
 
-use super::common::libraries;
 use super::operands::Placing;
-use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way};
+use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way, libraries};
 use crate::Jit;
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.

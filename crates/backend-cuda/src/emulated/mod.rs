@@ -10,9 +10,6 @@ mod lowering;
 pub(crate) mod operands;
 mod panels;
 
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +22,7 @@ use girih_backend::{
 };
 use girih_formats::DType;
 use girih_planner::Plan;
+use girih_testkit::machine as found;
 use ptx_emu::report::Fault;
 use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
 use ptx_emu::tensor_map::{self, DataType, Tiled};
@@ -36,7 +34,7 @@ use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::prepared::{self, Machine, Source, device_plan};
-use crate::{Arch, CsrLayout, CudaError, Jit};
+use crate::{Arch, CsrLayout, CudaError, Jit, LibrarySearch};
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
@@ -61,6 +59,13 @@ const CACHE: u64 = 1 << 15;
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
     Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
+}
+
+/// The folders and wheels of this machine.
+fn libraries() -> LibrarySearch {
+    let search =
+        found::cuda_folders().into_iter().fold(LibrarySearch::new(), LibrarySearch::folder);
+    found::site_packages().iter().fold(search, LibrarySearch::site_packages)
 }
 
 /// A compiler, and the kernels that were read from what it made.
@@ -99,15 +104,14 @@ impl Compiler {
     }
 
     /// That of the built-in sources; `None`, with a note, where there is none.
-    #[expect(clippy::print_stderr, reason = "a test says why it is skipped")]
     fn built_in() -> Option<Arc<Self>> {
         static COMPILER: OnceLock<Arc<Compiler>> = OnceLock::new();
-        let jit = || Jit::new(common::libraries(), None, None);
+        let jit = || Jit::new(libraries(), None, None);
         let compiler = COMPILER.get_or_init(|| Arc::new(Self::new(jit())));
         match compiler.jit.nvrtc() {
             Ok(_) => Some(compiler.clone()),
             Err(error) => {
-                eprintln!("skipped: {error}");
+                found::note(error);
                 None
             }
         }

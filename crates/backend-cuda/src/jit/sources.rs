@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::CudaError;
-use crate::kernels::Kernel;
+use crate::kernels::{self, Kernel};
 
 /// A header of the folder `src/kernels`, with its name there.
 macro_rules! header {
@@ -83,7 +83,8 @@ impl Sources {
         Self { folder }
     }
 
-    /// What a kernel is compiled from.
+    /// What a kernel is compiled from. The folder has the headers, and the sources of this crate's kernels;
+    /// another's is compiled from the source it comes with.
     ///
     /// # Errors
     /// If a file of the folder can't be read: nothing built-in takes its place.
@@ -95,7 +96,10 @@ impl Sources {
                 .collect();
             return Ok(Texts { source: kernel.source.to_owned(), headers });
         };
-        let source = read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?;
+        let source = match kernels::all().iter().any(|own| own.stem == kernel.stem) {
+            true => read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?,
+            false => kernel.source.to_owned(),
+        };
         let headers =
             HEADERS.iter().map(|(name, _)| Ok(((*name).to_owned(), read(&folder.join(name))?)));
         Ok(Texts { source, headers: headers.collect::<Result<_, CudaError>>()? })

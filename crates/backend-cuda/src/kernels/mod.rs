@@ -2,7 +2,6 @@
 
 mod check;
 pub(crate) mod csr_spmm;
-pub(crate) mod roofline;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_bmat_spmm;
@@ -23,7 +22,7 @@ pub use check::{check, disassemble};
 /// A kernel's source in one configuration: what becomes one [`Binary`](crate::Binary).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// The name of its folder and of the source in it: `src/kernels/STEM/STEM.cu`.
+    /// Its name. Of this crate's kernels also that of the folder and the source in it: `src/kernels/STEM/STEM.cu`.
     pub stem: &'static str,
     /// The configuration.
     pub config: String,
@@ -92,12 +91,7 @@ pub fn all() -> Vec<Kernel> {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
     let windows = wcsr.chain(bmat);
-    csr.chain(bcsr)
-        .chain(dense)
-        .chain(windows)
-        .chain(two_four)
-        .chain([roofline::kernel()])
-        .collect()
+    csr.chain(bcsr).chain(dense).chain(windows).chain(two_four).collect()
 }
 
 /// The kernels that only [`DenseConfig::ladder`](crate::DenseConfig::ladder) has, in every configuration.

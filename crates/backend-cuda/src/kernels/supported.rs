@@ -18,8 +18,11 @@ const FORMATS: [(FormatKind, Option<Arch>); 5] = [
     (FormatKind::TwoFour, Some(Arch::SM_90A)),
 ];
 
-/// Refuses plans that [gather](Plan::b_permutation) B, for operands on the device.
-pub(crate) fn takes_b_as_it_is(plan: &Plan) -> Result<(), Unsupported> {
+/// Refuses plans that [permute](Plan::b_permutation) B, which is done on the host: for operands on the device.
+///
+/// # Errors
+/// [`Unsupported::BPermutation`].
+pub fn takes_b_as_it_is(plan: &Plan) -> Result<(), Unsupported> {
     if plan.b_permutation().is_none() {
         return Ok(());
     }

@@ -8,7 +8,7 @@ use crate::CudaError;
 const LIBRARY: &str = "the CUDA driver";
 
 /// Every function that the backend calls, itself or through cudarc.
-const FUNCTIONS: [&str; 40] = [
+const FUNCTIONS: [&str; 41] = [
     "cuCtxGetCurrent",
     "cuCtxSetCurrent",
     "cuCtxSynchronize",
@@ -29,6 +29,7 @@ const FUNCTIONS: [&str; 40] = [
     "cuGetErrorName",
     "cuGetErrorString",
     "cuInit",
+    "cuLaunchKernel",
     "cuLaunchKernelEx",
     "cuMemAllocAsync",
     "cuMemAlloc_v2",

@@ -6,8 +6,6 @@
 #[macro_use]
 mod table;
 
-mod cublaslt;
-mod cusparse;
 mod driver;
 mod nvrtc;
 
@@ -19,10 +17,6 @@ use libloading::Library;
 
 use crate::CudaError;
 
-pub use cublaslt::CublasLt;
-pub(crate) use cublaslt::{Dense, DenseCompute, DenseProduct};
-pub use cusparse::Cusparse;
-pub(crate) use cusparse::{Algorithm, DenseMatrix, Handle, Scale, Sparse, SparseMatrix, Spmm};
 pub(crate) use driver::driver;
 pub use nvrtc::Nvrtc;
 pub(crate) use nvrtc::Program;
@@ -61,6 +55,15 @@ impl LibrarySearch {
         self
     }
 
+    /// Opens the first of `names` that is in one of the folders or known to the system's loader. `library` is
+    /// what messages call it.
+    ///
+    /// # Errors
+    /// [`CudaError::LibraryNotFound`] with every name and place, and what the loader said.
+    pub fn open(&self, library: &'static str, names: &[&str]) -> Result<FoundLibrary, CudaError> {
+        open(library, names, self)
+    }
+
     /// The folders, in order.
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
@@ -84,22 +87,59 @@ impl fmt::Display for Attempt {
     }
 }
 
-/// A library that was opened.
+/// A library that was opened, and stays loaded while this lives.
 #[derive(Debug)]
-struct Found {
+pub struct FoundLibrary {
+    name: &'static str,
     library: Library,
     /// The folder it is in, if it was not the loader's find.
     folder: Option<PathBuf>,
-    /// The path, or the name that the loader knew.
     path: String,
+}
+
+impl FoundLibrary {
+    /// What messages call it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Where it was found: a path, or the name that the loader knew.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// One of its functions, by its C name. [`library_functions!`](crate::library_functions) looks up all of
+    /// them.
+    ///
+    /// # Errors
+    /// [`CudaError::FunctionMissing`].
+    ///
+    /// # Safety
+    /// 1. `F` is the type of a pointer to a function.
+    /// 2. Its signature and calling convention are those in the library's header.
+    /// 3. It is not called once this is dropped.
+    pub unsafe fn function<F: Copy>(&self, symbol: &'static str) -> Result<F, CudaError> {
+        // SAFETY: 1 and 2 are what is to hold; 3 is the caller's.
+        match unsafe { self.library.get::<F>(symbol.as_bytes()) } {
+            Ok(found) => Ok(*found),
+            Err(_) => {
+                let (library, path) = (self.name, self.path.clone());
+                Err(CudaError::FunctionMissing { library, path, symbol })
+            }
+        }
+    }
 }
 
 /// Opens the first of `names` that is in one of the folders or known to the loader.
 fn open(
     library: &'static str,
-    names: &[String],
+    names: &[impl AsRef<str>],
     search: &LibrarySearch,
-) -> Result<Found, CudaError> {
+) -> Result<FoundLibrary, CudaError> {
+    let name = library;
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let mut tried = Vec::new();
     for folder in search.folders() {
         let present: Vec<_> = names.iter().map(|n| folder.join(n)).filter(|p| p.exists()).collect();
@@ -110,8 +150,8 @@ fn open(
         for path in present {
             match load(path.as_os_str()) {
                 Ok(library) => {
-                    let folder = Some(folder.clone());
-                    return Ok(Found { library, folder, path: path.display().to_string() });
+                    let (folder, path) = (Some(folder.clone()), path.display().to_string());
+                    return Ok(FoundLibrary { name, library, folder, path });
                 }
                 Err(reason) => {
                     tried.push(Attempt { name: path.display().to_string(), reason });
@@ -120,12 +160,15 @@ fn open(
         }
     }
     let mut absent = Vec::new();
-    for name in names {
-        match load(OsStr::new(name)) {
-            Ok(library) => return Ok(Found { library, folder: None, path: name.clone() }),
+    for file in names {
+        match load(OsStr::new(file)) {
+            Ok(library) => {
+                let path = file.to_owned();
+                return Ok(FoundLibrary { name, library, folder: None, path });
+            }
             // The loader says of an absent file what its name says already.
-            Err(reason) if reason.contains("No such file") => absent.push(name.as_str()),
-            Err(reason) => tried.push(Attempt { name: name.clone(), reason }),
+            Err(reason) if reason.contains("No such file") => absent.push(file),
+            Err(reason) => tried.push(Attempt { name: file.to_owned(), reason }),
         }
     }
     if !absent.is_empty() {

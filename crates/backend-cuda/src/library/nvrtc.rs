@@ -11,7 +11,7 @@ use std::ptr;
 
 use libloading::Library;
 
-use super::{LibrarySearch, load, open};
+use super::{FoundLibrary, LibrarySearch, load};
 use crate::CudaError;
 
 type Handle = *mut std::ffi::c_void;
@@ -25,8 +25,7 @@ const LIBRARY: &str = "NVRTC";
 /// The releases looked for, newest first, then whatever is the machine's default.
 const NAMES: [&str; 3] = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"];
 
-functions! {
-    of LIBRARY;
+library_functions! {
     version = "nvrtcVersion": fn(*mut c_int, *mut c_int) -> Status;
     error_string = "nvrtcGetErrorString": fn(Status) -> *const c_char;
     create = "nvrtcCreateProgram": fn(
@@ -67,17 +66,17 @@ pub(crate) struct Compiled {
 /// NVRTC, loaded.
 pub struct Nvrtc {
     functions: Functions,
-    path: String,
+    /// What the functions are in.
+    library: FoundLibrary,
     version: (u32, u32),
-    /// What the functions are in, and what they load by name: it must be loaded already where the
-    /// loader would not find it.
-    _libraries: Vec<Library>,
+    /// What they load by name: it must be loaded already where the loader would not find it.
+    _builtins: Vec<Library>,
 }
 
 impl fmt::Debug for Nvrtc {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, version, .. } = self;
-        f.debug_struct("Nvrtc").field("path", path).field("version", version).finish()
+        let Self { library, version, .. } = self;
+        f.debug_struct("Nvrtc").field("path", &library.path).field("version", version).finish()
     }
 }
 
@@ -87,17 +86,14 @@ impl Nvrtc {
     /// # Errors
     /// [`CudaError::LibraryNotFound`], or [`CudaError::FunctionMissing`] if it is too old.
     pub fn load(search: &LibrarySearch) -> Result<Self, CudaError> {
-        let found = open(LIBRARY, &NAMES.map(str::to_owned), search)?;
-        let functions = Functions::of(&found.library, &found.path)?;
-        let mut libraries = vec![found.library];
-        if let Some(folder) = &found.folder {
-            libraries.extend(builtins(folder));
-        }
+        let library = search.open(LIBRARY, &NAMES)?;
+        let functions = Functions::of(&library)?;
+        let builtins = library.folder.as_deref().map(builtins).unwrap_or_default();
         let (mut major, mut minor) = (0, 0);
         // SAFETY: both point to integers.
         let status = unsafe { (functions.version)(&raw mut major, &raw mut minor) };
         let version = (major.unsigned_abs(), minor.unsigned_abs());
-        let this = Self { functions, path: found.path, version, _libraries: libraries };
+        let this = Self { functions, library, version, _builtins: builtins };
         this.check("tell its version", status)?;
         Ok(this)
     }
@@ -105,7 +101,7 @@ impl Nvrtc {
     /// Where it was found: a path, or the name that the loader knew.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.path
+        self.library.path()
     }
 
     /// Its major and minor version.

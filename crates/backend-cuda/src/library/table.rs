@@ -1,27 +1,47 @@
 //! Tables of functions that are looked up when a library is opened.
 
-/// Declares `Functions`, the functions of a library by their C names and signatures, and
-/// `Functions::of`, which looks them all up: one that is missing is an error before anything is called.
-macro_rules! functions {
-    (of $library:expr; $($field:ident = $symbol:literal: fn($($arg:ty),*) -> $out:ty;)*) => {
+/// Declares `Functions`, functions of a library by their C names and signatures, and `Functions::of`, which looks
+/// them all up in a [`FoundLibrary`](crate::low_level::FoundLibrary): one that is missing is an error before
+/// anything is called.
+///
+/// The signatures must be those in the library's header, and whoever holds `Functions` holds the library too.
+///
+/// ```
+/// use girih_backend_cuda::{CudaError, LibrarySearch};
+///
+/// # mod table {
+/// girih_backend_cuda::library_functions! {
+///     cosine = "cos": fn(f64) -> f64;
+/// }
+///
+/// # use super::*;
+/// # pub fn run() -> Result<(), CudaError> {
+/// let library = LibrarySearch::new().open("the C library's mathematics", &["libm.so.6"])?;
+/// let functions = Functions::of(&library)?;
+/// // SAFETY: it takes any number, and the library is loaded.
+/// assert_eq!(unsafe { (functions.cosine)(0.0) }, 1.0);
+/// # Ok(())
+/// # }
+/// # }
+/// # // Not every system has a library of this name.
+/// # let _ = table::run();
+/// ```
+#[macro_export]
+macro_rules! library_functions {
+    ($($field:ident = $symbol:literal: fn($($arg:ty),*) -> $out:ty;)*) => {
         struct Functions {
             $($field: unsafe extern "C" fn($($arg),*) -> $out,)*
         }
 
         impl Functions {
             fn of(
-                library: &libloading::Library,
-                path: &str,
-            ) -> Result<Self, $crate::CudaError> {
-                Ok(Self {
+                library: &$crate::low_level::FoundLibrary,
+            ) -> ::std::result::Result<Self, $crate::CudaError> {
+                ::std::result::Result::Ok(Self {
                     $($field: {
-                        // SAFETY: the signature is the one in the library's header.
-                        let found = unsafe { library.get($symbol.as_bytes()) };
-                        *found.map_err(|_| $crate::CudaError::FunctionMissing {
-                            library: $library,
-                            path: path.to_owned(),
-                            symbol: $symbol,
-                        })?
+                        let symbol = $symbol;
+                        // SAFETY: 1 and 2 are seen to by who writes the table, 3 by who holds it.
+                        unsafe { library.function(symbol) }?
                     },)*
                 })
             }

@@ -124,7 +124,7 @@ fn reserve<T: Scalar>(
 }
 
 /// Makes the rows of a place from `first` on zero.
-pub(crate) fn clear_rows<T: Scalar>(
+fn clear_rows<T: Scalar>(
     stream: &CudaStream,
     place: &Place,
     first: usize,

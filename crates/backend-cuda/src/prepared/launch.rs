@@ -34,13 +34,17 @@ pub(crate) struct Launch<'a> {
 /// Takes launches, in the order in which they run.
 pub(crate) type Each<'a> = &'a mut dyn FnMut(&Launch<'_>) -> Result<(), CudaError>;
 
-/// What is multiplied.
+/// The operands of `C = α·A·B + β·C` but A: scalars, and where B and C are in device memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Operands {
-    pub(crate) alpha: f64,
-    pub(crate) beta: f64,
-    pub(crate) b: Place,
-    pub(crate) c: Place,
+pub struct Operands {
+    /// α.
+    pub alpha: f64,
+    /// β; where it is 0, C is not read.
+    pub beta: f64,
+    /// B.
+    pub b: Place,
+    /// C.
+    pub c: Place,
 }
 
 /// Where a device plan has been put.

@@ -5,18 +5,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
-use super::launch::{Addresses, Bytes, DevicePlan, LaunchSequence, Operands};
+use super::launch::{Addresses, DevicePlan, LaunchSequence, Operands};
 use super::lowering::Outline;
-use super::on_device::DeviceProduct;
+use super::product::DeviceProduct;
 use super::upload::upload;
 use crate::CudaError;
-use crate::device::{Driver, Functions, Gpu};
+use crate::device::{Driver, Gpu, LoadedKernel};
 
 /// A device plan on a device.
 #[derive(Debug)]
 pub(crate) struct Launched {
     /// Of the device plan's kernels, in its order.
-    functions: Vec<Arc<Functions>>,
+    kernels: Vec<Arc<LoadedKernel>>,
     /// All of A.
     arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
@@ -32,12 +32,13 @@ impl Launched {
     /// Uploads the device plan and allocates its workspace.
     pub(crate) fn new(
         gpu: &Gpu,
-        functions: Vec<Arc<Functions>>,
+        kernels: Vec<Arc<LoadedKernel>>,
         device_plan: DevicePlan,
     ) -> Result<Self, CudaError> {
         let mut transfer = gpu.transfer();
         let stream = transfer.stream().clone();
-        let (arena, parts) = upload(gpu, &mut transfer, &device_plan.parts)?;
+        let parts: Vec<_> = device_plan.parts.iter().map(|part| part.bytes()).collect();
+        let (arena, parts) = upload(gpu, &mut transfer, &parts)?;
         let (mut workspace, mut workspace_at) = (None, 0);
         if device_plan.workspace > 0 {
             let mut slice = gpu.alloc(&stream, device_plan.workspace, "partial results")?;
@@ -48,36 +49,33 @@ impl Launched {
         transfer.wait()?;
         let outline = device_plan.outline();
         let DevicePlan { values, sequence, .. } = device_plan;
-        Ok(Self { functions, arena, workspace, at, values, outline, sequence })
+        Ok(Self { kernels, arena, workspace, at, values, outline, sequence })
     }
 
     fn lock_workspace(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
         Some(self.workspace.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
-}
 
-impl DeviceProduct for Launched {
-    fn takes_panels(&self) -> bool {
-        true
-    }
-
-    fn describe(&self, lowering: Lowering) -> Lowering {
+    /// Adds what products of the lowering's n do.
+    pub(super) fn describe(&self, lowering: Lowering) -> Lowering {
         self.outline.describe(&*self.sequence, lowering)
     }
 
-    fn replace_values(&mut self, gpu: &Gpu, values: &dyn Bytes) -> Result<(), CudaError> {
+    /// Puts new values in the place of A's, of which there are as many bytes.
+    pub(super) fn replace_values(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<(), CudaError> {
         let mut transfer = gpu.transfer();
         let stream = transfer.stream().clone();
         // The stream waits for products that read the old ones.
         let (_, guard) = self.arena.device_ptr_mut(&stream);
-        let bytes = values.bytes();
         transfer.send(self.at.parts[self.values], bytes.len() as u64, 1, |range, to| {
             to.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
         })?;
         drop(guard);
         transfer.wait()
     }
+}
 
+impl DeviceProduct for Launched {
     fn device_bytes(&self) -> u64 {
         self.arena.len() as u64
             + self.lock_workspace().map_or(0, |workspace| workspace.len() as u64)
@@ -100,7 +98,7 @@ impl DeviceProduct for Launched {
         self.sequence.launches(&self.at, operands, &Driver, &mut |launch| {
             // SAFETY: the caller's promise on B and C; A and the workspace are this plan's own, and what
             // makes the launches was given their addresses and sizes.
-            unsafe { self.functions[launch.kernel].launch(stream, launch) }
+            unsafe { self.kernels[launch.kernel].launch(stream, launch) }
         })
     }
 }

@@ -65,7 +65,7 @@ impl DevicePlan {
             kernels: self.kernels.iter().map(ToString::to_string).collect(),
             n_parts: self.parts.len(),
             n_maps: self.maps.len(),
-            uploaded: arena_bytes(&self.parts),
+            uploaded: arena_bytes(self.parts.iter().map(|part| part.bytes().len())),
             workspace: self.workspace,
         }
     }

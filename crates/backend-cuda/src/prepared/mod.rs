@@ -10,6 +10,8 @@ pub(crate) mod lowering;
 mod on_device;
 pub(crate) mod panel;
 pub(crate) mod panels;
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
+mod product;
 mod source;
 pub(crate) mod tensor_map;
 mod upload;
@@ -24,8 +26,8 @@ use crate::kernels::{csr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spm
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
-pub(crate) use on_device::DeviceProduct;
 pub use on_device::{CudaPrepared, OperandRows};
+pub use product::DeviceProduct;
 pub(crate) use source::Source;
 pub(crate) use upload::upload;
 

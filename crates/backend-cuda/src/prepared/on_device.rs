@@ -1,6 +1,5 @@
 //! A plan on a device.
 
-use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,47 +11,15 @@ use girih_backend::{
 use girih_formats::DType;
 
 use super::host::HostOperands;
-use super::launch::{Bytes, Operands};
+use super::launch::Operands;
+use super::launched::Launched;
 use super::panels::panels;
+use super::product::{DeviceProduct, Product};
 use super::source::Source;
 use crate::device::Gpu;
 use crate::error::refused_by;
 use crate::operand::Place;
-use crate::{CudaError, DeviceMatrix, DeviceMatrixMut};
-
-/// What multiplies operands that are in its device's memory.
-pub(crate) trait DeviceProduct: Debug + Send + Sync {
-    /// Bytes of device memory that it takes.
-    fn device_bytes(&self) -> u64;
-
-    /// Whether the columns of C may be computed in panels, with the same bits.
-    fn takes_panels(&self) -> bool {
-        false
-    }
-
-    /// Puts new values in the place of A's, of which there are as many bytes.
-    fn replace_values(&mut self, gpu: &Gpu, values: &dyn Bytes) -> Result<(), CudaError> {
-        let _ = (gpu, values);
-        unreachable!("only what has a source of values is given new ones")
-    }
-
-    /// Adds what products of the lowering's n do, where that is known.
-    fn describe(&self, lowering: Lowering) -> Lowering {
-        lowering
-    }
-
-    /// Enqueues a product of operands that fit. Neither m nor n is 0.
-    ///
-    /// # Safety
-    /// Both places are in this device's memory, hold what they say, and live until the stream has run
-    /// the product; nobody writes B or uses C meanwhile. Untracked, nobody uses this plan's workspace either.
-    unsafe fn enqueue(
-        &self,
-        stream: &CudaStream,
-        operands: &Operands,
-        tracked: bool,
-    ) -> Result<(), CudaError>;
-}
+use crate::{CudaError, DeviceMatrix, DeviceMatrixMut, NAME};
 
 /// A plan on a device: A uploaded, its kernels loaded, its workspace allocated.
 ///
@@ -64,9 +31,7 @@ pub struct CudaPrepared {
     gpu: Arc<Gpu>,
     shape: ProductShape,
     rows: OperandRows,
-    product: Box<dyn DeviceProduct>,
-    /// What new values are put into before they are sent; none for NVIDIA's libraries.
-    source: Option<Source>,
+    product: Product,
     host: Mutex<HostOperands>,
 }
 
@@ -81,20 +46,32 @@ pub struct OperandRows {
 }
 
 impl CudaPrepared {
-    /// What a backend has prepared.
-    pub(crate) fn new(
+    /// A plan that a product of one's own multiplies, by kernels or a library of one's own.
+    ///
+    /// `backend` names it in errors and lowerings. [`refresh`](PreparedSpmm::refresh) refuses new values, and
+    /// operands on the host are moved in one piece.
+    #[must_use]
+    pub fn of_product(
         backend: &'static str,
         gpu: Arc<Gpu>,
         shape: ProductShape,
         rows: OperandRows,
         product: Box<dyn DeviceProduct>,
     ) -> Self {
-        Self { backend, gpu, shape, rows, product, source: None, host: Mutex::default() }
+        let product = Product::Other(product);
+        Self { backend, gpu, shape, rows, product, host: Mutex::default() }
     }
 
-    /// The same, ready for new values.
-    pub(crate) fn refreshable(self, source: Source) -> Self {
-        Self { source: Some(source), ..self }
+    /// A plan that this crate's kernels multiply.
+    pub(crate) fn launched(
+        gpu: Arc<Gpu>,
+        shape: ProductShape,
+        launched: Launched,
+        source: Source,
+    ) -> Self {
+        let rows = OperandRows { b: shape.k, c: shape.m };
+        let product = Product::Launched(Box::new(launched), Box::new(source));
+        Self { backend: NAME, gpu, shape, rows, product, host: Mutex::default() }
     }
 
     /// Number of rows of A and C (m).
@@ -110,11 +87,15 @@ impl CudaPrepared {
         self.rows
     }
 
-    pub(crate) fn shape(&self) -> ProductShape {
+    /// The shape of products and the value type of A and B.
+    #[must_use]
+    pub fn shape(&self) -> ProductShape {
         self.shape
     }
 
-    pub(crate) fn backend(&self) -> &'static str {
+    /// The name of the backend that prepared it.
+    #[must_use]
+    pub fn backend(&self) -> &'static str {
         self.backend
     }
 
@@ -126,32 +107,17 @@ impl CudaPrepared {
         }
     }
 
-    pub(crate) fn gpu(&self) -> &Arc<Gpu> {
+    /// The device that it is on.
+    #[must_use]
+    pub fn gpu(&self) -> &Arc<Gpu> {
         &self.gpu
-    }
-
-    /// Whether B has this shape and value type.
-    pub(crate) fn check_b(
-        &self,
-        (found_rows, cols): (usize, usize),
-        found: DType,
-    ) -> Result<(), BackendError> {
-        let ProductShape { k: rows, dtype: expected, .. } = self.shape;
-        if found_rows != rows {
-            let (operand, found_cols) = ("B", cols);
-            return Err(BackendError::Shape { operand, found_rows, found_cols, rows, cols });
-        }
-        if found != expected {
-            return Err(BackendError::DType { operand: "B", found, expected });
-        }
-        Ok(())
     }
 
     /// Bytes of device memory that the plan takes: A and the workspace. Products of operands on the host
     /// keep more, for copies of these.
     #[must_use]
     pub fn device_bytes(&self) -> u64 {
-        self.product.device_bytes()
+        self.product.device().device_bytes()
     }
 
     /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns. It allocates no device memory,
@@ -192,12 +158,12 @@ impl CudaPrepared {
         let status = stream.capture_status().map_err(CudaError::driver("ask for a capture"));
         let idle = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         if status.map_err(failed)? != idle {
-            // SAFETY: the operands are as large as was checked; who launches the graph sees to the rest.
+            // SAFETY: 1 was checked; who launches the graph sees to the rest.
             return unsafe { self.enqueue(stream, &operands, false) }.map_err(failed);
         }
         let (_, _b) = b.slice.device_ptr(stream);
         let (_, _c) = c.slice.device_ptr_mut(stream);
-        // SAFETY: the operands are as large as was checked, and what is tracked outlives the product.
+        // SAFETY: 1 was checked; the guards see to 2 and 3.
         unsafe { self.enqueue(stream, &operands, true) }.map_err(failed)
     }
 
@@ -218,11 +184,18 @@ impl CudaPrepared {
         Ok(())
     }
 
-    /// Enqueues a product of operands that fit.
+    /// Enqueues `C = α·A·B + β·C` of operands by their addresses, and checks nothing: to time products
+    /// without events between them, or for memory that is not cudarc's. Nothing is done if m or n is 0.
+    ///
+    /// # Errors
+    /// As for [`DeviceProduct::enqueue`].
     ///
     /// # Safety
-    /// As for [`DeviceProduct::enqueue`].
-    pub(crate) unsafe fn enqueue(
+    /// That of [`DeviceProduct::enqueue`], and:
+    /// 5. The operands have the rows that [`operand_rows`](Self::operand_rows) says, both as many columns, B's
+    ///    elements the value type of the plan and C's its accumulation type.
+    /// 6. The stream is of this plan's [context](Gpu::context).
+    pub unsafe fn enqueue(
         &self,
         stream: &CudaStream,
         operands: &Operands,
@@ -231,8 +204,8 @@ impl CudaPrepared {
         if self.shape.m == 0 || operands.b.cols == 0 {
             return Ok(());
         }
-        // SAFETY: the caller's promise.
-        unsafe { self.product.enqueue(stream, operands, tracked) }
+        // SAFETY: the caller's promise, point by point.
+        unsafe { self.product.device().enqueue(stream, operands, tracked) }
     }
 }
 
@@ -262,15 +235,14 @@ impl PreparedSpmm for CudaPrepared {
     /// packs them as the kernels read them, and sends them where the old ones are: no device memory is allocated.
     /// Products that were enqueued before are waited for; those of captured graphs are the caller's to order.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
-        let Some(source) = &mut self.source else {
+        let Product::Launched(launched, source) = &mut self.product else {
             let reason = "its prepared plans keep their values; prepare a plan of the new matrix";
             let (backend, reason) = (self.backend.to_owned(), reason.to_owned());
             return Err(BackendError::NewValues { backend, reason });
         };
         let device_plan = source.renewed(self.backend, values)?;
-        let values = &*device_plan.parts[device_plan.values];
-        self.product
-            .replace_values(&self.gpu, values)
+        launched
+            .replace_values(&self.gpu, device_plan.parts[device_plan.values].bytes())
             .map_err(|error| refused_by(self.backend, error, "send new values"))
     }
 

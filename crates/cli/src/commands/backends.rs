@@ -1,9 +1,10 @@
 //! `girih backends`: what can multiply here.
 
 use girih::backend::{BackendError, Capabilities};
-use girih::cuda::{CublasLt, Cusparse, DeviceInfo, Jit, Nvrtc, devices, driver_version};
+use girih::cuda::{DeviceInfo, Jit, Nvrtc, devices, driver_version};
 use girih::formats::{DType, FormatKind};
 use girih::{CudaOptions, backends_with};
+use girih_cuda_libraries::{CublasLt, Cusparse};
 use girih_measure::units;
 use serde::Serialize;
 

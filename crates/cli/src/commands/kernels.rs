@@ -7,6 +7,7 @@ use std::time::Instant;
 use girih::CudaOptions;
 use girih::cuda::kernels::{self, Kernel};
 use girih::cuda::{Arch, Binary, CudaError, Jit, Origin, devices};
+use girih_cuda_libraries::roofline_kernel;
 use girih_parallel::prelude::*;
 use serde::Serialize;
 
@@ -66,7 +67,8 @@ pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, Cli
     // A check compiles, and leaves no traces.
     let jit = Jit::new(libraries, cache.clone().filter(|_| !checks), sources);
     let nvdisasm = checks.then(|| cuda::program("nvdisasm")).flatten();
-    let kernels = kernels::all();
+    let mut kernels = kernels::all();
+    kernels.push(roofline_kernel());
     let compiled = progress.counting("compiling kernels".to_owned());
     let (done, total) = (AtomicU64::new(0), kernels.len() as u64);
     // Seconds of one core each, all of them independent.

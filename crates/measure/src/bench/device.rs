@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use girih::backend::BackendError;
-use girih::cuda::{
-    CsrAlgorithm, CublasLt, CublasLtOptions, CudaError, CudaPrepared, CudaRoofline,
-    CusparseBackend, CusparseOptions, DenseYardstick, DeviceInfo,
-};
+use girih::cuda::{CudaError, CudaPrepared, DeviceInfo};
 use girih::{
     CudaBackend, CudaOptions, DType, DeviceSpec, FormatKind, FormatSpec, Plan, Rounding,
     SpmmBackend,
+};
+use girih_cuda_libraries::{
+    CsrAlgorithm, CublasLt, CublasLtOptions, CudaRoofline, CusparseBackend, CusparseOptions,
+    DenseYardstick,
 };
 
 /// A backend or library that multiplies operands on a device.
@@ -156,7 +157,7 @@ pub(crate) fn skip_reason(error: &BackendError) -> Option<String> {
     let error = source.downcast_ref::<Arc<CudaError>>()?;
     let skips = match &**error {
         CudaError::Memory { .. } => true,
-        CudaError::Vendor { unsupported, .. } => *unsupported,
+        CudaError::Library { unsupported, .. } => *unsupported,
         _ => false,
     };
     skips.then(|| error.to_string())

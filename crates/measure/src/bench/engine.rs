@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use girih::cpu::roofline::Roofline;
 use girih::cpu::{CpuBackend, Isa};
-use girih::cuda::CudaRoofline;
 use girih::{CudaBackend, DeviceSpec, Plan, ReferenceBackend, Rounding, SpmmBackend};
+use girih_cuda_libraries::CudaRoofline;
 
 use super::BenchConfig;
 use super::device::{self, Device};

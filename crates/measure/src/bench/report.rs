@@ -2,7 +2,7 @@
 
 use girih::DType;
 use girih::cpu::roofline::Limit;
-use girih::cuda::CudaRoofline;
+use girih_cuda_libraries::CudaRoofline;
 use serde::Serialize;
 
 use super::BenchConfig;

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use girih::DType;
 use girih::cpu::Isa;
 use girih::cpu::roofline::{Roofline, RooflineOptions};
-use girih::cuda::CudaRoofline;
+use girih_cuda_libraries::CudaRoofline;
 use serde::Serialize;
 
 use super::request::{RooflineEffort, isa_name};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use girih::backend::Verification;
-use girih::cuda::TimedOperands;
 use girih::planner::explanation::Outcome;
 use girih::{
     Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Scalar,
 };
+use girih_cuda_libraries::TimedOperands;
 
 use super::device::{named_rows, skip_reason};
 use super::engine::{Engine, Engines, Multiplier};

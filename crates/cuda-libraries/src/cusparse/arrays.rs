@@ -1,14 +1,31 @@
 //! What of a plan cuSPARSE is given: arrays in its layouts, pure.
 
+use bytemuck::Pod;
 use girih_backend::Unsupported;
+use girih_backend_cuda::OperandRows;
 use girih_formats::{
     Bcsr, BlockedEll, Buffer, DType, PAD_COL, RowCsr, Scalar, Tiling, for_any_tiling,
 };
 use girih_planner::Plan;
 
 use crate::library::Sparse;
-use crate::prepared::OperandRows;
-use crate::prepared::launch::Bytes;
+
+/// An array to upload.
+pub(super) trait Bytes {
+    fn bytes(&self) -> &[u8];
+}
+
+impl<T: Pod> Bytes for Buffer<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
+
+impl<T: Pod> Bytes for Vec<T> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(self)
+    }
+}
 
 /// A matrix as cuSPARSE takes it.
 pub(super) struct SparseArrays {
@@ -244,7 +261,7 @@ mod tests {
         Plan::from_tiling(Tiling::from_csr(&matrix(), spec, layout).unwrap())
     }
 
-    fn part<T: bytemuck::Pod>(arrays: &SparseArrays, part: usize) -> Vec<T> {
+    fn part<T: Pod>(arrays: &SparseArrays, part: usize) -> Vec<T> {
         cast_slice(arrays.parts[part].bytes()).to_vec()
     }
 

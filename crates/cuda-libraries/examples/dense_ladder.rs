@@ -18,10 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use girih_backend::{DenseScalar, PreparedSpmm, Rounding, SpmmBackend};
-use girih_backend_cuda::{
-    CublasLtOptions, CudaBackend, CudaOptions, DenseConfig, DenseYardstick, FullBlocks,
-    LibrarySearch, TimedOperands, TimedProducts,
-};
+use girih_backend_cuda::{CudaBackend, CudaOptions, DenseConfig, FullBlocks, LibrarySearch};
+use girih_cuda_libraries::{CublasLtOptions, DenseYardstick, TimedOperands, TimedProducts};
 use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_planner::{Plan, PlanOptions, Planner};
 use half::{bf16, f16};

@@ -5,10 +5,10 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
+use girih_backend_cuda::CudaError;
 use girih_formats::DType;
 
 use super::{Cusparse, Opaque, data_type};
-use crate::CudaError;
 
 /// `CUSPARSE_INDEX_BASE_ZERO`, and the two orders and index types.
 const BASE_ZERO: c_int = 0;

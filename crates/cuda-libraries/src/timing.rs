@@ -5,17 +5,13 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{CudaEvent, CudaSlice, CudaStream, DevicePtrMut};
 use girih_backend::{BackendError, DenseScalar, ProductShape};
+use girih_backend_cuda::cudarc::driver::sys::CUevent_flags;
+use girih_backend_cuda::cudarc::driver::{CudaEvent, result};
+use girih_backend_cuda::low_level::{DeviceMemory, Gpu, Operands, Place, refused_by};
+use girih_backend_cuda::{CudaError, CudaPrepared, OperandRows};
+use girih_formats::DType;
 use ndarray::{ArrayView2, ArrayViewMut2};
-
-use crate::device::Gpu;
-use crate::error::refused_by;
-use crate::operand::Place;
-use crate::prepared::host::clear_rows;
-use crate::prepared::launch::Operands;
-use crate::{CudaError, CudaPrepared, OperandRows};
 
 /// Operands together are this many times the second-level cache, so that none is still in it when its
 /// turn comes again.
@@ -32,19 +28,16 @@ const SPARE_ROWS: usize = 128;
 /// one shape, on one device.
 pub struct TimedOperands<T> {
     gpu: Arc<Gpu>,
-    stream: Arc<CudaStream>,
     shape: ProductShape,
     n: usize,
     copies: Vec<Copy>,
     value: PhantomData<T>,
 }
 
-/// Memory for B and C, and where it is: asking for that would record events.
+/// Memory for B and C.
 struct Copy {
-    b: u64,
-    c: u64,
-    _b_memory: CudaSlice<u8>,
-    c_memory: CudaSlice<u8>,
+    b: DeviceMemory,
+    c: DeviceMemory,
 }
 
 impl<T> fmt::Debug for TimedOperands<T> {
@@ -67,7 +60,7 @@ impl<T: DenseScalar> TimedOperands<T> {
     /// [`BackendError::Shape`] or [`BackendError::DType`] if B does not fit the plan,
     /// [`BackendError::Failed`] if two copies do not fit the device.
     pub fn new(prepared: &CudaPrepared, b: &ArrayView2<'_, T>) -> Result<Self, BackendError> {
-        prepared.check_b(b.dim(), T::DTYPE)?;
+        check_b(prepared.shape(), b.dim(), T::DTYPE)?;
         Self::with_copies(prepared, b)
             .map_err(|error| refused_by(prepared.backend(), error, "copy the operands"))
     }
@@ -78,29 +71,24 @@ impl<T: DenseScalar> TimedOperands<T> {
         let bytes = |rows: usize, size: usize| ((rows + SPARE_ROWS) as u64) * (n * size) as u64;
         let (b_bytes, c_bytes) = (bytes(k, size_of::<T>()), bytes(shape.m, size_of::<T::Acc>()));
         let pair = (b_bytes + c_bytes).max(1);
-        let wanted = (PAST_CACHE * gpu.info.l2_bytes).div_ceil(pair).clamp(2, MAX_COPIES);
-        let mut transfer = gpu.transfer();
-        let stream = transfer.stream().clone();
+        let wanted = (PAST_CACHE * gpu.info().l2_bytes).div_ceil(pair).clamp(2, MAX_COPIES);
         let mut copies: Vec<Copy> = Vec::new();
         while (copies.len() as u64) < wanted {
             let both = gpu
-                .alloc(&stream, b_bytes, "B's elements")
-                .and_then(|b_memory| Ok((b_memory, gpu.alloc(&stream, c_bytes, "C's elements")?)));
-            let (mut b_memory, mut c_memory) = match both {
+                .memory(b_bytes, "B's elements")
+                .and_then(|b| Ok((b, gpu.memory(c_bytes, "C's elements")?)));
+            let (mut to, c) = match both {
                 Ok(both) => both,
                 // Fewer turns, of operands that are that much larger.
                 Err(CudaError::Memory { .. }) if copies.len() >= 2 => break,
                 Err(error) => return Err(error),
             };
-            let c = c_memory.device_ptr_mut(&stream).0;
-            let to = place(b_memory.device_ptr_mut(&stream).0, k + SPARE_ROWS, n);
-            transfer.send_matrix(&to, b)?;
-            clear_rows::<T>(&stream, &to, k)?;
-            copies.push(Copy { b: to.address, c, _b_memory: b_memory, c_memory });
+            // Spare rows stay zero.
+            to.clear(gpu.stream())?;
+            gpu.send_matrix(&mut to, b)?;
+            copies.push(Copy { b: to, c });
         }
-        transfer.wait()?;
-        drop(transfer);
-        Ok(Self { gpu, stream, shape, n, copies, value: PhantomData })
+        Ok(Self { gpu, shape, n, copies, value: PhantomData })
     }
 
     /// Copies of B and C that take turns.
@@ -112,6 +100,23 @@ impl<T: DenseScalar> TimedOperands<T> {
     fn copy(&self, turn: usize) -> &Copy {
         &self.copies[turn % self.copies.len()]
     }
+}
+
+/// Whether B has this shape and value type.
+fn check_b(
+    shape: ProductShape,
+    (found_rows, cols): (usize, usize),
+    found: DType,
+) -> Result<(), BackendError> {
+    let ProductShape { k: rows, dtype: expected, .. } = shape;
+    if found_rows != rows {
+        let (operand, found_cols) = ("B", cols);
+        return Err(BackendError::Shape { operand, found_rows, found_cols, rows, cols });
+    }
+    if found != expected {
+        return Err(BackendError::DType { operand: "B", found, expected });
+    }
+    Ok(())
 }
 
 /// A row-major matrix without gaps.
@@ -145,9 +150,9 @@ impl<T: DenseScalar> TimedProducts<T> {
         operands: Arc<TimedOperands<T>>,
     ) -> Result<Self, BackendError> {
         let TimedOperands { shape, n: cols, gpu, .. } = &*operands;
-        prepared.check_b((shape.k, *cols), T::DTYPE)?;
+        check_b(prepared.shape(), (shape.k, *cols), T::DTYPE)?;
         let OperandRows { b, c } = prepared.operand_rows();
-        if (prepared.nrows(), prepared.gpu().info.index) != (shape.m, gpu.info.index)
+        if (prepared.nrows(), prepared.gpu().info().index) != (shape.m, gpu.info().index)
             || b > shape.k + SPARE_ROWS
             || c > shape.m + SPARE_ROWS
         {
@@ -155,7 +160,7 @@ impl<T: DenseScalar> TimedProducts<T> {
             let operand = "C";
             return Err(BackendError::Shape { operand, found_rows, found_cols: cols, rows, cols });
         }
-        let event = || gpu.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let event = || gpu.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let between = event().and_then(|first| Ok((first, event()?)));
         let between = between.map_err(CudaError::driver("create an event"));
         let between = between.map_err(|e| refused_by(prepared.backend(), e, "time products"))?;
@@ -173,19 +178,20 @@ impl<T: DenseScalar> TimedProducts<T> {
 
     fn run(&mut self, calls: u32) -> Result<Duration, CudaError> {
         let failed = || CudaError::driver("time products");
-        let stream = &self.operands.stream;
+        let stream = self.operands.gpu.stream();
         self.between.0.record(stream).map_err(failed())?;
         for _ in 0..calls {
             let copy = self.operands.copy(self.next);
             let (rows, n) = (self.prepared.operand_rows(), self.operands.n);
-            let b = place(copy.b, rows.b, n);
-            let c = place(copy.c, rows.c, n);
+            let b = place(copy.b.address(), rows.b, n);
+            let c = place(copy.c.address(), rows.c, n);
             let operands = Operands { alpha: 1.0, beta: 0.0, b, c };
             self.next = (self.next + 1) % self.operands.copies.len();
             // Untracked, so that no event stands between products.
-            // SAFETY: both were allocated with these rows and more, and live as long as this, which
-            // owns the plan and its workspace too; all of it is used on this stream alone, and what was
-            // enqueued before has been waited for.
+            // SAFETY: 1 and 5: both were allocated with these rows and more, for this plan's value types.
+            // 2 to 4: they live as long as this, which owns the plan and its workspace too; all of it is used
+            // on this stream alone, and what was enqueued before has been waited for. 6: it is that of a device
+            // of the same index, whose primary context all share.
             unsafe { self.prepared.enqueue(stream, &operands, false) }?;
         }
         self.between.1.record(stream).map_err(failed())?;
@@ -198,10 +204,16 @@ impl<T: DenseScalar> TimedProducts<T> {
     /// # Errors
     /// If the driver refuses.
     pub fn poison(&mut self) -> Result<(), BackendError> {
-        let stream = &self.operands.stream;
-        let poisoned = self.operands.copies.iter().try_for_each(|copy| {
-            // SAFETY: the memory is as large as it says, and whatever else uses it is on this stream.
-            unsafe { Gpu::poison(stream, copy.c, copy.c_memory.len()) }
+        let stream = self.operands.gpu.stream();
+        let poisoned = self.operands.gpu.bind().and_then(|()| {
+            self.operands.copies.iter().try_for_each(|Copy { c, .. }| {
+                let (address, bytes) = (c.address(), c.bytes() as usize);
+                // All bits set make a NaN of any type.
+                // SAFETY: the memory is as large as it says, and what else uses it is on this stream.
+                let filled =
+                    unsafe { result::memset_d8_async(address, 0xff, bytes, stream.cu_stream()) };
+                filled.map_err(CudaError::driver("fill memory"))
+            })
         });
         poisoned.map_err(|error| self.refused(error, "poison C"))
     }
@@ -217,9 +229,7 @@ impl<T: DenseScalar> TimedProducts<T> {
         let TimedOperands { copies, shape, n, gpu, .. } = &*self.operands;
         assert_eq!(c.dim(), (shape.m, *n));
         let last = self.operands.copy(self.next + copies.len() - 1);
-        let from = place(last.c, shape.m, *n);
-        let mut transfer = gpu.transfer();
-        transfer.fetch_matrix(&from, c).map_err(|error| self.refused(error, "fetch C"))
+        gpu.fetch_matrix(&last.c, c).map_err(|error| self.refused(error, "fetch C"))
     }
 
     fn refused(&self, error: CudaError, operation: &str) -> BackendError {

@@ -5,13 +5,17 @@ mod common;
 use std::sync::Arc;
 
 use girih_backend::{Product, SpmmBackend, verify};
-use girih_backend_cuda::{
+use girih_backend_cuda::kernels::{check, disassemble};
+use girih_backend_cuda::{Arch, Jit};
+use girih_cuda_libraries::{
     CsrAlgorithm, CublasLt, CublasLtOptions, CudaRoofline, CusparseBackend, CusparseOptions,
-    DenseYardstick, TimedOperands, TimedProducts,
+    DenseYardstick, TimedOperands, TimedProducts, roofline_kernel,
 };
 use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Tiling};
+use girih_generate::rmat;
 use girih_planner::{Plan, PlanOptions, Planner};
 use girih_testkit::conformance::{named_dtype, run, run_refusals};
+use girih_testkit::machine::{self, is_available};
 use girih_testkit::operands::random;
 use ndarray::Array2;
 
@@ -20,7 +24,7 @@ fn cusparse(mut options: CusparseOptions) -> Option<CusparseBackend> {
     common::backend()?;
     options.libraries = common::libraries();
     let backend = CusparseBackend::new(options);
-    common::is_available(&backend.capabilities().map(|_| ())).then_some(backend)
+    is_available(&backend.capabilities().map(|_| ())).then_some(backend)
 }
 
 /// The conformance suite, but for what the library is known to do: its products of CSR read the first row of B
@@ -104,6 +108,25 @@ fn every_algorithm_multiplies_narrow_and_wide() {
 }
 
 #[test]
+fn timed_products_are_right() {
+    let Some(backend) = common::backend() else { return };
+    let a = rmat::<f32>(12, 40, 1).unwrap();
+    let plan = plan(&a, FormatSpec::Csr, 48);
+    let b = random::<f32>(a.ncols(), 48, 1);
+    let prepared = backend.prepare_device(&plan).unwrap();
+    let operands = Arc::new(TimedOperands::new(&prepared, &b.view()).unwrap());
+    assert!(operands.copies() >= 2);
+    let mut products = TimedProducts::new(prepared, operands).unwrap();
+    products.poison().unwrap();
+    assert!(products.time(3).unwrap() > std::time::Duration::ZERO);
+    let mut c = Array2::<f32>::zeros((a.nrows(), 48));
+    products.last(c.view_mut()).unwrap();
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let verdict = verify(&a, &plan, &product, &c.view().into(), backend.rounding(&plan)).unwrap();
+    assert!(verdict.passed(), "{verdict:?}");
+}
+
+#[test]
 fn timed_products_of_whole_blocks_are_right() {
     let options = CusparseOptions::default().tf32(true);
     let Some(backend) = cusparse(options) else { return };
@@ -145,7 +168,7 @@ fn the_dense_yardstick_is_right() {
         let yardstick = DenseYardstick::new(
             CublasLtOptions::default().libraries(libraries).device(0).tf32(tf32),
         );
-        if !common::is_available(&yardstick.describe().map(|_| ())) {
+        if !is_available(&yardstick.describe().map(|_| ())) {
             return;
         }
         let plan = plan(&a, FormatSpec::Csr, 64);
@@ -187,4 +210,20 @@ fn a_library_that_is_nowhere_is_named_with_every_place() {
         Plan::from_tiling(Tiling::from_csr(&matrix(64, 64), FormatSpec::Csr, layout).unwrap());
     // What a backend supports is known without it.
     assert!(backend.supports(&plan).is_ok());
+}
+
+#[test]
+fn the_kernel_that_measures_keeps_its_promises() {
+    let jit = Jit::new(common::libraries(), None, None);
+    if let Err(error) = jit.nvrtc() {
+        return machine::note(error);
+    }
+    let kernel = roofline_kernel();
+    let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
+    let sass = machine::nvdisasm().map(|program| disassemble(&program, &binary).unwrap());
+    assert_eq!(check(&kernel, &binary, sass.as_deref()), Vec::<String>::new());
+    // A folder of sources has the headers, and no source of another crate's.
+    let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../backend-cuda/src/kernels");
+    let replaced = Jit::new(common::libraries(), None, Some(kernels.into()));
+    assert_eq!(replaced.compile(&kernel, Arch::SM_90A, false).unwrap().cubin, binary.cubin);
 }

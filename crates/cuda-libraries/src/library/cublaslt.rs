@@ -5,13 +5,12 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
+use girih_backend_cuda::cudarc::driver::CudaStream;
+use girih_backend_cuda::low_level::FoundLibrary;
+use girih_backend_cuda::{CudaError, LibrarySearch, library_functions};
 use girih_formats::DType;
-use libloading::Library;
 
 use super::cusparse::{Scale, data_type};
-use super::{LibrarySearch, open};
-use crate::CudaError;
 
 type Status = c_int;
 /// Handles and descriptors alike.
@@ -41,8 +40,7 @@ struct Choice {
     reserved: [c_int; 4],
 }
 
-functions! {
-    of LIBRARY;
+library_functions! {
     version = "cublasLtGetVersion": fn() -> usize;
     status_string = "cublasLtGetStatusString": fn(Status) -> *const c_char;
     create = "cublasLtCreate": fn(*mut Opaque) -> Status;
@@ -68,16 +66,15 @@ functions! {
 /// cuBLASLt, loaded.
 pub struct CublasLt {
     functions: Functions,
-    path: String,
-    version: (u32, u32, u32),
     /// What the functions are in.
-    _library: Library,
+    library: FoundLibrary,
+    version: (u32, u32, u32),
 }
 
 impl fmt::Debug for CublasLt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, version, .. } = self;
-        f.debug_struct("CublasLt").field("path", path).field("version", version).finish()
+        let Self { library, version, .. } = self;
+        f.debug_struct("CublasLt").field("path", &library.path()).field("version", version).finish()
     }
 }
 
@@ -87,17 +84,17 @@ impl CublasLt {
     /// # Errors
     /// [`CudaError::LibraryNotFound`], or [`CudaError::FunctionMissing`] if it is too old.
     pub fn load(search: &LibrarySearch) -> Result<Self, CudaError> {
-        let found = open(LIBRARY, &NAMES.map(str::to_owned), search)?;
-        let functions = Functions::of(&found.library, &found.path)?;
+        let library = search.open(LIBRARY, &NAMES)?;
+        let functions = Functions::of(&library)?;
         // SAFETY: it takes nothing.
         let version = unsafe { (functions.version)() };
-        Ok(Self { functions, path: found.path, version: parts(version), _library: found.library })
+        Ok(Self { functions, library, version: parts(version) })
     }
 
     /// Where it was found: a path, or the name that the loader knew.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.path
+        self.library.path()
     }
 
     /// Its major and minor version and its patch level.
@@ -119,7 +116,7 @@ impl CublasLt {
             unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
         };
         let unsupported = status == NOT_SUPPORTED;
-        Err(CudaError::Vendor { library: LIBRARY, operation, reason, unsupported })
+        Err(CudaError::Library { library: LIBRARY, operation, reason, unsupported })
     }
 }
 
@@ -263,7 +260,7 @@ impl DenseProduct {
         if algorithms.is_empty() {
             let reason = "it has none for this shape".to_owned();
             let operation = "choose an algorithm";
-            return Err(CudaError::Vendor {
+            return Err(CudaError::Library {
                 library: LIBRARY,
                 operation,
                 reason,

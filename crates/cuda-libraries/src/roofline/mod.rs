@@ -1,20 +1,20 @@
 //! What a device can do at most, measured on it.
 
+mod kernel;
+
 use std::sync::Arc;
 
-use bytemuck::bytes_of;
-use cudarc::driver::sys::CUevent_flags;
-use cudarc::driver::{CudaEvent, CudaStream};
 use girih_backend::BackendError;
+use girih_backend_cuda::cudarc::driver::sys::CUevent_flags;
+use girih_backend_cuda::cudarc::driver::{CudaEvent, CudaStream, LaunchConfig, PushKernelArg};
+use girih_backend_cuda::low_level::{DeviceMemory, Gpu, LoadedKernel, refused_by};
+use girih_backend_cuda::{CudaBackend, CudaError, NAME};
 use girih_formats::DType;
 
-use crate::device::{Functions, Gpu};
-use crate::error::refused;
-use crate::kernels::roofline::{CHAINS, FILL, FMA_F32, FMA_F64, Params, READ, THREADS, TRIAD};
+use crate::CublasLt;
 use crate::library::{Dense, DenseCompute, DenseProduct};
-use crate::prepared::launch::Launch;
-use crate::vendor::DeviceMemory;
-use crate::{CublasLt, CudaBackend, CudaError};
+pub use kernel::kernel;
+use kernel::{CHAINS, FILL, FMA_F32, FMA_F64, Params, READ, THREADS, TRIAD};
 
 /// Times that each thing is done after once; the fastest counts.
 const TRIALS: u32 = 5;
@@ -54,10 +54,11 @@ impl CudaRoofline {
         backend: &CudaBackend,
         dense: Option<&Arc<CublasLt>>,
     ) -> Result<Self, BackendError> {
-        let failed = |error: CudaError| refused(error, "measure the device");
-        let (gpu, functions) =
-            backend.roofline_kernel().map_err(|error| refused(error, "measure the device"))?;
-        Probe::new(gpu, functions).and_then(|probe| probe.measure(dense)).map_err(failed)
+        let failed = |error: Arc<CudaError>| refused_by(NAME, error, "measure the device");
+        let (gpu, kernel) =
+            (backend.gpu().map_err(failed)?, backend.load(&kernel()).map_err(failed)?);
+        let measured = Probe::new(gpu, kernel).and_then(|probe| probe.measure(dense));
+        measured.map_err(|error| failed(error.into()))
     }
 
     /// The most operations per second on values of a type, on whichever unit is fastest: sums in f32,
@@ -76,19 +77,19 @@ impl CudaRoofline {
 /// What measures.
 struct Probe<'a> {
     gpu: &'a Gpu,
-    functions: Arc<Functions>,
+    kernel: Arc<LoadedKernel>,
     stream: Arc<CudaStream>,
     between: (CudaEvent, CudaEvent),
 }
 
 impl<'a> Probe<'a> {
-    fn new(gpu: &'a Gpu, functions: Arc<Functions>) -> Result<Self, CudaError> {
+    fn new(gpu: &'a Gpu, kernel: Arc<LoadedKernel>) -> Result<Self, CudaError> {
         let event = || {
-            let event = gpu.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+            let event = gpu.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
             event.map_err(CudaError::driver("create an event"))
         };
-        let stream = gpu.transfer().stream().clone();
-        Ok(Self { gpu, functions, stream, between: (event()?, event()?) })
+        let stream = gpu.stream().clone();
+        Ok(Self { gpu, kernel, stream, between: (event()?, event()?) })
     }
 
     fn measure(&self, dense: Option<&Arc<CublasLt>>) -> Result<CudaRoofline, CudaError> {
@@ -105,15 +106,15 @@ impl<'a> Probe<'a> {
 
     /// Blocks enough to fill every multiprocessor.
     fn blocks(&self) -> u32 {
-        self.gpu.info.multiprocessors * 8
+        self.gpu.info().multiprocessors * 8
     }
 
     fn memory(&self, bytes: u64) -> Result<DeviceMemory, CudaError> {
-        DeviceMemory::new(self.gpu, &self.stream, bytes, "measurements")
+        self.gpu.memory(bytes, "measurements")
     }
 
     fn triad(&self) -> Result<f64, CudaError> {
-        let bytes = TRIAD_BYTES.min(self.gpu.info.memory_bytes / 16) / 4096 * 4096;
+        let bytes = TRIAD_BYTES.min(self.gpu.info().memory_bytes / 16) / 4096 * 4096;
         let [a, b, c] = [self.memory(bytes)?, self.memory(bytes)?, self.memory(bytes)?];
         let (b_at, c_at) = (b.address(), c.address());
         for at in [b_at, c_at] {
@@ -126,7 +127,7 @@ impl<'a> Probe<'a> {
 
     fn read(&self) -> Result<f64, CudaError> {
         // A quarter: where the cache is in halves, either holds a copy of all.
-        let bytes = 1 << (self.gpu.info.l2_bytes.max(1 << 16) / 4).ilog2();
+        let bytes = 1 << (self.gpu.info().l2_bytes.max(1 << 16) / 4).ilog2();
         let (a, b) = (self.memory(16)?, self.memory(bytes)?);
         self.fill(b.address(), bytes, 2)?;
         let params =
@@ -150,8 +151,7 @@ impl<'a> Probe<'a> {
         compute: DenseCompute,
     ) -> Result<f64, CudaError> {
         let n = DENSE;
-        let bind = self.gpu.context.bind_to_thread();
-        bind.map_err(CudaError::driver("use a device"))?;
+        self.gpu.bind()?;
         let workspace = 32 << 20;
         let shape = Dense { m: n, k: n, n, dtype, compute, workspace };
         let product = DenseProduct::new(library.clone(), shape, 1)?;
@@ -173,18 +173,20 @@ impl<'a> Probe<'a> {
     }
 
     fn launch(&self, entry: &str, params: &Params) -> Result<(), CudaError> {
-        let launch = Launch {
-            kernel: 0,
-            entry,
-            grid: [self.blocks(), 1, 1],
-            block: THREADS,
-            cluster: 1,
-            dynamic_shared: 0,
-            params: bytes_of(params),
+        let Some(function) = self.kernel.entry(entry) else {
+            unreachable!("{entry} is in the kernel's budget")
         };
+        let config = LaunchConfig {
+            grid_dim: (self.blocks(), 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let mut launch = self.stream.launch_builder(function);
+        launch.arg(params);
         // SAFETY: every entry takes these parameters, whose addresses are of allocations of the length
         // that they say; each launch is waited for before its allocations go.
-        unsafe { self.functions.launch(&self.stream, &launch) }
+        let launched = unsafe { launch.launch(config) };
+        launched.map(|_| ()).map_err(CudaError::driver("launch a kernel"))
     }
 
     /// Seconds of the fastest of some runs after one.

@@ -3,12 +3,12 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use cudarc::driver::CudaStream;
+use girih_backend_cuda::CudaError;
+use girih_backend_cuda::cudarc::driver::CudaStream;
 use girih_formats::DType;
 
 use super::operand::{DenseMatrix, Described, SparseMatrix};
 use super::{Handle, Opaque, Status, data_type};
-use crate::CudaError;
 
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
 const AS_IT_IS: c_int = 0;

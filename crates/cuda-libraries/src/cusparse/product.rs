@@ -2,17 +2,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use cudarc::driver::CudaStream;
+use girih_backend_cuda::cudarc::driver::CudaStream;
+use girih_backend_cuda::low_level::{DeviceMemory, DeviceProduct, Gpu, Operands, Place};
+use girih_backend_cuda::{CudaError, OperandRows};
 use girih_formats::DType;
 
-use super::memory::{DeviceMemory, lock};
-use super::sparse_arrays::SparseArrays;
-use crate::CudaError;
-use crate::device::Gpu;
+use super::arrays::SparseArrays;
 use crate::library::{Algorithm, Cusparse, DenseMatrix, Handle, Scale, SparseMatrix, Spmm};
-use crate::operand::Place;
-use crate::prepared::launch::Operands;
-use crate::prepared::{DeviceProduct, OperandRows, upload};
+use crate::lock;
 
 /// The buffer is sized for as many columns, or for those that the plan expects; wider products are
 /// computed that number of columns at a time.
@@ -72,14 +69,12 @@ impl CusparseProduct {
         settings: Settings,
     ) -> Result<Self, CudaError> {
         let Settings { algorithm, preprocess, n } = settings;
-        let mut transfer = gpu.transfer();
-        let stream = transfer.stream().clone();
-        gpu.context.bind_to_thread().map_err(CudaError::driver("use a device"))?;
-        let (arena, parts) = upload(gpu, &mut transfer, &arrays.parts)?;
+        gpu.bind()?;
+        let bytes: Vec<_> = arrays.parts.iter().map(|part| part.bytes()).collect();
+        let (arena, parts) = gpu.upload(&bytes)?;
         let dtype = arrays.dtype;
         let describe = |sparse| SparseMatrix::new(library.clone(), sparse, dtype);
-        let buffer =
-            |bytes: usize| DeviceMemory::new(gpu, &stream, bytes as u64, "the library's buffers");
+        let buffer = |bytes: usize| gpu.memory(bytes as u64, "the library's buffers");
         let n = n.max(1) as u64;
         let mut this = Self {
             handle,
@@ -90,7 +85,7 @@ impl CusparseProduct {
             algorithm,
             n,
             panel: n.max(PANEL),
-            arena: DeviceMemory::of(arena, &stream),
+            arena,
             buffers: Mutex::new(Buffers {
                 plain: buffer(0)?,
                 analysed: buffer(0)?,
@@ -129,10 +124,10 @@ impl CusparseProduct {
             let handle = lock(&this.handle);
             let memory = buffer(spmm.buffer_size(&handle)?)?;
             // SAFETY: A and the buffer are this plan's own and are waited for below.
-            unsafe { spmm.preprocess(&handle, &stream, memory.address()) }?;
+            unsafe { spmm.preprocess(&handle, gpu.stream(), memory.address()) }?;
             lock(&this.buffers).analysed = memory;
         }
-        transfer.wait()?;
+        gpu.stream().synchronize().map_err(CudaError::driver("finish its work"))?;
         Ok(this)
     }
 
@@ -212,7 +207,7 @@ impl Buffers {
         }
         let bytes = bytes()?;
         if bytes as u64 > self.plain.bytes() {
-            return Err(CudaError::Vendor {
+            return Err(CudaError::Library {
                 library: "cuSPARSE",
                 operation: "multiply",
                 reason: format!(

@@ -1,8 +1,7 @@
 //! What a device can do at most: the kernels of `roofline.cu`.
 
-use bytemuck::{Pod, Zeroable};
-
-use super::{Budget, Kernel};
+use girih_backend_cuda::cudarc::driver::DeviceRepr;
+use girih_backend_cuda::kernels::{Budget, Kernel};
 
 /// Threads of a block.
 pub(crate) const THREADS: u32 = 256;
@@ -15,9 +14,9 @@ pub(crate) const FMA_F32: &str = "roofline_fma_f32";
 pub(crate) const FMA_F64: &str = "roofline_fma_f64";
 pub(crate) const FILL: &str = "roofline_fill";
 
-/// The kernel.
+/// The kernel that measures a device, to be compiled ahead of time.
 #[must_use]
-pub(crate) fn kernel() -> Kernel {
+pub fn kernel() -> Kernel {
     Kernel {
         stem: "roofline",
         config: "any".to_owned(),
@@ -35,7 +34,7 @@ pub(crate) fn kernel() -> Kernel {
 }
 
 /// What the entry points are passed: `Params` in CUDA. Lengths count vectors of 16 bytes.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Params {
     pub(crate) a: u64,
@@ -45,5 +44,8 @@ pub(crate) struct Params {
     pub(crate) times: u64,
     pub(crate) seed: u64,
 }
+
+// SAFETY: it is laid out as C does, without padding, and is what the entry points take.
+unsafe impl DeviceRepr for Params {}
 
 const _: () = assert!(size_of::<Params>() == 48);

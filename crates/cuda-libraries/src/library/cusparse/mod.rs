@@ -11,11 +11,9 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
+use girih_backend_cuda::low_level::FoundLibrary;
+use girih_backend_cuda::{CudaError, LibrarySearch, library_functions};
 use girih_formats::DType;
-use libloading::Library;
-
-use super::{LibrarySearch, open};
-use crate::CudaError;
 
 pub(crate) use operand::{DenseMatrix, Sparse, SparseMatrix};
 pub(crate) use product::{Algorithm, Scale, Spmm};
@@ -33,8 +31,7 @@ const LIBRARY: &str = "cuSPARSE";
 /// CUDA 13 and 12 ship the same major version.
 const NAMES: [&str; 2] = ["libcusparse.so.12", "libcusparse.so"];
 
-functions! {
-    of LIBRARY;
+library_functions! {
     property = "cusparseGetProperty": fn(c_int, *mut c_int) -> Status;
     error_string = "cusparseGetErrorString": fn(Status) -> *const c_char;
     create = "cusparseCreate": fn(*mut Opaque) -> Status;
@@ -73,16 +70,15 @@ functions! {
 /// cuSPARSE, loaded.
 pub struct Cusparse {
     functions: Functions,
-    path: String,
-    version: (u32, u32, u32),
     /// What the functions are in.
-    _library: Library,
+    library: FoundLibrary,
+    version: (u32, u32, u32),
 }
 
 impl fmt::Debug for Cusparse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, version, .. } = self;
-        f.debug_struct("Cusparse").field("path", path).field("version", version).finish()
+        let Self { library, version, .. } = self;
+        f.debug_struct("Cusparse").field("path", &library.path()).field("version", version).finish()
     }
 }
 
@@ -93,10 +89,9 @@ impl Cusparse {
     /// [`CudaError::LibraryNotFound`], or [`CudaError::FunctionMissing`] if it is too old: products of
     /// BSR came with CUDA 12.6.
     pub fn load(search: &LibrarySearch) -> Result<Self, CudaError> {
-        let found = open(LIBRARY, &NAMES.map(str::to_owned), search)?;
-        let functions = Functions::of(&found.library, &found.path)?;
-        let mut this =
-            Self { functions, path: found.path, version: (0, 0, 0), _library: found.library };
+        let library = search.open(LIBRARY, &NAMES)?;
+        let functions = Functions::of(&library)?;
+        let mut this = Self { functions, library, version: (0, 0, 0) };
         let part = |property| {
             let mut value = 0;
             // SAFETY: it is written to an integer.
@@ -110,7 +105,7 @@ impl Cusparse {
     /// Where it was found: a path, or the name that the loader knew.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.path
+        self.library.path()
     }
 
     /// Its major and minor version and its patch level.
@@ -132,7 +127,7 @@ impl Cusparse {
             unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
         };
         let unsupported = matches!(status, NOT_SUPPORTED | INSUFFICIENT_RESOURCES);
-        Err(CudaError::Vendor { library: LIBRARY, operation, reason, unsupported })
+        Err(CudaError::Library { library: LIBRARY, operation, reason, unsupported })
     }
 }
 

@@ -3,22 +3,19 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use bytemuck::cast_slice_mut;
-use cudarc::driver::CudaStream;
-use cudarc::driver::sys::CUevent_flags;
 use girih_backend::{BackendError, ProductShape, Rounding};
+use girih_backend_cuda::cudarc::driver::CudaStream;
+use girih_backend_cuda::cudarc::driver::sys::CUevent_flags;
+use girih_backend_cuda::low_level::{
+    DeviceMemory, DeviceProduct, Gpu, Operands, Place, refused_by,
+};
+use girih_backend_cuda::{CudaError, CudaPrepared, LibrarySearch, OperandRows};
 use girih_formats::{DType, RowCsr, Scalar, Tiling, for_any_tiling};
 use girih_planner::Plan;
 
-use super::cusparse::TENSOR_CORE_UNIT;
-use super::memory::{DeviceMemory, lock};
-use crate::device::Gpu;
-use crate::error::refused_by;
+use crate::cusparse::TENSOR_CORE_UNIT;
 use crate::library::{CublasLt, Dense, DenseCompute, DenseProduct};
-use crate::operand::Place;
-use crate::prepared::launch::Operands;
-use crate::prepared::{DeviceProduct, OperandRows};
-use crate::{CudaError, CudaPrepared, LibrarySearch};
+use crate::lock;
 
 /// The name in messages and tables.
 const NAME: &str = "cublaslt";
@@ -71,10 +68,10 @@ impl CublasLtOptions {
 /// row-major operands without gaps, by the fastest of the library's algorithms, which is found by
 /// trying them.
 #[derive(Clone, Debug)]
-pub struct DenseYardstick(Arc<Shared>);
+pub struct DenseYardstick(Arc<YardstickState>);
 
 #[derive(Debug)]
-struct Shared {
+struct YardstickState {
     options: CublasLtOptions,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     library: OnceLock<Result<Arc<CublasLt>, Arc<CudaError>>>,
@@ -84,7 +81,7 @@ impl DenseYardstick {
     /// The yardstick on a device.
     #[must_use]
     pub fn new(options: CublasLtOptions) -> Self {
-        Self(Arc::new(Shared { options, gpu: OnceLock::new(), library: OnceLock::new() }))
+        Self(Arc::new(YardstickState { options, gpu: OnceLock::new(), library: OnceLock::new() }))
     }
 
     /// The library.
@@ -101,7 +98,7 @@ impl DenseYardstick {
     /// # Errors
     /// If there is no driver, no such device, or no library.
     pub fn describe(&self) -> Result<String, Arc<CudaError>> {
-        let info = &self.gpu()?.info;
+        let info = self.gpu()?.info();
         let (major, minor, patch) = self.library()?.version();
         Ok(format!("device {}: {}, cuBLASLt {major}.{minor}.{patch}", info.index, info.name))
     }
@@ -143,7 +140,7 @@ impl DenseYardstick {
         };
         let prepared = for_any_tiling!(plan.tiling(), tiling => match tiling {
             Tiling::Csr(a) => Densified::new(gpu, library, a, dense),
-            _ => Err(CudaError::Vendor {
+            _ => Err(CudaError::Library {
                 library: "cuBLASLt",
                 operation: "prepare the plan",
                 reason: format!("it densifies csr, but the plan is {}", plan.spec()),
@@ -152,7 +149,7 @@ impl DenseYardstick {
         });
         let product = prepared.map_err(|error| failed(error.into()))?;
         let rows = OperandRows { b: shape.k, c: shape.m };
-        Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
+        Ok(CudaPrepared::of_product(NAME, gpu.clone(), shape, rows, Box::new(product)))
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
@@ -181,27 +178,20 @@ impl Densified {
     ) -> Result<Self, CudaError> {
         let Dense { m, k, .. } = shape;
         if m == 0 || k == 0 || shape.n == 0 {
-            return Err(CudaError::Vendor {
+            return Err(CudaError::Library {
                 library: "cuBLASLt",
                 operation: "prepare the plan",
                 reason: format!("{m}×{k} with {} columns has nothing to multiply", shape.n),
                 unsupported: true,
             });
         }
-        gpu.context.bind_to_thread().map_err(CudaError::driver("use a device"))?;
+        gpu.bind()?;
         let product = DenseProduct::new(library.clone(), shape, CANDIDATES)?;
-        let mut transfer = gpu.transfer();
-        let stream = transfer.stream().clone();
-        let size = size_of::<T>() as u64;
-        let bytes = m.saturating_mul(k).saturating_mul(size);
-        let memory = DeviceMemory::new(gpu, &stream, bytes, "A's elements, with all zeros,")?;
+        let bytes = m.saturating_mul(k).saturating_mul(size_of::<T>() as u64);
+        let mut memory = gpu.memory(bytes, "A's elements, with all zeros,")?;
         let slots = a.layout().slot_of_rows();
-        transfer.send(memory.address(), bytes, size_of::<T>(), |range, to| {
-            densify(a, slots.as_deref(), range, cast_slice_mut(to));
-        })?;
-        transfer.wait()?;
-        drop(transfer);
-        let workspace = DeviceMemory::new(gpu, &stream, WORKSPACE as u64, "the library's buffers")?;
+        gpu.fill(&mut memory, m * k, |range, to| densify(a, slots.as_deref(), range, to))?;
+        let workspace = gpu.memory(WORKSPACE as u64, "the library's buffers")?;
         let mut this = Self {
             product: Mutex::new(product),
             shape,
@@ -209,18 +199,19 @@ impl Densified {
             a: memory,
             workspace: Mutex::new(workspace),
         };
-        this.fastest = this.try_out(gpu, &stream)?;
+        this.fastest = this.try_out(gpu)?;
         Ok(this)
     }
 
     /// Times the algorithms on operands of zeros.
-    fn try_out(&self, gpu: &Gpu, stream: &Arc<CudaStream>) -> Result<usize, CudaError> {
+    fn try_out(&self, gpu: &Gpu) -> Result<usize, CudaError> {
+        let stream = gpu.stream();
         let failed = || CudaError::driver("try out algorithms");
         let Dense { m, k, n, dtype, .. } = self.shape;
         let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
         let memory = |rows: u64, size: u64| {
             let bytes = rows.saturating_mul(n).saturating_mul(size);
-            DeviceMemory::new(gpu, stream, bytes, "operands to try algorithms with")
+            gpu.memory(bytes, "operands to try algorithms with")
         };
         let (mut b, c) = (memory(k, size)?, memory(m, acc)?);
         b.clear(stream)?;
@@ -233,7 +224,7 @@ impl Densified {
             spare: 0,
         };
         let operands = Operands { alpha: 1.0, beta: 0.0, b: place(&b, k), c: place(&c, m) };
-        let event = || gpu.context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
+        let event = || gpu.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let (start, end) = (event().map_err(failed())?, event().map_err(failed())?);
         let mut best: Option<(f32, usize)> = None;
         let algorithms = lock(&self.product).algorithms();
@@ -256,7 +247,7 @@ impl Densified {
                 best = Some((ms, algorithm));
             }
         }
-        let none = || CudaError::Vendor {
+        let none = || CudaError::Library {
             library: "cuBLASLt",
             operation: "try out algorithms",
             reason: format!("none of {algorithms} ran"),

@@ -1,19 +1,20 @@
 //! cuSPARSE as a backend.
 
+mod arrays;
+mod product;
+
 use std::sync::{Arc, Mutex, OnceLock};
 
 use girih_backend::{BackendError, Capabilities, PreparedSpmm, ProductShape, Rounding};
 use girih_backend::{SpmmBackend, Unsupported, with_b_permutation};
+use girih_backend_cuda::low_level::{Gpu, refused_by, takes_b_as_it_is};
+use girih_backend_cuda::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
 use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 
-use super::cusparse_product::{CusparseProduct, Settings};
-use super::sparse_arrays::{SparseArrays, refusal};
-use crate::device::Gpu;
-use crate::error::refused_by;
-use crate::kernels::supported::takes_b_as_it_is;
 use crate::library::{Algorithm, Cusparse, Handle};
-use crate::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
+use arrays::{SparseArrays, refusal};
+use product::{CusparseProduct, Settings};
 
 /// The name of the backend.
 const NAME: &str = "cusparse";
@@ -89,10 +90,10 @@ impl CusparseOptions {
 /// ([`CudaPrepared::operand_rows`]), contiguous rows or contiguous columns. Nothing is looked for before
 /// it is used; clones share all.
 #[derive(Clone, Debug)]
-pub struct CusparseBackend(Arc<Shared>);
+pub struct CusparseBackend(Arc<BackendState>);
 
 #[derive(Debug)]
-struct Shared {
+struct BackendState {
     options: CusparseOptions,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     library: OnceLock<Result<Arc<Cusparse>, Arc<CudaError>>>,
@@ -103,7 +104,7 @@ impl CusparseBackend {
     /// The backend on a device.
     #[must_use]
     pub fn new(options: CusparseOptions) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(BackendState {
             options,
             gpu: OnceLock::new(),
             library: OnceLock::new(),
@@ -153,7 +154,7 @@ impl CusparseBackend {
         };
         let product = CusparseProduct::new(gpu, library, handle.clone(), &arrays, settings)
             .map_err(|error| failed(error.into()))?;
-        Ok(CudaPrepared::new(NAME, gpu.clone(), shape, rows, Box::new(product)))
+        Ok(CudaPrepared::of_product(NAME, gpu.clone(), shape, rows, Box::new(product)))
     }
 
     fn gpu(&self) -> Result<&Arc<Gpu>, Arc<CudaError>> {
@@ -164,8 +165,7 @@ impl CusparseBackend {
     fn handle(&self) -> Result<&Arc<Mutex<Handle>>, Arc<CudaError>> {
         let start = || {
             let (gpu, library) = (self.gpu()?, self.library()?);
-            let bound = gpu.context.bind_to_thread();
-            bound.map_err(CudaError::driver("use a device")).map_err(Arc::new)?;
+            gpu.bind().map_err(Arc::new)?;
             Ok(Arc::new(Mutex::new(Handle::new(library.clone())?)))
         };
         self.0.handle.get_or_init(start).as_ref().map_err(Arc::clone)
@@ -192,7 +192,7 @@ impl SpmmBackend for CusparseBackend {
             backend: NAME.to_owned(),
             reason: error.to_string(),
         };
-        let DeviceInfo { index, name, .. } = &self.gpu().map_err(unavailable)?.info;
+        let DeviceInfo { index, name, .. } = self.gpu().map_err(unavailable)?.info();
         let (major, minor, patch) = self.library().map_err(unavailable)?.version();
         let formats = [FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll];
         let device = format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}");
@@ -236,4 +236,4 @@ impl SpmmBackend for CusparseBackend {
 
 /// The relative error of an addition in a tensor core, which keeps one or two bits below those of f32
 /// and truncates: 2⁻²².
-pub(super) const TENSOR_CORE_UNIT: f64 = 1.0 / 4_194_304.0;
+pub(crate) const TENSOR_CORE_UNIT: f64 = 1.0 / 4_194_304.0;
