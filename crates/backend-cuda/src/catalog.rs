@@ -53,7 +53,8 @@ struct InPrecision(Precision);
 /// Those that may round f32 to TF32, until they are narrowed.
 const ALL: InPrecision = InPrecision(Precision::Tf32);
 
-/// Products in f32 may be in TF32, unless the catalog is narrowed by [`in_precision`](KernelCatalog::in_precision).
+/// Products in f32 may be in TF32, unless the catalog is narrowed by
+/// [`in_precision`](KernelCatalog::in_precision).
 impl KernelCatalog for CudaKernels {
     fn backend(&self) -> &'static str {
         ALL.backend()
@@ -97,10 +98,10 @@ impl KernelCatalog for InPrecision {
         Some(Kernels::new(Self(precision)))
     }
 
-    /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to
-    /// what one instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for.
-    /// None for a CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others
-    /// for each of 15 real matrices at n of 8, 128 and 1024. Where f32 must not be rounded to TF32, there are CSR
+    /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to what one
+    /// instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for. None for a
+    /// CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others for
+    /// each of 15 real matrices at n of 8, 128 and 1024. Where f32 must not be rounded to TF32, there are CSR
     /// and BMat.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };

@@ -105,8 +105,8 @@ pub struct PlanOptions {
 }
 
 impl Default for PlanOptions {
-    /// n = 256, the matrix itself, any format, rows as they are, f32 as TF32 on tensor cores, no limits, no slot map,
-    /// deterministic, the [CPU at hand](DeviceSpec::this_cpu).
+    /// n = 256, the matrix itself, any format, rows as they are, f32 as TF32 on tensor cores, no limits, no
+    /// slot map, deterministic, the [CPU at hand](DeviceSpec::this_cpu).
     fn default() -> Self {
         Self {
             n: 256,

@@ -86,8 +86,8 @@ impl Plan {
         Ok(self)
     }
 
-    /// The same plan, whose products in f32 round operands no further than `precision` says. Nothing is planned
-    /// anew: a backend that has no such kernel for the format refuses the plan before it multiplies.
+    /// The same plan, whose products in f32 round operands no further than `precision` says. Nothing is
+    /// planned anew: a backend that has no such kernel for the format refuses the plan before it multiplies.
     #[must_use]
     pub fn with_precision(mut self, precision: Precision) -> Self {
         self.options.precision = precision;

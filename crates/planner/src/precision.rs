@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 /// How far the operands of a product in f32 may be rounded before they are multiplied.
 ///
-/// Tensor cores multiply f32 as TF32, which keeps 11 of 24 significant bits. Products of other value types take
-/// their operands as they are, and so do all products on a CPU and in CSR: they are the same in every precision.
+/// Tensor cores multiply f32 as TF32, which keeps 11 of 24 significant bits. Products of other value types
+/// take their operands as they are, and so do all products on a CPU and in CSR: they are the same in every
+/// precision.
 ///
 /// ```
 /// use girih_planner::Precision;
@@ -23,11 +24,12 @@ pub enum Precision {
     #[default]
     #[serde(rename = "tf32")]
     Tf32,
-    /// Each operand to the sum of two TF32 numbers, of which three products are added: a relative error of up to
-    /// 2⁻²¹ for each product. This costs three times the work of tensor cores.
+    /// Each operand to the sum of two TF32 numbers, of which three products are added: a relative error of up
+    /// to 2⁻²¹ for each product. This costs three times the work of tensor cores.
     #[serde(rename = "3xtf32")]
     ThreeTf32,
-    /// Not at all: every product is a fused multiply-add in f32, as in CSR. Sums are in the order of the plan.
+    /// Not at all: every product is a fused multiply-add in f32, as in CSR. Sums are in the order of the
+    /// plan.
     #[serde(rename = "f32")]
     F32,
 }

@@ -57,8 +57,8 @@ pub(crate) fn formats(arch: Arch) -> Vec<FormatKind> {
     FORMATS.into_iter().filter(|&(_, only)| there(only)).map(|(kind, _)| kind).collect()
 }
 
-/// Whether there are kernels for a format with its sizes, a value type and a precision; `arch` is the device's,
-/// if there is one.
+/// Whether there are kernels for a format with its sizes, a value type and a precision; `arch` is the
+/// device's, if there is one.
 ///
 /// # Errors
 /// What is missing, in one sentence without the format's name.

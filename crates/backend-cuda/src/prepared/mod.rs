@@ -71,11 +71,11 @@ pub(crate) fn rounding(plan: &Plan) -> Rounding {
 
 /// How three products of TF32 round that make one of f32.
 ///
-/// The first part of an operand x is x rounded to 11 bits, and what is left has 13 bits at the most. The second
-/// part takes those but the last two, and with the last one rounded: what it lacks is at most 2⁻²³·|x|. The product of
-/// two second parts, which is left out, is at most 2⁻²² of the whole. Together that is less than
-/// 2u + u² for u = 2⁻²². An entry's tile is added up by three instructions on [tensor cores](tensor_cores), and
-/// to the tiles before it in f32.
+/// The first part of an operand x is x rounded to 11 bits, and what is left has 13 bits at the most. The
+/// second part takes those but the last two, and with the last one rounded: what it lacks is at most
+/// 2⁻²³·|x|. The product of two second parts, which is left out, is at most 2⁻²² of the whole. Together that
+/// is less than 2u + u² for u = 2⁻²². An entry's tile is added up by three instructions on [tensor
+/// cores](tensor_cores), and to the tiles before it in f32.
 fn three_tf32() -> Rounding {
     let Rounding { unit, .. } = tensor_cores(DType::F32);
     Rounding { input_unit: 2f64.powi(-22), unit: 3.0 * unit + 2f64.powi(-24) }

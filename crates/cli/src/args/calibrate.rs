@@ -36,8 +36,8 @@ pub(crate) struct CalibrateArgs {
         hide_possible_values = true, default_value = "f32"
     )]
     pub(crate) dtype: Vec<DType>,
-    /// How far products in f32 may be rounded on a GPU, as in girih plan: tf32, 3xtf32 or f32. With 3xtf32 and
-    /// f32, fits of the device file that are for other precisions are kept
+    /// How far products in f32 may be rounded on a GPU, as in girih plan: tf32, 3xtf32 or f32. With 3xtf32
+    /// and f32, fits of the device file that are for other precisions are kept
     #[arg(
         long, value_name = "PRECISION", value_parser = precision_parser(), hide_possible_values = true,
         default_value = "tf32"

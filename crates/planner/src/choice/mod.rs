@@ -240,7 +240,8 @@ impl Chooser<'_> {
         }
     }
 
-    /// In which precision products are, if that is not the default and makes a difference: for a reason's text.
+    /// In which precision products are, if that is not the default and makes a difference: for a reason's
+    /// text.
     fn precision(&self) -> String {
         match self.workload.precision {
             precision if precision.allows_tf32(self.workload.dtype) => String::new(),

@@ -29,7 +29,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Measures a pattern in an order of rows, for products in the default precision. O(nnz), in parallel; what is counted is shared.
+    /// Measures a pattern in an order of rows, for products in the default precision. O(nnz), in parallel;
+    /// what is counted is shared.
     #[must_use]
     pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Self {
         let pattern = shared.pattern();

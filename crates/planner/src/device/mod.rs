@@ -169,8 +169,8 @@ impl DeviceSpec {
         rates.get(dtype) * self.efficiency(kind)
     }
 
-    /// Whether the kernels of a format differ by the precision of products in a value type: those that multiply
-    /// f32 on tensor cores do.
+    /// Whether the kernels of a format differ by the precision of products in a value type: those that
+    /// multiply f32 on tensor cores do.
     #[must_use]
     pub fn has_precisions(&self, kind: FormatKind, dtype: DType) -> bool {
         self.kind == DeviceKind::Cuda && dtype == DType::F32 && kind != FormatKind::Csr
@@ -207,8 +207,8 @@ impl DeviceSpec {
         self.value_seconds.get(kind).unwrap_or(0.0)
     }
 
-    /// The calibrated fit for a format, a value type and a precision; where there is none for its sizes, that for the
-    /// nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
+    /// The calibrated fit for a format, a value type and a precision; where there is none for its sizes, that
+    /// for the nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
     ///
     /// A type without any fit takes those of the type that is multiplied the most like it: bf16 those of f16
     /// and the other way round, and on a CPU both those of f32. A precision takes no fit of another, where

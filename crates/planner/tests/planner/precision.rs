@@ -166,13 +166,26 @@ fn what_was_not_measured_has_to_win_by_more() {
         let fit = Fit { spec, dtype, precision: None, seconds, quality };
         h200().with(|device| device.fits = vec![fit])
     };
-    let bare = options(Precision::F32).format(BMAT).target(device(0.0));
-    let bmat = Planner::new(bare).plan(&a).unwrap().explanation().chosen().unwrap().cost.unwrap();
-    for (factor, expected) in [(1.2, FormatSpec::Csr), (3.0, BMAT)] {
-        let target = device(factor * bmat.seconds);
+    let seconds = |spec, csr| {
+        let options = options(Precision::F32).format(spec).target(device(csr));
+        let plan = Planner::new(options).plan(&a).unwrap();
+        plan.explanation().chosen().unwrap().cost.unwrap().seconds
+    };
+    // How much longer it takes than its share of the work, by its schedule.
+    let stretch = seconds(FormatSpec::Csr, 1.0);
+    let bmat = seconds(BMAT, 1.0);
+    let mut chosen = Vec::new();
+    for factor in [1.0, 1.05, 1.1, 1.5] {
+        let csr = factor * bmat / stretch;
+        let ratio = seconds(FormatSpec::Csr, csr) / bmat;
+        assert!(ratio > 1.0, "csr is slower by estimate: {ratio}");
+        let target = device(csr);
         let plan = Planner::new(options(Precision::F32).target(target)).plan(&a).unwrap();
+        let expected = if ratio <= 4.0 / 3.0 { FormatSpec::Csr } else { BMAT };
         assert_eq!(plan.spec(), expected, "{}", plan.explain());
+        chosen.push(plan.spec());
     }
+    assert_eq!([chosen[0], chosen[3]], [FormatSpec::Csr, BMAT]);
 }
 
 #[test]

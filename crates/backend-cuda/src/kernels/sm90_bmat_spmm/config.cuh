@@ -26,8 +26,8 @@ struct Single {
 // f32 as it is, on CUDA cores: consume_rows.cuh.
 struct F32 : Single {};
 
-// What tensor cores do to operands of each value type. A lane has bit `lane` of every mask word t: row lane / 4
-// + 8 * (t % 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and
+// What tensor cores do to operands of each value type. A lane has bit `lane` of every mask word t: row lane /
+// 4 + 8 * (t % 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and
 // lane % 4 + 4, kPerLoad neighbouring columns, each of which is for an mma of its own.
 struct Tf32 : Single {
     static constexpr u32 kRegistersOfA = 4;
@@ -45,10 +45,10 @@ struct Tf32 : Single {
 };
 
 // f32 as the sum of two TF32, of which the second takes what the first one lacks: a relative error of 2^-23.
-// Of the four products that of the second parts is left out, which is at most 2^-22 of the whole. Tensor cores
-// cut sums off. So they add up one tile alone, small products first, and tiles are added to one another in f32
-// (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
-// theoretical peak performance", 2022, section 3).
+// Of the four products that of the second parts is left out, which is at most 2^-22 of the whole. Tensor
+// cores cut sums off. So they add up one tile alone, small products first, and tiles are added to one another
+// in f32 (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the
+// FP32 theoretical peak performance", 2022, section 3).
 struct ThreeTf32 : Single {
     static constexpr u32 kRegistersOfA = 8;
 
@@ -136,8 +136,8 @@ constexpr u32 kPerChunk = 16 / Value::kBytes;
 enum class Gather { kRows, kElements };
 
 // WARPS consumers, ACROSS of which share the columns of a row of B, UNITS of 128 bytes for each: all of them,
-// or one where warps share the rows of a window. STAGES stages of TILES tiles, shared out among PRODUCERS warps
-// that bring them, CTAS blocks to a multiprocessor.
+// or one where warps share the rows of a window. STAGES stages of TILES tiles, shared out among PRODUCERS
+// warps that bring them, CTAS blocks to a multiprocessor.
 template <Gather GATHER, u32 WARPS, u32 ACROSS, u32 UNITS, u32 PRODUCERS, u32 TILES, u32 STAGES,
           u32 CTAS>
 struct Config {

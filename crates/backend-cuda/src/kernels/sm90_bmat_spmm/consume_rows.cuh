@@ -55,8 +55,8 @@ struct Team {
 };
 
 // Adds the products of a row's entries in four neighbouring columns of a tile, those of `bits`. The rows of B
-// of these columns begin at `rows` for the lane, the values at `value`, which is left where those of the next row begin. Of
-// its chunks the lane has `n_vectors` that there are columns for.
+// of these columns begin at `rows` for the lane, the values at `value`, which is left where those of the next
+// row begin. Of its chunks the lane has `n_vectors` that there are columns for.
 template <class C>
 __device__ __forceinline__ void multiply_entries(u32 bits, u32 rows, u32 n_vectors, u32& value,
                                                  float (&sum)[Rows<C>::kVectors][4]) {
@@ -85,8 +85,8 @@ __device__ __forceinline__ void multiply_entries(u32 bits, u32 rows, u32 n_vecto
     }
 }
 
-// Adds the products of a tile whose header is at `header` and whose chunks of B begin at `rows`. Its value number
-// v is at `values` + v * kBytes, by 32 bits, as in decode.cuh.
+// Adds the products of a tile whose header is at `header` and whose chunks of B begin at `rows`. Its value
+// number v is at `values` + v * kBytes, by 32 bits, as in decode.cuh.
 template <class C>
 __device__ __forceinline__ void multiply_tile(const Team<C>& team, u32 header, u32 values, u32 rows,
                                               u32 n_vectors, typename Rows<C>::Sums& sums) {
