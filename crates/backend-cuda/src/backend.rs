@@ -256,6 +256,9 @@ impl SpmmBackend for CudaBackend {
     /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR
     /// need compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
+    /// In another [precision](girih_planner::Precision) than the default, f32 is multiplied in CSR and BMat
+    /// alone.
+    ///
     /// Schedules that cut windows by columns are refused but in BMat. Those that add parts of windows
     /// [atomically](girih_planner::schedule::Reduction::Atomic) are refused but in WCSR.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {

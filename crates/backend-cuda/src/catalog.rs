@@ -1,16 +1,17 @@
 //! What a planner knows of the kernels, without a device at hand.
 
 use girih_formats::{DType, FormatKind, FormatSpec};
-use girih_planner::DeviceSpec;
 use girih_planner::device::DeviceKind;
 use girih_planner::explanation::ScheduleKind;
 use girih_planner::kernels::{Dispatch, KernelCatalog, KernelConfig, KernelWork};
 use girih_planner::schedule::{Reduction, Task, Windows};
+use girih_planner::{DeviceSpec, Kernels, Precision};
 
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
+use crate::kernels::sm90_bmat_spmm::{self, Arithmetic};
 use crate::kernels::sm90_dense_gemm::{self, Full};
 use crate::kernels::supported::{self, has_atomic_mode};
-use crate::kernels::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::kernels::{sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
 use crate::{Arch, NAME};
 
@@ -45,20 +46,74 @@ impl Arch {
     }
 }
 
+/// The kernels that multiply f32 in a precision.
+#[derive(Clone, Copy, Debug)]
+struct InPrecision(Precision);
+
+/// Those that may round f32 to TF32, until they are narrowed.
+const ALL: InPrecision = InPrecision(Precision::Tf32);
+
+/// Products in f32 may be in TF32, unless the catalog is narrowed by
+/// [`in_precision`](KernelCatalog::in_precision).
 impl KernelCatalog for CudaKernels {
+    fn backend(&self) -> &'static str {
+        ALL.backend()
+    }
+
+    fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
+        ALL.candidates(device, dtype)
+    }
+
+    fn check(&self, device: &DeviceSpec, spec: FormatSpec, dtype: DType) -> Result<(), String> {
+        ALL.check(device, spec, dtype)
+    }
+
+    fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind> {
+        ALL.schedules(spec)
+    }
+
+    fn blocks(&self, spec: FormatSpec, dtype: DType, windows: &dyn Windows, tasks: &[Task]) -> u64 {
+        ALL.blocks(spec, dtype, windows, tasks)
+    }
+
+    fn dispatch(&self, spec: FormatSpec) -> Dispatch {
+        ALL.dispatch(spec)
+    }
+
+    fn config(&self, device: &DeviceSpec, work: &KernelWork) -> Option<KernelConfig> {
+        ALL.config(device, work)
+    }
+
+    fn in_precision(&self, precision: Precision) -> Option<Kernels> {
+        ALL.in_precision(precision)
+    }
+}
+
+impl KernelCatalog for InPrecision {
     fn backend(&self) -> &'static str {
         NAME
     }
 
-    /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to
-    /// what one instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for.
-    /// None for a CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others
-    /// for each of 15 real matrices at n of 8, 128 and 1024.
+    fn in_precision(&self, precision: Precision) -> Option<Kernels> {
+        Some(Kernels::new(Self(precision)))
+    }
+
+    /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to what one
+    /// instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for. None for a
+    /// CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others for
+    /// each of 15 real matrices at n of 8, 128 and 1024. Where f32 must not be rounded to TF32, there are CSR
+    /// and BMat.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
         let pad_cols = sm90_wcsr_spmm::step(dtype);
         let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
-        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain([FormatSpec::TwoFour]);
+        let bmat = FormatSpec::BMat { pattern_only: false };
+        let bmat = (!self.0.allows_tf32(dtype)).then_some(bmat);
+        let all = [FormatSpec::Csr, bcsr]
+            .into_iter()
+            .chain(wcsr)
+            .chain([FormatSpec::TwoFour])
+            .chain(bmat);
         all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
     }
 
@@ -66,7 +121,7 @@ impl KernelCatalog for CudaKernels {
         let Some(arch) = Arch::of(device) else {
             return Err(format!("CUDA kernels do not run on a CPU such as {}", device.name));
         };
-        supported::check(spec, dtype, Some(arch))
+        supported::check(spec, dtype, self.0, Some(arch))
     }
 
     /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
@@ -137,7 +192,9 @@ impl KernelCatalog for CudaKernels {
             }
             FormatSpec::BMat { pattern_only } => {
                 let in_rows = b.reads_in_vectors(16 / dtype.size() as u64);
-                Some(sm90_bmat_spmm::choose(dtype, n, in_rows).described(dtype, pattern_only))
+                let arithmetic = Arithmetic::of(dtype, self.0);
+                let config = sm90_bmat_spmm::choose(arithmetic, n, in_rows);
+                Some(config.described(arithmetic, pattern_only))
             }
             FormatSpec::Bcsr { .. } => {
                 // Block rows are tasks, however they are cut.
@@ -189,6 +246,45 @@ mod tests {
         assert_eq!(names(&h200, DType::F64), "csr");
         assert_eq!(names(&device("a100"), DType::F16), "csr");
         assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
+    }
+
+    #[test]
+    fn a_precision_leaves_what_honours_it() {
+        let h200 = device("h200");
+        let (wcsr, bmat) = (
+            FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 },
+            FormatSpec::BMat { pattern_only: false },
+        );
+        for precision in [Precision::ThreeTf32, Precision::F32] {
+            let kernels = Kernels::new(CudaKernels).in_precision(precision);
+            assert_eq!(kernels.candidates(&h200, DType::F32), [FormatSpec::Csr, bmat]);
+            assert_eq!(kernels.candidates(&device("a100"), DType::F32), [FormatSpec::Csr]);
+            let reason = kernels.check(&h200, wcsr, DType::F32).unwrap_err();
+            assert!(reason.contains("TF32") && reason.contains(precision.name()), "{reason}");
+            // Nothing is rounded in other types.
+            for dtype in [DType::F16, DType::Bf16, DType::F64] {
+                let all = CudaKernels.candidates(&h200, dtype);
+                assert_eq!(kernels.candidates(&h200, dtype), all, "{dtype}");
+            }
+            // And back again.
+            let all = kernels.in_precision(Precision::Tf32);
+            let expected = CudaKernels.candidates(&h200, DType::F32);
+            assert_eq!(all.candidates(&h200, DType::F32), expected);
+        }
+        let entry = |precision, n| {
+            let (dtype, tasks) = (DType::F32, 5000);
+            let work = KernelWork { spec: bmat, dtype, n, tasks, tiles: 5000, ncols: 9999 };
+            let kernels = Kernels::new(CudaKernels).in_precision(precision);
+            let config = kernels.config(&h200, &work).unwrap();
+            (config.entry, config.block_cols)
+        };
+        let least = ("bmat_spmm_least".to_owned(), 32);
+        assert_eq!(entry(Precision::F32, 32), least);
+        let narrow = ("bmat_spmm_narrow".to_owned(), 128);
+        assert_eq!(
+            [Precision::Tf32, Precision::ThreeTf32].map(|p| entry(p, 32)),
+            [narrow.clone(), narrow]
+        );
     }
 
     #[test]

@@ -47,6 +47,12 @@
 //! that have an entry for them, and no others: what a tile's zeros have spread is computed once more, entry
 //! by entry, which is slow.
 //!
+//! A plan's [precision](girih_planner::Precision) may rule rounding to TF32 out. In CSR nothing is rounded in
+//! any case; WCSR and BCSR are refused then. BMat has two more kernels, which read the same ring. `3xtf32`
+//! splits each operand into two TF32 numbers and adds three products on tensor cores. `f32` walks the entries
+//! of a row by the bits of its masks on CUDA cores: a sum is that of fused multiply-adds in the order of
+//! columns, and parts of windows that the schedule splits are added in order.
+//!
 //! Plans in 2:4 of f16 or bf16, in any row order, run on Hopper's sparse tensor cores, by a kernel after
 //! Croqtile's worklog: tiles of 128 rows × 64 to 256 columns, `wgmma.mma_async.sp`, sums in f32. A is laid out
 //! once, when a plan is prepared, so that each stage of the ring is one copy. Metadata have a copy and a barrier

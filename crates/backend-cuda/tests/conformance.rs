@@ -3,8 +3,10 @@
 mod common;
 
 use girih_backend::SpmmBackend;
-use girih_testkit::Coverage;
+use girih_formats::{DType, FormatKind};
+use girih_planner::Precision;
 use girih_testkit::conformance::{assert_conforms, named_dtype, named_format, run_refusals};
+use girih_testkit::{Coverage, InPrecision};
 
 macro_rules! conformance {
     ($format:ident, $coverage:ident: $($dtype:ident),*) => {
@@ -37,6 +39,29 @@ conformance!(bcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(wcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(bmat, EverySpec: f16, bf16, f32);
 conformance!(two_four, EverySpec: f16, bf16);
+
+/// Plans of f32 in BMat that are not to be rounded to TF32.
+#[expect(clippy::print_stderr, reason = "a test says why it is skipped")]
+fn bmat_in(precision: Precision) {
+    let Some(backend) = common::backend() else { return };
+    let can = backend.capabilities().unwrap();
+    if can.formats.contains(&FormatKind::BMat) {
+        let backend = InPrecision::new(backend, precision);
+        assert_conforms(&backend, FormatKind::BMat, DType::F32, Coverage::EverySpec);
+    } else {
+        eprintln!("skipped: there are no kernels of bmat for {}", can.device);
+    }
+}
+
+#[test]
+fn bmat_in_3xtf32() {
+    bmat_in(Precision::ThreeTf32);
+}
+
+#[test]
+fn bmat_in_f32() {
+    bmat_in(Precision::F32);
+}
 
 #[test]
 fn refuses_the_rest() {

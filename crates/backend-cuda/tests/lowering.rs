@@ -3,20 +3,33 @@
 use std::fs;
 use std::path::Path;
 
-use girih_backend::{SpmmBackend, Unsupported};
+use girih_backend::{BackendError, Rounding, SpmmBackend, Unsupported};
 use girih_backend_cuda::{CudaBackend, CudaKernels};
 use girih_formats::{Csr, DType, FormatSpec, Scalar};
 use girih_generate::{banded, dense_row, rmat};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::Reduction;
-use girih_planner::{DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Schedule};
+use girih_planner::{
+    DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Precision, Schedule,
+};
 use half::f16;
 
 fn plan<T: Scalar>(a: &Csr<T>, device: &str, spec: FormatSpec, n: usize) -> Plan {
+    plan_in(a, device, spec, n, Precision::Tf32)
+}
+
+fn plan_in<T: Scalar>(
+    a: &Csr<T>,
+    device: &str,
+    spec: FormatSpec,
+    n: usize,
+    precision: Precision,
+) -> Plan {
     let target = DeviceSpec::builtin(device).unwrap();
     let format = FormatChoice::Fixed(spec);
     let kernels = Kernels::new(CudaKernels);
-    let options = PlanOptions::new(n).format(format).target(target).kernels(kernels);
+    let options = PlanOptions::new(n).format(format).target(target);
+    let options = options.kernels(kernels).precision(precision);
     Planner::new(options).plan(a).unwrap()
 }
 
@@ -76,6 +89,18 @@ fn snapshot(device: &str) -> String {
         ("a graph in bmat", partitioned(plan(&graph, device, BMAT, 512))),
         ("a band in bmat", partitioned(plan(&band, device, BMAT, 128))),
         ("a graph in bmat", cut(plan(&graph, device, BMAT, 64), 100, Reduction::TwoPass)),
+        (
+            "a graph in bmat, in f32",
+            partitioned(plan_in(&graph, device, BMAT, 512, Precision::F32)),
+        ),
+        (
+            "a graph in bmat, in f32",
+            cut(plan_in(&graph, device, BMAT, 32, Precision::F32), 100, Reduction::TwoPass),
+        ),
+        (
+            "a graph in bmat, in 3xtf32",
+            partitioned(plan_in(&graph, device, BMAT, 512, Precision::ThreeTf32)),
+        ),
         ("a band in bcsr", cut(plan(&band, device, bcsr, 512), 64, Reduction::TwoPass)),
     ] {
         let what = format!("{} of {}", plan.spec(), plan.dtype());
@@ -146,4 +171,34 @@ fn orders_that_no_kernel_obeys_are_refused_before_execution() {
         let said = backend.supports(&partitioned(planned));
         assert_eq!(said.is_ok(), spec == BMAT, "{spec}: {said:?}");
     }
+}
+
+/// A precision that was requested is honoured, or the plan is refused with what stands against it.
+#[test]
+fn plans_that_would_be_rounded_further_are_refused_before_execution() {
+    let backend = CudaBackend::default();
+    let graph = rmat::<f32>(8, 8, 1).unwrap();
+    let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+    for precision in [Precision::ThreeTf32, Precision::F32] {
+        for spec in [wcsr(16, DType::F32), bcsr] {
+            let plan = plan(&graph, "h200", spec, 64).with_precision(precision);
+            let Unsupported::Precision { precision: of, reason } =
+                backend.supports(&plan).unwrap_err()
+            else {
+                panic!("{spec}")
+            };
+            assert_eq!(of, precision);
+            assert!(reason.contains(precision.name()) && reason.contains("TF32"), "{reason}");
+            let BackendError::Unsupported { .. } = backend.lower(&plan).unwrap_err() else {
+                panic!("{spec}")
+            };
+        }
+        for spec in [FormatSpec::Csr, BMAT] {
+            let plan = plan_in(&graph, "h200", spec, 64, precision);
+            backend.supports(&plan).unwrap();
+            assert!(backend.rounding(&plan).input_unit < 2f64.powi(-21), "{spec}");
+        }
+    }
+    let exact = plan_in(&graph, "h200", BMAT, 64, Precision::F32);
+    assert_eq!(backend.rounding(&exact), Rounding::exact_inputs(DType::F32));
 }

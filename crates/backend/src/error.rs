@@ -1,6 +1,7 @@
 //! Why a backend can't, or didn't.
 
 use girih_formats::{DType, FormatKind, FormatSpec};
+use girih_planner::Precision;
 use thiserror::Error;
 
 use crate::select::Rejection;
@@ -26,6 +27,14 @@ pub enum Unsupported {
     ValueType {
         /// The plan's value type.
         dtype: DType,
+        /// What the backend lacks.
+        reason: String,
+    },
+    /// The precision, in this format.
+    #[error("{reason}")]
+    Precision {
+        /// The plan's precision.
+        precision: Precision,
         /// What the backend lacks.
         reason: String,
     },

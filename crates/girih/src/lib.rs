@@ -203,7 +203,7 @@ pub use girih_formats::{
 pub use girih_planner::schedule::Reduction;
 pub use girih_planner::{
     DeviceSpec, FormatChoice, Kernels, LoadOptions, Op, Plan, PlanError, PlanFileError,
-    PlanOptions, Planner, Reorder, Schedule, Space,
+    PlanOptions, Planner, Precision, Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
 pub use short::{Operand, PlanMatrix, PreparePlan, Prepared, SpmmError, sddmm, sddmm_into, spmm};

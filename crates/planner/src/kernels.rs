@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::candidates::ScheduleKind;
 use crate::device::{DeviceKind, DeviceSpec};
+use crate::precision::Precision;
 use crate::schedule::{Task, Windows};
 
 /// What of a schedule is handed to a worker at a time.
@@ -60,6 +61,13 @@ pub trait KernelCatalog: Debug + Send + Sync {
     /// The configuration that a product runs in; `None` where kernels have only one and keep nothing
     /// in shared memory.
     fn config(&self, device: &DeviceSpec, work: &KernelWork) -> Option<KernelConfig>;
+
+    /// The catalog of the kernels that multiply f32 in a precision: they round operands no further, and its
+    /// [`check`](Self::check) refuses formats that have none. `None`, the default, where all kernels multiply
+    /// f32 as it is.
+    fn in_precision(&self, _: Precision) -> Option<Kernels> {
+        None
+    }
 }
 
 /// The kernels that a plan is made for, shared. Two are equal if they are of the same backend.
@@ -71,6 +79,12 @@ impl Kernels {
     #[must_use]
     pub fn new(catalog: impl KernelCatalog + 'static) -> Self {
         Self(Arc::new(catalog))
+    }
+
+    /// Those of them that honour a precision: [`KernelCatalog::in_precision`].
+    #[must_use]
+    pub fn in_precision(&self, precision: Precision) -> Self {
+        self.0.in_precision(precision).unwrap_or_else(|| self.clone())
     }
 }
 

@@ -7,6 +7,7 @@ use crate::device::DeviceSpec;
 use crate::error::PlanError;
 use crate::kernels::Kernels;
 use crate::ordering::{Reorder, Space};
+use crate::precision::Precision;
 
 /// Which format a plan is to use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +79,9 @@ pub struct PlanOptions {
     /// Demand that a NaN or Inf in B reaches exactly the rows of C that CSR would let it reach:
     /// formats whose tiles hold fill-in zeros for this matrix are then excluded.
     pub exact_nonfinite: bool,
+    /// How far products in f32 may round their operands: kernels that round more are no candidates.
+    #[serde(default)]
+    pub precision: Precision,
     /// The most bytes the tiles' arrays may take.
     pub memory_limit: Option<u64>,
     /// Keep the map from CSR value slots to tile slots, so that new values on the old pattern cost
@@ -101,8 +105,8 @@ pub struct PlanOptions {
 }
 
 impl Default for PlanOptions {
-    /// n = 256, the matrix itself, any format, rows as they are, no limits, no slot map, deterministic, the [CPU at
-    /// hand](DeviceSpec::this_cpu).
+    /// n = 256, the matrix itself, any format, rows as they are, f32 as TF32 on tensor cores, no limits, no
+    /// slot map, deterministic, the [CPU at hand](DeviceSpec::this_cpu).
     fn default() -> Self {
         Self {
             n: 256,
@@ -111,6 +115,7 @@ impl Default for PlanOptions {
             reorder: Reorder::None,
             space: Space::Caller,
             exact_nonfinite: false,
+            precision: Precision::default(),
             memory_limit: None,
             keep_slot_map: false,
             deterministic: true,
@@ -171,6 +176,12 @@ impl PlanOptions {
         Self { exact_nonfinite, ..self }
     }
 
+    /// With products that round f32 no further.
+    #[must_use]
+    pub fn precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
+    }
+
     /// With tiles of at most this many bytes.
     #[must_use]
     pub fn memory_limit(self, memory_limit: impl Into<Option<u64>>) -> Self {
@@ -204,6 +215,13 @@ impl PlanOptions {
     /// For the kernels of a backend.
     #[must_use]
     pub fn kernels(self, kernels: Kernels) -> Self {
+        Self { kernels, ..self }
+    }
+
+    /// The same with only those of the kernels that honour the precision.
+    #[must_use]
+    pub(crate) fn with_honouring_kernels(self) -> Self {
+        let kernels = self.kernels.in_precision(self.precision);
         Self { kernels, ..self }
     }
 

@@ -19,6 +19,7 @@ use crate::fingerprint::Fingerprint;
 use crate::new_values::NewValues;
 use crate::options::{FormatChoice, PlanOptions};
 use crate::ordering::{Placement, Space};
+use crate::precision::Precision;
 use crate::schedule::{Schedule, ScheduleError, TaskSize};
 
 /// A matrix laid out, scheduled and explained: everything a backend needs to multiply.
@@ -83,6 +84,14 @@ impl Plan {
         self.explanation.schedule =
             format!("{} tasks, cut by the caller", self.schedule.tasks().len());
         Ok(self)
+    }
+
+    /// The same plan, whose products in f32 round operands no further than `precision` says. Nothing is
+    /// planned anew: a backend that has no such kernel for the format refuses the plan before it multiplies.
+    #[must_use]
+    pub fn with_precision(mut self, precision: Precision) -> Self {
+        self.options.precision = precision;
+        self
     }
 
     /// The same plan for a tiling that holds column `j` of the matrix as column `new(j)` of `cols`:
@@ -248,6 +257,12 @@ impl Plan {
     /// If the matrix is of another shape.
     pub fn release<T: Scalar>(&self, held: &Csr<T>) -> Result<Csr<T>, PlanError> {
         Ok(self.placement.inverse().apply(held)?)
+    }
+
+    /// How far products in f32 may round their operands.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        self.options.precision
     }
 
     /// The format with its sizes.

@@ -83,6 +83,7 @@ impl Planner {
         layout: &RowLayout,
     ) -> Result<Vec<Candidate>, PlanError> {
         let options = PlanOptions { format: FormatChoice::Auto, ..self.options.clone() };
+        let options = options.with_honouring_kernels();
         options.check()?;
         let a = &options.op.apply(a);
         check_layout(a, layout)?;
@@ -161,7 +162,7 @@ impl Planner {
         given: Option<&Reordering>,
         watch: Watch<'_>,
     ) -> Result<Plan, PlanError> {
-        let mut options = self.options.clone();
+        let mut options = self.options.clone().with_honouring_kernels();
         if given.is_some() {
             options.reorder = Reorder::Given;
         }

@@ -18,6 +18,8 @@ pub mod conformance;
 pub mod machine;
 pub mod matrices;
 pub mod operands;
+mod precision;
 mod random;
 
 pub use conformance::{Coverage, Report};
+pub use precision::InPrecision;

@@ -1,8 +1,9 @@
 //! The conformance suite, on the emulated device.
 
 use girih_formats::{DType, FormatKind};
-use girih_testkit::Coverage;
+use girih_planner::Precision;
 use girih_testkit::conformance::{assert_conforms, run_refusals};
+use girih_testkit::{Coverage, InPrecision};
 
 use super::Emulated;
 use super::operands::Placing;
@@ -134,6 +135,27 @@ fn bmat_bf16() {
 #[test]
 fn bmat_tf32() {
     bmat(DType::F32, Placing::AsGiven);
+}
+
+fn bmat_in(precision: Precision, placing: Placing) {
+    let Some(device) = Emulated::new(placing) else { return };
+    let device = InPrecision::new(device, precision);
+    assert_conforms(&device, FormatKind::BMat, DType::F32, Coverage::EverySpec);
+}
+
+#[test]
+fn bmat_3xtf32() {
+    bmat_in(Precision::ThreeTf32, Placing::AsSent);
+}
+
+#[test]
+fn bmat_f32() {
+    bmat_in(Precision::F32, Placing::AsGiven);
+}
+
+#[test]
+fn bmat_f32_as_sent() {
+    bmat_in(Precision::F32, Placing::AsSent);
 }
 
 fn two_four(dtype: DType, placing: Placing) {

@@ -6,13 +6,14 @@ use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
-use girih_planner::{Plan, Schedule};
+use girih_planner::{Plan, Precision, Schedule};
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
 use half::{bf16, f16};
 
 use super::Emulated;
 use super::operands::Placing;
+use crate::kernels::sm90_bmat_spmm::Arithmetic;
 use crate::kernels::{Kernel, csr_spmm, sm90_bmat_spmm, sm90_wcsr_spmm};
 use crate::{CsrLayout, CsrTeams};
 
@@ -105,7 +106,7 @@ fn wcsr<T: DenseScalar>() {
 }
 
 /// Windows at once, in parts and in partitions, times as many columns as every width of tiles takes.
-fn bmat<T: DenseScalar>() {
+fn bmat<T: DenseScalar>(precision: Precision) {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     let a = matrices::where_(67, 150, |i, j| !(16..32).contains(&i) && (i * 7 + j) % 5 == 0);
     let a = a.unwrap().cast::<T>();
@@ -124,14 +125,16 @@ fn bmat<T: DenseScalar>() {
             strips(&tiling),
         ] {
             let plan = Plan::from_tiling(tiling.clone()).with_schedule(&schedule).unwrap();
+            let plan = plan.with_precision(precision);
             let prepared = device.prepare(&plan).unwrap();
-            for n in [72, 200, 304] {
+            for n in [24, 56, 72, 200, 304] {
                 product::<T>(&device, &*prepared, &a, &plan, (n, 1.0), Layout::RowMajor);
             }
             product::<T>(&device, &*prepared, &a, &plan, (37, 1.0), Layout::ColMajor);
             product::<T>(&device, &*prepared, &a, &plan, (40, 0.0), Layout::RowMajor);
         }
-        all_executed(&device.executed(), &sm90_bmat_spmm::kernel(T::DTYPE, pattern_only));
+        let arithmetic = Arithmetic::of(T::DTYPE, precision);
+        all_executed(&device.executed(), &sm90_bmat_spmm::kernel(arithmetic, pattern_only));
     }
 }
 
@@ -205,17 +208,27 @@ fn csr_in_f64() {
 
 #[test]
 fn bmat_in_f16() {
-    bmat::<f16>();
+    bmat::<f16>(Precision::Tf32);
 }
 
 #[test]
 fn bmat_in_bf16() {
-    bmat::<bf16>();
+    bmat::<bf16>(Precision::Tf32);
 }
 
 #[test]
 fn bmat_in_tf32() {
-    bmat::<f32>();
+    bmat::<f32>(Precision::Tf32);
+}
+
+#[test]
+fn bmat_in_3xtf32() {
+    bmat::<f32>(Precision::ThreeTf32);
+}
+
+#[test]
+fn bmat_in_f32() {
+    bmat::<f32>(Precision::F32);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Tiling};
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
-use girih_planner::{DeviceSpec, FormatChoice, Plan, PlanOptions, Schedule};
+use girih_planner::{DeviceSpec, FormatChoice, Plan, PlanOptions, Precision, Schedule};
 use girih_testkit::matrices;
 use girih_testkit::operands::random;
 use half::{bf16, f16};
@@ -158,21 +158,32 @@ fn launches_of_two_four_are_those_named() {
 
 /// What a planner knows of a product on a device, and what is launched there.
 fn told_is_launched<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, workers: u32) {
+    told_is_launched_in::<T>(a, spec, workers, Precision::Tf32);
+}
+
+/// The same in a precision.
+fn told_is_launched_in<T: DenseScalar>(
+    a: &Csr<f64>,
+    spec: FormatSpec,
+    workers: u32,
+    precision: Precision,
+) {
+    let kernels = girih_planner::Kernels::new(CudaKernels).in_precision(precision);
     let target = DeviceSpec::builtin("h200").unwrap().with(|device| device.workers = workers);
     for limit in [1, 7, 40, u64::MAX] {
         for reduction in [Reduction::TwoPass, Reduction::Atomic] {
-            let plan = plan::<T>(a, spec, limit, reduction);
+            let plan = plan::<T>(a, spec, limit, reduction).with_precision(precision);
             if crate::kernels::supported::supports(&plan, None).is_err() {
                 continue;
             }
             let (tiling, tasks) = (plan.tiling(), plan.schedule().tasks());
             let device_plan = device_plan(&plan, machine(workers), FullBlocks::Fastest);
             for n in [1, 8, 64, 128, 129, 300, 512, 1024] {
-                let tasks = CudaKernels.blocks(spec, T::DTYPE, tiling, tasks);
+                let tasks = kernels.blocks(spec, T::DTYPE, tiling, tasks);
                 let tiles = tiling.tile_ptr(tiling.n_windows());
                 let ncols = a.ncols();
                 let work = KernelWork { spec, dtype: T::DTYPE, n, tasks, tiles, ncols };
-                let described = CudaKernels.config(&target, &work).unwrap();
+                let described = kernels.config(&target, &work).unwrap();
                 let launches = device_plan.outline().launches(&*device_plan.sequence, n).unwrap();
                 let multiply = |launch: &&Recorded| {
                     ["spmm", "gemm"].iter().any(|of| launch.entry.contains(of))
@@ -220,7 +231,9 @@ fn what_a_planner_is_told_is_what_is_launched() {
             told_is_launched::<bf16>(&full, BCSR, workers);
         }
 
-        told_is_launched::<f32>(&a, BMAT, workers);
+        for precision in Precision::ALL {
+            told_is_launched_in::<f32>(&a, BMAT, workers, precision);
+        }
         told_is_launched::<f16>(&long, FormatSpec::BMat { pattern_only: true }, workers);
         for m in [70, 200, 300, 2000] {
             told_is_launched::<bf16>(&two_four(m), FormatSpec::TwoFour, workers);

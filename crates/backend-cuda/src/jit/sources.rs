@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 47] = [
+const HEADERS: [(&str, &str); 48] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -46,6 +46,7 @@ const HEADERS: [(&str, &str); 47] = [
     header!("shared/values.cuh"),
     header!("sm90_bmat_spmm/config.cuh"),
     header!("sm90_bmat_spmm/consume.cuh"),
+    header!("sm90_bmat_spmm/consume_rows.cuh"),
     header!("sm90_bmat_spmm/decode.cuh"),
     header!("sm90_bmat_spmm/exact.cuh"),
     header!("sm90_bmat_spmm/params.cuh"),

@@ -2,8 +2,8 @@
 
 use girih_backend::Unsupported;
 use girih_formats::{DType, FormatKind, FormatSpec};
-use girih_planner::Plan;
 use girih_planner::schedule::Reduction;
+use girih_planner::{Plan, Precision};
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
 use super::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
@@ -60,12 +60,17 @@ pub(crate) fn formats(arch: Arch) -> Vec<FormatKind> {
     FORMATS.into_iter().filter(|&(_, only)| there(only)).map(|(kind, _)| kind).collect()
 }
 
-/// Whether there are kernels for a format with its sizes and a value type; `arch` is the device's, if
-/// there is one.
+/// Whether there are kernels for a format with its sizes, a value type and a precision; `arch` is the
+/// device's, if there is one.
 ///
 /// # Errors
 /// What is missing, in one sentence without the format's name.
-pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Result<(), String> {
+pub(crate) fn check(
+    spec: FormatSpec,
+    dtype: DType,
+    precision: Precision,
+    arch: Option<Arch>,
+) -> Result<(), String> {
     let Some((_, only)) = FORMATS.into_iter().find(|&(known, _)| known == spec.kind()) else {
         let known = FORMATS.map(|(kind, _)| kind.name()).join(", ");
         return Err(format!(
@@ -78,6 +83,13 @@ pub(crate) fn check(spec: FormatSpec, dtype: DType, arch: Option<Arch>) -> Resul
         return Err(format!(
             "its kernels need compute capability {}.{} (Hopper), and the device has {}.{}",
             needs.major, needs.minor, arch.major, arch.minor
+        ));
+    }
+    let rounds = matches!(spec.kind(), FormatKind::Bcsr | FormatKind::Wcsr);
+    if rounds && !precision.allows_tf32(dtype) {
+        return Err(format!(
+            "its kernels round f32 to TF32, and products are to be in {precision}; those for csr and bmat \
+             need not"
         ));
     }
     match spec {
@@ -106,8 +118,9 @@ fn check_bcsr(dtype: DType, (rows, cols): (usize, usize)) -> Result<(), String> 
 /// # Errors
 /// What of the plan there are none for.
 pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupported> {
-    let (spec, dtype) = (plan.spec(), plan.dtype());
-    check(spec, dtype, arch).map_err(|reason| refused(spec, dtype, arch, &reason))?;
+    let (spec, dtype, precision) = (plan.spec(), plan.dtype(), plan.precision());
+    check(spec, dtype, precision, arch)
+        .map_err(|reason| refused(spec, dtype, precision, arch, &reason))?;
     // What is added up where rests on the schedule, so it is checked against these very tiles.
     let schedule = plan.schedule();
     let unsupported = |reason| Unsupported::Schedule { reason };
@@ -127,16 +140,27 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupporte
     Ok(())
 }
 
-/// What of a format with its sizes and a value type [`check`] refuses for this reason.
-fn refused(spec: FormatSpec, dtype: DType, arch: Option<Arch>, reason: &str) -> Unsupported {
+/// What of a format with its sizes, a value type and a precision [`check`] refuses for this reason.
+fn refused(
+    spec: FormatSpec,
+    dtype: DType,
+    precision: Precision,
+    arch: Option<Arch>,
+    reason: &str,
+) -> Unsupported {
     let reason = format!("{spec} of {dtype}: {reason}");
     match FORMATS.into_iter().find(|&(known, _)| known == spec.kind()) {
         None => Unsupported::Format { format: spec.kind(), reason },
         Some((_, Some(needs))) if arch.is_some_and(|arch| arch != needs) => {
             Unsupported::Device { reason }
         }
+        Some(_) if check(spec, dtype, Precision::Tf32, arch).is_ok() => {
+            Unsupported::Precision { precision, reason }
+        }
         // Where the same sizes are multiplied in another value type, it is for the value type.
-        Some(_) if DType::ALL.into_iter().any(|other| check(spec, other, arch).is_ok()) => {
+        Some(_)
+            if DType::ALL.into_iter().any(|other| check(spec, other, precision, arch).is_ok()) =>
+        {
             Unsupported::ValueType { dtype, reason }
         }
         Some(_) => Unsupported::Sizes { spec, reason },
@@ -156,6 +180,7 @@ mod tests {
     fn what_is_missing_is_said_without_the_name_of_the_format() {
         let wcsr = |window_rows| FormatSpec::Wcsr { window_rows, pad_cols: 8 };
         let bcsr = |size| FormatSpec::Bcsr { block_rows: size, block_cols: size };
+        let tf32 = Precision::Tf32;
         let a100 = Some(Arch { major: 8, minor: 0 });
         let (hopper, blackwell) = (Some(Arch::SM_90A), Some(Arch { major: 10, minor: 0 }));
         for (spec, dtype, arch, said) in [
@@ -185,14 +210,14 @@ mod tests {
             ),
             (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
         ] {
-            let reason = check(spec, dtype, arch).unwrap_err();
+            let reason = check(spec, dtype, tf32, arch).unwrap_err();
             assert!(reason.contains(said), "{spec} of {dtype}: {reason}");
         }
         for dtype in DType::ALL {
-            assert_eq!(check(FormatSpec::Csr, dtype, a100), Ok(()));
+            assert_eq!(check(FormatSpec::Csr, dtype, tf32, a100), Ok(()));
         }
-        assert_eq!(check(wcsr(24), DType::Bf16, hopper), Ok(()));
-        let refused = |spec, dtype, arch| refused(spec, dtype, arch, "why");
+        assert_eq!(check(wcsr(24), DType::Bf16, tf32, hopper), Ok(()));
+        let refused = |spec, dtype, arch| refused(spec, dtype, tf32, arch, "why");
         let ell = FormatSpec::BlockedEll { block_size: 16 };
         assert!(matches!(
             refused(ell, DType::F32, hopper),
@@ -206,10 +231,31 @@ mod tests {
         let sizes = refused(bcsr(16), DType::F32, None);
         assert!(matches!(sizes, Unsupported::Sizes { spec, .. } if spec == bcsr(16)));
         assert_eq!(sizes.to_string(), "bcsr 16x16 of f32: why");
-        assert_eq!(check(bcsr(64), DType::F32, None), Ok(()));
+        assert_eq!(check(bcsr(64), DType::F32, tf32, None), Ok(()));
         for pattern_only in [false, true] {
-            assert_eq!(check(FormatSpec::BMat { pattern_only }, DType::F16, hopper), Ok(()));
+            assert_eq!(check(FormatSpec::BMat { pattern_only }, DType::F16, tf32, hopper), Ok(()));
         }
-        assert_eq!(check(FormatSpec::TwoFour, DType::Bf16, hopper), Ok(()));
+        assert_eq!(check(FormatSpec::TwoFour, DType::Bf16, tf32, hopper), Ok(()));
+    }
+    #[test]
+    fn tensor_cores_alone_are_refused_for_their_rounding() {
+        let hopper = Some(Arch::SM_90A);
+        let wcsr = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
+        for precision in [Precision::ThreeTf32, Precision::F32] {
+            for spec in [wcsr, bcsr] {
+                let reason = check(spec, DType::F32, precision, hopper).unwrap_err();
+                assert!(reason.contains(&format!("in {precision}")), "{reason}");
+                let refused = refused(spec, DType::F32, precision, hopper, &reason);
+                assert!(
+                    matches!(refused, Unsupported::Precision { precision: of, .. } if of == precision)
+                );
+                // 16 bits are multiplied as they are.
+                assert_eq!(check(bcsr, DType::Bf16, precision, hopper), Ok(()));
+            }
+            for spec in [FormatSpec::Csr, FormatSpec::BMat { pattern_only: true }] {
+                assert_eq!(check(spec, DType::F32, precision, hopper), Ok(()));
+            }
+        }
     }
 }

@@ -18,7 +18,7 @@ mod upload;
 
 use girih_backend::Rounding;
 use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
-use girih_planner::Plan;
+use girih_planner::{Plan, Precision};
 
 use crate::CsrLayout;
 use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
@@ -49,7 +49,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
     for_any_tiling!(plan.tiling(), tiling => match tiling {
         Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
         Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, machine, full),
-        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n),
+        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n, plan.precision()),
         Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, machine),
         _ => unreachable!("plans are checked to be supported first"),
@@ -58,10 +58,29 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
 
 /// How products of a plan round.
 pub(crate) fn rounding(plan: &Plan) -> Rounding {
+    let (dtype, precision) = (plan.dtype(), plan.precision());
     match plan.spec().kind() {
-        FormatKind::Csr => Rounding::exact_inputs(plan.dtype()),
-        _ => tensor_cores(plan.dtype()),
+        FormatKind::Csr => Rounding::exact_inputs(dtype),
+        FormatKind::BMat if dtype == DType::F32 && precision == Precision::F32 => {
+            Rounding::exact_inputs(dtype)
+        }
+        FormatKind::BMat if dtype == DType::F32 && precision == Precision::ThreeTf32 => {
+            three_tf32()
+        }
+        _ => tensor_cores(dtype),
     }
+}
+
+/// How three products of TF32 round that make one of f32.
+///
+/// The first part of an operand x is x rounded to 11 bits, and what is left has 13 bits at the most. The
+/// second part takes those but the last two, and with the last one rounded: what it lacks is at most
+/// 2⁻²³·|x|. The product of two second parts, which is left out, is at most 2⁻²² of the whole. Together that
+/// is less than 2u + u² for u = 2⁻²². An entry's tile is added up by three instructions on [tensor
+/// cores](tensor_cores), and to the tiles before it in f32.
+fn three_tf32() -> Rounding {
+    let Rounding { unit, .. } = tensor_cores(DType::F32);
+    Rounding { input_unit: 2f64.powi(-22), unit: 3.0 * unit + 2f64.powi(-24) }
 }
 
 /// How tensor cores round. Addends are cut to 25 bits below the largest, and sums to 24, both toward

@@ -6,11 +6,12 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use girih::cpu::Isa;
 use girih::formats::DType;
+use girih::planner::Precision;
 use girih_measure::bench::{
     BenchBackend, FormatRequest, OrderRequest, RooflineEffort, Suite, ThreadCount, isa_name,
 };
 
-use super::value::{Limit, dtype_parser, parse_limit, parse_seconds};
+use super::value::{Limit, dtype_parser, parse_limit, parse_seconds, precision_parser};
 use super::{Json, ReadArgs};
 use crate::error::CliError;
 
@@ -99,6 +100,12 @@ pub(crate) struct BenchArgs {
     /// skipped [default: 4GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
     pub(crate) memory_limit: Option<Limit>,
+    /// How far products in f32 may be rounded on a GPU, as in girih plan: tf32, 3xtf32 or f32. What rounds
+    /// further is skipped, libraries included [default: tf32]
+    #[arg(
+        long, value_name = "PRECISION", value_parser = precision_parser(), hide_possible_values = true
+    )]
+    pub(crate) precision: Option<Precision>,
     /// Seed of B
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use girih::DType;
+use girih::planner::Precision;
 use girih_measure::calibrate::CalibrateBackend;
 
 use super::Json;
-use super::value::{dtype_parser, parse_seconds};
+use super::value::{dtype_parser, parse_seconds, precision_parser};
 
 /// Fit the planner's estimates to this machine, and write a device file for --device
 ///
@@ -35,6 +36,13 @@ pub(crate) struct CalibrateArgs {
         hide_possible_values = true, default_value = "f32"
     )]
     pub(crate) dtype: Vec<DType>,
+    /// How far products in f32 may be rounded on a GPU, as in girih plan: tf32, 3xtf32 or f32. With 3xtf32
+    /// and f32, fits of the device file that are for other precisions are kept
+    #[arg(
+        long, value_name = "PRECISION", value_parser = precision_parser(), hide_possible_values = true,
+        default_value = "tf32"
+    )]
+    pub(crate) precision: Precision,
     /// Columns of B
     #[arg(
         long, value_name = "COLS,...", value_delimiter = ',', default_value = "1,8,16,32,64,128,256,512",

@@ -2,11 +2,13 @@
 
 use clap::Args;
 use girih::formats::{DType, FormatKind, FormatSpec};
+use girih::planner::Precision;
 use girih_measure::bench::{Block, TileSizes, parse_block};
 
 use super::read::ReadArgs;
 use super::value::{
     FormatArg, Limit, ReorderArg, dtype_parser, format_parser, parse_limit, parse_seconds,
+    precision_parser,
 };
 use crate::error::CliError;
 
@@ -73,6 +75,13 @@ pub(crate) struct PlanningArgs {
     /// store fill-in zeros
     #[arg(long)]
     pub(crate) exact: bool,
+    /// How far products in f32 may be rounded on a GPU. With tf32, tensor cores round operands to 11 of 24
+    /// bits, which is fastest. With 3xtf32, they multiply three times, by operands of 22 bits or more. With
+    /// f32, nothing is rounded before it is multiplied; CUDA cores do that, with less arithmetic per second.
+    /// Formats without such kernels are left out: only csr and bmat have them. A CPU multiplies f32 as it is,
+    /// and every other value type is multiplied as it is too [default: tf32]
+    #[arg(long, value_name = "PRECISION", value_parser = precision_parser())]
+    pub(crate) precision: Option<Precision>,
     /// Order of the rows in the tiles: none, auto, rcm, window, degree, reverse, random, random:SEED, or
     /// an .npy file of row indices in their new order. With auto, rows are ordered if that saves time
     /// by estimate. C is always in the order of A [default: none]
@@ -147,6 +156,7 @@ impl PlannerArgs {
             ("--format", planning.format.is_some()),
             ("--memory-limit", planning.memory_limit.is_some()),
             ("--exact", planning.exact),
+            ("--precision", planning.precision.is_some()),
             ("--device", planning.device.is_some()),
             ("--nondeterministic", planning.nondeterministic),
             ("--planning-time", planning.planning_time.is_some()),

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use girih::formats::{DType, FormatKind};
-use girih::planner::Reorder;
+use girih::planner::{Precision, Reorder};
 
 /// A format, or the planner's choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,11 @@ pub(crate) struct Limit(pub(crate) Option<u64>);
 
 pub(crate) fn dtype_parser() -> impl TypedValueParser<Value = DType> {
     PossibleValuesParser::new(["f32", "f64", "f16", "bf16"]).try_map(|s| s.parse::<DType>())
+}
+
+pub(crate) fn precision_parser() -> impl TypedValueParser<Value = Precision> {
+    PossibleValuesParser::new(Precision::ALL.map(Precision::name))
+        .try_map(|s| s.parse::<Precision>())
 }
 
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = FormatArg> {

@@ -69,6 +69,7 @@ fn config(args: &BenchArgs) -> BenchConfig {
         roofline: args.roofline.unwrap_or(default.roofline),
         memory_limit: args.memory_limit.map_or(Some(DEFAULT_MEMORY_LIMIT), |Limit(most)| most),
         seed: args.seed,
+        precision: args.precision.unwrap_or_default(),
         ..default
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn run(args: &CalibrateArgs, progress: &Progress) -> Result<Report, C
         backend: args.backend,
         device: args.device.as_deref().map(device::find).transpose()?,
         dtypes: args.dtype.clone(),
+        precision: args.precision,
         n: args.n.iter().map(|&n| n as usize).collect(),
         seconds: args.seconds,
         passes: args.passes,

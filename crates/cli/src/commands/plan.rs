@@ -30,6 +30,8 @@ struct PlanReport {
     ncols: usize,
     nnz: usize,
     n: usize,
+    /// How far products in f32 may be rounded.
+    precision: &'static str,
     /// Whether rows are in an order of the plan's.
     reordered: bool,
     /// Whether B is gathered for the order of the plan's columns.
@@ -128,6 +130,7 @@ pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliErr
         ncols: plan.ncols(),
         nnz: plan.nnz(),
         n,
+        precision: plan.precision().name(),
         reordered: is_reordered(&plan),
         gathers: plan.b_permutation().is_some(),
         permuted: plan.space() == Space::Permuted,

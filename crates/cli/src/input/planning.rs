@@ -70,6 +70,7 @@ fn options(args: &PlannerArgs, n: usize) -> Result<PlanOptions, CliError> {
         })
         .space(if args.planning.permuted { Space::Permuted } else { Space::Caller })
         .exact_nonfinite(args.planning.exact)
+        .precision(args.planning.precision.unwrap_or_default())
         .memory_limit(args.memory_limit())
         .deterministic(!args.planning.nondeterministic)
         .planning_seconds(args.planning.planning_time)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use girih::planner::Precision;
 use girih_measure::bench::{
     BenchReport, CaseReport, EngineReport, FloorReport, MatrixReport, RatioMean, SkippedReport,
     means,
@@ -110,6 +111,9 @@ fn machine(report: &BenchReport, style: Style) -> String {
     lines.extend(devices.into_iter().cloned());
     lines.extend(report.rooflines.iter().map(ToString::to_string));
     lines.extend(report.device.iter().map(ToString::to_string));
+    if report.precision != Precision::default().name() {
+        lines.push(format!("products in f32 are in {}", report.precision));
+    }
     match style {
         Style::Plain => lines.join("\n"),
         Style::Markdown => format!("- {}", lines.join("\n- ")),

@@ -211,3 +211,25 @@ fn a_layout_that_was_changed_is_refused() {
     std::fs::write(&plan, bytes).unwrap();
     girih(["spmm", &plan, "--random", "8"]).fails(3, &["attachment"]);
 }
+
+/// The precision goes through planning, the file and what people read.
+#[test]
+fn a_precision_is_planned_stored_and_told() {
+    let files = Files::new();
+    let a = files.write("a.mtx", scattered(150, 97));
+    let plan = files.name("a.girih");
+    let base = ["plan", &a, "-o", &plan, "--device", "h200", "--precision"];
+    let planned = girih(base.iter().chain(&["f32", "--json"])).ok().json();
+    assert_eq!(planned["precision"], "f32");
+    assert!(planned["reason"].as_str().unwrap().contains(" in f32"), "{planned}");
+    assert_eq!(girih(["inspect", &plan, "--json"]).ok().json()["precision"], "f32");
+    assert!(girih(["inspect", &plan]).ok().text().contains("f32 in f32"));
+
+    let explained = girih(base.iter().chain(&["3xtf32", "--format", "bmat", "--explain"])).ok();
+    assert!(explained.text().contains("bmat was requested in 3xtf32"), "{}", explained.text());
+    let default = girih(["plan", &a, "-o", &plan, "--json"]).ok().json();
+    assert_eq!(default["precision"], "tf32");
+
+    girih(base.iter().chain(&["f32", "--format", "wcsr"])).fails(4, &["round f32 to TF32"]);
+    girih(base.iter().chain(&["fp32"])).fails(2, &["fp32", "3xtf32"]);
+}

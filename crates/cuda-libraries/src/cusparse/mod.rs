@@ -208,6 +208,13 @@ impl SpmmBackend for CusparseBackend {
             FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => {
                 format!("cuSPARSE multiplies {dtype} by its third algorithm for CSR alone")
             }
+            FormatKind::BlockedEll if !plan.precision().allows_tf32(dtype) => {
+                let precision = plan.precision();
+                let reason = format!(
+                    "cuSPARSE multiplies f32 in Blocked-ELL in TF32, and products are to be in {precision}"
+                );
+                return Err(Unsupported::Precision { precision, reason });
+            }
             FormatKind::BlockedEll if dtype == DType::F32 && !tf32 => {
                 "cuSPARSE multiplies f32 in Blocked-ELL on tensor cores, in TF32, which was not allowed"
                     .to_owned()

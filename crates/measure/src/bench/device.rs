@@ -129,7 +129,12 @@ impl Device {
         match self {
             Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.to_string()),
             Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.to_string()),
-            Self::Dense(..) => None,
+            Self::Dense(_, options) => {
+                let (dtype, precision) = (plan.dtype(), plan.precision());
+                (options.tf32 && !precision.allows_tf32(dtype)).then(|| {
+                    format!("it rounds f32 to TF32, and products are to be in {precision}")
+                })
+            }
         }
     }
 

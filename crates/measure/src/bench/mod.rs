@@ -18,7 +18,7 @@ mod tiles;
 pub(crate) mod verdict;
 
 use girih::cpu::Isa;
-use girih::{Csr, CudaOptions, DType, DenseScalar, DeviceSpec};
+use girih::{Csr, CudaOptions, DType, DenseScalar, DeviceSpec, Precision};
 
 use crate::machine::Machine;
 use crate::{MeasureError, Observer};
@@ -61,6 +61,8 @@ pub struct BenchConfig {
     pub memory_limit: Option<u64>,
     /// The seed of B.
     pub seed: u64,
+    /// How far products in f32 may round their operands.
+    pub precision: Precision,
     /// The device that plans are made for. `None` is this CPU, or the GPU if products run nowhere else.
     pub device: Option<DeviceSpec>,
     /// How the CUDA backend and NVIDIA's libraries are set up.
@@ -84,6 +86,7 @@ impl Default for BenchConfig {
             roofline: RooflineEffort::Full,
             memory_limit: None,
             seed: 0,
+            precision: Precision::default(),
             device: None,
             cuda: CudaOptions::default(),
             suite: None,
@@ -179,6 +182,7 @@ impl<'a> Bench<'a> {
             seconds: self.config.seconds,
             memory_limit: self.config.memory_limit,
             seed: self.config.seed,
+            precision: self.config.precision,
             target: self.target.clone(),
         };
         for &n in &self.config.widths {

@@ -39,6 +39,8 @@ pub struct BenchReport {
     pub seconds: f64,
     /// The seed of B.
     pub seed: u64,
+    /// How far products in f32 may round their operands.
+    pub precision: &'static str,
     /// What this machine could reach.
     pub rooflines: Vec<RooflineReport>,
     /// What the device could reach.
@@ -228,6 +230,7 @@ impl BenchReport {
             counted: COUNTED,
             seconds: config.seconds,
             seed: config.seed,
+            precision: config.precision.name(),
             rooflines: limits.host.iter().map(roofline::report).collect(),
             device: limits.device.as_ref().map(DeviceReport::new),
             matrices: Vec::new(),

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use girih::planner::calibrate::{self as fitting, Observation};
 use girih::planner::device::{Fit, Quality, Terms};
-use girih::{CudaOptions, DType, DeviceSpec};
+use girih::{CudaOptions, DType, DeviceSpec, Precision};
 use serde::Serialize;
 
 use crate::machine::Ticks;
@@ -29,6 +29,8 @@ pub struct CalibrateConfig {
     pub device: Option<DeviceSpec>,
     /// Value types.
     pub dtypes: Vec<DType>,
+    /// How far products in f32 may round their operands. Fits of the device in other precisions are kept.
+    pub precision: Precision,
     /// Columns of B.
     pub n: Vec<usize>,
     /// Seconds to spend on each product.
@@ -142,7 +144,7 @@ pub fn calibrate(
         let held_out = fitting::held_out(&group.observations);
         predictions.extend(held_out.into_iter().flatten());
         match fitting::fit(group.spec, group.dtype, &group.observations) {
-            Ok(fit) => fits.push(fit),
+            Ok(fit) => fits.push(Fit { precision: stored(&device, &fit, config.precision), ..fit }),
             Err(error) => left_out.push(UnfittedReport {
                 spec: group.spec.to_string(),
                 dtype: group.dtype.name(),
@@ -150,8 +152,13 @@ pub fn calibrate(
             }),
         }
     }
-    device.fits.clone_from(&fits);
-    let fits = fits.into_iter().map(|Fit { spec, dtype, seconds, quality }| FitReport {
+    // What was not fitted anew is kept beside a precision of its own.
+    let kept = config.device.iter().filter(|_| config.precision != Precision::Tf32);
+    let kept = kept
+        .flat_map(|device| &device.fits)
+        .filter(|old| !fits.iter().any(|fit| is_for_same(fit, old)));
+    device.fits = kept.chain(&fits).cloned().collect();
+    let fits = fits.into_iter().map(|Fit { spec, dtype, seconds, quality, .. }| FitReport {
         spec: spec.to_string(),
         dtype: dtype.name(),
         seconds,
@@ -169,4 +176,15 @@ pub fn calibrate(
         observations,
     };
     Ok((device, report))
+}
+
+/// The precision that a fit is stored with: none where kernels are the same in every one.
+fn stored(device: &DeviceSpec, fit: &Fit, precision: Precision) -> Option<Precision> {
+    let differs = device.has_precisions(fit.spec.kind(), fit.dtype);
+    (differs && precision != Precision::Tf32).then_some(precision)
+}
+
+/// Whether two fits are of the same kernels.
+fn is_for_same(fit: &Fit, other: &Fit) -> bool {
+    (fit.spec, fit.dtype, fit.precision) == (other.spec, other.dtype, other.precision)
 }

@@ -190,11 +190,12 @@ impl CalibrationRun<'_> {
                 continue;
             }
             self.observer.timed_stage(&format!("{what}: n = {n}"));
-            let workload = Workload::of(&shared, n, T::DTYPE);
+            let workload = Workload::of(&shared, n, T::DTYPE).in_precision(self.config.precision);
             let b = Operand::<T>::random("B", (a.ncols(), n), 1)?;
             let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
             let planner = Planner::new(
                 PlanOptions::new(n)
+                    .precision(self.config.precision)
                     .target(self.device.clone())
                     .kernels(girih::kernels_for(&self.device))
                     .memory_limit(Some(MAX_TILES)),
@@ -241,6 +242,7 @@ impl CalibrationRun<'_> {
     ) -> Result<Option<f64>, MeasureError> {
         let options = PlanOptions::new(n)
             .format(spec)
+            .precision(self.config.precision)
             .target(self.device.clone())
             .kernels(girih::kernels_for(&self.device))
             .memory_limit(Some(MAX_TILES));

@@ -89,7 +89,8 @@ pub fn fit(
     observations: &[Observation],
 ) -> Result<Fit, CalibrateError> {
     let quality = quality(&held_out(observations)?);
-    Ok(Fit { spec, dtype, seconds: least_squares::solve(observations), quality })
+    let seconds = least_squares::solve(observations);
+    Ok(Fit { spec, dtype, precision: None, seconds, quality })
 }
 
 /// Predicts every observation by coefficients that were found without it: those of five fits, each on 80 %

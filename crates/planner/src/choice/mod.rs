@@ -70,7 +70,7 @@ impl Choice {
         watch: Watch<'_>,
     ) -> Result<Self, PlanError> {
         watch.stage(Stage::Statistics);
-        let workload = Workload::of(shared, options.n, dtype);
+        let workload = Workload::of(shared, options.n, dtype).in_precision(options.precision);
         let chooser = Chooser { options, shared, workload, watch };
         match options.format {
             FormatChoice::Fixed(spec) => chooser.admit(spec),
@@ -104,9 +104,15 @@ impl Choice {
     /// By which share an estimate of a format has to be less than CSR's to count; `None` where any
     /// advantage does.
     pub(crate) fn doubt(options: &PlanOptions, spec: FormatSpec, dtype: DType) -> Option<f64> {
-        match options.target.fit(spec, dtype) {
+        let (device, precision) = (&options.target, options.precision);
+        match device.fit(spec, dtype, precision) {
             Some(fit) => Some(fit.quality.mean_relative_error),
-            None => (options.target.kind == DeviceKind::Cpu).then_some(UNCALIBRATED),
+            None if device.kind == DeviceKind::Cpu => Some(UNCALIBRATED),
+            // Counts know nothing of what CSR was measured to lose: they flatter whatever was not.
+            None if device.has_precisions(spec.kind(), dtype) && !precision.allows_tf32(dtype) => {
+                device.fit(FormatSpec::Csr, dtype, precision).map(|_| UNCALIBRATED)
+            }
+            None => None,
         }
     }
 
@@ -168,8 +174,8 @@ impl Chooser<'_> {
         self.watch.share(Stage::Schedules, 1, 1);
         priced.candidate.outcome = Outcome::Chosen;
         let reason = match &priced.candidate.cost {
-            Some(cost) => format!("{spec} was requested: {}", describe(cost)),
-            None => format!("{spec} was requested"),
+            Some(cost) => format!("{spec} was requested{}: {}", self.precision(), describe(cost)),
+            None => format!("{spec} was requested{}", self.precision()),
         };
         let candidates = vec![priced.candidate.clone()];
         Ok(self.chosen(priced, reason, candidates, &budget))
@@ -234,6 +240,15 @@ impl Chooser<'_> {
         }
     }
 
+    /// In which precision products are, if that is not the default and makes a difference: for a reason's
+    /// text.
+    fn precision(&self) -> String {
+        match self.workload.precision {
+            precision if precision.allows_tf32(self.workload.dtype) => String::new(),
+            precision => format!(" in {precision}"),
+        }
+    }
+
     /// Picks from candidates in order of their times, and says why.
     fn pick(
         &self,
@@ -256,8 +271,9 @@ impl Chooser<'_> {
             .max_by_key(|&at| (spec_of(order[at].0).window_rows(), std::cmp::Reverse(at)))
             .unwrap_or(0);
         let best = spec_of(order[at].0);
-        let fit = device.fit(best, self.workload.dtype);
-        let unsure = Choice::doubt(self.options, best, self.workload.dtype);
+        let Workload { dtype, precision, .. } = self.workload;
+        let fit = device.fit(best, dtype, precision);
+        let unsure = Choice::doubt(self.options, best, dtype);
         // Where an advantage over CSR is less than estimates are off, nothing speaks for laying A out anew.
         let is_within = |off: f64, seconds: f64| seconds <= least.seconds * (1.0 + off);
         let near = |&(i, cost): &(usize, Cost)| {
@@ -278,13 +294,15 @@ impl Chooser<'_> {
                 false => "so short a time cannot be predicted".to_owned(),
             };
             let reason = format!(
-                "csr for n = {n}: {took}; {best} is estimated at {share:.2} of that, and {doubt}"
+                "csr for n = {n}{}: {took}; {best} is estimated at {share:.2} of that, and {doubt}",
+                self.precision()
             );
             return Some(Picked { winner, reason });
         }
         let (winner, cost) = csr.copied().unwrap_or(order[at]);
         let spec = spec_of(winner);
-        let mut reason = format!("{spec} is estimated fastest for n = {n}: {}", describe(&cost));
+        let (products, took) = (self.precision(), describe(&cost));
+        let mut reason = format!("{spec} is estimated fastest for n = {n}{products}: {took}");
         if let Some(&(second, next)) = order.iter().find(|&&(i, _)| i != winner) {
             let factor = next.seconds / cost.seconds.max(f64::MIN_POSITIVE);
             let second = spec_of(second);
@@ -292,7 +310,8 @@ impl Chooser<'_> {
         }
         if spec == FormatSpec::Csr {
             let is_tiled = |&&(i, _): &&(usize, Cost)| {
-                device.unit(spec_of(i).kind()) == Unit::Tiles && spec_of(i) != FormatSpec::TwoFour
+                let unit = device.unit_in(spec_of(i).kind(), dtype, precision);
+                unit == Unit::Tiles && spec_of(i) != FormatSpec::TwoFour
             };
             let tiled = order.iter().find(is_tiled);
             reason +=

@@ -142,8 +142,8 @@ pub fn price(
     let cols = config.map_or(workload.n, |config| config.padded(workload.n)) as f64;
     let values = multiplied(workload.nnz, stats) as f64;
     let flops = 2.0 * values * cols;
-    let unit = device.unit(kind);
-    let fit = device.fit(stats.spec, workload.dtype);
+    let unit = device.unit_in(kind, workload.dtype, workload.precision);
+    let fit = device.fit(stats.spec, workload.dtype, workload.precision);
     let (memory_seconds, cache_seconds, compute_seconds, overhead_seconds) = match fit {
         Some(fit) => {
             let t = fit.seconds.times(terms(workload, stats, device));
@@ -157,7 +157,8 @@ pub fn price(
         }
         None => {
             let value_seconds = device.value_seconds(kind);
-            let per_value = 2.0 * cols / device.flops(kind, workload.dtype);
+            let flops = device.flops_in(kind, workload.dtype, workload.precision);
+            let per_value = 2.0 * cols / flops;
             let per_value = match (unit, device.kind) {
                 (Unit::Tiles, DeviceKind::Cpu) => value_seconds.max(per_value),
                 _ => value_seconds + per_value,
@@ -228,7 +229,7 @@ pub fn linear_cost(
     let per = |seconds: f64, count: f64| if count > 0.0 { seconds * workers / count } else { 0.0 };
     let n = workload.n.max(1) as f64;
     let (tiles, windows) = (stats.tiles as f64, stats.windows as f64);
-    let fixed = match device.fit(stats.spec, workload.dtype) {
+    let fixed = match device.fit(stats.spec, workload.dtype, workload.precision) {
         Some(fit) => fit.seconds.product,
         None => device.product_seconds(workload.dtype),
     };

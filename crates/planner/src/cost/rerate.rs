@@ -32,10 +32,11 @@ pub fn transfer_seconds(plan: &Plan, device: &DeviceSpec) -> f64 {
 }
 
 fn rerated(cost: &Cost, plan: &Plan, device: &DeviceSpec) -> f64 {
-    let (kind, dtype) = (plan.spec().kind(), plan.dtype());
+    let (kind, dtype, precision) = (plan.spec().kind(), plan.dtype(), plan.precision());
     let values = cost.flops / (2.0 * plan.options().n.max(1) as f64);
-    let (flops, value) = (cost.flops / device.flops(kind, dtype), device.value_seconds(kind));
-    let compute = match (device.unit(kind), device.kind) {
+    let flops = cost.flops / device.flops_in(kind, dtype, precision);
+    let value = device.value_seconds(kind);
+    let compute = match (device.unit_in(kind, dtype, precision), device.kind) {
         (Unit::Tiles, DeviceKind::Cpu) => flops.max(values * value),
         _ => flops + values * value,
     };

@@ -4,6 +4,7 @@ use girih_formats::stats::{FormatStats, SharedStats};
 use girih_formats::{DType, FormatSpec, RowLayout};
 
 use super::Footprint;
+use crate::precision::Precision;
 
 /// What the estimate needs to know of a product besides the counts of a format.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +20,8 @@ pub struct Workload {
     pub n: usize,
     /// Value type of A and B.
     pub dtype: DType,
+    /// How far products in f32 round their operands.
+    pub precision: Precision,
     /// Rows of B that stretches of A touch.
     pub footprint: Footprint,
     /// Rows of C that are not stored right behind the one before.
@@ -26,7 +29,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Measures a pattern in an order of rows. O(nnz), in parallel; what is counted is shared.
+    /// Measures a pattern in an order of rows, for products in the default precision. O(nnz), in parallel;
+    /// what is counted is shared.
     #[must_use]
     pub fn of(shared: &SharedStats<'_>, n: usize, dtype: DType) -> Self {
         let pattern = shared.pattern();
@@ -36,9 +40,16 @@ impl Workload {
             nnz: pattern.nnz(),
             n,
             dtype,
+            precision: Precision::default(),
             footprint: Footprint::of(shared),
             scattered_rows: scattered_rows(shared.layout()),
         }
+    }
+
+    /// The same in another precision.
+    #[must_use]
+    pub fn in_precision(self, precision: Precision) -> Self {
+        Self { precision, ..self }
     }
 }
 

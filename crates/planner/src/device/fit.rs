@@ -3,6 +3,8 @@
 use girih_formats::{DType, FormatSpec};
 use serde::{Deserialize, Serialize};
 
+use crate::precision::Precision;
+
 /// Far more fits than there are candidates and value types.
 pub(super) const MAX_FITS: usize = 256;
 
@@ -119,7 +121,7 @@ pub struct Quality {
     pub max_relative_error: f64,
 }
 
-/// Seconds per unit of each term, for a format and a value type.
+/// Seconds per unit of each term, for a format, a value type and a precision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
@@ -127,6 +129,10 @@ pub struct Fit {
     pub spec: FormatSpec,
     /// The value type.
     pub dtype: DType,
+    /// The precision of the products in f32; `None` for TF32, and for kernels that are the same in every
+    /// precision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precision: Option<Precision>,
     /// Seconds per unit.
     pub seconds: Terms,
     /// How good it is.

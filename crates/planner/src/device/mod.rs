@@ -17,6 +17,8 @@ pub use fit::{Fit, Quality, Terms};
 pub use host::{Cache, caches, cpu_name};
 pub use rates::{PerDType, PerFormat};
 
+use crate::precision::Precision;
+
 /// What sort of machine it is: which kernels run, and how tasks come to workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -167,6 +169,35 @@ impl DeviceSpec {
         rates.get(dtype) * self.efficiency(kind)
     }
 
+    /// Whether the kernels of a format differ by the precision of products in a value type: those that
+    /// multiply f32 on tensor cores do.
+    #[must_use]
+    pub fn has_precisions(&self, kind: FormatKind, dtype: DType) -> bool {
+        self.kind == DeviceKind::Cuda && dtype == DType::F32 && kind != FormatKind::Csr
+    }
+
+    /// Which unit multiplies the tiles of a format in a precision.
+    #[must_use]
+    pub fn unit_in(&self, kind: FormatKind, dtype: DType, precision: Precision) -> Unit {
+        match precision {
+            Precision::F32 if self.has_precisions(kind, dtype) => Unit::Entries,
+            _ => self.unit(kind),
+        }
+    }
+
+    /// Flops per second that the kernels of a format reach in a precision. Three products of TF32 take three
+    /// times as long as one, and count as one.
+    #[must_use]
+    pub fn flops_in(&self, kind: FormatKind, dtype: DType, precision: Precision) -> f64 {
+        match precision {
+            Precision::F32 if self.has_precisions(kind, dtype) => self.sparse_flops.get(dtype),
+            Precision::ThreeTf32 if self.has_precisions(kind, dtype) => {
+                self.flops(kind, dtype) / 3.0
+            }
+            _ => self.flops(kind, dtype),
+        }
+    }
+
     fn efficiency(&self, kind: FormatKind) -> f64 {
         self.efficiency.get(kind).unwrap_or(1.0)
     }
@@ -176,18 +207,21 @@ impl DeviceSpec {
         self.value_seconds.get(kind).unwrap_or(0.0)
     }
 
-    /// The calibrated fit for a format and value type; where there is none for its sizes, that for the
-    /// nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
+    /// The calibrated fit for a format, a value type and a precision; where there is none for its sizes, that
+    /// for the nearest height of windows, whose kernels are closer than any [rate](Self::flops) is.
     ///
     /// A type without any fit takes those of the type that is multiplied the most like it: bf16 those of f16
-    /// and the other way round, and on a CPU both those of f32.
+    /// and the other way round, and on a CPU both those of f32. A precision takes no fit of another, where
+    /// kernels [differ](Self::has_precisions).
     #[must_use]
-    pub fn fit(&self, spec: FormatSpec, dtype: DType) -> Option<&Fit> {
-        let rows = spec.window_rows();
+    pub fn fit(&self, spec: FormatSpec, dtype: DType, precision: Precision) -> Option<&Fit> {
+        let (rows, dtype) = (spec.window_rows(), self.fitted_as(dtype));
+        let same = precision == Precision::Tf32 || !self.has_precisions(spec.kind(), dtype);
         let of_kind = self
             .fits
             .iter()
-            .filter(|fit| fit.spec.kind() == spec.kind() && fit.dtype == self.fitted_as(dtype));
+            .filter(|fit| fit.spec.kind() == spec.kind() && fit.dtype == dtype)
+            .filter(|fit| fit.precision.map_or(same, |of| of == precision));
         of_kind.min_by_key(|fit| (fit.spec != spec, fit.spec.window_rows().abs_diff(rows)))
     }
 

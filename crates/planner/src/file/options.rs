@@ -10,6 +10,7 @@ use super::wire::{ReorderCode, SpaceCode, SpecCode, size};
 use crate::device::DeviceSpec;
 use crate::kernels::Kernels;
 use crate::options::{FormatChoice, Op, PlanOptions};
+use crate::precision::Precision;
 
 /// The longest text of a target: one with all the fits it may have is shorter.
 const MAX_TARGET: usize = 1 << 18;
@@ -24,6 +25,9 @@ struct OptionsText {
     reorder: ReorderCode,
     space: SpaceCode,
     exact_nonfinite: bool,
+    /// Not written of the default, so that the file of such a plan is what it was before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    precision: Option<PrecisionText>,
     memory_limit: Option<u64>,
     keep_slot_map: bool,
     deterministic: bool,
@@ -33,6 +37,12 @@ struct OptionsText {
 #[derive(Serialize, Deserialize)]
 enum OpText {
     Transpose,
+}
+
+#[derive(Serialize, Deserialize)]
+enum PrecisionText {
+    ThreeTf32,
+    F32,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,6 +60,7 @@ pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFile
         reorder,
         space,
         exact_nonfinite,
+        precision,
         memory_limit,
         keep_slot_map,
         deterministic,
@@ -71,6 +82,11 @@ pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFile
         reorder: (*reorder).into(),
         space: (*space).into(),
         exact_nonfinite: *exact_nonfinite,
+        precision: match precision {
+            Precision::Tf32 => None,
+            Precision::ThreeTf32 => Some(PrecisionText::ThreeTf32),
+            Precision::F32 => Some(PrecisionText::F32),
+        },
         memory_limit: *memory_limit,
         keep_slot_map: *keep_slot_map,
         deterministic: *deterministic,
@@ -100,6 +116,11 @@ pub(super) fn decode(options: &str, target: &str) -> Result<PlanOptions, PlanFil
         reorder: text.reorder.into(),
         space: text.space.into(),
         exact_nonfinite: text.exact_nonfinite,
+        precision: match text.precision {
+            None => Precision::Tf32,
+            Some(PrecisionText::ThreeTf32) => Precision::ThreeTf32,
+            Some(PrecisionText::F32) => Precision::F32,
+        },
         memory_limit: text.memory_limit,
         keep_slot_map: text.keep_slot_map,
         deterministic: text.deterministic,
@@ -138,6 +159,7 @@ mod tests {
         let target = DeviceSpec::builtin("h200").unwrap();
         for options in [
             PlanOptions::default(),
+            PlanOptions::default().precision(Precision::ThreeTf32),
             PlanOptions {
                 n: 3,
                 op: Op::Transpose,
@@ -145,6 +167,7 @@ mod tests {
                 reorder: Reorder::By(Method::Random { seed: u64::MAX }),
                 space: Space::Permuted,
                 exact_nonfinite: true,
+                precision: Precision::F32,
                 memory_limit: Some(u64::MAX),
                 keep_slot_map: true,
                 deterministic: false,
@@ -158,11 +181,24 @@ mod tests {
         }
     }
 
+    /// As files were before there was a choice, which readers of that time still take.
+    #[test]
+    fn tf32_is_not_written() {
+        let (text, target) = encode(&PlanOptions::default()).unwrap();
+        assert!(!text.contains("precision"), "{text}");
+        assert_eq!(decode(&text, &target).unwrap().precision, Precision::Tf32);
+        let (text, target) = encode(&PlanOptions::default().precision(Precision::F32)).unwrap();
+        assert!(text.contains(r#""precision":"F32""#), "{text}");
+        let unknown = text.replace(r#""F32""#, r#""F8""#);
+        assert!(decode(&unknown, &target).unwrap_err().to_string().contains("F8"));
+    }
+
     #[test]
     fn a_target_with_all_the_fits_it_may_have_is_below_the_limit() {
         let fit = Fit {
             spec: FormatSpec::Wcsr { window_rows: usize::MAX >> 1, pad_cols: usize::MAX >> 1 },
             dtype: DType::Bf16,
+            precision: Some(Precision::ThreeTf32),
             seconds: Terms::from_array([-1.234_567_890_123_456_7e-30; Terms::COUNT]),
             quality: Quality {
                 held_out: u32::MAX,

@@ -15,6 +15,7 @@ use crate::explanation::{Candidate, Explanation, Outcome};
 use crate::kernels::Kernels;
 use crate::options::{FormatChoice, Op, PlanOptions};
 use crate::ordering::{Reorder, Space};
+use crate::precision::Precision;
 use crate::schedule::Reduction;
 
 #[derive(Deserialize)]
@@ -139,6 +140,7 @@ impl TryFrom<OptionsV1> for PlanOptions {
             reorder: Reorder::None,
             space: Space::Caller,
             exact_nonfinite: old.exact_nonfinite,
+            precision: Precision::Tf32,
             memory_limit: old.memory_limit,
             keep_slot_map: old.keep_slot_map,
             deterministic: true,

@@ -19,6 +19,7 @@ use crate::explanation::{Candidate, Explanation, Outcome};
 use crate::kernels::{KernelConfig, Kernels};
 use crate::options::{FormatChoice, Op, PlanOptions};
 use crate::ordering::Considered;
+use crate::precision::Precision;
 
 #[derive(Deserialize)]
 struct HeaderV2 {
@@ -228,6 +229,7 @@ impl TryFrom<OptionsV2> for PlanOptions {
             reorder: old.reorder.into(),
             space: old.space.into(),
             exact_nonfinite: old.exact_nonfinite,
+            precision: Precision::Tf32,
             memory_limit: old.memory_limit,
             keep_slot_map: old.keep_slot_map,
             deterministic: old.deterministic,
@@ -279,6 +281,7 @@ impl TryFrom<FitV2> for Fit {
         Ok(Self {
             spec: old.spec.try_into()?,
             dtype: old.dtype.into(),
+            precision: None,
             seconds: Terms::from_array(old.seconds),
             quality: Quality { held_out, r2, mean_relative_error, max_relative_error },
         })

@@ -27,6 +27,7 @@ use girih_formats::stats::FormatStats;
 use girih_formats::{BMat, CsrPattern, DType, FormatSpec, TwoFour};
 
 use crate::cost::{Footprint, Workload};
+use crate::precision::Precision;
 
 /// Counts of a pattern that no order of its rows and columns changes.
 #[derive(Clone, Debug)]
@@ -90,7 +91,7 @@ impl Invariants {
         one_side(&self.row_lengths, rows, cols).max(one_side(&self.col_lengths, cols, rows))
     }
 
-    /// What a product needs to know of the pattern in the best order that could be.
+    /// What a product in the default precision needs to know of the pattern in the best order that could be.
     pub(super) fn workload(&self, n: usize, dtype: DType) -> Workload {
         let footprint = Footprint::ideal(self.nrows, self.used_cols as f64, self.packed(16) as f64);
         self.workload_with(n, dtype, footprint, 0)
@@ -104,7 +105,8 @@ impl Invariants {
         scattered_rows: usize,
     ) -> Workload {
         let Self { nrows, ncols, nnz, .. } = *self;
-        Workload { nrows, ncols, nnz, n, dtype, footprint, scattered_rows }
+        let precision = Precision::default();
+        Workload { nrows, ncols, nnz, n, dtype, precision, footprint, scattered_rows }
     }
 
     /// Counts of a format in the best order that could be, of those that decide its price.

@@ -63,6 +63,7 @@ impl<'a> Expected<'a> {
     /// Seconds of the fastest format in any order at all, at the least.
     pub(super) fn least(&self) -> f64 {
         let workload = self.invariants.workload(self.options.n, self.dtype);
+        let workload = workload.in_precision(self.options.precision);
         let formats = Choice::formats(self.options, self.dtype);
         let least = formats.into_iter().filter_map(|spec| {
             Choice::least(self.options, &workload, &self.invariants.stats(spec, self.dtype))
@@ -111,6 +112,7 @@ impl<'a> Expected<'a> {
         } else {
             (self.invariants.workload(n, dtype), self.invariants.stats(spec, dtype))
         };
+        let workload = workload.in_precision(self.options.precision);
         let seconds = Choice::least(self.options, &workload, &stats)?;
         let permutes_b = block_size(spec).is_some() && self.options.space == Space::Caller;
         let bytes = 2.0 * workload.ncols as f64 * n as f64 * dtype.size() as f64;

@@ -3,7 +3,7 @@
 use girih_formats::{AnyTiling, Csr, DType, FormatError, FormatKind, FormatSpec, RowLayout};
 use girih_planner::device::{Fit, PerDType, PerFormat, Quality, Terms};
 use girih_planner::explanation::{Candidate, Outcome};
-use girih_planner::{DeviceSpec, Explanation, Plan, PlanError, PlanOptions, Planner};
+use girih_planner::{DeviceSpec, Explanation, Plan, PlanError, PlanOptions, Planner, Precision};
 
 const SPECS: [FormatSpec; 8] = [
     FormatSpec::Csr,
@@ -35,6 +35,7 @@ fn an_advantage_over_csr_must_be_larger_than_estimates_are_off() {
     let fit = |spec, per_value: f64, off: f64| Fit {
         spec,
         dtype: DType::F32,
+        precision: None,
         seconds: Terms { values: per_value, ..Terms::default() },
         quality: Quality { mean_relative_error: off, ..Quality::default() },
     };
@@ -84,6 +85,7 @@ fn an_advantage_over_csr_must_be_larger_than_a_call() {
     let fit = |spec, product: f64| Fit {
         spec,
         dtype: DType::F32,
+        precision: None,
         seconds: Terms { product, ..Terms::default() },
         quality: Quality::default(),
     };
@@ -106,6 +108,7 @@ fn formats_that_were_not_measured_do_not_seem_to_cost_nothing() {
     let csr = Fit {
         spec: FormatSpec::Csr,
         dtype: DType::F32,
+        precision: None,
         seconds: Terms { product: 1e-5, ..Terms::default() },
         quality: Quality::default(),
     };
@@ -369,15 +372,15 @@ fn refreshed_values_give_the_plan_of_the_new_matrix() {
 fn types_of_16_bits_are_estimated_by_fits_of_the_nearest_type() {
     let xeon = DeviceSpec::builtin("emerald-rapids").unwrap();
     let zen5 = DeviceSpec::builtin("zen5").unwrap();
-    let spec = FormatSpec::Csr;
+    let (spec, tf32) = (FormatSpec::Csr, Precision::Tf32);
     // A processor that was calibrated in f32 alone, as users' own device files often are.
     let f32_alone = zen5.clone().with(|device| device.fits.retain(|fit| fit.dtype == DType::F32));
     for dtype in [DType::F16, DType::Bf16] {
-        assert_eq!(zen5.fit(spec, dtype).unwrap().dtype, dtype);
-        assert!(xeon.fit(spec, dtype).is_some());
-        assert_eq!(f32_alone.fit(spec, dtype), f32_alone.fit(spec, DType::F32));
+        assert_eq!(zen5.fit(spec, dtype, tf32).unwrap().dtype, dtype);
+        assert!(xeon.fit(spec, dtype, tf32).is_some());
+        assert_eq!(f32_alone.fit(spec, dtype, tf32), f32_alone.fit(spec, DType::F32, tf32));
     }
-    assert_eq!(f32_alone.fit(spec, DType::F64), None);
+    assert_eq!(f32_alone.fit(spec, DType::F64, tf32), None);
 
     // By rates alone windows looked cheaper than CSR for small products, and took 20 times as long.
     let a = girih_generate::uniform::<half::f16>(1024, 1024, 20, 1).unwrap();

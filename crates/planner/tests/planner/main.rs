@@ -8,6 +8,7 @@ mod explain;
 mod identical;
 mod ordering;
 mod partitions;
+mod precision;
 mod progress;
 mod schedule;
 mod simulate;

@@ -1,5 +1,5 @@
-// What a block of the BMat kernel is made of. VALUE names the value type, PATTERN says whether all values
-// are one and none is stored.
+// What a block of the BMat kernel is made of. VALUE names what A and B are multiplied in, PATTERN says
+// whether all values are one and none is stored.
 #pragma once
 
 #include "shared/pipeline.cuh"
@@ -9,14 +9,11 @@
 #include "ptx/mma.cuh"
 #include "ptx/shared.cuh"
 
-// What a value type does to its operands. A lane has bit `lane` of every mask word t: row lane / 4 + 8 * (t %
-// 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and lane % 4 + 4,
-// kPerLoad neighbouring columns, each of which is for an mma of its own.
-struct Tf32 {
+// Values of 32 bits.
+struct Single {
     static constexpr u32 kBytes = 4;
     static constexpr u32 kPerLoad = 4;
     static constexpr u32 kOne = 0x3f800000;
-    static constexpr u32 kRegistersOfA = 4;
 
     static __device__ __forceinline__ u32 load_shared(u32 address) {
         return ptx::load_shared_32(address);
@@ -24,6 +21,17 @@ struct Tf32 {
     static __device__ __forceinline__ float load(const char* address) {
         return __uint_as_float(ptx::load_constant_32(address));
     }
+};
+
+// f32 as it is, on CUDA cores: consume_rows.cuh.
+struct F32 : Single {};
+
+// What tensor cores do to operands of each value type. A lane has bit `lane` of every mask word t: row lane /
+// 4 + 8 * (t % 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and
+// lane % 4 + 4, kPerLoad neighbouring columns, each of which is for an mma of its own.
+struct Tf32 : Single {
+    static constexpr u32 kRegistersOfA = 4;
+
     // The elements of the words are the registers.
     static __device__ __forceinline__ void fragment(const u32 (&element)[4], u32 (&a)[4]) {
 #pragma unroll
@@ -33,6 +41,40 @@ struct Tf32 {
                                                     const u32 (&raw)[2][4], u32 i) {
         const u32 b[2] = {ptx::round_tf32(raw[0][i]), ptx::round_tf32(raw[1][i])};
         ptx::mma_tf32(sum, a, b);
+    }
+};
+
+// f32 as the sum of two TF32, of which the second takes what the first one lacks: a relative error of 2^-23.
+// Of the four products that of the second parts is left out, which is at most 2^-22 of the whole. Tensor
+// cores cut sums off. So they add up one tile alone, small products first, and tiles are added to one another
+// in f32 (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the
+// FP32 theoretical peak performance", 2022, section 3).
+struct ThreeTf32 : Single {
+    static constexpr u32 kRegistersOfA = 8;
+
+    static __device__ __forceinline__ void split(u32 bits, u32& big, u32& small) {
+        big = ptx::round_tf32(bits);
+        const float rest = __fsub_rn(__uint_as_float(bits), __uint_as_float(big));
+        small = ptx::round_tf32(__float_as_uint(rest));
+    }
+    static __device__ __forceinline__ void fragment(const u32 (&element)[4], u32 (&a)[8]) {
+#pragma unroll
+        for (u32 t = 0; t < 4; ++t) split(element[t], a[t], a[4 + t]);
+    }
+    static __device__ __forceinline__ void multiply(float (&sum)[4], const u32 (&a)[8],
+                                                    const u32 (&raw)[2][4], u32 i) {
+        const u32 big[4] = {a[0], a[1], a[2], a[3]};
+        const u32 small[4] = {a[4], a[5], a[6], a[7]};
+        u32 big_b[2];
+        u32 small_b[2];
+        split(raw[0][i], big_b[0], small_b[0]);
+        split(raw[1][i], big_b[1], small_b[1]);
+        float of_tile[4] = {};
+        ptx::mma_tf32(of_tile, small, big_b);
+        ptx::mma_tf32(of_tile, big, small_b);
+        ptx::mma_tf32(of_tile, big, big_b);
+#pragma unroll
+        for (u32 j = 0; j < 4; ++j) sum[j] += of_tile[j];
     }
 };
 
@@ -93,9 +135,11 @@ constexpr u32 kPerChunk = 16 / Value::kBytes;
 // How rows of B come to shared memory: each by one bulk copy, or element by element, whatever the strides.
 enum class Gather { kRows, kElements };
 
-// UNITS of 128 bytes of a row of B for each of WARPS consumers, STAGES stages of TILES tiles, shared out
-// among PRODUCERS warps that bring them, CTAS blocks to a multiprocessor.
-template <Gather GATHER, u32 WARPS, u32 UNITS, u32 PRODUCERS, u32 TILES, u32 STAGES, u32 CTAS>
+// WARPS consumers, ACROSS of which share the columns of a row of B, UNITS of 128 bytes for each: all of them,
+// or one where warps share the rows of a window. STAGES stages of TILES tiles, shared out among PRODUCERS
+// warps that bring them, CTAS blocks to a multiprocessor.
+template <Gather GATHER, u32 WARPS, u32 ACROSS, u32 UNITS, u32 PRODUCERS, u32 TILES, u32 STAGES,
+          u32 CTAS>
 struct Config {
     static constexpr Gather kGather = GATHER;
     static constexpr u32 kConsumerWarps = WARPS;
@@ -105,7 +149,7 @@ struct Config {
     static constexpr u32 kCtas = CTAS;
     static constexpr u32 kProducerWarps = PRODUCERS;
     static constexpr u32 kThreads = (WARPS + PRODUCERS) * kWarpSize;
-    static constexpr u32 kRowBytes = WARPS * UNITS * kUnitBytes;
+    static constexpr u32 kRowBytes = ACROSS * UNITS * kUnitBytes;
     // Lanes of a quarter of a warp read chunks 64 bytes apart of four rows: with this pitch, all banks.
     static constexpr u32 kPitch = kRowBytes + 16;
     // A stage: headers, values with what rounding to whole chunks adds, rows of B.

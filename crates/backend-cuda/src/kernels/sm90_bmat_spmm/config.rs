@@ -1,8 +1,8 @@
 //! The configurations of `sm90_bmat_spmm.cu`, and which of them a product runs.
 
-use girih_formats::DType;
 use girih_planner::kernels::KernelConfig;
 
+use super::arithmetic::Arithmetic;
 use crate::error::Arch;
 use crate::kernels::{Budget, Kernel};
 
@@ -41,7 +41,9 @@ pub(crate) struct Config {
     gather: Gather,
     /// Warps that multiply.
     warps: u32,
-    /// Units of 128 bytes of a row of B for each of them.
+    /// Warps that share the columns of a row of B: all of them, or one where they share the rows of a window.
+    across: u32,
+    /// Units of 128 bytes of a row of B for each of those.
     units: u32,
     /// Warps that bring what is multiplied, each as many tiles of a stage as the others.
     producers: u32,
@@ -54,16 +56,16 @@ pub(crate) struct Config {
 
 impl Config {
     /// Columns that a block computes at a time, at most.
-    pub(super) fn columns(&self, dtype: DType) -> u64 {
-        u64::from(self.row_bytes()) / dtype.size() as u64
+    pub(super) fn columns(&self, arithmetic: Arithmetic) -> u64 {
+        u64::from(self.row_bytes() / arithmetic.size())
     }
 
     /// Columns that a block computes at a time where there are `n`: as many in every tile, but for whole
     /// units.
-    pub(super) fn tile_columns(&self, dtype: DType, n: u64) -> u32 {
-        let unit = u64::from(UNIT_BYTES) / dtype.size() as u64;
-        let tiles = n.div_ceil(self.columns(dtype)).max(1);
-        n.div_ceil(tiles).next_multiple_of(unit).clamp(unit, self.columns(dtype)) as u32
+    pub(super) fn tile_columns(&self, arithmetic: Arithmetic, n: u64) -> u32 {
+        let (unit, most) = (u64::from(UNIT_BYTES / arithmetic.size()), self.columns(arithmetic));
+        let tiles = n.div_ceil(most).max(1);
+        n.div_ceil(tiles).next_multiple_of(unit).clamp(unit, most) as u32
     }
 
     /// Threads of a block.
@@ -72,9 +74,9 @@ impl Config {
     }
 
     /// Bytes of dynamic shared memory: stages of headers, values and rows of B, and two barriers for each.
-    pub(super) fn shared_bytes(&self, dtype: DType, pattern_only: bool) -> u32 {
+    pub(super) fn shared_bytes(&self, arithmetic: Arithmetic, pattern_only: bool) -> u32 {
         // Values begin anywhere in a chunk of 16 bytes, and whole chunks are copied.
-        let values = self.tiles * TILE_VALUES * dtype.size() as u32 + 16;
+        let values = self.tiles * TILE_VALUES * arithmetic.size() + 16;
         let values = if pattern_only { 0 } else { values };
         // 16 bytes more to a row put rows that are read together into different banks.
         let rows = self.tiles * TILE_COLS * (self.row_bytes() + 16);
@@ -82,14 +84,14 @@ impl Config {
     }
 
     fn row_bytes(&self) -> u32 {
-        self.warps * self.units * UNIT_BYTES
+        self.across * self.units * UNIT_BYTES
     }
 
     /// Why [`choose`] takes this for a product of `n` columns.
-    pub(super) fn why(&self, dtype: DType, n: u64) -> String {
+    pub(super) fn why(&self, arithmetic: Arithmetic, n: u64) -> String {
         if self.gather == Gather::Elements {
             "rows of B are not contiguous on 16 bytes".to_owned()
-        } else if n <= self.columns(dtype) {
+        } else if n <= self.columns(arithmetic) {
             format!("it is the narrowest that takes {n} columns at a time")
         } else {
             format!("no wider tile is there for {n} columns")
@@ -102,67 +104,88 @@ impl Config {
     }
 
     /// Columns × rows of a block, its stages, and blocks to a multiprocessor, for a planner.
-    pub(crate) fn described(&self, dtype: DType, pattern_only: bool) -> KernelConfig {
+    pub(crate) fn described(&self, arithmetic: Arithmetic, pattern_only: bool) -> KernelConfig {
         KernelConfig::new(self.entry)
-            .block_cols(self.columns(dtype) as u32)
+            .block_cols(self.columns(arithmetic) as u32)
             .threads(self.threads())
             .stages(self.stages)
             .stage_tiles(self.tiles)
-            .shared_bytes(u64::from(self.shared_bytes(dtype, pattern_only)))
+            .shared_bytes(u64::from(self.shared_bytes(arithmetic, pattern_only)))
             .blocks_per_worker(self.ctas)
     }
 
     /// The line that makes the entry point in CUDA.
-    fn definition(&self, dtype: DType, pattern_only: bool) -> String {
+    fn definition(&self, arithmetic: Arithmetic, pattern_only: bool) -> String {
         let gather = match self.gather {
             Gather::Rows => "Gather::kRows",
             Gather::Elements => "Gather::kElements",
         };
-        let Self { entry, warps, units, producers, tiles, stages, ctas, .. } = self;
-        let shared = self.shared_bytes(dtype, pattern_only);
-        let sizes = [warps, units, producers, tiles, stages, ctas].map(u32::to_string).join(",");
+        let Self { entry, warps, across, units, producers, tiles, stages, ctas, .. } = self;
+        let shared = self.shared_bytes(arithmetic, pattern_only);
+        let sizes = [warps, across, units, producers, tiles, stages, ctas];
+        let sizes = sizes.map(u32::to_string).join(",");
         format!("ENTRY({entry},{shared},{gather},{sizes})")
     }
 }
 
+const LEAST: &str = "bmat_spmm_least";
+const SMALL: &str = "bmat_spmm_small";
 const NARROW: &str = "bmat_spmm_narrow";
 const MIDDLE: &str = "bmat_spmm_middle";
 const WIDE: &str = "bmat_spmm_wide";
 const ELEMENTS: &str = "bmat_spmm_elements";
 
-/// The configurations for a value type, the narrowest first and the one for B of any strides last.
+/// The configurations for an arithmetic, the narrowest first and the one for B of any strides last.
 ///
-/// They keep 130 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been
-/// timed. A warp that multiplies has 64 columns of f32 or more for every tile that it decodes, as counting
-/// the bits of a mask takes as long as 8 other instructions. Rows of B are 512 bytes to 2 KiB long.
-const fn configs(dtype: DType) -> &'static [Config] {
+/// They keep 64 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been
+/// timed. A warp of tensor cores has 64 columns of f32 or more for every tile that it decodes, as counting
+/// the bits of a mask takes as long as 8 other instructions. Where warps take rows, as many lanes take a row
+/// as have 16 bytes of it, up to 32, and rows of B are as short as 128 bytes.
+const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
     const fn config(
         entry: &'static str,
         gather: Gather,
-        [warps, units, producers, tiles, stages, ctas]: [u32; 6],
+        [warps, across, units, producers, tiles, stages, ctas]: [u32; 7],
     ) -> Config {
-        Config { entry, gather, warps, units, producers, tiles, stages, ctas }
+        Config { entry, gather, warps, across, units, producers, tiles, stages, ctas }
     }
     const SINGLE: [Config; 4] = [
-        config(NARROW, Gather::Rows, [2, 2, 2, 4, 3, 3]),
-        config(MIDDLE, Gather::Rows, [4, 2, 2, 4, 3, 2]),
-        config(WIDE, Gather::Rows, [4, 4, 2, 2, 3, 2]),
-        config(ELEMENTS, Gather::Elements, [2, 2, 2, 4, 3, 3]),
+        config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
+        config(MIDDLE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
+        config(WIDE, Gather::Rows, [4, 4, 4, 2, 2, 3, 2]),
+        config(ELEMENTS, Gather::Elements, [2, 2, 2, 2, 4, 3, 3]),
+    ];
+    // A lane has twice as many registers of A.
+    const THREE: [Config; 4] = [
+        config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
+        config(MIDDLE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
+        config(WIDE, Gather::Rows, [8, 8, 2, 2, 4, 3, 1]),
+        config(ELEMENTS, Gather::Elements, [2, 2, 2, 2, 4, 3, 3]),
     ];
     const HALF: [Config; 3] = [
-        config(NARROW, Gather::Rows, [2, 2, 2, 4, 3, 3]),
-        config(WIDE, Gather::Rows, [4, 2, 2, 4, 3, 2]),
-        config(ELEMENTS, Gather::Elements, [2, 2, 2, 4, 3, 3]),
+        config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
+        config(WIDE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
+        config(ELEMENTS, Gather::Elements, [2, 2, 2, 2, 4, 3, 3]),
     ];
-    match dtype {
-        DType::F32 => &SINGLE,
-        _ => &HALF,
+    const BY_ROWS: [Config; 6] = [
+        config(LEAST, Gather::Rows, [4, 1, 1, 2, 4, 5, 5]),
+        config(SMALL, Gather::Rows, [4, 1, 2, 2, 4, 4, 4]),
+        config(NARROW, Gather::Rows, [8, 1, 4, 1, 4, 3, 3]),
+        config(MIDDLE, Gather::Rows, [4, 1, 8, 1, 2, 4, 3]),
+        config(WIDE, Gather::Rows, [4, 1, 16, 2, 2, 3, 2]),
+        config(ELEMENTS, Gather::Elements, [8, 1, 4, 2, 4, 4, 2]),
+    ];
+    match arithmetic {
+        Arithmetic::F16 | Arithmetic::Bf16 => &HALF,
+        Arithmetic::Tf32 => &SINGLE,
+        Arithmetic::ThreeTf32 => &THREE,
+        Arithmetic::F32 => &BY_ROWS,
     }
 }
 
 /// Numbers of blocks that share a partition, each once.
-pub(super) fn sharers(dtype: DType) -> Vec<u32> {
-    let mut ctas: Vec<_> = configs(dtype).iter().map(|config| config.ctas).collect();
+pub(super) fn sharers(arithmetic: Arithmetic) -> Vec<u32> {
+    let mut ctas: Vec<_> = configs(arithmetic).iter().map(|config| config.ctas).collect();
     ctas.sort_unstable();
     ctas.dedup();
     ctas
@@ -170,39 +193,43 @@ pub(super) fn sharers(dtype: DType) -> Vec<u32> {
 
 /// The configuration for a product of `n` columns, where rows of B can be copied if `in_rows`: the narrowest
 /// that takes all of them at a time, else the widest.
-pub(crate) fn choose(dtype: DType, n: u64, in_rows: bool) -> Config {
-    let (elements, rows) = configs(dtype).split_last().expect("there are configurations");
+pub(crate) fn choose(arithmetic: Arithmetic, n: u64, in_rows: bool) -> Config {
+    let (elements, rows) = configs(arithmetic).split_last().expect("there are configurations");
     if !in_rows {
         return *elements;
     }
-    *rows.iter().find(|config| n <= config.columns(dtype)).unwrap_or(&rows[rows.len() - 1])
+    *rows.iter().find(|config| n <= config.columns(arithmetic)).unwrap_or(&rows[rows.len() - 1])
 }
 
-/// The kernel for a value type, f16, bf16 or f32 (as TF32), with values or without.
-pub(crate) fn kernel(dtype: DType, pattern_only: bool) -> Kernel {
-    let value = match dtype {
-        DType::F16 => "F16",
-        DType::Bf16 => "Bf16",
-        _ => "Tf32",
-    };
-    let configs = configs(dtype);
-    let definitions = configs.iter().map(|config| config.definition(dtype, pattern_only));
-    let shared = configs.iter().map(|config| config.shared_bytes(dtype, pattern_only)).max();
-    let entries: &[&str] = match dtype {
-        DType::F32 => &[NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE],
-        _ => &[NARROW, WIDE, ELEMENTS, COMBINE, SCALE],
-    };
-    let instructions: &[&str] = match pattern_only {
-        false => &["HMMA", "UBLKCP", "SYNCS", "POPC", "LDS.128", "LDG.E.128", "STG.E.128"],
-        true => &["HMMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128"],
+/// The kernel for an arithmetic, with values or without.
+pub(crate) fn kernel(arithmetic: Arithmetic, pattern_only: bool) -> Kernel {
+    let configs = configs(arithmetic);
+    let definitions = configs.iter().map(|config| config.definition(arithmetic, pattern_only));
+    let shared = configs.iter().map(|config| config.shared_bytes(arithmetic, pattern_only)).max();
+    let (entries, instructions): (&[&str], &[&str]) = match (arithmetic, pattern_only) {
+        (Arithmetic::F32, false) => (
+            &[LEAST, SMALL, NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE],
+            &["FFMA", "UBLKCP", "SYNCS", "POPC", "LDS.128", "LDG.E.128", "STG.E.128"],
+        ),
+        (Arithmetic::F32, true) => (
+            &[LEAST, SMALL, NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE],
+            &["FFMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128"],
+        ),
+        (Arithmetic::F16 | Arithmetic::Bf16, _) => {
+            (&[NARROW, WIDE, ELEMENTS, COMBINE, SCALE], of_tensor_cores(pattern_only))
+        }
+        (Arithmetic::Tf32 | Arithmetic::ThreeTf32, _) => {
+            (&[NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE], of_tensor_cores(pattern_only))
+        }
     };
     Kernel {
         stem: "sm90_bmat_spmm",
-        config: format!("{dtype}{}", if pattern_only { " pattern" } else { "" }),
+        config: format!("{}{}", arithmetic.name(), if pattern_only { " pattern" } else { "" }),
         source: include_str!("sm90_bmat_spmm.cu"),
         defines: vec![
-            ("VALUE", value.to_owned()),
+            ("VALUE", arithmetic.value().to_owned()),
             ("PATTERN", u32::from(pattern_only).to_string()),
+            ("BY_ROWS", u32::from(arithmetic.is_by_rows()).to_string()),
             ("ENTRIES", definitions.collect::<Vec<_>>().join(" ")),
         ],
         only: Some(Arch::SM_90A),
@@ -216,11 +243,19 @@ pub(crate) fn kernel(dtype: DType, pattern_only: bool) -> Kernel {
     }
 }
 
-/// The kernels for all value types.
+/// Instructions of kernels on tensor cores.
+const fn of_tensor_cores(pattern_only: bool) -> &'static [&'static str] {
+    match pattern_only {
+        false => &["HMMA", "UBLKCP", "SYNCS", "POPC", "LDS.128", "LDG.E.128", "STG.E.128"],
+        true => &["HMMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128"],
+    }
+}
+
+/// The kernels for everything.
 pub(crate) fn kernels() -> impl Iterator<Item = Kernel> {
-    [DType::F16, DType::Bf16, DType::F32]
+    Arithmetic::ALL
         .into_iter()
-        .flat_map(|dtype| [false, true].map(|pattern_only| kernel(dtype, pattern_only)))
+        .flat_map(|arithmetic| [false, true].map(|pattern_only| kernel(arithmetic, pattern_only)))
 }
 
 /// The grid of a kernel that goes through `elements` one by one, in turns where there are too many.
@@ -238,46 +273,56 @@ mod tests {
 
     #[test]
     fn every_configuration_fits_a_multiprocessor() {
-        for dtype in [DType::F16, DType::Bf16, DType::F32] {
-            for config in configs(dtype) {
-                let shared = config.shared_bytes(dtype, false);
-                assert!(shared <= SHARED_OF_BLOCK, "{dtype} {config:?}: {shared}");
-                assert!(config.ctas * (shared + 1024) <= SHARED, "{dtype} {config:?}: {shared}");
+        for arithmetic in Arithmetic::ALL {
+            for config in configs(arithmetic) {
+                let shared = config.shared_bytes(arithmetic, false);
+                assert!(shared <= SHARED_OF_BLOCK, "{arithmetic:?} {config:?}: {shared}");
+                assert!(config.ctas * (shared + 1024) <= SHARED, "{arithmetic:?} {config:?}");
                 // What is on its way: all stages but one, where latency times bandwidth is some 35 KiB.
                 let rows = config.tiles * TILE_COLS * config.row_bytes();
                 let ahead = (config.stages - 1) * config.ctas * rows;
-                assert!(ahead >= 64 << 10, "{dtype} {config:?}: {ahead}");
+                assert!(ahead >= 64 << 10, "{arithmetic:?} {config:?}: {ahead}");
+                assert!(config.ctas * config.threads() <= 2048, "{arithmetic:?} {config:?}");
             }
         }
     }
 
     #[test]
     fn the_narrowest_tile_that_takes_all_columns_is_chosen() {
-        let of = |dtype, n| choose(dtype, n, true).entry;
-        assert_eq!([1, 128, 129].map(|n| of(DType::F32, n)), [NARROW, NARROW, MIDDLE]);
-        assert_eq!([256, 257, 4096].map(|n| of(DType::F32, n)), [MIDDLE, WIDE, WIDE]);
-        assert_eq!([256, 257, u64::MAX].map(|n| of(DType::Bf16, n)), [NARROW, WIDE, WIDE]);
-        assert_eq!(choose(DType::F16, 8, false).entry, ELEMENTS);
+        let of = |arithmetic, n| choose(arithmetic, n, true).entry;
+        for tensor_cores in [Arithmetic::Tf32, Arithmetic::ThreeTf32] {
+            assert_eq!([1, 128, 129].map(|n| of(tensor_cores, n)), [NARROW, NARROW, MIDDLE]);
+            assert_eq!([256, 257, 4096].map(|n| of(tensor_cores, n)), [MIDDLE, WIDE, WIDE]);
+        }
+        assert_eq!([1, 32, 33].map(|n| of(Arithmetic::F32, n)), [LEAST, LEAST, SMALL]);
+        assert_eq!([64, 65, 128].map(|n| of(Arithmetic::F32, n)), [SMALL, NARROW, NARROW]);
+        assert_eq!([129, 256, 257].map(|n| of(Arithmetic::F32, n)), [MIDDLE, MIDDLE, WIDE]);
+        assert_eq!([256, 257, u64::MAX].map(|n| of(Arithmetic::Bf16, n)), [NARROW, WIDE, WIDE]);
+        assert_eq!(choose(Arithmetic::F16, 8, false).entry, ELEMENTS);
+        assert_eq!(choose(Arithmetic::F32, 8, false).entry, ELEMENTS);
     }
 
     #[test]
     fn columns_are_shared_out_among_tiles() {
-        let of = |n| choose(DType::F32, n, true).tile_columns(DType::F32, n);
+        let of = |n| choose(Arithmetic::Tf32, n, true).tile_columns(Arithmetic::Tf32, n);
         assert_eq!([1, 32, 33, 128, 200].map(of), [32, 32, 64, 128, 224]);
         assert_eq!([512, 513, 640, 1024, 1536].map(of), [512, 288, 320, 512, 512]);
-        for n in 1..3000u64 {
-            let config = choose(DType::F32, n, true);
-            let tiles = n.div_ceil(u64::from(config.tile_columns(DType::F32, n)));
-            assert_eq!(tiles, n.div_ceil(config.columns(DType::F32)), "{n} columns");
+        for arithmetic in [Arithmetic::Tf32, Arithmetic::F32] {
+            for n in 1..3000u64 {
+                let config = choose(arithmetic, n, true);
+                let tiles = n.div_ceil(u64::from(config.tile_columns(arithmetic, n)));
+                assert_eq!(tiles, n.div_ceil(config.columns(arithmetic)), "{n} columns");
+            }
         }
     }
 
     #[test]
     fn every_kernel_has_its_entry_points() {
-        assert_eq!(kernels().count(), 6);
+        assert_eq!(kernels().count(), 10);
         for kernel in kernels() {
+            let (_, defined) = kernel.defines.iter().find(|(name, _)| *name == "ENTRIES").unwrap();
             for entry in kernel.budget.entries.iter().filter(|entry| entry.contains("spmm")) {
-                assert!(kernel.defines[2].1.contains(entry), "{kernel}: {entry}");
+                assert!(defined.contains(&format!("ENTRY({entry},")), "{kernel}: {entry}");
             }
         }
     }

@@ -3,8 +3,9 @@
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{BMat, Buffer, DType, Scalar};
-use girih_planner::Schedule;
+use girih_planner::{Precision, Schedule};
 
+use super::arithmetic::Arithmetic;
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_GRID_Y, SCALE, choose, element_grid, kernel, sharers,
 };
@@ -29,7 +30,7 @@ const ROWS: usize = 7;
 
 #[derive(Debug)]
 struct BmatLaunches {
-    dtype: DType,
+    arithmetic: Arithmetic,
     pattern_only: bool,
     m: u64,
     lists: Vec<List>,
@@ -49,14 +50,20 @@ struct BmatLaunches {
 /// Why there is no kernel for a value type, if there is none.
 pub(crate) fn check(dtype: DType) -> Result<(), String> {
     match dtype {
-        DType::F64 => Err("its kernels multiply f16, bf16 and f32 (as TF32), not f64".to_owned()),
+        DType::F64 => Err("its kernels multiply f16, bf16 and f32, not f64".to_owned()),
         _ => Ok(()),
     }
 }
 
 /// A matrix with its work; `n` columns are expected.
-pub(crate) fn device_plan<T: Scalar>(a: &BMat<T>, schedule: &Schedule, n: usize) -> DevicePlan {
-    let work = Work::new(a.window_ptr(), schedule, &sharers(T::DTYPE));
+pub(crate) fn device_plan<T: Scalar>(
+    a: &BMat<T>,
+    schedule: &Schedule,
+    n: usize,
+    precision: Precision,
+) -> DevicePlan {
+    let arithmetic = Arithmetic::of(T::DTYPE, precision);
+    let work = Work::new(a.window_ptr(), schedule, &sharers(arithmetic));
     let slots = a.layout().slots().cloned().unwrap_or_else(|| Buffer::from(Vec::new()));
     // Sums of a part: those of all rows of a window.
     let per_piece = (BMat::<T>::WINDOW_ROWS * size_of::<f32>()) as u64;
@@ -65,9 +72,9 @@ pub(crate) fn device_plan<T: Scalar>(a: &BMat<T>, schedule: &Schedule, n: usize)
     let pattern_only = a.values().is_none();
     DevicePlan {
         shape: ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE },
-        kernels: vec![kernel(T::DTYPE, pattern_only)],
+        kernels: vec![kernel(arithmetic, pattern_only)],
         sequence: Box::new(BmatLaunches {
-            dtype: T::DTYPE,
+            arithmetic,
             pattern_only,
             m: a.nrows() as u64,
             n_splits: work.splits.len() as u64,
@@ -145,12 +152,12 @@ impl LaunchSequence for BmatLaunches {
             let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
             return launch(SCALE, grid, ELEMENT_THREADS, 0, &params);
         }
-        let shared = config.shared_bytes(self.dtype, self.pattern_only);
+        let shared = config.shared_bytes(self.arithmetic, self.pattern_only);
         let most = if self.panel > 0 { self.panel } else { n };
         while params.begin < n {
             params.end = n.min(params.begin + most);
             let width = params.end - params.begin;
-            params.tile_columns = config.tile_columns(self.dtype, width);
+            params.tile_columns = config.tile_columns(self.arithmetic, width);
             // Blocks of a partition take all of their columns; others share them.
             let tiles = match self.partitions {
                 Some(_) => 1,
@@ -172,8 +179,12 @@ impl LaunchSequence for BmatLaunches {
         let n = operands.b.cols as u64;
         let config = self.config(&operands.b);
         let list = Work::list(&self.lists, config.ctas);
-        let shape = format!("16 rows × {} columns", config.tile_columns(self.dtype, n));
-        let lowering = lowering.with("tile", shape, config.why(self.dtype, n)).with(
+        let lowering = match self.arithmetic.explained() {
+            Some((precision, why)) => lowering.with("precision", precision, why),
+            None => lowering,
+        };
+        let shape = format!("16 rows × {} columns", config.tile_columns(self.arithmetic, n));
+        let lowering = lowering.with("tile", shape, config.why(self.arithmetic, n)).with(
             "stages",
             config.stages_in_words(),
             "",
@@ -204,7 +215,8 @@ impl LaunchSequence for BmatLaunches {
 impl BmatLaunches {
     /// What a product of this B runs.
     fn config(&self, b: &Place) -> Config {
-        let in_rows = b.reads_in_vectors(16 / self.dtype.size() as u64) && self.cuts_are_aligned;
-        choose(self.dtype, b.cols as u64, in_rows)
+        let per_vector = u64::from(16 / self.arithmetic.size());
+        let in_rows = b.reads_in_vectors(per_vector) && self.cuts_are_aligned;
+        choose(self.arithmetic, b.cols as u64, in_rows)
     }
 }

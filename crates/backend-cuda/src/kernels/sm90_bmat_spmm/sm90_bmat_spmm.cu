@@ -1,6 +1,7 @@
-// C = alpha * A * B + beta * C, A in BMat (Voltrix section 3), on mma.sync.
+// C = alpha * A * B + beta * C, A in BMat (Voltrix section 3), on mma.sync, or in f32 on CUDA cores.
 //
-// VALUE names the value type: Tf32, F16 or Bf16. PATTERN is 1 where all values are one and none is stored.
+// VALUE names what A and B are multiplied in: F16, Bf16, Tf32 or ThreeTf32 on tensor cores, or F32. PATTERN
+// is 1 where all values are one and none is stored, BY_ROWS where warps take rows of a window: for F32.
 // ENTRIES defines the entry points, ENTRY(name, bytes of shared memory, arguments of Config) for each. Host
 // side: config.rs, params.rs.
 //
@@ -8,17 +9,21 @@
 // of C, tile by tile of columns. Where the schedule has partitions, the blocks that a multiprocessor holds at
 // once share one, and there are as many blocks as are held. Producer warps fill a ring of stages with masks,
 // with the values that belong to them and with the rows of B that the packed columns name; consumer warps
-// decode masks into the registers of an mma, each for its own columns, and at the end of a segment store the
-// window's rows of C, or the sums of a part, which bmat_combine adds up in order. Producers are by then some
-// stages ahead, in the next segment.
+// decode masks into the registers of an mma, each for its own columns, or walk the entries of rows of their
+// own, and at the end of a segment store the window's rows of C, or the sums of a part, which bmat_combine
+// adds up in order. Producers are by then some stages ahead, in the next segment.
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"
-#include "sm90_bmat_spmm/consume.cuh"
 #include "sm90_bmat_spmm/params.cuh"
 #include "sm90_bmat_spmm/produce.cuh"
 #include "sm90_bmat_spmm/store.cuh"
 #include "ptx/shared.cuh"
+#if BY_ROWS
+#include "sm90_bmat_spmm/consume_rows.cuh"
+#else
+#include "sm90_bmat_spmm/consume.cuh"
+#endif
 
 template <class C>
 __device__ __forceinline__ void bmat_spmm(const Params& p) {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use girih::planner::file::{PlanFileInfo, SectionInfo};
-use girih::planner::{Explanation, Plan, Reorder, Space};
+use girih::planner::{Explanation, Plan, Precision, Reorder, Space};
 use girih_measure::units;
 use serde::Serialize;
 
@@ -42,6 +42,8 @@ struct PlanFileReport {
     permuted: bool,
     /// The requests that limit the choice.
     exact: bool,
+    /// How far products in f32 may be rounded.
+    precision: &'static str,
     deterministic: bool,
     memory_limit: Option<u64>,
     keeps_slot_map: bool,
@@ -150,6 +152,7 @@ fn describe(name: String, plan: &Plan, info: PlanFileInfo) -> Result<PlanFileRep
         gathers: plan.b_permutation().is_some(),
         permuted: plan.space() == Space::Permuted,
         exact: options.exact_nonfinite,
+        precision: options.precision.name(),
         deterministic: options.deterministic,
         memory_limit: options.memory_limit,
         keeps_slot_map: plan.slot_map().is_some(),
@@ -241,6 +244,8 @@ fn requests(report: &PlanFileReport) -> String {
     let list = [
         report.deterministic.then(|| "deterministic".to_owned()),
         report.exact.then(|| "exact with NaN and Inf".to_owned()),
+        (report.precision != Precision::default().name())
+            .then(|| format!("f32 in {}", report.precision)),
         report.keeps_slot_map.then(|| "values can be refreshed".to_owned()),
         limit,
     ];

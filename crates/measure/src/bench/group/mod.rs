@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use girih::backend::Verification;
 use girih::planner::explanation::Outcome;
 use girih::{
-    Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner, Scalar,
+    Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner,
+    Precision, Scalar,
 };
 use girih_cuda_libraries::TimedOperands;
 
@@ -31,6 +32,8 @@ pub(super) struct GroupConfig<'a> {
     pub(super) seconds: f64,
     pub(super) memory_limit: Option<u64>,
     pub(super) seed: u64,
+    /// How far products in f32 may round their operands.
+    pub(super) precision: Precision,
     /// The machine that the planner chooses for.
     pub(super) target: DeviceSpec,
 }
@@ -93,10 +96,15 @@ pub(super) struct Group<'a> {
     pub(super) other_load: Option<f64>,
 }
 
-/// The device that a case is planned for, with its kernels. If the target has no kernel for the format,
-/// only libraries can multiply it there, and the plan is for this CPU.
-fn target(wanted: &DeviceSpec, format: FormatChoice, dtype: DType) -> (DeviceSpec, Kernels) {
-    let kernels = girih::kernels_for(wanted);
+/// The device that a case is planned for, with its kernels. If the target has no kernel for the format in the
+/// precision, only libraries can multiply it there, and the plan is for this CPU.
+fn target(
+    wanted: &DeviceSpec,
+    format: FormatChoice,
+    dtype: DType,
+    precision: Precision,
+) -> (DeviceSpec, Kernels) {
+    let kernels = girih::kernels_for(wanted).in_precision(precision);
     match format {
         FormatChoice::Fixed(spec) if kernels.check(wanted, spec, dtype).is_err() => {
             (DeviceSpec::this_cpu(), Kernels::default())
@@ -135,11 +143,12 @@ pub(super) fn run<'a, T: DenseScalar>(
         GroupOperands { b: &b, c: &mut c, copies: None, verdicts: Verdicts::default() };
     for request in config.planned() {
         let format = request.format.choice(T::DTYPE)?;
-        let (target, kernels) = target(&config.target, format, T::DTYPE);
+        let (target, kernels) = target(&config.target, format, T::DTYPE, config.precision);
         let options = PlanOptions::new(n)
             .format(format)
             .reorder(request.order.0)
             .memory_limit(left)
+            .precision(config.precision)
             .target(target)
             .kernels(kernels);
         // Planned once for each team, on the threads that its products run on. The plans are equal.

@@ -115,6 +115,7 @@ fn check(
         seconds: 0.0,
         memory_limit,
         seed: 1,
+        precision: Precision::default(),
         target: DeviceSpec::cpu(),
     };
     judge(run("test", &matrix(), 5, &config, &Silent));
@@ -140,10 +141,11 @@ fn orders_are_cases_of_their_own() {
     let requests: Vec<CaseRequest> = ["none", "rcm", "random:3", "auto"]
         .map(|order| CaseRequest { order: order.parse().unwrap(), ..CaseRequest::CSR })
         .into();
-    let (seconds, memory_limit, seed) = (0.0, None, 1);
+    let (seconds, memory_limit, seed, precision) = (0.0, None, 1, Precision::default());
     let target = DeviceSpec::cpu();
     let requests = &requests[..];
-    let config = GroupConfig { requests, engines: &engines, seconds, memory_limit, seed, target };
+    let config =
+        GroupConfig { requests, engines: &engines, seconds, memory_limit, seed, precision, target };
     let group = run("test", &matrix(), 5, &config, &Silent).unwrap();
     let orders: Vec<&str> = group.cases.iter().map(|case| case.order.as_str()).collect();
     // So small a matrix is left as it is.
@@ -211,10 +213,11 @@ fn a_yardstick_is_timed_once_whatever_the_formats() {
     let mut engines = engines(&[Fault::None]);
     let wanted = |engines: &Engines, names: &[&str]| {
         let requests = requests(names);
-        let (seconds, memory_limit, seed) = (0.0, None, 1);
+        let (seconds, memory_limit, seed, precision) = (0.0, None, 1, Precision::default());
         let target = DeviceSpec::cpu();
         let requests = &requests[..];
-        let config = GroupConfig { requests, engines, seconds, memory_limit, seed, target };
+        let config =
+            GroupConfig { requests, engines, seconds, memory_limit, seed, precision, target };
         let of = |engine: &Engine| {
             let wants = config.planned().filter(|&request| config.wants(engine, request));
             wants.map(|request| request.to_string()).collect::<Vec<_>>().join(" ")
