@@ -153,7 +153,8 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Unsupported::Epilogue`] if the backend can't execute it, which is what the default gives for every
-    /// epilogue but none: no backend passes over C twice instead. Otherwise as [`execute`](Self::execute), for the bias too.
+    /// epilogue but none: no backend passes over C twice instead. Otherwise as [`execute`](Self::execute),
+    /// for the bias too.
     fn execute_with(
         &self,
         alpha: f64,

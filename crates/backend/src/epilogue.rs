@@ -20,9 +20,9 @@ pub enum Activation {
     None,
     /// `max(x, 0)`.
     Relu,
-    /// The Gaussian error linear unit in its *tanh* form (Hendrycks and Gimpel, "Gaussian Error Linear Units",
-    /// 2016, §2): `x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))`. It differs from the form with erf by up to 5e-4.
-    /// An infinite `x` gives the limit: Inf or 0.
+    /// The Gaussian error linear unit in its *tanh* form (Hendrycks and Gimpel, "Gaussian Error Linear
+    /// Units", 2016, §2): `x/2·(1 + tanh(√(2/π)·(x + 0.044715·x³)))`. It differs from the form with erf by up
+    /// to 5e-4. An infinite `x` gives the limit: Inf or 0.
     ///
     /// Backends may be off by [16 rounding units](Self::units) of `x`, and take for 0 what is below the least
     /// normal number.
@@ -104,7 +104,8 @@ impl<'a> Bias<'a> {
     }
 }
 
-/// What is done to the elements of `α·A·B + β·C` in the kernels' store: a bias is added, an activation applied.
+/// What is done to the elements of `α·A·B + β·C` in the kernels' store: a bias is added, an activation
+/// applied.
 ///
 /// ```
 /// use girih_backend::{Activation, Epilogue};
@@ -155,7 +156,8 @@ impl<'a> Epilogue<'a> {
         self.bias.is_none() && self.activation == Activation::None
     }
 
-    /// What is added to the element at row `row`, column `col` of C; −0 without a bias, which changes nothing.
+    /// What is added to the element at row `row`, column `col` of C; −0 without a bias, which changes
+    /// nothing.
     ///
     /// # Panics
     /// If the bias has no such element.

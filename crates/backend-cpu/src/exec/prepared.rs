@@ -153,8 +153,9 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         self.execute_with(alpha, b, beta, c, &Epilogue::new())
     }
 
-    /// With an epilogue, C is stored element by element, never past the caches. The bits are those of the plain
-    /// product, put through the epilogue in the accumulation type. A bias with other strides than 1 is copied.
+    /// With an epilogue, C is stored element by element, never past the caches. The bits are those of the
+    /// plain product, put through the epilogue in the accumulation type. A bias with other strides than 1 is
+    /// copied.
     fn execute_with(
         &self,
         alpha: f64,

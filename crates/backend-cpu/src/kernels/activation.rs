@@ -9,9 +9,10 @@ pub(crate) trait Activate: Accumulator {
 
     /// [`Activation::Gelu`](girih_backend::Activation::Gelu); `mul_add` is the kernels' own.
     ///
-    /// `x/2·(1 + tanh(u))` is `x·σ(2u)`, and with `e = exp(−|2u|)` that is `x/(1 + e)`, or `x·e/(1 + e)` where x is
-    /// negative: nothing cancels, and nothing overflows. With rounding unit ε, 2u is off by 4 ε, so e by
-    /// `4·|2u|·e ≤ 1.5` ε; the exponential and the other operations cost up to 6 ε more. That is 8 ε of x.
+    /// `x/2·(1 + tanh(u))` is `x·σ(2u)`, and with `e = exp(−|2u|)` that is `x/(1 + e)`, or `x·e/(1 + e)`
+    /// where x is negative: nothing cancels, and nothing overflows. With rounding unit ε, 2u is off by 4 ε,
+    /// so e by `4·|2u|·e ≤ 1.5` ε; the exponential and the other operations cost up to 6 ε more. That is 8 ε
+    /// of x.
     fn gelu(self, mul_add: impl Fn(Self, Self, Self) -> Self + Copy) -> Self;
 }
 
@@ -57,19 +58,20 @@ macro_rules! activate {
     };
 }
 
-// `least` has an exponential that is a normal number. Taylor's series ends where, for |r| ≤ ln 2 / 2, the next term
-// is below a tenth of the rounding unit. The high part of ln 2 is short enough for products with k to be exact.
+// `least` has an exponential that is a normal number. Taylor's series ends where, for |r| ≤ ln 2 / 2, the
+// next term is below a tenth of the rounding unit. The high part of ln 2 is short enough for products with k
+// to be exact.
 activate!(
     f32, mantissa 23, exponent bias 127, least -87.0,
-    ln 2 0.693_359_375 + -2.121_944_4e-4,
+    ln 2 0.693_359_4 + -2.121_944_4e-4,
     Taylor [5040.0 720.0 120.0 24.0 6.0 2.0 1.0 1.0]
 );
 activate!(
     f64, mantissa 52, exponent bias 1023, least -708.0,
     ln 2 0.693_145_751_953_125 + 1.428_606_820_309_417_2e-6,
     Taylor [
-        6_227_020_800.0 479_001_600.0 39_916_800.0 3_628_800.0 362_880.0 40_320.0 5040.0 720.0 120.0 24.0 6.0 2.0
-        1.0 1.0
+        6_227_020_800.0 479_001_600.0 39_916_800.0 3_628_800.0 362_880.0 40_320.0 5040.0 720.0 120.0 24.0 6.0
+        2.0 1.0 1.0
     ]
 );
 

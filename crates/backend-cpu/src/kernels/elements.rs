@@ -36,7 +36,8 @@ pub(super) unsafe fn elements<V: Vector>(
         apply::<V>(finish, sums, dst);
     }
     if out.col_stride == 1 {
-        // SAFETY: columns are next to each other and valid by point 2. `sums` is exclusive, so they do not overlap.
+        // SAFETY: columns are next to each other and valid by point 2. `sums` is exclusive, so they do not
+        // overlap.
         unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), dst, sums.len()) };
         return;
     }

@@ -67,8 +67,8 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         return;
     }
     for u in 0..K {
-        // SAFETY: the instruction set by point 1. Columns are next to each other where C is updated: the lanes of
-        // vector `u` are valid by points 2 and 4.
+        // SAFETY: the instruction set by point 1. Columns are next to each other where C is updated: the
+        // lanes of vector `u` are valid by points 2 and 4.
         unsafe {
             let p = dst.add(u * lanes);
             let c = load_vector::<V, K, TAIL>(dst, u, mask);

@@ -22,7 +22,7 @@ fn plan<T: DenseScalar>(a: &Csr<T>, spec: FormatSpec, n: usize, tiles: Option<u6
     }
 }
 
-/// The plain product put through bias and ReLU has the same bits, in C of either order.
+/// The plain product put through `max(x + bias, 0)` has the same bits, in C of either order.
 fn agrees<T: DenseScalar>(prepared: &dyn PreparedSpmm, a: &Csr<T>, n: usize, what: &str) {
     let (m, k) = (a.nrows(), a.ncols());
     let b =

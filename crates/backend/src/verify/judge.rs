@@ -159,7 +159,8 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         (inputs + sums) * oracle + underflow
     }
 
-    /// NaN, +Inf or −Inf as non-finite inputs and the bias make it; `None` if it is not they alone that decide.
+    /// NaN, +Inf or −Inf as non-finite inputs and the bias make it; `None` if it is not they alone that
+    /// decide.
     fn class(&self, row: usize, col: usize, bias: f64) -> Option<f64> {
         let (alpha, (beta, before)) = (self.problem.alpha, self.before(row, col));
         if !alpha.is_finite() || !beta.is_finite() {

@@ -16,11 +16,11 @@
 //! β = 0, say — must be exact.
 //!
 //! # Epilogues
-//! With an [`Epilogue`], `s = α·A·B + β·C + bias` and `c = act(s)`. Let `E` be the bound above on the error of
-//! `s` without the bias. Adding the bias rounds once, unless there was nothing to round before: `E` becomes
-//! `E' = E + ε·(|s| + E)`. The activation cannot make that larger than `L·E'`, where `L` is its
-//! [Lipschitz constant](Activation::lipschitz), and computing it costs a number of
-//! [units](Activation::units) `t'` of its argument:
+//! With an [`Epilogue`], `s = α·A·B + β·C + bias` and `c = act(s)`. Let `E` be the bound above on the error
+//! of `s` without the bias. Adding the bias rounds once, unless there was nothing to round before: `E`
+//! becomes `E' = E + ε·(|s| + E)`. The activation cannot make that larger than `L·E'`, where `L` is its
+//! [Lipschitz constant](Activation::lipschitz), and computing it costs a number of [units](Activation::units)
+//! `t'` of its argument:
 //!
 //! ```text
 //! |c − ĉ| ≤ L·E' + t'·ε·(|s| + E') + the oracle's own units of f64 + t' times the least normal number

@@ -118,7 +118,8 @@ pub trait PreparePlan {
     /// [`Prepared::multiply_with`]: not every one does.
     ///
     /// # Errors
-    /// [`BackendError::NoBackend`] if none can run the plan with the epilogue, and what the chosen one fails for.
+    /// [`BackendError::NoBackend`] if none can run the plan with the epilogue, and what the chosen one fails
+    /// for.
     fn prepare_with(&self, epilogue: &Epilogue<'_>) -> Result<Prepared, BackendError>;
 
     /// Prepares for a backend of the caller's choice.
