@@ -1,7 +1,7 @@
 //! The backend: what it can do, and how a plan is prepared.
 
 use girih_backend::{
-    BackendError, Capabilities, Lowering, PreparedSpmm, SpmmBackend, Unsupported,
+    BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, SpmmBackend, Unsupported,
     with_b_permutation,
 };
 use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
@@ -10,8 +10,8 @@ use girih_planner::file::Attachment;
 use girih_planner::{DeviceSpec, Plan};
 
 use crate::Isa;
-use crate::exec::Prepared;
 use crate::exec::team::Team;
+use crate::exec::{Prepared, known_epilogue};
 use crate::isa::KernelScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
@@ -139,6 +139,11 @@ impl SpmmBackend for CpuBackend {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Every epilogue, in every format and value type.
+    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        known_epilogue(epilogue)
     }
 
     /// Decides as [`prepare`](Self::prepare) does, without a copy of the matrix: O(nnz), in parallel for the

@@ -11,6 +11,7 @@ use ndarray::{ArrayView2, Axis, Slice};
 
 use crate::backend::PreparedSpmm;
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
+use crate::epilogue::Epilogue;
 use crate::error::BackendError;
 use crate::lowering::Lowering;
 use crate::shape::ProductShape;
@@ -123,6 +124,7 @@ impl<T: DenseScalar> PermutingB<T> {
         b: &ArrayView2<'_, T>,
         beta: f64,
         mut c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
         workspace: &mut Buffer<T>,
     ) -> Result<(), BackendError> {
         let (k, n) = b.dim();
@@ -142,7 +144,9 @@ impl<T: DenseScalar> PermutingB<T> {
             let Ok(permuted) = ArrayView2::from_shape((k, width), &*rows) else {
                 unreachable!("the workspace has a row for every column of A");
             };
-            self.inner.execute(alpha, T::erase(permuted), beta, c.columns_mut(panel))?;
+            let epilogue = epilogue.columns(panel.clone());
+            let (b, c) = (T::erase(permuted), c.columns_mut(panel));
+            self.inner.execute_with(alpha, b, beta, c, &epilogue)?;
         }
         Ok(())
     }
@@ -156,10 +160,22 @@ impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
-        self.shape.check_operands(&b, &c)?;
-        if alpha == 0.0 {
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(&b, &c)?;
+        epilogue.check(&self.shape, n)?;
+        if alpha == 0.0 || n == 0 {
             // B is not read.
-            return self.inner.execute(alpha, b, beta, c);
+            return self.inner.execute_with(alpha, b, beta, c, epilogue);
         }
         let Some(b) = T::view(b) else { unreachable!("the operands' types were checked") };
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -167,7 +183,7 @@ impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
             Some(workspace) => workspace,
             None => self.allocate()?,
         };
-        let done = self.multiply(alpha, &b, beta, c, &mut workspace);
+        let done = self.multiply(alpha, &b, beta, c, epilogue, &mut workspace);
         self.put_back(workspace);
         done
     }

@@ -7,6 +7,7 @@ use girih_planner::Plan;
 use girih_planner::file::Attachment;
 
 use crate::dense::{DenseView, DenseViewMut};
+use crate::epilogue::Epilogue;
 use crate::error::{BackendError, Unsupported};
 use crate::lowering::Lowering;
 use crate::verify::Rounding;
@@ -55,6 +56,15 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// # Errors
     /// What of the plan it can't run.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
+
+    /// Whether prepared plans of `plan` execute this epilogue: see
+    /// [`execute_with`](PreparedSpmm::execute_with). The default refuses every epilogue but none.
+    ///
+    /// # Errors
+    /// What of the epilogue it can't execute.
+    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        no_epilogue(epilogue)
+    }
 
     /// How this backend rounds while it multiplies `plan`: what its results are verified against.
     ///
@@ -134,6 +144,31 @@ pub trait PreparedSpmm: Debug + Send + Sync {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError>;
 
+    /// Computes `C = act(α·A·B + β·C + bias)`: [`execute`](Self::execute), with an [`Epilogue`] in the
+    /// kernels' store, where an element of C is in a register anyway.
+    ///
+    /// The bias has the accumulation type. With `α = 0` and `β = 0`, C is `act(bias)`. Everything that
+    /// [`execute`](Self::execute) says of strides, bits and non-finite values holds here too; what a bias of
+    /// NaN or Inf makes of an element goes through the activation like any other.
+    ///
+    /// # Errors
+    /// [`Unsupported::Epilogue`] if the backend can't execute it, which is what the default gives for every
+    /// epilogue but none: no backend passes over C twice instead. Otherwise as [`execute`](Self::execute),
+    /// for the bias too.
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        match no_epilogue(epilogue) {
+            Ok(()) => self.execute(alpha, b, beta, c),
+            Err(unsupported) => Err(unsupported.by(self.lowering(1).backend)),
+        }
+    }
+
     /// Puts new values on the pattern: `values` is one column, in the order of the entries of the
     /// [`Csr`](girih_formats::Csr) that was planned, in the plan's value type.
     ///
@@ -156,4 +191,14 @@ pub trait PreparedSpmm: Debug + Send + Sync {
 
     /// What [`execute`](Self::execute) does for row-major operands with `n` columns, β = 0.
     fn lowering(&self, n: usize) -> Lowering;
+}
+
+/// Refuses every epilogue but none.
+fn no_epilogue(epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    match epilogue.is_none() {
+        true => Ok(()),
+        false => Err(Unsupported::Epilogue {
+            reason: "its kernels store products without bias and activation".to_owned(),
+        }),
+    }
 }

@@ -64,6 +64,12 @@ pub enum Unsupported {
         /// What the backend lacks.
         reason: String,
     },
+    /// What is to be done to products before they are [stored](crate::Epilogue).
+    #[error("{reason}")]
+    Epilogue {
+        /// What the backend lacks.
+        reason: String,
+    },
     /// The plan needs another device than there is.
     #[error("{reason}")]
     Device {
@@ -109,7 +115,7 @@ pub enum BackendError {
     /// An operand's shape does not fit the plan.
     #[error("{operand} is {found_rows}×{found_cols} where the product needs {rows}×{cols}")]
     Shape {
-        /// `B` or `C`.
+        /// `B`, `C` or `bias`.
         operand: &'static str,
         /// Its rows.
         found_rows: usize,
@@ -123,7 +129,7 @@ pub enum BackendError {
     /// An operand's value type does not fit the plan.
     #[error("{operand} is {found} where the plan needs {expected}")]
     DType {
-        /// `B` or `C`.
+        /// `B`, `C` or `bias`.
         operand: &'static str,
         /// Its value type.
         found: DType,

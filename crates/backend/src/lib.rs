@@ -31,6 +31,7 @@
 mod b_permutation;
 mod backend;
 mod dense;
+mod epilogue;
 mod error;
 mod lowering;
 pub mod reference;
@@ -46,11 +47,14 @@ pub use ndarray;
 pub use b_permutation::{b_permutation_lowering, with_b_permutation};
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
+pub use epilogue::{Activation, Bias, Epilogue};
 pub use error::{BackendError, Unsupported};
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use sddmm::{SddmmBackend, check_sddmm};
 pub use select::{Estimate, Registry, Rejection, Selection};
 pub use shape::{ProductShape, put_new_values, put_values_into_plan};
-pub use verify::{Product, Rounding, SampledProduct, Verification, verify, verify_sddmm};
+pub use verify::{
+    Product, Rounding, SampledProduct, Verification, verify, verify_sddmm, verify_with,
+};
 pub use views::SliceStrides;

@@ -3,7 +3,7 @@
 use girih_planner::Plan;
 
 use crate::backend::{Capabilities, SpmmBackend};
-use crate::error::BackendError;
+use crate::error::{BackendError, Unsupported};
 
 /// Backends in order of preference.
 ///
@@ -103,10 +103,25 @@ impl Registry {
     /// # Errors
     /// [`BackendError::NoBackend`] with the reason of every one.
     pub fn best_for(&self, plan: &Plan) -> Result<Selection<'_>, BackendError> {
+        self.best_that(plan, |_| Ok(()))
+    }
+
+    /// The same among the backends that `also` does not refuse, such as those that
+    /// [support an epilogue](SpmmBackend::supports_epilogue).
+    ///
+    /// # Errors
+    /// [`BackendError::NoBackend`] with the reason of every one.
+    pub fn best_that(
+        &self,
+        plan: &Plan,
+        also: impl Fn(&dyn SpmmBackend) -> Result<(), Unsupported>,
+    ) -> Result<Selection<'_>, BackendError> {
         let mut rejected = Vec::new();
         let mut able: Vec<(&dyn SpmmBackend, Option<f64>, usize)> = Vec::new();
         for backend in self.iter() {
-            match refusal(backend, plan) {
+            let refused = refusal(backend, plan)
+                .or_else(|| also(backend).err().map(|unsupported| unsupported.to_string()));
+            match refused {
                 None => able.push((backend, backend.estimate(plan), rejected.len())),
                 Some(reason) => {
                     rejected.push(Rejection { backend: backend.name().to_owned(), reason });
@@ -157,7 +172,7 @@ mod tests {
 
     use super::*;
     use crate::backend::PreparedSpmm;
-    use crate::error::Unsupported;
+    use crate::epilogue::{Activation, Epilogue};
     use crate::reference::ReferenceBackend;
 
     /// A backend that can't: absent from the machine, or without the plan's value type.
@@ -258,6 +273,16 @@ mod tests {
     fn a_preferred_backend_that_can_leaves_no_rejections() {
         let registry = Registry::new().with(Fussy { available: true }).prefer(ReferenceBackend);
         assert_eq!(registry.best_for(&plan()).unwrap().rejected, []);
+    }
+
+    #[test]
+    fn a_backend_that_lacks_the_epilogue_is_passed_over_and_says_why() {
+        let registry = Registry::new().with(Timed("first", Some(1.0))).with(ReferenceBackend);
+        let (plan, epilogue) = (plan(), Epilogue::from(Activation::Relu));
+        let chosen = registry.best_that(&plan, |one| one.supports_epilogue(&plan, &epilogue));
+        let chosen = chosen.unwrap();
+        assert_eq!((chosen.backend.name(), chosen.rejected.len()), ("reference", 1));
+        assert!(chosen.rejected[0].reason.contains("without bias and activation"));
     }
 
     #[test]

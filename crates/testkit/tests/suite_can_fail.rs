@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_backend::{
-    BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, ReferenceBackend,
-    SpmmBackend, Unsupported,
+    Activation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, ProductShape, ReferenceBackend, SpmmBackend, Unsupported,
 };
 use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
@@ -43,6 +43,14 @@ enum Fault {
     TakesWhatItDoesNotClaim,
     KeepsOldValues,
     PutsNewValuesInReverse,
+    ForgetsTheBias,
+    ActivatesBeforeTheBias,
+    ActivatesBeforeBeta,
+    ActivatesTwice,
+    TakesErfForTanh,
+    FlushesNanInRelu,
+    GivesEveryPanelTheFirstBias,
+    ExecutesWhatItRefuses,
 }
 
 #[derive(Debug)]
@@ -67,6 +75,15 @@ impl SpmmBackend for Broken {
             Fault::RefusesEveryPlan => Err(refuse("it is broken")),
             Fault::RefusesLargeBlocks if plan.tiling().layout().window_rows() > 16 => {
                 Err(refuse("its blocks are too large"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        match self.0 {
+            Fault::ExecutesWhatItRefuses if !epilogue.is_none() => {
+                Err(Unsupported::Epilogue { reason: "it says so".to_owned() })
             }
             _ => Ok(()),
         }
@@ -109,6 +126,22 @@ impl PreparedSpmm for PreparedBroken {
         }
     }
 
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        match (b, c) {
+            (DenseView::F32(b), DenseViewMut::F32(c)) => {
+                self.break_epilogue(alpha, &b, beta, c, epilogue)
+            }
+            (b, c) => self.inner.execute_with(alpha, b, beta, c, epilogue),
+        }
+    }
+
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
         match (self.fault, values) {
             (Fault::KeepsOldValues, _) => Ok(()),
@@ -126,6 +159,63 @@ impl PreparedSpmm for PreparedBroken {
 }
 
 impl PreparedBroken {
+    fn break_epilogue(
+        &self,
+        alpha: f64,
+        b: &ArrayView2<'_, f32>,
+        beta: f64,
+        mut c: ArrayViewMut2<'_, f32>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        epilogue.check(&ProductShape::of(&self.plan), b.ncols())?;
+        let activation = epilogue.activation;
+        let activate = |x: &mut f32| *x = activation.apply(f64::from(*x)) as f32;
+        let execute = |beta, c: &mut ArrayViewMut2<'_, f32>, epilogue: &Epilogue<'_>| {
+            let (b, c) = (b.view().into(), c.view_mut().into());
+            self.inner.execute_with(alpha, b, beta, c, epilogue)
+        };
+        let mut bias = epilogue.clone();
+        bias.activation = Activation::None;
+        match self.fault {
+            Fault::ForgetsTheBias => execute(beta, &mut c, &activation.into()),
+            Fault::ActivatesBeforeTheBias => {
+                execute(beta, &mut c, &activation.into())?;
+                c.indexed_iter_mut().for_each(|((i, j), x)| *x += bias.bias_at(i, j) as f32);
+                Ok(())
+            }
+            Fault::ActivatesBeforeBeta if beta != 0.0 => {
+                let before = c.to_owned();
+                execute(0.0, &mut c, epilogue)?;
+                c.scaled_add(beta as f32, &before);
+                Ok(())
+            }
+            Fault::ActivatesTwice => {
+                execute(beta, &mut c, epilogue)?;
+                c.iter_mut().for_each(activate);
+                Ok(())
+            }
+            Fault::TakesErfForTanh if activation == Activation::Gelu => {
+                execute(beta, &mut c, &bias)?;
+                c.mapv_inplace(|x| gelu_by_erf(f64::from(x)) as f32);
+                Ok(())
+            }
+            Fault::FlushesNanInRelu if activation == Activation::Relu => {
+                execute(beta, &mut c, &bias)?;
+                c.mapv_inplace(|x| x.max(0.0));
+                Ok(())
+            }
+            Fault::GivesEveryPanelTheFirstBias => match &epilogue.bias {
+                Some(Bias::PerColumn(DenseView::F32(values))) if values.nrows() > 8 => {
+                    let first: Vec<f32> = (0..values.nrows()).map(|j| values[[j % 8, 0]]).collect();
+                    let wrong = Epilogue::new().bias_per_column(&first).activation(activation);
+                    execute(beta, &mut c, &wrong)
+                }
+                _ => execute(beta, &mut c, epilogue),
+            },
+            _ => execute(beta, &mut c, epilogue),
+        }
+    }
+
     fn break_f32(
         &self,
         alpha: f64,
@@ -254,6 +344,20 @@ impl PreparedBroken {
     }
 }
 
+/// The other form of GELU, by the Taylor series of erf around 0 within 3, and its limits beyond.
+fn gelu_by_erf(x: f64) -> f64 {
+    let z = x / 2f64.sqrt();
+    let mut term = z;
+    let mut sum = z;
+    for k in 1..60 {
+        let k = f64::from(k);
+        term *= -z * z / k;
+        sum += term / (2.0 * k + 1.0);
+    }
+    let erf = if z.abs() < 3.0 { sum * 2.0 / std::f64::consts::PI.sqrt() } else { z.signum() };
+    x / 2.0 * (1.0 + erf)
+}
+
 /// What a multiplication of row `col` of B with a stored zero adds to a row of C.
 fn add_zero_times(c: &mut ArrayViewMut2<'_, f32>, row: usize, b: &ArrayView2<'_, f32>, col: usize) {
     c.row_mut(row).scaled_add(0.0, &b.row(col));
@@ -336,6 +440,14 @@ faults! {
     old_values_kept: KeepsOldValues on Csr shows as "other bits than those of a new plan";
     new_values_reversed: PutsNewValuesInReverse on Wcsr shows as "new values, transposed";
     no_checks: ChecksNothing on Csr shows as "not the error it should be";
+    bias_forgotten: ForgetsTheBias on Csr shows as "epilogue PerRow";
+    activated_before_the_bias: ActivatesBeforeTheBias on Wcsr shows as "epilogue PerColumn Relu";
+    activated_before_beta: ActivatesBeforeBeta on Bcsr shows as "Relu";
+    activated_twice: ActivatesTwice on Csr shows as "Gelu";
+    erf_for_tanh: TakesErfForTanh on Csr shows as "Gelu";
+    nan_flushed: FlushesNanInRelu on Csr shows as "NaN and Inf, epilogue Relu";
+    first_bias_for_every_panel: GivesEveryPanelTheFirstBias on Csr shows as "epilogue PerColumn";
+    executes_what_it_refuses: ExecutesWhatItRefuses on Csr shows as "refused, but computed";
 }
 
 /// Library baselines are judged by this: what fails for row 0 of B alone is a known defect of theirs, anything
@@ -361,7 +473,7 @@ fn failures_say_whether_row_0_of_b_is_to_blame() {
 fn the_backend_the_faults_are_put_into_is_sound() {
     let report = run(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
     assert!(report.passed() && report.unsupported.is_empty(), "{report}");
-    assert!(report.refreshed > 100, "{report}");
+    assert!(report.refreshed > 100 && report.finished > 100, "{report}");
 }
 
 #[test]

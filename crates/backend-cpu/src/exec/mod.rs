@@ -16,4 +16,4 @@ pub(crate) mod split;
 mod tasks;
 pub(crate) mod team;
 
-pub(crate) use prepared::Prepared;
+pub(crate) use prepared::{Prepared, known_epilogue};

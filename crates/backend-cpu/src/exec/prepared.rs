@@ -2,16 +2,18 @@
 //!
 //! [`product`](super::product) reads B in place or packed, [`tasks`](super::tasks) runs the tasks on it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
-    put_new_values,
+    Activation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, ProductShape, Unsupported, put_new_values,
 };
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::file::Attachment;
 use girih_planner::schedule::{Columns, Task};
 use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
+use ndarray::Axis;
 
 use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;
@@ -20,9 +22,10 @@ use crate::NAME;
 use crate::isa::{KernelScalar, Kernels};
 use crate::layout::{CsrLayout, Sources};
 use crate::lowering::{Case, CpuLowering, ProductLowering};
-use crate::operands::{Input, Output, Source};
+use crate::operands::{Finish, Input, Output, RowMap, Source};
 use crate::prepare::saved::{LoadError, load};
 use crate::prepare::{LayoutSource, Parts, build};
+use crate::thresholds::SUMS_CARRIED_COLS;
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
@@ -147,8 +150,25 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    /// With an epilogue, C is stored element by element, never past the caches. The bits are those of the
+    /// plain product, put through the epilogue in the accumulation type. A bias with other strides than 1 is
+    /// copied.
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
         let (m, k, dtype) = (self.tiling.nrows(), self.tiling.ncols(), T::DTYPE);
-        let n = ProductShape { m, k, dtype }.check_operands(&b, &c)?;
+        let shape = ProductShape { m, k, dtype };
+        let n = shape.check_operands(&b, &c)?;
+        epilogue.check(&shape, n)?;
+        known_epilogue(epilogue).map_err(|unsupported| unsupported.by(NAME))?;
         let (Some(b), Some(mut c)) = (T::view(b), T::acc_view_mut(c)) else {
             unreachable!("the operands' types were checked");
         };
@@ -156,8 +176,14 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         if m == 0 || n == 0 {
             return Ok(());
         }
+        let bias = bias_of::<T>(epilogue);
+        let bias = bias.as_ref().map(|(values, per_row)| (&values[..], *per_row));
+        let finish = Finish::new(&c, bias, epilogue.activation);
+        let finish = (!epilogue.is_none()).then_some(&finish);
         if alpha.is_zero() {
-            if beta.is_zero() {
+            if let Some(finish) = finish {
+                self.finish_only(Output::new(&mut c, alpha, beta).finished(finish), m, n);
+            } else if beta.is_zero() {
                 c.fill(T::Acc::ZERO);
             } else {
                 c.mapv_inplace(|x| beta * x);
@@ -165,6 +191,7 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
             return Ok(());
         }
         let out = Output::new(&mut c, alpha, beta);
+        let out = finish.map_or(out, |finish| out.finished(finish));
         match Input::in_place(&b) {
             Some(b) => self.product(b, out, n),
             None => self.copied(Source::new(&b), out, n).map_err(no_memory)?,
@@ -200,6 +227,38 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
             false => lowering,
         }
     }
+}
+
+impl<T: KernelScalar> Prepared<T> {
+    /// C as it is without a product.
+    fn finish_only(&self, out: Output<T::Acc>, m: usize, n: usize) {
+        let none = [T::Acc::ZERO; SUMS_CARRIED_COLS];
+        for first in 0..m {
+            for j in (0..n).step_by(none.len()) {
+                let map = RowMap::Consecutive { first, len: 1 };
+                self.kernels.combine(&none, 1, &out.at_col(j), map, none.len().min(n - j));
+            }
+        }
+    }
+}
+
+/// Whether kernels know the activation.
+pub(crate) fn known_epilogue(epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    match epilogue.activation {
+        Activation::None | Activation::Relu | Activation::Gelu => Ok(()),
+        other => Err(Unsupported::Epilogue { reason: format!("its kernels lack {other:?}") }),
+    }
+}
+
+/// The values of a bias next to each other, and whether they are for rows.
+fn bias_of<'a, T: DenseScalar>(epilogue: &'a Epilogue<'_>) -> Option<(Cow<'a, [T::Acc]>, bool)> {
+    let (values, per_row) = match epilogue.bias.as_ref()? {
+        Bias::PerRow(values) => (values, true),
+        Bias::PerColumn(values) => (values, false),
+    };
+    let column = T::acc_view(values.reborrow())?.index_axis_move(Axis(1), 0);
+    let values = column.to_slice().map_or_else(|| Cow::Owned(column.to_vec()), Cow::Borrowed);
+    Some((values, per_row))
 }
 
 /// The error of a product for which there is no memory for a copy of B.

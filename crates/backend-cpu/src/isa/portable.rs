@@ -5,6 +5,7 @@ use half::{bf16, f16};
 
 use super::four::Array;
 use super::vector::{Compile, Vector, VectorsFor, Widen, vectors_for};
+use crate::kernels::Activate;
 
 /// No instructions beyond the compilation target's.
 pub(crate) struct Portable;
@@ -27,7 +28,7 @@ pub(crate) struct Lanes<A: Accumulator, const LANES: usize>([A; LANES]);
 type F32x16 = Lanes<f32, 16>;
 type F64x8 = Lanes<f64, 8>;
 
-impl<A: Accumulator, const LANES: usize> Vector for Lanes<A, LANES> {
+impl<A: Activate, const LANES: usize> Vector for Lanes<A, LANES> {
     type Acc = A;
     type Mask = usize;
     type Four = Array<Self>;
@@ -97,7 +98,7 @@ impl<A: Accumulator, const LANES: usize> Vector for Lanes<A, LANES> {
     }
 }
 
-impl<A: Accumulator, const LANES: usize> Widen<A> for Lanes<A, LANES> {
+impl<A: Activate, const LANES: usize> Widen<A> for Lanes<A, LANES> {
     #[inline(always)]
     unsafe fn widen(p: *const A) -> Self {
         // SAFETY: points 1 and 2 are those of `load`.

@@ -4,6 +4,7 @@ use girih_formats::{Accumulator, Scalar};
 
 use super::four::Four;
 use super::hints;
+use crate::kernels::Activate;
 
 /// 64 bytes of accumulators, in as many registers as the instruction set needs; or a half or a quarter of
 /// that, for panels no wider.
@@ -21,7 +22,7 @@ use super::hints;
 /// 4. The pointer is a multiple of the vector's size in bytes.
 pub(crate) trait Vector: Copy {
     /// The accumulation type.
-    type Acc: Accumulator;
+    type Acc: Activate;
     /// Which lanes a partial vector has.
     type Mask: Copy;
     /// Four sums of single elements.

@@ -28,7 +28,8 @@
 //!
 //! [`each_row`] chooses for the first two how many vectors are summed at once, [`panel`] multiplies one row
 //! by these, [`sum`] adds up its entries, [`whole`] does so for long rows and a distant B. [`store`] writes
-//! sums to C and adds up the parts of split windows. [`pack`] copies a panel of B, [`gather`] the rows of B
+//! sums to C and adds up the parts of split windows; [`elements`] does so element by element, with bias and
+//! [`activation`]. [`pack`] copies a panel of B, [`gather`] the rows of B
 //! that a window uses, [`widen`] values to the type of sums. [`prefetch`] prefetches.
 //!
 //! # Order of additions
@@ -47,8 +48,10 @@
 //! ([`is_part_of_group`](crate::operands::Input::is_part_of_group)). Slabs are cut at columns that matrix and
 //! n fix.
 
+mod activation;
 pub(crate) mod dots;
 mod each_row;
+mod elements;
 pub(crate) mod gather;
 pub(crate) mod pack;
 mod panel;
@@ -62,3 +65,5 @@ pub(crate) mod strip;
 mod sum;
 mod whole;
 pub(crate) mod widen;
+
+pub(crate) use activation::Activate;

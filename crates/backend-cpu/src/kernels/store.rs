@@ -1,7 +1,8 @@
-//! Storing sums: `out = α·sum + β·out`.
+//! Storing sums: `out = α·sum + β·out`, and what [`elements`] does besides.
 
 use girih_formats::Scalar;
 
+use super::elements::elements;
 use crate::isa::{Compile, Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
@@ -54,7 +55,7 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         write_all!(stream);
         return;
     }
-    if out.col_stride != 1 {
+    if out.store == Store::Elements {
         let out = *out;
         // SAFETY: the instruction set by point 1, the columns by point 2.
         unsafe {
@@ -66,8 +67,8 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         return;
     }
     for u in 0..K {
-        // SAFETY: the instruction set by point 1. Columns are next to each other, as seen above: the lanes of
-        // vector `u` are valid by points 2 and 4.
+        // SAFETY: the instruction set by point 1. Columns are next to each other where C is updated: the
+        // lanes of vector `u` are valid by points 2 and 4.
         unsafe {
             let p = dst.add(u * lanes);
             let c = load_vector::<V, K, TAIL>(dst, u, mask);
@@ -81,8 +82,7 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     }
 }
 
-/// As [`store`], where columns of C are apart. In a function of its own: it is rare and long, and [`store`]
-/// stands in every kernel many times.
+/// As [`store`], element by element.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
@@ -96,32 +96,44 @@ unsafe fn scatter<V: Vector, const K: usize, const TAIL: bool>(
     len: usize,
 ) {
     let lanes = V::LANES;
-    let mut spilled = [V::Acc::ZERO; 16];
-    for (u, sum) in sums.into_iter().enumerate() {
-        // SAFETY: the instruction set by point 1, and no vector has more than 16 lanes.
-        unsafe { sum.store(spilled.as_mut_ptr()) };
-        let n = if TAIL && u + 1 == K { len } else { lanes };
-        for (i, &sum) in spilled.iter().enumerate().take(n) {
-            let dst = dst.wrapping_offset((u * lanes + i) as isize * out.col_stride);
-            // SAFETY: lane `i` of vector `u` is valid at `dst` by point 2.
-            unsafe { store_one::<V>(sum, out, dst) };
-        }
+    let (mut spilled, out) = ([[V::Acc::ZERO; 16]; K], *out);
+    let spilled = spilled.as_flattened_mut();
+    for (vector, sum) in spilled.chunks_exact_mut(lanes).zip(sums) {
+        // SAFETY: the instruction set by point 1, and the chunk has as many elements as the vector.
+        unsafe { sum.store(vector.as_mut_ptr()) };
+    }
+    let sums = &mut spilled[..(K - 1) * lanes + if TAIL { len } else { lanes }];
+    // SAFETY: the instruction set by point 1, the columns by point 2.
+    unsafe {
+        V::Isa::call(
+            #[inline(always)]
+            move || elements::<V>(sums, &out, dst),
+        );
     }
 }
 
 /// Stores one sum.
 ///
 /// # Safety
-/// 1. `dst` is valid, and no other thread accesses it.
+/// 1. The machine has the instruction set of `V`.
+/// 2. `dst` is valid, and no other thread accesses it.
 #[inline(always)]
 pub(crate) unsafe fn store_one<V: Vector>(sum: V::Acc, out: &Output<V::Acc>, dst: *mut V::Acc) {
     let v = out.alpha * sum;
-    // SAFETY: `dst` is valid, and this thread's alone, by point 1.
+    // SAFETY: the instruction set by point 1; `dst` is valid, and this thread's alone, by point 2.
     unsafe {
-        *dst = match out.store {
-            Store::Update if !out.beta.is_zero() => V::mul_add_one(*dst, out.beta, v),
-            _ => v,
-        };
+        match out.store {
+            Store::Write | Store::Stream => *dst = v,
+            Store::Update if out.beta.is_zero() => *dst = v,
+            Store::Update => *dst = V::mul_add_one(*dst, out.beta, v),
+            Store::Elements => {
+                let out = *out;
+                V::Isa::call(
+                    #[inline(always)]
+                    move || elements::<V>(&mut [sum], &out, dst),
+                );
+            }
+        }
     }
 }
 

@@ -47,7 +47,7 @@ impl<'a, A: Scalar> TileWriter<'a, A> {
     }
 
     /// Writes tiles, each a range of slots, slab by slab. The first slab has all tiles, since its sums are
-    /// stored; other slabs have those with columns in them.
+    /// stored, and so has the last, where products are finished; other slabs have those with columns in them.
     pub(crate) fn slabs<T: Scalar<Acc = A>>(
         mut self,
         a: &RowCsr<T>,
@@ -64,7 +64,7 @@ impl<'a, A: Scalar> TileWriter<'a, A> {
             for (slots, rests) in tiles.iter().zip(&mut rests) {
                 let parts = take_before(csr, rests, slab_cols.saturating_mul(s + 1));
                 merge(csr, &parts[..slots.len()], &mut merged);
-                if s == 0 || !merged.is_empty() {
+                if s == 0 || s + 1 == count || !merged.is_empty() {
                     in_slab.push(self.tile(a, slots, &parts, &merged));
                 }
             }

@@ -6,13 +6,16 @@
 //! 2. Columns of a validated tiling are below the number of rows of B.
 //! 3. A valid schedule puts every window, or every part of it in a panel of columns, in exactly one task. So
 //!    no two threads write the same element of C.
+//! 4. What elements of C go through before they are stored, and its bias, outlive the product.
 
+mod finish;
 mod input;
 mod output;
 mod row_map;
 
 use girih_formats::Scalar;
 
+pub(crate) use finish::{BiasPart, Finish};
 pub(crate) use input::{Input, Source};
 pub(crate) use output::{Output, Store, leaves_caches};
 pub(crate) use row_map::RowMap;

@@ -3,6 +3,7 @@
 use girih_formats::Scalar;
 use ndarray::ArrayViewMut2;
 
+use super::Finish;
 use crate::thresholds::{STORE_PAST_BYTES, STORE_PAST_TILES_BYTES};
 
 /// How whole vectors of sums are stored.
@@ -12,8 +13,10 @@ pub(crate) enum Store {
     Write,
     /// The same past the caches: every row begins at a multiple of 64 bytes, or of its own 32 or 16.
     Stream,
-    /// As α, β and the column stride say.
+    /// As α and β say; columns are next to each other.
     Update,
+    /// Element by element: columns are apart, or a bias or an activation follows.
+    Elements,
 }
 
 /// Where sums go, and how: `out = α·sum + β·out` on a panel of columns.
@@ -30,6 +33,8 @@ pub(crate) struct Output<A> {
     pub(crate) store: Store,
     /// How vectors of tiles of several rows are stored.
     store_tiles: Store,
+    /// What elements go through before they are stored; null if that is nothing.
+    pub(crate) finish: *const Finish<A>,
 }
 
 // SAFETY: no two threads write the same element (point 3 of the module), and the view outlives the product
@@ -57,12 +62,32 @@ impl<A: Scalar> Output<A> {
         let aligned = ptr.addr().is_multiple_of(64)
             && (row_bytes % 64 == 0 || dense && (row_bytes == 32 || row_bytes == 16));
         let past = |in_tiles| match leaves_caches(view.len() * size_of::<A>(), in_tiles) {
-            _ if col_stride != 1 || !beta.is_zero() => Store::Update,
+            _ if col_stride != 1 => Store::Elements,
+            _ if !beta.is_zero() => Store::Update,
             true if aligned => Store::Stream,
             _ => Store::Write,
         };
         let (store, store_tiles) = (past(false), past(true));
-        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles }
+        let finish = std::ptr::null();
+        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles, finish }
+    }
+
+    /// The same with a bias and an activation, which must outlive the product.
+    pub(crate) fn finished(self, finish: &Finish<A>) -> Self {
+        Self { store: Store::Elements, store_tiles: Store::Elements, finish, ..self }
+    }
+
+    /// The same for sums to which others will be added: without bias and activation.
+    pub(crate) fn unfinished(self) -> Self {
+        if self.finish.is_null() {
+            return self;
+        }
+        let store = match self.col_stride {
+            1 if self.beta.is_zero() => Store::Write,
+            1 => Store::Update,
+            _ => Store::Elements,
+        };
+        Self { store, store_tiles: store, finish: std::ptr::null(), ..self }
     }
 
     /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
@@ -76,6 +101,7 @@ impl<A: Scalar> Output<A> {
             beta,
             store,
             store_tiles: store,
+            finish: std::ptr::null(),
         }
     }
 
@@ -98,14 +124,19 @@ impl<A: Scalar> Output<A> {
 
     /// The same for further sums, which are added to what is there.
     pub(crate) fn resumed(self) -> Self {
-        Self { beta: A::ONE, store: Store::Update, store_tiles: Store::Update, ..self }
+        let resumed = |store| if store == Store::Elements { store } else { Store::Update };
+        let (store, store_tiles) = (resumed(self.store), resumed(self.store_tiles));
+        Self { beta: A::ONE, store, store_tiles, ..self }
     }
 
     /// Rows of a single column as columns of a row.
     #[inline(always)]
     pub(crate) fn across(self) -> Self {
-        let writes = self.row_stride == 1 && self.beta.is_zero();
-        let store = if writes { Store::Write } else { Store::Update };
+        let store = match (self.row_stride, self.finish.is_null()) {
+            (1, true) if self.beta.is_zero() => Store::Write,
+            (1, true) => Store::Update,
+            _ => Store::Elements,
+        };
         Self { col_stride: self.row_stride, store, ..self }
     }
 
@@ -143,7 +174,7 @@ mod tests {
         // Row stride: n + 16 elements, a multiple of a cache line.
         assert_eq!(store(100, 32, false, 0.0).0, Store::Write);
         assert_eq!(store(100, 32, false, 1.0).0, Store::Update);
-        assert_eq!(store(100, 32, true, 0.0).0, Store::Update);
+        assert_eq!(store(100, 32, true, 0.0).0, Store::Elements);
         let large = store((4 << 20) / 128, 32, false, 0.0);
         assert_eq!((large.0, large.1), (Store::Stream, Store::Write));
         assert_eq!(store((4 << 20) / 128 + 1, 32, false, 0.0).1, Store::Stream);
@@ -153,7 +184,23 @@ mod tests {
             (own, across)
         };
         assert_eq!(column(true, 0.0), (Store::Write, Store::Write));
-        assert_eq!(column(false, 0.0), (Store::Write, Store::Update));
+        assert_eq!(column(false, 0.0), (Store::Write, Store::Elements));
         assert_eq!(column(true, 0.5), (Store::Update, Store::Update));
+    }
+
+    #[test]
+    fn a_finished_output_stays_so_until_further_sums_are_to_come() {
+        let mut c = Array2::<f32>::zeros((100, 32));
+        let finish = Finish::new(&c.view_mut(), None, girih_backend::Activation::Relu);
+        for beta in [0.0, 1.0] {
+            let plain = Output::new(&mut c.view_mut(), 1.0, beta);
+            let out = plain.finished(&finish);
+            for out in [out, out.cached(), out.in_tiles(), out.resumed(), out.across()] {
+                assert_eq!((out.store, out.finish.is_null()), (Store::Elements, false));
+            }
+            let out = out.unfinished();
+            assert_eq!((out.store, out.finish.is_null()), (plain.store, true));
+            assert_eq!(out.resumed().store, Store::Update);
+        }
     }
 }

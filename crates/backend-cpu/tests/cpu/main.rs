@@ -2,6 +2,7 @@
 
 mod columns;
 mod conformance;
+mod epilogue;
 mod refresh;
 mod reproducible;
 mod sampled;

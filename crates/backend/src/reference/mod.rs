@@ -8,6 +8,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend};
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
+use crate::epilogue::Epilogue;
 use crate::error::{BackendError, Unsupported};
 use crate::lowering::Lowering;
 use crate::shape::{ProductShape, put_new_values};
@@ -15,7 +16,7 @@ use crate::shape::{ProductShape, put_new_values};
 /// The reference backend: every format and value type, one thread, no cleverness.
 ///
 /// It says what a product is. C's element is summed in f64 over the row's stored values in the
-/// order of the tiles, scaled, added to `β·C` in f64, and rounded once.
+/// order of the tiles, scaled, added to `β·C` in f64, put through the epilogue, and rounded once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReferenceBackend;
 
@@ -32,6 +33,10 @@ impl SpmmBackend for ReferenceBackend {
     }
 
     fn supports(&self, _plan: &Plan) -> Result<(), Unsupported> {
+        Ok(())
+    }
+
+    fn supports_epilogue(&self, _: &Plan, _: &Epilogue<'_>) -> Result<(), Unsupported> {
         Ok(())
     }
 
@@ -63,9 +68,21 @@ impl PreparedSpmm for Prepared {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
-        self.shape.check_operands(&b, &c)?;
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(&b, &c)?;
+        epilogue.check(&self.shape, n)?;
         let row_of_b = self.row_of_b.as_deref();
-        for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c));
+        for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c, epilogue));
         Ok(())
     }
 
@@ -89,10 +106,11 @@ fn multiply_any<T: DenseScalar>(
     b: DenseView<'_>,
     beta: f64,
     c: DenseViewMut<'_>,
+    epilogue: &Epilogue<'_>,
 ) {
     let views = (T::view(b), T::acc_view_mut(c));
     let (Some(b), Some(c)) = views else { unreachable!("the operands' types were checked") };
-    multiply(tiling, row_of_b, alpha, &b, beta, c);
+    multiply(tiling, row_of_b, alpha, &b, beta, c, epilogue);
 }
 
 /// Columns of C summed at once: the sums live on the stack.
@@ -105,6 +123,7 @@ fn multiply<T: DenseScalar>(
     b: &ArrayView2<'_, T>,
     beta: f64,
     mut c: ArrayViewMut2<'_, T::Acc>,
+    epilogue: &Epilogue<'_>,
 ) {
     let n = c.ncols();
     for slot in 0..tiling.layout().n_slots() {
@@ -121,10 +140,11 @@ fn multiply<T: DenseScalar>(
                     }
                 });
             }
-            for (out, sum) in c.slice_axis_mut(Axis(1), panel).row_mut(row).iter_mut().zip(sums) {
+            let mut stored = c.slice_axis_mut(Axis(1), panel);
+            for ((col, out), sum) in (start..).zip(stored.row_mut(row)).zip(sums) {
                 let product = if alpha == 0.0 { 0.0 } else { alpha * sum };
                 let before = if beta == 0.0 { 0.0 } else { beta * out.to_f64() };
-                *out = T::Acc::from_f64(product + before);
+                *out = T::Acc::from_f64(epilogue.apply(row, col, product + before));
             }
         }
     }

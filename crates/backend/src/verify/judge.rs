@@ -7,6 +7,7 @@ use girih_reorder::Permutation;
 use super::oracle::{Sum, two_prod, two_sum};
 use super::{Problem, Rounding, Verification, Worst};
 use crate::dense::DenseScalar;
+use crate::epilogue::{Activation, Epilogue};
 
 /// What every element of one product is judged by.
 pub(super) struct Judge<'p, 'a, T: DenseScalar> {
@@ -21,6 +22,19 @@ pub(super) struct Judge<'p, 'a, T: DenseScalar> {
     scaling_roundings: u64,
     /// The accumulation type's least subnormal and largest number.
     range: (f64, f64),
+    /// Its least normal number.
+    least_normal: f64,
+}
+
+/// The activation of `x + low`, and what rounding took from it.
+fn activated(activation: Activation, x: f64, low: f64) -> (f64, f64) {
+    match activation {
+        Activation::None => (x, low),
+        // Of a pair that is zero in its first half the second decides.
+        Activation::Relu if x + low < 0.0 => (0.0, 0.0),
+        Activation::Relu => (x, low),
+        other => (other.apply(x), other.slope(x) * low),
+    }
 }
 
 impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
@@ -38,7 +52,12 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             DType::F64 => (f64::from_bits(1), f64::MAX),
             _ => (f64::from(f32::from_bits(1)), f64::from(f32::MAX)),
         };
+        let least_normal = match T::DTYPE.accumulator() {
+            DType::F64 => f64::MIN_POSITIVE,
+            _ => f64::from(f32::MIN_POSITIVE),
+        };
         Self {
+            least_normal,
             problem,
             tiling: plan.tiling(),
             slot_of,
@@ -60,20 +79,25 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         };
         let (beta, before) = self.before(row, col);
         let magnitude = self.problem.alpha.abs() * sum.magnitude + (beta * before).abs();
-        if !magnitude.is_finite() {
-            let Some(class) = self.class(row, col) else {
+        let (activation, bias) =
+            (self.problem.epilogue.activation, self.problem.epilogue.bias_at(row, col));
+        if !(magnitude + bias.abs()).is_finite() {
+            let Some(class) = self.class(row, col, bias) else {
                 return Verification { unjudged: 1, ..one };
             };
+            let class = activation.apply(class);
             let right = found == class
                 || found.is_nan() && (class.is_nan() || self.fill_in_leaks(row, col));
             let verdict = if right { one } else { wrong(class, 0.0, f64::INFINITY) };
             return Verification { non_finite_expected: non_finite, ..verdict };
         }
         // Half the range is left for the roundings on the way.
-        if magnitude.max(sum.magnitude) > self.range.1 / 2.0 {
+        if (magnitude + bias.abs()).max(sum.magnitude) > self.range.1 / 2.0 {
             return Verification { unjudged: 1, ..one };
         }
-        let (expected, low) = self.scaled(sum, beta, before);
+        let (product, lost) = self.scaled(sum, beta, before);
+        let (biased, lost_by_bias) = two_sum(product, bias);
+        let (expected, low) = activated(activation, biased, lost + lost_by_bias);
         if !found.is_finite() {
             let right = found.is_nan() && self.fill_in_leaks(row, col);
             return if right { one } else { wrong(expected, 0.0, f64::INFINITY) };
@@ -84,6 +108,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             return one;
         }
         let bound = self.bound(row, sum.magnitude, magnitude);
+        let bound = self.bound_with_epilogue(bound, biased);
         wrong(expected + low, bound, error / bound)
     }
 
@@ -104,7 +129,21 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         (total, alpha * sum.low + lost + lost_added + lost_total)
     }
 
-    /// How far from the exact value an element may lie.
+    /// How far from the exact value an element may lie that was `biased` before its activation, if it was no
+    /// farther than `bound` from its own exact value before the bias was added.
+    fn bound_with_epilogue(&self, bound: f64, biased: f64) -> f64 {
+        let Epilogue { bias, activation, .. } = &self.problem.epilogue;
+        let rounded = match bias {
+            Some(_) if bound > 0.0 => bound + self.rounding.unit * (biased.abs() + bound),
+            _ => bound,
+        };
+        let units = activation.units();
+        let oracle = Rounding::exact_inputs(DType::F64).unit * units.min(8.0);
+        let own = (units * self.rounding.unit + oracle) * (biased.abs() + rounded);
+        activation.lipschitz() * rounded + own + units * self.least_normal
+    }
+
+    /// How far from the exact value an element may lie, before bias and activation.
     fn bound(&self, row: usize, sum_magnitude: f64, magnitude: f64) -> f64 {
         if magnitude == 0.0 {
             return 0.0;
@@ -120,8 +159,9 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         (inputs + sums) * oracle + underflow
     }
 
-    /// NaN, +Inf or −Inf as non-finite inputs make it; `None` if it is not they alone that decide.
-    fn class(&self, row: usize, col: usize) -> Option<f64> {
+    /// NaN, +Inf or −Inf as non-finite inputs and the bias make it; `None` if it is not they alone that
+    /// decide.
+    fn class(&self, row: usize, col: usize, bias: f64) -> Option<f64> {
         let (alpha, (beta, before)) = (self.problem.alpha, self.before(row, col));
         if !alpha.is_finite() || !beta.is_finite() {
             return None;
@@ -142,6 +182,11 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
             finite_magnitude += (beta * before).abs();
         } else {
             class += beta * before;
+        }
+        if bias.is_finite() {
+            finite_magnitude += bias.abs();
+        } else {
+            class += bias;
         }
         let in_range = finite_magnitude.max(alpha.abs() * finite_magnitude) <= self.range.1 / 2.0;
         (in_range && !class.is_finite()).then_some(class)

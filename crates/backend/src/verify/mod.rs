@@ -15,6 +15,17 @@
 //! subnormal of the accumulation type. An element that no rounding can touch — an empty row with
 //! β = 0, say — must be exact.
 //!
+//! # Epilogues
+//! With an [`Epilogue`], `s = α·A·B + β·C + bias` and `c = act(s)`. Let `E` be the bound above on the error
+//! of `s` without the bias. Adding the bias rounds once, unless there was nothing to round before: `E`
+//! becomes `E' = E + ε·(|s| + E)`. The activation cannot make that larger than `L·E'`, where `L` is its
+//! [Lipschitz constant](Activation::lipschitz), and computing it costs a number of [units](Activation::units)
+//! `t'` of its argument:
+//!
+//! ```text
+//! |c − ĉ| ≤ L·E' + t'·ε·(|s| + E') + the oracle's own units of f64 + t' times the least normal number
+//! ```
+//!
 //! # Non-finite values
 //! Where NaN or Inf reaches an element through A, B or C, its class — NaN, +Inf, −Inf — must be that
 //! of the sum over the entries of the CSR matrix. If the plan's tiles store zeros of their own that
@@ -39,6 +50,9 @@ use girih_planner::Plan;
 use ndarray::ArrayView2;
 
 use crate::dense::{DenseScalar, DenseView};
+#[cfg(doc)]
+use crate::epilogue::Activation;
+use crate::epilogue::Epilogue;
 use crate::error::BackendError;
 use crate::shape::{ProductShape, check};
 use judge::Judge;
@@ -135,6 +149,21 @@ pub fn verify<T: DenseScalar>(
     found: &DenseView<'_>,
     rounding: Rounding,
 ) -> Result<Verification, BackendError> {
+    verify_with(a, plan, product, &Epilogue::new(), found, rounding)
+}
+
+/// [`verify`] of a product that went through an epilogue.
+///
+/// # Errors
+/// As [`verify`], for the bias too.
+pub fn verify_with<T: DenseScalar>(
+    a: &Csr<T>,
+    plan: &Plan,
+    product: &Product<'_>,
+    epilogue: &Epilogue<'_>,
+    found: &DenseView<'_>,
+    rounding: Rounding,
+) -> Result<Verification, BackendError> {
     let shape = ProductShape::of(plan);
     let acc = shape.dtype.accumulator();
     check("A", (a.nrows(), a.ncols()), (shape.m, shape.k), T::DTYPE, shape.dtype)?;
@@ -144,6 +173,7 @@ pub fn verify<T: DenseScalar>(
         check("C before", before.dim(), dim, before.dtype(), acc)?;
     }
     check("C", found.dim(), dim, found.dtype(), acc)?;
+    epilogue.check(&shape, dim.1)?;
 
     let before = product.added.as_ref().map(|(beta, c)| (*beta, c.reborrow()));
     let views = (
@@ -160,7 +190,8 @@ pub fn verify<T: DenseScalar>(
     } else {
         None
     };
-    let problem = Problem { a: ones.as_ref().unwrap_or(a), alpha: product.alpha, b, before };
+    let (a, alpha) = (ones.as_ref().unwrap_or(a), product.alpha);
+    let problem = Problem { a, alpha, b, before, epilogue: epilogue.reborrow() };
     let judge = Judge::new(&problem, plan, rounding);
     Ok((0..dim.0)
         .into_par_iter()
@@ -175,6 +206,7 @@ struct Problem<'a, T: DenseScalar> {
     b: ArrayView2<'a, T>,
     /// β, never 0, and C before.
     before: Option<(f64, Before<'a, T::Acc>)>,
+    epilogue: Epilogue<'a>,
 }
 
 /// Elements of C before a product.

@@ -9,6 +9,7 @@ use super::judge::Judge;
 use super::oracle::Sums;
 use super::{Before, Problem, Rounding, Verification};
 use crate::dense::{DenseScalar, DenseView};
+use crate::epilogue::Epilogue;
 use crate::error::BackendError;
 use crate::shape::check;
 
@@ -63,7 +64,8 @@ pub fn verify_sddmm<T: DenseScalar>(
     let layout = RowLayout::natural(matrix.nrows(), 1).map_err(no_memory)?;
     let rows = RowCsr::from_csr(&matrix, layout).map_err(no_memory)?;
     let plan = Plan::from_tiling(Tiling::Csr(rows));
-    let problem = Problem { a: &matrix, alpha: product.alpha, b: y.reversed_axes(), before };
+    let (alpha, b, epilogue) = (product.alpha, y.reversed_axes(), Epilogue::new());
+    let problem = Problem { a: &matrix, alpha, b, before, epilogue };
     let judge = Judge::new(&problem, &plan, rounding);
     let row = |i: usize| {
         pattern.row_range(i).fold(Verification::default(), |verdict, at| {

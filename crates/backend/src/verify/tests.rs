@@ -4,6 +4,7 @@ use girih_formats::{RowCsr, RowLayout, Tiling, Wcsr};
 use ndarray::{Array2, array};
 
 use super::*;
+use crate::epilogue::Activation;
 
 fn csr<T: DenseScalar>(nrows: usize, ncols: usize, rows: &[&[(u32, f64)]]) -> Csr<T> {
     let mut row_ptr = vec![0];
@@ -210,4 +211,78 @@ fn operands_that_do_not_fit_are_errors() {
     assert_eq!(error.to_string(), "C is 1×4 where the product needs 1×3");
     let error = verify(&a.cast::<f64>(), &plan(&a), &product, &c.view().into(), rounding);
     assert!(matches!(error, Err(BackendError::DType { operand: "A", .. })));
+}
+
+/// A product of one rounding: 3 · fl(1/3), with an epilogue.
+fn judge_with(epilogue: &Epilogue<'_>, found: f32) -> Verification {
+    let a = csr::<f32>(1, 1, &[&[(0, 3.0)]]);
+    let b = array![[1.0f32 / 3.0]];
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+    let found = array![[found]];
+    verify_with(&a, &plan(&a), &product, epilogue, &found.view().into(), rounding).unwrap()
+}
+
+#[test]
+fn a_bias_costs_one_rounding_and_an_activation_its_units() {
+    let product = 3.0 * (1.0f32 / 3.0);
+    let bias = [-0.25f32];
+    let biased = Epilogue::new().bias_per_column(&bias[..]);
+    assert!(judge_with(&biased, product - 0.25).passed());
+    assert!(!judge_with(&biased, product).passed());
+    // ε·1 for the product and ε·0.75 for the bias; a unit of 0.75 is ε.
+    let mut off = product - 0.25;
+    (0..3).for_each(|_| off = off.next_up());
+    let verdict = judge_with(&biased, off);
+    assert!((1.0..2.0).contains(&verdict.max_error_over_bound), "{verdict:?}");
+
+    let negative = [-2.0f32];
+    let relu = Epilogue::new().bias_per_row(&negative[..]).activation(Activation::Relu);
+    assert_eq!(judge_with(&relu, 0.0).max_error_over_bound, 0.0);
+    assert!(!judge_with(&relu, -1.0).passed() && !judge_with(&relu, 1e-6).passed());
+
+    let gelu = Epilogue::from(Activation::Gelu);
+    let exact = Activation::Gelu.apply(f64::from(product)) as f32;
+    assert!(judge_with(&gelu, exact).passed());
+    // The form with erf is another function, and tanh.approx, which has 11 bits, another rounding.
+    assert!(!judge_with(&gelu, 0.841_344_7).passed());
+    assert!(!judge_with(&gelu, exact * (1.0 + 2f32.powi(-11))).passed());
+}
+
+#[test]
+fn an_empty_row_is_its_activated_bias() {
+    let a = csr::<f32>(1, 1, &[&[]]);
+    let (b, bias) = (array![[5.0f32]], [0.3f32]);
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+    let judge = |activation, found: f32| {
+        let epilogue = Epilogue::new().bias_per_row(&bias[..]).activation(activation);
+        let found = array![[found]];
+        verify_with(&a, &plan(&a), &product, &epilogue, &found.view().into(), rounding).unwrap()
+    };
+    assert_eq!(judge(Activation::Relu, 0.3).worst, None);
+    assert_eq!(judge(Activation::Relu, 0.3f32.next_up()).max_error_over_bound, f64::INFINITY);
+    assert!(judge(Activation::Gelu, Activation::Gelu.apply(f64::from(0.3f32)) as f32).passed());
+}
+
+#[test]
+fn non_finite_values_go_through_the_activation() {
+    let gelu = Epilogue::from(Activation::Gelu);
+    for (b, found) in
+        [(f32::NEG_INFINITY, 0.0), (f32::INFINITY, f32::INFINITY), (f32::NAN, f32::NAN)]
+    {
+        let a = csr::<f32>(1, 1, &[&[(0, 3.0)]]);
+        let b = array![[b]];
+        let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+        let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+        let judge = |found: f32| {
+            let found = array![[found]];
+            let of = found.view().into();
+            verify_with(&a, &plan(&a), &product, &gelu, &of, rounding).unwrap()
+        };
+        assert!(judge(found).passed() && !judge(1.0).passed());
+    }
+    let bias = [f32::INFINITY];
+    let biased = Epilogue::new().bias_per_row(&bias[..]);
+    assert!(judge_with(&biased, f32::INFINITY).passed() && !judge_with(&biased, 1.0).passed());
 }

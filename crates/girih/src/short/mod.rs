@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use thiserror::Error;
 
-use girih_backend::{BackendError, DenseScalar, Registry, SpmmBackend};
+use girih_backend::{BackendError, DenseScalar, Epilogue, Registry, SpmmBackend};
 use girih_formats::{Csr, FormatSpec, Scalar};
 use girih_planner::{Plan, PlanError, PlanOptions, Planner};
 
@@ -114,6 +114,14 @@ pub trait PreparePlan {
     /// [`BackendError::NoBackend`] if none can run the plan, and what the chosen one fails for.
     fn prepare(&self) -> Result<Prepared, BackendError>;
 
+    /// The same among the backends that execute an epilogue, for
+    /// [`Prepared::multiply_with`]: not every one does.
+    ///
+    /// # Errors
+    /// [`BackendError::NoBackend`] if none can run the plan with the epilogue, and what the chosen one fails
+    /// for.
+    fn prepare_with(&self, epilogue: &Epilogue<'_>) -> Result<Prepared, BackendError>;
+
     /// Prepares for a backend of the caller's choice.
     ///
     /// # Errors
@@ -124,6 +132,11 @@ pub trait PreparePlan {
 impl PreparePlan for Plan {
     fn prepare(&self) -> Result<Prepared, BackendError> {
         self.prepare_on(HERE.best_for(self)?.backend)
+    }
+
+    fn prepare_with(&self, epilogue: &Epilogue<'_>) -> Result<Prepared, BackendError> {
+        let chosen = HERE.best_that(self, |backend| backend.supports_epilogue(self, epilogue))?;
+        self.prepare_on(chosen.backend)
     }
 
     fn prepare_on(&self, backend: &dyn SpmmBackend) -> Result<Prepared, BackendError> {

@@ -4,7 +4,8 @@ use std::ops::Mul;
 
 use girih_backend::ndarray::Array2;
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
+    BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
+    ProductShape,
 };
 use girih_formats::{DType, FormatSpec, Scalar};
 use girih_planner::Plan;
@@ -107,13 +108,41 @@ impl Prepared {
     ///
     /// # Errors
     /// If B has not as many rows as A has columns, or another value type.
-    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
     pub fn multiply<B: Operand>(&self, b: B) -> Result<B::Product, BackendError> {
+        self.multiply_with(b, &Epilogue::new())
+    }
+
+    /// `act(A·B + bias)`: [`multiply`](Self::multiply) with an [`Epilogue`] in the kernels' store.
+    ///
+    /// ```
+    /// use girih::ndarray::array;
+    /// use girih::prelude::*;
+    ///
+    /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0f32), (0, 2, 2.0), (1, 1, 3.0)])?;
+    /// let b = array![[1.0f32, 0.0], [0.0, 1.0], [1.0, 1.0]];
+    /// let bias = array![-1.0f32, -2.5];
+    /// let epilogue = Epilogue::new().bias_per_column(&bias).activation(Activation::Relu);
+    /// let prepared = a.plan(2)?.prepare_with(&epilogue)?;
+    /// // A·B is [3 2; 0 3].
+    /// assert_eq!(prepared.multiply_with(&b, &epilogue)?, array![[2.0, 0.0], [0.0, 0.5]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported::Epilogue`](crate::Unsupported::Epilogue) if the backend can't;
+    /// [`prepare_with`](super::PreparePlan::prepare_with) takes one that can. Otherwise as
+    /// [`multiply`](Self::multiply), for the bias too.
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
+    pub fn multiply_with<B: Operand>(
+        &self,
+        b: B,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<B::Product, BackendError> {
         let b = b.matrix();
         let zero = <B::Value as Scalar>::Acc::ZERO;
         let mut c = Array2::from_elem((self.nrows(), b.ncols()), zero);
         let view = B::Value::erase_acc_mut(c.view_mut());
-        self.inner.execute(1.0, B::Value::erase(b), 0.0, view)?;
+        self.inner.execute_with(1.0, B::Value::erase(b), 0.0, view, epilogue)?;
         Ok(B::product(c))
     }
 
@@ -145,6 +174,22 @@ impl Prepared {
         c: impl Into<DenseViewMut<'c>>,
     ) -> Result<(), BackendError> {
         self.inner.execute(alpha, b.into(), beta, c.into())
+    }
+
+    /// `C = act(α·A·B + β·C + bias)`: [`multiply_into`](Self::multiply_into) with an [`Epilogue`], as
+    /// [`PreparedSpmm::execute_with`].
+    ///
+    /// # Errors
+    /// As [`multiply_with`](Self::multiply_with); C is then unchanged.
+    pub fn multiply_into_with<'b, 'c>(
+        &self,
+        alpha: f64,
+        b: impl Into<DenseView<'b>>,
+        beta: f64,
+        c: impl Into<DenseViewMut<'c>>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        self.inner.execute_with(alpha, b.into(), beta, c.into(), epilogue)
     }
 
     /// Puts new values on the pattern, in the order of the entries of the [`Csr`](crate::Csr) that was planned:

@@ -4,6 +4,7 @@
 //! stamps a test for each. Every product is compared, element by element, with the rigorous bound of
 //! [`mod@girih_backend::verify`]; see the modules for what is covered.
 
+mod epilogue;
 mod errors;
 mod new_values;
 mod non_finite;
@@ -157,6 +158,7 @@ impl Suite<'_> {
         self.repetition::<T>();
         self.threads::<T>();
         self.new_values::<T>();
+        self.epilogues::<T>();
         self.errors::<T>();
         self.large_offsets::<T>();
     }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use girih_backend::{DenseScalar, PreparedSpmm, Product, verify};
+use girih_backend::{DenseScalar, Epilogue, PreparedSpmm, Product, verify_with};
 use girih_formats::{AnyTiling, Csr, FormatSpec, Scalar, Tiling};
 use girih_planner::{Plan, PlanError, Schedule};
 use girih_reorder::simple;
@@ -164,14 +164,15 @@ impl Suite<'_> {
         b: &Array2<T>,
     ) {
         self.report.checks += 1;
-        match self.judge(run, a, plan, prepared, b) {
+        let none = Epilogue::new();
+        match self.judge(run, a, plan, prepared, b, &none) {
             Ok(error_over_bound) => {
                 let worst = &mut self.report.max_error_over_bound;
                 *worst = worst.max(error_over_bound);
             }
             Err(reason) => {
                 let finite = with_finite_first_row(plan, b);
-                if finite.is_some_and(|b| self.judge(run, a, plan, prepared, &b).is_ok()) {
+                if finite.is_some_and(|b| self.judge(run, a, plan, prepared, &b, &none).is_ok()) {
                     self.report.fail_by_first_row(what, reason);
                 } else {
                     self.report.fail(what, reason);
@@ -184,24 +185,28 @@ impl Suite<'_> {
     ///
     /// # Errors
     /// What is wrong.
-    fn judge<T: DenseScalar>(
+    pub(super) fn judge<T: DenseScalar>(
         &self,
         run: Run,
         a: &Csr<T>,
         plan: &Plan,
         prepared: &dyn PreparedSpmm,
         b: &Array2<T>,
+        epilogue: &Epilogue<'_>,
     ) -> Result<f64, String> {
         let before = before::<T>(a.nrows(), run.n, run.beta);
         let b = Placed::new(b, run.b);
         let mut c = Placed::new(&before, run.c);
         let (b, rounding) = (T::erase(b.view()), self.backend.rounding(plan));
-        let executed =
-            prepared.execute(run.alpha, b.reborrow(), run.beta, T::erase_acc_mut(c.view_mut()));
+        let into = T::erase_acc_mut(c.view_mut());
+        let executed = match epilogue.is_none() {
+            true => prepared.execute(run.alpha, b.reborrow(), run.beta, into),
+            false => prepared.execute_with(run.alpha, b.reborrow(), run.beta, into, epilogue),
+        };
         executed.map_err(|error| with_causes(&error))?;
         let added = (run.beta != 0.0).then(|| (run.beta, T::erase_acc(before.view())));
         let product = Product { alpha: run.alpha, b, added };
-        let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding);
+        let verdict = verify_with(a, plan, &product, epilogue, &T::erase_acc(c.view()), rounding);
         let verdict = verdict.map_err(|error| error.to_string())?;
         if !c.is_intact() {
             return Err("something was written between C's elements".to_owned());

@@ -9,6 +9,8 @@ pub struct Report {
     pub checks: usize,
     /// Times that a prepared plan took new values, and had the products of a new plan.
     pub refreshed: usize,
+    /// Products that went through an epilogue, of those checked; 0 for a backend that refuses all.
+    pub finished: usize,
     /// What went wrong, in order.
     pub failures: Vec<Failure>,
     /// Plans of the format that the backend refused with a reason.

@@ -54,10 +54,12 @@ fn multiply_tiles<T: KernelScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, 
                 prefetch_b: a.prefetches_b,
                 values: &a.values[slab.values.clone()],
             };
+            // Only the last slab finishes a product, and it has all tiles.
+            let out = if s + 1 < slabs.len() { on.out.unfinished() } else { on.out };
             let out = match s {
-                0 if slabs.len() == 1 => on.out,
-                0 => on.out.cached(),
-                _ => on.out.resumed(),
+                0 if slabs.len() == 1 => out,
+                0 => out.cached(),
+                _ => out.resumed(),
             };
             on.kernels.patterns(&block, on.b, &out, on.width);
         }

@@ -62,6 +62,11 @@ impl<T: KernelScalar> TiledCsr<T> {
         });
         let taken: Option<usize> = taken.sum();
         must(taken == Some(unwritten.count), "its tiles do not have each row once")?;
+        let is_whole = |slabs: &Vec<TaskSlab>| {
+            slabs.last().map(|last| last.tiles.len())
+                == slabs.first().map(|first| first.tiles.len())
+        };
+        must(read.par_iter().all(is_whole), "a last slab does not have all tiles")?;
         read.par_iter().try_for_each(|slabs| {
             slabs.iter().enumerate().try_for_each(|(s, slab)| {
                 let cols = s * slab_cols..k.min(slab_cols.saturating_mul(s + 1));

@@ -1,0 +1,68 @@
+//! Storing sums element by element: where columns of C are apart, or a bias and an activation follow.
+
+use girih_backend::Activation;
+use girih_formats::Scalar;
+
+use super::activation::Activate;
+use crate::isa::Vector;
+use crate::operands::{BiasPart, Finish, Output};
+
+/// Stores `sums` at `dst` and the columns after it: `out = act(α·sum + β·out + bias)`.
+///
+/// In a function of its own: it is rare and long, and [`store`](super::store::store) stands in every kernel
+/// many times.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. `dst` is valid for as many columns at the output's column stride, and no other thread accesses them.
+#[inline(always)]
+pub(super) unsafe fn elements<V: Vector>(
+    sums: &mut [V::Acc],
+    out: &Output<V::Acc>,
+    dst: *mut V::Acc,
+) {
+    let at = |i: usize| dst.wrapping_offset(i as isize * out.col_stride);
+    for sum in sums.iter_mut() {
+        *sum = out.alpha * *sum;
+    }
+    if !out.beta.is_zero() {
+        for (i, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the element is valid by point 2.
+            *sum = V::mul_add_one(unsafe { *at(i) }, out.beta, *sum);
+        }
+    }
+    // SAFETY: it is null or outlives the product (point 4 of `operands`).
+    if let Some(finish) = unsafe { out.finish.as_ref() } {
+        apply::<V>(finish, sums, dst);
+    }
+    if out.col_stride == 1 {
+        // SAFETY: columns are next to each other and valid by point 2. `sums` is exclusive, so they do not
+        // overlap.
+        unsafe { std::ptr::copy_nonoverlapping(sums.as_ptr(), dst, sums.len()) };
+        return;
+    }
+    for (i, &sum) in sums.iter().enumerate() {
+        // SAFETY: the element is valid, and this thread's alone, by point 2.
+        unsafe { *at(i) = sum };
+    }
+}
+
+/// Adds the bias of the elements from `dst` on to `sums`, and applies the activation.
+#[inline(always)]
+fn apply<V: Vector>(finish: &Finish<V::Acc>, sums: &mut [V::Acc], dst: *const V::Acc) {
+    match finish.bias(dst, sums.len()) {
+        BiasPart::None => {}
+        BiasPart::One(bias) => sums.iter_mut().for_each(|sum| *sum += bias),
+        BiasPart::Each(bias) => sums.iter_mut().zip(bias).for_each(|(sum, &bias)| *sum += bias),
+    }
+    match finish.activation {
+        Activation::Relu => sums.iter_mut().for_each(|sum| *sum = sum.relu()),
+        Activation::Gelu => {
+            for sum in sums {
+                *sum = sum.gelu(V::mul_add_one);
+            }
+        }
+        // None; others are refused before.
+        _ => {}
+    }
+}

@@ -1,0 +1,112 @@
+//! Epilogues on every path of a product: once for every element, with the bits of the plain product.
+
+use girih_backend::{Activation, DenseScalar, Epilogue, PreparedSpmm, SpmmBackend};
+use girih_backend_cpu::{CpuBackend, Isa};
+use girih_formats::{Accumulator, Csr, FormatSpec, Scalar, Tiling};
+use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
+use girih_planner::{Plan, PlanOptions, Planner, Schedule};
+use half::f16;
+use ndarray::{Array2, ShapeBuilder};
+
+const WIDTHS: [usize; 6] = [1, 4, 13, 64, 100, 520];
+
+/// Prepared for `n` columns, where the matrix's copy is made for them too.
+fn plan<T: DenseScalar>(a: &Csr<T>, spec: FormatSpec, n: usize, tiles: Option<u64>) -> Plan {
+    let plan = Planner::new(PlanOptions::new(n).format(spec)).plan(a).unwrap();
+    match tiles {
+        None => plan,
+        Some(tiles) => {
+            let schedule = Schedule::by_tiles(plan.tiling(), tiles);
+            plan.with_schedule(&schedule).unwrap()
+        }
+    }
+}
+
+/// The plain product put through `max(x + bias, 0)` has the same bits, in C of either order.
+fn agrees<T: DenseScalar>(prepared: &dyn PreparedSpmm, a: &Csr<T>, n: usize, what: &str) {
+    let (m, k) = (a.nrows(), a.ncols());
+    let b =
+        Array2::from_shape_fn((k, n), |(i, j)| T::from_f64(((i + 3 * j) % 29) as f64 / 7.0 - 2.0));
+    let value = |i: usize| T::Acc::from_f64(((i * 5) % 11) as f64 - 5.0);
+    let (per_row, per_col): (Vec<_>, Vec<_>) =
+        ((0..m).map(value).collect(), (0..n).map(value).collect());
+    for (col_major, alpha, beta) in
+        [(false, 1.0, 0.0), (true, -1.5, 0.5), (false, 1.5, 1.0), (false, 0.0, 2.0)]
+    {
+        let start = Array2::from_shape_fn((m, n).set_f(col_major), |(i, j)| {
+            T::Acc::from_f64((i + j) as f64 / 3.0)
+        });
+        let mut plain = start.clone();
+        prepared
+            .execute(alpha, T::erase(b.view()), beta, T::erase_acc_mut(plain.view_mut()))
+            .unwrap();
+        for rows in [true, false] {
+            let epilogue = match rows {
+                true => Epilogue::new().bias_per_row(T::erase_acc(column(&per_row))),
+                false => Epilogue::new().bias_per_column(T::erase_acc(column(&per_col))),
+            };
+            let epilogue = epilogue.activation(Activation::Relu);
+            let mut found = start.clone();
+            let into = T::erase_acc_mut(found.view_mut());
+            prepared.execute_with(alpha, T::erase(b.view()), beta, into, &epilogue).unwrap();
+            for ((i, j), &x) in plain.indexed_iter() {
+                let biased = x + if rows { per_row[i] } else { per_col[j] };
+                let expected = if biased.to_f64() < 0.0 { T::Acc::ZERO } else { biased };
+                assert!(expected == found[[i, j]], "{what}, n = {n}, ({i}, {j}), rows {rows}");
+            }
+        }
+    }
+}
+
+fn column<A: Accumulator>(values: &[A]) -> ndarray::ArrayView2<'_, A> {
+    ndarray::ArrayView1::from(values).insert_axis(ndarray::Axis(1))
+}
+
+fn every_path<T: DenseScalar>(isa: Isa) {
+    let matrices: [(&str, Csr<T>); 4] = [
+        ("stencil", laplacian_5pt(17, 15).unwrap()),
+        ("mesh", fem_3d(4, 4, 4, 3, 1).unwrap()),
+        ("power law", power_law_rows(150, 300, 40, 3).unwrap()),
+        ("slabs", uniform(40, 1500, 400, 3).unwrap()),
+    ];
+    let backend = CpuBackend::with_isa(isa).unwrap();
+    for (name, a) in &matrices {
+        for spec in [
+            FormatSpec::Csr,
+            FormatSpec::Bcsr { block_rows: 8, block_cols: 4 },
+            FormatSpec::Wcsr { window_rows: 40, pad_cols: 8 },
+            FormatSpec::BMat { pattern_only: false },
+        ] {
+            for n in WIDTHS {
+                for tiles in [None, Some(37)] {
+                    let plan = plan(a, spec, n, tiles);
+                    let prepared = backend.prepare(&plan).unwrap();
+                    let what = format!("{name}, {spec}, {isa}, {tiles:?} {}", T::DTYPE);
+                    agrees(&*prepared, a, n, &what);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_path_finishes_each_element_once() {
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        every_path::<f32>(isa);
+    }
+    every_path::<f64>(Isa::best());
+    every_path::<f16>(Isa::best());
+}
+
+/// The tiles of a wide matrix are summed slab by slab, and only the last slab's sums are finished.
+#[test]
+fn slabs_are_finished_once() {
+    let a: Csr<f32> = uniform(500, 6000, 600, 3).unwrap();
+    let prepared = CpuBackend::new().prepare(&plan(&a, FormatSpec::Csr, 256, None)).unwrap();
+    let lowering = prepared.lowering(256);
+    agrees(&*prepared, &a, 256, &lowering.to_string());
+    let tiling =
+        Tiling::from_csr(&a, FormatSpec::Csr, girih_formats::RowLayout::natural(500, 1).unwrap());
+    let plan = Plan::from_tiling(tiling.unwrap());
+    agrees(&*CpuBackend::new().prepare(&plan).unwrap(), &a, 256, "as stored");
+}
