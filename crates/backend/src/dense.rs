@@ -48,31 +48,43 @@ pub trait DenseScalar: Scalar {
 macro_rules! dense_scalar {
     ($($variant:ident: $t:ty => $acc:ident),*) => {$(
         impl<'a> From<ArrayView2<'a, $t>> for DenseView<'a> {
+            #[inline]
             fn from(view: ArrayView2<'a, $t>) -> Self {
                 Self::$variant(view)
             }
         }
 
         impl DenseScalar for $t {
+            #[inline]
             fn view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self>> {
                 if let DenseView::$variant(view) = view { Some(view) } else { None }
             }
+
+            #[inline]
 
             fn acc_view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self::Acc>> {
                 if let DenseView::$acc(view) = view { Some(view) } else { None }
             }
 
+            #[inline]
+
             fn acc_view_mut(view: DenseViewMut<'_>) -> Option<ArrayViewMut2<'_, Self::Acc>> {
                 if let DenseViewMut::$acc(view) = view { Some(view) } else { None }
             }
+
+            #[inline]
 
             fn erase(view: ArrayView2<'_, Self>) -> DenseView<'_> {
                 view.into()
             }
 
+            #[inline]
+
             fn erase_acc(view: ArrayView2<'_, Self::Acc>) -> DenseView<'_> {
                 view.into()
             }
+
+            #[inline]
 
             fn erase_acc_mut(view: ArrayViewMut2<'_, Self::Acc>) -> DenseViewMut<'_> {
                 view.into()
@@ -84,12 +96,14 @@ macro_rules! dense_scalar {
 dense_scalar!(F16: f16 => F32, Bf16: bf16 => F32, F32: f32 => F32, F64: f64 => F64);
 
 impl<'a> From<ArrayViewMut2<'a, f32>> for DenseViewMut<'a> {
+    #[inline]
     fn from(view: ArrayViewMut2<'a, f32>) -> Self {
         Self::F32(view)
     }
 }
 
 impl<'a> From<ArrayViewMut2<'a, f64>> for DenseViewMut<'a> {
+    #[inline]
     fn from(view: ArrayViewMut2<'a, f64>) -> Self {
         Self::F64(view)
     }
@@ -97,6 +111,7 @@ impl<'a> From<ArrayViewMut2<'a, f64>> for DenseViewMut<'a> {
 
 impl DenseView<'_> {
     /// The value type.
+    #[inline]
     #[must_use]
     pub fn dtype(&self) -> DType {
         match self {
@@ -108,6 +123,7 @@ impl DenseView<'_> {
     }
 
     /// Rows and columns.
+    #[inline]
     #[must_use]
     pub fn dim(&self) -> (usize, usize) {
         match self {
@@ -119,6 +135,7 @@ impl DenseView<'_> {
     }
 
     /// The same view, for a shorter time.
+    #[inline]
     #[must_use]
     pub fn reborrow(&self) -> DenseView<'_> {
         match self {
@@ -132,6 +149,7 @@ impl DenseView<'_> {
 
 impl DenseViewMut<'_> {
     /// The value type.
+    #[inline]
     #[must_use]
     pub fn dtype(&self) -> DType {
         match self {
@@ -141,6 +159,7 @@ impl DenseViewMut<'_> {
     }
 
     /// Rows and columns.
+    #[inline]
     #[must_use]
     pub fn dim(&self) -> (usize, usize) {
         match self {
@@ -163,6 +182,7 @@ impl DenseViewMut<'_> {
     }
 
     /// A read-only view of the same elements.
+    #[inline]
     #[must_use]
     pub fn view(&self) -> DenseView<'_> {
         match self {
@@ -172,6 +192,7 @@ impl DenseViewMut<'_> {
     }
 
     /// The same view, for a shorter time.
+    #[inline]
     #[must_use]
     pub fn reborrow(&mut self) -> DenseViewMut<'_> {
         match self {

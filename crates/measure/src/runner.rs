@@ -62,9 +62,13 @@ impl Runner {
     ) -> Result<Duration, BackendError> {
         match self {
             Self::Device(products) => products.time(calls),
-            Self::Host(prepared) => team.time(calls, || {
-                prepared.execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut()))
-            }),
+            Self::Host(prepared) => {
+                // Views are made once: making them is no part of a product.
+                let (b, mut c) = (b.view(), c.view_mut());
+                team.time(calls, || {
+                    prepared.execute(1.0, T::erase(b), 0.0, T::erase_acc_mut(c.view_mut()))
+                })
+            }
         }
     }
 }

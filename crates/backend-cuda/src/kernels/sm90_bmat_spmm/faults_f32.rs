@@ -14,9 +14,9 @@ const SPEC: FormatSpec = FormatSpec::BMat { pattern_only: false };
 
 /// How a schedule is cut.
 enum Cut {
-    /// At so many tiles.
+    /// At this number of tiles.
     Tiles(u64),
-    /// For so many workers.
+    /// For this number of workers.
     Partitions(usize),
 }
 
