@@ -61,31 +61,26 @@ macro_rules! dense_scalar {
             }
 
             #[inline]
-
             fn acc_view(view: DenseView<'_>) -> Option<ArrayView2<'_, Self::Acc>> {
                 if let DenseView::$acc(view) = view { Some(view) } else { None }
             }
 
             #[inline]
-
             fn acc_view_mut(view: DenseViewMut<'_>) -> Option<ArrayViewMut2<'_, Self::Acc>> {
                 if let DenseViewMut::$acc(view) = view { Some(view) } else { None }
             }
 
             #[inline]
-
             fn erase(view: ArrayView2<'_, Self>) -> DenseView<'_> {
                 view.into()
             }
 
             #[inline]
-
             fn erase_acc(view: ArrayView2<'_, Self::Acc>) -> DenseView<'_> {
                 view.into()
             }
 
             #[inline]
-
             fn erase_acc_mut(view: ArrayViewMut2<'_, Self::Acc>) -> DenseViewMut<'_> {
                 view.into()
             }

@@ -129,8 +129,8 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         (total, alpha * sum.low + lost + lost_added + lost_total)
     }
 
-    /// How far from the exact value an element may lie that was `biased` before its activation, if it was no
-    /// farther than `bound` from its own exact value before the bias was added.
+    /// How far from the exact value an element may lie after bias and activation. Before the bias it was no
+    /// farther than `bound` from its exact value; with the bias that value is `biased`.
     fn bound_with_epilogue(&self, bound: f64, biased: f64) -> f64 {
         let Epilogue { bias, activation, .. } = &self.problem.epilogue;
         let rounded = match bias {

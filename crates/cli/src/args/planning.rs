@@ -78,8 +78,8 @@ pub(crate) struct PlanningArgs {
     /// How far products in f32 may be rounded on a GPU. With tf32, tensor cores round operands to 11 of 24
     /// bits, which is fastest. With 3xtf32, they multiply three times, by operands of 22 bits or more. With
     /// f32, nothing is rounded before it is multiplied; CUDA cores do that, with less arithmetic per second.
-    /// Formats without such kernels are left out: only csr and bmat have them. A CPU multiplies f32 as it is,
-    /// and every other value type is multiplied as it is too [default: tf32]
+    /// Formats without such kernels are left out: csr and bmat have them, and auto takes csr, which is faster. A
+    /// CPU multiplies f32 as it is, and every other value type is multiplied as it is too [default: tf32]
     #[arg(long, value_name = "PRECISION", value_parser = precision_parser())]
     pub(crate) precision: Option<Precision>,
     /// Order of the rows in the tiles: none, auto, rcm, window, degree, reverse, random, random:SEED, or

@@ -46,9 +46,9 @@ struct Tf32 : Single {
 
 // f32 as the sum of two TF32, of which the second takes what the first one lacks: a relative error of 2^-23.
 // Of the four products that of the second parts is left out, which is at most 2^-22 of the whole. Tensor
-// cores cut sums off. So they add up one tile alone, small products first, and tiles are added to one another
-// in f32 (Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the
-// FP32 theoretical peak performance", 2022, section 3).
+// cores cut sums off. So they add up one tile alone, small products first. Tiles are added to one another in
+// f32. The method is that of Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
+// surpassing the FP32 theoretical peak performance", 2022, section 3.
 struct ThreeTf32 : Single {
     static constexpr u32 kRegistersOfA = 8;
 

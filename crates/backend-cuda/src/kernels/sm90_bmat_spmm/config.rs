@@ -137,10 +137,10 @@ const ELEMENTS: &str = "bmat_spmm_elements";
 
 /// The configurations for an arithmetic, the narrowest first and the one for B of any strides last.
 ///
-/// They keep 64 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been
-/// timed. A warp of tensor cores has 64 columns of f32 or more for every tile that it decodes, as counting
-/// the bits of a mask takes as long as 8 other instructions. Where warps take rows, as many lanes take a row
-/// as have 16 bytes of it, up to 32, and rows of B are as short as 128 bytes.
+/// They keep 64 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been timed
+/// beside another for the same n. A warp of tensor cores has 64 columns of f32 or more for every tile that it
+/// decodes, as counting the bits of a mask takes as long as 8 other instructions. Where warps take rows, as many
+/// lanes take a row as have 16 bytes of it, up to 32, and rows of B are as short as 128 bytes.
 const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
     const fn config(
         entry: &'static str,

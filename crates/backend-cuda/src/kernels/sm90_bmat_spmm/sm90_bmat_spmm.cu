@@ -8,10 +8,10 @@
 // A block of threads walks through runs: segments, which are windows or parts of them, for a range of columns
 // of C, tile by tile of columns. Where the schedule has partitions, the blocks that a multiprocessor holds at
 // once share one, and there are as many blocks as are held. Producer warps fill a ring of stages with masks,
-// with the values that belong to them and with the rows of B that the packed columns name; consumer warps
-// decode masks into the registers of an mma, each for its own columns, or walk the entries of rows of their
-// own, and at the end of a segment store the window's rows of C, or the sums of a part, which bmat_combine
-// adds up in order. Producers are by then some stages ahead, in the next segment.
+// with the values that belong to them and with the rows of B that the packed columns name. Consumer warps
+// decode masks into the registers of an mma, each for its own columns. In f32 they walk the entries of rows of
+// their own instead. At the end of a segment they store the window's rows of C, or the sums of a part, which
+// bmat_combine adds up in order. Producers are by then some stages ahead, in the next segment.
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"
