@@ -5,7 +5,7 @@ use std::io::Read;
 use bytemuck::Pod;
 use half::f16;
 
-use super::header::{Element, Header};
+use super::header::{Element, NpyHeader};
 use super::{Fault, Origin};
 use crate::io::ReadError;
 use crate::narrowing::{Limits, Narrowing};
@@ -16,19 +16,19 @@ const PIECE: usize = 1 << 16;
 
 /// An array whose header has been read and whose elements have not.
 #[derive(Debug)]
-pub(in crate::io) struct Array<R> {
+pub(in crate::io) struct NpyArray<R> {
     origin: Origin,
     /// Bytes of the header.
     header_len: u64,
-    pub(in crate::io) header: Header,
+    pub(in crate::io) header: NpyHeader,
     reader: R,
 }
 
-impl<R: Read> Array<R> {
+impl<R: Read> NpyArray<R> {
     pub(in crate::io) fn open(origin: Origin, mut reader: R) -> Result<Self, ReadError> {
         // It is far shorter than any number.
         let mut counted = reader.by_ref().take(u64::MAX);
-        let header = Header::read(&mut counted).map_err(|fault| origin.error(fault))?;
+        let header = NpyHeader::read(&mut counted).map_err(|fault| origin.error(fault))?;
         let header_len = u64::MAX - counted.limit();
         Ok(Self { origin, header_len, header, reader })
     }
