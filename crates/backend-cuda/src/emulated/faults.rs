@@ -13,8 +13,9 @@ use ndarray::Array2;
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
 
+use super::compiler::{Compiler, libraries};
 use super::operands::Placing;
-use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way, libraries};
+use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.

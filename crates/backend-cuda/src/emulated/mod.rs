@@ -3,38 +3,37 @@
 //! The host's code is the very code that a driver is given its work by: device plans, launches, parameters,
 //! tensor maps. So the conformance suite proves kernels and host together, without a GPU.
 
+mod compiler;
 mod conformance;
+mod encoder;
 mod entries;
 pub(crate) mod faults;
 mod lowering;
 pub(crate) mod operands;
 mod panels;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bytemuck::cast;
 use girih_backend::{
     BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, Rounding,
     SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
-use girih_testkit::machine as found;
 use ptx_emu::report::Fault;
-use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
-use ptx_emu::tensor_map::{self, DataType, Tiled};
-use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
+use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Schedule, Timing};
 
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::{Kernel, supported};
+use crate::kernels::supported;
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::prepared::{self, Machine, Source, device_plan};
-use crate::{Arch, CsrLayout, CudaError, Jit, LibrarySearch};
+use crate::{Arch, CsrLayout, CudaError};
+use compiler::Compiler;
+use encoder::Encoder;
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
@@ -61,24 +60,11 @@ fn machine(multiprocessors: u32) -> Machine {
     Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
 }
 
-/// The folders and wheels of this machine.
-fn libraries() -> LibrarySearch {
-    let search =
-        found::cuda_folders().into_iter().fold(LibrarySearch::new(), LibrarySearch::folder);
-    found::site_packages().iter().fold(search, LibrarySearch::site_packages)
-}
-
-/// A compiler, and the kernels that were read from what it made.
-struct Compiler {
-    jit: Jit,
-    modules: Mutex<HashMap<String, Arc<OnceLock<Module>>>>,
-}
-
 /// An H100, emulated.
 #[derive(Clone)]
-pub(crate) struct Emulated(Arc<Shared>);
+pub(crate) struct Emulated(Arc<EmulatedState>);
 
-struct Shared {
+struct EmulatedState {
     compiler: Arc<Compiler>,
     placing: Placing,
     ways: &'static [Way],
@@ -95,39 +81,6 @@ struct Shared {
 impl fmt::Debug for Emulated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Emulated").field("placing", &self.0.placing).finish_non_exhaustive()
-    }
-}
-
-impl Compiler {
-    fn new(jit: Jit) -> Self {
-        Self { jit, modules: Mutex::default() }
-    }
-
-    /// That of the built-in sources; `None`, with a note, where there is none.
-    fn built_in() -> Option<Arc<Self>> {
-        static COMPILER: OnceLock<Arc<Compiler>> = OnceLock::new();
-        let jit = || Jit::new(libraries(), None, None);
-        let compiler = COMPILER.get_or_init(|| Arc::new(Self::new(jit())));
-        match compiler.jit.nvrtc() {
-            Ok(_) => Some(compiler.clone()),
-            Err(error) => {
-                found::note(error);
-                None
-            }
-        }
-    }
-
-    /// A kernel, read from its PTX.
-    fn module(&self, kernel: &Kernel) -> Arc<OnceLock<Module>> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = modules.entry(kernel.to_string()).or_default().clone();
-        drop(modules);
-        module.get_or_init(|| {
-            let ptx = self.jit.ptx(kernel, Arch::SM_90A);
-            let ptx = ptx.unwrap_or_else(|error| panic!("{error}"));
-            Module::parse(&ptx).unwrap_or_else(|error| panic!("{kernel}: {error}"))
-        });
-        module
     }
 }
 
@@ -152,7 +105,7 @@ impl Emulated {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
         let csr_layout = None;
-        Self(Arc::new(Shared {
+        Self(Arc::new(EmulatedState {
             compiler,
             placing,
             ways,
@@ -166,8 +119,8 @@ impl Emulated {
 
     /// A device like this one, whose products in CSR are laid out so.
     pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
-        let Shared { compiler, placing, ways, full, .. } = &*self.0;
-        Self(Arc::new(Shared {
+        let EmulatedState { compiler, placing, ways, full, .. } = &*self.0;
+        Self(Arc::new(EmulatedState {
             compiler: compiler.clone(),
             placing: *placing,
             ways,
@@ -181,7 +134,7 @@ impl Emulated {
 
     /// The device with another choice for plans in BCSR whose blocks are all there.
     pub(crate) fn with_full(&self, full: FullBlocks) -> Self {
-        let Shared { compiler, placing, ways, .. } = &*self.0;
+        let EmulatedState { compiler, placing, ways, .. } = &*self.0;
         Self::of(compiler.clone(), *placing, ways, full)
     }
 
@@ -401,30 +354,5 @@ impl EmulatedPlan {
         let module = self.device.0.compiler.module(&self.device_plan.kernels[kernel]);
         let Some(module) = module.get() else { unreachable!("it was read") };
         gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
-    }
-}
-
-/// Encodes tensor maps as the emulator reads them.
-struct Encoder;
-
-impl MapEncoder for Encoder {
-    fn encode(&self, map: &TensorMap) -> Result<EncodedMap, CudaError> {
-        let data_type = match map.element {
-            Element::F16 => DataType::Float16,
-            Element::Bf16 => DataType::Bfloat16,
-            Element::F32 => DataType::Float32,
-        };
-        let swizzle = match map.swizzle {
-            Swizzle::None => EmulatedSwizzle::None,
-            Swizzle::Bytes128 => EmulatedSwizzle::Bytes128,
-        };
-        let (dims, strides) = (&map.dims[..map.rank], &map.strides[..map.rank - 1]);
-        let tiled = Tiled::new(data_type, map.address, dims, strides, &map.box_dims[..map.rank]);
-        let encoded = tensor_map::TensorMap::tiled(&Tiled { swizzle, ..tiled });
-        let encoded = encoded.map_err(|error| CudaError::TensorMap {
-            map: format!("{map:?}"),
-            reason: error.to_string(),
-        })?;
-        Ok(EncodedMap(cast(encoded.to_bytes())))
     }
 }
