@@ -21,7 +21,11 @@ mod lending;
 mod shares;
 
 /// The sources with faults, and one without that a fault is compared with.
-#[allow(dead_code, reason = "a model uses what its fault is in")]
+#[allow(
+    dead_code,
+    clippy::all,
+    reason = "a model uses what its fault is in; a fault is not pretty"
+)]
 mod planted {
     use crate::sync;
 
