@@ -12,8 +12,13 @@ use toml::{Table, Value};
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
 /// Lock files: of the workspace, and of those beside it.
-const LOCK_FILES: [&str; 4] =
-    ["Cargo.lock", "fuzz/Cargo.lock", "tools/ptx-emu/Cargo.lock", "bench/peers/rust/Cargo.lock"];
+const LOCK_FILES: [&str; 5] = [
+    "Cargo.lock",
+    "fuzz/Cargo.lock",
+    "tools/models/Cargo.lock",
+    "tools/ptx-emu/Cargo.lock",
+    "bench/peers/rust/Cargo.lock",
+];
 
 /// The files that may name bincode: the header of a plan file, nothing else.
 const BINCODE: [&str; 3] = [

@@ -31,7 +31,7 @@ if [ -n "${GIRIH_ADVISORIES:-}" ]; then
     trap 'rm "$config"' EXIT
     sed "s|^\[advisories\]|&\ndb-path = \"$GIRIH_ADVISORIES\"|" deny.toml >"$config"
 fi
-for manifest in Cargo.toml fuzz/Cargo.toml tools/ptx-emu/Cargo.toml; do
+for manifest in Cargo.toml fuzz/Cargo.toml tools/models/Cargo.toml tools/ptx-emu/Cargo.toml; do
     echo "== $manifest"
     deny=(cargo deny --manifest-path "$manifest" --config "$config" --locked)
     "${deny[@]}" check --hide-inclusion-graph bans licenses sources

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use girih_backend_cuda::kernels::{Kernel, all, check, disassemble, ladder};
+use girih_backend_cuda::kernels::{Kernel, all, check, disassemble, ladder, with_epilogue};
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 use girih_testkit::machine::{self, nvdisasm};
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ fn compiled() -> Option<&'static [(Kernel, Binary)]> {
     static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
         let jit = compiler(None, None)?;
-        let kernels: Vec<_> = all().into_iter().chain(ladder()).collect();
+        let kernels: Vec<_> = all().into_iter().chain(with_epilogue()).chain(ladder()).collect();
         let compile = |kernel: Kernel| {
             let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
             (kernel, binary)

@@ -2,17 +2,21 @@
 //!
 //! [`prepared`] holds a plan made ready; [`product`] goes through panels of B; [`tasks`] runs the schedule's
 //! tasks on a panel, on the threads of a [`team`]; [`formats`] hands tiles to kernels. [`split`] knows the
-//! windows that several tasks share, [`scratch`] the memory that products use meanwhile.
+//! windows that several tasks share, [`scratch`] the memory that products use meanwhile. What threads pass to
+//! each other lies in [`shares`] and [`lending`].
 
 #[cfg(test)]
 mod as_lowered;
 pub(crate) mod formats;
+mod lending;
 mod prepared;
 mod product;
 #[cfg(test)]
 pub(crate) mod recorder;
 pub(crate) mod scratch;
+mod shares;
 pub(crate) mod split;
+mod sync;
 mod tasks;
 pub(crate) mod team;
 

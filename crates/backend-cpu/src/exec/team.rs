@@ -2,8 +2,7 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
@@ -11,6 +10,7 @@ use girih_parallel::{current_num_threads, for_each_below};
 use rayon::prelude::*;
 use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
+use super::shares::{Awaited, Indices, Items, WorkShare, run_from};
 use crate::thresholds::{THREADS_PATIENCE, THREADS_PAUSES};
 
 /// How long threads wait for each other before they park.
@@ -40,17 +40,6 @@ pub(crate) struct Helpers {
 /// Callers outside of every rayon pool, and their helpers. They have none if threads can't be started.
 static OUTSIDE: LazyLock<Team> =
     LazyLock::new(|| Team::with_threads(current_num_threads()).unwrap_or(Team::Alone));
-
-/// The work that one thread begins with, in cache lines of its own.
-#[repr(align(128))]
-struct WorkShare<S>(S);
-
-/// Takes the next `grain` of the indices up to `end`, if there are any.
-fn take(next: &AtomicUsize, end: usize, grain: usize) -> Option<Range<usize>> {
-    // Nothing but the indices themselves passes between threads here.
-    let start = next.fetch_add(grain, Ordering::Relaxed);
-    (start < end).then(|| start..end.min(start + grain))
-}
 
 impl Team {
     /// The caller and `threads - 1` helpers. Helpers park [`PATIENCE`] after the last product; at once if
@@ -94,14 +83,7 @@ impl Team {
             Self::Current => return for_each_below(count, grain, f),
             Self::With(helpers) => helpers,
         };
-        let end = |i: usize| (count as u128 * i as u128 / threads as u128) as usize;
-        let share = |i| WorkShare((AtomicUsize::new(end(i)), end(i + 1)));
-        let shares: Vec<_> = (0..threads).map(share).collect();
-        helpers.work_off(&shares, |(next, end)| {
-            while let Some(indices) = take(next, *end, grain) {
-                indices.for_each(f);
-            }
-        });
+        helpers.work_off(&Indices::shares(count, threads), |share| share.work_off(grain, f));
     }
 
     /// Runs `f` on every chunk of `len` of `items`, the last of which may be shorter, with its index.
@@ -124,19 +106,11 @@ impl Team {
         };
         let own = items.len().div_ceil(len).div_ceil(self.threads()).max(1);
         let parts = items.chunks_mut(own * len).enumerate();
-        let shares: Vec<_> = parts
-            .map(|(i, part)| WorkShare(Mutex::new((i * own.., part.chunks_mut(len)))))
-            .collect();
-        helpers.work_off(&shares, |chunks| {
-            // Whoever holds the lock cannot panic.
-            let next = || {
-                let (indices, chunks) = &mut *chunks.lock().unwrap_or_else(PoisonError::into_inner);
-                Some((indices.next()?, chunks.next()?))
-            };
-            while let Some((i, chunk)) = next() {
-                f(i, chunk);
-            }
-        });
+        let share = |(i, part): (usize, _)| {
+            WorkShare(Items::new(i * own..(i + 1) * own, <[T]>::chunks_mut(part, len)))
+        };
+        let shares: Vec<_> = parts.map(share).collect();
+        helpers.work_off(&shares, |chunks| chunks.work_off(&f));
     }
 
     /// The team of a caller outside of every pool; `Current` for a caller whose pool splits work by itself.
@@ -149,29 +123,25 @@ impl Team {
 }
 
 impl Helpers {
-    /// Runs one share per thread; the caller takes the first. A thread that finishes its share goes on with
-    /// what is left of the others.
+    /// Runs one share per thread; the caller takes the first.
     fn work_off<S: Sync>(&self, shares: &[WorkShare<S>], work: impl Fn(&S) + Sync) {
-        let run = |own: usize| {
-            let (others, first) = shares.split_at(own);
-            first.iter().chain(others).for_each(|WorkShare(share)| work(share));
-        };
-        let (run, awaited) = (&run, &AtomicUsize::new(shares.len().saturating_sub(1)));
+        let (work, awaited) = (&work, &Awaited::new(shares.len().saturating_sub(1)));
         let help = move |own| {
-            run(own);
+            run_from(shares, own, work);
             if self.awake && !AWAKE.get() {
                 rayon::spawn(stay_awake);
             }
-            awaited.fetch_sub(1, Ordering::Relaxed);
+            awaited.done();
         };
         self.pool.in_place_scope(|scope| {
             spawn_each(scope, 1..shares.len(), help);
-            run(0);
+            run_from(shares, 0, work);
             let mut pause = Pause::default();
             let begin = Instant::now();
-            while awaited.load(Ordering::Relaxed) > 0 && begin.elapsed() < PATIENCE {
+            awaited.wait(|| {
                 pause.once();
-            }
+                begin.elapsed() < PATIENCE
+            });
             // Rayon's job ends a moment after what it runs; sleeping until then would take longer.
             (0..2).for_each(|_| hint::spin_loop());
         });
@@ -232,6 +202,8 @@ impl Pause {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     fn counts(team: &Team, count: usize, grain: usize) -> Vec<usize> {

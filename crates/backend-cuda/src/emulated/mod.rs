@@ -18,16 +18,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use girih_backend::{
-    BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, Rounding,
-    SpmmBackend, Unsupported, with_b_permutation,
+    BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
+    Rounding, SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
 use ptx_emu::report::Fault;
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Schedule, Timing};
 
+use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::supported;
+use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::{self, Machine, Source, device_plan};
@@ -180,6 +181,11 @@ impl SpmmBackend for Emulated {
         supported::supports(plan, Some(Arch::SM_90A))
     }
 
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        let activation = (!epilogue.is_none()).then_some(epilogue.activation);
+        supported::takes_epilogue(plan, activation)
+    }
+
     fn rounding(&self, plan: &Plan) -> Rounding {
         prepared::rounding(plan)
     }
@@ -230,12 +236,28 @@ impl PreparedSpmm for EmulatedPlan {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
-        if self.device_plan.shape.check_operands(&b, &c)? == 0 || self.device_plan.shape.m == 0 {
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.device_plan.shape.check_operands(&b, &c)?;
+        epilogue.check(&self.device_plan.shape, n)?;
+        let activation = (!epilogue.is_none()).then_some(epilogue.activation);
+        let taken = self.source.takes_epilogue(activation);
+        taken.map_err(|unsupported| unsupported.by("emulated"))?;
+        if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
         let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
         let way = self.device.0.ways[turn % self.device.0.ways.len()];
-        self.multiply(way, (alpha, beta), &b, c).map_err(|error| BackendError::Failed {
+        self.multiply(way, (alpha, beta), &b, c, epilogue).map_err(|error| BackendError::Failed {
             backend: "emulated".to_owned(),
             operation: format!("multiply, {way:?}"),
             source: error.into(),
@@ -268,35 +290,49 @@ impl EmulatedPlan {
         (alpha, beta): (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
     ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let placing = self.device.0.placing;
-        let b = match b {
-            DenseView::F16(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
-            DenseView::Bf16(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
-            DenseView::F32(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
-            DenseView::F64(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
+        let mut place = |name, view: &DenseView<'_>| match view {
+            DenseView::F16(view) => Placed::new(&mut gpu, name, placing, view, true).place,
+            DenseView::Bf16(view) => Placed::new(&mut gpu, name, placing, view, true).place,
+            DenseView::F32(view) => Placed::new(&mut gpu, name, placing, view, true).place,
+            DenseView::F64(view) => Placed::new(&mut gpu, name, placing, view, true).place,
         };
+        let b = place("B", b);
+        let bias = match &epilogue.bias {
+            None => None,
+            Some(Bias::PerRow(values) | Bias::PerColumn(values)) => Some(place("the bias", values)),
+        };
+        let bias = bias.as_ref().map(|place| (place, is_per_row(epilogue)));
+        let epilogue = PlacedEpilogue::new(bias, epilogue.activation);
         // With β = 0, C is not even initialized.
         let read = beta != 0.0;
         match c {
             DenseViewMut::F32(c) => {
                 let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
                 let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands)?;
+                self.run(&mut gpu, way, &operands, &epilogue)?;
                 placed.fetch(&gpu, c)
             }
             DenseViewMut::F64(c) => {
                 let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
                 let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands)?;
+                self.run(&mut gpu, way, &operands, &epilogue)?;
                 placed.fetch(&gpu, c)
             }
         }
     }
 
     /// Uploads the device plan and executes its launches.
-    fn run(&self, gpu: &mut Gpu, way: Way, operands: &Operands) -> Result<(), Failure> {
+    fn run(
+        &self,
+        gpu: &mut Gpu,
+        way: Way,
+        operands: &Operands,
+        epilogue: &PlacedEpilogue,
+    ) -> Result<(), Failure> {
         let parts = self.device_plan.parts.iter().enumerate().map(|(i, part)| {
             let part = part.bytes();
             let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i} of A"), part.len());
@@ -311,11 +347,16 @@ impl EmulatedPlan {
         let at = self.device_plan.placed(parts, workspace, &Encoder)?;
         let mut recorded = Vec::new();
         let outline = self.device_plan.outline();
+        let kernels: Vec<Kernel> = match epilogue.is_none() {
+            true => self.device_plan.kernels.clone(),
+            false => self.device_plan.kernels.iter().map(Kernel::with_epilogue).collect(),
+        };
         let mut failure = None;
         let launches = &mut |launch: &Launch<'_>| {
             recorded.push(Recorded::of(launch, outline.kernels()));
-            let Err(error) = self.launch(gpu, way, launch) else { return Ok(()) };
-            let kernel = format!("{} {}", self.device_plan.kernels[launch.kernel], launch.entry);
+            let kernel = &kernels[launch.kernel];
+            let Err(error) = self.launch(gpu, way, kernel, launch) else { return Ok(()) };
+            let kernel = format!("{kernel} {}", launch.entry);
             failure = Some(match error {
                 LaunchError::Fault(fault) => Failure::Fault { kernel, fault },
                 error => Failure::Launch { kernel, error },
@@ -324,7 +365,7 @@ impl EmulatedPlan {
             let (operand, reason) = ("a kernel", "was not executed".to_owned());
             Err(CudaError::Operand { operand, reason })
         };
-        let done = self.device_plan.sequence.launches(&at, operands, &Encoder, launches);
+        let done = self.device_plan.sequence.launches(&at, operands, epilogue, &Encoder, launches);
         *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
     }
@@ -333,14 +374,14 @@ impl EmulatedPlan {
         &self,
         gpu: &mut Gpu,
         (timing, schedule): Way,
+        kernel: &Kernel,
         launch: &Launch<'_>,
     ) -> Result<(), LaunchError> {
-        let Launch { kernel, entry, grid: [x, y, z], block, cluster, dynamic_shared, params } =
-            *launch;
-        let budget = &self.device_plan.kernels[kernel].budget;
+        let Launch { entry, grid: [x, y, z], block, cluster, dynamic_shared, params, .. } = *launch;
+        let budget = &kernel.budget;
         assert!(dynamic_shared <= budget.dynamic_shared, "{launch:?} is not within {budget:?}");
         let mut executed = self.device.0.executed.lock().unwrap_or_else(PoisonError::into_inner);
-        executed.insert((self.device_plan.kernels[kernel].to_string(), entry.to_owned()));
+        executed.insert((kernel.to_string(), entry.to_owned()));
         drop(executed);
         let mut emulated = ptx_emu::Launch::grid(x, y, z)
             .block(block, 1, 1)
@@ -351,7 +392,7 @@ impl EmulatedPlan {
         if cluster > 1 {
             emulated = emulated.cluster(cluster, 1, 1);
         }
-        let module = self.device.0.compiler.module(&self.device_plan.kernels[kernel]);
+        let module = self.device.0.compiler.module(kernel);
         let Some(module) = module.get() else { unreachable!("it was read") };
         gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
     }

@@ -3,6 +3,7 @@
 mod captured;
 #[path = "../common/mod.rs"]
 mod common;
+mod epilogues;
 mod host;
 mod kernels;
 mod strided;

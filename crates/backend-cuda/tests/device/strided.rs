@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{common, graph, plan};
 
 /// A matrix as elements of a slice, those around it NaN.
-fn placed(matrix: &Array2<f32>, strides: Strides, len: usize) -> Vec<f32> {
+pub(super) fn placed(matrix: &Array2<f32>, strides: Strides, len: usize) -> Vec<f32> {
     let mut elements = vec![f32::NAN; len];
     for ((i, j), &x) in matrix.indexed_iter() {
         elements[strides.offset + i * strides.row_stride + j * strides.col_stride] = x;

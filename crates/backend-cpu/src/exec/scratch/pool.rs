@@ -1,17 +1,16 @@
 //! Buffers that a prepared plan lends to its products.
 
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::iter;
 
 use girih_formats::{FormatError, Scalar};
 
 use super::aligned::AlignedBuffer;
+use crate::exec::lending::Lending;
+use crate::exec::sync::MutexGuard;
 
 /// Buffers of which each serves one product at a time.
-///
-/// Nothing here ever waits: the product that uses a buffer may be further up on this very thread's stack, if
-/// rayon has lent its thread to this one.
 #[derive(Debug)]
-pub(crate) struct ScratchPool<T: Scalar>(Vec<Mutex<AlignedBuffer<T>>>);
+pub(crate) struct ScratchPool<T: Scalar>(Lending<AlignedBuffer<T>>);
 
 /// A buffer that was lent.
 pub(crate) struct LentBuffer<'a, T: Scalar>(MutexGuard<'a, AlignedBuffer<T>>);
@@ -28,24 +27,18 @@ impl<T: Scalar> ScratchPool<T> {
     /// # Errors
     /// [`FormatError::OutOfMemory`] if the system refuses.
     pub(crate) fn new(count: usize, len: usize) -> Result<Self, FormatError> {
-        let buffer = |_| AlignedBuffer::zeroed(len).map(Mutex::new);
-        (0..count).map(buffer).collect::<Result<_, _>>().map(Self)
+        let buffers: Result<Vec<_>, _> = (0..count).map(|_| AlignedBuffer::zeroed(len)).collect();
+        Ok(Self(Lending::new(buffers?)))
     }
 
     /// One buffer that grows with the products that use it.
     pub(crate) fn growing() -> Self {
-        Self(vec![Mutex::new(AlignedBuffer::empty())])
+        Self(Lending::new(iter::once(AlignedBuffer::empty())))
     }
 
     /// A buffer; `None` while other products use all of them.
     pub(crate) fn lend(&self) -> Option<LentBuffer<'_, T>> {
-        let lent = self.0.iter().find_map(|buffer| match buffer.try_lock() {
-            Ok(buffer) => Some(buffer),
-            // Scratch holds nothing that a panic could have left half written.
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        });
-        lent.map(LentBuffer)
+        self.0.lend().map(LentBuffer)
     }
 
     /// Calls `f` with `len` elements: of a buffer of the pool, which grows if need be, or newly allocated
