@@ -5,10 +5,12 @@ mod common;
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
-use girih_backend_cuda::kernels::{all, check, disassemble, ladder, with_epilogue};
+use girih_backend_cuda::kernels::{Kernel, all, check, disassemble, ladder, with_epilogue};
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 use girih_testkit::machine::{self, nvdisasm};
+use rayon::prelude::*;
 
 /// The compiler; `None`, with a note, where there is none.
 fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
@@ -20,15 +22,31 @@ fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
     Some(jit)
 }
 
+/// Every kernel with what the compiler made of it, compiled once for all tests and on all cores; `None`, with a
+/// note, where there is no compiler.
+fn compiled() -> Option<&'static [(Kernel, Binary)]> {
+    static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
+    let compiled = COMPILED.get_or_init(|| {
+        let jit = compiler(None, None)?;
+        let kernels: Vec<_> = all().into_iter().chain(with_epilogue()).chain(ladder()).collect();
+        let compile = |kernel: Kernel| {
+            let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
+            (kernel, binary)
+        };
+        // One at a time to a thread: some take far longer than others.
+        Some(kernels.into_par_iter().with_max_len(1).map(compile).collect())
+    });
+    compiled.as_deref()
+}
+
 #[test]
 fn kernels_keep_their_promises_on_hopper() {
-    let Some(jit) = compiler(None, None) else { return };
+    let Some(compiled) = compiled() else { return };
     let nvdisasm = nvdisasm();
     let mut wrong = Vec::new();
-    for kernel in all().into_iter().chain(with_epilogue()).chain(ladder()) {
-        let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
-        let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
-        let found = check(&kernel, &binary, sass.as_deref());
+    for (kernel, binary) in compiled {
+        let sass = nvdisasm.as_ref().map(|program| disassemble(program, binary).unwrap());
+        let found = check(kernel, binary, sass.as_deref());
         wrong.extend(found.into_iter().map(|what| format!("{kernel}: {what}")));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -36,11 +54,10 @@ fn kernels_keep_their_promises_on_hopper() {
 
 #[test]
 fn csr_reads_b_and_writes_c_in_vectors() {
-    let (Some(jit), Some(nvdisasm)) = (compiler(None, None), nvdisasm()) else { return };
-    let kernels = all().into_iter().chain(with_epilogue());
-    for kernel in kernels.filter(|kernel| kernel.stem == "csr_spmm") {
-        let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
-        let sass = disassemble(&nvdisasm, &binary).unwrap();
+    let Some(nvdisasm) = nvdisasm() else { return };
+    let Some(compiled) = compiled() else { return };
+    for (kernel, binary) in compiled.iter().filter(|(kernel, _)| kernel.stem == "csr_spmm") {
+        let sass = disassemble(&nvdisasm, binary).unwrap();
         for entry in kernel.budget.entries {
             let label = format!(".text.{entry}:");
             let from = sass.find(&label).unwrap_or_else(|| panic!("{kernel}: no {entry}"));
@@ -66,9 +83,8 @@ fn a_kernel_for_any_device_compiles_for_an_older_one() {
 
 #[test]
 fn a_binary_says_what_the_assembler_said() {
-    let Some(jit) = compiler(None, None) else { return };
-    for kernel in all() {
-        let reported = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
+    let Some(compiled) = compiled() else { return };
+    for (kernel, reported) in compiled {
         let silent = Binary { log: String::new(), ..reported.clone() };
         let mut expected = reported.resources();
         for resources in &mut expected {

@@ -11,7 +11,7 @@ use girih_backend::{
 use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
-use girih_testkit::conformance::{run, run_refusals};
+use girih_testkit::conformance::{run, run_in_turns, run_refusals};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 /// What a broken backend does to f32 products; everything else it leaves to the reference.
@@ -396,15 +396,17 @@ fn with_natural_columns(plan: &Plan) -> Plan {
     plan.clone().with_columns(Permutation::identity(plan.ncols()).unwrap()).unwrap()
 }
 
-/// Runs the suite on the fault and checks that a failure tells of `sign`, in what was checked or in
-/// what was wrong.
+/// Runs the suite on the fault, with all products and in turns, and checks that a failure tells of `sign`, in
+/// what was checked or in what was wrong.
 fn must_fail(fault: Fault, kind: FormatKind, sign: &str) {
-    let report = run(&Broken(fault), kind, DType::F32);
-    assert!(!report.passed(), "{fault:?} was not noticed");
-    assert!(
-        report.failures.iter().any(|f| f.check.contains(sign) || f.reason.contains(sign)),
-        "{fault:?} was noticed, but not as {sign:?}: {report}"
-    );
+    for run in [run, run_in_turns] {
+        let report = run(&Broken(fault), kind, DType::F32);
+        assert!(!report.passed(), "{fault:?} was not noticed");
+        assert!(
+            report.failures.iter().any(|f| f.check.contains(sign) || f.reason.contains(sign)),
+            "{fault:?} was noticed, but not as {sign:?}: {report}"
+        );
+    }
 }
 
 macro_rules! faults {
@@ -474,6 +476,9 @@ fn the_backend_the_faults_are_put_into_is_sound() {
     let report = run(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
     assert!(report.passed() && report.unsupported.is_empty(), "{report}");
     assert!(report.refreshed > 100 && report.finished > 100, "{report}");
+    let in_turns = run_in_turns(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
+    assert!(in_turns.passed() && in_turns.unsupported.is_empty(), "{in_turns}");
+    assert!(in_turns.checks < report.checks / 2, "{} of {}", in_turns.checks, report.checks);
 }
 
 #[test]

@@ -76,7 +76,7 @@ pub(crate) fn run_from<S>(shares: &[WorkShare<S>], own: usize, work: &impl Fn(&S
 pub(crate) struct Awaited(AtomicUsize);
 
 impl Awaited {
-    /// So many threads.
+    /// Waits for this many threads.
     pub(crate) fn new(threads: usize) -> Self {
         Self(AtomicUsize::new(threads))
     }

@@ -24,6 +24,7 @@ use girih_formats::{DType, FormatKind, FormatSpec};
 use half::{bf16, f16};
 
 use crate::matrices::{Case, cases};
+use crate::random::hash;
 pub use report::{Failure, Report};
 pub use sampled::run_sddmm;
 
@@ -36,12 +37,19 @@ pub enum Coverage {
     SupportedSpecs,
 }
 
+/// How many of a plan's products [`run_in_turns`] computes: one of these.
+const TURNS: usize = 3;
+
 /// What one run works on.
 struct Suite<'a> {
     backend: &'a dyn SpmmBackend,
     kind: FormatKind,
     cases: Vec<Case>,
     report: Report,
+    /// One of this many products of a plan is computed; which ones changes from plan to plan.
+    turns: usize,
+    /// Plans that took a turn.
+    plans: usize,
 }
 
 /// Puts a backend through everything, on one format and value type.
@@ -50,7 +58,23 @@ struct Suite<'a> {
 /// failures at most. O(seconds).
 #[must_use]
 pub fn run(backend: &dyn SpmmBackend, kind: FormatKind, dtype: DType) -> Report {
-    let mut suite = Suite { backend, kind, cases: Vec::new(), report: Report::default() };
+    run_every(1, backend, kind, dtype)
+}
+
+/// Puts a backend through every check of [`run`], on every plan, with a third of the products.
+///
+/// Lists of products are for each plan the same: numbers of columns, scales, operands' layouts, bias and
+/// activation. Here each plan takes a third of its list, and another third than the plans before it. So every
+/// plan is multiplied, and every kind of product is computed, but not each with each. For slow backends, an
+/// emulated device say, whose kernels [`run`] has proven with another value type.
+#[must_use]
+pub fn run_in_turns(backend: &dyn SpmmBackend, kind: FormatKind, dtype: DType) -> Report {
+    run_every(TURNS, backend, kind, dtype)
+}
+
+fn run_every(turns: usize, backend: &dyn SpmmBackend, kind: FormatKind, dtype: DType) -> Report {
+    let report = Report::default();
+    let mut suite = Suite { backend, kind, cases: Vec::new(), report, turns, plans: 0 };
     match cases(kind) {
         Ok(cases) => suite.cases = cases,
         Err(error) => suite.report.fail("building the cases", error),
@@ -121,9 +145,20 @@ pub fn assert_conforms(
     dtype: DType,
     coverage: Coverage,
 ) {
-    let report = run(backend, kind, dtype);
-    let complete = coverage == Coverage::SupportedSpecs || report.unsupported.is_empty();
-    assert!(report.passed() && complete, "{} on {kind} {dtype}: {report}", backend.name());
+    run(backend, kind, dtype).assert(backend.name(), kind, dtype, coverage);
+}
+
+/// Runs the suite [in turns](run_in_turns) and panics with a summary if the backend does not pass.
+///
+/// # Panics
+/// If it does not.
+pub fn assert_conforms_in_turns(
+    backend: &dyn SpmmBackend,
+    kind: FormatKind,
+    dtype: DType,
+    coverage: Coverage,
+) {
+    run_in_turns(backend, kind, dtype).assert(backend.name(), kind, dtype, coverage);
 }
 
 /// The block and window sizes a format is tested with; a size that divides nothing among them.
@@ -170,6 +205,14 @@ impl Suite<'_> {
             problem::small_plan::<T>(spec).is_ok_and(|plan| self.backend.supports(&plan).is_ok())
         });
         *supported.unwrap_or(&all[0])
+    }
+
+    /// Which products of a plan's list are computed: all, or those whose turn it is.
+    fn turn(&mut self, len: usize) -> impl Fn(usize) -> bool + use<> {
+        // A hash, since the loops over plans have periods of their own.
+        let (turns, first) = (self.turns.clamp(1, len.max(1)), hash(17, self.plans, len) as usize);
+        self.plans += 1;
+        move |i| (i + first % turns) % turns == 0
     }
 
     /// The cases of these names; a name that is none of theirs is a failure.

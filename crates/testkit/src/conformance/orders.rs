@@ -67,7 +67,8 @@ impl Suite<'_> {
             Err(error) => return self.report.fail(what, error),
         };
         self.with_prepared(what, &held, plan, |suite, held, plan, prepared| {
-            for &run in runs {
+            let is_due = suite.turn(runs.len());
+            for (_, &run) in runs.iter().enumerate().filter(|&(i, _)| is_due(i)) {
                 let b = random::<T>(held.ncols(), run.n, 1);
                 let what = format!("{what}, n = {}, β = {}", run.n, run.beta);
                 suite.check_run(&what, run, held, plan, prepared, &b);

@@ -132,7 +132,8 @@ impl Suite<'_> {
         runs: &[Run],
     ) {
         self.with_plan::<T>(case, planned, |suite, a, plan, prepared| {
-            for &run in runs {
+            let is_due = suite.turn(runs.len());
+            for (_, &run) in runs.iter().enumerate().filter(|&(i, _)| is_due(i)) {
                 let b = random::<T>(a.ncols(), run.n, 1);
                 let value = std::marker::PhantomData::<T>;
                 let what = Described { case: case.name, planned, run, value };

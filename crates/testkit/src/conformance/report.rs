@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use girih_formats::{DType, FormatKind};
+
+use super::Coverage;
+
 /// The outcome of a run of the suite.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
@@ -41,6 +45,12 @@ impl Report {
     #[must_use]
     pub fn passed(&self) -> bool {
         self.checks > 0 && self.failures.is_empty()
+    }
+
+    /// Panics with a summary if the run of a backend did not pass.
+    pub(super) fn assert(&self, backend: &str, kind: FormatKind, dtype: DType, coverage: Coverage) {
+        let complete = coverage == Coverage::SupportedSpecs || self.unsupported.is_empty();
+        assert!(self.passed() && complete, "{backend} on {kind} {dtype}: {self}");
     }
 
     pub(super) fn fail(&mut self, check: &str, reason: impl fmt::Display) {

@@ -32,7 +32,17 @@ impl Known {
         }
     }
 
+    #[inline]
     pub(super) fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All(a), Self::All(b)) => a >= b,
+            _ => self.covers_lanes(other),
+        }
+    }
+
+    /// [`covers`](Self::covers), where lanes differ.
+    #[inline(never)]
+    fn covers_lanes(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All(a), Self::All(b)) => a >= b,
             (Self::All(a), Self::Lanes(b)) => b.iter().all(|b| a >= b),
@@ -43,7 +53,17 @@ impl Known {
         }
     }
 
+    #[inline]
     pub(super) fn join(&mut self, other: &Self) {
+        match (&mut *self, other) {
+            (Self::All(a), Self::All(b)) => *a = (*a).max(*b),
+            _ => self.join_lanes(other),
+        }
+    }
+
+    /// [`join`](Self::join), where lanes differ.
+    #[inline(never)]
+    fn join_lanes(&mut self, other: &Self) {
         if other.covers(self) {
             *self = other.clone();
         } else if !self.covers(other) {

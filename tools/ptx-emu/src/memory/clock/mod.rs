@@ -85,7 +85,11 @@ impl Clock {
 
     fn includes(&self, other: &Self) -> bool {
         covers_all(self.of(other.home), &other.local)
-            && other.foreign.iter().all(|(&cluster, known)| covers_all(self.of(cluster), known))
+            && other.foreign.iter().all(|(&cluster, known)| {
+                let own = self.foreign.get(&cluster);
+                own.is_some_and(|own| Arc::ptr_eq(own, known))
+                    || covers_all(self.of(cluster), known)
+            })
     }
 
     fn entry(&mut self, cluster: u32) -> &mut Vec<Known> {
@@ -100,7 +104,13 @@ impl Clock {
     pub(crate) fn join(&mut self, other: &Self) {
         join_all(self.entry(other.home), &other.local);
         for (&cluster, known) in &other.foreign {
-            join_all(self.entry(cluster), known);
+            match self.foreign.get_mut(&cluster) {
+                _ if cluster == self.home => join_all(&mut self.local, known),
+                None => drop(self.foreign.insert(cluster, Arc::clone(known))),
+                Some(own) if covers_all(own, known) => {}
+                Some(own) if covers_all(known, own) => *own = Arc::clone(known),
+                Some(own) => join_all(Arc::make_mut(own), known),
+            }
         }
     }
 

@@ -1,0 +1,214 @@
+use super::*;
+
+/// Of items that neither a block nor a warp takes alone.
+fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
+    let items = ItemCounts { rest, ..ItemCounts::default() };
+    let order = Order::Items { panel_tiles: 1 };
+    Problem {
+        dtype,
+        k,
+        items,
+        rest_entries: rest * average,
+        warps: 1,
+        cache: 50 << 20,
+        statistics: Statistics::default(),
+        order,
+    }
+}
+
+/// Of rows that are all alike.
+fn alike(dtype: DType, rows: u64, average: u64, n: u64, warps: u64) -> Problem {
+    let statistics =
+        Statistics { rows, entries: rows * average, longest: average, heavy_entries: 0 };
+    let order = Order::new(None, &statistics, n, dtype, warps);
+    Problem { statistics, warps, order, ..problem(dtype, rows, average, rows) }
+}
+
+fn operation(b_in_vectors: bool, c_whole: bool) -> Operation {
+    Operation { b_in_vectors, c_whole, b_row_bytes: 1 << 12 }
+}
+
+#[test]
+fn every_layout_has_its_entry_points() {
+    for dtype in DType::ALL {
+        for n in (1..700).chain([1 << 20, 1 << 40]) {
+            for (average, items) in [(0, 9), (1, 1 << 20), (9, 1000), (70, 1000), (4000, 5)] {
+                let layout = Layout::new(&problem(dtype, 1 << 16, average, items), n);
+                assert!(layout.team >= layout.lanes && layout.team <= WARP, "{layout:?}");
+                assert!(layout.team.is_power_of_two());
+                let Layout { lanes, vectors, .. } = layout;
+                for b_in_vectors in [false, true] {
+                    for c_whole in [false, true] {
+                        let stored = layout.stored(operation(b_in_vectors, c_whole));
+                        let how = match stored.way {
+                            Way::Runs => "runs",
+                            Way::Vectors => "vectors",
+                            Way::Elements => "elements",
+                            Way::Rows(_) => unreachable!("there are items"),
+                        };
+                        let tile = format!("{lanes}x{vectors}");
+                        let tile = if how == "elements" && n == 1 { "column" } else { &tile };
+                        assert_eq!(stored.entry(), format!("csr_spmm_{how}_{tile}"));
+                        assert_eq!(how == "elements", !b_in_vectors);
+                        // The order of additions is that of the layout.
+                        assert_eq!(stored.lanes, layout.lanes);
+                        assert!(layout.lanes == WARP || stored.team == layout.team);
+                        let (blocks, tiles) = stored.grid(n, dtype).unwrap().blocks;
+                        let per_warp = match stored.way {
+                            Way::Runs => RUN,
+                            _ => WARP / stored.team,
+                        };
+                        assert!(u64::from(blocks) * WARPS * u64::from(per_warp) >= items);
+                        assert!((1..=65535).contains(&tiles));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn lanes_cover_the_columns() {
+    let lanes = |dtype, n| {
+        let layout = Layout::new(&problem(dtype, 1000, 64, 10), n);
+        (layout.lanes, layout.vectors, layout.team)
+    };
+    assert_eq!(lanes(DType::F32, 1), (1, 1, 8));
+    assert_eq!(lanes(DType::F32, 32), (8, 1, 8));
+    assert_eq!(lanes(DType::F32, 128), (32, 1, 32));
+    assert_eq!(lanes(DType::F32, 129), (32, 2, 32));
+    assert_eq!(lanes(DType::F64, 64), (32, 1, 32));
+    assert_eq!(lanes(DType::Bf16, 256), (32, 1, 32));
+    assert_eq!(lanes(DType::F16, 100), (16, 1, 16));
+}
+
+#[test]
+fn long_rows_have_large_teams_and_short_ones_share_warps() {
+    let f32 = |n, k, average, items| Layout::new(&problem(DType::F32, k, average, items), n);
+    assert_eq!(f32(8, 1000, 300, 1000).team, 32);
+    assert_eq!(f32(8, 1000, 54, 1000).team, 8);
+    // Unless warps would be idle.
+    let idle = |average, items| {
+        let problem = Problem { warps: 4096, ..problem(DType::F32, 1000, average, items) };
+        Layout::new(&problem, 32).team
+    };
+    assert_eq!(
+        [(54, 1000), (20, 1000), (54, 8000), (54, 20000)]
+            .map(|(average, items)| idle(average, items)),
+        [32, 16, 16, 8]
+    );
+    let entry = |layout: Layout| layout.stored(operation(true, true)).entry();
+    assert_eq!(entry(f32(128, 1 << 20, 5, 1 << 20)), "csr_spmm_runs_32x1");
+    assert_eq!(entry(f32(512, 1 << 20, 5, 1 << 20)), "csr_spmm_runs_32x2");
+    assert_eq!(entry(f32(128, 1 << 20, 5, 60)), "csr_spmm_vectors_32x1");
+    assert_eq!(
+        f32(128, 1000, 5, 1 << 20).stored(operation(true, false)).entry(),
+        "csr_spmm_vectors_32x1"
+    );
+    // Without locality, a tile of B is to stay in the cache.
+    assert_eq!(entry(f32(512, 1 << 16, 16, 1 << 16)), "csr_spmm_vectors_32x1");
+    assert_eq!(entry(f32(512, 1 << 12, 16, 1 << 16)), "csr_spmm_vectors_32x2");
+}
+
+#[test]
+fn blocks_and_warps_that_take_an_item_alone_come_first() {
+    let items = ItemCounts { by_block: 5, by_warp: 6, rest: 20 };
+    let grid = |n, rest_entries| {
+        let problem = Problem { items, rest_entries, ..problem(DType::F32, 1000, 0, 0) };
+        let layout = Layout::new(&problem, n).stored(operation(true, true));
+        layout.grid(n, DType::F32).unwrap().blocks
+    };
+    // Teams of 8 lanes, 4 to a warp: 6 + 5 warps. A warp to an item: 6 + 20.
+    assert_eq!(grid(32, 100), (5 + 3, 1));
+    assert_eq!(grid(512, 100), (5 + 7, 2));
+    // Without any others, the few that are left are long.
+    let items = ItemCounts { by_block: 5, ..ItemCounts::default() };
+    let problem = Problem { items, ..problem(DType::F32, 1 << 20, 0, 0) };
+    let layout = Layout::new(&problem, 512).stored(operation(true, true));
+    assert_eq!(layout.entry(), "csr_spmm_vectors_32x1");
+    assert_eq!(layout.grid(512, DType::F32).unwrap().blocks, (5, 4));
+}
+
+#[test]
+fn too_many_items_for_a_grid_are_noticed() {
+    let grid = |rest| Layout::new(&problem(DType::F32, 1000, 0, rest), 128).grid(128, DType::F32);
+    assert!(grid(u64::from(u32::MAX)).is_some());
+    assert!(grid(1 << 40).is_none());
+    // As many tiles to a panel are as many times the blocks, unless these would be too many.
+    let panels = |panel_tiles, rest| {
+        let order = Order::Items { panel_tiles };
+        let problem = Problem { order, ..problem(DType::F32, 1000, 0, rest) };
+        Layout::new(&problem, 512).grid(512, DType::F32).map(|grid| grid.blocks)
+    };
+    assert_eq!(panels(1, 1 << 32), Some((1 << 25, 2)));
+    assert_eq!(panels(2, 1 << 32), Some((1 << 26, 1)));
+    assert_eq!(panels(2, 1 << 37), Some((1 << 30, 2)));
+}
+
+#[test]
+fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operands() {
+    for dtype in DType::ALL {
+        for n in (5..700).chain([1 << 20]) {
+            for (average, rows) in [(1, 1 << 20), (9, 1000), (70, 1000), (300, 5000)] {
+                let problem = alike(dtype, rows, average, n, 4224);
+                let layout = Layout::new(&problem, n);
+                if problem.order.has_items() {
+                    continue;
+                }
+                let lanes = layout.lanes;
+                let stored = layout.stored(operation(true, true));
+                let grid = stored.grid(n, dtype);
+                if let Way::Rows(teams) = stored.way {
+                    assert!(teams.is_valid(), "{teams}");
+                    let name = format!("csr_spmm_rows_{lanes}x{}", teams.depth);
+                    assert_eq!(stored.entry(), name);
+                    let grid = grid.unwrap();
+                    assert!(grid.threads <= 512 && grid.turns == teams.turns);
+                    let (x, y) = (u64::from(grid.blocks.0), u64::from(grid.blocks.1));
+                    let blocks = x / u64::from(grid.panel_tiles);
+                    assert!(blocks * teams.rows_of_block() >= rows);
+                    let tiles = y * u64::from(grid.panel_tiles);
+                    assert!(tiles * u64::from(lanes * 16) >= n * dtype.size() as u64);
+                }
+                for (operation, name) in [
+                    (operation(true, false), stored.entry().to_owned()),
+                    (operation(false, true), format!("csr_spmm_elements_{lanes}x1")),
+                    (
+                        Operation { b_row_bytes: 1 << 32, ..operation(true, true) },
+                        format!("csr_spmm_vectors_{lanes}x1"),
+                    ),
+                ] {
+                    let other = layout.stored(operation);
+                    assert_eq!(other.entry(), name, "{dtype}, n = {n}, {average}: {operation:?}");
+                    assert_eq!(other.team / other.lanes, layout.team / lanes);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_vector_of_columns_needs_no_team() {
+    let problem = alike(DType::F32, 1 << 16, 9, 512, 4224);
+    assert!(matches!(problem.order, Order::Alike(_)));
+    let layout = Layout::new(&problem, 4).stored(operation(true, true));
+    assert_eq!(layout.entry(), "csr_spmm_vectors_1x1");
+    assert_eq!(layout.order_in_words().0, "rows");
+}
+
+#[test]
+fn what_is_forced_is_launched() {
+    let teams = CsrTeams { lanes: 16, team: 32, depth: 8, warps: 4, turns: 2, panel_tiles: 3 };
+    let statistics = Statistics::default();
+    let order = |forced| Order::new(Some(forced), &statistics, 512, DType::F32, 4224);
+    let of = |forced| Problem { order: order(forced), ..problem(DType::F32, 1000, 9, 1000) };
+    let layout = Layout::new(&of(CsrLayout::Teams(teams)), 512).stored(operation(true, true));
+    let grid = layout.grid(512, DType::F32).unwrap();
+    assert_eq!((layout.entry(), layout.team), ("csr_spmm_rows_16x8", 32));
+    // 4 rows in each of 2 turns; 8 tiles in 3 panels.
+    assert_eq!((grid.blocks, grid.threads, grid.panel_tiles), ((125 * 3, 3), 128, 3));
+    assert_eq!((grid.shared, grid.turns), (4 * 32 * 8, 2));
+    let layout = Layout::new(&of(CsrLayout::Items { panel_tiles: 2 }), 512);
+    assert_eq!(layout.grid(512, DType::F32).unwrap().panel_tiles, 2);
+    assert!(layout.order_in_words().0.contains("all 2 tiles"), "{layout:?}");
+}
