@@ -55,6 +55,10 @@ impl<T: KernelScalar> TiledCsr<T> {
         let of_tasks = slabs.par_chunks(n_slabs).zip(starts.par_chunks(n_slabs));
         let read = of_tasks.map(|(slabs, starts)| slabs.iter().zip(starts).map(slab).collect());
         let read = read.collect::<Result<Vec<Vec<_>>, String>>()?;
+        let is_run = |(slots, slabs): (&Range<usize>, &Vec<TaskSlab>)| {
+            !slots.is_empty() || slabs.iter().all(|slab| slab.tiles.is_empty())
+        };
+        must(tasks.iter().zip(&read).all(is_run), "a task without whole windows has tiles")?;
         let unwritten = UnwrittenRows::from_tasks(a, tasks);
         let taken = read.par_iter().map(|slabs| {
             let rows = slabs[0].tiles.iter().flat_map(|tile| tile.rows);
