@@ -1,5 +1,6 @@
-//! Layouts that the CPU backend saves in plans: arrays and numbers of some of them changed, hashes right. What is
-//! refused is refused with a reason. What is taken multiplies within A, B and C, and stores every row once.
+//! Layouts that the CPU backend saves in plans: arrays and numbers of some of them changed, hashes right.
+//! What is refused is refused with a reason. What is taken multiplies within A, B and C, and stores every row
+//! once.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
