@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
         "gathers",
         "a field's name in plan files of version 3",
     ),
-    ("planner/src/file/v2.rs", "gathers", "a field's name in plan files of version 2"),
+    ("planner/src/file/v2/", "gathers", "a field's name in plan files of version 2"),
     ("planner/tests/plan_file/golden.rs", "asked for, rcm", "a text in an old plan file"),
     ("cli/src/commands/plan.rs", "gathers: ", "a key of the JSON report"),
     ("cli/src/commands/inspect/plan.rs", "gathers", "a key of the JSON report"),
@@ -86,12 +86,22 @@ const CRATES: &[&str] = &[
     "parallel",
 ];
 
-/// Crates whose type names are checked. All of `crates/` belong here too.
+/// Folders whose folders have names of their own, and why.
+const WORLDS: &[(&str, &str)] = &[(
+    "crates/backend-cuda/src/kernels",
+    "each kernel has a configuration, work and parameters, and its folder says whose they are",
+)];
+
+/// Crates whose type names are checked: all of `crates/`.
 const SINGLE_NAMES: &[&str] = &[
     "planner",
     "backend",
     "backend-cpu",
+    "backend-cuda",
     "cuda-libraries",
+    "formats",
+    "generate",
+    "reorder",
     "girih",
     "testkit",
     "cli",
@@ -181,9 +191,19 @@ fn defined(line: &str) -> Option<&str> {
     Some(&name[..end]).filter(|name| name.starts_with(char::is_uppercase))
 }
 
+/// The part of the path to a file in which its names are single: a folder of one of the [`WORLDS`], or nothing.
+fn world(file: &Path) -> PathBuf {
+    let of = |(folder, _): &(&str, &str)| {
+        let within = file.strip_prefix(root().join(folder)).ok()?;
+        let first = within.components().next().filter(|_| within.components().count() > 1)?;
+        Some(Path::new(folder).join(first))
+    };
+    WORLDS.iter().find_map(of).unwrap_or_default()
+}
+
 /// A line for each type name that several places of a crate define.
 fn doubles(source: &Path) -> String {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut places: BTreeMap<(PathBuf, String), Vec<String>> = BTreeMap::new();
     for file in files(source, &["rs"]) {
         let text = fs::read_to_string(&file).unwrap();
         // What tests define is theirs.
@@ -194,14 +214,14 @@ fn doubles(source: &Path) -> String {
         for (number, line) in text.lines().enumerate() {
             if let Some(name) = defined(line) {
                 let place = format!("{}:{}", file.display(), number + 1);
-                places.entry(name.to_owned()).or_default().push(place);
+                places.entry((world(&file), name.to_owned())).or_default().push(place);
             }
         }
     }
-    places.retain(|name, at| {
+    places.retain(|(_, name), at| {
         at.len() > 1 && !REPEATABLE.iter().any(|(repeatable, _)| repeatable == name)
     });
-    places.iter().fold(String::new(), |mut text, (name, at)| {
+    places.iter().fold(String::new(), |mut text, ((_, name), at)| {
         writeln!(text, "{name}: {}", at.join(", ")).unwrap();
         text
     })
@@ -221,6 +241,25 @@ fn a_type_name_means_one_thing_in_its_crate() {
         let doubles = doubles(&root().join("crates").join(name).join("src"));
         assert!(doubles.is_empty(), "crates/{name} defines types twice\n{doubles}");
     }
+}
+
+#[test]
+fn every_crate_is_checked() {
+    let crates = fs::read_dir(root().join("crates")).unwrap();
+    for name in crates.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
+        for checked in [CRATES, SINGLE_NAMES] {
+            assert!(checked.contains(&&*name), "crates/{name} is not checked");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_has_names_of_its_own() {
+    let kernels = root().join("crates/backend-cuda/src/kernels");
+    let of = |file: &str| world(&kernels.join(file));
+    assert_eq!(of("csr_spmm/params.rs"), of("csr_spmm/layout/words.rs"));
+    assert_ne!(of("csr_spmm/params.rs"), of("sm90_bmat_spmm/params.rs"));
+    assert_eq!(of("check.rs"), world(&kernels.with_file_name("backend.rs")));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
-    BackendError, Capabilities, Lowering, PreparedSpmm, Rounding, SpmmBackend, Unsupported,
-    b_permutation_lowering, with_b_permutation,
+    BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding, SpmmBackend,
+    Unsupported, b_permutation_lowering, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::cost::{seconds_on, transfer_seconds};
@@ -160,8 +160,8 @@ impl CudaBackend {
         let loaded = device_plan.kernels.iter().map(|kernel| self.load(kernel));
         let loaded = loaded.collect::<Result<_, _>>().map_err(failed)?;
         let shape = device_plan.shape;
-        let product =
-            Launched::new(gpu, loaded, device_plan).map_err(|error| failed(error.into()))?;
+        let product = Launched::new(gpu, self.clone(), loaded, device_plan)
+            .map_err(|error| failed(error.into()))?;
         let source = Source::new(plan, machine, full);
         Ok(CudaPrepared::launched(gpu.clone(), shape, product, source))
     }
@@ -214,9 +214,9 @@ impl CudaBackend {
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
-    fn check_kernels(&self, arch: Arch) -> Result<(), Arc<CudaError>> {
+    fn check_kernels(&self, arch: Arch, kernels: &[Kernel]) -> Result<(), Arc<CudaError>> {
         let Err(error) = self.0.jit.nvrtc().map(|_| ()) else { return Ok(()) };
-        for kernel in kernels::all().iter().filter(|kernel| kernel.is_for(arch)) {
+        for kernel in kernels.iter().filter(|kernel| kernel.is_for(arch)) {
             if self.0.jit.cached(kernel, arch)?.is_none() {
                 return Err(error);
             }
@@ -243,7 +243,7 @@ impl SpmmBackend for CudaBackend {
             reason: error.to_string(),
         };
         let info = self.device().map_err(unavailable)?;
-        self.check_kernels(info.arch).map_err(unavailable)?;
+        self.check_kernels(info.arch, &kernels::all()).map_err(unavailable)?;
         let DeviceInfo { index, name, arch, multiprocessors, memory_bytes, .. } = info;
         let gib = *memory_bytes as f64 / f64::from(1 << 30);
         let device = format!(
@@ -265,6 +265,17 @@ impl SpmmBackend for CudaBackend {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
+    }
+
+    /// Every epilogue in every format and value type, but where the schedule adds parts of windows
+    /// [atomically](girih_planner::schedule::Reduction::Atomic). Where there is neither a compiler nor a cache
+    /// with the kernels for it, an epilogue is refused.
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        let activation = (!epilogue.is_none()).then_some(epilogue.activation);
+        supported::takes_epilogue(plan, activation)?;
+        let (Some(_), Ok(device)) = (activation, self.device()) else { return Ok(()) };
+        self.check_kernels(device.arch, &kernels::with_epilogue())
+            .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {

@@ -138,7 +138,7 @@ pub enum CudaError {
     /// An operand does not fit its memory, or is on another device.
     #[error("{operand}: {reason}")]
     Operand {
-        /// `B` or `C`.
+        /// `B`, `C` or `bias`.
         operand: &'static str,
         /// What is wrong.
         reason: String,

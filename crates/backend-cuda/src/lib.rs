@@ -68,6 +68,14 @@
 //! there and back, which takes far longer than most products: page-locked memory as it is, other memory
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
+//! # Epilogues
+//! A bias for rows or columns and an activation are applied where kernels store C, once for every element, after the
+//! last sum: by the block that adds up the pieces of a row, or by the pass that adds up parts of windows. Rows
+//! without entries have theirs too. Kernels with an epilogue are compiled apart from those of plain products, which
+//! so pay nothing for it; the first product with an epilogue loads them. The bits are those of the plain product,
+//! put through the epilogue in the accumulation type. GELU is computed by approximate powers and reciprocals in f32.
+//! With an epilogue C leaves tensor-core kernels by vectors, not by tensor copies.
+//!
 //! # Products of one's own
 //! [`low_level`] has what a product by other kernels or by a library is made of. `girih-cuda-libraries` multiplies so
 //! with cuSPARSE and cuBLASLt, and times all of them on the same operands.
@@ -101,6 +109,7 @@ mod catalog;
 mod device;
 #[cfg(test)]
 mod emulated;
+mod epilogue;
 mod error;
 mod jit;
 pub mod kernels;
@@ -115,6 +124,7 @@ pub use cudarc;
 pub use backend::{CudaBackend, CudaOptions};
 pub use catalog::CudaKernels;
 pub use device::{DeviceInfo, devices, driver_version};
+pub use epilogue::DeviceEpilogue;
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};
 pub use kernels::csr_spmm::{CsrLayout, CsrTeams};

@@ -122,7 +122,16 @@ impl<'a, T: Scalar> DeviceMatrix<'a, T> {
     /// # Errors
     /// [`CudaError::Operand`] if it reaches beyond the slice.
     pub fn new(slice: &'a CudaSlice<T>, strides: Strides) -> Result<Self, CudaError> {
-        let place = strides.place("B", address(slice), slice.len(), size_of::<T>())?;
+        Self::named("B", slice, strides)
+    }
+
+    /// The matrix with a name, for errors.
+    pub(crate) fn named(
+        operand: &'static str,
+        slice: &'a CudaSlice<T>,
+        strides: Strides,
+    ) -> Result<Self, CudaError> {
+        let place = strides.place(operand, address(slice), slice.len(), size_of::<T>())?;
         Ok(Self { slice, place })
     }
 }

@@ -6,7 +6,7 @@ mod common;
 use std::fs;
 use std::path::PathBuf;
 
-use girih_backend_cuda::kernels::{all, check, disassemble, ladder};
+use girih_backend_cuda::kernels::{all, check, disassemble, ladder, with_epilogue};
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 use girih_testkit::machine::{self, nvdisasm};
 
@@ -25,7 +25,7 @@ fn kernels_keep_their_promises_on_hopper() {
     let Some(jit) = compiler(None, None) else { return };
     let nvdisasm = nvdisasm();
     let mut wrong = Vec::new();
-    for kernel in all().into_iter().chain(ladder()) {
+    for kernel in all().into_iter().chain(with_epilogue()).chain(ladder()) {
         let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
         let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
         let found = check(&kernel, &binary, sass.as_deref());
@@ -37,7 +37,8 @@ fn kernels_keep_their_promises_on_hopper() {
 #[test]
 fn csr_reads_b_and_writes_c_in_vectors() {
     let (Some(jit), Some(nvdisasm)) = (compiler(None, None), nvdisasm()) else { return };
-    for kernel in all().into_iter().filter(|kernel| kernel.stem == "csr_spmm") {
+    let kernels = all().into_iter().chain(with_epilogue());
+    for kernel in kernels.filter(|kernel| kernel.stem == "csr_spmm") {
         let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
         let sass = disassemble(&nvdisasm, &binary).unwrap();
         for entry in kernel.budget.entries {

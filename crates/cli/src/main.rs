@@ -13,7 +13,7 @@ mod output;
 mod system;
 
 use std::io::{self, Write};
-use std::panic::{self, AssertUnwindSafe};
+use std::panic;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -39,6 +39,7 @@ fn main() -> ExitCode {
     };
     let json = cli.command.json();
     memory::reserve(json);
+    end_on_panic(json);
     signals::survive_file_size_limit();
     let interrupted = ctrlc::set_handler(|| {
         file::remove_unfinished();
@@ -51,13 +52,25 @@ fn main() -> ExitCode {
         return fail(&error, json);
     }
     let progress = Progress::on_stderr();
-    let result = panic::catch_unwind(AssertUnwindSafe(|| commands::run(&cli.command, &progress)))
-        .unwrap_or_else(|_| Err(CliError::failed("girih has a bug; the message above says where")));
+    let result = commands::run(&cli.command, &progress);
     progress.done();
     match result {
         Ok(report) => finish(&report, json),
         Err(error) => fail(&error, json),
     }
+}
+
+/// Has a panic on any thread end the process, once its message is printed. The program is compiled without
+/// unwinding, which takes a tenth of its size.
+fn end_on_panic(json: bool) {
+    let print_message = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        print_message(panic);
+        file::remove_unfinished_now();
+        let bug = CliError::failed("girih has a bug; the message above says where");
+        let _ = fail(&bug, json);
+        std::process::exit(bug.exit_code().into());
+    }));
 }
 
 /// Prints a report.

@@ -156,6 +156,35 @@ impl<T: Pod> Buffer<T> {
         }
     }
 
+    /// The same bytes as elements of another type: without a copy but for a vector that is shared or whose
+    /// capacity is no whole number of them.
+    ///
+    /// `None` if the bytes are no whole number of elements, or not aligned for them.
+    ///
+    /// ```
+    /// use girih_formats::Buffer;
+    ///
+    /// let pairs = Buffer::<u32>::from(vec![1, 2, 3, 4]).cast::<[u32; 2]>().unwrap();
+    /// assert_eq!(pairs[1], [3, 4]);
+    /// assert!(pairs.cast::<[u32; 3]>().is_none());
+    /// ```
+    #[must_use]
+    pub fn cast<U: Pod>(self) -> Option<Buffer<U>> {
+        bytemuck::try_cast_slice::<T, U>(&self).ok()?;
+        let repr = match self.repr {
+            Repr::Owned(v) => {
+                let cast = |v| bytemuck::allocation::try_cast_vec(v).map_err(|(_, v)| Arc::new(v));
+                Repr::Owned(Arc::new(match Arc::try_unwrap(v).and_then(cast) {
+                    Ok(cast) => cast,
+                    Err(shared) => bytemuck::cast_slice(&shared).to_vec(),
+                }))
+            }
+            Repr::Pages { pages, offset, bytes } => Repr::Pages { pages, offset, bytes },
+            Repr::Mapped { file, offset, bytes } => Repr::Mapped { file, offset, bytes },
+        };
+        Some(Buffer { repr })
+    }
+
     /// Whether the elements live in a mapped file.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
@@ -245,6 +274,27 @@ mod tests {
             assert!(b.iter().all(|&x| x == 9) && b.into_vec().len() == len);
         }
         assert_eq!(Buffer::<()>::zeroed(3).unwrap().len(), 3);
+    }
+
+    #[test]
+    fn elements_of_another_type_are_the_same_bytes() {
+        let address = |array: &Buffer<u32>| array.as_ptr().addr();
+        for len in [0, 6, PAGES_FROM / 4 / 6 * 6 + 6] {
+            let mut array = Buffer::<u32>::zeroed(len).unwrap();
+            array.make_mut().iter_mut().zip(0..).for_each(|(x, i)| *x = i);
+            let (before, shared) = (address(&array), array.clone());
+            // Pages are shared; a shared vector is copied.
+            let threes = array.cast::<[u32; 3]>().unwrap();
+            assert!(threes.len() == len / 3 && threes.as_flattened() == &shared[..]);
+            drop(shared);
+            let back = threes.cast::<u32>().unwrap();
+            assert!(back.iter().zip(0..).all(|(&x, i)| x == i) && back.len() == len);
+            if len > 6 {
+                assert_eq!(address(&back), before);
+            }
+            assert_eq!(back.cast::<[u32; 4]>().is_none(), len % 4 > 0);
+        }
+        assert!(Buffer::from(vec![0u8; 7]).cast::<u32>().is_none());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! What is compiled once for each value type, in this crate.
 //!
-//! A generic function is compiled again in each crate that uses it. Conversions are long and used by many:
+//! A generic function is compiled again in each crate that uses it. Readers and conversions are long and used by many:
 //! the public methods are thin, and call these, which are not generic.
 
 use crate::csr::Csr;
 use crate::error::FormatError;
+use crate::io::{self, Info, ReadError, ReadOptions, Source};
 use crate::layout::RowLayout;
 use crate::pattern::CsrPattern;
 use crate::scalar::Scalar;
@@ -20,6 +21,12 @@ pub(crate) type FillRow<'a, T> = &'a (dyn Fn(usize, &mut [u32], &mut [T]) + Sync
 
 /// The functions, for one value type.
 pub trait Compiled: Sized + 'static {
+    fn read_matrix(
+        source: Source<'_>,
+        options: &ReadOptions,
+    ) -> Result<(Csr<Self>, Info), ReadError>
+    where
+        Self: Scalar;
     fn csr_from_rows(
         nrows: usize,
         ncols: usize,
@@ -107,6 +114,9 @@ pub trait Compiled: Sized + 'static {
 macro_rules! compiled {
     ($($t:ty)*) => {$(
         impl Compiled for $t {
+            fn read_matrix(source: Source<'_>, options: &ReadOptions) -> Result<(Csr<Self>, Info), ReadError> {
+                io::read_any(source, options)
+            }
             fn csr_from_rows(nrows: usize, ncols: usize, len: RowLen<'_>, fill: FillRow<'_, Self>) -> Result<Csr<Self>, FormatError> {
                 Csr::from_rows_with(nrows, ncols, len, fill)
             }

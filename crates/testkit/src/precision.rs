@@ -1,7 +1,8 @@
 //! A backend whose plans are in a precision.
 
 use girih_backend::{
-    BackendError, Capabilities, Lowering, PreparedSpmm, Rounding, SpmmBackend, Unsupported,
+    BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding, SpmmBackend,
+    Unsupported,
 };
 use girih_planner::file::Attachment;
 use girih_planner::{Plan, Precision};
@@ -36,6 +37,10 @@ impl<B: SpmmBackend> SpmmBackend for InPrecision<B> {
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         self.backend.supports(&self.plan(plan))
+    }
+
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        self.backend.supports_epilogue(&self.plan(plan), epilogue)
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {

@@ -11,7 +11,8 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Runs the body of an ABI function; an error or a panic is kept for [`girih_last_error`].
+/// Runs the body of an ABI function; an error or a panic is kept for [`girih_last_error`]. Where the library is
+/// compiled without unwinding, as in this workspace's release profile, a panic ends the process.
 pub(crate) fn guard<T>(body: impl FnOnce() -> Outcome<T>) -> Option<T> {
     // Nothing that a panic could leave half-done outlives the call: results are built inside, and
     // of C only elements may have been written.

@@ -1,5 +1,6 @@
 //! Tiles of four sparse rows whose columns are grouped by which of the rows hold them.
 
+use bytemuck::{Pod, Zeroable};
 use girih_formats::{PAD_ROW, Scalar};
 
 use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
@@ -15,7 +16,8 @@ pub(crate) const TILE_ROWS: usize = 4;
 pub(crate) const PATTERNS: usize = (1 << TILE_ROWS) - 1;
 
 /// A tile: its rows, and how many of its columns are held by which of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
 pub(crate) struct Tile {
     /// Rows of C, `PAD_ROW` for one that does not exist.
     pub(crate) rows: [u32; TILE_ROWS],

@@ -9,23 +9,25 @@ use super::row_of;
 use crate::analyze::row_tiles::{TileEntries, merge, row_entries, take_before};
 use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
 
-/// The tiles of a task in one slab of columns, and where their columns and values lie.
-#[derive(Debug)]
+/// Where the tiles of a task in one slab of columns lie, and their columns and values.
+#[derive(Clone, Debug)]
 pub(crate) struct TaskSlab {
-    pub(crate) tiles: Vec<Tile>,
+    pub(crate) tiles: Range<usize>,
     pub(crate) cols: Range<usize>,
     pub(crate) values: Range<usize>,
 }
 
 impl TaskSlab {
-    /// Whether the tiles have as many columns and values as the slab.
-    pub(super) fn holds(&self) -> bool {
-        let (mut cols, mut values) = (0u64, 0u64);
-        for tile in &self.tiles {
-            for (pattern, &count) in (1u32..).zip(&tile.counts) {
-                cols += u64::from(count);
-                values += u64::from(count) * u64::from(pattern.count_ones());
-            }
+    /// Whether its tiles have as many columns and values as the slab.
+    pub(super) fn holds(&self, tiles: &[Tile]) -> bool {
+        let mut sums = [0u64; PATTERNS];
+        for tile in tiles {
+            sums.iter_mut().zip(tile.counts).for_each(|(sum, count)| *sum += u64::from(count));
+        }
+        let (mut cols, mut values) = (0, 0);
+        for (pattern, sum) in (1u32..).zip(sums) {
+            cols += sum;
+            values += sum * u64::from(pattern.count_ones());
         }
         cols == self.cols.len() as u64 && values == self.values.len() as u64
     }
@@ -48,30 +50,32 @@ impl<'a, A: Scalar> TileWriter<'a, A> {
 
     /// Writes tiles, each a range of slots, slab by slab. The first slab has all tiles, since its sums are
     /// stored, and so has the last, where products are finished; other slabs have those with columns in them.
+    /// Also returns the tiles of all slabs, among which those of a slab lie.
     pub(crate) fn slabs<T: Scalar<Acc = A>>(
         mut self,
         a: &RowCsr<T>,
         tiles: &[Range<usize>],
         slab_cols: usize,
-    ) -> Vec<TaskSlab> {
+    ) -> (Vec<Tile>, Vec<TaskSlab>) {
         let csr = a.csr();
         let mut merged = Vec::new();
         let mut rests: Vec<_> = tiles.iter().map(|slots| row_entries(csr, slots)).collect();
         let count = csr.ncols().div_ceil(slab_cols).max(1);
+        let mut written = Vec::with_capacity(tiles.len());
         let slabs = (0..count).map(|s| {
-            let start = self.used;
-            let mut in_slab = Vec::new();
+            let (start, first) = (self.used, written.len());
             for (slots, rests) in tiles.iter().zip(&mut rests) {
                 let parts = take_before(csr, rests, slab_cols.saturating_mul(s + 1));
                 merge(csr, &parts[..slots.len()], &mut merged);
                 if s == 0 || s + 1 == count || !merged.is_empty() {
-                    in_slab.push(self.tile(a, slots, &parts, &merged));
+                    written.push(self.tile(a, slots, &parts, &merged));
                 }
             }
             let [cols, values] = [0, 1].map(|i| self.first + start[i]..self.first + self.used[i]);
-            TaskSlab { tiles: in_slab, cols, values }
+            TaskSlab { tiles: first..written.len(), cols, values }
         });
-        slabs.collect()
+        let slabs = slabs.collect();
+        (written, slabs)
     }
 
     /// Writes a tile's columns and values, pattern by pattern.
@@ -121,11 +125,11 @@ mod tests {
         let a = natural(&a.unwrap());
         let (mut cols, mut values) = ([0; 6], [0.0; 6]);
         let writer = TileWriter::new(&mut cols, &mut values, 10);
-        let slabs = writer.slabs(&a, std::slice::from_ref(&(0..3)), 9);
-        let [TaskSlab { tiles, cols: cols_at, values: values_at }] = &slabs[..] else {
+        let (tiles, slabs) = writer.slabs(&a, std::slice::from_ref(&(0..3)), 9);
+        let [TaskSlab { tiles: tiles_at, cols: cols_at, values: values_at }] = &slabs[..] else {
             unreachable!()
         };
-        assert_eq!((cols_at.clone(), values_at.clone()), (10..14, 10..16));
+        assert_eq!((tiles_at.clone(), cols_at.clone(), values_at.clone()), (0..1, 10..14, 10..16));
         assert_eq!(tiles[0].rows, [0, 1, 2, PAD_ROW]);
         let counts = tiles[0].counts;
         assert_eq!((counts[0], counts[1], counts[6]), (2, 1, 1));

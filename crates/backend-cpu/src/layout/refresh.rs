@@ -171,7 +171,7 @@ fn tiled_entries<T: KernelScalar, E: Entry>(
     let of_slab = |slab: &super::fill::TaskSlab| -> Option<Vec<E>> {
         let mut found = Vec::with_capacity(slab.values.len());
         let mut cols = &tiled.col_idx[slab.cols.clone()];
-        for tile in &slab.tiles {
+        for tile in &tiled.tiles[slab.tiles.clone()] {
             tile_entries(tile, &mut cols, rows, &mut found)?;
         }
         (found.len() == slab.values.len()).then_some(found)

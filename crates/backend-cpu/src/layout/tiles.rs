@@ -11,6 +11,7 @@ use super::to_parts;
 use crate::analyze::RowSharing;
 use crate::analyze::row_tiles::tiles;
 use crate::isa::KernelScalar;
+use crate::kernels::patterns::Tile;
 use crate::kernels::prefetch::PREFETCH_AHEAD;
 use crate::lowering::{TileConfig, TileCounts};
 
@@ -22,6 +23,8 @@ pub(crate) struct TiledCsr<T: Scalar> {
     pub(crate) prefetches_b: bool,
     /// Columns of each slab but the last, if there are several.
     pub(crate) slab_cols: Option<usize>,
+    /// The tiles of all slabs.
+    pub(crate) tiles: Buffer<Tile>,
     /// The slabs of each task: one or several.
     pub(crate) tasks: Vec<Vec<TaskSlab>>,
     /// A task's columns begin where its entries begin in the matrix. There are fewer columns than entries.
@@ -47,7 +50,7 @@ impl<T: KernelScalar> TiledCsr<T> {
         let cols = to_parts(col_idx.make_mut(), joined.iter().map(entries));
         let vals = to_parts(values.make_mut(), joined.iter().map(entries));
         let to_fill: Vec<_> = joined.iter().enumerate().zip(cols.into_iter().zip(vals)).collect();
-        let tasks: Vec<Vec<TaskSlab>> = to_fill
+        let written: Vec<(Vec<Tile>, Vec<TaskSlab>)> = to_fill
             .into_par_iter()
             .map(|((i, slots), (cols, values))| {
                 let writer = TileWriter::new(cols, values, entries(slots).start);
@@ -58,7 +61,8 @@ impl<T: KernelScalar> TiledCsr<T> {
                 writer.slabs(a, &tiles.collect::<Vec<_>>(), slab_cols.unwrap_or(usize::MAX))
             })
             .collect();
-        let tiled = Self { prefetches_b: false, slab_cols, tasks, col_idx, values };
+        let (tiles, tasks) = concatenated(written)?;
+        let tiled = Self { prefetches_b: false, slab_cols, tiles, tasks, col_idx, values };
         // In every build: kernels rest on it, and it costs a pass over tiles.
         assert!(
             tiled.sums_hold(),
@@ -72,7 +76,10 @@ impl<T: KernelScalar> TiledCsr<T> {
     fn sums_hold(&self) -> bool {
         let n_cols = self.col_idx.len().checked_sub(PREFETCH_AHEAD);
         let holds = |slab: &TaskSlab| {
-            slab.holds() && Some(slab.cols.end) <= n_cols && slab.values.end <= self.values.len()
+            let tiles = self.tiles.get(slab.tiles.clone());
+            tiles.is_some_and(|tiles| slab.holds(tiles))
+                && Some(slab.cols.end) <= n_cols
+                && slab.values.end <= self.values.len()
         };
         self.tasks.par_iter().all(|slabs| slabs.iter().all(holds))
     }
@@ -101,13 +108,41 @@ impl<T: KernelScalar> TiledCsr<T> {
     }
 }
 
+/// The tiles of all tasks in one array, and where those of each slab lie in it. `None` if there is no memory
+/// for it.
+fn concatenated(
+    written: Vec<(Vec<Tile>, Vec<TaskSlab>)>,
+) -> Option<(Buffer<Tile>, Vec<Vec<TaskSlab>>)> {
+    let mut end = 0;
+    let ranges: Vec<Range<usize>> = written
+        .iter()
+        .map(|(tiles, _)| {
+            end += tiles.len();
+            end - tiles.len()..end
+        })
+        .collect();
+    let mut all = Buffer::zeroed(end).ok()?;
+    let parts = to_parts(all.make_mut(), ranges.iter().cloned());
+    let to_move: Vec<_> = written.into_iter().zip(parts.into_iter().zip(ranges)).collect();
+    let tasks = to_move
+        .into_par_iter()
+        .map(|((tiles, mut slabs), (to, Range { start, .. }))| {
+            to.copy_from_slice(&tiles);
+            for slab in &mut slabs {
+                slab.tiles = start + slab.tiles.start..start + slab.tiles.end;
+            }
+            slabs
+        })
+        .collect();
+    Some((all, tasks))
+}
+
 #[cfg(test)]
 mod tests {
     use girih_generate::uniform;
 
     use super::super::natural;
     use super::*;
-    use crate::kernels::patterns::Tile;
 
     fn tiles(slab_cols: Option<usize>, parts: usize, joined_rows: usize) -> TileConfig {
         TileConfig { slab_cols, joined_rows, parts, spared: 0 }
@@ -131,15 +166,15 @@ mod tests {
             for (s, slab) in slabs.iter().enumerate() {
                 let cols = &alone.col_idx[slab.cols.clone()];
                 assert!(cols.iter().all(|&col| col as usize / 256 == s));
-                let counts = slab.tiles.iter().flat_map(|tile| tile.counts);
+                let counts = alone.tiles[slab.tiles.clone()].iter().flat_map(|tile| tile.counts);
                 assert_eq!(counts.sum::<u32>() as usize, cols.len());
                 n_values += slab.values.len();
             }
-            all.extend(slabs.iter().flat_map(|slab| &slab.tiles));
+            all.extend(slabs.iter().flat_map(|slab| &alone.tiles[slab.tiles.clone()]));
         }
         assert_eq!(n_values, 20 * 200);
         let of_four = tiled(16, Some(256));
-        let mut others: Vec<_> = of_four.tasks.iter().flatten().flat_map(|s| &s.tiles).collect();
+        let mut others: Vec<_> = of_four.tiles.iter().collect();
         let key = |tile: &&Tile| (tile.rows, tile.counts);
         all.sort_unstable_by_key(key);
         others.sort_unstable_by_key(key);
@@ -152,12 +187,16 @@ mod tests {
         let tiled = || TiledCsr::new(&a, &[0..9, 9..21], &tiles(Some(256), 1, 1024)).unwrap();
         assert!(tiled().sums_hold());
         type Change = fn(&mut TiledCsr<f32>);
-        let changes: [Change; 5] = [
-            |t| t.tasks[0][1].tiles[0].counts[3] += 1,
+        let changes: [Change; 6] = [
+            |t| {
+                let first = t.tasks[0][1].tiles.start;
+                t.tiles.make_mut()[first].counts[3] += 1;
+            },
             |t| t.tasks[0][0].cols.end += 1,
             |t| t.tasks[0][0].values.start += 1,
             |t| t.col_idx = Buffer::zeroed(PREFETCH_AHEAD - 1).unwrap(),
             |t| t.values = Buffer::default(),
+            |t| t.tiles = Buffer::default(),
         ];
         for (i, change) in changes.into_iter().enumerate() {
             let mut changed = tiled();

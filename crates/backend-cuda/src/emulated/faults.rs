@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use girih_backend::{DenseScalar, Product, SpmmBackend, verify};
+use girih_backend::{Activation, DenseScalar, Epilogue, Product, SpmmBackend, verify_with};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::{Plan, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
@@ -13,8 +13,9 @@ use ndarray::Array2;
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
 
+use super::compiler::{Compiler, libraries};
 use super::operands::Placing;
-use super::{Compiler, Emulated, EmulatedPlan, Failure, WAYS, Way, libraries};
+use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.
@@ -74,6 +75,15 @@ pub(crate) struct Sized {
     pub(crate) beta: f64,
     pub(crate) b: Layout,
     pub(crate) c: Layout,
+    pub(crate) epilogue: Finish,
+}
+
+/// What is applied to the product, with a random bias.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Finish {
+    Nothing,
+    PerRow(Activation),
+    PerColumn(Activation),
 }
 
 /// The product of a matrix with random columns.
@@ -102,7 +112,7 @@ pub(crate) fn multiply_plan<T: DenseScalar>(
     way: Way,
     (a, plan): (&Csr<T>, &Plan),
     columns: &Array2<T>,
-    Sized { beta, b, c, n, .. }: Sized,
+    Sized { beta, b, c, n, epilogue, .. }: Sized,
 ) -> (Outcome, String) {
     device.supports(plan).unwrap();
     let prepared: EmulatedPlan = device.prepare_tiles(plan);
@@ -110,12 +120,21 @@ pub(crate) fn multiply_plan<T: DenseScalar>(
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, c);
     let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
-    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view) {
+    let len = if matches!(epilogue, Finish::PerRow(_)) { a.nrows() } else { n };
+    let bias = random::<T::Acc>(len, 1, 3);
+    let bias = T::erase_acc(bias.view());
+    let epilogue = match epilogue {
+        Finish::Nothing => Epilogue::new(),
+        Finish::PerRow(activation) => Epilogue::from(activation).bias_per_row(bias),
+        Finish::PerColumn(activation) => Epilogue::from(activation).bias_per_column(bias),
+    };
+    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view, &epilogue) {
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
             let rounding = device.rounding(plan);
-            let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding).unwrap();
+            let found = T::erase_acc(c.view());
+            let verdict = verify_with(a, plan, &product, &epilogue, &found, rounding).unwrap();
             let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
             return (outcome, format!("{verdict:?}"));
         }

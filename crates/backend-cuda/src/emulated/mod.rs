@@ -3,38 +3,38 @@
 //! The host's code is the very code that a driver is given its work by: device plans, launches, parameters,
 //! tensor maps. So the conformance suite proves kernels and host together, without a GPU.
 
+mod compiler;
 mod conformance;
+mod encoder;
 mod entries;
 pub(crate) mod faults;
 mod lowering;
 pub(crate) mod operands;
 mod panels;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use bytemuck::cast;
 use girih_backend::{
-    BackendError, Capabilities, DenseView, DenseViewMut, Lowering, PreparedSpmm, Rounding,
-    SpmmBackend, Unsupported, with_b_permutation,
+    BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
+    Rounding, SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
-use girih_testkit::machine as found;
 use ptx_emu::report::Fault;
-use ptx_emu::tensor_core::Swizzle as EmulatedSwizzle;
-use ptx_emu::tensor_map::{self, DataType, Tiled};
-use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Module, Schedule, Timing};
+use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Schedule, Timing};
 
+use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
-use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::prepared::{self, Machine, Source, device_plan};
-use crate::{Arch, CsrLayout, CudaError, Jit, LibrarySearch};
+use crate::{Arch, CsrLayout, CudaError};
+use compiler::Compiler;
+use encoder::Encoder;
 use operands::{Placed, Placing};
 
 /// When asynchronous operations complete, and in which order warps run.
@@ -61,24 +61,11 @@ fn machine(multiprocessors: u32) -> Machine {
     Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
 }
 
-/// The folders and wheels of this machine.
-fn libraries() -> LibrarySearch {
-    let search =
-        found::cuda_folders().into_iter().fold(LibrarySearch::new(), LibrarySearch::folder);
-    found::site_packages().iter().fold(search, LibrarySearch::site_packages)
-}
-
-/// A compiler, and the kernels that were read from what it made.
-struct Compiler {
-    jit: Jit,
-    modules: Mutex<HashMap<String, Arc<OnceLock<Module>>>>,
-}
-
 /// An H100, emulated.
 #[derive(Clone)]
-pub(crate) struct Emulated(Arc<Shared>);
+pub(crate) struct Emulated(Arc<EmulatedState>);
 
-struct Shared {
+struct EmulatedState {
     compiler: Arc<Compiler>,
     placing: Placing,
     ways: &'static [Way],
@@ -95,39 +82,6 @@ struct Shared {
 impl fmt::Debug for Emulated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Emulated").field("placing", &self.0.placing).finish_non_exhaustive()
-    }
-}
-
-impl Compiler {
-    fn new(jit: Jit) -> Self {
-        Self { jit, modules: Mutex::default() }
-    }
-
-    /// That of the built-in sources; `None`, with a note, where there is none.
-    fn built_in() -> Option<Arc<Self>> {
-        static COMPILER: OnceLock<Arc<Compiler>> = OnceLock::new();
-        let jit = || Jit::new(libraries(), None, None);
-        let compiler = COMPILER.get_or_init(|| Arc::new(Self::new(jit())));
-        match compiler.jit.nvrtc() {
-            Ok(_) => Some(compiler.clone()),
-            Err(error) => {
-                found::note(error);
-                None
-            }
-        }
-    }
-
-    /// A kernel, read from its PTX.
-    fn module(&self, kernel: &Kernel) -> Arc<OnceLock<Module>> {
-        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = modules.entry(kernel.to_string()).or_default().clone();
-        drop(modules);
-        module.get_or_init(|| {
-            let ptx = self.jit.ptx(kernel, Arch::SM_90A);
-            let ptx = ptx.unwrap_or_else(|error| panic!("{error}"));
-            Module::parse(&ptx).unwrap_or_else(|error| panic!("{kernel}: {error}"))
-        });
-        module
     }
 }
 
@@ -152,7 +106,7 @@ impl Emulated {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
         let csr_layout = None;
-        Self(Arc::new(Shared {
+        Self(Arc::new(EmulatedState {
             compiler,
             placing,
             ways,
@@ -166,8 +120,8 @@ impl Emulated {
 
     /// A device like this one, whose products in CSR are laid out so.
     pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
-        let Shared { compiler, placing, ways, full, .. } = &*self.0;
-        Self(Arc::new(Shared {
+        let EmulatedState { compiler, placing, ways, full, .. } = &*self.0;
+        Self(Arc::new(EmulatedState {
             compiler: compiler.clone(),
             placing: *placing,
             ways,
@@ -181,7 +135,7 @@ impl Emulated {
 
     /// The device with another choice for plans in BCSR whose blocks are all there.
     pub(crate) fn with_full(&self, full: FullBlocks) -> Self {
-        let Shared { compiler, placing, ways, .. } = &*self.0;
+        let EmulatedState { compiler, placing, ways, .. } = &*self.0;
         Self::of(compiler.clone(), *placing, ways, full)
     }
 
@@ -225,6 +179,11 @@ impl SpmmBackend for Emulated {
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         supported::supports(plan, Some(Arch::SM_90A))
+    }
+
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        let activation = (!epilogue.is_none()).then_some(epilogue.activation);
+        supported::takes_epilogue(plan, activation)
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
@@ -277,12 +236,28 @@ impl PreparedSpmm for EmulatedPlan {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
-        if self.device_plan.shape.check_operands(&b, &c)? == 0 || self.device_plan.shape.m == 0 {
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.device_plan.shape.check_operands(&b, &c)?;
+        epilogue.check(&self.device_plan.shape, n)?;
+        let activation = (!epilogue.is_none()).then_some(epilogue.activation);
+        let taken = self.source.takes_epilogue(activation);
+        taken.map_err(|unsupported| unsupported.by("emulated"))?;
+        if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
         let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
         let way = self.device.0.ways[turn % self.device.0.ways.len()];
-        self.multiply(way, (alpha, beta), &b, c).map_err(|error| BackendError::Failed {
+        self.multiply(way, (alpha, beta), &b, c, epilogue).map_err(|error| BackendError::Failed {
             backend: "emulated".to_owned(),
             operation: format!("multiply, {way:?}"),
             source: error.into(),
@@ -315,35 +290,49 @@ impl EmulatedPlan {
         (alpha, beta): (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
     ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let placing = self.device.0.placing;
-        let b = match b {
-            DenseView::F16(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
-            DenseView::Bf16(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
-            DenseView::F32(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
-            DenseView::F64(b) => Placed::new(&mut gpu, "B", placing, b, true).place,
+        let mut place = |name, view: &DenseView<'_>| match view {
+            DenseView::F16(view) => Placed::new(&mut gpu, name, placing, view, true).place,
+            DenseView::Bf16(view) => Placed::new(&mut gpu, name, placing, view, true).place,
+            DenseView::F32(view) => Placed::new(&mut gpu, name, placing, view, true).place,
+            DenseView::F64(view) => Placed::new(&mut gpu, name, placing, view, true).place,
         };
+        let b = place("B", b);
+        let bias = match &epilogue.bias {
+            None => None,
+            Some(Bias::PerRow(values) | Bias::PerColumn(values)) => Some(place("the bias", values)),
+        };
+        let bias = bias.as_ref().map(|place| (place, is_per_row(epilogue)));
+        let epilogue = PlacedEpilogue::new(bias, epilogue.activation);
         // With β = 0, C is not even initialized.
         let read = beta != 0.0;
         match c {
             DenseViewMut::F32(c) => {
                 let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
                 let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands)?;
+                self.run(&mut gpu, way, &operands, &epilogue)?;
                 placed.fetch(&gpu, c)
             }
             DenseViewMut::F64(c) => {
                 let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
                 let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands)?;
+                self.run(&mut gpu, way, &operands, &epilogue)?;
                 placed.fetch(&gpu, c)
             }
         }
     }
 
     /// Uploads the device plan and executes its launches.
-    fn run(&self, gpu: &mut Gpu, way: Way, operands: &Operands) -> Result<(), Failure> {
+    fn run(
+        &self,
+        gpu: &mut Gpu,
+        way: Way,
+        operands: &Operands,
+        epilogue: &PlacedEpilogue,
+    ) -> Result<(), Failure> {
         let parts = self.device_plan.parts.iter().enumerate().map(|(i, part)| {
             let part = part.bytes();
             let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i} of A"), part.len());
@@ -358,11 +347,16 @@ impl EmulatedPlan {
         let at = self.device_plan.placed(parts, workspace, &Encoder)?;
         let mut recorded = Vec::new();
         let outline = self.device_plan.outline();
+        let kernels: Vec<Kernel> = match epilogue.is_none() {
+            true => self.device_plan.kernels.clone(),
+            false => self.device_plan.kernels.iter().map(Kernel::with_epilogue).collect(),
+        };
         let mut failure = None;
         let launches = &mut |launch: &Launch<'_>| {
             recorded.push(Recorded::of(launch, outline.kernels()));
-            let Err(error) = self.launch(gpu, way, launch) else { return Ok(()) };
-            let kernel = format!("{} {}", self.device_plan.kernels[launch.kernel], launch.entry);
+            let kernel = &kernels[launch.kernel];
+            let Err(error) = self.launch(gpu, way, kernel, launch) else { return Ok(()) };
+            let kernel = format!("{kernel} {}", launch.entry);
             failure = Some(match error {
                 LaunchError::Fault(fault) => Failure::Fault { kernel, fault },
                 error => Failure::Launch { kernel, error },
@@ -371,7 +365,7 @@ impl EmulatedPlan {
             let (operand, reason) = ("a kernel", "was not executed".to_owned());
             Err(CudaError::Operand { operand, reason })
         };
-        let done = self.device_plan.sequence.launches(&at, operands, &Encoder, launches);
+        let done = self.device_plan.sequence.launches(&at, operands, epilogue, &Encoder, launches);
         *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
     }
@@ -380,14 +374,14 @@ impl EmulatedPlan {
         &self,
         gpu: &mut Gpu,
         (timing, schedule): Way,
+        kernel: &Kernel,
         launch: &Launch<'_>,
     ) -> Result<(), LaunchError> {
-        let Launch { kernel, entry, grid: [x, y, z], block, cluster, dynamic_shared, params } =
-            *launch;
-        let budget = &self.device_plan.kernels[kernel].budget;
+        let Launch { entry, grid: [x, y, z], block, cluster, dynamic_shared, params, .. } = *launch;
+        let budget = &kernel.budget;
         assert!(dynamic_shared <= budget.dynamic_shared, "{launch:?} is not within {budget:?}");
         let mut executed = self.device.0.executed.lock().unwrap_or_else(PoisonError::into_inner);
-        executed.insert((self.device_plan.kernels[kernel].to_string(), entry.to_owned()));
+        executed.insert((kernel.to_string(), entry.to_owned()));
         drop(executed);
         let mut emulated = ptx_emu::Launch::grid(x, y, z)
             .block(block, 1, 1)
@@ -398,33 +392,8 @@ impl EmulatedPlan {
         if cluster > 1 {
             emulated = emulated.cluster(cluster, 1, 1);
         }
-        let module = self.device.0.compiler.module(&self.device_plan.kernels[kernel]);
+        let module = self.device.0.compiler.module(kernel);
         let Some(module) = module.get() else { unreachable!("it was read") };
         gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
-    }
-}
-
-/// Encodes tensor maps as the emulator reads them.
-struct Encoder;
-
-impl MapEncoder for Encoder {
-    fn encode(&self, map: &TensorMap) -> Result<EncodedMap, CudaError> {
-        let data_type = match map.element {
-            Element::F16 => DataType::Float16,
-            Element::Bf16 => DataType::Bfloat16,
-            Element::F32 => DataType::Float32,
-        };
-        let swizzle = match map.swizzle {
-            Swizzle::None => EmulatedSwizzle::None,
-            Swizzle::Bytes128 => EmulatedSwizzle::Bytes128,
-        };
-        let (dims, strides) = (&map.dims[..map.rank], &map.strides[..map.rank - 1]);
-        let tiled = Tiled::new(data_type, map.address, dims, strides, &map.box_dims[..map.rank]);
-        let encoded = tensor_map::TensorMap::tiled(&Tiled { swizzle, ..tiled });
-        let encoded = encoded.map_err(|error| CudaError::TensorMap {
-            map: format!("{map:?}"),
-            reason: error.to_string(),
-        })?;
-        Ok(EncodedMap(cast(encoded.to_bytes())))
     }
 }

@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 48] = [
+const HEADERS: [(&str, &str); 49] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -38,6 +38,7 @@ const HEADERS: [(&str, &str); 48] = [
     header!("ptx/wgmma.cuh"),
     header!("ptx/wgmma_shapes.cuh"),
     header!("shared/elements.cuh"),
+    header!("shared/epilogue.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
     header!("shared/pipeline.cuh"),

@@ -58,6 +58,17 @@ impl Kernel {
         self.only.is_none_or(|only| only == arch)
     }
 
+    /// The kernel with an [epilogue](girih_backend::Epilogue) in its stores, which takes some registers more. It is
+    /// a binary of its own, so that kernels of plain products pay nothing for it.
+    #[must_use]
+    pub(crate) fn with_epilogue(&self) -> Self {
+        let mut with = self.clone();
+        with.config += " epilogue";
+        with.defines.push(("EPILOGUE", "1".to_owned()));
+        with.budget.registers += 16;
+        with
+    }
+
     /// Refuses an architecture that the kernel [is not for](Self::is_for).
     pub(crate) fn check_arch(&self, arch: Arch) -> Result<(), CudaError> {
         match self.only {
@@ -92,6 +103,12 @@ pub fn all() -> Vec<Kernel> {
     });
     let windows = wcsr.chain(bmat);
     csr.chain(bcsr).chain(dense).chain(windows).chain(two_four).collect()
+}
+
+/// The kernels of [`all`] as products with an [epilogue](girih_backend::Epilogue) have them, each in a binary of its own.
+#[must_use]
+pub fn with_epilogue() -> Vec<Kernel> {
+    all().iter().map(Kernel::with_epilogue).collect()
 }
 
 /// The kernels that only [`DenseConfig::ladder`](crate::DenseConfig::ladder) has, in every configuration.

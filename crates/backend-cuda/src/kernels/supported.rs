@@ -1,12 +1,13 @@
 //! What there are kernels for: one answer for plans, for the planner and for capabilities.
 
-use girih_backend::Unsupported;
+use girih_backend::{Activation, Unsupported};
 use girih_formats::{DType, FormatKind, FormatSpec};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Precision};
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
 use super::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::epilogue::code;
 use crate::{Arch, CsrLayout};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
@@ -136,6 +137,28 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupporte
              plan with the two-pass reduction",
             spec.kind()
         )));
+    }
+    Ok(())
+}
+
+/// Whether the kernels of a plan execute an epilogue with such an activation; `None` if there is no epilogue.
+///
+/// # Errors
+/// What they lack.
+pub(crate) fn takes_epilogue(
+    plan: &Plan,
+    activation: Option<Activation>,
+) -> Result<(), Unsupported> {
+    let Some(activation) = activation else { return Ok(()) };
+    let unsupported = |reason| Unsupported::Epilogue { reason };
+    code(activation).map_err(unsupported)?;
+    let schedule = plan.schedule();
+    if schedule.reduction() == Reduction::Atomic && schedule.split_windows() > 0 {
+        return Err(unsupported(
+            "the schedule adds parts of windows to C atomically, so no sum is ever known to be whole; plan with \
+             the two-pass reduction"
+                .to_owned(),
+        ));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
-use girih_backend::{DenseView, DenseViewMut};
+use girih_backend::{Bias, DenseView, DenseViewMut, Epilogue};
 use girih_formats::Scalar;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
@@ -11,13 +11,15 @@ use super::CudaPrepared;
 use super::launch::{ALIGN, Operands};
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
+use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::operand::Place;
 
-/// Memory on the device for B and C.
+/// Memory on the device for B, C and a bias.
 #[derive(Debug, Default)]
 pub(super) struct HostOperands {
     b: Option<CudaSlice<u8>>,
     c: Option<CudaSlice<u8>>,
+    bias: Option<CudaSlice<u8>>,
 }
 
 impl HostOperands {
@@ -29,12 +31,13 @@ impl HostOperands {
         scales: (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
     ) -> Result<(), CudaError> {
         match b {
-            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c),
-            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c),
-            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c),
-            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c),
+            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
+            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
+            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
+            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
         }
     }
 
@@ -45,10 +48,11 @@ impl HostOperands {
         scales: (f64, f64),
         b: &ArrayView2<'_, T>,
         c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
     ) -> Result<(), CudaError> {
         match c {
-            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c),
-            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c),
+            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, epilogue),
+            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, epilogue),
         }
     }
 
@@ -60,11 +64,13 @@ impl HostOperands {
         (alpha, beta): (f64, f64),
         b: &ArrayView2<'_, T>,
         c: ArrayViewMut2<'_, A>,
+        epilogue: &Epilogue<'_>,
     ) -> Result<(), CudaError> {
         let (gpu, rows) = (prepared.gpu(), prepared.operand_rows());
         let panels = prepared.panels(b.ncols());
         let b_places = reserve::<T>(gpu, transfer, &mut self.b, rows.b, &panels, "B's elements")?;
         let c_places = reserve::<A>(gpu, transfer, &mut self.c, rows.c, &panels, "C's elements")?;
+        let placed = self.send_bias::<A>(gpu, transfer, epilogue)?;
         let mut moving = transfer.begin(c, panels.len() > 1)?;
         for ((panel, b_place), c_place) in panels.into_iter().zip(b_places).zip(c_places) {
             // With α = 0, B is not read.
@@ -80,11 +86,33 @@ impl HostOperands {
                 clear_rows::<T>(&stream, &b_place, b.nrows())?;
             }
             let operands = Operands { alpha, beta, b: b_place, c: c_place };
-            // SAFETY: both places were reserved with this shape, by whom this thread has locked.
-            unsafe { prepared.enqueue(&stream, &operands, true) }?;
+            let placed = placed.columns(panel.start as u64, size_of::<A>() as u64);
+            // SAFETY: both places, and the bias's, were reserved with this shape, by whom this thread has locked.
+            unsafe { prepared.enqueue_with(&stream, &operands, &placed, true) }?;
             moving.fetch(&c_place, panel)?;
         }
         moving.settle()
+    }
+
+    /// Sends the bias of a product whose C has elements of type `A`.
+    fn send_bias<A: Scalar>(
+        &mut self,
+        gpu: &Gpu,
+        transfer: &mut Transfer,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<PlacedEpilogue, CudaError> {
+        let Some(Bias::PerRow(values) | Bias::PerColumn(values)) = &epilogue.bias else {
+            return Ok(PlacedEpilogue::new(None, epilogue.activation));
+        };
+        let (len, what) = (values.dim().0, "the bias");
+        let places = reserve::<A>(gpu, transfer, &mut self.bias, len, &[0..1], what)?;
+        match values {
+            DenseView::F16(v) => transfer.send_matrix(&places[0], v)?,
+            DenseView::Bf16(v) => transfer.send_matrix(&places[0], v)?,
+            DenseView::F32(v) => transfer.send_matrix(&places[0], v)?,
+            DenseView::F64(v) => transfer.send_matrix(&places[0], v)?,
+        }
+        Ok(PlacedEpilogue::new(Some((&places[0], is_per_row(epilogue))), epilogue.activation))
     }
 }
 

@@ -8,6 +8,7 @@ use girih_formats::Buffer;
 
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
 use crate::operand::Place;
 
@@ -66,7 +67,9 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
     /// Whether a product writes to the workspace, so that two may not run at once.
     fn uses_workspace(&self, operands: &Operands) -> bool;
 
-    /// Hands each launch of a product to `each`. The operands fit the plan, and neither m nor n is 0.
+    /// Hands each launch of a product to `each`. The operands fit the plan, and neither m nor n is 0. If there
+    /// is an epilogue, it is one that [is supported](crate::kernels::supported::takes_epilogue), and the
+    /// launches are of the plan's kernels [with one](Kernel::with_epilogue).
     ///
     /// # Errors
     /// Those of `each` and of `encoder`.
@@ -74,6 +77,7 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
         &self,
         at: &Addresses,
         operands: &Operands,
+        epilogue: &PlacedEpilogue,
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError>;

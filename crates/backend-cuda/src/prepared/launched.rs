@@ -1,6 +1,6 @@
 //! Products by this crate's own kernels: a device plan on a device, and the launches it is for.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
@@ -9,14 +9,25 @@ use super::launch::{Addresses, DevicePlan, LaunchSequence, Operands};
 use super::lowering::Outline;
 use super::product::DeviceProduct;
 use super::upload::upload;
-use crate::CudaError;
 use crate::device::{Driver, Gpu, LoadedKernel};
+use crate::epilogue::PlacedEpilogue;
+use crate::kernels::Kernel;
+use crate::{CudaBackend, CudaError};
+
+/// Kernels that the first product with an epilogue loads, for plans that never have one take none.
+#[derive(Debug)]
+struct LoadedLater {
+    backend: CudaBackend,
+    kernels: Vec<Kernel>,
+    loaded: OnceLock<Vec<Arc<LoadedKernel>>>,
+}
 
 /// A device plan on a device.
 #[derive(Debug)]
 pub(crate) struct Launched {
     /// Of the device plan's kernels, in its order.
     kernels: Vec<Arc<LoadedKernel>>,
+    with_epilogue: LoadedLater,
     /// All of A.
     arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
@@ -29,9 +40,10 @@ pub(crate) struct Launched {
 }
 
 impl Launched {
-    /// Uploads the device plan and allocates its workspace.
+    /// Uploads the device plan and allocates its workspace. The kernels were loaded by the backend.
     pub(crate) fn new(
         gpu: &Gpu,
+        backend: CudaBackend,
         kernels: Vec<Arc<LoadedKernel>>,
         device_plan: DevicePlan,
     ) -> Result<Self, CudaError> {
@@ -48,8 +60,24 @@ impl Launched {
         let at = device_plan.placed(parts, workspace_at, &Driver)?;
         transfer.wait()?;
         let outline = device_plan.outline();
+        let with_epilogue = LoadedLater {
+            backend,
+            kernels: device_plan.kernels.iter().map(Kernel::with_epilogue).collect(),
+            loaded: OnceLock::new(),
+        };
         let DevicePlan { values, sequence, .. } = device_plan;
-        Ok(Self { kernels, arena, workspace, at, values, outline, sequence })
+        Ok(Self { kernels, with_epilogue, arena, workspace, at, values, outline, sequence })
+    }
+
+    /// Loads the kernels for products with an epilogue, if that was not done.
+    pub(super) fn load_epilogue(&self) -> Result<(), Arc<CudaError>> {
+        let LoadedLater { backend, kernels, loaded } = &self.with_epilogue;
+        if loaded.get().is_none() {
+            let kernels = kernels.iter().map(|kernel| backend.load(kernel));
+            // Another thread's are the very same.
+            let _ = loaded.set(kernels.collect::<Result<_, _>>()?);
+        }
+        Ok(())
     }
 
     fn lock_workspace(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
@@ -87,6 +115,31 @@ impl DeviceProduct for Launched {
         operands: &Operands,
         tracked: bool,
     ) -> Result<(), CudaError> {
+        // SAFETY: the caller's promise, point by point; 5: there is no epilogue.
+        unsafe { self.enqueue_with(stream, operands, &PlacedEpilogue::default(), tracked) }
+    }
+}
+
+impl Launched {
+    /// [`enqueue`](DeviceProduct::enqueue), with an epilogue that the plan supports. If there is one, its kernels
+    /// [are loaded](Self::load_epilogue).
+    ///
+    /// # Safety
+    /// That of [`enqueue`](DeviceProduct::enqueue), and:
+    /// 5. The bias, if there is one, is in this device's memory, has a value for each row or column of C, lives
+    ///    until the stream has run the product, and nobody writes it meanwhile.
+    pub(super) unsafe fn enqueue_with(
+        &self,
+        stream: &CudaStream,
+        operands: &Operands,
+        epilogue: &PlacedEpilogue,
+        tracked: bool,
+    ) -> Result<(), CudaError> {
+        let kernels = match (epilogue.is_none(), self.with_epilogue.loaded.get()) {
+            (true, _) => &self.kernels,
+            (false, Some(kernels)) => kernels,
+            (false, None) => unreachable!("kernels with an epilogue are loaded first"),
+        };
         // What is read of A, and what is written to the workspace, live as long as the guards' events say.
         let _arena = tracked.then(|| self.arena.device_ptr(stream));
         let mut workspace =
@@ -95,10 +148,10 @@ impl DeviceProduct for Launched {
             .as_mut()
             .filter(|_| tracked)
             .map(|workspace| workspace.device_ptr_mut(stream));
-        self.sequence.launches(&self.at, operands, &Driver, &mut |launch| {
-            // SAFETY: the caller's promise on B and C; A and the workspace are this plan's own, and what
+        self.sequence.launches(&self.at, operands, epilogue, &Driver, &mut |launch| {
+            // SAFETY: the caller's promise on B, C and the bias; A and the workspace are this plan's own, and what
             // makes the launches was given their addresses and sizes.
-            unsafe { self.kernels[launch.kernel].launch(stream, launch) }
+            unsafe { kernels[launch.kernel].launch(stream, launch) }
         })
     }
 }

@@ -9,6 +9,7 @@ use super::panels::panels;
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use super::upload::arena_bytes;
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
 
 /// One launch, without its parameters.
@@ -118,7 +119,8 @@ impl Outline {
             maps: vec![EncodedMap::default(); self.n_maps],
             workspace: ALIGN,
         };
-        sequence.launches(&at, &self.operands(n), &Unencoded, &mut |launch| {
+        let plain = PlacedEpilogue::default();
+        sequence.launches(&at, &self.operands(n), &plain, &Unencoded, &mut |launch| {
             recorded.push(Recorded::of(launch, &self.kernels));
             Ok(())
         })?;

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, PreparedSpmm, ProductShape,
+    Activation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, ProductShape,
 };
 use girih_formats::DType;
 
@@ -17,6 +18,7 @@ use super::panels::panels;
 use super::product::{DeviceProduct, Product};
 use super::source::Source;
 use crate::device::Gpu;
+use crate::epilogue::{DeviceEpilogue, PlacedEpilogue};
 use crate::error::refused_by;
 use crate::operand::Place;
 use crate::{CudaError, DeviceMatrix, DeviceMatrixMut, NAME};
@@ -144,37 +146,82 @@ impl CudaPrepared {
         beta: f64,
         c: &mut DeviceMatrixMut<'_, T::Acc>,
     ) -> Result<(), BackendError> {
+        self.execute_device_with(stream, alpha, b, beta, c, &DeviceEpilogue::new())
+    }
+
+    /// Enqueues `C = act(α·A·B + β·C + bias)`: [`execute_device`](Self::execute_device), with an epilogue in the
+    /// kernels' store. The bits are those of the plain product, put through the epilogue in the accumulation type.
+    ///
+    /// The first product with an epilogue loads the kernels that have one, from the cache or the compiler: one
+    /// should be enqueued before a stream is captured.
+    ///
+    /// # Errors
+    /// As for `execute_device`, also of the bias. [`BackendError::Unsupported`] if the kernels of the plan's
+    /// format have no epilogues.
+    pub fn execute_device_with<T: DenseScalar>(
+        &self,
+        stream: &CudaStream,
+        alpha: f64,
+        b: &DeviceMatrix<'_, T>,
+        beta: f64,
+        c: &mut DeviceMatrixMut<'_, T::Acc>,
+        epilogue: &DeviceEpilogue<'_, T::Acc>,
+    ) -> Result<(), BackendError> {
         self.check(&b.place, T::DTYPE, &c.place)?;
+        let bias = epilogue.bias();
+        if let Some((bias, per_row)) = bias {
+            let rows = if per_row { self.shape.m } else { b.place.cols };
+            check_place("bias", &bias.place, (rows, 1))?;
+        }
+        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.function()))?;
         let failed = |error: CudaError| refused_by(self.backend, error, "multiply");
-        for (operand, context) in
-            [("B", b.slice.context()), ("C", c.slice.context()), ("the stream", stream.context())]
-        {
+        let of_bias = bias.map_or(b.slice.context(), |(bias, _)| bias.slice.context());
+        for (operand, context) in [
+            ("B", b.slice.context()),
+            ("C", c.slice.context()),
+            ("bias", of_bias),
+            ("the stream", stream.context()),
+        ] {
             if **context != *self.gpu.context {
                 let reason = format!("is not in the context of device {}", self.gpu.info.index);
                 return Err(failed(CudaError::Operand { operand, reason }));
             }
         }
         let operands = Operands { alpha, beta, b: b.place, c: c.place };
+        let bias_place = bias.map(|(bias, per_row)| (&bias.place, per_row));
+        let placed = PlacedEpilogue::new(bias_place, epilogue.function());
         let status = stream.capture_status().map_err(CudaError::driver("ask for a capture"));
         let idle = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         if status.map_err(failed)? != idle {
             // SAFETY: 1 was checked; who launches the graph sees to the rest.
-            return unsafe { self.enqueue(stream, &operands, false) }.map_err(failed);
+            return unsafe { self.enqueue_with(stream, &operands, &placed, false) }.map_err(failed);
         }
         let (_, _b) = b.slice.device_ptr(stream);
         let (_, _c) = c.slice.device_ptr_mut(stream);
-        // SAFETY: 1 was checked; the guards see to 2 and 3.
-        unsafe { self.enqueue(stream, &operands, true) }.map_err(failed)
+        let _bias = bias.map(|(bias, _)| bias.slice.device_ptr(stream));
+        // SAFETY: 1 was checked; the guards see to 2, 3 and 7.
+        unsafe { self.enqueue_with(stream, &operands, &placed, true) }.map_err(failed)
+    }
+
+    /// Refuses an epilogue that the plan's kernels don't execute, and loads those that do; `None` if there is no
+    /// epilogue.
+    fn load_epilogue(&self, activation: Option<Activation>) -> Result<(), BackendError> {
+        self.product
+            .takes_epilogue(activation)
+            .map_err(|unsupported| unsupported.by(self.backend))?;
+        let (Product::Launched(launched, _), Some(_)) = (&self.product, activation) else {
+            return Ok(());
+        };
+        launched
+            .load_epilogue()
+            .map_err(|error| refused_by(self.backend, error, "load kernels with an epilogue"))
     }
 
     /// The checks of [`ProductShape`], on places.
     fn check(&self, b: &Place, dtype: DType, c: &Place) -> Result<(), BackendError> {
         let OperandRows { b: b_rows, c: c_rows } = self.rows;
         for (operand, place, rows) in [("B", b, b_rows), ("C", c, c_rows)] {
-            let (found_rows, found_cols, cols) = (place.rows, place.cols, b.cols);
-            if (found_rows, found_cols) != (rows, cols) {
-                return Err(BackendError::Shape { operand, found_rows, found_cols, rows, cols });
-            }
+            check_place(operand, place, (rows, b.cols))?;
         }
         let expected = self.shape.dtype;
         if dtype != expected {
@@ -207,6 +254,43 @@ impl CudaPrepared {
         // SAFETY: the caller's promise, point by point.
         unsafe { self.product.device().enqueue(stream, operands, tracked) }
     }
+
+    /// [`enqueue`](Self::enqueue), with an epilogue that was [loaded](Self::load_epilogue).
+    ///
+    /// # Safety
+    /// That of [`enqueue`](Self::enqueue), and:
+    /// 7. The bias, if there is one, is in this device's memory, has a value for each row or column of C, lives
+    ///    until the stream has run the product, and nobody writes it meanwhile.
+    pub(super) unsafe fn enqueue_with(
+        &self,
+        stream: &CudaStream,
+        operands: &Operands,
+        epilogue: &PlacedEpilogue,
+        tracked: bool,
+    ) -> Result<(), CudaError> {
+        let Product::Launched(launched, _) = &self.product else {
+            // SAFETY: the caller's promise; other products have no epilogue, which was checked.
+            return unsafe { self.enqueue(stream, operands, tracked) };
+        };
+        if self.shape.m == 0 || operands.b.cols == 0 {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise, point by point.
+        unsafe { launched.enqueue_with(stream, operands, epilogue, tracked) }
+    }
+}
+
+/// Whether an operand has this shape.
+fn check_place(
+    operand: &'static str,
+    place: &Place,
+    (rows, cols): (usize, usize),
+) -> Result<(), BackendError> {
+    let (found_rows, found_cols) = (place.rows, place.cols);
+    if (found_rows, found_cols) != (rows, cols) {
+        return Err(BackendError::Shape { operand, found_rows, found_cols, rows, cols });
+    }
+    Ok(())
 }
 
 impl PreparedSpmm for CudaPrepared {
@@ -221,13 +305,29 @@ impl PreparedSpmm for CudaPrepared {
         beta: f64,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    /// Copies the bias to the device too. The first product with an epilogue loads the kernels that have one, from the
+    /// cache or the compiler. The bits are those of the plain product, put through the epilogue in the
+    /// accumulation type.
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
         let n = self.shape.check_operands(&b, &c)?;
+        epilogue.check(&self.shape, n)?;
+        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.activation))?;
         if self.shape.m == 0 || n == 0 {
             return Ok(());
         }
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();
-        host.multiply(self, &mut transfer, (alpha, beta), &b, c)
+        host.multiply(self, &mut transfer, (alpha, beta), &b, c, epilogue)
             .map_err(|error| refused_by(self.backend, error, "multiply"))
     }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use cudarc::driver::CudaStream;
-use girih_backend::Lowering;
+use girih_backend::{Activation, Lowering, Unsupported};
 
 use super::launch::Operands;
 use super::launched::Launched;
@@ -53,6 +53,17 @@ impl Product {
         match self {
             Self::Launched(launched, _) => &**launched,
             Self::Other(product) => &**product,
+        }
+    }
+
+    /// Whether it executes an epilogue with such an activation; `None` if there is no epilogue.
+    pub(super) fn takes_epilogue(&self, activation: Option<Activation>) -> Result<(), Unsupported> {
+        match (self, activation) {
+            (_, None) => Ok(()),
+            (Self::Launched(_, source), _) => source.takes_epilogue(activation),
+            (Self::Other(_), _) => Err(Unsupported::Epilogue {
+                reason: "its products are stored without bias and activation".to_owned(),
+            }),
         }
     }
 

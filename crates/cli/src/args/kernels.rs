@@ -21,6 +21,10 @@ pub(crate) struct KernelsArgs {
     /// Folder of compiled kernels [default: as `girih backends` shows]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) cache: Option<PathBuf>,
+    /// Take the kernels with a bias and an activation too, which are as many again. Without a compiler, products
+    /// with them need these in the cache
+    #[arg(long, global = true)]
+    pub(crate) epilogues: bool,
     #[command(flatten)]
     pub(crate) json: Json,
 }

@@ -68,6 +68,9 @@ pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, Cli
     let jit = Jit::new(libraries, cache.clone().filter(|_| !checks), sources);
     let nvdisasm = checks.then(|| cuda::program("nvdisasm")).flatten();
     let mut kernels = kernels::all();
+    if args.epilogues {
+        kernels.extend(kernels::with_epilogue());
+    }
     kernels.push(roofline_kernel());
     let compiled = progress.counting("compiling kernels".to_owned());
     let (done, total) = (AtomicU64::new(0), kernels.len() as u64);

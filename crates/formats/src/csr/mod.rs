@@ -8,6 +8,7 @@ mod coo;
 mod display;
 mod prune;
 mod rows;
+mod softmax;
 mod transpose;
 
 use std::ops::Range;

@@ -69,7 +69,15 @@ pub fn read_with_info<'a, T: Scalar>(
     source: impl Into<Source<'a>>,
     options: &ReadOptions,
 ) -> Result<(Csr<T>, Info), ReadError> {
-    let opened = Opened::open(source.into(), options.progress.as_ref())?;
+    T::read_matrix(source.into(), options)
+}
+
+/// [`read_with_info`], compiled in this crate.
+pub(crate) fn read_any<T: Scalar>(
+    source: Source<'_>,
+    options: &ReadOptions,
+) -> Result<(Csr<T>, Info), ReadError> {
+    let opened = Opened::open(source, options.progress.as_ref())?;
     let detected = match detect(&opened.head, &opened.extension) {
         // Too little could be read to tell; why is more to the point.
         Err(_) if opened.cut => return Err(opened.failure()),

@@ -68,7 +68,7 @@ pub fn write_to<T: Scalar>(
     csr: &Csr<T>,
 ) -> Result<u64, WriteError> {
     let format = Format::of(name.as_ref())?;
-    let mut out = Counted { to: BufWriter::with_capacity(1 << 18, to), bytes: 0 };
+    let mut out = CountedWriter { to: BufWriter::with_capacity(1 << 18, to), bytes: 0 };
     match format {
         Format::MatrixMarket { gzip } => matrix_market::write(csr, &mut out, gzip)?,
         Format::Npz => npz::write_stream(csr, &mut out)?,
@@ -99,12 +99,12 @@ impl Format {
 }
 
 /// Counts what is written.
-struct Counted<W> {
+struct CountedWriter<W> {
     to: W,
     bytes: u64,
 }
 
-impl<W: Write> Write for Counted<W> {
+impl<W: Write> Write for CountedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.bytes += written as u64;

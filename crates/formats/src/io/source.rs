@@ -18,10 +18,10 @@ pub(super) const HEAD: usize = 4096;
 /// A regular file is read at several places at once; anything else, pipes and gzipped files
 /// included, from front to back.
 pub struct Source<'a> {
-    repr: Repr<'a>,
+    repr: SourceRepr<'a>,
 }
 
-enum Repr<'a> {
+enum SourceRepr<'a> {
     Path(PathBuf),
     Reader(Box<dyn Read + Send + 'a>),
 }
@@ -37,27 +37,27 @@ impl Source<'static> {
 impl<'a> Source<'a> {
     /// A stream of bytes. It is read in large pieces and need not be buffered.
     pub fn reader(reader: impl Read + Send + 'a) -> Self {
-        Self { repr: Repr::Reader(Box::new(reader)) }
+        Self { repr: SourceRepr::Reader(Box::new(reader)) }
     }
 }
 
 impl<P: AsRef<Path> + ?Sized> From<&P> for Source<'static> {
     fn from(path: &P) -> Self {
-        Self { repr: Repr::Path(path.as_ref().to_owned()) }
+        Self { repr: SourceRepr::Path(path.as_ref().to_owned()) }
     }
 }
 
 impl From<PathBuf> for Source<'static> {
     fn from(path: PathBuf) -> Self {
-        Self { repr: Repr::Path(path) }
+        Self { repr: SourceRepr::Path(path) }
     }
 }
 
 impl fmt::Debug for Source<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.repr {
-            Repr::Path(path) => f.debug_tuple("Source").field(path).finish(),
-            Repr::Reader(_) => f.write_str("Source(reader)"),
+            SourceRepr::Path(path) => f.debug_tuple("Source").field(path).finish(),
+            SourceRepr::Reader(_) => f.write_str("Source(reader)"),
         }
     }
 }
@@ -101,8 +101,8 @@ impl<'a> Opened<'a> {
     pub(super) fn open(source: Source<'a>, progress: Option<&Progress>) -> io::Result<Self> {
         let progress = progress.cloned();
         let (extension, total, path, reader) = match source.repr {
-            Repr::Reader(reader) => (String::new(), None, None, reader),
-            Repr::Path(path) => {
+            SourceRepr::Reader(reader) => (String::new(), None, None, reader),
+            SourceRepr::Path(path) => {
                 let extension = extension_of(&path);
                 let file = File::open(&path)?;
                 let metadata = file.metadata()?;
@@ -120,7 +120,7 @@ impl<'a> Opened<'a> {
                 (extension, total, path, Box::new(file) as Box<dyn Read + Send>)
             }
         };
-        let reader = Counted { reader, read: 0, total, progress };
+        let reader = CountedReader { reader, read: 0, total, progress };
         let (head, stream, cut) = peek(Box::new(reader));
         if !is_gzip(&head) {
             return Ok(Self {
@@ -183,14 +183,14 @@ impl Read for Failing {
 }
 
 /// Reports progress of a stream.
-struct Counted<R> {
+struct CountedReader<R> {
     reader: R,
     read: u64,
     total: Option<u64>,
     progress: Option<Progress>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.reader.read(buf)?;
         self.read += n as u64;

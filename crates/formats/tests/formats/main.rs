@@ -4,3 +4,4 @@ mod algebra;
 mod convert;
 mod interop;
 mod io;
+mod softmax;

@@ -6,6 +6,7 @@
 //! others are cut out of counted windows and replayed.
 
 mod constraints;
+mod pick;
 mod schedules;
 
 use girih_formats::stats::{FormatStats, SharedStats};
@@ -13,13 +14,14 @@ use girih_formats::{DType, FormatSpec};
 
 use crate::candidates::{Cut, ScheduleOption};
 use crate::cost::{Cost, LinearCost, Workload, linear_cost, price};
-use crate::device::{DeviceKind, Unit};
+use crate::device::DeviceKind;
 use crate::error::PlanError;
 use crate::explanation::{Candidate, Outcome, Seconds};
 use crate::kernels::{KernelConfig, KernelWork};
 use crate::options::{FormatChoice, PlanOptions};
 use crate::progress::{Stage, Watch};
 use constraints::{Budget, Need, objection};
+use pick::Picked;
 
 /// What was chosen, and why.
 pub(crate) struct Choice {
@@ -135,13 +137,6 @@ impl Choice {
     }
 }
 
-/// By how much estimates of one format in two sizes may differ and still count as equal.
-const TIE: f64 = 0.02;
-
-/// Seconds that no measured coefficients tell apart: a product is called in as many. Those of matrices of
-/// three to six rows are tens of nanoseconds apart, and were predicted in the wrong order.
-const INDISTINCT: f64 = 100e-9;
-
 /// By how much estimates for a CPU are off, on average, where it was not calibrated: between 28 and 42 % for
 /// each format but 64×64 blocks, over 72 matrices with 8 to 512 columns on a Zen 4. An advantage over CSR
 /// counts from there on: choices then took 0.2 % longer than the best on average, without it 1.2 %.
@@ -249,77 +244,6 @@ impl Chooser<'_> {
         }
     }
 
-    /// Picks from candidates in order of their times, and says why.
-    fn pick(
-        &self,
-        all: &[Result<Priced, Box<Candidate>>],
-        order: &[(usize, Cost)],
-    ) -> Option<Picked> {
-        let (device, n) = (&self.options.target, self.workload.n);
-        let spec_of = |i: usize| candidate(&all[i]).spec;
-        let &(fastest, least) = order.first()?;
-        if self.workload.nnz == 0 {
-            let spec = spec_of(fastest);
-            let reason = format!("{spec}, as A has no entries: no format has anything to multiply");
-            return Some(Picked { winner: fastest, reason });
-        }
-        // Estimates of one format in two sizes are closer than they are good: the larger tiles win.
-        let kind = spec_of(fastest).kind();
-        let at = (0..order.len())
-            .filter(|&at| order[at].1.seconds <= least.seconds * (1.0 + TIE))
-            .filter(|&at| spec_of(order[at].0).kind() == kind)
-            .max_by_key(|&at| (spec_of(order[at].0).window_rows(), std::cmp::Reverse(at)))
-            .unwrap_or(0);
-        let best = spec_of(order[at].0);
-        let Workload { dtype, precision, .. } = self.workload;
-        let fit = device.fit(best, dtype, precision);
-        let unsure = Choice::doubt(self.options, best, dtype);
-        // Where an advantage over CSR is less than estimates are off, nothing speaks for laying A out anew.
-        let is_within = |off: f64, seconds: f64| seconds <= least.seconds * (1.0 + off);
-        let near = |&(i, cost): &(usize, Cost)| {
-            let is_near = unsure.map_or(is_within(0.0, cost.seconds), |off| {
-                is_within(off, cost.seconds) || cost.seconds - least.seconds <= INDISTINCT
-            });
-            spec_of(i) == FormatSpec::Csr && is_near
-        };
-        let csr = order.iter().find(|one| near(one)).filter(|_| best != FormatSpec::Csr);
-        if let (Some(&(winner, cost)), Some(off)) = (csr, unsure) {
-            let (took, share) = (describe(&cost), least.seconds / cost.seconds);
-            let whose = match fit {
-                Some(_) => "its estimates",
-                None => "estimates without calibration",
-            };
-            let doubt = match is_within(off, cost.seconds) {
-                true => format!("{whose} are off by {:.0} % on average", 100.0 * off),
-                false => "so short a time cannot be predicted".to_owned(),
-            };
-            let reason = format!(
-                "csr for n = {n}{}: {took}; {best} is estimated at {share:.2} of that, and {doubt}",
-                self.precision()
-            );
-            return Some(Picked { winner, reason });
-        }
-        let (winner, cost) = csr.copied().unwrap_or(order[at]);
-        let spec = spec_of(winner);
-        let (products, took) = (self.precision(), describe(&cost));
-        let mut reason = format!("{spec} is estimated fastest for n = {n}{products}: {took}");
-        if let Some(&(second, next)) = order.iter().find(|&&(i, _)| i != winner) {
-            let factor = next.seconds / cost.seconds.max(f64::MIN_POSITIVE);
-            let second = spec_of(second);
-            reason += &format!("; next is {second}, {factor:.2} times as long");
-        }
-        if spec == FormatSpec::Csr {
-            let is_tiled = |&&(i, _): &&(usize, Cost)| {
-                let unit = device.unit_in(spec_of(i).kind(), dtype, precision);
-                unit == Unit::Tiles && spec_of(i) != FormatSpec::TwoFour
-            };
-            let tiled = order.iter().find(is_tiled);
-            reason +=
-                &tiled.map_or_else(String::new, |&(i, tiled)| even(spec_of(i), &tiled, &cost));
-        }
-        Some(Picked { winner, reason })
-    }
-
     /// A format with its price, its work shared out evenly; or why it is rejected.
     fn candidate(&self, spec: FormatSpec, budget: &mut Budget) -> Result<Priced, Box<Candidate>> {
         let rejected = |reason: String| {
@@ -361,12 +285,6 @@ impl Chooser<'_> {
     }
 }
 
-/// A candidate, and why it.
-struct Picked {
-    winner: usize,
-    reason: String,
-}
-
 fn candidate(one: &Result<Priced, Box<Candidate>>) -> &Candidate {
     match one {
         Ok(priced) => &priced.candidate,
@@ -376,20 +294,6 @@ fn candidate(one: &Result<Priced, Box<Candidate>>) -> &Candidate {
 
 fn describe(cost: &Cost) -> String {
     format!("{}, bound by {}", Seconds(cost.seconds), cost.dominant.name())
-}
-
-/// How full tiles would have to be to multiply as fast as CSR, if their time goes with what they store.
-fn even(spec: FormatSpec, tiled: &Cost, csr: &Cost) -> String {
-    let is = tiled.fill_ratio;
-    let needed = is * tiled.seconds / csr.seconds.max(f64::MIN_POSITIVE);
-    match needed <= 1.0 {
-        true => format!(
-            "; tiles of {spec} are {:.1} % full and would have to be {:.1} %",
-            100.0 * is,
-            100.0 * needed
-        ),
-        false => format!("; tiles of {spec} would not be faster if they were full"),
-    }
 }
 
 fn reasons(candidates: &[Candidate]) -> String {

@@ -12,7 +12,7 @@ const NONE: u32 = u32::MAX;
 const ONE: u64 = 1 << 14;
 
 #[derive(Default)]
-struct Scratch {
+struct CoarseningScratch {
     /// For each net, where in `links` its pins in the window begin.
     first: Vec<u32>,
     /// Positions of pins in the window, and where the net's next one is.
@@ -29,8 +29,11 @@ impl Partition {
     pub(super) fn matched(&self, graph: &Hypergraph, max_rows: u32) -> (Vec<u32>, usize) {
         let (ptr, members) = self.members();
         let members = |w: usize| &members[ptr[w]..ptr[w + 1]];
-        let pool: Pool<Scratch> = Pool::new();
-        let new = || Scratch { first: vec![NONE; graph.n_nets()], ..Scratch::default() };
+        let pool: Pool<CoarseningScratch> = Pool::new();
+        let new = || CoarseningScratch {
+            first: vec![NONE; graph.n_nets()],
+            ..CoarseningScratch::default()
+        };
         let partners: Vec<Vec<u32>> = (0..self.n_windows())
             .into_par_iter()
             .with_min_len(4)
@@ -72,7 +75,7 @@ impl Partition {
     }
 }
 
-impl Scratch {
+impl CoarseningScratch {
     /// The partner of each member by position; its own position if it has none.
     fn partners(&mut self, graph: &Hypergraph, members: &[u32], max_rows: u32) -> Vec<u32> {
         self.links.clear();

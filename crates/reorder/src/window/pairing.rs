@@ -26,7 +26,7 @@ struct Counts {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct PairingScratch {
     rating: Vec<u64>,
     found: Vec<u32>,
     /// The last window that looked at each net.
@@ -46,8 +46,8 @@ impl Partition {
     ) -> Vec<Pair> {
         let counts = Counts::of(self, graph);
         let n = self.n_windows();
-        let pool: Pool<Scratch> = Pool::new();
-        let new = || Scratch {
+        let pool: Pool<PairingScratch> = Pool::new();
+        let new = || PairingScratch {
             rating: vec![0; n],
             found: Vec::new(),
             seen: vec![NO_WINDOW; graph.n_nets()],
@@ -73,7 +73,7 @@ impl Partition {
     }
 }
 
-impl Scratch {
+impl PairingScratch {
     /// The best pairs of window `a`.
     fn best(
         &mut self,

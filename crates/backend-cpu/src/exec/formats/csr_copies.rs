@@ -49,7 +49,7 @@ fn multiply_tiles<T: KernelScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, 
         for s in on.slab.map_or(0..slabs.len(), |slab| slab..slab + 1) {
             let slab = &slabs[s];
             let block = PatternBlock {
-                tiles: &slab.tiles,
+                tiles: &a.tiles[slab.tiles.clone()],
                 col_idx: &a.col_idx[slab.cols.start..slab.cols.end + PREFETCH_AHEAD],
                 prefetch_b: a.prefetches_b,
                 values: &a.values[slab.values.clone()],

@@ -42,10 +42,11 @@ impl<T: KernelScalar> CsrLayout<T> {
                 };
                 let numbers: Vec<u64> =
                     slabs().flat_map(numbers_of_slab).map(|n| n as u64).collect();
-                let tiles = slabs().flat_map(|slab| &slab.tiles);
-                let tiles = tiles.flat_map(|tile| tile.rows.into_iter().chain(tile.counts));
+                let Some(tiles) = tiled.tiles.clone().cast::<u32>() else {
+                    unreachable!("tiles are made of u32")
+                };
                 to.with_array(SLABS, numbers)?
-                    .with_array(TILES, tiles.collect::<Vec<u32>>())?
+                    .with_array(TILES, tiles)?
                     .with_array(COL_IDX, tiled.col_idx.clone())?
                     .with_array(VALUES, values(&tiled.values))
             }

@@ -39,7 +39,7 @@ __device__ __forceinline__ void add_warps(Staging& staging, u32 warp, u32 lane,
 
 // Adds up the pieces of a row, in order, a thread for each of the columns from `tile` to `end`.
 __device__ __forceinline__ void combine(const Params& p, const SplitRow& split, u64 tile, u64 end) {
-    const Epilogue finish = {Acc(p.alpha), Acc(p.beta)};
+    const Scaled finish = {Acc(p.alpha), Acc(p.beta), p.epilogue, split.row};
     const Acc* parts = static_cast<const Acc*>(p.partials) + split.first_piece * p.partial_stride;
     Acc* row = static_cast<Acc*>(p.c) + split.row * p.c_row_stride;
     for (u64 column = tile + threadIdx.x; column < end; column += kThreads) {
@@ -49,7 +49,7 @@ __device__ __forceinline__ void combine(const Params& p, const SplitRow& split, 
             sum += parts[piece * p.partial_stride + column];
         }
         Acc* at = row + column * p.c_col_stride;
-        *at = finish(sum, at);
+        *at = finish(sum, at, column);
     }
 }
 

@@ -20,6 +20,8 @@
 // Where all rows are of much the same length there is no list of items, and teams take rows in their order:
 // rows.cuh. What was measured of them stands in teams.rs.
 //
+// With EPILOGUE, a bias and an activation are applied to each element as it is stored.
+//
 // Blocks are numbered so that all rows come before the next panel, which is a tile of columns or, where a
 // caller says so, several.
 #include "csr_spmm/items.cuh"
@@ -30,9 +32,10 @@
 // Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
 // fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are
 // too few only where a lane has a tile to itself.
-constexpr u32 kBlocksOfRuns = sizeof(Stored) == 2 ? 5 : 6;
+// An epilogue takes registers, and with one there are fewer blocks.
+constexpr u32 kBlocksOfRuns = (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 1 : 0);
 template <u32 kLanes>
-constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
+constexpr u32 kBlocksOfItems = kHasEpilogue ? 0 : kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
     extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
@@ -56,7 +59,8 @@ constexpr u32 kBlocksOfItems = kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
 template <u32 DEPTH>
 constexpr u32 kThreadsOfRows = DEPTH > 4 ? 256 : 512;
 template <u32 LANES, u32 DEPTH>
-constexpr u32 kBlocksOfRows = sizeof(Stored) == 2 && LANES < 8 ? 1 : 2;
+constexpr u32 kBlocksOfRows =
+    LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8)) ? 1 : 2;
 
 #define CSR_SPMM_ROWS(NAME, LANES, DEPTH)                                           \
     extern "C" __global__ void                                                      \
@@ -97,7 +101,9 @@ extern "C" __global__ void __launch_bounds__(256) csr_scale(const __grid_constan
     const u64 threads = u64(gridDim.x) * blockDim.x;
     const Acc beta = Acc(p.beta);
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
-        Acc* at = static_cast<Acc*>(p.c) + i / p.n * p.c_row_stride + i % p.n * p.c_col_stride;
-        *at = beta == Acc(0) ? Acc(0) : beta * *at;
+        const u64 row = i / p.n;
+        const u64 column = i % p.n;
+        Acc* at = static_cast<Acc*>(p.c) + row * p.c_row_stride + column * p.c_col_stride;
+        *at = p.epilogue(beta == Acc(0) ? Acc(0) : beta * *at, row, column);
     }
 }

@@ -1,11 +1,12 @@
 //! Faults in `csr_spmm`.
 
-use girih_formats::FormatSpec;
+use girih_backend::Activation;
+use girih_formats::{Csr, FormatSpec};
 use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use ptx_emu::report::Problem;
 
-use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
 use crate::emulated::{Emulated, Way};
 use crate::{CsrLayout, CsrTeams};
 
@@ -35,6 +36,30 @@ fn wide_runs(device: &Emulated, way: Way) -> (Outcome, String) {
     short_rows(device, way, 132)
 }
 
+/// The first product, with a bias for each row; one row has no entries.
+fn biased_rows(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, Sized { n: 36, epilogue: Finish::PerRow(Activation::Relu), ..SIZED })
+}
+
+/// The same with a bias for each column, and C in vectors.
+fn biased_columns(device: &Emulated, way: Way) -> (Outcome, String) {
+    let epilogue = Finish::PerColumn(Activation::Gelu);
+    product(device, way, Sized { n: 36, c: Layout::RowMajor, epilogue, ..SIZED })
+}
+
+/// Element by element.
+fn biased_elements(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, Sized { epilogue: Finish::PerColumn(Activation::Relu), ..SIZED })
+}
+
+/// Several rows to a warp, with a bias for each.
+fn biased_runs(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = short_rows_of();
+    let epilogue = Finish::PerRow(Activation::None);
+    let sized = Sized { n: 100, beta: 0.5, c: Layout::RowMajor, epilogue, ..SIZED };
+    multiply::<f32>(device, way, &a, sized)
+}
+
 /// Rows of 0 to 12 entries by teams of two groups of lanes each, three times, in panels of two tiles.
 fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
     let a = matrices::where_(101, 90, |i, j| (i * 5 + j) % 31 < i % 5).unwrap();
@@ -44,9 +69,13 @@ fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
 }
 
 fn short_rows(device: &Emulated, way: Way, n: usize) -> (Outcome, String) {
-    let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % 160 == 3);
-    let a = matrices::where_(130, 530, entry).unwrap();
+    let a = short_rows_of();
     multiply::<f32>(device, way, &a, Sized { n, beta: 0.5, c: Layout::RowMajor, ..SIZED })
+}
+
+fn short_rows_of() -> Csr<f64> {
+    let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % 160 == 3);
+    matrices::where_(130, 530, entry).unwrap()
 }
 
 const SIZED: Sized = Sized {
@@ -56,6 +85,7 @@ const SIZED: Sized = Sized {
     beta: 0.0,
     b: Layout::RowMajor,
     c: Layout::PaddedRows,
+    epilogue: Finish::Nothing,
 };
 
 fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
@@ -80,7 +110,7 @@ const FAULTS: &[Fault] = &[
         "Access::offset(column, p.b_col_stride)",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
-        "if (column < n) *at = finish(sum[i + w], at);" => "*at = finish(sum[i + w], at);",
+        "if (column < n) *at = finish(sum[i + w], at, column);" => "*at = finish(sum[i + w], at, column);",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
     fault!("C is read with beta = 0", "csr_spmm/store.cuh":
         "bool reads() const { return beta != Acc(0); }" => "bool reads() const { return true; }",
@@ -168,9 +198,40 @@ const FAULTS: &[Fault] = &[
     fault!("blocks of a panel have different rows", "csr_spmm/params.cuh":
         "{ return blockIdx.x / p.panel_tiles; }" => "{ return blockIdx.x; }",
         rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("a bias for columns is looked up by rows", "shared/epilogue.cuh":
+        "[row * row_stride + column * col_stride]" => "[row * col_stride + column * row_stride]",
+        biased_columns, Outcome::Wrong),
+    fault!("a bias for rows is looked up by columns", "shared/epilogue.cuh":
+        "[row * row_stride + column * col_stride]" => "[column * row_stride]",
+        biased_rows, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("an activation is applied twice", "shared/epilogue.cuh":
+        "x = gelu(x);" => "x = gelu(gelu(x));",
+        biased_columns, Outcome::Wrong),
+    fault!("an activation comes before the bias", "csr_spmm/store.cuh":
+        "return epilogue(scaled(sum, reads() ? *before : Acc(0)), row, column);" =>
+        "return epilogue(max(scaled(sum, reads() ? *before : Acc(0)), Acc(0)), row, column);",
+        biased_elements, Outcome::Wrong),
+    fault!("neighbouring columns have one bias", "csr_spmm/store.cuh":
+        "scaled(sums.sum[w], out.sum[w]), row, column + w)" =>
+        "scaled(sums.sum[w], out.sum[w]), row, column)",
+        biased_columns, Outcome::Wrong),
+    fault!("every piece of a row has the bias", "csr_spmm/store.cuh":
+        "p.n, sum, Kept{});" => "p.n, sum, Scaled{Acc(1), Acc(0), p.epilogue, row});",
+        biased_columns, Outcome::Wrong),
+    fault!("a row in pieces has the bias of another", "csr_spmm/block.cuh":
+        "p.epilogue, split.row}" => "p.epilogue, split.row - 1}",
+        biased_rows, Outcome::Wrong),
+    fault!("a row without entries has no bias", "csr_spmm/items.cuh":
+        "} else if (is_item && group == 0) {" => "} else if (is_item && group == 0 && item.length != 0) {",
+        biased_rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("all rows of a warp have the first one's bias", "csr_spmm/runs.cuh":
+        "p.epilogue, row}" => "p.epilogue, 0}",
+        biased_runs, Outcome::Wrong),
 ];
 
 #[test]
 fn faults_in_csr_show() {
-    check(&[vectors as Multiply, elements, column, runs, wide_runs, rows], FAULTS);
+    let plain = [vectors as Multiply, elements, column, runs, wide_runs, rows];
+    let biased = [biased_rows as Multiply, biased_columns, biased_elements, biased_runs];
+    check(&[&plain[..], &biased[..]].concat(), FAULTS);
 }

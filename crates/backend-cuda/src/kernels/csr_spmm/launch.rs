@@ -14,6 +14,7 @@ use super::{
     element_grid, kernel,
 };
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
@@ -116,6 +117,7 @@ impl LaunchSequence for CsrLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
+        epilogue: &PlacedEpilogue,
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
@@ -157,7 +159,7 @@ impl LaunchSequence for CsrLaunches {
                 each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared, params })
             };
         if self.is_scaling(operands) {
-            (params.c, params.n) = (c.address, n);
+            (params.c, params.n, params.epilogue) = (c.address, n, *epilogue);
             let grid = element_grid(self.m.saturating_mul(n));
             return launch(SCALE, (grid, 1), ELEMENT_THREADS, 0, &params);
         }
@@ -171,6 +173,7 @@ impl LaunchSequence for CsrLaunches {
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
             params.c = c.address + first * c.col_stride * acc;
+            params.epilogue = epilogue.columns(first, acc);
             let Some(grid) = layout.grid(width, dtype) else {
                 let reason = "is cut into more items than a grid has blocks".to_owned();
                 return Err(CudaError::Operand { operand: "A", reason });

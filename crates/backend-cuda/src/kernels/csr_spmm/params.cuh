@@ -2,6 +2,7 @@
 // F16 or Bf16. Host side: params.rs.
 #pragma once
 
+#include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "shared/values.cuh"
 #include "ptx/memory.cuh"
@@ -79,8 +80,9 @@ struct Params {
     // Tiles of columns that neighbouring blocks take of the same items: a panel. Blocks of all items come
     // before those of the next panel.
     u32 panel_tiles;
+    Epilogue epilogue;
 };
-static_assert(sizeof(Params) == 216, "the host passes 216 bytes");
+static_assert(sizeof(Params) == 248, "the host passes 248 bytes");
 
 struct alignas(2 * sizeof(Acc)) Entry {
     u32 col;

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::epilogue::PlacedEpilogue;
+
 /// Entries of one row: `Item` in CUDA.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -60,7 +62,8 @@ pub(crate) struct Params {
     pub(crate) rows: u64,
     pub(crate) turns: u32,
     pub(crate) panel_tiles: u32,
+    pub(crate) epilogue: PlacedEpilogue,
 }
 
 const _: () = assert!(size_of::<Item>() == 16 && size_of::<SplitRow>() == 16);
-const _: () = assert!(size_of::<Params>() == 216);
+const _: () = assert!(size_of::<Params>() == 248);

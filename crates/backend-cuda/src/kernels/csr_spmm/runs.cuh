@@ -21,7 +21,8 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     constexpr u64 kTile = kWarpSize * COLUMNS;
 
     const u32 lane = threadIdx.x % kWarpSize;
-    const Epilogue epilogue = {Acc(p.alpha), Acc(p.beta)};
+    const Acc alpha = Acc(p.alpha);
+    const Acc beta = Acc(p.beta);
     const u64 first = (warp_number(p) - p.n_by_warp) * p.team;
     if (first >= rest_items(p)) return;
     const u32 items = static_cast<u32>(min(u64(p.team), rest_items(p) - first));
@@ -63,6 +64,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
         auto finish = [&](u32 at) {
             while (current < items && next_end == at) {
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
+                const Scaled scaled = {alpha, beta, p.epilogue, row};
                 Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
 #pragma unroll
                 for (u32 i = 0; i < COLUMNS; i += kWidth) {
@@ -74,7 +76,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                         sum[i + w] = 0;
                     }
                     if (column < p.n && row != kNoRow) {
-                        ptx::store_global(to + column, epilogue(out, to + column).vector);
+                        ptx::store_global(to + column, scaled(out, to + column, column).vector);
                     }
                 }
                 ++current;

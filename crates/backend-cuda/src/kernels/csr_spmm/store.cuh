@@ -3,22 +3,28 @@
 
 #include "csr_spmm/params.cuh"
 
-// What becomes of a sum. With beta = 0, C is not read.
-struct Epilogue {
+// What becomes of the sums of a row of C. With beta = 0, C is not read.
+struct Scaled {
     Acc alpha;
     Acc beta;
+    const Epilogue& epilogue;
+    u64 row;
 
     __device__ __forceinline__ bool reads() const { return beta != Acc(0); }
 
-    __device__ __forceinline__ Acc operator()(Acc sum, const Acc* before) const {
-        return scaled(sum, reads() ? *before : Acc(0));
+    // Of the sum of a column, and what its element was.
+    __device__ __forceinline__ Acc operator()(Acc sum, const Acc* before, u64 column) const {
+        return epilogue(scaled(sum, reads() ? *before : Acc(0)), row, column);
     }
     // Of 16 bytes, which `before` begins on.
-    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc* before) const {
+    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc* before,
+                                               u64 column) const {
         Sums out = {};
         if (reads()) out.vector = ptx::load_global(before);
 #pragma unroll
-        for (u32 w = 0; w < kWidth; ++w) out.sum[w] = scaled(sums.sum[w], out.sum[w]);
+        for (u32 w = 0; w < kWidth; ++w) {
+            out.sum[w] = epilogue(scaled(sums.sum[w], out.sum[w]), row, column + w);
+        }
         return out;
     }
 
@@ -30,8 +36,10 @@ private:
 
 // Sums that are kept as they are.
 struct Kept {
-    __device__ __forceinline__ Acc operator()(Acc sum, const Acc*) const { return sum; }
-    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc*) const { return sums; }
+    __device__ __forceinline__ Acc operator()(Acc sum, const Acc*, u64) const { return sum; }
+    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc*, u64) const {
+        return sums;
+    }
 };
 
 // Stores a lane's sums, kept or scaled, 16 bytes at a time where rows are `in_vectors`. That is an
@@ -49,7 +57,7 @@ __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors
                 Sums out;
 #pragma unroll
                 for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[i + w];
-                ptx::store_global(row + first, finish(out, row + first).vector);
+                ptx::store_global(row + first, finish(out, row + first, first).vector);
                 continue;
             }
         }
@@ -57,12 +65,12 @@ __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors
         for (u32 w = 0; w < kSideBySide; ++w) {
             const u64 column = first + w;
             Acc* at = row + column * stride;
-            if (column < n) *at = finish(sum[i + w], at);
+            if (column < n) *at = finish(sum[i + w], at, column);
         }
     }
 }
 
-// Stores the sums of an item: of a piece as they are, of a row scaled.
+// Stores the sums of an item: of a piece as they are, of a row scaled and finished.
 template <class Access, u32 COLUMNS>
 __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 row, u64 tile,
                                            u32 lane, const Acc (&sum)[COLUMNS]) {
@@ -72,6 +80,6 @@ __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 r
     } else {
         Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
         store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_in_vectors != 0, tile, lane, p.n, sum,
-                                    Epilogue{Acc(p.alpha), Acc(p.beta)});
+                                    Scaled{Acc(p.alpha), Acc(p.beta), p.epilogue, row});
     }
 }

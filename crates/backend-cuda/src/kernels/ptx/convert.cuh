@@ -1,4 +1,4 @@
-// Conversions between value types that C++ has no words for.
+// Conversions between value types, and functions, that C++ has no words for.
 #pragma once
 
 #include "shared/types.cuh"
@@ -18,6 +18,20 @@ __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b, u32 selector) {
     u32 bytes;
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(bytes) : "r"(a), "r"(b), "r"(selector));
     return bytes;
+}
+
+// 2 to the power of x, within 2 units in the last place; 0 below the least normal number.
+__device__ __forceinline__ float exp2_approx(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+
+// 1 / x, within 1 unit in the last place; 0 below the least normal number.
+__device__ __forceinline__ float reciprocal_approx(float x) {
+    float reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(x));
+    return reciprocal;
 }
 
 }  // namespace ptx

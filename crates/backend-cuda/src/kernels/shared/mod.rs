@@ -4,6 +4,7 @@ mod copied;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::epilogue::PlacedEpilogue;
 pub(crate) use copied::{Reading, is_matrix, map_of_c};
 
 /// C as a kernel writes it: `Output` in CUDA. Addresses are of device memory, strides count elements.
@@ -19,6 +20,7 @@ pub(crate) struct Output {
     pub(crate) col_stride: u64,
     pub(crate) alpha: f32,
     pub(crate) beta: f32,
+    pub(crate) epilogue: PlacedEpilogue,
 }
 
-const _: () = assert!(size_of::<Output>() == 56);
+const _: () = assert!(size_of::<Output>() == 88);

@@ -1,6 +1,7 @@
-// Where sums go: C = alpha * sum + beta * C, rows scattered.
+// Where sums go: C = alpha * sum + beta * C, finished by an epilogue, rows scattered.
 #pragma once
 
+#include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 
 constexpr u32 kNoRow = 0xffffffffu;
@@ -16,6 +17,7 @@ struct Output {
     u64 col_stride;
     float alpha;
     float beta;
+    Epilogue epilogue;
 
     // The row of a slot, kNoRow if it has none.
     __device__ __forceinline__ u32 row(u64 slot) const {
@@ -29,8 +31,10 @@ struct Output {
     }
 
     // What becomes of a sum. With beta = 0, C is not read.
-    __device__ __forceinline__ float finish(float sum, const float* before) const {
-        return beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *before);
+    __device__ __forceinline__ float finish(float sum, const float* before, u32 row,
+                                            u64 column) const {
+        return epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *before), row,
+                        column);
     }
 
     // Stores four sums side by side; `column` is a multiple of four.
@@ -46,6 +50,10 @@ struct Output {
                        __fmaf_rn(alpha, sum.z, beta * before.z),
                        __fmaf_rn(alpha, sum.w, beta * before.w)};
             }
+            if constexpr (kHasEpilogue) {
+                out = {epilogue(out.x, row, column), epilogue(out.y, row, column + 1),
+                       epilogue(out.z, row, column + 2), epilogue(out.w, row, column + 3)};
+            }
             *reinterpret_cast<float4*>(at) = out;
             return;
         }
@@ -53,7 +61,7 @@ struct Output {
 #pragma unroll
         for (u32 i = 0; i < 4; ++i) {
             float* const element = at + i * col_stride;
-            if (column + i < n) *element = finish(sums[i], element);
+            if (column + i < n) *element = finish(sums[i], element, row, column + i);
         }
     }
 };

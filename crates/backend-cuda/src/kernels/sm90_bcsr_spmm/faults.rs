@@ -1,12 +1,13 @@
 //! Faults in `sm90_bcsr_spmm` and in the ring that it shares.
 
+use girih_backend::Activation;
 use girih_formats::{Csr, FormatSpec};
 use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use half::bf16;
 use ptx_emu::report::Problem;
 
-use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
 use crate::emulated::{Emulated, Way};
 
 /// Block rows of 8, 1 and 0 blocks: the first goes twice round the ring. B is copied by rows, by two
@@ -25,6 +26,17 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, Sized { n: 101, c: Layout::PaddedRows, ..SIZED })
 }
 
+/// A bias for each column, by vectors.
+fn biased(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, Sized { epilogue: Finish::PerColumn(Activation::Gelu), ..SIZED })
+}
+
+/// A bias for each column, element by element.
+fn biased_elements(device: &Emulated, way: Way) -> (Outcome, String) {
+    let epilogue = Finish::PerColumn(Activation::Relu);
+    product(device, way, Sized { n: 101, c: Layout::PaddedRows, epilogue, ..SIZED })
+}
+
 /// f32 as TF32: transposed, B through registers.
 fn tf32(device: &Emulated, way: Way) -> (Outcome, String) {
     multiply::<f32>(device, way, &matrix(), SIZED)
@@ -37,6 +49,7 @@ const SIZED: Sized = Sized {
     beta: 0.0,
     b: Layout::RowMajor,
     c: Layout::RowMajor,
+    epilogue: Finish::Nothing,
 };
 
 fn matrix() -> Csr<f64> {
@@ -132,7 +145,7 @@ const FAULTS: &[Fault] = &[
         "p.groups[blockIdx.x].block_rows[row]" => "p.groups[0].block_rows[row]",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("C is read with beta = 0", "shared/output.cuh":
-        "return beta == 0.0f ? alpha * sum : __fmaf_rn" => "return __fmaf_rn",
+        "epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn" => "epilogue(__fmaf_rn",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("half of the consumers are waited for", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
         "? kConsumerThreads : kConsumerThreads / kWarpSize);" =>
@@ -169,9 +182,15 @@ const FAULTS: &[Fault] = &[
     fault!("the order along k is not that of A", "shared/transposed.cuh":
         "const u32 k = s * kStep + lane % 4 * 2 + odd;" => "const u32 k = s * kStep + lane % 4 + 4 * odd;",
         tf32, Outcome::Wrong),
+    fault!("a block's columns have their neighbours' bias", "shared/output.cuh":
+        "epilogue(out.z, row, column + 2)" => "epilogue(out.z, row, column)",
+        biased, Outcome::Wrong),
+    fault!("elements of a block have their neighbours' bias", "shared/output.cuh":
+        "finish(sums[i], element, row, column + i)" => "finish(sums[i], element, row, column)",
+        biased_elements, Outcome::Wrong),
 ];
 
 #[test]
 fn faults_in_bcsr_show() {
-    check(&[rows as Multiply, columns, elements, tf32], FAULTS);
+    check(&[rows as Multiply, columns, elements, tf32, biased, biased_elements], FAULTS);
 }

@@ -9,6 +9,7 @@ use super::groups::Groups;
 use super::params::{GROUP_ROWS, Params};
 use super::tf32;
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
 use crate::prepared::launch::{
@@ -115,10 +116,13 @@ impl LaunchSequence for BcsrLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
+        epilogue: &PlacedEpilogue,
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
         let &Operands { alpha, beta, b, c } = operands;
+        // What tensor copies write is as it leaves the sums.
+        let is_plain = beta == 0.0 && epilogue.is_none();
         let n = b.cols as u64;
         let size = self.dtype.size() as u64;
         let entry = entry(&b, size);
@@ -134,7 +138,7 @@ impl LaunchSequence for BcsrLaunches {
             let b = b.columns(first, width, size);
             let c = c.columns(first, width, 4);
             let copies_c =
-                beta == 0.0 && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
+                is_plain && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
             let params = Params {
                 a: at.maps[0],
                 b: self.map_of_b(&b, entry, config.tile(), encoder)?,
@@ -154,10 +158,11 @@ impl LaunchSequence for BcsrLaunches {
                     col_stride: c.col_stride,
                     alpha: alpha as f32,
                     beta: beta as f32,
+                    epilogue: epilogue.columns(first, 4),
                 },
                 copies_c: u32::from(copies_c),
                 is_scaling: u32::from(alpha as f32 == 0.0),
-                padding: [0; 4],
+                padding: [0; 12],
             };
             each(&Launch {
                 kernel,

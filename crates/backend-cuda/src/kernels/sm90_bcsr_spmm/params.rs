@@ -38,7 +38,7 @@ pub(crate) struct Params {
     pub(crate) output: Output,
     pub(crate) copies_c: u32,
     pub(crate) is_scaling: u32,
-    pub(crate) padding: [u32; 4],
+    pub(crate) padding: [u32; 12],
 }
 
-const _: () = assert!(size_of::<Group>() == 24 && size_of::<Params>() == 512);
+const _: () = assert!(size_of::<Group>() == 24 && size_of::<Params>() == 576);

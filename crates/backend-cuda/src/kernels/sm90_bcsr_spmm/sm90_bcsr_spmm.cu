@@ -99,7 +99,7 @@ struct Params {
     // Whether alpha is zero, and nothing is multiplied.
     u32 is_scaling;
 };
-static_assert(sizeof(Params) == 512, "the host passes 512 bytes");
+static_assert(sizeof(Params) == 576, "the host passes 576 bytes");
 
 // How B is read.
 enum class Source { Rows, Columns, Elements };

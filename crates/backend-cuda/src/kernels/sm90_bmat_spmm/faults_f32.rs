@@ -7,7 +7,9 @@ use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, random};
 use ptx_emu::report::Problem;
 
-use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply_plan};
+use crate::emulated::faults::{
+    Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply_plan,
+};
 use crate::emulated::{Emulated, Way};
 
 const SPEC: FormatSpec = FormatSpec::BMat { pattern_only: false };
@@ -43,8 +45,8 @@ fn product(
             columns.row_mut(j).iter_mut().step_by(3).for_each(|x| *x = poison);
         }
     }
-    let c = Layout::PaddedRows;
-    let sized = Sized { spec: SPEC, tiles_per_task: None, n, beta: 0.0, b, c };
+    let (c, epilogue) = (Layout::PaddedRows, Finish::Nothing);
+    let sized = Sized { spec: SPEC, tiles_per_task: None, n, beta: 0.0, b, c, epilogue };
     multiply_plan(device, way, (&a, &plan), &columns, sized)
 }
 

@@ -13,6 +13,7 @@ use super::packing::{headers, values};
 use super::params::Params;
 use super::work::{List, Work};
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
@@ -110,6 +111,7 @@ impl LaunchSequence for BmatLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
+        epilogue: &PlacedEpilogue,
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
@@ -143,6 +145,7 @@ impl LaunchSequence for BmatLaunches {
             alpha: alpha as f32,
             beta: beta as f32,
             c_in_vectors: u32::from(c.writes_in_vectors(4) && self.cuts_are_aligned),
+            epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
             let params = bytes_of(params);

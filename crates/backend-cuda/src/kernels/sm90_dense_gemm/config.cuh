@@ -85,9 +85,9 @@ struct Params {
     u32 walk;
     // Whether C is written by tensor copies.
     u32 copies_c;
-    u32 padding[2];
+    u32 padding[10];
 };
-static_assert(sizeof(Params) == 512, "the host passes 512 bytes");
+static_assert(sizeof(Params) == 576, "the host passes 576 bytes");
 
 // How B is read.
 enum class Source { Rows, Columns, Elements };

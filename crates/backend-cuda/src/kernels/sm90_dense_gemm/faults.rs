@@ -8,7 +8,7 @@ use ptx_emu::report::Problem;
 
 use super::config::LARGE;
 use super::{DenseConfig, FullBlocks};
-use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
 use crate::emulated::{Emulated, Way};
 
 /// Two tiles for one cluster of two, six stages each in a ring of four. B is copied by rows, half of it by
@@ -45,6 +45,7 @@ const SIZED: Sized = Sized {
     beta: 0.0,
     b: Layout::RowMajor,
     c: Layout::RowMajor,
+    epilogue: Finish::Nothing,
 };
 
 fn matrix() -> Csr<f64> {

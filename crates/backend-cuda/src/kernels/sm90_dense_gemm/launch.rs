@@ -9,6 +9,7 @@ use super::config::{COLUMNS, DenseConfig, ELEMENTS, PATCH, ROWS, configs};
 use super::cost::Full;
 use super::params::{Elements, Params};
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix};
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, per_row};
 use crate::operand::Place;
@@ -130,11 +131,12 @@ impl LaunchSequence for DenseLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
+        epilogue: &PlacedEpilogue,
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
         let Some(Chosen { config, kernel, entry }) = self.choose(&operands.b) else {
-            return self.blocks.launches(at, operands, encoder, each);
+            return self.blocks.launches(at, operands, epilogue, encoder, each);
         };
         let &Operands { alpha, beta, b, c } = operands;
         let (n, size) = (b.cols as u64, self.full.dtype.size() as u64);
@@ -146,7 +148,9 @@ impl LaunchSequence for DenseLaunches {
             let b = b.columns(first, width, size);
             let c = c.columns(first, width, 4);
             let copies_c = config.async_stores
+                // What tensor copies write is as it leaves the sums.
                 && beta == 0.0
+                && epilogue.is_none()
                 && self.is_natural
                 && is_matrix(&c, 4)
                 && width.is_multiple_of(4);
@@ -165,6 +169,7 @@ impl LaunchSequence for DenseLaunches {
                     col_stride: c.col_stride,
                     alpha,
                     beta,
+                    epilogue: epilogue.columns(first, 4),
                 },
                 block_rows: self.full.block_rows as u32,
                 block_cols: if alpha == 0.0 { 0 } else { self.full.block_cols as u32 },
@@ -172,7 +177,7 @@ impl LaunchSequence for DenseLaunches {
                 tiles_across: grid.across as u32,
                 walk: config.walk,
                 copies_c: u32::from(copies_c),
-                padding: [0; 2],
+                padding: [0; 10],
             };
             each(&Launch {
                 kernel,

@@ -40,7 +40,7 @@ pub(crate) struct Params {
     pub(crate) tiles_across: u32,
     pub(crate) walk: u32,
     pub(crate) copies_c: u32,
-    pub(crate) padding: [u32; 2],
+    pub(crate) padding: [u32; 10],
 }
 
-const _: () = assert!(size_of::<Elements>() == 40 && size_of::<Params>() == 512);
+const _: () = assert!(size_of::<Elements>() == 40 && size_of::<Params>() == 576);

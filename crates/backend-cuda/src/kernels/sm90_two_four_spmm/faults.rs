@@ -6,7 +6,7 @@ use half::bf16;
 use ptx_emu::report::Problem;
 
 use super::entries::matrix;
-use crate::emulated::faults::{Fault, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
 use crate::emulated::{Emulated, Way};
 
 /// A tile of rows alone: eight steps, which go twice round the ring. B is copied by rows, and C is written by
@@ -44,6 +44,7 @@ const SIZED: Sized = Sized {
     beta: 0.0,
     b: Layout::RowMajor,
     c: Layout::RowMajor,
+    epilogue: Finish::Nothing,
 };
 
 const FAULTS: &[Fault] = &[

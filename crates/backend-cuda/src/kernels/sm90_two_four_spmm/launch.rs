@@ -10,6 +10,7 @@ use super::config::{
 use super::packing::{pack_metadata, pack_values};
 use super::params::Params;
 use crate::CudaError;
+use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
 use crate::prepared::Machine;
@@ -83,10 +84,13 @@ impl LaunchSequence for TwoFourLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
+        epilogue: &PlacedEpilogue,
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
         let &Operands { alpha, beta, b, c } = operands;
+        // What tensor copies write is as it leaves the sums.
+        let is_plain = beta == 0.0 && epilogue.is_none();
         let n = b.cols as u64;
         let entry = entry(&b);
         let kernel = Config::index(entry, self.work(n));
@@ -97,7 +101,7 @@ impl LaunchSequence for TwoFourLaunches {
             let b = b.columns(first, width, SIZE);
             let c = c.columns(first, width, 4);
             let copies_c =
-                beta == 0.0 && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
+                is_plain && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
             let params = Params {
                 b: self.map_of_b(&b, entry, &config, encoder)?,
                 c: if copies_c { map_of_c(&c, encoder)? } else { EncodedMap::default() },
@@ -117,11 +121,12 @@ impl LaunchSequence for TwoFourLaunches {
                     col_stride: c.col_stride,
                     alpha: alpha as f32,
                     beta: beta as f32,
+                    epilogue: epilogue.columns(first, 4),
                 },
                 n_steps: self.n_steps,
                 copies_c: u32::from(copies_c),
                 is_scaling: u32::from(alpha as f32 == 0.0),
-                padding: 0,
+                padding: [0; 9],
             };
             each(&Launch {
                 kernel,

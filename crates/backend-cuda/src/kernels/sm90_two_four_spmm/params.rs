@@ -23,7 +23,7 @@ pub(crate) struct Params {
     pub(crate) n_steps: u32,
     pub(crate) copies_c: u32,
     pub(crate) is_scaling: u32,
-    pub(crate) padding: u32,
+    pub(crate) padding: [u32; 9],
 }
 
-const _: () = assert!(size_of::<Params>() == 384);
+const _: () = assert!(size_of::<Params>() == 448);

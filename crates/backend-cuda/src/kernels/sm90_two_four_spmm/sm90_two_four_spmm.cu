@@ -92,7 +92,7 @@ struct Params {
     // Whether alpha is zero, and nothing is multiplied.
     u32 is_scaling;
 };
-static_assert(sizeof(Params) == 384, "the host passes 384 bytes");
+static_assert(sizeof(Params) == 448, "the host passes 448 bytes");
 
 // How B is read.
 enum class Source { Rows, Columns, Elements };

@@ -29,7 +29,7 @@ use std::io::BufReader;
 use block::Block;
 use feed::{BLOCK, Feed};
 use header::Header;
-use sink::Sink;
+use sink::EntrySink;
 
 use super::source::{Bytes, Opened, Source};
 use super::{FileKind, Info, ReadError, ReadOptions};
@@ -98,7 +98,7 @@ fn read_entries<T: Scalar>(
         FileKind::MatrixMarketCoordinate
     };
     let (field, symmetry) = (header.field, header.symmetry);
-    let mut sink = Sink::<T>::new(header, options, feed.bytes_left())?;
+    let mut sink = EntrySink::<T>::new(header, options, feed.bytes_left())?;
     let reading = sink.reading();
     let mut blocks = new_blocks();
     let mut parsed = 0;

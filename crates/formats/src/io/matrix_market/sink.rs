@@ -19,7 +19,7 @@ use crate::scalar::Scalar;
 
 /// The part of the matrix that has been read.
 #[derive(Debug)]
-pub(super) struct Sink<'o, T: Scalar> {
+pub(super) struct EntrySink<'o, T: Scalar> {
     header: Header,
     options: &'o ReadOptions,
     reading: Reading,
@@ -40,7 +40,7 @@ pub(super) struct Sink<'o, T: Scalar> {
     narrowing: Narrowing,
 }
 
-impl<'o, T: Scalar> Sink<'o, T> {
+impl<'o, T: Scalar> EntrySink<'o, T> {
     /// `bytes` is the length of what follows the header, where it is known.
     pub(super) fn new(
         header: Header,

@@ -5,8 +5,8 @@ use std::io::Read;
 
 use ndarray::{Array2, ShapeBuilder};
 
-use super::elements::Array;
-use super::header::{Element, Header};
+use super::elements::NpyArray;
+use super::header::{Element, NpyHeader};
 use super::{Fault, Origin};
 use crate::io::source::Opened;
 use crate::io::{ReadError, Source};
@@ -28,7 +28,7 @@ pub struct Dense<T> {
 ///
 /// Its shape can be checked before time and memory go into reading it.
 pub struct DenseFile<'a> {
-    array: Array<Box<dyn Read + Send + 'a>>,
+    array: NpyArray<Box<dyn Read + Send + 'a>>,
     dtype: DType,
     shape: (usize, usize),
 }
@@ -50,7 +50,7 @@ impl<'a> DenseFile<'a> {
     /// number of dimensions.
     pub fn open(source: impl Into<Source<'a>>) -> Result<Self, ReadError> {
         let bytes = Opened::open(source.into(), None)?.bytes;
-        let array = Array::open(Origin::File, bytes.into_reader()?)?;
+        let array = NpyArray::open(Origin::File, bytes.into_reader()?)?;
         let dtype = dtype(&array.header).map_err(|fault| array.fault(fault))?;
         let shape = shape(&array.header, dtype).map_err(|fault| array.fault(fault))?;
         Ok(Self { array, dtype, shape })
@@ -113,7 +113,7 @@ pub fn read_dense<'a, T: Scalar>(source: impl Into<Source<'a>>) -> Result<Dense<
     DenseFile::open(source)?.read()
 }
 
-fn dtype(header: &Header) -> Result<DType, Fault> {
+fn dtype(header: &NpyHeader) -> Result<DType, Fault> {
     match header.element {
         Element::Float(4) => Ok(DType::F32),
         Element::Float(8) => Ok(DType::F64),
@@ -125,7 +125,7 @@ fn dtype(header: &Header) -> Result<DType, Fault> {
     }
 }
 
-fn shape(header: &Header, dtype: DType) -> Result<(usize, usize), Fault> {
+fn shape(header: &NpyHeader, dtype: DType) -> Result<(usize, usize), Fault> {
     let [rows, cols] = header.shape[..] else {
         return Err(format!(
             "the array has {} dimension(s), shape {}; two are needed: reshape a vector to (k, 1)",

@@ -5,7 +5,7 @@ use std::io::Read;
 use bytemuck::Pod;
 use half::f16;
 
-use super::header::{Element, Header};
+use super::header::{Element, NpyHeader};
 use super::{Fault, Origin};
 use crate::io::ReadError;
 use crate::narrowing::{Limits, Narrowing};
@@ -16,19 +16,19 @@ const PIECE: usize = 1 << 16;
 
 /// An array whose header has been read and whose elements have not.
 #[derive(Debug)]
-pub(in crate::io) struct Array<R> {
+pub(in crate::io) struct NpyArray<R> {
     origin: Origin,
     /// Bytes of the header.
     header_len: u64,
-    pub(in crate::io) header: Header,
+    pub(in crate::io) header: NpyHeader,
     reader: R,
 }
 
-impl<R: Read> Array<R> {
+impl<R: Read> NpyArray<R> {
     pub(in crate::io) fn open(origin: Origin, mut reader: R) -> Result<Self, ReadError> {
         // It is far shorter than any number.
         let mut counted = reader.by_ref().take(u64::MAX);
-        let header = Header::read(&mut counted).map_err(|fault| origin.error(fault))?;
+        let header = NpyHeader::read(&mut counted).map_err(|fault| origin.error(fault))?;
         let header_len = u64::MAX - counted.limit();
         Ok(Self { origin, header_len, header, reader })
     }
@@ -77,6 +77,47 @@ impl<R: Read> Array<R> {
         Err(self.fault(format!("it has {found} elements where {why} needs {expected}")))
     }
 
+    /// The array with a reader of any type: so what reads elements is compiled once for each type of theirs.
+    fn erased(&mut self) -> NpyArray<&mut dyn Read> {
+        let Self { origin, header_len, ref header, ref mut reader } = *self;
+        NpyArray { origin, header_len, header: header.clone(), reader }
+    }
+
+    /// All elements as values, each through `f64`, and what rounding made of them.
+    pub(in crate::io) fn values<T: Scalar>(mut self) -> Result<(Vec<T>, Narrowing), ReadError> {
+        self.erased().convert_values()
+    }
+
+    /// All elements as integers of at most `limit`.
+    pub(in crate::io) fn integers<U: Pod + TryFrom<u64>>(
+        mut self,
+        limit: u64,
+    ) -> Result<Vec<U>, ReadError> {
+        self.erased().convert_integers(limit)
+    }
+
+    /// A zero-dimensional string.
+    pub(in crate::io) fn string(mut self) -> Result<String, ReadError> {
+        const LONGEST: usize = 64;
+        let (size, width) = match self.header.element {
+            Element::Bytes(n) => (n, 1),
+            Element::Unicode(n) => (4 * n, 4),
+            _ => return Err(self.fault(format!("{:?} is not a string", self.header.descr))),
+        };
+        if !self.header.shape.is_empty() || size > LONGEST {
+            return Err(self.fault("the array is not one short string"));
+        }
+        let mut bytes = vec![0; size];
+        if let Err(e) = self.reader.read_exact(&mut bytes) {
+            return Err(self.fault(Fault::reading(e, || "the string ends early".into())));
+        }
+        let low = if self.header.big_endian { width - 1 } else { 0 };
+        let text: Vec<u8> = bytes.chunks_exact(width).map(|c| c[low]).collect();
+        Ok(String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned())
+    }
+}
+
+impl NpyArray<&mut dyn Read> {
     /// All elements, and the certainty that nothing follows them. `convert` says why an element
     /// is refused.
     ///
@@ -85,12 +126,7 @@ impl<R: Read> Array<R> {
         mut self,
         mut convert: impl FnMut([u8; N], u64) -> Result<U, String>,
     ) -> Result<Vec<U>, ReadError> {
-        let total = self.claimed()?;
-        // More than this cannot be addressed, whatever the file holds.
-        let Some(total) = usize::try_from(total).ok().filter(|n| n.checked_mul(N).is_some()) else {
-            let shape = self.header.tuple();
-            return Err(self.fault(format!("the shape {shape} is larger than memory")));
-        };
+        let total = self.total(N)?;
         let big_endian = self.header.big_endian;
         let mut out = Vec::new();
         let mut buf = vec![0; PIECE.min(total * N)];
@@ -98,14 +134,7 @@ impl<R: Read> Array<R> {
             let at = out.len();
             let count = (total - at).min(PIECE / N);
             let bytes = &mut buf[..count * N];
-            if let Err(e) = self.reader.read_exact(bytes) {
-                let shape = self.header.tuple();
-                return Err(self.fault(Fault::reading(e, || {
-                    format!(
-                        "the array ends inside element {at} or soon after it; its shape {shape} needs {total}"
-                    )
-                })));
-            }
+            self.fill(bytes, at, total)?;
             // Doubling, up to what the shape needs: never more than twice what has been shown.
             if out.capacity() - at < count
                 && out.try_reserve_exact(at.max(count).min(total - at)).is_err()
@@ -128,9 +157,34 @@ impl<R: Read> Array<R> {
                 return Err(self.fault(reason));
             }
         }
-        // Reading to the end is also what has the checksum of an archive compared.
+        self.end(total)?;
+        Ok(out)
+    }
+
+    /// Elements in all, of `size` bytes each.
+    fn total(&self, size: usize) -> Result<usize, ReadError> {
+        // More than this cannot be addressed, whatever the file holds.
+        let total = usize::try_from(self.claimed()?).ok();
+        total.filter(|n| n.checked_mul(size).is_some()).ok_or_else(|| {
+            self.fault(format!("the shape {} is larger than memory", self.header.tuple()))
+        })
+    }
+
+    /// Reads the bytes of elements from `at` on.
+    fn fill(&mut self, bytes: &mut [u8], at: usize, total: usize) -> Result<(), ReadError> {
+        self.reader.read_exact(bytes).map_err(|e| {
+            self.fault(Fault::reading(e, || {
+                let shape = self.header.tuple();
+                format!("the array ends inside element {at} or soon after it; its shape {shape} needs {total}")
+            }))
+        })
+    }
+
+    /// Checks that nothing follows the elements. Reading to the end is also what has the checksum of an
+    /// archive compared.
+    fn end(&mut self, total: usize) -> Result<(), ReadError> {
         match self.reader.read(&mut [0]) {
-            Ok(0) => Ok(out),
+            Ok(0) => Ok(()),
             Ok(_) => {
                 let shape = self.header.tuple();
                 Err(self.fault(format!(
@@ -142,7 +196,7 @@ impl<R: Read> Array<R> {
     }
 
     /// All elements as values, each through `f64`, and what rounding made of them.
-    pub(in crate::io) fn values<T: Scalar>(self) -> Result<(Vec<T>, Narrowing), ReadError> {
+    fn convert_values<T: Scalar>(self) -> Result<(Vec<T>, Narrowing), ReadError> {
         let limits = const { Limits::of(T::DTYPE) };
         let mut narrowing = Narrowing::default();
         let mut t = |x: f64| {
@@ -168,10 +222,7 @@ impl<R: Read> Array<R> {
     }
 
     /// All elements as integers of at most `limit`.
-    pub(in crate::io) fn integers<U: Pod + TryFrom<u64>>(
-        self,
-        limit: u64,
-    ) -> Result<Vec<U>, ReadError> {
+    fn convert_integers<U: Pod + TryFrom<u64>>(self, limit: u64) -> Result<Vec<U>, ReadError> {
         let checked = |x: Option<u64>, found: i128, at: u64| {
             x.filter(|&x| x <= limit)
                 .and_then(|x| U::try_from(x).ok())
@@ -190,25 +241,5 @@ impl<R: Read> Array<R> {
             Element::Uint(8) => self.elements(|b, i| unsigned(u64::from_le_bytes(b), i)),
             _ => Err(self.fault(format!("indices of type {:?} cannot be read", self.header.descr))),
         }
-    }
-
-    /// A zero-dimensional string.
-    pub(in crate::io) fn string(mut self) -> Result<String, ReadError> {
-        const LONGEST: usize = 64;
-        let (size, width) = match self.header.element {
-            Element::Bytes(n) => (n, 1),
-            Element::Unicode(n) => (4 * n, 4),
-            _ => return Err(self.fault(format!("{:?} is not a string", self.header.descr))),
-        };
-        if !self.header.shape.is_empty() || size > LONGEST {
-            return Err(self.fault("the array is not one short string"));
-        }
-        let mut bytes = vec![0; size];
-        if let Err(e) = self.reader.read_exact(&mut bytes) {
-            return Err(self.fault(Fault::reading(e, || "the string ends early".into())));
-        }
-        let low = if self.header.big_endian { width - 1 } else { 0 };
-        let text: Vec<u8> = bytes.chunks_exact(width).map(|c| c[low]).collect();
-        Ok(String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned())
     }
 }

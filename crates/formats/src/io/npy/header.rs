@@ -42,7 +42,7 @@ impl Element {
 
 /// What a header says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::io) struct Header {
+pub(in crate::io) struct NpyHeader {
     pub(in crate::io) element: Element,
     /// The element type as the file names it.
     pub(in crate::io) descr: String,
@@ -51,7 +51,7 @@ pub(in crate::io) struct Header {
     pub(in crate::io) shape: Vec<u64>,
 }
 
-impl Header {
+impl NpyHeader {
     /// Reads a header; the first element is next.
     pub(super) fn read(from: &mut impl Read) -> Result<Self, Fault> {
         const NOT_NPY: &str = "not a .npy file: it does not begin with \\x93NUMPY";
@@ -212,8 +212,8 @@ mod tests {
 
     #[test]
     fn headers_of_numpy_are_understood() {
-        let h = Header::parse(b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }   \n");
-        let expected = Header {
+        let h = NpyHeader::parse(b"{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }   \n");
+        let expected = NpyHeader {
             element: Element::Float(8),
             descr: "<f8".into(),
             big_endian: false,
@@ -221,9 +221,9 @@ mod tests {
             shape: vec![3],
         };
         assert_eq!(h.unwrap(), expected);
-        let h = Header::parse(b"{\"shape\":(),'fortran_order':True,\"descr\":'|S3'}").unwrap();
+        let h = NpyHeader::parse(b"{\"shape\":(),'fortran_order':True,\"descr\":'|S3'}").unwrap();
         assert_eq!((h.element, h.shape.len()), (Element::Bytes(3), 0));
-        let h = Header::parse(b"{'descr': '>i8', 'fortran_order': False, 'shape': (2L, 3L), }");
+        let h = NpyHeader::parse(b"{'descr': '>i8', 'fortran_order': False, 'shape': (2L, 3L), }");
         let h = h.unwrap();
         assert_eq!((h.big_endian, h.tuple()), (true, "(2, 3)".into()));
     }
@@ -242,7 +242,7 @@ mod tests {
             b"{'descr': '<f8', 'fortran_order': Maybe, 'shape': (3,)}",
             b"{'descr' '<f8'}",
         ] {
-            let parsed = Header::parse(text);
+            let parsed = NpyHeader::parse(text);
             assert!(
                 matches!(parsed, Err(Fault::Content(_))),
                 "{}: {parsed:?}",
@@ -250,6 +250,6 @@ mod tests {
             );
         }
         let complex = b"{'descr': '<c16', 'fortran_order': False, 'shape': (3,)}";
-        assert!(matches!(Header::parse(complex), Err(Fault::Complex)));
+        assert!(matches!(NpyHeader::parse(complex), Err(Fault::Complex)));
     }
 }

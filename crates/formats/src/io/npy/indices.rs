@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 
 use super::Origin;
-use super::elements::Array;
+use super::elements::NpyArray;
 use super::write::write_vector;
 use crate::io::source::Opened;
 use crate::io::{ReadError, Source, WriteError};
@@ -27,7 +27,7 @@ use crate::io::{ReadError, Source, WriteError};
 /// ```
 pub fn read_indices<'a>(source: impl Into<Source<'a>>, limit: u32) -> Result<Vec<u32>, ReadError> {
     let bytes = Opened::open(source.into(), None)?.bytes;
-    let array = Array::open(Origin::File, bytes.into_reader()?)?;
+    let array = NpyArray::open(Origin::File, bytes.into_reader()?)?;
     let len = array.len()?;
     match limit.checked_sub(1) {
         Some(last) => array.integers(last.into()),

@@ -25,7 +25,7 @@ pub use indices::{read_indices, write_indices};
 #[cfg(feature = "ndarray")]
 pub use write_dense::write_dense;
 
-pub(super) use elements::Array;
+pub(super) use elements::NpyArray;
 pub(super) use header::Element;
 pub(super) use write::{write_header, write_vector};
 

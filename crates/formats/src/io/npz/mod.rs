@@ -14,7 +14,7 @@ use zip::ZipArchive;
 use zip::result::ZipError;
 
 use super::compressed::{assemble, expand, from_rows, with_sums};
-use super::npy::{Array, Element, Origin};
+use super::npy::{Element, NpyArray, Origin};
 use super::source::{Bytes, Opened, PlainFile};
 use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
 use crate::MAX_DIM;
@@ -46,7 +46,7 @@ trait Members: Sync {
     fn with<U>(
         &self,
         name: &'static str,
-        read: impl FnOnce(Array<&mut dyn Read>) -> Result<U, ReadError>,
+        read: impl FnOnce(NpyArray<&mut dyn Read>) -> Result<U, ReadError>,
     ) -> Result<U, ReadError>;
 }
 
@@ -69,7 +69,7 @@ impl Members for InFile {
     fn with<U>(
         &self,
         name: &'static str,
-        read: impl FnOnce(Array<&mut dyn Read>) -> Result<U, ReadError>,
+        read: impl FnOnce(NpyArray<&mut dyn Read>) -> Result<U, ReadError>,
     ) -> Result<U, ReadError> {
         let mut archive = self.archive()?;
         let mut file = match archive.by_name(&format!("{name}.npy")) {
@@ -78,7 +78,7 @@ impl Members for InFile {
             Err(e) => return Err(ReadError::Npz { array: name, reason: e.to_string() }),
         };
         let declared = file.size();
-        let array = Array::open(Origin::Archive(name), &mut file as &mut dyn Read)?;
+        let array = NpyArray::open(Origin::Archive(name), &mut file as &mut dyn Read)?;
         array.check_declared(Some(declared))?;
         read(array)
     }
@@ -90,7 +90,7 @@ fn missing(array: &'static str) -> ReadError {
 }
 
 /// What all formats need: the shape, and how to read further arrays.
-struct Reading<'a, M> {
+struct NpzReading<'a, M> {
     members: &'a M,
     options: &'a ReadOptions,
     nrows: usize,
@@ -122,7 +122,7 @@ fn read_members<T: Scalar, M: Members>(
     if &*format != "csr" && !options.allows(nrows as u64, stored_entries) {
         return Err(ReadError::Hypersparse { nrows: nrows as u64, entries: stored_entries });
     }
-    let this = Reading { members, options, nrows, ncols };
+    let this = NpzReading { members, options, nrows, ncols };
     let (matrix, narrowing) = match &*format {
         "csr" => this.csr()?,
         "csc" => this.csc()?,
@@ -139,7 +139,7 @@ fn read_members<T: Scalar, M: Members>(
     Ok((matrix, Info { kind, field, symmetry, stored_entries, dtype, gzip, narrowing }))
 }
 
-impl<M: Members> Reading<'_, M> {
+impl<M: Members> NpzReading<'_, M> {
     /// An array of indices below `limit`, one for each of `len` entries.
     fn indices(&self, name: &'static str, len: u64, limit: usize) -> Result<Vec<u32>, ReadError> {
         self.members.with(name, |array| {

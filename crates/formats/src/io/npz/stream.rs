@@ -13,7 +13,7 @@ use flate2::bufread::DeflateDecoder;
 
 use super::Members;
 use crate::io::ReadError;
-use crate::io::npy::{Array, Origin};
+use crate::io::npy::{NpyArray, Origin};
 
 /// The arrays that matrices consist of.
 const ARRAYS: [&str; 8] = ["format", "shape", "data", "indices", "indptr", "row", "col", "coords"];
@@ -37,10 +37,10 @@ impl Members for Inflated {
     fn with<U>(
         &self,
         name: &'static str,
-        read: impl FnOnce(Array<&mut dyn Read>) -> Result<U, ReadError>,
+        read: impl FnOnce(NpyArray<&mut dyn Read>) -> Result<U, ReadError>,
     ) -> Result<U, ReadError> {
         let mut bytes = &self.arrays.get(name).ok_or_else(|| super::missing(name))?[..];
-        read(Array::open(Origin::Archive(name), &mut bytes as &mut dyn Read)?)
+        read(NpyArray::open(Origin::Archive(name), &mut bytes as &mut dyn Read)?)
     }
 }
 
@@ -76,10 +76,12 @@ impl Inflated {
         }
         let packed = from.take(head.packed.unwrap_or(u64::MAX));
         let (sizes, array) = match head.method {
-            0 if head.packed.is_some() => {
-                unpacked(Counted::new(Stored { from: packed, read: 0 }), known, head.unpacked)?
-            }
-            8 => unpacked(Counted::new(DeflateDecoder::new(packed)), known, head.unpacked)?,
+            0 if head.packed.is_some() => unpacked(
+                CountedMember::new(Stored { from: packed, read: 0 }),
+                known,
+                head.unpacked,
+            )?,
+            8 => unpacked(CountedMember::new(DeflateDecoder::new(packed)), known, head.unpacked)?,
             0 => return Err(zip("a member has no length; save the archive to a file")),
             method => return Err(zip(format!("compression method {method} is not known"))),
         };
@@ -92,7 +94,7 @@ impl Inflated {
 }
 
 /// What a member turned out to be: bytes before and after it was inflated, and the checksum of these.
-struct Sizes {
+struct MemberSizes {
     packed: u64,
     unpacked: u64,
     crc: u32,
@@ -100,10 +102,10 @@ struct Sizes {
 
 /// Inflates a member to its end, and keeps its bytes if it is a known array.
 fn unpacked(
-    mut from: Counted<impl Packed>,
+    mut from: CountedMember<impl PackedReader>,
     known: Option<&'static str>,
     declared: Option<u64>,
-) -> Result<(Sizes, Option<Vec<u8>>), ReadError> {
+) -> Result<(MemberSizes, Option<Vec<u8>>), ReadError> {
     let array = known.map(|name| array(&mut from, name, declared)).transpose()?;
     let rest = io::copy(&mut from, &mut io::sink()).map_err(broken)?;
     if let (Some(name), Some(_), 1..) = (known, &array, rest) {
@@ -111,17 +113,17 @@ fn unpacked(
         return Err(ReadError::Npz { array: name, reason });
     }
     let crc = from.crc.sum();
-    Ok((Sizes { packed: from.from.packed(), unpacked: from.read, crc }, array))
+    Ok((MemberSizes { packed: from.from.packed(), unpacked: from.read, crc }, array))
 }
 
 /// An array: its header, and the elements that its shape has. Of a type that no array of a matrix has, the header.
 fn array(
-    from: &mut Counted<impl Packed>,
+    from: &mut CountedMember<impl PackedReader>,
     name: &'static str,
     declared: Option<u64>,
 ) -> Result<Vec<u8>, ReadError> {
     let mut head = Vec::new();
-    let header = Array::open(Origin::Archive(name), Copied { from: &mut *from, to: &mut head })?;
+    let header = NpyArray::open(Origin::Archive(name), Copied { from: &mut *from, to: &mut head })?;
     let bytes = header.bytes()?;
     let Some(bytes) = bytes else {
         io::copy(from, &mut io::sink()).map_err(broken)?;
@@ -185,9 +187,9 @@ impl Head {
     }
 
     /// Compares what is declared, here or in the descriptor that follows, with what was found.
-    fn check(&self, from: &mut impl Read, found: &Sizes) -> Result<(), ReadError> {
+    fn check(&self, from: &mut impl Read, found: &MemberSizes) -> Result<(), ReadError> {
         let declared = match (self.crc, self.packed, self.unpacked) {
-            (Some(crc), Some(packed), Some(unpacked)) => Sizes { packed, unpacked, crc },
+            (Some(crc), Some(packed), Some(unpacked)) => MemberSizes { packed, unpacked, crc },
             _ => {
                 let mut crc = u32::from_le_bytes(bytes(from)?);
                 // The signature is usual, not needed.
@@ -201,7 +203,7 @@ impl Head {
                     })
                 };
                 let packed = size()?;
-                Sizes { packed, unpacked: size()?, crc }
+                MemberSizes { packed, unpacked: size()?, crc }
             }
         };
         let name = String::from_utf8_lossy(&self.name);
@@ -222,11 +224,11 @@ impl Head {
 }
 
 /// Compressed bytes, and how many were used.
-trait Packed: Read {
+trait PackedReader: Read {
     fn packed(&self) -> u64;
 }
 
-impl<R: BufRead> Packed for DeflateDecoder<R> {
+impl<R: BufRead> PackedReader for DeflateDecoder<R> {
     fn packed(&self) -> u64 {
         self.total_in()
     }
@@ -246,26 +248,26 @@ impl<R: Read> Read for Stored<R> {
     }
 }
 
-impl<R: Read> Packed for Stored<R> {
+impl<R: Read> PackedReader for Stored<R> {
     fn packed(&self) -> u64 {
         self.read
     }
 }
 
 /// Counts bytes and sums them up.
-struct Counted<R> {
+struct CountedMember<R> {
     from: R,
     read: u64,
     crc: Crc,
 }
 
-impl<R> Counted<R> {
+impl<R> CountedMember<R> {
     fn new(from: R) -> Self {
         Self { from, read: 0, crc: Crc::new() }
     }
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedMember<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let n = self.from.read(into)?;
         self.read += n as u64;

@@ -1,0 +1,56 @@
+//! Kernels compiled to PTX and read by the emulator, once for a process.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use girih_testkit::machine;
+use ptx_emu::Module;
+
+use crate::kernels::Kernel;
+use crate::{Arch, Jit, LibrarySearch};
+
+/// The folders and wheels of this machine.
+pub(super) fn libraries() -> LibrarySearch {
+    let search =
+        machine::cuda_folders().into_iter().fold(LibrarySearch::new(), LibrarySearch::folder);
+    machine::site_packages().iter().fold(search, LibrarySearch::site_packages)
+}
+
+/// A compiler, and the kernels that were read from what it made.
+pub(super) struct Compiler {
+    jit: Jit,
+    modules: Mutex<HashMap<String, Arc<OnceLock<Module>>>>,
+}
+
+impl Compiler {
+    pub(super) fn new(jit: Jit) -> Self {
+        Self { jit, modules: Mutex::default() }
+    }
+
+    /// That of the built-in sources; `None`, with a note, where there is none.
+    pub(super) fn built_in() -> Option<Arc<Self>> {
+        static COMPILER: OnceLock<Arc<Compiler>> = OnceLock::new();
+        let jit = || Jit::new(libraries(), None, None);
+        let compiler = COMPILER.get_or_init(|| Arc::new(Self::new(jit())));
+        match compiler.jit.nvrtc() {
+            Ok(_) => Some(compiler.clone()),
+            Err(error) => {
+                machine::note(error);
+                None
+            }
+        }
+    }
+
+    /// A kernel, read from its PTX.
+    pub(super) fn module(&self, kernel: &Kernel) -> Arc<OnceLock<Module>> {
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let module = modules.entry(kernel.to_string()).or_default().clone();
+        drop(modules);
+        module.get_or_init(|| {
+            let ptx = self.jit.ptx(kernel, Arch::SM_90A);
+            let ptx = ptx.unwrap_or_else(|error| panic!("{error}"));
+            Module::parse(&ptx).unwrap_or_else(|error| panic!("{kernel}: {error}"))
+        });
+        module
+    }
+}

@@ -1,0 +1,67 @@
+//! Products captured into a graph.
+
+use girih_backend::{DenseScalar, SpmmBackend};
+use girih_backend_cuda::cudarc::driver::CudaSlice;
+use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
+use girih_formats::{FormatKind, FormatSpec};
+use girih_planner::cost::LinearCost;
+use girih_planner::{Plan, Schedule};
+use girih_testkit::operands::random;
+use half::bf16;
+
+use super::{common, graph, on_device, plan, plan_of};
+
+/// A product of the plan, with 32 columns, and the same from a graph that captured it.
+fn captured<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan) {
+    let prepared = backend.prepare_device(plan).unwrap();
+    let stream = backend.context().unwrap().new_stream().unwrap();
+    let (m, k, n) = (plan.nrows(), plan.ncols(), 32);
+    let b = on_device(&stream, &random::<T>(k, n, 1));
+    let mut c: CudaSlice<f32> = stream.alloc_zeros(m * n).unwrap();
+    let expected = {
+        let b = DeviceMatrix::new(&b, Strides::row_major(k, n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
+        prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
+        stream.clone_dtoh(c.slice()).unwrap()
+    };
+    let graph = {
+        let b = DeviceMatrix::new(&b, Strides::row_major(k, n)).unwrap();
+        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
+        stream.synchronize().unwrap();
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).unwrap();
+        prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
+        stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()
+    };
+    assert!(expected.iter().any(|&x| x != 0.0));
+    for _ in 0..3 {
+        stream.memset_zeros(&mut c).unwrap();
+        graph.launch().unwrap();
+        let replayed = stream.clone_dtoh(&c).unwrap();
+        stream.synchronize().unwrap();
+        assert!(replayed == expected, "{}", plan.spec());
+    }
+}
+
+#[test]
+fn products_are_captured_into_a_graph() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    captured::<f32>(&backend, &plan(&a));
+    let formats = backend.capabilities().unwrap().formats;
+    if formats.contains(&FormatKind::Bcsr) {
+        let spec = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+        captured::<bf16>(&backend, &plan_of(&a.cast::<bf16>(), spec));
+    }
+    if formats.contains(&FormatKind::Wcsr) {
+        let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+        captured::<f32>(&backend, &plan_of(&a, spec));
+    }
+    if formats.contains(&FormatKind::BMat) {
+        let plan = plan_of(&a, FormatSpec::BMat { pattern_only: false });
+        let cost = LinearCost { tile_col: 1.0, window_col: 2.0, fixed: 0.0, tile_again: 0.1 };
+        let partitions = Schedule::sm_aligned(plan.tiling(), 64, 132, &cost);
+        captured::<f32>(&backend, &plan.with_schedule(&partitions).unwrap());
+    }
+}
