@@ -2,6 +2,7 @@
 //! in `fuzz/seeds`, with the compiler that everything else is built with.
 
 mod device;
+mod lowered;
 mod matrix_market;
 mod npy;
 mod npz;
@@ -14,8 +15,9 @@ mod smtx;
 type Target = (&'static str, fn(&[u8]));
 
 /// All targets.
-pub(crate) const TARGETS: [Target; 8] = [
+pub(crate) const TARGETS: [Target; 9] = [
     ("device", device::run),
+    ("lowered", lowered::run),
     ("matrix_market", matrix_market::run),
     ("npy", npy::run),
     ("npz", npz::run),

@@ -1,5 +1,5 @@
-//! Plants faults in the sources that are modelled: a text of one is replaced by another. Each must show, so that the
-//! models are known to find what they look for.
+//! Plants faults in the sources that are modelled: a text of one is replaced by another. Each must show, so
+//! that the models are known to find what they look for.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

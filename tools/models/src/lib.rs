@@ -1,13 +1,15 @@
-//! What the threads of a product pass to each other, in models: the sources of the CPU backend, with loom's atomics and
-//! locks in the place of the standard library's. [`loom`] runs a model once for every order in which its threads can
-//! meet, and lets them see every value that the memory model allows (Norris and Demsky, CDSChecker, OOPSLA 2013).
+//! What the threads of a product pass to each other, in models: the sources of the CPU backend, with loom's
+//! atomics and locks in the place of the standard library's. [`loom`] runs a model once for every order in
+//! which its threads can meet, and lets them see every value that the memory model allows (Norris and Demsky,
+//! CDSChecker, OOPSLA 2013).
 //!
 //! ```sh
 //! cargo test --manifest-path tools/models/Cargo.toml
 //! ```
 //!
-//! A model starts and joins its helpers as rayon's scope does. Rayon itself is not modelled, nor is how its threads
-//! park and are woken: girih has nothing of its own that parks. `build.rs` plants faults, each of which must show.
+//! A model starts and joins its helpers as rayon's scope does. Rayon itself is not modelled, nor is how its
+//! threads park and are woken: girih has nothing of its own that parks. `build.rs` plants faults, each of
+//! which must show.
 
 #![cfg(test)]
 

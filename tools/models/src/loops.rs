@@ -107,8 +107,8 @@ fn every_index_is_run_once() {
     loom::model(while_helpers_are_busy!(crate::shares));
     loom::model(over_indices!(crate::shares, 2, 4, 1));
     loom::model(over_indices!(crate::shares, 2, 5, 2));
-    // Three threads meet in too many orders: those in which a thread is interrupted twice at most (Musuvathi and
-    // Qadeer, Iterative context bounding, PLDI 2007).
+    // Three threads meet in too many orders: those in which a thread is interrupted twice at most (Musuvathi
+    // and Qadeer, Iterative context bounding, PLDI 2007).
     let mut bounded = loom::model::Builder::new();
     bounded.preemption_bound = Some(2);
     bounded.check(over_indices!(crate::shares, 3, 3, 1));

@@ -1,5 +1,5 @@
-//! Products at the same time on one prepared plan: the scratch for sums of split windows serves one, and others do
-//! without it.
+//! Products at the same time on one prepared plan: the scratch for sums of split windows serves one, and
+//! others do without it.
 
 use std::sync::Arc;
 
@@ -7,8 +7,9 @@ use loom::thread;
 
 use crate::{Marks, fails};
 
-/// A window of two parts. A product that is lent the scratch has its helper write one part and adds both up once the
-/// helper is joined; another adds up one after the other. `early` is a fault: it gives the scratch back too early.
+/// A window of two parts. A product that is lent the scratch has its helper write one part and adds both up
+/// once the helper is joined; another adds up one after the other. `early` is a fault: it gives the scratch
+/// back too early.
 macro_rules! product {
     ($early:expr) => {
         |scratch: &source::Lending<Arc<Marks>>, factor: usize| {

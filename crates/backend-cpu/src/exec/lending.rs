@@ -1,12 +1,12 @@
-//! Things that are lent to one user at a time, without waiting. `tools/models` runs this under every order in which
-//! threads can meet.
+//! Things that are lent to one user at a time, without waiting. `tools/models` runs this under every order in
+//! which threads can meet.
 
 use super::sync::{Mutex, MutexGuard, TryLockError};
 
 /// Things of which each serves one user at a time.
 ///
-/// Nothing here ever waits: the user may be further up on this very thread's stack, if rayon has lent its thread
-/// to this one.
+/// Nothing here ever waits: the user may be further up on this very thread's stack, if rayon has lent its
+/// thread to this one.
 #[derive(Debug)]
 pub(crate) struct Lending<B>(Vec<Mutex<B>>);
 

@@ -1,7 +1,8 @@
-//! The work of a loop in shares, one for each thread, which threads take from their own first and then from others'.
+//! The work of a loop in shares, one for each thread, which threads take from their own first and then from
+//! others'.
 //!
-//! Nothing here makes what one thread wrote visible to another: what starts and joins the threads does. `tools/models`
-//! runs this under every order in which threads can meet.
+//! Nothing here makes what one thread wrote visible to another: what starts and joins the threads does.
+//! `tools/models` runs this under every order in which threads can meet.
 
 use std::ops::Range;
 
@@ -71,12 +72,13 @@ pub(crate) fn run_from<S>(shares: &[WorkShare<S>], own: usize, work: &impl Fn(&S
     first.iter().chain(others).for_each(|WorkShare(share)| work(share));
 }
 
-/// Threads that are not done. It says when waiting may end, and no more: who reads what they wrote joins them first.
+/// Threads that are not done. It says when waiting may end, and no more: who reads what they wrote joins them
+/// first.
 #[derive(Debug)]
 pub(crate) struct Awaited(AtomicUsize);
 
 impl Awaited {
-    /// Waits for this many threads.
+    /// None of `threads` threads is done.
     pub(crate) fn new(threads: usize) -> Self {
         Self(AtomicUsize::new(threads))
     }

@@ -58,6 +58,13 @@ impl<T: KernelScalar> SortedCsr<T> {
             a.layout().is_natural() || slices.is_empty(),
             "slices are for rows in their own order",
         )?;
+        let is_run = |(slots, parts): (&Range<usize>, &[PartRanges])| {
+            !slots.is_empty() || parts.iter().all(|part| part.rows.is_empty())
+        };
+        must(
+            tasks.iter().zip(read.chunks(n_parts)).all(is_run),
+            "a task without whole windows has rows",
+        )?;
         let unwritten = UnwrittenRows::from_tasks(a, tasks);
         // Rows that a part has in all, and in slices.
         let check = |part: &PartRanges| -> Result<(usize, usize), String> {

@@ -250,6 +250,29 @@ fn rows_that_two_tasks_would_write_are_refused() {
     kept.breaks(&beyond, "columns of a slice beyond A");
 }
 
+/// Copies of the tasks that are parts of a window are never run.
+#[test]
+fn rows_that_no_task_would_write_are_refused() {
+    let arrow = power_law_rows(300, 700, 60, 3).unwrap();
+    let mut refused = 0;
+    for (n, name) in [(8, "parts"), (256, "slabs")] {
+        let kept = Kept::<f32>::new(&arrow, n, true);
+        let Some(numbers) = kept.saved.array::<u64>(name) else { continue };
+        let expected = kept.product(&kept.prepared(), n);
+        for task in 1..numbers.len() / 5 {
+            let moved = kept.with(name, |numbers: &mut Vec<u64>| {
+                let (before, after) = numbers.split_at_mut(5 * task);
+                before[5 * task - 5..].swap_with_slice(&mut after[..5]);
+            });
+            match kept.load(&moved) {
+                Ok(loaded) => assert_eq!(kept.product(&loaded, n), expected, "{name} {task}"),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 0);
+}
+
 #[test]
 fn numbers_of_no_matrix_are_refused() {
     let kept = Kept::<f32>::new(&fem_3d(6, 6, 6, 3, 1).unwrap(), 64, false);
