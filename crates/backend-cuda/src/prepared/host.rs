@@ -105,7 +105,8 @@ impl HostOperands {
             return Ok(PlacedEpilogue::new(None, epilogue.activation));
         };
         let (len, what) = (values.dim().0, "the bias");
-        let places = reserve::<A>(gpu, transfer, &mut self.bias, len, &[0..1], what)?;
+        let one = std::slice::from_ref(&(0..1));
+        let places = reserve::<A>(gpu, transfer, &mut self.bias, len, one, what)?;
         match values {
             DenseView::F16(v) => transfer.send_matrix(&places[0], v)?,
             DenseView::Bf16(v) => transfer.send_matrix(&places[0], v)?,
