@@ -267,9 +267,8 @@ impl SpmmBackend for CudaBackend {
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
     }
 
-    /// Every epilogue in every format and value type, but where the schedule adds parts of windows
-    /// [atomically](girih_planner::schedule::Reduction::Atomic). Where there is neither a compiler nor a cache
-    /// with the kernels for it, an epilogue is refused.
+    /// Every epilogue of plans in CSR, BCSR and 2:4, and none of those in WCSR and BMat. Where there is neither a
+    /// compiler nor a cache with the kernels for it, an epilogue is refused.
     fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
         supported::takes_epilogue(plan, activation)?;

@@ -69,9 +69,9 @@
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
 //! # Epilogues
-//! A bias for rows or columns and an activation are applied where kernels store C, once for every element, after the
-//! last sum: by the block that adds up the pieces of a row, or by the pass that adds up parts of windows. Rows
-//! without entries have theirs too. Kernels with an epilogue are compiled apart from those of plain products, which
+//! A bias for rows or columns and an activation are applied where the kernels for CSR, BCSR, dense products and 2:4
+//! store C: once for every element, after the last sum, by the block that adds up a row that comes in pieces. Rows
+//! without entries have theirs too. WCSR and BMat refuse epilogues. Kernels with an epilogue are compiled apart from those of plain products, which
 //! so pay nothing for it; the first product with an epilogue loads them. The bits are those of the plain product,
 //! put through the epilogue in the accumulation type. GELU is computed by approximate powers and reciprocals in f32.
 //! With an epilogue C leaves tensor-core kernels by vectors, not by tensor copies.

@@ -65,7 +65,7 @@ impl Kernel {
         let mut with = self.clone();
         with.config += " epilogue";
         with.defines.push(("EPILOGUE", "1".to_owned()));
-        with.budget.registers += 16;
+        with.budget.registers = (self.budget.registers + 16).min(255);
         with
     }
 
@@ -108,7 +108,8 @@ pub fn all() -> Vec<Kernel> {
 /// The kernels of [`all`] as products with an [epilogue](girih_backend::Epilogue) have them, each in a binary of its own.
 #[must_use]
 pub fn with_epilogue() -> Vec<Kernel> {
-    all().iter().map(Kernel::with_epilogue).collect()
+    let has_one = |kernel: &&Kernel| supported::WITH_EPILOGUE.contains(&kernel.stem);
+    all().iter().filter(has_one).map(Kernel::with_epilogue).collect()
 }
 
 /// The kernels that only [`DenseConfig::ladder`](crate::DenseConfig::ladder) has, in every configuration.

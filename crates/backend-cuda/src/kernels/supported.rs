@@ -141,6 +141,10 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupporte
     Ok(())
 }
 
+/// The kernels that there are with an epilogue.
+pub(super) const WITH_EPILOGUE: [&str; 4] =
+    ["csr_spmm", "sm90_bcsr_spmm", "sm90_dense_gemm", "sm90_two_four_spmm"];
+
 /// Whether the kernels of a plan execute an epilogue with such an activation; `None` if there is no epilogue.
 ///
 /// # Errors
@@ -152,15 +156,12 @@ pub(crate) fn takes_epilogue(
     let Some(activation) = activation else { return Ok(()) };
     let unsupported = |reason| Unsupported::Epilogue { reason };
     code(activation).map_err(unsupported)?;
-    let schedule = plan.schedule();
-    if schedule.reduction() == Reduction::Atomic && schedule.split_windows() > 0 {
-        return Err(unsupported(
-            "the schedule adds parts of windows to C atomically, so no sum is ever known to be whole; plan with \
-             the two-pass reduction"
-                .to_owned(),
-        ));
+    match plan.spec().kind() {
+        FormatKind::Csr | FormatKind::Bcsr | FormatKind::TwoFour => Ok(()),
+        kind => Err(unsupported(format!(
+            "the kernels for {kind} store products without bias and activation; csr, bcsr and two-four have them"
+        ))),
     }
-    Ok(())
 }
 
 /// What of a format with its sizes, a value type and a precision [`check`] refuses for this reason.

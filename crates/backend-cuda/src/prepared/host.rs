@@ -1,7 +1,6 @@
 //! Products of operands on the host.
 
 use std::ops::Range;
-use std::slice;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
 use girih_backend::{Bias, DenseView, DenseViewMut, Epilogue};
@@ -106,8 +105,8 @@ impl HostOperands {
             return Ok(PlacedEpilogue::new(None, epilogue.activation));
         };
         let (len, what) = (values.dim().0, "the bias");
-        let places =
-            reserve::<A>(gpu, transfer, &mut self.bias, len, slice::from_ref(&(0..1)), what)?;
+        let one = std::slice::from_ref(&(0..1));
+        let places = reserve::<A>(gpu, transfer, &mut self.bias, len, one, what)?;
         match values {
             DenseView::F16(v) => transfer.send_matrix(&places[0], v)?,
             DenseView::Bf16(v) => transfer.send_matrix(&places[0], v)?,

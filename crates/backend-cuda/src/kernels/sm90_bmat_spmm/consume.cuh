@@ -79,13 +79,13 @@ __device__ __forceinline__ u32 non_finite(const Sums& sums, u32 of_mma) {
 }
 
 // Stores a unit's sums in one row of a lane, without those of `except`.
-__device__ __forceinline__ void store_row(const Store& store, float* begin, u32 row, u32 column,
-                                          const Sums& sums, u32 of_mma, u32 except) {
+__device__ __forceinline__ void store_row(const Store& store, float* row, u32 column, const Sums& sums,
+                                          u32 of_mma, u32 except) {
 #pragma unroll
     for (u32 i = 0; i < Value::kPerLoad; i += 4) {
         const float4 four = {sums[i][of_mma], sums[i + 1][of_mma], sums[i + 2][of_mma],
                              sums[i + 3][of_mma]};
-        store.four(begin, row, column + i, four, except >> i & 0xf);
+        store.four(row, column + i, four, except >> i & 0xf);
     }
 }
 
@@ -157,7 +157,7 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
             const bool keeps = piece != kWhole;
             const u64 stride = keeps ? 1 : p.c_col_stride;
             const Store store = {chunk.width, stride, keeps ? 1.0f : p.alpha, keeps ? 0.0f : p.beta,
-                                 p.c_in_vectors != 0, !keeps, p.epilogue, chunk.column};
+                                 p.c_in_vectors != 0};
             float* row[2];
 #pragma unroll
             for (u32 i = 0; i < 2; ++i) {
@@ -178,7 +178,7 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
                     (unit * C::kConsumerWarps + warp) * kUnitColumns + lane.column(odd);
                 const u32 except = any ? non_finite(sums[unit], 2 * i + odd) : 0;
                 again |= u64(except) << (j * Value::kPerLoad);
-                store_row(store, row[i], row_of[i], column, sums[unit], 2 * i + odd, except);
+                store_row(store, row[i], column, sums[unit], 2 * i + odd, except);
             }
             if (any) {
                 const u64 first_tile = __shfl_sync(kWholeWarp, chunk.first_tile, segment);
@@ -192,9 +192,7 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
                     if (column >= chunk.width) continue;
                     const float sum =
                         exact_sum(p, first_tile, n_tiles, i * 8 + lane.row, chunk.column + column);
-                    const bool is_first = i == 0;
-                    store.one((is_first ? row[0] : row[1]) + column * stride, sum,
-                              is_first ? row_of[0] : row_of[1], column);
+                    store.one((i == 0 ? row[0] : row[1]) + column * stride, sum);
                 }
             }
             __syncwarp();

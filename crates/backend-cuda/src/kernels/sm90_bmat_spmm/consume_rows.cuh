@@ -124,7 +124,7 @@ __device__ __forceinline__ void store_rows(const Params& p, const Chunk& chunk, 
     const bool keeps = piece != kWhole;
     const u64 stride = keeps ? 1 : p.c_col_stride;
     const Store store = {chunk.width, stride, keeps ? 1.0f : p.alpha, keeps ? 0.0f : p.beta,
-                         p.c_in_vectors != 0, !keeps, p.epilogue, chunk.column};
+                         p.c_in_vectors != 0};
 #pragma unroll
     for (u32 r = 0; r < Rows<C>::kRows; ++r) {
         if (!keeps && row_of[r] == kNoRow) continue;
@@ -134,7 +134,7 @@ __device__ __forceinline__ void store_rows(const Params& p, const Chunk& chunk, 
 #pragma unroll
         for (u32 v = 0; v < Rows<C>::kVectors; ++v) {
             const float (&sum)[4] = sums[r][v];
-            store.four(row, row_of[r], team.column(v), {sum[0], sum[1], sum[2], sum[3]}, 0);
+            store.four(row, team.column(v), {sum[0], sum[1], sum[2], sum[3]}, 0);
         }
     }
 }

@@ -45,8 +45,9 @@ fn product(
             columns.row_mut(j).iter_mut().step_by(3).for_each(|x| *x = poison);
         }
     }
-    let (c, epilogue) = (Layout::PaddedRows, Finish::Nothing);
-    let sized = Sized { spec: SPEC, tiles_per_task: None, n, beta: 0.0, b, c, epilogue };
+    let c = Layout::PaddedRows;
+    let sized =
+        Sized { spec: SPEC, tiles_per_task: None, n, beta: 0.0, b, c, epilogue: Finish::Nothing };
     multiply_plan(device, way, (&a, &plan), &columns, sized)
 }
 

@@ -56,7 +56,7 @@ ENTRIES
 
 // Adds up the parts of split windows, in order: an element for each thread, in turns.
 extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_constant__ Params p) {
-    const Store store = {1, p.c_col_stride, p.alpha, p.beta, false, true, p.epilogue, 0};
+    const Store store = {1, p.c_col_stride, p.alpha, p.beta, false};
     const u64 width = p.end - p.begin;
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.n_splits * kWindowRows * width;
@@ -76,7 +76,7 @@ extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_cons
             sum += *part;
             part += kWindowRows * p.partial_stride;
         }
-        store.one(p.c + row * p.c_row_stride + column * p.c_col_stride, sum, row, column);
+        store.one(p.c + row * p.c_row_stride + column * p.c_col_stride, sum);
     }
 }
 
@@ -84,9 +84,7 @@ extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_cons
 extern "C" __global__ void __launch_bounds__(256) bmat_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
-        const u64 row = i / p.n;
-        const u64 column = i % p.n;
-        float* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
-        *at = p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * *at, row, column);
+        float* at = p.c + i / p.n * p.c_row_stride + i % p.n * p.c_col_stride;
+        *at = p.beta == 0.0f ? 0.0f : p.beta * *at;
     }
 }

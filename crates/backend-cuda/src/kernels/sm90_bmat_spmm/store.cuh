@@ -1,7 +1,6 @@
 // How sums become elements of C, or of a part that is kept.
 #pragma once
 
-#include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 
 // How sums go to a row.
@@ -12,26 +11,14 @@ struct Store {
     float alpha;
     float beta;
     bool in_vectors;
-    // Whether what is stored is C's, what it goes through then, and C's column of the first one here.
-    bool finishes;
-    const Epilogue& epilogue;
-    u64 first_column;
 
-    __device__ __forceinline__ float finish(float x, u32 row, u32 column) const {
-        if constexpr (kHasEpilogue) {
-            if (finishes) return epilogue(x, row, first_column + column);
-        }
-        return x;
+    __device__ __forceinline__ void one(float* at, float sum) const {
+        *at = beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *at);
     }
-    __device__ __forceinline__ void one(float* at, float sum, u32 row, u32 column) const {
-        const float x = beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *at);
-        *at = finish(x, row, column);
-    }
-    // Four neighbouring columns of a row, which begins at `begin`, without those of `except`, a bit for each.
-    __device__ __forceinline__ void four(float* begin, u32 row, u32 column, const float4& sum,
-                                         u32 except) const {
+    // Four neighbouring columns, without those of `except`, a bit for each.
+    __device__ __forceinline__ void four(float* row, u32 column, const float4& sum, u32 except) const {
         if (in_vectors && column + 4 <= width && except == 0) {
-            float* const at = begin + column;
+            float* const at = row + column;
             float4 out = {alpha * sum.x, alpha * sum.y, alpha * sum.z, alpha * sum.w};
             if (beta != 0.0f) {
                 const float4 before = *reinterpret_cast<const float4*>(at);
@@ -40,15 +27,13 @@ struct Store {
                        __fmaf_rn(alpha, sum.z, beta * before.z),
                        __fmaf_rn(alpha, sum.w, beta * before.w)};
             }
-            *reinterpret_cast<float4*>(at) = {finish(out.x, row, column), finish(out.y, row, column + 1),
-                                              finish(out.z, row, column + 2),
-                                              finish(out.w, row, column + 3)};
+            *reinterpret_cast<float4*>(at) = out;
             return;
         }
-        float* const at = begin + column * stride;
-        if (column < width && !(except & 1)) one(at, sum.x, row, column);
-        if (column + 1 < width && !(except & 2)) one(at + stride, sum.y, row, column + 1);
-        if (column + 2 < width && !(except & 4)) one(at + 2 * stride, sum.z, row, column + 2);
-        if (column + 3 < width && !(except & 8)) one(at + 3 * stride, sum.w, row, column + 3);
+        float* const at = row + column * stride;
+        if (column < width && !(except & 1)) one(at, sum.x);
+        if (column + 1 < width && !(except & 2)) one(at + stride, sum.y);
+        if (column + 2 < width && !(except & 4)) one(at + 2 * stride, sum.z);
+        if (column + 3 < width && !(except & 8)) one(at + 3 * stride, sum.w);
     }
 };

@@ -123,7 +123,7 @@ impl LaunchSequence for WcsrLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
-        epilogue: &PlacedEpilogue,
+        _: &PlacedEpilogue,
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
@@ -152,7 +152,6 @@ impl LaunchSequence for WcsrLaunches {
             beta: beta as f32,
             c_in_vectors: u32::from(c.writes_in_vectors(4)),
             atomic: u32::from(is_atomic),
-            epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
             let params = bytes_of(params);
@@ -173,7 +172,6 @@ impl LaunchSequence for WcsrLaunches {
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
             params.c = c.address + first * c.col_stride * size_of::<f32>() as u64;
-            params.epilogue = epilogue.columns(first, size_of::<f32>() as u64);
             let groups = self.n_splits * self.window_rows as u64 * width.div_ceil(4);
             let of_splits = [element_grid(groups), 1, 1];
             if self.n_splits > 0 && is_atomic {

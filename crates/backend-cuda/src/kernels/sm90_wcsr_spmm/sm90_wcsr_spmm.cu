@@ -68,15 +68,14 @@ __device__ __forceinline__ void for_split_rows(const Params& p, const Do& action
         const SplitWindow split = p.splits[of_split / kWindowRows];
         const u32 of_window = of_split % kWindowRows;
         const u32 row = row_of_slot(p, u64(split.window) * kWindowRows + of_window);
-        if (row != kNoRow) action(split, of_window, row, column, p.c + row * p.c_row_stride);
+        if (row != kNoRow) action(split, of_window, column, p.c + row * p.c_row_stride);
     }
 }
 
 // Adds up the parts of split windows, in order.
 extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_constant__ Params p) {
-    const Store store = {p.n,   p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0,
-                         false, true,           p.epilogue};
-    for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u32 row, u64 column, float* begin) {
+    const Store store = {p.n, p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0, false};
+    for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, float* row) {
         const float* part =
             p.partials + (u64(split.first_piece) * kWindowRows + of_window) * p.partial_stride + column;
         float4 sum = {};
@@ -86,16 +85,15 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_cons
             sum = {sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w};
             part += kWindowRows * p.partial_stride;
         }
-        store(begin, row, column, sum.x, sum.y, sum.z, sum.w);
+        store(row, column, sum.x, sum.y, sum.z, sum.w);
     });
 }
 
 // C = beta * C in the rows of split windows, whose parts are then added.
 extern "C" __global__ void __launch_bounds__(256) wcsr_begin(const __grid_constant__ Params p) {
-    const Store store = {p.n,   p.c_col_stride, 0.0f, p.beta, p.c_in_vectors != 0,
-                         false, false,          p.epilogue};
-    for_split_rows(p, [&](const SplitWindow&, u32, u32 row, u64 column, float* begin) {
-        store(begin, row, column, 0.0f, 0.0f, 0.0f, 0.0f);
+    const Store store = {p.n, p.c_col_stride, 0.0f, p.beta, p.c_in_vectors != 0, false};
+    for_split_rows(p, [&](const SplitWindow&, u32, u64 column, float* row) {
+        store(row, column, 0.0f, 0.0f, 0.0f, 0.0f);
     });
 }
 
@@ -103,9 +101,7 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_begin(const __grid_consta
 extern "C" __global__ void __launch_bounds__(256) wcsr_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
-        const u64 row = i / p.n;
-        const u64 column = i % p.n;
-        float* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
-        *at = p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * *at, row, column);
+        float* at = p.c + i / p.n * p.c_row_stride + i % p.n * p.c_col_stride;
+        *at = p.beta == 0.0f ? 0.0f : p.beta * *at;
     }
 }
