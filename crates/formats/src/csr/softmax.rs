@@ -10,9 +10,9 @@ impl<T: Scalar> Csr<T> {
     /// Replaces each row's values by their softmax, `exp(v − max) / Σ exp(v − max)`, max and sum over the
     /// row's entries: what turns scores along edges into weights of attention.
     ///
-    /// No exponential overflows, since the row's maximum is subtracted. Columns without an entry do not count,
-    /// and a row without entries stays empty. Computed in f64 and rounded once, so that a row sums to 1 but for
-    /// that rounding. The same bytes on any number of threads; O(nrows + nnz), in parallel.
+    /// No exponential overflows, since the row's maximum is subtracted. Columns without an entry do not
+    /// count, and a row without entries stays empty. Computed in f64 and rounded once, so that a row sums to
+    /// 1 but for that rounding. The same bytes on any number of threads; O(nrows + nnz), in parallel.
     ///
     /// A value of −Inf is a mask and becomes 0. A row that holds NaN or +Inf, or −Inf alone, has no
     /// distribution: all of its values become NaN.
