@@ -54,8 +54,8 @@ static SAVED: LazyLock<Vec<Saved>> = LazyLock::new(|| {
 fn plans() -> Vec<Plan> {
     // Three rows for each point of a line, with the columns of the points around it.
     let mesh = || (0..30).map(|i: usize| ((i / 3).saturating_sub(3) * 3..i / 3 * 3 + 12).collect());
-    let weights =
-        (0..10).map(|i: usize| (0..600).filter(|j| (i * 131 + j * j * 7) % 3 > 0).collect());
+    let weights = (0..10)
+        .map(|i: usize| (0..600).filter(|j| !(i * 131 + j * j * 7).is_multiple_of(3)).collect());
     let stencil =
         (0..60).map(|i: usize| [i.wrapping_sub(8), i.wrapping_sub(1), i, i + 1, i + 8].into());
     let sparse = (0..60).map(|i: usize| (0..i % 7).map(|j| (i * 37 + j * 11) % 70).collect());
