@@ -143,7 +143,8 @@ fn sources_can_be_replaced_by_a_folder() {
         if from.is_dir() {
             let to = folder.path().join(from.file_name().unwrap());
             fs::create_dir(&to).unwrap();
-            for file in from.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+            let entries = from.read_dir().unwrap().map(|entry| entry.unwrap().path());
+            for file in entries.filter(|path| path.is_file()) {
                 fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
             }
         }

@@ -155,7 +155,8 @@ fn patched(fault: &Fault, folder: &Path) -> Compiler {
         if kernel.is_dir() {
             let copy = folder.join(kernel.file_name().unwrap());
             fs::create_dir(&copy).unwrap();
-            for file in kernel.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+            let entries = kernel.read_dir().unwrap().map(|entry| entry.unwrap().path());
+            for file in entries.filter(|path| path.is_file()) {
                 fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
             }
         }

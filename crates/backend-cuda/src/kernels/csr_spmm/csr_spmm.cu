@@ -60,7 +60,10 @@ template <u32 DEPTH>
 constexpr u32 kThreadsOfRows = DEPTH > 4 ? 256 : 512;
 template <u32 LANES, u32 DEPTH>
 constexpr u32 kBlocksOfRows =
-    LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8)) ? 1 : 2;
+    (LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8))) ||
+            (kHasEpilogue && DEPTH <= 4 && sizeof(Stored) == 2)
+        ? 1
+        : 2;
 
 #define CSR_SPMM_ROWS(NAME, LANES, DEPTH)                                           \
     extern "C" __global__ void                                                      \
