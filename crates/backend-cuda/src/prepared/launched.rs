@@ -126,8 +126,8 @@ impl Launched {
     ///
     /// # Safety
     /// That of [`enqueue`](DeviceProduct::enqueue), and:
-    /// 5. The bias, if there is one, is in this device's memory, has a value for each row or column of C, lives
-    ///    until the stream has run the product, and nobody writes it meanwhile.
+    /// 5. A bias is in this device's memory and has a value for each row or column of C. It lives until the
+    ///    stream has run the product, and nobody writes it meanwhile.
     pub(super) unsafe fn enqueue_with(
         &self,
         stream: &CudaStream,

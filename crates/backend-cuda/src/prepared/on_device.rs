@@ -259,8 +259,8 @@ impl CudaPrepared {
     ///
     /// # Safety
     /// That of [`enqueue`](Self::enqueue), and:
-    /// 7. The bias, if there is one, is in this device's memory, has a value for each row or column of C, lives
-    ///    until the stream has run the product, and nobody writes it meanwhile.
+    /// 7. A bias is in this device's memory and has a value for each row or column of C. It lives until the
+    ///    stream has run the product, and nobody writes it meanwhile.
     pub(super) unsafe fn enqueue_with(
         &self,
         stream: &CudaStream,
