@@ -17,7 +17,7 @@ fn inspect_tells_what_a_plan_holds() {
         for key in ["reordered", "gathers", "permuted", "file_bytes"] {
             assert_eq!(json[key], planned[key], "{key}");
         }
-        assert_eq!(json["version"], "3.0");
+        assert_eq!(json["version"], "3.1");
         assert_eq!(json["schedule"]["tasks"], planned["tasks"]);
         assert_eq!(json["explanation"]["reason"], planned["reason"]);
         assert_eq!(json["fingerprint"]["pattern"].as_str().unwrap().len(), 16);
@@ -49,7 +49,7 @@ fn inspect_tells_what_a_plan_holds() {
         assert_eq!(json["tile_bytes"], bytes.sum::<u64>());
 
         let text = girih(["inspect", &plan]).ok();
-        for word in ["format version 3.0", "150 × 97", "bf16", "n = 40 on", "values", "tasks"] {
+        for word in ["format version 3.1", "150 × 97", "bf16", "n = 40 on", "values", "tasks"] {
             assert!(text.text().contains(word), "{word} is not in {}", text.text());
         }
         assert!(text.text().contains(planned["reason"].as_str().unwrap()));
@@ -83,6 +83,7 @@ fn inspect_reads_every_version() {
         ("v2.0-partitions.girih", "2.0", "NVIDIA H200", 315),
         ("v2.0-orders.girih", "2.0", "NVIDIA H200", 315),
         ("v3.0.girih", "3.0", "A machine × 2", 7),
+        ("v3.1.girih", "3.1", "A machine × 2", 7),
     ] {
         let path = format!("{folder}{file}");
         let json = girih(["inspect", &path, "--json"]).ok().json();
@@ -97,7 +98,7 @@ fn inspect_reads_every_version() {
     let words = "96 tasks in 132 partitions, cut for n = 512; no window is split by tiles";
     assert!(text.text().contains(words), "{}", text.text());
 
-    let attached = format!("{folder}v3.0.girih");
+    let attached = format!("{folder}v3.1.girih");
     let json = girih(["inspect", &attached, "--json"]).ok().json();
     let kept = &json["attachments"][0];
     assert_eq!((&kept["backend"], &kept["arrays"]), (&"cpu".into(), &4.into()));

@@ -11,7 +11,7 @@
 //!              48   reserved     u64  0
 //!              56   own hash     u64  xxh3 of bytes 0..56
 //! byte 64     header: at most 1 MiB of bincode (fixed-width little-endian integers), in which options
-//!             and explanation are JSON and the target is TOML
+//!             explanation and target are JSON
 //! next page   the sections, in the header's order: raw little-endian arrays, each at the first
 //!             page boundary (4096 bytes) after the one before; the plan's own, then those of its
 //!             attachments

@@ -1,4 +1,5 @@
-//! The options as JSON and their target as TOML, so that both can grow without a new version.
+//! The options and their target as JSON, so that both can grow without a new version. Files before version 3.1
+//! hold the target as TOML, which takes ten times as long to read.
 //!
 //! As in [`super::explanation`], these types are the file's own: what options gain takes a default here.
 
@@ -93,7 +94,7 @@ pub(super) fn encode(options: &PlanOptions) -> Result<(String, String), PlanFile
         planning_seconds: planning_seconds.map(Number),
     };
     let bad = |e| PlanFileError::header(format!("the options cannot be encoded: {e}"));
-    let target = target.to_toml();
+    let target = serde_json::to_string(target).map_err(bad)?;
     if target.len() > MAX_TARGET {
         return Err(too_long());
     }
@@ -139,8 +140,12 @@ fn decode_target(text: &str) -> Result<DeviceSpec, PlanFileError> {
     if text.len() > MAX_TARGET {
         return Err(too_long());
     }
-    // Not `from_toml`, whose errors quote lines for whoever edits a file.
-    let target: DeviceSpec = toml::from_str(text).map_err(|e| bad(e.message()))?;
+    let target: DeviceSpec = if text.starts_with('{') {
+        serde_json::from_str(text).map_err(|e| bad(&e.to_string()))?
+    } else {
+        // Not `from_toml`, whose errors quote lines for whoever edits a file.
+        toml::from_str(text).map_err(|e| bad(e.message()))?
+    };
     target.check().map_err(bad)?;
     Ok(target)
 }
@@ -208,7 +213,8 @@ mod tests {
             },
         };
         let target = DeviceSpec { fits: vec![fit; 256], ..DeviceSpec::cpu() };
-        assert!(target.to_toml().len() < MAX_TARGET, "{}", target.to_toml().len());
+        let text = serde_json::to_string(&target).unwrap();
+        assert!(text.len() < MAX_TARGET, "{}", text.len());
     }
 
     #[test]
@@ -217,6 +223,8 @@ mod tests {
             format!("name = {}", "[".repeat(MAX_TARGET / 2)),
             format!("name = {}", "{ a = ".repeat(MAX_TARGET / 8)),
             format!("{} = 1", vec!["a"; MAX_TARGET / 4].join(".")),
+            format!("{{\"name\":{}", "[".repeat(MAX_TARGET / 2)),
+            "{\"a\":".repeat(MAX_TARGET / 8),
         ] {
             let error = decode_target(&text).unwrap_err();
             assert!(matches!(error, PlanFileError::Target { .. }), "{error}");
@@ -226,6 +234,7 @@ mod tests {
     #[test]
     fn a_target_that_is_no_machine_is_named_on_one_line() {
         let good = DeviceSpec::cpu().to_toml();
+        let json = serde_json::to_string(&DeviceSpec::cpu()).unwrap();
         for (text, expected) in [
             (String::new(), "missing field"),
             (good.replace("workers = ", "workers = 0 # "), "workers"),
@@ -234,6 +243,10 @@ mod tests {
             (good.replace("memory_bandwidth = ", "memory_bandwidth = nan # "), "positive"),
             (good.replace("cache_bytes = ", "cache_bytes = -"), "invalid"),
             (" ".repeat(MAX_TARGET + 1), "256 KiB"),
+            ("{}".to_owned(), "missing field"),
+            ("{\"\\u001b[31m\":1}".to_owned(), "unknown field"),
+            (json.replace("\"workers\":", "\"workers\":-"), "invalid"),
+            (json.replace("\"memory_bandwidth\":", "\"memory_bandwidth\":-"), "positive"),
         ] {
             let error = decode_target(&text).unwrap_err();
             assert!(matches!(error, PlanFileError::Target { .. }), "{error}");

@@ -9,7 +9,7 @@ use super::PlanFileError;
 pub(super) const MAGIC: [u8; 8] = [0xE7, b'G', b'R', b'H', b'\r', b'\n', 0x1A, b'\n'];
 
 /// Major and minor version of the files written.
-pub(super) const VERSION: (u16, u16) = (3, 0);
+pub(super) const VERSION: (u16, u16) = (3, 1);
 
 /// The most bytes of a header.
 pub(super) const MAX_HEADER: usize = 1 << 20;

@@ -22,7 +22,7 @@ use crate::ordering::{Considered, Reorder, Space};
 use crate::plan::Plan;
 use crate::schedule::{ColRange, Columns, Reduction, Schedule, Task};
 
-const GOLDEN: &str = "tests/plan_file/v3.0.girih";
+const GOLDEN: &str = "tests/plan_file/v3.1.girih";
 
 const TARGET: &str = r#"
 name = "A machine × 2"

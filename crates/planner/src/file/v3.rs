@@ -1,7 +1,8 @@
 //! Version 3 of the header, which is written: bincode of types that are the file's own.
 //!
 //! Frozen: a change of these types takes a new major version. What is likely to grow is text that names
-//! its fields: the options and the explanation are JSON, the target is TOML as in a device's file.
+//! its fields: the options, their target and the explanation are JSON. Version 3.0 has the target as TOML, as
+//! in a device's file.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ struct HeaderV3 {
     fingerprint: Option<FingerprintCode>,
     /// JSON.
     options: String,
-    /// TOML.
+    /// JSON, in version 3.0 TOML.
     target: String,
     /// JSON.
     explanation: String,

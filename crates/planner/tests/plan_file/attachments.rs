@@ -57,7 +57,7 @@ fn attachments_are_saved_and_borrowed_from_a_map() {
         assert_eq!(attached.len(), 8);
         assert_eq!((attached[2].name.as_str(), attached[2].element), ("words", "u32"));
         assert_eq!((attached[2].count, attached[2].bytes), (1500, 6000));
-        assert_eq!((info.version, info.file_bytes % 4096), ((3, 0), 0));
+        assert_eq!((info.version, info.file_bytes % 4096), ((3, 1), 0));
         assert_eq!(kept.bytes(), attached.iter().map(|s| s.bytes).sum::<u64>());
 
         // Without them the plan is what it was, to the last byte.

@@ -14,10 +14,11 @@ const V1_0: &[u8] = include_bytes!("v1.0.girih");
 const V2_0: &[u8] = include_bytes!("v2.0.girih");
 const V2_0_PARTITIONS: &[u8] = include_bytes!("v2.0-partitions.girih");
 const V3_0: &[u8] = include_bytes!("v3.0.girih");
+const V3_1: &[u8] = include_bytes!("v3.1.girih");
 const V2_0_ORDERS: &[u8] = include_bytes!("v2.0-orders.girih");
 
 /// Every file of an older version.
-pub(crate) const OLDER: [&[u8]; 4] = [V1_0, V2_0, V2_0_PARTITIONS, V2_0_ORDERS];
+pub(crate) const OLDER: [&[u8]; 5] = [V1_0, V2_0, V2_0_PARTITIONS, V2_0_ORDERS, V3_0];
 
 fn load(file: &[u8]) -> Plan {
     LoadOptions::default().read_bytes(file).unwrap()
@@ -168,7 +169,8 @@ fn a_plan_of_version_2_that_considered_much_is_read() {
 /// writer of today to these bytes.
 #[test]
 fn version_3_is_read() {
-    let plan = load(V3_0);
+    let plan = load(V3_1);
+    assert_eq!(load(V3_0), plan);
     assert_eq!(plan.spec(), FormatSpec::Wcsr { window_rows: 2, pad_cols: 3 });
     let cols = plan.b_permutation().unwrap();
     assert_eq!((0..6).map(|j| cols.new_index(j)).collect::<Vec<_>>(), [3, 5, 0, 1, 4, 2]);
@@ -212,7 +214,7 @@ fn older_versions_are_saved_in_this_one() {
     for file in OLDER {
         let plan = load(file);
         let saved = file_of(&plan);
-        assert_eq!(saved[8..12], [3, 0, 0, 0]);
+        assert_eq!(saved[8..12], [3, 0, 1, 0]);
         assert_eq!(load(&saved), plan);
         assert_eq!(file_of(&load(&saved)), saved);
     }
