@@ -2,9 +2,10 @@
 //!
 //! [`prepared`] holds a plan made ready; [`product`] goes through panels of B; [`tasks`] runs the schedule's
 //! tasks on a panel, on the threads of a [`team`]; [`formats`] hands tiles to kernels. [`split`] knows the
-//! windows that several tasks share, [`scratch`] the memory that products use meanwhile. What threads pass to
+//! windows that several tasks share, [`aggregate`] computes maxima and means, [`scratch`] the memory that products use meanwhile. What threads pass to
 //! each other lies in [`shares`] and [`lending`].
 
+mod aggregate;
 #[cfg(test)]
 mod as_lowered;
 pub(crate) mod formats;
@@ -20,4 +21,5 @@ mod sync;
 mod tasks;
 pub(crate) mod team;
 
+pub(crate) use aggregate::known_aggregation;
 pub(crate) use prepared::{Prepared, known_epilogue};

@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use girih_backend::{
-    Activation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, ProductShape, Unsupported, put_new_values,
+    Activation, Aggregation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue,
+    Lowering, PreparedSpmm, ProductShape, Unsupported, put_new_values,
 };
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::file::Attachment;
@@ -15,6 +15,7 @@ use girih_planner::schedule::{Columns, Task};
 use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
 use ndarray::Axis;
 
+use super::aggregate::known_aggregation;
 use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;
 use super::team::Team;
@@ -197,6 +198,25 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
             None => self.copied(Source::new(&b), out, n).map_err(no_memory)?,
         }
         Ok(())
+    }
+
+    /// For CSR. On the threads of a product, from the entries as stored, in tasks of equally many entries. A B whose
+    /// columns are not next to each other is copied.
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let (m, k, dtype) = (self.tiling.nrows(), self.tiling.ncols(), T::DTYPE);
+        ProductShape { m, k, dtype }.check_operands(&b, &c)?;
+        known_aggregation(self.tiling.kind(), aggregation)
+            .map_err(|unsupported| unsupported.by(NAME))?;
+        let (Some(b), Some(c), Tiling::Csr(a)) = (T::view(b), T::acc_view_mut(c), &self.tiling)
+        else {
+            unreachable!("the format and the operands' types were checked");
+        };
+        self.aggregate_rows(a, aggregation, &b, c).map_err(no_memory)
     }
 
     /// One pass over the values, in parallel, and one more for a copy of CSR. The first call also finds out where

@@ -29,22 +29,45 @@ pub(crate) struct LaneMask<R> {
 vector! {
     F32x8(__m256) of Avx2: 8 of f32, LaneMask<__m256i>, x86::FourF32, [PREFETCHES: true];
     mask_8 _mm256_set1_ps _mm256_loadu_ps load_masked_8 _mm256_storeu_ps store_masked_8
-    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps
+    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps greater_8
 }
 vector! {
     F32x4(__m128) of Avx2: 4 of f32, LaneMask<__m128i>, x86::FourF32, [PREFETCHES: true];
     mask_4 _mm_set1_ps _mm_loadu_ps load_masked_4 _mm_storeu_ps store_masked_4
-    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps
+    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps greater_4
 }
 vector! {
     F64x4(__m256d) of Avx2: 4 of f64, LaneMask<__m256i>, x86::FourF64, [PREFETCHES: true];
     mask_4_doubles _mm256_set1_pd _mm256_loadu_pd load_masked_4_doubles _mm256_storeu_pd store_masked_4_doubles
-    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd
+    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd greater_4_doubles
 }
 vector! {
     F64x2(__m128d) of Avx2: 2 of f64, LaneMask<__m128i>, x86::FourF64, [PREFETCHES: true];
     mask_2_doubles _mm_set1_pd _mm_loadu_pd load_masked_2_doubles _mm_storeu_pd store_masked_2_doubles
-    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd
+    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd greater_2_doubles
+}
+
+/// The greater lane of each pair.
+macro_rules! greater {
+    ($($name:ident: $register:ty, $max:ident $cmp:ident $blend:ident;)*) => {$(
+        /// The greater lane of each pair: `a` where they are equal, NaN where either is.
+        ///
+        /// # Safety
+        /// 1. The machine has AVX.
+        #[inline(always)]
+        pub(super) unsafe fn $name(a: $register, b: $register) -> $register {
+            // The instruction gives its second operand where the two are equal or either is NaN.
+            // SAFETY: AVX by point 1.
+            unsafe { $blend($max(b, a), b, $cmp::<_CMP_UNORD_Q>(b, b)) }
+        }
+    )*};
+}
+
+greater! {
+    greater_8: __m256, _mm256_max_ps _mm256_cmp_ps _mm256_blendv_ps;
+    greater_4: __m128, _mm_max_ps _mm_cmp_ps _mm_blendv_ps;
+    greater_4_doubles: __m256d, _mm256_max_pd _mm256_cmp_pd _mm256_blendv_pd;
+    greater_2_doubles: __m128d, _mm_max_pd _mm_cmp_pd _mm_blendv_pd;
 }
 
 /// Masks of a register, and loads and stores under them.

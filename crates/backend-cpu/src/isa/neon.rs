@@ -23,12 +23,12 @@ impl Compile for Neon {
 vector! {
     F32x4(float32x4_t) of Neon: 4 of f32, usize, Array<Self>, [];
     mask vdupq_n_f32 vld1q_f32 load_masked_f32 vst1q_f32 store_masked_f32
-    vst1q_f32 mul_add_f32 vaddq_f32 vmulq_f32
+    vst1q_f32 mul_add_f32 vaddq_f32 vmulq_f32 greater_f32
 }
 vector! {
     F64x2(float64x2_t) of Neon: 2 of f64, usize, Array<Self>, [];
     mask vdupq_n_f64 vld1q_f64 load_masked_f64 vst1q_f64 store_masked_f64
-    vst1q_f64 mul_add_f64 vaddq_f64 vmulq_f64
+    vst1q_f64 mul_add_f64 vaddq_f64 vmulq_f64 greater_f64
 }
 
 type F32x16 = Two<Two<F32x4>>;
@@ -93,6 +93,26 @@ macro_rules! register {
 
 register!(float32x4_t, f32, 4, vld1q_f32 vst1q_f32 vfmaq_f32; load_masked_f32 store_masked_f32 mul_add_f32);
 register!(float64x2_t, f64, 2, vld1q_f64 vst1q_f64 vfmaq_f64; load_masked_f64 store_masked_f64 mul_add_f64);
+
+/// The greater lane of each pair.
+macro_rules! greater {
+    ($($name:ident: $register:ty, $above:ident $equal:ident $select:ident;)*) => {$(
+        /// The greater lane of each pair: `a` where they are equal, NaN where either is.
+        ///
+        /// # Safety
+        /// 1. The machine has NEON.
+        #[inline(always)]
+        unsafe fn $name(a: $register, b: $register) -> $register {
+            // SAFETY: NEON by point 1.
+            unsafe { $select($equal(b, b), $select($above(b, a), b, a), b) }
+        }
+    )*};
+}
+
+greater! {
+    greater_f32: float32x4_t, vcgtq_f32 vceqq_f32 vbslq_f32;
+    greater_f64: float64x2_t, vcgtq_f64 vceqq_f64 vbslq_f64;
+}
 
 /// The lanes of a mask of four registers.
 #[inline(always)]

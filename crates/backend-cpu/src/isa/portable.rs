@@ -96,6 +96,16 @@ impl<A: Activate, const LANES: usize> Vector for Lanes<A, LANES> {
         }
         Self(out)
     }
+    #[inline(always)]
+    unsafe fn greater(self, b: Self) -> Self {
+        let mut out = self.0;
+        for i in 0..LANES {
+            let x = b.0[i];
+            let is_nan = x.partial_cmp(&x).is_none();
+            out[i] = if x > out[i] || is_nan { x } else { out[i] };
+        }
+        Self(out)
+    }
 }
 
 impl<A: Activate, const LANES: usize> Widen<A> for Lanes<A, LANES> {

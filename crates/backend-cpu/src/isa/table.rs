@@ -28,6 +28,7 @@ use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, VectorsFor};
 use crate::exec::scratch::ThreadScratch;
+use crate::kernels::aggregate::{Total, aggregate};
 use crate::kernels::dots::dots;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
@@ -50,6 +51,8 @@ type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, 
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
 type DotsFn<T, A> = unsafe fn(&[A], *const T, isize, &[u32], &mut [A]);
+type AggregateFn<T, A> =
+    unsafe fn(&RowBlock<'_, A>, Total, Source<T>, &Output<A>, RowMap<'_>, usize);
 type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 
 /// The kernels for values of type `T`.
@@ -65,6 +68,7 @@ pub(crate) struct Kernels<T: Scalar> {
     widen: WidenFn<T, T::Acc>,
     combine: CombineFn<T::Acc>,
     dots: DotsFn<T, T::Acc>,
+    aggregate: AggregateFn<T, T::Acc>,
     probe: ProbeFn<T::Acc>,
 }
 
@@ -82,6 +86,7 @@ impl<T: KernelScalar> Kernels<T> {
             widen: widen::<I, T>,
             combine: combine::<I, T>,
             dots: dots::<I, T>,
+            aggregate: aggregate::<I, T>,
             probe: probe::<I, T>,
         }
     }
@@ -229,6 +234,24 @@ impl<T: KernelScalar> Kernels<T> {
         // SAFETY: point 1 of `dots` by point 1. The rows are those of a view, with as many elements as `x`
         // next to each other, by the assertions: point 2. So is point 3.
         unsafe { (self.dots)(x, y.as_ptr(), y.strides()[0], rows, out) }
+    }
+
+    /// Stores what the products of a block of rows with `width` columns of B come to. The block must have all
+    /// entries of its rows and its columns be rows of B; columns of B must be next to each other.
+    #[inline]
+    pub(crate) fn aggregate(
+        &self,
+        block: &RowBlock<'_, T::Acc>,
+        total: Total,
+        b: Source<T>,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(map.len() < block.row_ptr.len() && (b.col_stride == 1 || width == 1));
+        // SAFETY: point 1 of `aggregate` by point 1, point 2 by point 2 and the assertion: the kernel's slices
+        // are checked. Point 3 by point 3, point 4 by the assertion and `cached`.
+        unsafe { (self.aggregate)(block, total, b, &out.cached(), map, width) }
     }
 
     /// Runs one of the loops that measure the machine's limits.

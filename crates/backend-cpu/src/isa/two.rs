@@ -79,6 +79,11 @@ impl<R: Vector> Vector for Two<R> {
         // SAFETY: the instruction set of `R` by point 1.
         Self(unsafe { [self.0[0].mul(b.0[0]), self.0[1].mul(b.0[1])] })
     }
+    #[inline(always)]
+    unsafe fn greater(self, b: Self) -> Self {
+        // SAFETY: the instruction set of `R` by point 1.
+        Self(unsafe { [self.0[0].greater(b.0[0]), self.0[1].greater(b.0[1])] })
+    }
 }
 
 /// Sums are loaded as they are. Other types are widened by the instruction set's own instructions.

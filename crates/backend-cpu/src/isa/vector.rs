@@ -100,6 +100,12 @@ pub(crate) trait Vector: Copy {
     /// Point 1 of the trait.
     unsafe fn mul(self, b: Self) -> Self;
 
+    /// The greater lane of each pair: `self` where they are equal, NaN where either is.
+    ///
+    /// # Safety
+    /// Point 1 of the trait.
+    unsafe fn greater(self, b: Self) -> Self;
+
     /// `a · b + c` of single elements, rounded as [`mul_add`](Self::mul_add) rounds.
     #[inline(always)]
     fn mul_add_one(a: Self::Acc, b: Self::Acc, c: Self::Acc) -> Self::Acc {
@@ -185,7 +191,7 @@ macro_rules! vector {
     (
         $name:ident($register:ty) of $isa:ty: $lanes:literal of $acc:ty, $mask:ty, $four:ty, [$($constant:ident: $value:expr),*];
         $mask_fn:ident $splat:ident $load:ident $load_masked:ident $store:ident $store_masked:ident
-        $stream:ident $mul_add:ident $add:ident $mul:ident
+        $stream:ident $mul_add:ident $add:ident $mul:ident $greater:ident
     ) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
@@ -247,6 +253,11 @@ macro_rules! vector {
             unsafe fn mul(self, b: Self) -> Self {
                 // SAFETY: the instruction set by point 1.
                 Self(unsafe { $mul(self.0, b.0) })
+            }
+            #[inline(always)]
+            unsafe fn greater(self, b: Self) -> Self {
+                // SAFETY: the instruction set by point 1.
+                Self(unsafe { $greater(self.0, b.0) })
             }
         }
 

@@ -25,6 +25,7 @@
 //! | [`patterns`] | tiles of four sparse rows, columns grouped by the rows that hold them |
 //! | [`strip`] | dense strips: rows that all use the same rows of B |
 //! | [`dots`] | a dense row with the rows of another matrix that a sparse row names: sampled products |
+//! | [`aggregate`] | sparse rows as stored, for the greatest product or the mean |
 //!
 //! [`each_row`] chooses for the first two how many vectors are summed at once, [`panel`] multiplies one row
 //! by these, [`sum`] adds up its entries, [`whole`] does so for long rows and a distant B. [`store`] writes
@@ -43,12 +44,14 @@
 //! - **Tiles**: the order of the tile's columns; up to 128 bytes in two chains. Slabs are added to C one
 //!   after the other.
 //! - **Strips**: the order of columns, in one chain.
+//! - **Means**: the row's entries as stored, in one chain.
 //!
 //! Panels are cut at multiples of 256 bytes, or say that they are part of such a group
 //! ([`is_part_of_group`](crate::operands::Input::is_part_of_group)). Slabs are cut at columns that matrix and
 //! n fix.
 
 mod activation;
+pub(crate) mod aggregate;
 pub(crate) mod dots;
 mod each_row;
 mod elements;
