@@ -60,6 +60,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let a = laplacian_3d(side)?;
     let options = PlanOptions::new(3 * n).reorder(Method::Rcm).space(Space::Permuted);
     let plan = a.plan(options)?;
+    assert!(!plan.row_permutation().is_identity());
     let prepared = plan.prepare()?;
 
     let (start, mut rng) = (Instant::now(), SplitMix64::new(1, 0));
@@ -99,7 +100,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         cols.iter().zip(entries).for_each(|(&j, &v)| out.scaled_add(v, &x.row(j as usize)));
     }
     let by_rows = start.elapsed().as_secs_f64();
-    let (start, mut c) = (Instant::now(), Array2::zeros(x.dim()));
+    let (start, mut c) = (Instant::now(), Array2::<f64>::zeros(x.dim()));
     prepared.multiply_into(1.0, &x, 0.0, &mut c)?;
     println!("a product in {:.1e} s, row by row in {by_rows:.1e} s", start.elapsed().as_secs_f64());
     assert!((&plain - &ax).iter().all(|x| x.abs() < 1e-12));

@@ -9,14 +9,15 @@ pub(crate) fn orthonormal(s: ArrayView2<'_, f64>) -> Array2<f64> {
     for column in s.columns() {
         let (mut v, before) = (column.to_owned(), column.dot(&column).sqrt());
         for q in basis.iter().chain(&basis) {
-            v.scaled_add(-q.dot(&v), q);
+            let along = q.dot(&v);
+            v.scaled_add(-along, q);
         }
         let norm = v.dot(&v).sqrt();
         if norm > 1e-10 * before {
             basis.push(v / norm);
         }
     }
-    let views: Vec<_> = basis.iter().map(Array1::view).collect();
+    let views: Vec<_> = basis.iter().map(|q| q.view()).collect();
     stack(Axis(1), &views).unwrap_or_else(|_| Array2::zeros((s.nrows(), 0)))
 }
 
