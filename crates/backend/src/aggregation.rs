@@ -8,7 +8,7 @@ use crate::error::Unsupported;
 /// Their sum is what [`execute`](crate::PreparedSpmm::execute) computes; these are the others that networks over
 /// graphs use (Hamilton et al., "Inductive Representation Learning on Large Graphs", 2017, §3.3; Xu et al., "How
 /// Powerful are Graph Neural Networks?", 2019, §5). Entries with the value zero count; a row without entries gives 0, as
-/// PyG and DGL do.
+/// `PyG` and DGL do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Aggregation {
