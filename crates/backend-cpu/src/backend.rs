@@ -12,7 +12,7 @@ use girih_planner::{DeviceSpec, Plan};
 use crate::Isa;
 use crate::exec::team::Team;
 use crate::exec::{Prepared, known_aggregation, known_epilogue};
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
 use crate::prepare::lower;
@@ -68,7 +68,7 @@ impl CpuBackend {
     }
 
     /// Prepares a plan, by the layout that it has saved for this machine if there is one.
-    fn prepared<T: KernelScalar>(
+    fn prepared<T: CpuScalar>(
         &self,
         tiling: &Tiling<T>,
         plan: &Plan,

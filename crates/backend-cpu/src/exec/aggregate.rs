@@ -7,16 +7,16 @@ use girih_formats::{Buffer, FormatError, FormatKind, RowCsr, Scalar};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::Prepared;
-use crate::isa::KernelScalar;
-use crate::kernels::aggregate::{Total, negated};
-use crate::kernels::rows::RowBlock;
-use crate::operands::{Output, RowMap, Source};
+use crate::kernels::CpuScalar;
+use girih_simd::RowBlock;
+use girih_simd::{Output, RowMap, Source};
+use girih_simd::{Total, negated};
 
 /// Entries and rows of a task: long enough to hide what a task costs, short enough to share out. A row is not
 /// cut.
 const TASK_ENTRIES: u64 = 1 << 12;
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// Computes an aggregation of operands of the right shape.
     ///
     /// # Errors

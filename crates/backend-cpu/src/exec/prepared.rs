@@ -20,13 +20,13 @@ use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;
 use super::team::Team;
 use crate::NAME;
-use crate::isa::{KernelScalar, Kernels};
+use crate::kernels::{CpuScalar, Kernels};
 use crate::layout::{CsrLayout, Sources};
 use crate::lowering::{Case, CpuLowering, ProductLowering};
-use crate::operands::{Finish, Input, Output, RowMap, Source};
 use crate::prepare::saved::{LoadError, load};
 use crate::prepare::{LayoutSource, Parts, build};
 use crate::thresholds::SUMS_CARRIED_COLS;
+use girih_simd::{Finish, Input, Output, RowMap, Source};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
@@ -49,10 +49,10 @@ pub(crate) struct Prepared<T: Scalar> {
     pub(super) new_values: Option<NewValues>,
     pub(super) sources: Option<Sources>,
     #[cfg(test)]
-    pub(super) recorder: Option<&'static crate::exec::recorder::Recorder>,
+    pub(super) recorder: Option<&'static girih_simd::Recorder>,
 }
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// Prepares for this machine.
     #[cfg(test)]
     pub(super) fn new(
@@ -108,7 +108,7 @@ impl<T: KernelScalar> Prepared<T> {
             tiled.prefetches_b = lowering.prefetch_b.choice;
         }
         Self {
-            kernels: T::kernels(lowering.case.isa),
+            kernels: Kernels::<T>::new(lowering.case.isa),
             csr_layout,
             panel_scratch: built.panel_scratch,
             lowering,
@@ -143,7 +143,7 @@ impl<T: KernelScalar> Prepared<T> {
     }
 }
 
-impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
+impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     fn execute(
         &self,
         alpha: f64,
@@ -249,7 +249,7 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     }
 }
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// C as it is without a product.
     fn finish_only(&self, out: Output<T::Acc>, m: usize, n: usize) {
         let none = [T::Acc::ZERO; SUMS_CARRIED_COLS];

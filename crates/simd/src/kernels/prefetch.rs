@@ -8,7 +8,7 @@ use crate::thresholds::{PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHE
 
 /// How many entries, or columns of a tile, ahead rows of B are prefetched. Column indices must be readable
 /// that far beyond the last entry.
-pub(crate) use crate::thresholds::PREFETCH_AHEAD;
+pub use crate::thresholds::PREFETCH_AHEAD;
 
 /// How many rows ahead, where each row of A uses the rows of B after those of the row before it.
 pub(crate) use crate::thresholds::PREFETCH_AHEAD_ROWS;
@@ -21,7 +21,8 @@ pub(crate) const fn entries_ahead(row_bytes: usize) -> usize {
 
 /// What kernels prefetch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Prefetch {
+pub enum Prefetch {
+    /// Nothing.
     Nothing,
     /// Entries of A.
     Entries,

@@ -14,17 +14,21 @@ use crate::operands::VECTOR_BYTES;
 /// Too few wait for each other, too many are spilled. The best number depends on how many registers there are
 /// and how many of them a vector takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Chains {
+pub enum Chains {
+    /// 3 vectors.
     Three,
+    /// 6 vectors.
     Six,
+    /// 12 vectors.
     Twelve,
 }
 
 impl Chains {
-    pub(crate) const ALL: [Self; 3] = [Self::Three, Self::Six, Self::Twelve];
+    /// All of them, the fewest first.
+    pub const ALL: [Self; 3] = [Self::Three, Self::Six, Self::Twelve];
 
     /// The number of vectors.
-    pub(crate) const fn vectors(self) -> usize {
+    pub const fn vectors(self) -> usize {
         match self {
             Self::Three => 3,
             Self::Six => 6,
@@ -38,15 +42,36 @@ const MAX_LANES: usize = VECTOR_BYTES / 4;
 
 /// The loop that a thread runs. Slices are whole vectors.
 #[derive(Debug)]
-pub(crate) enum Work<'a, A> {
+pub enum Work<'a, A> {
     /// `acc = acc · x + y`, `rounds` times on every chain. `start` has one vector for each chain, and two
     /// more for x and y.
-    MulAdd { chains: Chains, rounds: usize, start: &'a [A] },
+    MulAdd {
+        /// Vectors that are summed at once.
+        chains: Chains,
+        /// Multiply-adds on each chain.
+        rounds: usize,
+        /// What chains begin with, then x and y.
+        start: &'a [A],
+    },
     /// Adds up `from`.
-    Read { chains: Chains, from: &'a [A] },
+    Read {
+        /// Vectors that are summed at once.
+        chains: Chains,
+        /// What is added up.
+        from: &'a [A],
+    },
     /// `to = b + 3c`, all equally long; past the caches if `to` is aligned to [`VECTOR_BYTES`] and
     /// `streaming` is set.
-    Triad { to: &'a mut [A], b: &'a [A], c: &'a [A], streaming: bool },
+    Triad {
+        /// What is written.
+        to: &'a mut [A],
+        /// The first operand.
+        b: &'a [A],
+        /// The second operand, which is multiplied by 3.
+        c: &'a [A],
+        /// Whether `to` is written past the caches.
+        streaming: bool,
+    },
 }
 
 /// Runs the loop. The result depends on everything that was computed in registers.

@@ -12,11 +12,11 @@ use crate::operands::{Input, Output};
 
 /// Consecutive rows of one length, or slices of such rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub struct Run {
     /// Entries of each row.
-    pub(crate) len: u32,
+    pub len: u32,
     /// How many rows, or slices.
-    pub(crate) count: u32,
+    pub count: u32,
 }
 
 /// Rows of a task: first those in slices, then single ones, both in runs.
@@ -25,18 +25,20 @@ pub(crate) struct Run {
 /// each are those of the row before it plus one, so only the first row's are kept. Values are stored column
 /// by column: entry `t` of row `r` at `t · lanes + r`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SortedBlock<'a, A> {
-    pub(crate) slices: &'a [Run],
-    pub(crate) runs: &'a [Run],
+pub struct SortedBlock<'a, A> {
+    /// Runs of slices.
+    pub slices: &'a [Run],
+    /// Runs of single rows.
+    pub runs: &'a [Run],
     /// Where rows go: the first row of each slice, then every single row.
-    pub(crate) rows: &'a [u32],
+    pub rows: &'a [u32],
     /// Columns of slices and of rows, in order.
-    pub(crate) col_idx: &'a [u32],
+    pub col_idx: &'a [u32],
     /// Whether rows of B are [prefetched](super::prefetch). Then there are
     /// [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns more.
-    pub(crate) prefetch_b: bool,
+    pub prefetch_b: bool,
     /// Values of slices and of rows, in order.
-    pub(crate) values: &'a [A],
+    pub values: &'a [A],
 }
 
 /// Multiplies sorted rows by `width` columns of B, adding in the order of [`rows`](super::rows::rows).

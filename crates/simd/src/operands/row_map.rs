@@ -4,9 +4,14 @@ use girih_formats::{PAD_ROW, RowLayout};
 
 /// Which row of the output each of some consecutive slots goes to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum RowMap<'a> {
+pub enum RowMap<'a> {
     /// Slot `i` goes to row `first + i`.
-    Consecutive { first: usize, len: usize },
+    Consecutive {
+        /// Where slot 0 goes.
+        first: usize,
+        /// Number of slots.
+        len: usize,
+    },
     /// Slot `i` goes to row `rows[i]`, or nowhere if that is `PAD_ROW`.
     Scattered(&'a [u32]),
 }
@@ -14,7 +19,7 @@ pub(crate) enum RowMap<'a> {
 impl<'a> RowMap<'a> {
     /// The rows of `len` slots of a layout from `slot` on. Slots beyond a natural layout's last row are left
     /// out.
-    pub(crate) fn for_slots(layout: &'a RowLayout, slot: usize, len: usize) -> Self {
+    pub fn for_slots(layout: &'a RowLayout, slot: usize, len: usize) -> Self {
         match layout.slots() {
             Some(slots) => Self::Scattered(&slots[slot..slot + len]),
             None => {
@@ -25,7 +30,7 @@ impl<'a> RowMap<'a> {
     }
 
     /// Number of slots.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         match self {
             Self::Consecutive { len, .. } => *len,
             Self::Scattered(rows) => rows.len(),
@@ -33,7 +38,7 @@ impl<'a> RowMap<'a> {
     }
 
     /// The same from `skip` slots later on, with at most `len` slots.
-    pub(crate) fn part(self, skip: usize, len: usize) -> Self {
+    pub fn part(self, skip: usize, len: usize) -> Self {
         let len = len.min(self.len().saturating_sub(skip));
         match self {
             Self::Consecutive { first, .. } => Self::Consecutive { first: first + skip, len },
@@ -44,7 +49,7 @@ impl<'a> RowMap<'a> {
 
     /// The row that slot `i < len()` goes to; `None` for an empty slot.
     #[inline(always)]
-    pub(crate) fn row(&self, i: usize) -> Option<usize> {
+    pub fn row(&self, i: usize) -> Option<usize> {
         match *self {
             Self::Consecutive { first, .. } => Some(first + i),
             Self::Scattered(rows) => (rows[i] != PAD_ROW).then_some(rows[i] as usize),

@@ -32,7 +32,7 @@ impl Threshold {
 
 macro_rules! thresholds {
     ($(#[doc = $what:literal] $name:ident: $ty:ty = $value:expr, $unit:literal, $source:literal;)*) => {
-        $(#[doc = $what] pub(crate) const $name: $ty = $value;)*
+        $(#[doc = $what] pub const $name: $ty = $value;)*
 
         /// All thresholds, in the order in which a plan comes to them.
         pub const THRESHOLDS: &[Threshold] = &[$(

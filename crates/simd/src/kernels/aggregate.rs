@@ -16,7 +16,7 @@ const GROUP: usize = 4;
 
 /// What products come to, before they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Total {
+pub enum Total {
     /// The greatest; NaN where any is.
     Greatest,
     /// The sum over the number of products, rounded as a sum times a reciprocal. One chain, in stored order.
@@ -159,7 +159,7 @@ unsafe fn totals<
 }
 
 /// Values with their signs changed: what the least product is found by.
-pub(crate) fn negated<A: Accumulator>(values: &[A]) -> impl Iterator<Item = A> {
+pub fn negated<A: Accumulator>(values: &[A]) -> impl Iterator<Item = A> {
     let minus_one = A::from_f64(-1.0);
     values.iter().map(move |&value| minus_one * value)
 }

@@ -3,92 +3,28 @@
 //! Kernels require that pointers and indices are valid. Their callers hold by the following, to which
 //! `SAFETY` comments refer:
 //!
-//! 1. A table is only made for an instruction set that this machine was found to have
-//!    ([`KernelScalar::kernels`]).
+//! 1. A table is only made for an instruction set that this machine has: [`KernelScalar::kernels`] sees to it.
 //! 2. Columns of a block are rows of B: those of a validated tiling are, and a layout has the columns of one.
 //!    A layout has as many rows, columns and values as its runs or tiles say; one that was read from a file
 //!    was checked for that.
 //! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores:
-//!    points 1 and 3 of [`operands`](crate::operands).
-
-use std::cell::Cell;
-use std::thread::LocalKey;
+//!    points 1 and 3 of [`operands`](girih_simd::operands).
 
 use girih_formats::Scalar;
-use girih_planner::file::AttachedElement;
-use half::{bf16, f16};
+use girih_simd::{
+    Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
+    SortedBlock, Source, Strip, Total, Work,
+};
 use ndarray::ArrayView2;
 
-#[cfg(target_arch = "x86_64")]
-use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
-use super::avx512::Avx512;
-#[cfg(target_arch = "aarch64")]
-use super::neon::Neon;
-use super::portable::Portable;
-use super::{Isa, VectorsFor};
-use crate::exec::scratch::ThreadScratch;
-use crate::kernels::aggregate::{Total, aggregate};
-use crate::kernels::dots::dots;
-use crate::kernels::gather::{gather, panel};
-use crate::kernels::pack::pack;
-use crate::kernels::patterns::{PatternBlock, patterns};
-use crate::kernels::rows::{RowBlock, rows};
-use crate::kernels::runs::Runs;
-use crate::kernels::sorted::{SortedBlock, sorted};
-use crate::kernels::store::combine;
-use crate::kernels::strip::{Strip, strip};
-use crate::kernels::widen::widen;
-use crate::operands::{Input, Output, RowMap, Source};
-use crate::roofline::probe::{Work, probe};
-
-type RowsFn<T, A> = unsafe fn(&RowBlock<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
-type SortedFn<T, A> = unsafe fn(&SortedBlock<'_, A>, Input<T>, &Output<A>, usize);
-type PackFn<T> = unsafe fn(Source<T>, usize, usize, usize, *mut T, usize);
-type GatherFn<T> = unsafe fn(&Runs<'_>, usize, Input<T>, usize, *mut T);
-type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, usize);
-type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
-type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
-type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
-type DotsFn<T, A> = unsafe fn(&[A], *const T, isize, &[u32], &mut [A]);
-type AggregateFn<T, A> =
-    unsafe fn(&RowBlock<'_, A>, Total, Source<T>, &Output<A>, RowMap<'_>, usize);
-type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
-
 /// The kernels for values of type `T`.
-#[derive(Clone, Copy)]
-pub(crate) struct Kernels<T: Scalar> {
-    rows: RowsFn<T, T::Acc>,
-    sorted: SortedFn<T, T::Acc>,
-    pack: PackFn<T>,
-    gather: GatherFn<T>,
-    panel: usize,
-    patterns: PatternsFn<T, T::Acc>,
-    strip: StripFn<T, T::Acc>,
-    widen: WidenFn<T, T::Acc>,
-    combine: CombineFn<T::Acc>,
-    dots: DotsFn<T, T::Acc>,
-    aggregate: AggregateFn<T, T::Acc>,
-    probe: ProbeFn<T::Acc>,
-}
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernels<T: Scalar>(KernelTable<T>);
 
 impl<T: KernelScalar> Kernels<T> {
-    /// The kernels compiled for `I`, which this machine must have.
-    fn for_isa<I: VectorsFor<T>>() -> Self {
-        Self {
-            rows: rows::<I, T>,
-            sorted: sorted::<I, T>,
-            pack: pack::<I, T>,
-            gather: gather::<I, T>,
-            panel: const { panel::<I, T>() },
-            patterns: patterns::<I, T>,
-            strip: strip::<I, T>,
-            widen: widen::<I, T>,
-            combine: combine::<I, T>,
-            dots: dots::<I, T>,
-            aggregate: aggregate::<I, T>,
-            probe: probe::<I, T>,
-        }
+    /// The kernels of an instruction set, which this machine must have.
+    pub(crate) fn new(isa: Isa) -> Self {
+        Self(T::kernels(isa))
     }
 
     /// Multiplies a block of sparse rows by `width` columns of B. The block's columns must be rows of B.
@@ -104,7 +40,7 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
         // SAFETY: point 1 of `rows` by point 1, point 2 by point 2 and the assertion, point 3 by point 3,
         // point 4 by the assertion.
-        unsafe { (self.rows)(block, b, out, map, width) }
+        unsafe { (self.0.rows)(block, b, out, map, width) }
     }
 
     /// Multiplies sorted rows by `width` columns of B. The block's columns must be rows of B, and it must
@@ -118,7 +54,7 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         // SAFETY: points 1 to 3 of `sorted` by points 1 to 3.
-        unsafe { (self.sorted)(block, b, out, width) }
+        unsafe { (self.0.sorted)(block, b, out, width) }
     }
 
     /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
@@ -135,13 +71,13 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(width <= stride && to.len().is_multiple_of(stride));
         // SAFETY: point 1 of `pack` by point 1, point 2 by this function's own requirement, point 3 since
         // `to` is exclusive and has whole rows, as asserted.
-        unsafe { (self.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
+        unsafe { (self.0.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
     /// Columns of a panel of gathered rows.
     #[inline]
     pub(crate) fn panel(&self) -> usize {
-        self.panel
+        self.0.panel
     }
 
     /// Copies the rows of B in `runs`, `width` columns wide, to panels of [`panel`](Self::panel) columns, one
@@ -149,14 +85,13 @@ impl<T: KernelScalar> Kernels<T> {
     #[inline]
     pub(crate) fn gather(&self, runs: &Runs<'_>, b: Input<T>, width: usize, to: &mut [T]) {
         let count = runs.count();
-        #[cfg(test)]
         if let Some(recorder) = b.recorder {
             recorder.gathered();
         }
-        assert!(count * width.next_multiple_of(self.panel) <= to.len());
+        assert!(count * width.next_multiple_of(self.0.panel) <= to.len());
         // SAFETY: point 1 of `gather` by point 1, point 2 by point 2, point 3 since `to` is exclusive and
         // holds all panels, as asserted.
-        unsafe { (self.gather)(runs, count, b, width, to.as_mut_ptr()) }
+        unsafe { (self.0.gather)(runs, count, b, width, to.as_mut_ptr()) }
     }
 
     /// Multiplies tiles of rows by `width` columns of B. The block's columns must be rows of B, and it must
@@ -170,7 +105,7 @@ impl<T: KernelScalar> Kernels<T> {
         width: usize,
     ) {
         // SAFETY: points 1 to 3 of `patterns` by points 1 to 3.
-        unsafe { (self.patterns)(block, b, out, width) }
+        unsafe { (self.0.patterns)(block, b, out, width) }
     }
 
     /// Multiplies a dense strip by `width` columns of B. The columns of its runs must be rows of B.
@@ -189,7 +124,7 @@ impl<T: KernelScalar> Kernels<T> {
             assert!(end <= strip.values.len());
         }
         // SAFETY: point 1 of `strip` by point 1, point 2 by point 2 and the assertion, point 3 by point 3.
-        unsafe { (self.strip)(strip, b, out, map, width) }
+        unsafe { (self.0.strip)(strip, b, out, map, width) }
     }
 
     /// Widens values to the accumulation type.
@@ -197,7 +132,7 @@ impl<T: KernelScalar> Kernels<T> {
     pub(crate) fn widen(&self, from: &[T], to: &mut [T::Acc]) {
         assert_eq!(from.len(), to.len());
         // SAFETY: point 1 of `widen` by point 1, point 2 since the lengths are equal, as asserted.
-        unsafe { (self.widen)(from, to) }
+        unsafe { (self.0.widen)(from, to) }
     }
 
     /// Adds up `parts` equally long arrays of sums in order and stores them. The sums of slot `i` are
@@ -213,7 +148,7 @@ impl<T: KernelScalar> Kernels<T> {
     ) {
         assert!(parts > 0 && map.len() * width <= sums.len() / parts);
         // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
-        unsafe { (self.combine)(sums, parts, out, map, width) }
+        unsafe { (self.0.combine)(sums, parts, out, map, width) }
     }
 
     /// Writes to `out` the inner products of `x` with some rows of Y, whose elements are next to each other.
@@ -233,7 +168,7 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(rows.iter().all(|&row| (row as usize) < y.nrows()));
         // SAFETY: point 1 of `dots` by point 1. The rows are those of a view, with as many elements as `x`
         // next to each other, by the assertions: point 2. So is point 3.
-        unsafe { (self.dots)(x, y.as_ptr(), y.strides()[0], rows, out) }
+        unsafe { (self.0.dots)(x, y.as_ptr(), y.strides()[0], rows, out) }
     }
 
     /// Stores what the products of a block of rows with `width` columns of B come to. The block must have all
@@ -251,87 +186,13 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(map.len() < block.row_ptr.len() && (b.col_stride == 1 || width == 1));
         // SAFETY: point 1 of `aggregate` by point 1, point 2 by point 2 and the assertion: the kernel's slices
         // are checked. Point 3 by point 3, point 4 by the assertion and `cached`.
-        unsafe { (self.aggregate)(block, total, b, &out.cached(), map, width) }
+        unsafe { (self.0.aggregate)(block, total, b, &out.cached(), map, width) }
     }
 
     /// Runs one of the loops that measure the machine's limits.
     #[inline]
     pub(crate) fn probe(&self, work: Work<'_, T::Acc>) -> T::Acc {
         // SAFETY: point 1 of `probe` by point 1.
-        unsafe { (self.probe)(work) }
-    }
-}
-
-/// A value type that there are kernels for: all four.
-pub(crate) trait KernelScalar: Scalar<Acc: AttachedElement> {
-    /// The values themselves, where they need no widening.
-    fn as_acc(values: &[Self]) -> Option<&[Self::Acc]>;
-
-    /// The kernels of an instruction set, which the caller must have found available.
-    fn kernels(isa: Isa) -> Kernels<Self>;
-
-    /// Scratch for packed rows of B and for sums, which each thread keeps.
-    fn thread_scratch() -> &'static LocalKey<Cell<ThreadScratch<Self>>>;
-}
-
-macro_rules! kernel_scalar {
-    ($($t:ty, |$values:ident| $as_acc:expr);*) => {$(
-        impl KernelScalar for $t {
-            #[inline(always)]
-            fn as_acc($values: &[Self]) -> Option<&[Self::Acc]> {
-                $as_acc
-            }
-
-            fn thread_scratch() -> &'static LocalKey<Cell<ThreadScratch<Self>>> {
-                thread_local!(static SCRATCH: Cell<ThreadScratch<$t>> = const { Cell::new(ThreadScratch::new()) });
-                &SCRATCH
-            }
-
-            fn kernels(isa: Isa) -> Kernels<Self> {
-                match isa {
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx512 => Kernels::for_isa::<Avx512>(),
-                    #[cfg(target_arch = "x86_64")]
-                    Isa::Avx2 => Kernels::for_isa::<Avx2>(),
-                    #[cfg(target_arch = "aarch64")]
-                    Isa::Neon => Kernels::for_isa::<Neon>(),
-                    _ => Kernels::for_isa::<Portable>(),
-                }
-            }
-        }
-    )*};
-}
-
-kernel_scalar!(
-    f32, |values| Some(values);
-    f64, |values| Some(values);
-    f16, |_values| None;
-    bf16, |_values| None
-);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::isa::Vector;
-
-    fn agree<I: VectorsFor<f32>>(isa: Isa) {
-        let found = (I::Vector::PREFETCHES, I::STRIP_VECTORS == 4, I::Vector::WIDE);
-        assert_eq!(
-            found,
-            (isa.prefetches(), isa.has_wide_strips(), isa.has_wide_vectors()),
-            "{isa}"
-        );
-    }
-
-    #[test]
-    fn decisions_know_what_kernels_of_each_instruction_set_can_do() {
-        agree::<Portable>(Isa::Portable);
-        #[cfg(target_arch = "x86_64")]
-        {
-            agree::<Avx2>(Isa::Avx2);
-            agree::<Avx512>(Isa::Avx512);
-        }
-        #[cfg(target_arch = "aarch64")]
-        agree::<Neon>(Isa::Neon);
+        unsafe { (self.0.probe)(work) }
     }
 }

@@ -8,7 +8,7 @@ use crate::thresholds::{STORE_PAST_BYTES, STORE_PAST_TILES_BYTES};
 
 /// How whole vectors of sums are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Store {
+pub enum Store {
     /// Written without being read: β is zero, and columns are next to each other.
     Write,
     /// The same past the caches: every row begins at a multiple of 64 bytes, or of its own 32 or 16.
@@ -20,21 +20,24 @@ pub(crate) enum Store {
 }
 
 /// Where sums go, and how: `out = α·sum + β·out` on a panel of columns.
-#[derive(Clone, Copy)]
-pub(crate) struct Output<A> {
+#[derive(Clone, Copy, Debug)]
+pub struct Output<A> {
     /// The element in row 0 and the panel's first column.
-    pub(crate) ptr: *mut A,
-    pub(crate) row_stride: isize,
-    pub(crate) col_stride: isize,
-    pub(crate) alpha: A,
+    pub ptr: *mut A,
+    /// Elements from a row to the next.
+    pub row_stride: isize,
+    /// Elements from a column to the next.
+    pub col_stride: isize,
+    /// α, by which sums are multiplied.
+    pub alpha: A,
     /// Zero means that the element is written without being read.
-    pub(crate) beta: A,
+    pub beta: A,
     /// How vectors of single rows are stored.
-    pub(crate) store: Store,
+    pub store: Store,
     /// How vectors of tiles of several rows are stored.
     store_tiles: Store,
     /// What elements go through before they are stored; null if that is nothing.
-    pub(crate) finish: *const Finish<A>,
+    pub finish: *const Finish<A>,
 }
 
 // SAFETY: no two threads write the same element (point 3 of the module), and the view outlives the product
@@ -46,12 +49,13 @@ unsafe impl<A: Scalar> Sync for Output<A> {}
 /// Whether a C of `bytes` bytes leaves a core's own caches before the next product. Its cache lines would
 /// then be read from beyond only to be overwritten. Tiles of several rows write many vectors at a time, and
 /// have a threshold of their own.
-pub(crate) const fn leaves_caches(bytes: usize, in_tiles: bool) -> bool {
+pub const fn leaves_caches(bytes: usize, in_tiles: bool) -> bool {
     bytes > if in_tiles { STORE_PAST_TILES_BYTES } else { STORE_PAST_BYTES }
 }
 
 impl<A: Scalar> Output<A> {
-    pub(crate) fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
+    /// A C that becomes `α·A·B + β·C`: written past the caches, in whole vectors or element by element.
+    pub fn new(view: &mut ArrayViewMut2<'_, A>, alpha: A, beta: A) -> Self {
         // A single column has none next to it.
         let col_stride = if view.ncols() == 1 { 1 } else { view.strides()[1] };
         let row_stride = view.strides()[0];
@@ -73,12 +77,12 @@ impl<A: Scalar> Output<A> {
     }
 
     /// The same with a bias and an activation, which must outlive the product.
-    pub(crate) fn finished(self, finish: &Finish<A>) -> Self {
+    pub fn finished(self, finish: &Finish<A>) -> Self {
         Self { store: Store::Elements, store_tiles: Store::Elements, finish, ..self }
     }
 
     /// The same for sums to which others will be added: without bias and activation.
-    pub(crate) fn unfinished(self) -> Self {
+    pub fn unfinished(self) -> Self {
         if self.finish.is_null() {
             return self;
         }
@@ -91,7 +95,7 @@ impl<A: Scalar> Output<A> {
     }
 
     /// Plain sums into row-major rows of `width` elements: overwritten, or added to.
-    pub(crate) fn sums(sums: &mut [A], width: usize, add: bool) -> Self {
+    pub fn sums(sums: &mut [A], width: usize, add: bool) -> Self {
         let (beta, store) = if add { (A::ONE, Store::Update) } else { (A::ZERO, Store::Write) };
         Self {
             ptr: sums.as_mut_ptr(),
@@ -106,24 +110,24 @@ impl<A: Scalar> Output<A> {
     }
 
     /// The same from `cols` columns later on.
-    pub(crate) fn at_col(self, cols: usize) -> Self {
+    pub fn at_col(self, cols: usize) -> Self {
         Self { ptr: self.ptr.wrapping_offset(cols as isize * self.col_stride), ..self }
     }
 
     /// The same for tiles of several rows.
-    pub(crate) fn in_tiles(self) -> Self {
+    pub fn in_tiles(self) -> Self {
         Self { store: self.store_tiles, ..self }
     }
 
     /// The same into the caches.
-    pub(crate) fn cached(self) -> Self {
+    pub fn cached(self) -> Self {
         let cached = |store| if store == Store::Stream { Store::Write } else { store };
         let (store, store_tiles) = (cached(self.store), cached(self.store_tiles));
         Self { store, store_tiles, ..self }
     }
 
     /// The same for further sums, which are added to what is there.
-    pub(crate) fn resumed(self) -> Self {
+    pub fn resumed(self) -> Self {
         let resumed = |store| if store == Store::Elements { store } else { Store::Update };
         let (store, store_tiles) = (resumed(self.store), resumed(self.store_tiles));
         Self { beta: A::ONE, store, store_tiles, ..self }
@@ -131,7 +135,7 @@ impl<A: Scalar> Output<A> {
 
     /// Rows of a single column as columns of a row.
     #[inline(always)]
-    pub(crate) fn across(self) -> Self {
+    pub fn across(self) -> Self {
         let store = match (self.row_stride, self.finish.is_null()) {
             (1, true) if self.beta.is_zero() => Store::Write,
             (1, true) => Store::Update,
@@ -142,13 +146,13 @@ impl<A: Scalar> Output<A> {
 
     /// Whether anything is written past the caches.
     #[inline(always)]
-    pub(crate) fn streams(&self) -> bool {
+    pub fn streams(&self) -> bool {
         self.store == Store::Stream
     }
 
     /// The address of a row of the panel.
     #[inline(always)]
-    pub(crate) fn row(&self, row: usize) -> *mut A {
+    pub fn row(&self, row: usize) -> *mut A {
         self.ptr.wrapping_offset(row as isize * self.row_stride)
     }
 }

@@ -11,17 +11,17 @@ use crate::operands::{Input, Output, RowMap};
 
 /// Some consecutive sparse rows, values already in the accumulation type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RowBlock<'a, A> {
+pub struct RowBlock<'a, A> {
     /// Offsets of the rows, one more than there are rows.
-    pub(crate) row_ptr: &'a [u64],
+    pub row_ptr: &'a [u64],
     /// The entries to multiply. Others of these rows belong to other tasks.
-    pub(crate) entries: (u64, u64),
+    pub entries: (u64, u64),
     /// The entry that `col_idx[0]` and `values[0]` belong to.
-    pub(crate) first: u64,
+    pub first: u64,
     /// Columns from `first` up to the end of `entries`, below B's number of rows.
-    pub(crate) col_idx: &'a [u32],
+    pub col_idx: &'a [u32],
     /// Values, as many as columns.
-    pub(crate) values: &'a [A],
+    pub values: &'a [A],
 }
 
 /// Multiplies a block of rows by `width` columns of B.

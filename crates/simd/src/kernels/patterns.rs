@@ -10,32 +10,33 @@ use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output};
 
 /// Rows of a tile.
-pub(crate) const TILE_ROWS: usize = 4;
+pub const TILE_ROWS: usize = 4;
 
 /// Patterns: every choice of rows but none.
-pub(crate) const PATTERNS: usize = (1 << TILE_ROWS) - 1;
+pub const PATTERNS: usize = (1 << TILE_ROWS) - 1;
 
 /// A tile: its rows, and how many of its columns are held by which of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Tile {
+pub struct Tile {
     /// Rows of C, `PAD_ROW` for one that does not exist.
-    pub(crate) rows: [u32; TILE_ROWS],
+    pub rows: [u32; TILE_ROWS],
     /// Columns of pattern `p + 1`: bit `r` says that row `r` holds them.
-    pub(crate) counts: [u32; PATTERNS],
+    pub counts: [u32; PATTERNS],
 }
 
 /// Tiles of a task.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PatternBlock<'a, A> {
-    pub(crate) tiles: &'a [Tile],
+pub struct PatternBlock<'a, A> {
+    /// The tiles, in order.
+    pub tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
-    pub(crate) col_idx: &'a [u32],
+    pub col_idx: &'a [u32],
     /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are
     /// [`PREFETCH_AHEAD`] columns more.
-    pub(crate) prefetch_b: bool,
+    pub prefetch_b: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.
-    pub(crate) values: &'a [A],
+    pub values: &'a [A],
 }
 
 /// Multiplies tiles by `width` columns of B.

@@ -14,19 +14,23 @@ use crate::operands::{Input, Output, RowMap};
 /// The packed columns come in runs of neighbours. The value in row `r` and column `c` of run `i` is
 /// `values[r·row_stride + i·run_stride + c]`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Strip<'a, A> {
-    pub(crate) values: &'a [A],
-    pub(crate) row_stride: usize,
-    pub(crate) run_stride: usize,
-    pub(crate) runs: Runs<'a>,
+pub struct Strip<'a, A> {
+    /// Values of the strip.
+    pub values: &'a [A],
+    /// From a row's values to the next row's.
+    pub row_stride: usize,
+    /// From a run's values to the next run's.
+    pub run_stride: usize,
+    /// The columns, the same for all rows.
+    pub runs: Runs<'a>,
     /// Whether sums go on from what the output holds instead of from zero: as if the strip and those
     /// before it were one.
-    pub(crate) resumes: bool,
+    pub resumes: bool,
 }
 
 impl<'a, A> Strip<'a, A> {
     /// The same strip of the same values in another type.
-    pub(crate) fn with_values<B>(&self, values: &'a [B]) -> Strip<'a, B> {
+    pub fn with_values<B>(&self, values: &'a [B]) -> Strip<'a, B> {
         let &Self { row_stride, run_stride, runs, resumes, .. } = self;
         Strip { values, row_stride, run_stride, runs, resumes }
     }

@@ -15,18 +15,18 @@ mod row_map;
 
 use girih_formats::Scalar;
 
-pub(crate) use finish::{BiasPart, Finish};
-pub(crate) use input::{Input, Source};
-pub(crate) use output::{Output, Store, leaves_caches};
-pub(crate) use row_map::RowMap;
+pub use finish::{BiasPart, Finish};
+pub use input::{Input, Source};
+pub use output::{Output, Store, leaves_caches};
+pub use row_map::RowMap;
 
 /// Vectors of a group of columns that kernels keep in registers.
-pub(crate) const GROUP_VECTORS: usize = 4;
+pub const GROUP_VECTORS: usize = 4;
 
 /// Bytes of the sums in a vector.
-pub(crate) const VECTOR_BYTES: usize = 64;
+pub const VECTOR_BYTES: usize = 64;
 
 /// Columns of a vector, also where values of B are narrower than sums.
-pub(crate) const fn lanes<T: Scalar>() -> usize {
+pub const fn lanes<T: Scalar>() -> usize {
     VECTOR_BYTES / size_of::<T::Acc>()
 }

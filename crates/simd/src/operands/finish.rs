@@ -7,13 +7,14 @@ use ndarray::ArrayViewMut2;
 /// What elements of C go through before they are stored, and where C lies: kernels know addresses, and an
 /// element's bias is found by its address.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Finish<A> {
+pub struct Finish<A> {
     /// The element in row 0 and column 0 of the whole C.
     origin: *const A,
     dim: (usize, usize),
     strides: (isize, isize),
     bias: Option<BiasValues<A>>,
-    pub(crate) activation: Activation,
+    /// What is applied after the bias.
+    pub activation: Activation,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,8 @@ struct BiasValues<A> {
 
 /// What is added to elements of C that kernels store together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum BiasPart<'a, A> {
+pub enum BiasPart<'a, A> {
+    /// Nothing.
     None,
     /// The same for all.
     One(A),
@@ -35,7 +37,7 @@ pub(crate) enum BiasPart<'a, A> {
 
 impl<A: Scalar> Finish<A> {
     /// For elements of `c`. A bias has a value for each row, or else for each column.
-    pub(crate) fn new(
+    pub fn new(
         c: &ArrayViewMut2<'_, A>,
         bias: Option<(&[A], bool)>,
         activation: Activation,
@@ -68,7 +70,7 @@ impl<A: Scalar> Finish<A> {
 
     /// What is added to `len` elements from the one at an address on: neighbours in a row, or in the only
     /// column.
-    pub(crate) fn bias(&self, at: *const A, len: usize) -> BiasPart<'_, A> {
+    pub fn bias(&self, at: *const A, len: usize) -> BiasPart<'_, A> {
         let Some(BiasValues { ptr, len: of, per_row }) = self.bias else { return BiasPart::None };
         // SAFETY: `new` took both from a slice, which outlives the product (point 4 of the module).
         let values = unsafe { std::slice::from_raw_parts(ptr, of) };

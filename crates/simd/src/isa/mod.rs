@@ -9,6 +9,7 @@ mod hints;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod portable;
+#[cfg(not(test))]
 mod table;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod two;
@@ -17,7 +18,8 @@ mod vector;
 use std::fmt::{self, Display};
 
 pub(crate) use four::Four;
-pub(crate) use table::{KernelScalar, Kernels};
+#[cfg(not(test))]
+pub use table::{KernelScalar, KernelTable};
 pub(crate) use vector::{Compile, Vector, VectorsFor, Widen};
 
 /// An instruction set that kernels are compiled for.
@@ -74,23 +76,23 @@ impl Isa {
     }
 
     /// Whether kernels can prefetch cache lines.
-    pub(crate) const fn prefetches(self) -> bool {
+    pub const fn prefetches(self) -> bool {
         matches!(self, Self::Avx512 | Self::Avx2)
     }
 
     /// Whether dense strips, and tiles of sparse rows, are four vectors wide.
-    pub(crate) const fn has_wide_strips(self) -> bool {
+    pub const fn has_wide_strips(self) -> bool {
         matches!(self, Self::Avx512)
     }
 
     /// Whether rows are multiplied by several vectors at once.
-    pub(crate) const fn has_wide_vectors(self) -> bool {
+    pub const fn has_wide_vectors(self) -> bool {
         !matches!(self, Self::Portable)
     }
 
     /// Whether dense strips of many rows pack the rows of B that they use. Only where a strip is one vector
     /// wide, so that each vector of a row of B is a pass of its own.
-    pub(crate) const fn packs_strips(self) -> bool {
+    pub const fn packs_strips(self) -> bool {
         matches!(self, Self::Avx2)
     }
 

@@ -8,24 +8,32 @@ use crate::kernels::prefetch::Prefetch;
 
 /// What kernels did in products on one prepared plan.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder(Mutex<Trace>);
+pub struct Recorder(Mutex<Trace>);
 
 /// The names of the kernels that ran, and what they did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Trace {
-    pub(crate) kernels: BTreeSet<&'static str>,
-    pub(crate) prefetched_a: bool,
-    pub(crate) prefetched_b: bool,
-    pub(crate) whole_rows: bool,
-    pub(crate) packed_strips: bool,
-    pub(crate) past_caches: bool,
+pub struct Trace {
+    /// Names of the kernels that ran.
+    pub kernels: BTreeSet<&'static str>,
+    /// Whether entries of A were prefetched.
+    pub prefetched_a: bool,
+    /// Whether rows of B were prefetched.
+    pub prefetched_b: bool,
+    /// Whether long rows read whole rows of B.
+    pub whole_rows: bool,
+    /// Whether rows of B were gathered for dense strips.
+    pub packed_strips: bool,
+    /// Whether C was written past the caches.
+    pub past_caches: bool,
     /// Widths of panels of B that were packed.
-    pub(crate) packed: BTreeSet<usize>,
-    pub(crate) threads: Vec<ThreadId>,
+    pub packed: BTreeSet<usize>,
+    /// The threads that multiplied.
+    pub threads: Vec<ThreadId>,
 }
 
 impl Recorder {
-    pub(crate) fn leaked() -> &'static Self {
+    /// A recorder that lives as long as the process.
+    pub fn leaked() -> &'static Self {
         Box::leak(Box::default())
     }
 
@@ -34,7 +42,7 @@ impl Recorder {
     }
 
     /// Records that a kernel runs on this thread, and what it prefetches [ahead](crate::kernels::prefetch).
-    pub(crate) fn kernel(&self, name: &'static str, prefetch: Prefetch, past_caches: bool) {
+    pub fn kernel(&self, name: &'static str, prefetch: Prefetch, past_caches: bool) {
         let thread = thread::current().id();
         self.with(|trace| {
             trace.kernels.insert(name);
@@ -47,22 +55,25 @@ impl Recorder {
         });
     }
 
-    pub(crate) fn whole_rows(&self) {
+    /// Records that a kernel reads whole rows of B.
+    pub fn whole_rows(&self) {
         self.with(|trace| trace.whole_rows = true);
     }
 
-    pub(crate) fn gathered(&self) {
+    /// Records that rows of B are gathered for a dense strip.
+    pub fn gathered(&self) {
         self.with(|trace| trace.packed_strips = true);
     }
 
-    pub(crate) fn packed(&self, width: usize) {
+    /// Records that a panel of `width` columns of B is packed.
+    pub fn packed(&self, width: usize) {
         self.with(|trace| {
             trace.packed.insert(width);
         });
     }
 
     /// What was recorded since the last call.
-    pub(crate) fn take(&self) -> Trace {
+    pub fn take(&self) -> Trace {
         let mut trace = Trace::default();
         self.with(|found| trace = std::mem::take(found));
         trace
