@@ -1,8 +1,8 @@
 //! The backend: what it can do, and how a plan is prepared.
 
 use girih_backend::{
-    BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, SpmmBackend, Unsupported,
-    with_b_permutation,
+    Aggregation, BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, SpmmBackend,
+    Unsupported, with_b_permutation,
 };
 use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
 use girih_planner::cost::seconds_on;
@@ -11,8 +11,8 @@ use girih_planner::{DeviceSpec, Plan};
 
 use crate::Isa;
 use crate::exec::team::Team;
-use crate::exec::{Prepared, known_epilogue};
-use crate::isa::KernelScalar;
+use crate::exec::{Prepared, known_aggregation, known_epilogue};
+use crate::kernels::CpuScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
 use crate::prepare::lower;
@@ -68,7 +68,7 @@ impl CpuBackend {
     }
 
     /// Prepares a plan, by the layout that it has saved for this machine if there is one.
-    fn prepared<T: KernelScalar>(
+    fn prepared<T: CpuScalar>(
         &self,
         tiling: &Tiling<T>,
         plan: &Plan,
@@ -144,6 +144,15 @@ impl SpmmBackend for CpuBackend {
     /// Every epilogue, in every format and value type.
     fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         known_epilogue(epilogue)
+    }
+
+    /// Every aggregation, of CSR in every value type.
+    fn supports_aggregation(
+        &self,
+        plan: &Plan,
+        aggregation: Aggregation,
+    ) -> Result<(), Unsupported> {
+        known_aggregation(plan.tiling().kind(), aggregation)
     }
 
     /// Decides as [`prepare`](Self::prepare) does, without a copy of the matrix: O(nnz), in parallel for the

@@ -9,9 +9,9 @@
 //!  │                                                 │
 //!  ├─ analyze    numbers of the matrix               ├─ lowering::product   what n decides
 //!  ├─ lowering   decisions, each with its reason     ├─ exec::product       B in place or packed
-//!  │             (machine, tuning)                   ├─ exec::tasks         tasks on threads
+//!  │             (machine, thresholds)                   ├─ exec::tasks         tasks on threads
 //!  └─ layout     copies of CSR ◄──► a plan's file    └─ exec::formats       tiles to kernels
-//!                                                       └─ kernels, isa     registers
+//!                                                       └─ girih-simd       registers
 //! ```
 //! Policy stands apart from mechanism: `lowering` knows no kernel, and what comes after it decides nothing. A
 //! lowering is a value. Products read it and nothing else, and
@@ -99,22 +99,14 @@ mod analyze;
 mod backend;
 mod exec;
 #[expect(unsafe_code, reason = "SIMD")]
-#[expect(clippy::needless_range_loop, reason = "indices of lanes, constant once unrolled")]
-mod isa;
-#[expect(unsafe_code, reason = "SIMD")]
-#[expect(clippy::needless_range_loop, reason = "indices of registers, constant once unrolled")]
 mod kernels;
 mod layout;
 mod lowering;
 mod machine;
-#[expect(unsafe_code, reason = "threads write disjoint rows of one array")]
-mod operands;
 mod prepare;
 pub mod roofline;
 mod sddmm;
-mod tuning;
 
 pub use backend::{CpuBackend, NAME};
-pub use isa::Isa;
+pub use girih_simd::{Isa, thresholds};
 pub use machine::caches::{Cache, caches};
-pub use tuning::thresholds;

@@ -11,7 +11,7 @@ use half::{bf16, f16};
 use ndarray::{ArrayView2, CowArray};
 
 use crate::CpuBackend;
-use crate::isa::{KernelScalar, Kernels};
+use crate::kernels::{CpuScalar, Kernels};
 
 /// Entries of a task: long enough to hide what a task costs, short enough to share out.
 const TASK_ENTRIES: usize = 1 << 11;
@@ -41,7 +41,7 @@ impl SddmmBackend for CpuBackend {
     }
 }
 
-fn typed<T: KernelScalar + DenseScalar>(
+fn typed<T: CpuScalar + DenseScalar>(
     backend: &CpuBackend,
     pattern: CsrPattern<'_>,
     alpha: f64,
@@ -64,7 +64,7 @@ fn typed<T: KernelScalar + DenseScalar>(
         CowArray::from(y.as_standard_layout().into_owned())
     };
     let sample =
-        Sample { pattern, kernels: T::kernels(backend.isa()), x, y: y.view(), alpha, beta };
+        Sample { pattern, kernels: Kernels::<T>::new(backend.isa()), x, y: y.view(), alpha, beta };
     match s.as_slice_mut() {
         Some(s) => sample.entries(s),
         None => {
@@ -75,7 +75,7 @@ fn typed<T: KernelScalar + DenseScalar>(
     }
 }
 
-struct Sample<'a, T: KernelScalar> {
+struct Sample<'a, T: CpuScalar> {
     pattern: CsrPattern<'a>,
     kernels: Kernels<T>,
     x: ArrayView2<'a, T>,
@@ -85,7 +85,7 @@ struct Sample<'a, T: KernelScalar> {
     beta: T::Acc,
 }
 
-impl<T: KernelScalar> Sample<'_, T> {
+impl<T: CpuScalar> Sample<'_, T> {
     /// All entries of S.
     fn entries(&self, s: &mut [T::Acc]) {
         let row_ptr = self.pattern.row_ptr();

@@ -1,6 +1,7 @@
 //! Copies rows of B into the order of a plan's columns, for backends whose kernels do not.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use girih_formats::{Buffer, DType, Scalar};
@@ -9,6 +10,7 @@ use girih_planner::Plan;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, Axis, Slice};
 
+use crate::aggregation::Aggregation;
 use crate::backend::PreparedSpmm;
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::epilogue::Epilogue;
@@ -117,15 +119,31 @@ impl<T: DenseScalar> PermutingB<T> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(workspace);
     }
 
-    /// The product, panel by panel of B's columns.
-    fn multiply(
+    /// Hands `run` panel by panel of B's columns, its rows in the plan's order, with the columns of C.
+    fn by_panels(
         &self,
-        alpha: f64,
-        b: &ArrayView2<'_, T>,
-        beta: f64,
+        b: DenseView<'_>,
         mut c: DenseViewMut<'_>,
-        epilogue: &Epilogue<'_>,
+        run: impl FnMut(Range<usize>, DenseView<'_>, DenseViewMut<'_>) -> Result<(), BackendError>,
+    ) -> Result<(), BackendError> {
+        let Some(b) = T::view(b) else { unreachable!("the operands' types were checked") };
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut workspace = match idle {
+            Some(workspace) => workspace,
+            None => self.allocate()?,
+        };
+        let done = self.permuted(&b, &mut c, &mut workspace, run);
+        self.put_back(workspace);
+        done
+    }
+
+    /// [`by_panels`](Self::by_panels), with a workspace.
+    fn permuted(
+        &self,
+        b: &ArrayView2<'_, T>,
+        c: &mut DenseViewMut<'_>,
         workspace: &mut Buffer<T>,
+        mut run: impl FnMut(Range<usize>, DenseView<'_>, DenseViewMut<'_>) -> Result<(), BackendError>,
     ) -> Result<(), BackendError> {
         let (k, n) = b.dim();
         for start in (0..n).step_by(self.cols) {
@@ -144,9 +162,7 @@ impl<T: DenseScalar> PermutingB<T> {
             let Ok(permuted) = ArrayView2::from_shape((k, width), &*rows) else {
                 unreachable!("the workspace has a row for every column of A");
             };
-            let epilogue = epilogue.columns(panel.clone());
-            let (b, c) = (T::erase(permuted), c.columns_mut(panel));
-            self.inner.execute_with(alpha, b, beta, c, &epilogue)?;
+            run(panel.clone(), T::erase(permuted), c.columns_mut(panel))?;
         }
         Ok(())
     }
@@ -177,15 +193,19 @@ impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
             // B is not read.
             return self.inner.execute_with(alpha, b, beta, c, epilogue);
         }
-        let Some(b) = T::view(b) else { unreachable!("the operands' types were checked") };
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut workspace = match idle {
-            Some(workspace) => workspace,
-            None => self.allocate()?,
-        };
-        let done = self.multiply(alpha, &b, beta, c, epilogue, &mut workspace);
-        self.put_back(workspace);
-        done
+        self.by_panels(b, c, |panel, b, c| {
+            self.inner.execute_with(alpha, b, beta, c, &epilogue.columns(panel))
+        })
+    }
+
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        self.shape.check_operands(&b, &c)?;
+        self.by_panels(b, c, |_, b, c| self.inner.aggregate(aggregation, b, c))
     }
 
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {

@@ -6,6 +6,7 @@ use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 use girih_planner::file::Attachment;
 
+use crate::aggregation::{Aggregation, no_aggregation};
 use crate::dense::{DenseView, DenseViewMut};
 use crate::epilogue::Epilogue;
 use crate::error::{BackendError, Unsupported};
@@ -64,6 +65,15 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// What of the epilogue it can't execute.
     fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         no_epilogue(epilogue)
+    }
+
+    /// Whether prepared plans of `plan` compute this [aggregation](PreparedSpmm::aggregate). The default refuses
+    /// every one.
+    ///
+    /// # Errors
+    /// Why it can't.
+    fn supports_aggregation(&self, _: &Plan, _: Aggregation) -> Result<(), Unsupported> {
+        Err(no_aggregation())
     }
 
     /// How this backend rounds while it multiplies `plan`: what its results are verified against.
@@ -167,6 +177,25 @@ pub trait PreparedSpmm: Debug + Send + Sync {
             Ok(()) => self.execute(alpha, b, beta, c),
             Err(unsupported) => Err(unsupported.by(self.lowering(1).backend)),
         }
+    }
+
+    /// Computes in C what the products of each row's entries come to: their maximum, minimum or mean; 0 in a
+    /// row without entries. C is written without being read.
+    ///
+    /// Everything that [`execute`](Self::execute) says of operands, strides and bits holds here too. A NaN in
+    /// row `j` of B reaches row `i` of C through every entry `(i, j)`, and through nothing else.
+    ///
+    /// # Errors
+    /// [`Unsupported::Aggregation`] if the backend can't, which is what the default gives. If a shape or a value
+    /// type does not fit; C is then unchanged.
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let _ = (aggregation, b, c);
+        Err(no_aggregation().by(self.lowering(1).backend))
     }
 
     /// Puts new values on the pattern: `values` is one column, in the order of the entries of the

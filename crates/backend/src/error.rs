@@ -70,6 +70,12 @@ pub enum Unsupported {
         /// What the backend lacks.
         reason: String,
     },
+    /// What a row's products are to [come to](crate::Aggregation).
+    #[error("{reason}")]
+    Aggregation {
+        /// What the backend lacks.
+        reason: String,
+    },
     /// The plan needs another device than there is.
     #[error("{reason}")]
     Device {

@@ -28,6 +28,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aggregation;
 mod b_permutation;
 mod backend;
 mod dense;
@@ -44,6 +45,7 @@ mod views;
 /// Its views are the dense operands.
 pub use ndarray;
 
+pub use aggregation::Aggregation;
 pub use b_permutation::{b_permutation_lowering, with_b_permutation};
 pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
@@ -55,6 +57,7 @@ pub use sddmm::{SddmmBackend, check_sddmm};
 pub use select::{Estimate, Registry, Rejection, Selection};
 pub use shape::{ProductShape, put_new_values, put_values_into_plan};
 pub use verify::{
-    Product, Rounding, SampledProduct, Verification, verify, verify_sddmm, verify_with,
+    Product, Rounding, SampledProduct, Verification, verify, verify_aggregation, verify_sddmm,
+    verify_with,
 };
 pub use views::SliceStrides;

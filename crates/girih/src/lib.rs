@@ -188,9 +188,10 @@ pub use girih_reorder as reorder;
 
 pub use girih_backend::ndarray;
 pub use girih_backend::{
-    Activation, BackendError, Bias, Capabilities, DenseScalar, DenseView, DenseViewMut, Epilogue,
-    Estimate, Lowering, PreparedSpmm, Product, ProductShape, ReferenceBackend, Registry, Rejection,
-    Rounding, SddmmBackend, Selection, SpmmBackend, Unsupported, Verification, verify, verify_with,
+    Activation, Aggregation, BackendError, Bias, Capabilities, DenseScalar, DenseView,
+    DenseViewMut, Epilogue, Estimate, Lowering, PreparedSpmm, Product, ProductShape,
+    ReferenceBackend, Registry, Rejection, Rounding, SddmmBackend, Selection, SpmmBackend,
+    Unsupported, Verification, verify, verify_with,
 };
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
@@ -211,10 +212,10 @@ pub use short::{Operand, PlanMatrix, PreparePlan, Prepared, SpmmError, sddmm, sd
 /// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Activation, BackendError, Coo, Csr, DType, Duplicates, Epilogue, FormatChoice, FormatKind,
-        FormatSpec, LoadOptions, Op, Permutation, Plan, PlanMatrix, PlanOptions, Planner,
-        PreparePlan, Prepared, PreparedSpmm, Product, Registry, Reorder, RowLayout, Scalar, Space,
-        SpmmBackend, Tiling, verify,
+        Activation, Aggregation, BackendError, Coo, Csr, DType, Duplicates, Epilogue, FormatChoice,
+        FormatKind, FormatSpec, LoadOptions, Op, Permutation, Plan, PlanMatrix, PlanOptions,
+        Planner, PreparePlan, Prepared, PreparedSpmm, Product, Registry, Reorder, RowLayout,
+        Scalar, Space, SpmmBackend, Tiling, verify,
     };
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_backend::{
-    Activation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, ProductShape, ReferenceBackend, SpmmBackend, Unsupported,
+    Activation, Aggregation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue,
+    Lowering, PreparedSpmm, ProductShape, ReferenceBackend, SpmmBackend, Unsupported,
 };
 use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
@@ -51,6 +51,9 @@ enum Fault {
     FlushesNanInRelu,
     GivesEveryPanelTheFirstBias,
     ExecutesWhatItRefuses,
+    BeginsMaximaWithZero,
+    IgnoresNanInMaxima,
+    MeansOfTooMany,
 }
 
 #[derive(Debug)]
@@ -87,6 +90,14 @@ impl SpmmBackend for Broken {
             }
             _ => Ok(()),
         }
+    }
+
+    fn supports_aggregation(
+        &self,
+        plan: &Plan,
+        aggregation: Aggregation,
+    ) -> Result<(), Unsupported> {
+        ReferenceBackend.supports_aggregation(plan, aggregation)
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
@@ -140,6 +151,29 @@ impl PreparedSpmm for PreparedBroken {
             }
             (b, c) => self.inner.execute_with(alpha, b, beta, c, epilogue),
         }
+    }
+
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let (DenseView::F32(b), DenseViewMut::F32(mut c)) = (b.reborrow(), c) else {
+            unreachable!("faults are planted in f32");
+        };
+        let read = match self.fault {
+            Fault::IgnoresNanInMaxima => b.mapv(|x| if x.is_nan() { f32::NEG_INFINITY } else { x }),
+            _ => b.to_owned(),
+        };
+        self.inner.aggregate(aggregation, (&read).into(), c.view_mut().into())?;
+        match (self.fault, aggregation) {
+            // Sums may begin with 0, maxima may not.
+            (Fault::BeginsMaximaWithZero, Aggregation::Max) => c.mapv_inplace(|x| x.max(0.0)),
+            (Fault::MeansOfTooMany, Aggregation::Mean) => c.mapv_inplace(|x| x * 0.999),
+            _ => {}
+        }
+        Ok(())
     }
 
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
@@ -449,6 +483,9 @@ faults! {
     erf_for_tanh: TakesErfForTanh on Csr shows as "Gelu";
     nan_flushed: FlushesNanInRelu on Csr shows as "NaN and Inf, epilogue Relu";
     first_bias_for_every_panel: GivesEveryPanelTheFirstBias on Csr shows as "epilogue PerColumn";
+    maxima_begin_with_zero: BeginsMaximaWithZero on Csr shows as "aggregation Max";
+    nan_ignored_by_maxima: IgnoresNanInMaxima on Csr shows as "aggregation Max";
+    means_of_too_many: MeansOfTooMany on BMat shows as "aggregation Mean";
     executes_what_it_refuses: ExecutesWhatItRefuses on Csr shows as "refused, but computed";
 }
 

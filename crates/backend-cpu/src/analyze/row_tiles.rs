@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use girih_formats::{Csr, Scalar};
 
-use crate::kernels::patterns::TILE_ROWS;
+use girih_simd::TILE_ROWS;
 
 /// The range of entries of each row of a tile: all entries, or those of some columns.
 pub(crate) type TileEntries = [Range<usize>; TILE_ROWS];

@@ -13,13 +13,13 @@ use ndarray::{Array2, s};
 
 use super::Prepared;
 use crate::Isa;
-use crate::exec::recorder::Recorder;
 use crate::exec::team::Team;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::Case;
 use crate::machine::{Machine, Vendor};
-use crate::operands::lanes;
 use crate::prepare::lower;
+use girih_simd::Recorder;
+use girih_simd::lanes;
 
 const WIDTHS: [usize; 4] = [1, 8, 64, 512];
 
@@ -59,7 +59,7 @@ struct Seen {
 /// Multiplies by plans for each number of columns, and each plan by other numbers too.
 fn agrees<T>(a: &Csr<T>, spec: FormatSpec, case: impl Fn(Case) -> Case, cut: bool, seen: &mut Seen)
 where
-    T: KernelScalar + DenseScalar,
+    T: CpuScalar + DenseScalar,
 {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
     let Ok(tiling) = Tiling::from_csr(a, spec, layout) else { return };
@@ -81,7 +81,7 @@ where
     }
 }
 
-fn does_as_lowered<T: KernelScalar + DenseScalar>(
+fn does_as_lowered<T: CpuScalar + DenseScalar>(
     prepared: &Prepared<T>,
     recorder: &Recorder,
     a: &Csr<T>,
@@ -174,7 +174,7 @@ fn matrices<T: Scalar>() -> Vec<Csr<T>> {
     ]
 }
 
-fn generated<T: KernelScalar + DenseScalar>() -> Seen {
+fn generated<T: CpuScalar + DenseScalar>() -> Seen {
     let mut seen = Seen::default();
     let isas: Vec<_> = Isa::ALL.into_iter().filter(|isa| isa.is_available()).collect();
     for (i, a) in matrices::<T>().iter().enumerate() {

@@ -2,17 +2,16 @@
 //!
 //! [`prepared`] holds a plan made ready; [`product`] goes through panels of B; [`tasks`] runs the schedule's
 //! tasks on a panel, on the threads of a [`team`]; [`formats`] hands tiles to kernels. [`split`] knows the
-//! windows that several tasks share, [`scratch`] the memory that products use meanwhile. What threads pass to
-//! each other lies in [`shares`] and [`lending`].
+//! windows that several tasks share, [`aggregate`] computes maxima and means, [`scratch`] holds the memory that
+//! products use meanwhile. What threads pass to each other lies in [`shares`] and [`lending`].
 
+mod aggregate;
 #[cfg(test)]
 mod as_lowered;
 pub(crate) mod formats;
 mod lending;
 mod prepared;
 mod product;
-#[cfg(test)]
-pub(crate) mod recorder;
 pub(crate) mod scratch;
 mod shares;
 pub(crate) mod split;
@@ -20,4 +19,5 @@ mod sync;
 mod tasks;
 pub(crate) mod team;
 
+pub(crate) use aggregate::known_aggregation;
 pub(crate) use prepared::{Prepared, known_epilogue};

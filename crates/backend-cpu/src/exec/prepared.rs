@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use girih_backend::{
-    Activation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, ProductShape, Unsupported, put_new_values,
+    Activation, Aggregation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue,
+    Lowering, PreparedSpmm, ProductShape, Unsupported, put_new_values,
 };
 use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::file::Attachment;
@@ -15,17 +15,18 @@ use girih_planner::schedule::{Columns, Task};
 use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
 use ndarray::Axis;
 
+use super::aggregate::known_aggregation;
 use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;
 use super::team::Team;
 use crate::NAME;
-use crate::isa::{KernelScalar, Kernels};
+use crate::kernels::{CpuScalar, Kernels};
 use crate::layout::{CsrLayout, Sources};
 use crate::lowering::{Case, CpuLowering, ProductLowering};
-use crate::operands::{Finish, Input, Output, RowMap, Source};
 use crate::prepare::saved::{LoadError, load};
 use crate::prepare::{LayoutSource, Parts, build};
 use crate::thresholds::SUMS_CARRIED_COLS;
+use girih_simd::{Finish, Input, Output, RowMap, Source};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {
@@ -48,10 +49,10 @@ pub(crate) struct Prepared<T: Scalar> {
     pub(super) new_values: Option<NewValues>,
     pub(super) sources: Option<Sources>,
     #[cfg(test)]
-    pub(super) recorder: Option<&'static crate::exec::recorder::Recorder>,
+    pub(super) recorder: Option<&'static girih_simd::Recorder>,
 }
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// Prepares for this machine.
     #[cfg(test)]
     pub(super) fn new(
@@ -107,7 +108,7 @@ impl<T: KernelScalar> Prepared<T> {
             tiled.prefetches_b = lowering.prefetch_b.choice;
         }
         Self {
-            kernels: T::kernels(lowering.case.isa),
+            kernels: Kernels::<T>::new(lowering.case.isa),
             csr_layout,
             panel_scratch: built.panel_scratch,
             lowering,
@@ -142,7 +143,7 @@ impl<T: KernelScalar> Prepared<T> {
     }
 }
 
-impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
+impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     fn execute(
         &self,
         alpha: f64,
@@ -199,6 +200,25 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         Ok(())
     }
 
+    /// For CSR. On the threads of a product, from the entries as stored, in tasks of equally many entries. A B whose
+    /// columns are not next to each other is copied.
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let (m, k, dtype) = (self.tiling.nrows(), self.tiling.ncols(), T::DTYPE);
+        ProductShape { m, k, dtype }.check_operands(&b, &c)?;
+        known_aggregation(self.tiling.kind(), aggregation)
+            .map_err(|unsupported| unsupported.by(NAME))?;
+        let (Some(b), Some(c), Tiling::Csr(a)) = (T::view(b), T::acc_view_mut(c), &self.tiling)
+        else {
+            unreachable!("the format and the operands' types were checked");
+        };
+        self.aggregate_rows(a, aggregation, &b, c).map_err(no_memory)
+    }
+
     /// One pass over the values, in parallel, and one more for a copy of CSR. The first call also finds out where
     /// they go, and copies the value array, which the plan shares.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
@@ -229,7 +249,7 @@ impl<T: KernelScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     }
 }
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// C as it is without a product.
     fn finish_only(&self, out: Output<T::Acc>, m: usize, n: usize) {
         let none = [T::Acc::ZERO; SUMS_CARRIED_COLS];

@@ -7,12 +7,12 @@ use girih_formats::FormatError;
 use super::Prepared;
 use super::formats::{Panel, TaskShare};
 use super::team::Team;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::{PackedBy, PanelCols, PanelConfig};
-use crate::operands::{GROUP_VECTORS, Input, Output, Source, lanes};
 use crate::thresholds::{PACK_ROWS, THREADS_COPIED};
+use girih_simd::{GROUP_VECTORS, Input, Output, Source, lanes};
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// Computes the product of operands of the right shape; α ≠ 0.
     pub(super) fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
         let product = self.lowering.product(n, b.is_column, self.team.threads());

@@ -7,12 +7,12 @@ use girih_planner::schedule::Columns;
 use super::Prepared;
 use super::formats::{Multiply, Panel, add_up};
 use super::split::SplitWindow;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
-use crate::operands::{Output, RowMap};
 use crate::thresholds::SUMS_CARRIED_ROWS;
+use girih_simd::{Output, RowMap};
 
-impl<T: KernelScalar> Prepared<T> {
+impl<T: CpuScalar> Prepared<T> {
     /// Runs all tasks on a panel of columns, and adds up the parts of split windows.
     pub(super) fn panel(&self, whole: &Panel<'_, T>) {
         let n = whole.width;

@@ -7,7 +7,7 @@ use girih_formats::{PAD_ROW, RowCsr, Scalar};
 
 use super::row_of;
 use crate::analyze::row_tiles::{TileEntries, merge, row_entries, take_before};
-use crate::kernels::patterns::{PATTERNS, TILE_ROWS, Tile};
+use girih_simd::{PATTERNS, TILE_ROWS, Tile};
 
 /// Where the tiles of a task in one slab of columns lie, and their columns and values.
 #[derive(Clone, Debug)]

@@ -8,9 +8,9 @@ use girih_parallel::prelude::*;
 use super::CsrLayout;
 use super::sorted::{PartRanges, SortedCsr};
 use super::tiles::TiledCsr;
-use crate::isa::KernelScalar;
-use crate::kernels::patterns::{TILE_ROWS, Tile};
-use crate::operands::lanes;
+use crate::kernels::CpuScalar;
+use girih_simd::lanes;
+use girih_simd::{TILE_ROWS, Tile};
 
 /// The fewest values that one task moves.
 const TASK_VALUES: usize = 1 << 14;
@@ -46,7 +46,7 @@ macro_rules! entry {
 
 entry!(u32, u64);
 
-impl<T: KernelScalar> CsrLayout<T> {
+impl<T: CpuScalar> CsrLayout<T> {
     /// Finds out where the values of this copy of `a` come from: O(nnz · log(longest row)), in parallel.
     ///
     /// # Errors
@@ -120,7 +120,7 @@ impl<'a, T: Scalar> RowEntries<'a, T> {
 }
 
 /// The values of each part: slices, whose rows are interleaved, and then single rows.
-fn sorted_entries<T: KernelScalar, E: Entry>(
+fn sorted_entries<T: CpuScalar, E: Entry>(
     sorted: &SortedCsr<T>,
     rows: &RowEntries<'_, T>,
 ) -> Option<Vec<E>> {
@@ -136,8 +136,8 @@ fn sorted_entries<T: KernelScalar, E: Entry>(
     }
     let fill = |(part, mut piece): (&PartRanges, &mut [E])| {
         let (slices, runs) = (&sorted.slices[part.slices.clone()], &sorted.runs[part.runs.clone()]);
-        let lens = |of: &[crate::kernels::sorted::Run], width: usize| {
-            let each = |run: &crate::kernels::sorted::Run| (run.len as usize, run.count as usize);
+        let lens = |of: &[girih_simd::Run], width: usize| {
+            let each = |run: &girih_simd::Run| (run.len as usize, run.count as usize);
             let lens = of.iter().map(each).collect::<Vec<_>>();
             lens.into_iter().flat_map(move |(len, count)| std::iter::repeat_n((len, width), count))
         };
@@ -164,7 +164,7 @@ fn sorted_entries<T: KernelScalar, E: Entry>(
 
 /// The values of each slab of each task, tile by tile and pattern by pattern. Within a tile and a pattern the
 /// columns ascend, and each has a value for every row of the pattern.
-fn tiled_entries<T: KernelScalar, E: Entry>(
+fn tiled_entries<T: CpuScalar, E: Entry>(
     tiled: &TiledCsr<T>,
     rows: &RowEntries<'_, T>,
 ) -> Option<Vec<E>> {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     /// Copies of a matrix, of both kinds, whose tasks are all made of whole rows.
-    fn copies<T: KernelScalar>(a: &RowCsr<T>) -> Vec<CsrLayout<T>> {
+    fn copies<T: CpuScalar>(a: &RowCsr<T>) -> Vec<CsrLayout<T>> {
         let m = a.csr().nrows();
         let tasks = [0..m / 3, m / 3..m / 2, m / 2..m];
         let mut copies = Vec::new();
@@ -253,7 +253,7 @@ mod tests {
         }
     }
 
-    fn refreshed_copies_are_those_made_anew<T: KernelScalar>(a: &Csr<f32>) {
+    fn refreshed_copies_are_those_made_anew<T: CpuScalar>(a: &Csr<f32>) {
         let a = a.cast::<T>();
         let other: Vec<T> = (0..a.nnz()).map(|i| T::from_f64((i % 97) as f64 - 40.0)).collect();
         let renewed = a.with_values::<T>(other).unwrap();

@@ -8,13 +8,13 @@ use girih_parallel::prelude::*;
 use super::join::joined;
 use super::order::{RowOrder, window};
 use super::row_of;
-use crate::isa::KernelScalar;
-use crate::kernels::prefetch::PREFETCH_AHEAD;
-use crate::kernels::sorted::Run;
+use crate::kernels::CpuScalar;
 use crate::lowering::csr::least_parts;
 use crate::lowering::{SortConfig, SortCounts};
-use crate::operands::lanes;
 use crate::thresholds::{SORT_CONSECUTIVE, SORT_LARGE_ENTRIES, SORT_PART_ENTRIES, SORT_PARTS_EACH};
+use girih_simd::PREFETCH_AHEAD;
+use girih_simd::Run;
+use girih_simd::lanes;
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///
@@ -64,7 +64,7 @@ impl PartRanges {
     }
 }
 
-impl<T: KernelScalar> SortedCsr<T> {
+impl<T: CpuScalar> SortedCsr<T> {
     /// Sorts the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix.
     /// Neighbouring tasks are [joined] up to as many rows as are sorted together, if that leaves enough tasks
     /// for the threads. Each row is added up by itself, so bits don't depend on it.
@@ -120,7 +120,7 @@ impl<T: KernelScalar> SortedCsr<T> {
     }
 
     /// Whether the runs of every part have as many rows, columns and values as the part, and the parts as many
-    /// as the arrays: point 2 of [`sorted`](crate::kernels::sorted::sorted()), but for the columns themselves.
+    /// as the arrays: point 2 of [`sorted`](girih_simd::SortedBlock), but for the columns themselves.
     /// O(runs).
     fn sums_hold(&self) -> bool {
         let end = self.tasks.last().map_or(PartRanges::default(), Clone::clone);
@@ -145,7 +145,7 @@ impl<T: KernelScalar> SortedCsr<T> {
 }
 
 /// The number of parts of each task, and the order of the rows of each part.
-fn orders<T: KernelScalar>(
+fn orders<T: CpuScalar>(
     a: &RowCsr<T>,
     tasks: &[Range<usize>],
     config: &SortConfig,
@@ -159,7 +159,7 @@ fn orders<T: KernelScalar>(
 }
 
 /// What orders of rows come to, with `parts` parts of each task.
-fn counts<T: KernelScalar>(a: &RowCsr<T>, parts: usize, orders: &[RowOrder]) -> SortCounts {
+fn counts<T: CpuScalar>(a: &RowCsr<T>, parts: usize, orders: &[RowOrder]) -> SortCounts {
     let rows = orders.iter().flat_map(|order| {
         let slices = order.n_slices();
         let len = move |i| if i < slices { lanes::<T>() as u32 } else { 1 };

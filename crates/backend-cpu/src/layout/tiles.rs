@@ -10,10 +10,10 @@ use super::join::joined;
 use super::to_parts;
 use crate::analyze::RowSharing;
 use crate::analyze::row_tiles::tiles;
-use crate::isa::KernelScalar;
-use crate::kernels::patterns::Tile;
-use crate::kernels::prefetch::PREFETCH_AHEAD;
+use crate::kernels::CpuScalar;
 use crate::lowering::{TileConfig, TileCounts};
+use girih_simd::PREFETCH_AHEAD;
+use girih_simd::Tile;
 
 /// A copy of a matrix in tiles of up to four rows. Their columns are grouped by which of the rows hold them;
 /// all columns together, or one slab of columns after the other.
@@ -33,7 +33,7 @@ pub(crate) struct TiledCsr<T: Scalar> {
     pub(crate) values: Buffer<T::Acc>,
 }
 
-impl<T: KernelScalar> TiledCsr<T> {
+impl<T: CpuScalar> TiledCsr<T> {
     /// Lays out the rows of tasks, each a range of slots: O(nnz) in parallel, and a copy of the matrix with
     /// one column index for all rows of a tile that hold it. Neighbouring tasks are [joined]; tiles and slabs
     /// are the same on any number of threads and any processor.
@@ -72,7 +72,7 @@ impl<T: KernelScalar> TiledCsr<T> {
     }
 
     /// Whether the tiles of every slab have as many columns and values as the slab, and slabs lie in the arrays:
-    /// point 2 of [`patterns`](crate::kernels::patterns::patterns()), but for the columns themselves. O(tiles).
+    /// point 2 of [`patterns`](girih_simd::PatternBlock), but for the columns themselves. O(tiles).
     fn sums_hold(&self) -> bool {
         let n_cols = self.col_idx.len().checked_sub(PREFETCH_AHEAD);
         let holds = |slab: &TaskSlab| {

@@ -4,7 +4,7 @@ use girih_formats::{FormatSpec, Scalar, Tiling};
 
 use crate::Isa;
 use crate::machine::Machine;
-use crate::operands::VECTOR_BYTES;
+use girih_simd::VECTOR_BYTES;
 
 /// Sizes of a product, and the machine that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::packing::{self, PanelConfig};
 use super::{Case, Construct, Decision, prefetch};
 use crate::analyze::MatrixNumbers;
-use crate::kernels::patterns::TILE_ROWS;
-use crate::operands::GROUP_VECTORS;
 use crate::thresholds::{
     SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_OF_GROUPS,
     TILE_LOADS_WIDE, TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
 };
+use girih_simd::GROUP_VECTORS;
+use girih_simd::TILE_ROWS;
 
 /// How the entries of A lie when they are multiplied.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use girih_formats::FormatSpec;
 use super::{CpuLowering, Kernel, LayoutChoice, PackedBy, ProductLowering};
 use crate::NAME;
 use crate::machine::Vendor;
-use crate::operands::leaves_caches;
 use crate::thresholds::{
     STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_VECTORS, THREADS_FIND, THREADS_SHARED,
     WHOLE_ENTRIES,
 };
+use girih_simd::leaves_caches;
 
 impl CpuLowering {
     /// What a product of `n` columns executes on `threads` threads, if operands are row-major and β = 0.

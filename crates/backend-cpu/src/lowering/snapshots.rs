@@ -13,7 +13,7 @@ use girih_planner::Schedule;
 
 use super::Case;
 use crate::Isa;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::machine::{Machine, Vendor};
 use crate::prepare::lower;
 
@@ -30,7 +30,7 @@ fn machines() -> [(&'static str, Isa, usize, Machine); 4] {
     ]
 }
 
-fn print<T: KernelScalar>(a: &Csr<T>, spec: FormatSpec, tiles_per_task: u64) -> String {
+fn print<T: CpuScalar>(a: &Csr<T>, spec: FormatSpec, tiles_per_task: u64) -> String {
     let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
     let tiling = Tiling::from_csr(a, spec, layout).unwrap();
     let schedule = Schedule::by_tiles(&tiling, tiles_per_task);

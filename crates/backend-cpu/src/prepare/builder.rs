@@ -11,7 +11,7 @@ use crate::analyze::{
 };
 use crate::exec::scratch::PanelScratch;
 use crate::exec::split::SplitWindows;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::layout::sorted::SortedCsr;
 use crate::layout::tiles::TiledCsr;
@@ -29,7 +29,7 @@ pub(crate) enum LayoutSource<'a> {
 }
 
 /// A tiling and its tasks, and what is made of them. Only CSR is copied; other tilings have panels alone.
-pub(crate) struct LayoutBuilder<'a, T: KernelScalar> {
+pub(crate) struct LayoutBuilder<'a, T: CpuScalar> {
     csr: Option<&'a RowCsr<T>>,
     /// Slots of each task; none for tasks that are parts of a window.
     tasks: Vec<Range<usize>>,
@@ -42,7 +42,7 @@ pub(crate) struct LayoutBuilder<'a, T: KernelScalar> {
     pub(crate) panel_scratch: Option<PanelScratch<T>>,
 }
 
-impl<'a, T: KernelScalar> LayoutBuilder<'a, T> {
+impl<'a, T: CpuScalar> LayoutBuilder<'a, T> {
     /// Makes nothing yet.
     pub(crate) fn new(
         tiling: &'a Tiling<T>,
@@ -78,7 +78,7 @@ impl<'a, T: KernelScalar> LayoutBuilder<'a, T> {
     }
 }
 
-impl<T: KernelScalar> MatrixNumbers for LayoutBuilder<'_, T> {
+impl<T: CpuScalar> MatrixNumbers for LayoutBuilder<'_, T> {
     fn has_whole_rows(&self) -> bool {
         self.tasks.iter().all(|slots| !slots.is_empty())
     }
@@ -110,7 +110,7 @@ impl<T: KernelScalar> MatrixNumbers for LayoutBuilder<'_, T> {
     }
 }
 
-impl<T: KernelScalar> Construct for LayoutBuilder<'_, T> {
+impl<T: CpuScalar> Construct for LayoutBuilder<'_, T> {
     fn build_tiles(&mut self, config: &TileConfig) -> Option<TileCounts> {
         let csr = self.csr?;
         let tiled = match self.source {

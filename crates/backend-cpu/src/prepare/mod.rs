@@ -10,12 +10,12 @@ use girih_formats::{Scalar, Tiling};
 use girih_planner::Schedule;
 
 use crate::exec::split::SplitWindows;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::{Case, CpuLowering, ScheduleNumbers};
 pub(crate) use builder::{LayoutBuilder, LayoutSource};
 
 /// Decisions, what was made by them, and scratch for the sums of split windows.
-pub(crate) struct Parts<'a, T: KernelScalar> {
+pub(crate) struct Parts<'a, T: CpuScalar> {
     pub(crate) lowering: CpuLowering,
     pub(crate) built: LayoutBuilder<'a, T>,
     pub(crate) split: SplitWindows<<T as Scalar>::Acc>,
@@ -25,7 +25,7 @@ pub(crate) struct Parts<'a, T: KernelScalar> {
 ///
 /// # Errors
 /// If the sums of split windows don't fit in memory.
-pub(crate) fn build<'a, T: KernelScalar>(
+pub(crate) fn build<'a, T: CpuScalar>(
     tiling: &'a Tiling<T>,
     schedule: &Schedule,
     case: Case,
@@ -41,7 +41,7 @@ pub(crate) fn build<'a, T: KernelScalar>(
 ///
 /// # Errors
 /// As [`build`].
-pub(crate) fn lower<T: KernelScalar>(
+pub(crate) fn lower<T: CpuScalar>(
     tiling: &Tiling<T>,
     schedule: &Schedule,
     case: Case,
@@ -53,7 +53,7 @@ pub(crate) fn lower<T: KernelScalar>(
 ///
 /// # Errors
 /// If these don't fit in memory.
-fn schedule_numbers<T: KernelScalar>(
+fn schedule_numbers<T: CpuScalar>(
     tiling: &Tiling<T>,
     schedule: &Schedule,
     case: &Case,

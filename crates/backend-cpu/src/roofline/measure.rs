@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use girih_formats::{Accumulator, Buffer};
 
-use super::probe::{Chains, Work};
 use super::{Bandwidth, RooflineError};
 use crate::Isa;
-use crate::isa::{KernelScalar, Kernels};
-use crate::operands::VECTOR_BYTES;
+use crate::kernels::{CpuScalar, Kernels};
+use girih_simd::VECTOR_BYTES;
+use girih_simd::{Chains, Work};
 
 /// The shortest sample: waking the threads of a pool takes some ten microseconds.
 const SAMPLE: Duration = Duration::from_millis(3);
@@ -28,9 +28,9 @@ const APART: usize = 5 * VECTOR_BYTES;
 /// Flops per second of dependent chains, on all threads; and the number of chains that reached it.
 pub(super) fn peak<A>(isa: Isa, budget: Duration) -> (f64, Chains)
 where
-    A: KernelScalar + Accumulator,
+    A: CpuScalar + Accumulator,
 {
-    let kernels = A::kernels(isa);
+    let kernels = Kernels::<A>::new(isa);
     let lanes = VECTOR_BYTES / size_of::<A>();
     let attempts = Chains::ALL.map(|chains| {
         let vectors = chains.vectors();
@@ -67,7 +67,7 @@ impl ThreadArrays {
         let shares: Vec<Mutex<Arrays>> = (0..threads)
             .map(|_| Ok(Mutex::new(Arrays::new(bytes / size_of::<f32>())?)))
             .collect::<Result<_, RooflineError>>()?;
-        let arrays = Self { kernels: <f32 as KernelScalar>::kernels(isa), chains, shares };
+        let arrays = Self { kernels: Kernels::new(isa), chains, shares };
         rayon::broadcast(|thread| arrays.with(thread.index(), |share| share.values().fill(1.0)));
         Ok(arrays)
     }

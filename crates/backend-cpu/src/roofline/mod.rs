@@ -23,10 +23,6 @@
 //! The best of several samples counts: other programs can only make a machine look slower.
 
 mod measure;
-#[expect(unsafe_code, reason = "SIMD")]
-#[expect(clippy::needless_range_loop, reason = "indices of registers, constant once unrolled")]
-pub(crate) mod probe;
-
 use std::time::Duration;
 
 use girih_formats::{DType, FormatError};

@@ -1,6 +1,6 @@
-use super::probe::{Chains, Work};
 use super::*;
-use crate::isa::KernelScalar;
+use crate::kernels::Kernels;
+use girih_simd::{Chains, Work};
 
 fn point(bytes: u64, best: f64) -> Bandwidth {
     Bandwidth { bytes, read: best / 2.0, triad: best, streaming_triad: best / 4.0 }
@@ -91,7 +91,7 @@ fn the_loops_compute_what_they_say() {
     // Whole vectors, and more of them than any loop takes at a time.
     const LEN: usize = 16 * 29;
     for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
-        let kernels = <f32 as KernelScalar>::kernels(isa);
+        let kernels = Kernels::<f32>::new(isa);
         let from: Vec<f32> = (0..LEN).map(|i| i as f32).collect();
         for chains in Chains::ALL {
             // Sums of small integers are exact in any order.

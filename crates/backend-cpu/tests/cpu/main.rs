@@ -1,5 +1,6 @@
 //! The CPU backend: right, in any width, and the same on any number of threads.
 
+mod aggregation;
 mod columns;
 mod conformance;
 mod epilogue;

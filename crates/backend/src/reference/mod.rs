@@ -6,6 +6,7 @@ use girih_planner::{NewValues, Plan};
 use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
+use crate::aggregation::Aggregation;
 use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend};
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::epilogue::Epilogue;
@@ -38,6 +39,11 @@ impl SpmmBackend for ReferenceBackend {
 
     fn supports_epilogue(&self, _: &Plan, _: &Epilogue<'_>) -> Result<(), Unsupported> {
         Ok(())
+    }
+
+    /// For CSR and BMat, which hold the entries and nothing else.
+    fn supports_aggregation(&self, plan: &Plan, _: Aggregation) -> Result<(), Unsupported> {
+        holds_entries_alone(plan.tiling().kind())
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
@@ -83,6 +89,19 @@ impl PreparedSpmm for Prepared {
         epilogue.check(&self.shape, n)?;
         let row_of_b = self.row_of_b.as_deref();
         for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c, epilogue));
+        Ok(())
+    }
+
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        self.shape.check_operands(&b, &c)?;
+        holds_entries_alone(self.tiling.kind()).map_err(|unsupported| unsupported.by(NAME))?;
+        let row_of_b = self.row_of_b.as_deref();
+        for_any_tiling!(&self.tiling, t => aggregate_any(t, row_of_b, aggregation, b, c));
         Ok(())
     }
 
@@ -147,6 +166,50 @@ fn multiply<T: DenseScalar>(
                 *out = T::Acc::from_f64(epilogue.apply(row, col, product + before));
             }
         }
+    }
+}
+
+/// [`aggregate`] on operands that were checked to be of the tiling's value type.
+fn aggregate_any<T: DenseScalar>(
+    tiling: &Tiling<T>,
+    row_of_b: Option<&[u32]>,
+    aggregation: Aggregation,
+    b: DenseView<'_>,
+    c: DenseViewMut<'_>,
+) {
+    let views = (T::view(b), T::acc_view_mut(c));
+    let (Some(b), Some(c)) = views else { unreachable!("the operands' types were checked") };
+    aggregate(tiling, row_of_b, aggregation, &b, c);
+}
+
+fn aggregate<T: DenseScalar>(
+    tiling: &Tiling<T>,
+    row_of_b: Option<&[u32]>,
+    aggregation: Aggregation,
+    b: &ArrayView2<'_, T>,
+    mut c: ArrayViewMut2<'_, T::Acc>,
+) {
+    for slot in 0..tiling.layout().n_slots() {
+        let Some(row) = tiling.layout().row(slot) else { continue };
+        for (b, out) in b.columns().into_iter().zip(c.row_mut(row)) {
+            let (mut total, mut entries) = (None, 0);
+            tiling.visit_stored(slot, |col, a| {
+                let col = row_of_b.map_or(col, |rows| rows[col] as usize);
+                total = Some(aggregation.add(total, a.to_f64() * b[col].to_f64()));
+                entries += 1;
+            });
+            *out = T::Acc::from_f64(aggregation.finish(total, entries));
+        }
+    }
+}
+
+/// Refuses formats whose tiles also hold zeros that are no entries: a maximum would count them.
+fn holds_entries_alone(format: FormatKind) -> Result<(), Unsupported> {
+    match format {
+        FormatKind::Csr | FormatKind::BMat => Ok(()),
+        other => Err(Unsupported::Aggregation {
+            reason: format!("tiles of {other} do not tell entries from zeros that fill them up"),
+        }),
     }
 }
 

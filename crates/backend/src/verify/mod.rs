@@ -39,6 +39,7 @@
 //! The values of A and B count as they were rounded to the value type: what overflows there is Inf for
 //! the oracle too, and is counted by [`Narrowing`](girih_formats::Narrowing).
 
+mod aggregated;
 mod judge;
 mod oracle;
 mod rounding;
@@ -58,6 +59,7 @@ use crate::shape::{ProductShape, check};
 use judge::Judge;
 use oracle::{PANEL, Sums};
 
+pub use aggregated::verify_aggregation;
 pub use rounding::Rounding;
 pub use sampled::{SampledProduct, verify_sddmm};
 
@@ -184,12 +186,7 @@ pub fn verify_with<T: DenseScalar>(
     let (Some(b), Some(found), before) = views else { unreachable!("the types were checked") };
     let before = before.and_then(|(beta, c)| Some((beta, c?))).filter(|&(beta, _)| beta != 0.0);
     let before = before.map(|(beta, c)| (beta, Before::Dense(c)));
-    let ones = if plan.tiling().spec() == (FormatSpec::BMat { pattern_only: true }) {
-        // The pattern is shared; only the values are new.
-        a.with_values(vec![T::ONE; a.nnz()]).ok()
-    } else {
-        None
-    };
+    let ones = ones(a, plan);
     let (a, alpha) = (ones.as_ref().unwrap_or(a), product.alpha);
     let problem = Problem { a, alpha, b, before, epilogue: epilogue.reborrow() };
     let judge = Judge::new(&problem, plan, rounding);
@@ -197,6 +194,13 @@ pub fn verify_with<T: DenseScalar>(
         .into_par_iter()
         .map(|row| judge_row(&problem, &judge, row, &found))
         .reduce(Verification::default, Verification::merge))
+}
+
+/// The matrix that counts instead of `a` where the plan stores the pattern alone: it has ones.
+fn ones<T: DenseScalar>(a: &Csr<T>, plan: &Plan) -> Option<Csr<T>> {
+    let is_pattern = plan.tiling().spec() == (FormatSpec::BMat { pattern_only: true });
+    // The pattern is shared; only the values are new.
+    is_pattern.then(|| a.with_values(vec![T::ONE; a.nnz()]).ok()).flatten()
 }
 
 /// The operands, typed and checked.

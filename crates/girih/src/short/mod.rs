@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use thiserror::Error;
 
-use girih_backend::{BackendError, DenseScalar, Epilogue, Registry, SpmmBackend};
+use girih_backend::{Aggregation, BackendError, DenseScalar, Epilogue, Registry, SpmmBackend};
 use girih_formats::{Csr, FormatSpec, Scalar};
 use girih_planner::{Plan, PlanError, PlanOptions, Planner};
 
@@ -122,6 +122,13 @@ pub trait PreparePlan {
     /// for.
     fn prepare_with(&self, epilogue: &Epilogue<'_>) -> Result<Prepared, BackendError>;
 
+    /// The same among the backends that compute an aggregation, for [`Prepared::aggregate`]. They do so for
+    /// plans in CSR.
+    ///
+    /// # Errors
+    /// [`BackendError::NoBackend`] if none can aggregate by the plan, and what the chosen one fails for.
+    fn prepare_aggregating(&self, aggregation: Aggregation) -> Result<Prepared, BackendError>;
+
     /// Prepares for a backend of the caller's choice.
     ///
     /// # Errors
@@ -136,6 +143,12 @@ impl PreparePlan for Plan {
 
     fn prepare_with(&self, epilogue: &Epilogue<'_>) -> Result<Prepared, BackendError> {
         let chosen = HERE.best_that(self, |backend| backend.supports_epilogue(self, epilogue))?;
+        self.prepare_on(chosen.backend)
+    }
+
+    fn prepare_aggregating(&self, aggregation: Aggregation) -> Result<Prepared, BackendError> {
+        let chosen =
+            HERE.best_that(self, |backend| backend.supports_aggregation(self, aggregation))?;
         self.prepare_on(chosen.backend)
     }
 

@@ -4,8 +4,8 @@ use std::ops::Mul;
 
 use girih_backend::ndarray::Array2;
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
-    ProductShape,
+    Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, ProductShape,
 };
 use girih_formats::{DType, FormatSpec, Scalar};
 use girih_planner::Plan;
@@ -190,6 +190,53 @@ impl Prepared {
         epilogue: &Epilogue<'_>,
     ) -> Result<(), BackendError> {
         self.inner.execute_with(alpha, b.into(), beta, c.into(), epilogue)
+    }
+
+    /// The greatest, least or mean product of each row's entries instead of their sum, 0 in a row without entries:
+    /// [`PreparedSpmm::aggregate`].
+    ///
+    /// ```
+    /// use girih::ndarray::array;
+    /// use girih::prelude::*;
+    ///
+    /// let a = Csr::from_triplets(3, 3, [(0, 0, 1.0f32), (0, 2, 1.0), (1, 1, -1.0)])?;
+    /// let plan = a.plan(PlanOptions::new(2).format(FormatSpec::Csr))?;
+    /// let prepared = plan.prepare_aggregating(Aggregation::Max)?;
+    /// let b = array![[1.0f32, 0.0], [0.0, 1.0], [3.0, -1.0]];
+    /// assert_eq!(prepared.aggregate(Aggregation::Max, &b)?, array![[3.0, 0.0], [0.0, -1.0], [0.0, 0.0]]);
+    /// assert_eq!(prepared.aggregate(Aggregation::Mean, &b)?, array![[2.0, -0.5], [0.0, -1.0], [0.0, 0.0]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported::Aggregation`](crate::Unsupported::Aggregation) if the backend can't;
+    /// [`prepare_aggregating`](super::PreparePlan::prepare_aggregating) takes one that can. Otherwise as
+    /// [`multiply`](Self::multiply).
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
+    pub fn aggregate<B: Operand>(
+        &self,
+        aggregation: Aggregation,
+        b: B,
+    ) -> Result<B::Product, BackendError> {
+        let b = b.matrix();
+        let zero = <B::Value as Scalar>::Acc::ZERO;
+        let mut c = Array2::from_elem((self.nrows(), b.ncols()), zero);
+        let view = B::Value::erase_acc_mut(c.view_mut());
+        self.inner.aggregate(aggregation, B::Value::erase(b), view)?;
+        Ok(B::product(c))
+    }
+
+    /// [`aggregate`](Self::aggregate) into a C of the caller's.
+    ///
+    /// # Errors
+    /// As [`aggregate`](Self::aggregate); C is then unchanged.
+    pub fn aggregate_into<'b, 'c>(
+        &self,
+        aggregation: Aggregation,
+        b: impl Into<DenseView<'b>>,
+        c: impl Into<DenseViewMut<'c>>,
+    ) -> Result<(), BackendError> {
+        self.inner.aggregate(aggregation, b.into(), c.into())
     }
 
     /// Puts new values on the pattern, in the order of the entries of the [`Csr`](crate::Csr) that was planned:

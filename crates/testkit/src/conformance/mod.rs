@@ -4,6 +4,7 @@
 //! stamps a test for each. Every product is compared, element by element, with the rigorous bound of
 //! [`mod@girih_backend::verify`]; see the modules for what is covered.
 
+mod aggregations;
 mod epilogue;
 mod errors;
 mod new_values;
@@ -194,6 +195,7 @@ impl Suite<'_> {
         self.threads::<T>();
         self.new_values::<T>();
         self.epilogues::<T>();
+        self.aggregations::<T>();
         self.errors::<T>();
         self.large_offsets::<T>();
     }

@@ -5,10 +5,10 @@ use std::ops::Range;
 use girih_formats::{BMat, Scalar};
 
 use super::{Multiply, Panel, add_up, clamp, for_each_window};
-use crate::isa::KernelScalar;
-use crate::kernels::rows::RowBlock;
-use crate::operands::RowMap;
+use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_BMAT_ENTRIES;
+use girih_simd::RowBlock;
+use girih_simd::RowMap;
 
 /// Rows of a window.
 const ROWS: usize = 16;
@@ -22,7 +22,7 @@ struct DecodedTiles<A> {
     stored: [A; STACK_BMAT_ENTRIES],
 }
 
-impl<T: KernelScalar> Multiply<T> for BMat<T> {
+impl<T: CpuScalar> Multiply<T> for BMat<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let mut decoded = DecodedTiles {
             row_ptr: [0; ROWS + 1],
@@ -55,7 +55,7 @@ impl<T: KernelScalar> Multiply<T> for BMat<T> {
 }
 
 /// Writes the entries of some tiles row by row; returns their number.
-fn decode<T: KernelScalar>(
+fn decode<T: CpuScalar>(
     a: &BMat<T>,
     tiles: Range<usize>,
     to: &mut DecodedTiles<T::Acc>,

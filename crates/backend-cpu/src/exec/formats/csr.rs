@@ -5,12 +5,12 @@ use std::ops::Range;
 use girih_formats::{RowCsr, Scalar};
 
 use super::{Multiply, Panel, add_up};
-use crate::isa::KernelScalar;
-use crate::kernels::rows::RowBlock;
-use crate::operands::RowMap;
+use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_CSR_ENTRIES;
+use girih_simd::RowBlock;
+use girih_simd::RowMap;
 
-impl<T: KernelScalar> Multiply<T> for RowCsr<T> {
+impl<T: CpuScalar> Multiply<T> for RowCsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let csr = self.csr();
         let row_ptr: &[u64] = csr.row_ptr();
@@ -75,7 +75,7 @@ mod tests {
     use crate::layout::tiles::TiledCsr;
     use crate::layout::{CsrLayout, natural};
     use crate::lowering::{SortConfig, TileConfig};
-    use crate::operands::{Input, Output};
+    use girih_simd::{Input, Output};
 
     /// Whether or not this processor gains by it.
     #[test]
@@ -99,7 +99,7 @@ mod tests {
                 }
             });
             for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
-                let kernels = &f32::kernels(isa);
+                let kernels = &crate::kernels::Kernels::<f32>::new(isa);
                 for n in [1, 2, 4, 8, 13, 16, 31, 40, 64, 128, 150] {
                     let b =
                         Array2::from_shape_fn((k, n), |(i, j)| (i as f32 + 0.1) / (j as f32 + 0.7));

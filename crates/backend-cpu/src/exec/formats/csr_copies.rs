@@ -3,16 +3,16 @@
 use girih_formats::Scalar;
 
 use super::Panel;
-use crate::isa::KernelScalar;
-use crate::kernels::patterns::PatternBlock;
-use crate::kernels::prefetch::PREFETCH_AHEAD;
-use crate::kernels::sorted::SortedBlock;
+use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::layout::sorted::SortedCsr;
 use crate::layout::tiles::TiledCsr;
-use crate::operands::{GROUP_VECTORS, lanes};
+use girih_simd::PREFETCH_AHEAD;
+use girih_simd::PatternBlock;
+use girih_simd::SortedBlock;
+use girih_simd::{GROUP_VECTORS, lanes};
 
-impl<T: KernelScalar> CsrLayout<T> {
+impl<T: CpuScalar> CsrLayout<T> {
     /// Multiplies the rows of a part of a task.
     pub(crate) fn multiply(&self, task: usize, part: usize, on: &Panel<'_, T>) {
         match self {
@@ -23,7 +23,7 @@ impl<T: KernelScalar> CsrLayout<T> {
 }
 
 /// Multiplies the rows of a part of a task.
-fn multiply_sorted<T: KernelScalar>(a: &SortedCsr<T>, task: usize, part: usize, on: &Panel<'_, T>) {
+fn multiply_sorted<T: CpuScalar>(a: &SortedCsr<T>, task: usize, part: usize, on: &Panel<'_, T>) {
     let ranges = &a.tasks[task * a.parts + part];
     let block = SortedBlock {
         slices: &a.slices[ranges.slices.clone()],
@@ -41,7 +41,7 @@ fn multiply_sorted<T: KernelScalar>(a: &SortedCsr<T>, task: usize, part: usize, 
 
 /// Multiplies the rows of a task, by the panel's slab or by all slabs. The first slab's sums are stored,
 /// those of others are added to them, one group of columns after the other.
-fn multiply_tiles<T: KernelScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, T>) {
+fn multiply_tiles<T: CpuScalar>(a: &TiledCsr<T>, task: usize, on: &Panel<'_, T>) {
     let slabs = &a.tasks[task];
     let at_once = if slabs.len() == 1 { on.width } else { GROUP_VECTORS * lanes::<T>() };
     for j in (0..on.width).step_by(at_once.max(1)) {

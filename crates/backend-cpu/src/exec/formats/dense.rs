@@ -6,13 +6,13 @@ use girih_formats::{Bcsr, BlockedEll, PAD_COL, Scalar, Wcsr};
 
 use super::packed_strip::PackedStrip;
 use super::{Multiply, Panel, add_up, clamp, for_each_window};
-use crate::isa::KernelScalar;
-use crate::kernels::runs::Runs;
-use crate::kernels::strip::Strip;
-use crate::operands::RowMap;
+use crate::kernels::CpuScalar;
 use crate::thresholds::{STACK_STRIP_VALUES, SUMS_CARRIED_ROWS};
+use girih_simd::RowMap;
+use girih_simd::Runs;
+use girih_simd::Strip;
 
-impl<T: KernelScalar> Multiply<T> for Bcsr<T> {
+impl<T: CpuScalar> Multiply<T> for Bcsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let (block_rows, block_cols) = (self.block_rows(), self.block_cols());
         let ptr: &[u64] = self.block_row_ptr();
@@ -37,7 +37,7 @@ impl<T: KernelScalar> Multiply<T> for Bcsr<T> {
     }
 }
 
-impl<T: KernelScalar> Multiply<T> for BlockedEll<T> {
+impl<T: CpuScalar> Multiply<T> for BlockedEll<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let (block_size, ell_width) = (self.block_size(), self.ell_width());
         for_each_window(block_size, slots, |w, slots, before| {
@@ -63,7 +63,7 @@ impl<T: KernelScalar> Multiply<T> for BlockedEll<T> {
     }
 }
 
-impl<T: KernelScalar> Multiply<T> for Wcsr<T> {
+impl<T: CpuScalar> Multiply<T> for Wcsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let (window_rows, pad) = (self.window_rows(), self.pad_cols() as u64);
         let ptr: &[u64] = self.window_ptr();
@@ -91,7 +91,7 @@ fn without_padding(list: &[u32]) -> &[u32] {
 }
 
 /// Multiplies a strip, widening its values if need be.
-fn multiply_strip<T: KernelScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &Panel<'_, T>) {
+fn multiply_strip<T: CpuScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &Panel<'_, T>) {
     if let Some(values) = T::as_acc(strip.values) {
         let strip = strip.with_values(values);
         return match PackedStrip::try_new(&strip, map, on) {

@@ -14,10 +14,10 @@ use std::ops::Range;
 
 use girih_formats::{Scalar, Tiling};
 
-use crate::isa::{KernelScalar, Kernels};
+use crate::kernels::{CpuScalar, Kernels};
 use crate::layout::CsrLayout;
-use crate::operands::{Input, Output, RowMap};
 use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
+use girih_simd::{Input, Output, RowMap};
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]
@@ -66,7 +66,7 @@ pub(crate) trait Multiply<T: Scalar> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>);
 }
 
-impl<T: KernelScalar> Multiply<T> for Tiling<T> {
+impl<T: CpuScalar> Multiply<T> for Tiling<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         match self {
             Self::Csr(t) => t.multiply(slots, tiles, map, on),
@@ -105,7 +105,7 @@ fn clamp(range: Range<u64>, bounds: &Range<u64>) -> Range<usize> {
 /// hold.
 ///
 /// `next` gives the end of the piece that begins at its argument; `piece` multiplies one.
-pub(crate) fn add_up<T: KernelScalar>(
+pub(crate) fn add_up<T: CpuScalar>(
     range: Range<usize>,
     next: impl Fn(usize) -> usize,
     map: RowMap<'_>,
@@ -150,7 +150,7 @@ mod tests {
         bits_agree::<bf16>();
     }
 
-    fn bits_agree<T: KernelScalar>() {
+    fn bits_agree<T: CpuScalar>() {
         // Sums that go on from part to part, and a last block that is not whole.
         let (m, k) = (150, 610);
         let a: Csr<T> = uniform(m, k, 80, 1).unwrap();
@@ -173,7 +173,7 @@ mod tests {
                     let product = |prefetch_a, packs_strips, is_far| {
                         let mut c = Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN));
                         let panel = Panel {
-                            kernels: &T::kernels(isa),
+                            kernels: &Kernels::<T>::new(isa),
                             b: Input { prefetch_a, is_far, ..Input::in_place(&b.view()).unwrap() },
                             out: Output::new(
                                 &mut c.view_mut(),

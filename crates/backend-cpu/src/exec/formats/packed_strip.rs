@@ -1,14 +1,14 @@
 //! Dense strips of many rows, by rows of B that are packed first.
 
 use crate::exec::formats::Panel;
-use crate::isa::KernelScalar;
-use crate::kernels::runs::Runs;
-use crate::kernels::strip::Strip;
-use crate::operands::{Input, Output, RowMap, lanes};
+use crate::kernels::CpuScalar;
 use crate::thresholds::{
     STRIP_PACK_BYTES, STRIP_PACK_ROWS_MAX, STRIP_PACK_ROWS_MIN, STRIP_PACK_RUN_COLS,
     STRIP_PACK_VECTORS,
 };
+use girih_simd::Runs;
+use girih_simd::Strip;
+use girih_simd::{Input, Output, RowMap, lanes};
 
 /// Where packed runs begin.
 const IN_ORDER: [u32; 256] = {
@@ -33,7 +33,7 @@ pub(crate) struct PackedStrip {
 
 impl PackedStrip {
     /// `None` if the strip is better multiplied with B in place.
-    pub(crate) fn try_new<T: KernelScalar>(
+    pub(crate) fn try_new<T: CpuScalar>(
         strip: &Strip<'_, T::Acc>,
         map: RowMap<'_>,
         on: &Panel<'_, T>,
@@ -49,7 +49,7 @@ impl PackedStrip {
     }
 
     /// Multiplies the strip.
-    pub(crate) fn multiply<T: KernelScalar>(
+    pub(crate) fn multiply<T: CpuScalar>(
         &self,
         strip: &Strip<'_, T::Acc>,
         map: RowMap<'_>,

@@ -5,12 +5,12 @@ use std::ops::Range;
 use girih_formats::{Scalar, TwoFour};
 
 use super::{Multiply, Panel, add_up, clamp};
-use crate::isa::KernelScalar;
-use crate::kernels::rows::RowBlock;
-use crate::operands::RowMap;
+use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_TWO_FOUR_GROUPS;
+use girih_simd::RowBlock;
+use girih_simd::RowMap;
 
-impl<T: KernelScalar> Multiply<T> for TwoFour<T> {
+impl<T: CpuScalar> Multiply<T> for TwoFour<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let groups = Self::groups_of(self.ncols());
         let mut col_idx = [0; 2 * STACK_TWO_FOUR_GROUPS];

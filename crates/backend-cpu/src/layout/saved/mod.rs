@@ -8,11 +8,11 @@ mod read_tiles;
 use girih_formats::Buffer;
 use girih_planner::file::{AttachedElement, Attachment, AttachmentError};
 
-use crate::isa::KernelScalar;
-use crate::kernels::sorted::Run;
+use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::layout::fill::TaskSlab;
 use crate::layout::sorted::PartRanges;
+use girih_simd::Run;
 
 pub(super) const COL_IDX: &str = "col_idx";
 pub(super) const VALUES: &str = "values";
@@ -27,7 +27,7 @@ pub(super) const SLICES: &str = "slices";
 pub(super) const RUNS: &str = "runs";
 pub(super) const ROWS: &str = "rows";
 
-impl<T: KernelScalar> CsrLayout<T> {
+impl<T: CpuScalar> CsrLayout<T> {
     /// Adds the arrays of this copy to an attachment. The large arrays are shared with it.
     ///
     /// # Errors

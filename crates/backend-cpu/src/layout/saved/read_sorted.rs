@@ -8,14 +8,14 @@ use girih_planner::file::Attachment;
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};
-use crate::isa::KernelScalar;
-use crate::kernels::prefetch::PREFETCH_AHEAD;
-use crate::kernels::sorted::Run;
+use crate::kernels::CpuScalar;
 use crate::layout::sorted::{PartRanges, SortedCsr, are_consecutive};
 use crate::lowering::{SortConfig, SortCounts};
-use crate::operands::lanes;
+use girih_simd::PREFETCH_AHEAD;
+use girih_simd::Run;
+use girih_simd::lanes;
 
-impl<T: KernelScalar> SortedCsr<T> {
+impl<T: CpuScalar> SortedCsr<T> {
     /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.
     ///
     /// # Errors

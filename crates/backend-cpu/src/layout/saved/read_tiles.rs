@@ -8,16 +8,16 @@ use girih_planner::file::Attachment;
 
 use super::checks::{are_within, array, must, records};
 use super::{COL_IDX, SLABS, TILES, VALUES};
-use crate::isa::KernelScalar;
-use crate::kernels::patterns::Tile;
-use crate::kernels::prefetch::PREFETCH_AHEAD;
+use crate::kernels::CpuScalar;
 use crate::layout::fill::TaskSlab;
 use crate::layout::join::joined;
 use crate::layout::row_of;
 use crate::layout::tiles::TiledCsr;
 use crate::lowering::TileConfig;
+use girih_simd::PREFETCH_AHEAD;
+use girih_simd::Tile;
 
-impl<T: KernelScalar> TiledCsr<T> {
+impl<T: CpuScalar> TiledCsr<T> {
     /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.
     ///
     /// # Errors

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use crate::lowering::Case;
 use crate::machine::Machine;
-use crate::operands::GROUP_VECTORS;
 use crate::thresholds::{PACK_PANELS_EACH, PACK_SHARES};
+use girih_simd::GROUP_VECTORS;
 
 /// Panels of B that are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use thiserror::Error;
 
 use super::{LayoutBuilder, LayoutSource, Parts, schedule_numbers};
 use crate::NAME;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::{Case, CpuLowering};
 use numbers::{RecordedNumbers, ReplayedNumbers, SavedNumbers};
 
@@ -53,7 +53,7 @@ pub(crate) fn key(case: &Case) -> String {
 ///
 /// # Errors
 /// If the plan can't be run.
-pub(crate) fn save<T: KernelScalar>(
+pub(crate) fn save<T: CpuScalar>(
     tiling: &Tiling<T>,
     schedule: &Schedule,
     matrix: Option<&Fingerprint>,
@@ -80,7 +80,7 @@ pub(crate) fn save<T: KernelScalar>(
 ///
 /// # Errors
 /// If the layout is not for these decisions, or is none.
-pub(crate) fn load<'a, T: KernelScalar>(
+pub(crate) fn load<'a, T: CpuScalar>(
     tiling: &'a Tiling<T>,
     schedule: &Schedule,
     matrix: Option<&Fingerprint>,

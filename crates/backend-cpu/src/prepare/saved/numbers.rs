@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::LoadError;
 use crate::analyze::{CacheMisses, MatrixNumbers, RowSharing};
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::{
     Case, Construct, PanelConfig, SortConfig, SortCounts, TileConfig, TileCounts,
 };
@@ -145,13 +145,13 @@ impl<M: Construct> Construct for RecordedNumbers<M> {
 }
 
 /// Replays saved numbers and takes a saved copy. A number that was not saved makes the layout outdated.
-pub(super) struct ReplayedNumbers<'a, T: KernelScalar> {
+pub(super) struct ReplayedNumbers<'a, T: CpuScalar> {
     built: LayoutBuilder<'a, T>,
     numbers: SavedNumbers,
     is_outdated: Cell<bool>,
 }
 
-impl<'a, T: KernelScalar> ReplayedNumbers<'a, T> {
+impl<'a, T: CpuScalar> ReplayedNumbers<'a, T> {
     /// `built` takes copies from an attachment.
     pub(super) fn new(built: LayoutBuilder<'a, T>, numbers: SavedNumbers) -> Self {
         Self { built, numbers, is_outdated: Cell::new(false) }
@@ -182,7 +182,7 @@ impl<'a, T: KernelScalar> ReplayedNumbers<'a, T> {
     }
 }
 
-impl<T: KernelScalar> MatrixNumbers for ReplayedNumbers<'_, T> {
+impl<T: CpuScalar> MatrixNumbers for ReplayedNumbers<'_, T> {
     fn has_whole_rows(&self) -> bool {
         self.built.has_whole_rows()
     }
@@ -215,7 +215,7 @@ impl<T: KernelScalar> MatrixNumbers for ReplayedNumbers<'_, T> {
     }
 }
 
-impl<T: KernelScalar> Construct for ReplayedNumbers<'_, T> {
+impl<T: CpuScalar> Construct for ReplayedNumbers<'_, T> {
     fn build_tiles(&mut self, config: &TileConfig) -> Option<TileCounts> {
         self.require_copy(SavedCopy::Tiles(*config))?;
         self.built.build_tiles(config)

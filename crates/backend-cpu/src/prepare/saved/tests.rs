@@ -13,7 +13,7 @@ use super::{LoadError, NUMBERS, save};
 use crate::Isa;
 use crate::exec::Prepared;
 use crate::exec::team::Team;
-use crate::isa::KernelScalar;
+use crate::kernels::CpuScalar;
 use crate::lowering::{Case, LayoutChoice};
 use crate::machine::{Machine, Vendor};
 
@@ -25,7 +25,7 @@ struct Kept<T: Scalar> {
     saved: Attachment,
 }
 
-impl<T: KernelScalar + DenseScalar> Kept<T> {
+impl<T: CpuScalar + DenseScalar> Kept<T> {
     fn new(a: &Csr<T>, n: usize, splits: bool) -> Self {
         let layout = RowLayout::natural(a.nrows(), 1).unwrap();
         let tiling = Tiling::from_csr(a, FormatSpec::Csr, layout).unwrap();
@@ -90,7 +90,7 @@ impl<T: KernelScalar + DenseScalar> Kept<T> {
 }
 
 /// Tiles, tiles in slabs, sorted rows with slices, without, and rows as they stand.
-fn cases<T: KernelScalar + DenseScalar>() -> Vec<Kept<T>> {
+fn cases<T: CpuScalar + DenseScalar>() -> Vec<Kept<T>> {
     let mesh = fem_3d(6, 6, 6, 3, 1).unwrap();
     let weights = uniform(80, 1100, 180, 1).unwrap();
     let stencil = laplacian_5pt(60, 40).unwrap();
@@ -117,7 +117,7 @@ fn what_is_loaded_is_what_would_be_made() {
     loaded_is_made::<bf16>();
 }
 
-fn loaded_is_made<T: KernelScalar + DenseScalar>() -> [bool; 5] {
+fn loaded_is_made<T: CpuScalar + DenseScalar>() -> [bool; 5] {
     let mut seen = [false; 5];
     for kept in cases::<T>() {
         let (made, loaded) = (kept.prepared(), kept.load(&kept.saved).unwrap());

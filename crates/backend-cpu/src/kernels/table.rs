@@ -1,0 +1,198 @@
+//! The kernels of one instruction set, behind safe functions.
+//!
+//! Kernels require that pointers and indices are valid. Their callers hold by the following, to which
+//! `SAFETY` comments refer:
+//!
+//! 1. A table is only made for an instruction set that this machine has: [`KernelScalar::kernels`] sees to it.
+//! 2. Columns of a block are rows of B: those of a validated tiling are, and a layout has the columns of one.
+//!    A layout has as many rows, columns and values as its runs or tiles say; one that was read from a file
+//!    was checked for that.
+//! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores:
+//!    points 1 and 3 of [`operands`](girih_simd::operands).
+
+use girih_formats::Scalar;
+use girih_simd::{
+    Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
+    SortedBlock, Source, Strip, Total, Work,
+};
+use ndarray::ArrayView2;
+
+/// The kernels for values of type `T`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernels<T: Scalar>(KernelTable<T>);
+
+impl<T: KernelScalar> Kernels<T> {
+    /// The kernels of an instruction set, which this machine must have.
+    pub(crate) fn new(isa: Isa) -> Self {
+        Self(T::kernels(isa))
+    }
+
+    /// Multiplies a block of sparse rows by `width` columns of B. The block's columns must be rows of B.
+    #[inline]
+    pub(crate) fn rows(
+        &self,
+        block: &RowBlock<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
+        // SAFETY: point 1 of `rows` by point 1, point 2 by point 2 and the assertion, point 3 by point 3,
+        // point 4 by the assertion.
+        unsafe { (self.0.rows)(block, b, out, map, width) }
+    }
+
+    /// Multiplies sorted rows by `width` columns of B. The block's columns must be rows of B, and it must
+    /// have as many rows, columns and values as its runs say.
+    #[inline]
+    pub(crate) fn sorted(
+        &self,
+        block: &SortedBlock<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        width: usize,
+    ) {
+        // SAFETY: points 1 to 3 of `sorted` by points 1 to 3.
+        unsafe { (self.0.sorted)(block, b, out, width) }
+    }
+
+    /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
+    /// `stride` elements long. B must have these rows and columns.
+    #[inline]
+    pub(crate) fn pack(
+        &self,
+        b: Source<T>,
+        first: usize,
+        width: usize,
+        to: &mut [T],
+        stride: usize,
+    ) {
+        assert!(width <= stride && to.len().is_multiple_of(stride));
+        // SAFETY: point 1 of `pack` by point 1, point 2 by this function's own requirement, point 3 since
+        // `to` is exclusive and has whole rows, as asserted.
+        unsafe { (self.0.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
+    }
+
+    /// Columns of a panel of gathered rows.
+    #[inline]
+    pub(crate) fn panel(&self) -> usize {
+        self.0.panel
+    }
+
+    /// Copies the rows of B in `runs`, `width` columns wide, to panels of [`panel`](Self::panel) columns, one
+    /// after the other. B must have these rows and columns.
+    #[inline]
+    pub(crate) fn gather(&self, runs: &Runs<'_>, b: Input<T>, width: usize, to: &mut [T]) {
+        let count = runs.count();
+        if let Some(recorder) = b.recorder {
+            recorder.gathered();
+        }
+        assert!(count * width.next_multiple_of(self.0.panel) <= to.len());
+        // SAFETY: point 1 of `gather` by point 1, point 2 by point 2, point 3 since `to` is exclusive and
+        // holds all panels, as asserted.
+        unsafe { (self.0.gather)(runs, count, b, width, to.as_mut_ptr()) }
+    }
+
+    /// Multiplies tiles of rows by `width` columns of B. The block's columns must be rows of B, and it must
+    /// have as many columns and values as its tiles say.
+    #[inline]
+    pub(crate) fn patterns(
+        &self,
+        block: &PatternBlock<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        width: usize,
+    ) {
+        // SAFETY: points 1 to 3 of `patterns` by points 1 to 3.
+        unsafe { (self.0.patterns)(block, b, out, width) }
+    }
+
+    /// Multiplies a dense strip by `width` columns of B. The columns of its runs must be rows of B.
+    #[inline]
+    pub(crate) fn strip(
+        &self,
+        strip: &Strip<'_, T::Acc>,
+        b: Input<T>,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        let runs = strip.runs.starts.len();
+        if let (Some(row), Some(run)) = (map.len().checked_sub(1), runs.checked_sub(1)) {
+            let end = row * strip.row_stride + run * strip.run_stride + strip.runs.len;
+            assert!(end <= strip.values.len());
+        }
+        // SAFETY: point 1 of `strip` by point 1, point 2 by point 2 and the assertion, point 3 by point 3.
+        unsafe { (self.0.strip)(strip, b, out, map, width) }
+    }
+
+    /// Widens values to the accumulation type.
+    #[inline]
+    pub(crate) fn widen(&self, from: &[T], to: &mut [T::Acc]) {
+        assert_eq!(from.len(), to.len());
+        // SAFETY: point 1 of `widen` by point 1, point 2 since the lengths are equal, as asserted.
+        unsafe { (self.0.widen)(from, to) }
+    }
+
+    /// Adds up `parts` equally long arrays of sums in order and stores them. The sums of slot `i` are
+    /// at `i · width` of each.
+    #[inline]
+    pub(crate) fn combine(
+        &self,
+        sums: &[T::Acc],
+        parts: usize,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(parts > 0 && map.len() * width <= sums.len() / parts);
+        // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
+        unsafe { (self.0.combine)(sums, parts, out, map, width) }
+    }
+
+    /// Writes to `out` the inner products of `x` with some rows of Y, whose elements are next to each other.
+    ///
+    /// # Panics
+    /// If Y has rows of another length or strides, or not those rows.
+    #[inline]
+    pub(crate) fn dots(
+        &self,
+        x: &[T::Acc],
+        y: &ArrayView2<'_, T>,
+        rows: &[u32],
+        out: &mut [T::Acc],
+    ) {
+        assert!(out.len() == rows.len() && x.len() == y.ncols());
+        assert!(y.ncols() < 2 || y.strides()[1] == 1);
+        assert!(rows.iter().all(|&row| (row as usize) < y.nrows()));
+        // SAFETY: point 1 of `dots` by point 1. The rows are those of a view, with as many elements as `x`
+        // next to each other, by the assertions: point 2. So is point 3.
+        unsafe { (self.0.dots)(x, y.as_ptr(), y.strides()[0], rows, out) }
+    }
+
+    /// Stores what the products of a block of rows with `width` columns of B come to. The block must have all
+    /// entries of its rows and its columns be rows of B; columns of B must be next to each other.
+    #[inline]
+    pub(crate) fn aggregate(
+        &self,
+        block: &RowBlock<'_, T::Acc>,
+        total: Total,
+        b: Source<T>,
+        out: &Output<T::Acc>,
+        map: RowMap<'_>,
+        width: usize,
+    ) {
+        assert!(map.len() < block.row_ptr.len() && (b.col_stride == 1 || width == 1));
+        // SAFETY: point 1 of `aggregate` by point 1, point 2 by point 2 and the assertion: the kernel's slices
+        // are checked. Point 3 by point 3, point 4 by the assertion and `cached`.
+        unsafe { (self.0.aggregate)(block, total, b, &out.cached(), map, width) }
+    }
+
+    /// Runs one of the loops that measure the machine's limits.
+    #[inline]
+    pub(crate) fn probe(&self, work: Work<'_, T::Acc>) -> T::Acc {
+        // SAFETY: point 1 of `probe` by point 1.
+        unsafe { (self.0.probe)(work) }
+    }
+}

@@ -1,3 +1,0 @@
-//! The tuned numbers on which decisions depend, in one table.
-
-pub mod thresholds;

@@ -1,0 +1,136 @@
+//! AVX-512: a vector is one register, and so are its half and its quarter.
+
+use std::arch::x86_64::*;
+
+use half::{bf16, f16};
+
+use super::avx2::{greater_2_doubles, greater_4, greater_4_doubles, greater_8};
+use super::four::x86;
+use super::vector::{Compile, Vector, VectorsFor, Widen, vector, vectors_for};
+
+/// AVX-512 F, BW, VL and DQ.
+pub(crate) struct Avx512;
+
+impl Compile for Avx512 {
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")]
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+}
+
+/// Lanes `0..len` of up to 16.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn lanes_of_16(len: usize) -> __mmask16 {
+    // SAFETY: AVX-512 F by point 1.
+    unsafe { _cvtu32_mask16((1 << len) - 1) }
+}
+
+/// Lanes `0..len` of up to 8.
+///
+/// # Safety
+/// 1. The machine has AVX-512 DQ.
+#[inline(always)]
+unsafe fn lanes_of_8(len: usize) -> __mmask8 {
+    // SAFETY: AVX-512 DQ by point 1.
+    unsafe { _cvtu32_mask8((1 << len) - 1) }
+}
+
+/// The greater lane of each pair: `a` where they are equal, NaN where either is.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn greater_16(a: __m512, b: __m512) -> __m512 {
+    // The instruction gives its second operand where the two are equal or either is NaN.
+    // SAFETY: AVX-512 F by point 1.
+    unsafe { _mm512_mask_mov_ps(_mm512_max_ps(b, a), _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(b, b), b) }
+}
+
+/// As [`greater_16`].
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn greater_8_doubles(a: __m512d, b: __m512d) -> __m512d {
+    // SAFETY: AVX-512 F by point 1.
+    unsafe { _mm512_mask_mov_pd(_mm512_max_pd(b, a), _mm512_cmp_pd_mask::<_CMP_UNORD_Q>(b, b), b) }
+}
+
+vector! {
+    F32x16(__m512) of Avx512: 16 of f32, __mmask16, x86::FourF32, [PREFETCHES: true];
+    lanes_of_16 _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps _mm512_storeu_ps _mm512_mask_storeu_ps
+    _mm512_stream_ps _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps greater_16
+}
+vector! {
+    F32x8(__m256) of Avx512: 8 of f32, __mmask8, x86::FourF32, [PREFETCHES: true];
+    lanes_of_8 _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps _mm256_storeu_ps _mm256_mask_storeu_ps
+    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps greater_8
+}
+vector! {
+    F32x4(__m128) of Avx512: 4 of f32, __mmask8, x86::FourF32, [PREFETCHES: true];
+    lanes_of_8 _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps _mm_storeu_ps _mm_mask_storeu_ps
+    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps greater_4
+}
+vector! {
+    F64x8(__m512d) of Avx512: 8 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    lanes_of_8 _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd _mm512_storeu_pd _mm512_mask_storeu_pd
+    _mm512_stream_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd greater_8_doubles
+}
+vector! {
+    F64x4(__m256d) of Avx512: 4 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    lanes_of_8 _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd _mm256_storeu_pd _mm256_mask_storeu_pd
+    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd greater_4_doubles
+}
+vector! {
+    F64x2(__m128d) of Avx512: 2 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    lanes_of_8 _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd _mm_storeu_pd _mm_mask_storeu_pd
+    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd greater_2_doubles
+}
+
+impl Widen<f16> for F32x16 {
+    #[inline(always)]
+    unsafe fn widen(p: *const f16) -> Self {
+        // SAFETY: AVX-512 by point 1, 16 values by point 2.
+        Self(unsafe { _mm512_cvtph_ps(_mm256_loadu_si256(p.cast())) })
+    }
+    #[inline(always)]
+    unsafe fn widen_masked(p: *const f16, mask: __mmask16) -> Self {
+        // SAFETY: AVX-512 BW and VL by point 1, the lanes of the mask by point 3.
+        Self(unsafe { _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(mask, p.cast())) })
+    }
+}
+
+impl Widen<bf16> for F32x16 {
+    #[inline(always)]
+    unsafe fn widen(p: *const bf16) -> Self {
+        // SAFETY: AVX-512 by point 1, 16 values by point 2.
+        Self(unsafe { bf16_to_f32(_mm256_loadu_si256(p.cast())) })
+    }
+    #[inline(always)]
+    unsafe fn widen_masked(p: *const bf16, mask: __mmask16) -> Self {
+        // SAFETY: AVX-512 BW and VL by point 1, the lanes of the mask by point 3.
+        Self(unsafe { bf16_to_f32(_mm256_maskz_loadu_epi16(mask, p.cast())) })
+    }
+}
+
+/// Widens 16 bf16 values: they are the upper halves.
+///
+/// # Safety
+/// 1. The machine has AVX-512 F.
+#[inline(always)]
+unsafe fn bf16_to_f32(x: __m256i) -> __m512 {
+    // SAFETY: AVX-512 F by point 1.
+    unsafe { _mm512_castsi512_ps(_mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(x))) }
+}
+
+vectors_for! {
+    Avx512, 4 by 4:
+    f16 => F32x16, F32x16, F32x16;
+    bf16 => F32x16, F32x16, F32x16;
+    f32 => F32x16, F32x8, F32x4;
+    f64 => F64x8, F64x4, F64x2;
+}

@@ -1,0 +1,115 @@
+//! Instruction sets: what they are called, whether they are here, and their kernels.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod four;
+mod hints;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+#[cfg(not(test))]
+mod table;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod two;
+mod vector;
+
+use std::fmt::{self, Display};
+
+pub(crate) use four::Four;
+#[cfg(not(test))]
+pub use table::{KernelScalar, KernelTable};
+pub(crate) use vector::{Compile, Vector, VectorsFor, Widen};
+
+/// An instruction set that kernels are compiled for.
+///
+/// All but [`Portable`](Self::Portable) on a target without fused multiply-add give the same bits:
+/// they add in the same order and round once per multiply-add.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Isa {
+    /// AVX-512 F, BW, VL and DQ, with FMA and F16C.
+    Avx512,
+    /// AVX2 with FMA and F16C.
+    Avx2,
+    /// NEON, on 64-bit Arm.
+    Neon,
+    /// Whatever the compilation target has. On x86-64 without fused multiply-add at compile time it
+    /// multiplies and adds separately.
+    Portable,
+}
+
+impl Isa {
+    /// Every instruction set, the best first.
+    pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
+
+    /// Whether this machine has it.
+    #[must_use]
+    pub fn is_available(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("f16c")
+            }
+            #[cfg(target_arch = "aarch64")]
+            Self::Neon => true,
+            Self::Portable => true,
+            _ => false,
+        }
+    }
+
+    /// The best instruction set of this machine.
+    #[must_use]
+    pub fn best() -> Self {
+        Self::ALL.into_iter().find(|isa| isa.is_available()).unwrap_or(Self::Portable)
+    }
+
+    /// Whether kernels can prefetch cache lines.
+    pub const fn prefetches(self) -> bool {
+        matches!(self, Self::Avx512 | Self::Avx2)
+    }
+
+    /// Whether dense strips, and tiles of sparse rows, are four vectors wide.
+    pub const fn has_wide_strips(self) -> bool {
+        matches!(self, Self::Avx512)
+    }
+
+    /// Whether rows are multiplied by several vectors at once.
+    pub const fn has_wide_vectors(self) -> bool {
+        !matches!(self, Self::Portable)
+    }
+
+    /// Whether dense strips of many rows pack the rows of B that they use. Only where a strip is one vector
+    /// wide, so that each vector of a row of B is a pass of its own.
+    pub const fn packs_strips(self) -> bool {
+        matches!(self, Self::Avx2)
+    }
+
+    /// The name people know it by.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Avx512 => "AVX-512",
+            Self::Avx2 => "AVX2+FMA",
+            Self::Neon => "NEON",
+            Self::Portable => "portable",
+        }
+    }
+}
+
+impl Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

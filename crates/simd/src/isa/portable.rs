@@ -1,0 +1,191 @@
+//! Plain arrays that the compiler vectorizes for whatever the target has.
+
+use girih_formats::Accumulator;
+use half::{bf16, f16};
+
+use super::four::Array;
+use super::vector::{Compile, Vector, VectorsFor, Widen, vectors_for};
+use crate::kernels::Activate;
+
+/// No instructions beyond the compilation target's.
+pub(crate) struct Portable;
+
+impl Compile for Portable {
+    #[inline(never)]
+    unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
+        code()
+    }
+}
+
+/// Whether the target fuses multiply and add. Where it doesn't, fusing in software would cost a
+/// library call per element.
+const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
+
+/// An array of sums.
+#[derive(Clone, Copy)]
+pub(crate) struct Lanes<A: Accumulator, const LANES: usize>([A; LANES]);
+
+type F32x16 = Lanes<f32, 16>;
+type F64x8 = Lanes<f64, 8>;
+
+impl<A: Activate, const LANES: usize> Vector for Lanes<A, LANES> {
+    type Acc = A;
+    type Mask = usize;
+    type Four = Array<Self>;
+    type Isa = Portable;
+    const LANES: usize = LANES;
+    const WIDE: bool = false;
+    const FUSES: bool = FUSED;
+
+    #[inline(always)]
+    unsafe fn mask(len: usize) -> usize {
+        len
+    }
+    #[inline(always)]
+    unsafe fn splat(x: A) -> Self {
+        Self([x; LANES])
+    }
+    #[inline(always)]
+    unsafe fn load(p: *const A) -> Self {
+        // SAFETY: all lanes are valid at `p` by point 2.
+        Self(unsafe { p.cast::<[A; LANES]>().read_unaligned() })
+    }
+    #[inline(always)]
+    unsafe fn load_masked(p: *const A, mask: usize) -> Self {
+        let mut all = [A::ZERO; LANES];
+        // SAFETY: `mask ≤ LANES` elements are valid at `p` by point 3.
+        unsafe { std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), mask) };
+        Self(all)
+    }
+    #[inline(always)]
+    unsafe fn store(self, p: *mut A) {
+        // SAFETY: all lanes are valid at `p` by point 2.
+        unsafe { p.cast::<[A; LANES]>().write_unaligned(self.0) }
+    }
+    #[inline(always)]
+    unsafe fn store_masked(self, p: *mut A, mask: usize) {
+        // SAFETY: `mask ≤ LANES` elements are valid at `p` by point 3.
+        unsafe { std::ptr::copy_nonoverlapping(self.0.as_ptr(), p, mask) }
+    }
+    #[inline(always)]
+    unsafe fn stream(self, p: *mut A) {
+        // SAFETY: all lanes are valid at `p` by point 2.
+        unsafe { self.store(p) }
+    }
+    #[inline(always)]
+    unsafe fn mul_add(self, b: Self, c: Self) -> Self {
+        let mut out = c.0;
+        for i in 0..LANES {
+            out[i] = Self::mul_add_one(self.0[i], b.0[i], c.0[i]);
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    unsafe fn add(self, b: Self) -> Self {
+        let mut out = self.0;
+        for i in 0..LANES {
+            out[i] += b.0[i];
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    unsafe fn mul(self, b: Self) -> Self {
+        let mut out = self.0;
+        for i in 0..LANES {
+            out[i] = out[i] * b.0[i];
+        }
+        Self(out)
+    }
+    #[inline(always)]
+    unsafe fn greater(self, b: Self) -> Self {
+        let mut out = self.0;
+        for i in 0..LANES {
+            let x = b.0[i];
+            let is_nan = x.partial_cmp(&x).is_none();
+            out[i] = if x > out[i] || is_nan { x } else { out[i] };
+        }
+        Self(out)
+    }
+}
+
+impl<A: Activate, const LANES: usize> Widen<A> for Lanes<A, LANES> {
+    #[inline(always)]
+    unsafe fn widen(p: *const A) -> Self {
+        // SAFETY: points 1 and 2 are those of `load`.
+        unsafe { Self::load(p) }
+    }
+    #[inline(always)]
+    unsafe fn widen_masked(p: *const A, mask: usize) -> Self {
+        // SAFETY: points 1 and 3 are those of `load_masked`.
+        unsafe { Self::load_masked(p, mask) }
+    }
+}
+
+macro_rules! widen_narrow {
+    ($t:ty, $convert:ident, $inline:ident) => {
+        impl Widen<$t> for F32x16 {
+            #[inline($inline)]
+            unsafe fn widen(p: *const $t) -> Self {
+                // SAFETY: 16 values are valid at `p` by point 2.
+                let bits = unsafe { p.cast::<[u16; 16]>().read_unaligned() };
+                let mut out = [0.0; 16];
+                for i in 0..16 {
+                    out[i] = $convert(bits[i]);
+                }
+                Lanes(out)
+            }
+            #[inline(always)]
+            unsafe fn widen_masked(p: *const $t, mask: usize) -> Self {
+                let mut all = [<$t>::ZERO; 16];
+                // SAFETY: `mask ≤ 16` values are valid at `p` by point 3, and `all` holds 16.
+                unsafe {
+                    std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), mask);
+                    Self::widen(all.as_ptr())
+                }
+            }
+        }
+    };
+}
+
+// Some 160 instructions widen 16 values of f16, in a function of their own.
+widen_narrow!(f16, f16_to_f32, never);
+widen_narrow!(bf16, bf16_to_f32, always);
+
+/// Widens the bits of an f16 without a branch, so that loops over it vectorize.
+///
+/// The exponent and mantissa, shifted into place, are a value 2¹¹² too small — subnormals included;
+/// one exact multiplication mends that. Infinities and NaNs come out with too small an exponent.
+#[inline(always)]
+pub(super) fn f16_to_f32(bits: u16) -> f32 {
+    let bits = u32::from(bits);
+    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
+    let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
+    f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
+}
+
+/// Widens the bits of a bf16: they are the upper half.
+#[inline(always)]
+pub(super) fn bf16_to_f32(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+vectors_for! {
+    Portable, 1 by 4:
+    f16 => F32x16, F32x16, F32x16;
+    bf16 => F32x16, F32x16, F32x16;
+    f32 => F32x16, F32x16, F32x16;
+    f64 => F64x8, F64x8, F64x8;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_f16_widens_as_the_half_crate_says() {
+        for bits in 0..=u16::MAX {
+            let (ours, theirs) = (f16_to_f32(bits), f16::from_bits(bits).to_f32());
+            assert!(ours == theirs || ours.is_nan() && theirs.is_nan(), "{bits:#06x}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Microkernels, generic over the instruction set and compiled once for each.
+//!
+//! # Where kernels stand
+//! ```text
+//! girih-backend-cpu   statistics, decisions, layouts, execution
+//!    ▼
+//! kernels      one block of work, B and C as addresses with strides ([`operands`](crate::operands))
+//!    ▼
+//! isa          vectors: loads, stores, multiply-adds
+//! ```
+//! Kernels decide nothing. What they read, prefetch and store was decided before, and is in their
+//! arguments.
+//!
+//! # The kernels
+//! | kernel | multiplies |
+//! |---|---|
+//! | [`rows`] | sparse rows as stored, each entry with its own row of B: CSR, and decoded BMat and 2:4 |
+//! | [`sorted`] | sparse rows sorted by length; slices of rows whose columns are those of the row before plus one |
+//! | [`patterns`] | tiles of four sparse rows, columns grouped by the rows that hold them |
+//! | [`strip`] | dense strips: rows that all use the same rows of B |
+//! | [`dots`] | a dense row with the rows of another matrix that a sparse row names: sampled products |
+//! | [`aggregate`] | sparse rows as stored, for the greatest product or the mean |
+//!
+//! [`each_row`] chooses for the first two how many vectors are summed at once, [`panel`] multiplies one row
+//! by these, [`sum`] adds up its entries, [`whole`] does so for long rows and a distant B. [`store`] writes
+//! sums to C and adds up the parts of split windows; [`elements`] does so element by element, with bias and
+//! [`activation`]. [`pack`] copies a panel of B, [`gather`] the rows of B
+//! that a window uses, [`widen`] values to the type of sums. [`prefetch`] prefetches.
+//!
+//! # Order of additions
+//! The order depends on the plan and on n alone, so the bits of C depend on nothing else.
+//!
+//! - **Rows**, sorted or not: an element of C is summed over its row's entries as stored. A panel of up to 64
+//!   bytes has four interleaved chains, a panel of up to 128 bytes two: one chain would wait for the latency
+//!   of each addition. Wider panels have one chain.
+//! - **One column** of f32 or f64 has eight chains. The last three entries at most are added to the sum of
+//!   the chains.
+//! - **Tiles**: the order of the tile's columns; up to 128 bytes in two chains. Slabs are added to C one
+//!   after the other.
+//! - **Strips**: the order of columns, in one chain.
+//! - **Means**: the row's entries as stored, in one chain.
+//!
+//! Panels are cut at multiples of 256 bytes, or say that they are part of such a group
+//! ([`is_part_of_group`](crate::operands::Input::is_part_of_group)). Slabs are cut at columns that matrix and
+//! n fix.
+
+mod activation;
+pub(crate) mod aggregate;
+pub(crate) mod dots;
+mod each_row;
+mod elements;
+pub(crate) mod gather;
+pub(crate) mod pack;
+mod panel;
+pub(crate) mod patterns;
+pub(crate) mod prefetch;
+pub(crate) mod probe;
+pub(crate) mod rows;
+pub(crate) mod runs;
+pub(crate) mod sorted;
+pub(crate) mod store;
+pub(crate) mod strip;
+mod sum;
+mod whole;
+pub(crate) mod widen;
+
+pub(crate) use activation::Activate;

@@ -1,0 +1,264 @@
+//! Tiles of four sparse rows whose columns are grouped by which of the rows hold them.
+
+use bytemuck::{Pod, Zeroable};
+use girih_formats::{PAD_ROW, Scalar};
+
+use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
+use super::store::store;
+use super::sum::widen_vector;
+use crate::isa::{Vector, VectorsFor, Widen};
+use crate::operands::{Input, Output};
+
+/// Rows of a tile.
+pub const TILE_ROWS: usize = 4;
+
+/// Patterns: every choice of rows but none.
+pub const PATTERNS: usize = (1 << TILE_ROWS) - 1;
+
+/// A tile: its rows, and how many of its columns are held by which of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Tile {
+    /// Rows of C, `PAD_ROW` for one that does not exist.
+    pub rows: [u32; TILE_ROWS],
+    /// Columns of pattern `p + 1`: bit `r` says that row `r` holds them.
+    pub counts: [u32; PATTERNS],
+}
+
+/// Tiles of a task.
+#[derive(Clone, Copy, Debug)]
+pub struct PatternBlock<'a, A> {
+    /// The tiles, in order.
+    pub tiles: &'a [Tile],
+    /// Columns of every tile, those of a pattern ascending, patterns ascending.
+    pub col_idx: &'a [u32],
+    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are
+    /// [`PREFETCH_AHEAD`] columns more.
+    pub prefetch_b: bool,
+    /// The values of every column, as many as rows hold it, in the order of rows.
+    pub values: &'a [A],
+}
+
+/// Multiplies tiles by `width` columns of B.
+///
+/// A row of B is loaded once for all rows of a tile that use it, and their sums stay in registers across
+/// patterns (Wilkinson et al., "Register Tiling for Unstructured Sparsity in Neural Network Inference", PLDI
+/// 2023, section 4). An element of C is summed in the order of the tile's columns. A group of one or two
+/// vectors of columns has two interleaved chains for each pattern: columns that a single row holds would wait
+/// for each other's multiply-adds.
+///
+/// # Safety
+/// 1. The machine has the instruction set `I`.
+/// 2. Tiles have as many columns and values as the block, and [`PREFETCH_AHEAD`] columns fewer if it
+///    prefetches rows of B. Each column is a row of B, and B has `width` columns.
+/// 3. The rows of C in the tiles are valid for `width` columns, and no other thread accesses them.
+pub(crate) unsafe fn patterns<I: VectorsFor<T>, T: Scalar>(
+    block: &PatternBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    width: usize,
+) {
+    let lanes = const { <I::Vector as Vector>::LANES };
+    let (block, out) = (*block, out.in_tiles());
+    macro_rules! columns {
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr) => {{
+            // Rows of B are prefetched by four whole vectors alone, and entries with them.
+            let prefetch_b = $k == 4 && !$tail && block.prefetch_b;
+            if const { I::Vector::PREFETCHES } && (prefetch_b || b.prefetch_a) {
+                let prefetch = if prefetch_b { Prefetch::Rows } else { Prefetch::Entries };
+                columns!($vector, $k, $chains, $tail, $len, $j, true, prefetch)
+            } else {
+                columns!($vector, $k, $chains, $tail, $len, $j, false, Prefetch::Nothing)
+            }
+        }};
+        ($vector:ty, $k:literal, $chains:literal, $tail:literal, $len:expr, $j:expr, $prefetches:literal, $prefetch:expr) => {{
+            let (b, out, len, prefetch) = (b.at_col($j), out.at_col($j), $len, $prefetch);
+            b.ran("patterns", prefetch, out.streams());
+            // SAFETY: the instruction set by point 1, the block and rows of B by point 2, rows of C by point
+            // 3. Each use is for columns that are left: `$k` vectors, the last of `len` lanes with `$tail`.
+            // The block has columns ahead if it prefetches rows.
+            unsafe {
+                I::call(
+                    #[inline(always)]
+                    move || {
+                        let block = PatternBlock { prefetch_b: prefetch == Prefetch::Rows, ..block };
+                        all_tiles::<$vector, T, $k, $chains, $tail, $prefetches>(block, b, out, len)
+                    },
+                )
+            }
+        }};
+    }
+    if const { I::HAS_QUARTER } && !b.is_part_of_group && width <= I::Quarter::LANES {
+        columns!(I::Quarter, 1, 2, true, width, 0);
+    } else if const { I::HAS_HALF } && !b.is_part_of_group && width <= I::Half::LANES {
+        columns!(I::Half, 1, 2, true, width, 0);
+    } else {
+        let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
+        let mut j = 0;
+        while j < width {
+            let left = width - j;
+            let vectors = left.div_ceil(lanes);
+            // A group of one or two vectors has two chains for each.
+            let is_few = !b.is_part_of_group && width - j / (4 * lanes) * 4 * lanes <= 2 * lanes;
+            j += if const { I::STRIP_VECTORS == 4 } {
+                match vectors {
+                    1 if is_few => columns!(I::Vector, 1, 2, true, last, j),
+                    2 if is_few => columns!(I::Vector, 2, 2, true, last, j),
+                    1 => columns!(I::Vector, 1, 1, true, last, j),
+                    2 => columns!(I::Vector, 2, 1, true, last, j),
+                    3 => columns!(I::Vector, 3, 1, true, last, j),
+                    _ if left < 4 * lanes => columns!(I::Vector, 4, 1, true, last, j),
+                    _ => columns!(I::Vector, 4, 1, false, last, j),
+                }
+                4 * lanes
+            } else {
+                match (is_few, left < lanes) {
+                    (true, true) => columns!(I::Vector, 1, 2, true, last, j),
+                    (true, false) => columns!(I::Vector, 1, 2, false, last, j),
+                    (false, true) => columns!(I::Vector, 1, 1, true, last, j),
+                    (false, false) => columns!(I::Vector, 1, 1, false, last, j),
+                }
+                lanes
+            };
+        }
+    }
+    if out.streams() {
+        I::Vector::fence();
+    }
+}
+
+/// Where the next column of a tile, and its first value, are.
+struct Cursor<A> {
+    cols: *const u32,
+    values: *const A,
+}
+
+/// All tiles by `K` vectors of columns, the last of `len` lanes with `TAIL`; sums in one chain or two. With
+/// `PREFETCHES` entries are [prefetched](super::prefetch), and rows of B if the block says so.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. The block is as [`patterns`] requires; B has `K` vectors of columns, the last of `len` lanes with
+///    `TAIL`.
+/// 3. The rows of C in the tiles are valid for as many, and no other thread accesses them.
+#[inline(always)]
+unsafe fn all_tiles<
+    V,
+    T,
+    const K: usize,
+    const CHAINS: usize,
+    const TAIL: bool,
+    const PREFETCHES: bool,
+>(
+    block: PatternBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    len: usize,
+) where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1.
+    let (mask, zero) = unsafe { (V::mask(len), V::splat(T::Acc::ZERO)) };
+    let mut next = Cursor { cols: block.col_idx.as_ptr(), values: block.values.as_ptr() };
+    for tile in block.tiles {
+        let mut sums = [[[zero; K]; TILE_ROWS]; CHAINS];
+        // Rows by name: sums at indices known only once loops are unrolled are kept in memory from one
+        // pattern to the next.
+        macro_rules! column {
+            ($chain:literal: $($r:literal)*) => {
+                // SAFETY: the instruction set by point 1; the column and its values by point 2, since every
+                // use is for a column that the tile counts.
+                unsafe {
+                    let x = next_column::<V, T, K, TAIL, PREFETCHES>(&mut next, b, mask, block.prefetch_b, $chain == 0);
+                    $(
+                        let a = V::splat(*next.values);
+                        next.values = next.values.add(1);
+                        for u in 0..K {
+                            let sum = &mut sums[$chain % CHAINS][$r][u];
+                            *sum = x[u].mul_add(a, *sum);
+                        }
+                    )*
+                }
+            };
+        }
+        macro_rules! pattern {
+            ($($p:literal: $($r:literal)*;)*) => {$(
+                let count = tile.counts[$p - 1];
+                for _ in 0..count / CHAINS as u32 {
+                    column!(0: $($r)*);
+                    if CHAINS == 2 {
+                        column!(1: $($r)*);
+                    }
+                }
+                if CHAINS == 2 && count % 2 == 1 {
+                    column!(0: $($r)*);
+                }
+            )*};
+        }
+        pattern! {
+            1: 0; 2: 1; 3: 0 1; 4: 2; 5: 0 2; 6: 1 2; 7: 0 1 2; 8: 3; 9: 0 3; 10: 1 3;
+            11: 0 1 3; 12: 2 3; 13: 0 2 3; 14: 1 2 3; 15: 0 1 2 3;
+        }
+        macro_rules! rows {
+            ($($r:literal)*) => {$(
+                if tile.rows[$r] != PAD_ROW {
+                    let dst = out.row(tile.rows[$r] as usize);
+                    let mut sum = sums[0][$r];
+                    // SAFETY: the instruction set by point 1, the row of C by point 3.
+                    unsafe {
+                        if CHAINS == 2 {
+                            for u in 0..K {
+                                sum[u] = sum[u].add(sums[1 % CHAINS][$r][u]);
+                            }
+                        }
+                        store::<V, K, TAIL>(sum, &out, dst, mask, len);
+                    }
+                }
+            )*};
+        }
+        rows!(0 1 2 3);
+    }
+}
+
+/// The next column's row of B. With `PREFETCHES` prefetches what later columns need: rows of B `with_rows`,
+/// entries `with_entries`.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. A column is left. It is a row of B with `K` vectors, the last of the lanes of `mask` with `TAIL`. With
+///    `PREFETCHES` and `with_rows`, [`PREFETCH_AHEAD`] columns are readable after it.
+#[inline(always)]
+unsafe fn next_column<V, T, const K: usize, const TAIL: bool, const PREFETCHES: bool>(
+    next: &mut Cursor<T::Acc>,
+    b: Input<T>,
+    mask: V::Mask,
+    with_rows: bool,
+    with_entries: bool,
+) -> [V; K]
+where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1; the column, its row of B and the column ahead by point 2.
+    // Nothing is read at what is prefetched.
+    unsafe {
+        if const { PREFETCHES } && with_rows {
+            let col = *next.cols.add(PREFETCH_AHEAD) as isize;
+            let row = b.ptr.wrapping_offset(col.wrapping_mul(b.row_stride));
+            for u in 0..K {
+                V::prefetch_l2(row.wrapping_add(u * V::LANES));
+            }
+        }
+        if const { PREFETCHES } && with_entries {
+            prefetch_entries::<V, _>(next.cols, next.values);
+        }
+        let row = b.ptr.offset(*next.cols as isize * b.row_stride);
+        next.cols = next.cols.add(1);
+        let mut x = [V::splat(T::Acc::ZERO); K];
+        for u in 0..K {
+            x[u] = widen_vector::<V, T, K, TAIL>(row, u, mask);
+        }
+        x
+    }
+}

@@ -1,0 +1,38 @@
+//! Prefetching rows of B, and entries of A, before they are multiplied.
+//!
+//! Rows of B are prefetched into the second-level cache: the first-level cache waits for few lines at once,
+//! and a line that is prefetched into it takes the place of one that is needed.
+
+use crate::isa::Vector;
+use crate::thresholds::{PREFETCH_A_AHEAD, PREFETCH_AHEAD_ROW_BYTES, PREFETCH_AHEAD_WIDE};
+
+/// How many entries, or columns of a tile, ahead rows of B are prefetched. Column indices must be readable
+/// that far beyond the last entry.
+pub use crate::thresholds::PREFETCH_AHEAD;
+
+/// How many rows ahead, where each row of A uses the rows of B after those of the row before it.
+pub(crate) use crate::thresholds::PREFETCH_AHEAD_ROWS;
+
+/// How many entries ahead sorted rows prefetch rows of B of `row_bytes` bytes. What is prefetched fills the
+/// cache until it is used, so wide rows are prefetched later.
+pub(crate) const fn entries_ahead(row_bytes: usize) -> usize {
+    if row_bytes <= PREFETCH_AHEAD_ROW_BYTES { PREFETCH_AHEAD } else { PREFETCH_AHEAD_WIDE }
+}
+
+/// What kernels prefetch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetch {
+    /// Nothing.
+    Nothing,
+    /// Entries of A.
+    Entries,
+    /// Entries of A, and rows of B that later entries use.
+    Rows,
+}
+
+/// Prefetches the columns and values of entries further on, which need not exist.
+#[inline(always)]
+pub(crate) fn prefetch_entries<V: Vector, A>(col_idx: *const u32, values: *const A) {
+    V::prefetch(values.wrapping_byte_add(PREFETCH_A_AHEAD));
+    V::prefetch(col_idx.wrapping_byte_add(PREFETCH_A_AHEAD));
+}

@@ -1,0 +1,330 @@
+//! Sparse rows sorted by length, so that the processor predicts where each ends.
+
+use girih_formats::{Accumulator, Scalar};
+
+use super::each_row::{RowKernel, Rows, all, each_row};
+use super::panel::Dot;
+use super::prefetch::{PREFETCH_AHEAD_ROWS, Prefetch, entries_ahead};
+use super::store::store;
+use super::sum::{Entries, is_own_accumulator};
+use crate::isa::{Vector, VectorsFor, Widen};
+use crate::operands::{Input, Output};
+
+/// Consecutive rows of one length, or slices of such rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Entries of each row.
+    pub len: u32,
+    /// How many rows, or slices.
+    pub count: u32,
+}
+
+/// Rows of a task: first those in slices, then single ones, both in runs.
+///
+/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of
+/// each are those of the row before it plus one, so only the first row's are kept. Values are stored column
+/// by column: entry `t` of row `r` at `t · lanes + r`.
+#[derive(Clone, Copy, Debug)]
+pub struct SortedBlock<'a, A> {
+    /// Runs of slices.
+    pub slices: &'a [Run],
+    /// Runs of single rows.
+    pub runs: &'a [Run],
+    /// Where rows go: the first row of each slice, then every single row.
+    pub rows: &'a [u32],
+    /// Columns of slices and of rows, in order.
+    pub col_idx: &'a [u32],
+    /// Whether rows of B are [prefetched](super::prefetch). Then there are
+    /// [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns more.
+    pub prefetch_b: bool,
+    /// Values of slices and of rows, in order.
+    pub values: &'a [A],
+}
+
+/// Multiplies sorted rows by `width` columns of B, adding in the order of [`rows`](super::rows::rows).
+///
+/// # Safety
+/// 1. The machine has the instruction set `I`.
+/// 2. Slices and runs have as many rows, columns and values as the block, and
+///    [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns fewer if it prefetches rows of B. Each
+///    column is a row of B, and so are the `lanes - 1` after a slice's. B has `width` columns.
+/// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width`
+///    columns, and no other thread accesses them.
+pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
+    block: &SortedBlock<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    width: usize,
+) {
+    let (block, out) = (*block, *out);
+    let is_single = b.is_column && is_own_accumulator::<T>();
+    let prefetch = match (b.prefetch_a, block.prefetch_b && !is_single) {
+        _ if const { !I::Vector::PREFETCHES } => Prefetch::Nothing,
+        (_, true) => Prefetch::Rows,
+        (true, false) => Prefetch::Entries,
+        (false, false) => Prefetch::Nothing,
+    };
+    b.ran("sorted", prefetch, out.streams());
+    if const { is_own_accumulator::<T>() } && is_single {
+        // T is its own accumulator here, so the pointer is of the right type.
+        let x = b.ptr.cast::<T::Acc>();
+        // SAFETY: the instruction set by point 1, the block and `x` by point 2, C by point 3.
+        unsafe {
+            I::call(
+                #[inline(always)]
+                move || {
+                    if prefetch == Prefetch::Entries {
+                        one_column::<I::Vector, T::Acc, true>(block, x, out);
+                    } else {
+                        one_column::<I::Vector, T::Acc, false>(block, x, out);
+                    }
+                },
+            );
+        }
+        return;
+    }
+    let ahead = entries_ahead(width * size_of::<T>());
+    let rows = SortedRows { block, lanes: I::Vector::LANES, ahead };
+    // SAFETY: the instruction set by point 1, rows and B by point 2, C by point 3. Rows of B are prefetched
+    // only if the block says so: then `ahead` columns follow the last.
+    unsafe { each_row::<I, T>(rows, b, out, width, prefetch) }
+}
+
+/// The rows of a block, those of slices too.
+struct SortedRows<'a, A> {
+    block: SortedBlock<'a, A>,
+    /// Rows of a slice.
+    lanes: usize,
+    /// How many entries ahead rows of B are prefetched, if they are. Not beyond the block's columns.
+    ahead: usize,
+}
+
+/// What is left of a block.
+struct Left<'a, A> {
+    rows: &'a [u32],
+    col_idx: *const u32,
+    values: *const A,
+}
+
+/// Evaluates `$body` with `$len` bound to the length, which the compiler knows for each of those up to
+/// `$short`.
+macro_rules! by_length {
+    ($length:expr, $short:expr, $len:ident => $body:expr; $($known:literal)*) => {
+        match $length {
+            $($known if const { $known <= $short } => {
+                let $len = $known;
+                $body
+            })*
+            $len => $body,
+        }
+    };
+}
+
+impl<A> SortedRows<'_, A> {
+    /// Calls the kernel with every row, in code of its own for every short length if `BY_LENGTH`.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`].
+    #[inline(always)]
+    unsafe fn all_runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(self, kernel: &K) {
+        let block = &self.block;
+        let (col_idx, values) = (block.col_idx.as_ptr(), block.values.as_ptr());
+        let mut left = Left { rows: block.rows, col_idx, values };
+        // SAFETY: points 1 to 3 are those of `each_run`, for slices and then for what is left.
+        unsafe {
+            self.each_run::<K, true, BY_LENGTH>(block.slices, &mut left, kernel);
+            self.each_run::<K, false, BY_LENGTH>(block.runs, &mut left, kernel);
+        }
+    }
+
+    /// Calls the kernel with the rows of some runs, or with the rows of all slices in them.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`], for these rows: the next that are left.
+    #[inline(always)]
+    unsafe fn each_run<K, const SLICES: bool, const BY_LENGTH: bool>(
+        &self,
+        runs: &[Run],
+        left: &mut Left<'_, A>,
+        kernel: &K,
+    ) where
+        K: RowKernel<Acc = A>,
+    {
+        let rows_of_each = if SLICES { self.lanes } else { 1 };
+        for run in runs {
+            let (these, others) = left.rows.split_at(run.count as usize);
+            left.rows = others;
+            by_length!(
+                run.len as usize, if BY_LENGTH { K::SHORT } else { 0 },
+                len => for &row in these {
+                    let Left { col_idx, values, .. } = *left;
+                    let next_col_idx = col_idx.wrapping_add(self.ahead);
+                    let entries =
+                        Entries { col_idx, shift: 0, values, step: 1, len, next_col_idx, next_shift: 0 };
+                    // SAFETY: points 1 to 3 are those of both. The row has `len` columns by point 2, and as
+                    // many values for each row of a slice.
+                    unsafe {
+                        if SLICES {
+                            slice_rows(&entries, rows_of_each, row as usize, kernel);
+                        } else {
+                            kernel.row(entries, row as usize);
+                        }
+                        left.col_idx = col_idx.add(len);
+                        left.values = values.add(len * rows_of_each);
+                    }
+                };
+                1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
+            );
+        }
+    }
+}
+
+impl<A> Rows for SortedRows<'_, A> {
+    type Acc = A;
+
+    #[inline(always)]
+    unsafe fn each(self, kernel: impl RowKernel<Acc = A>) {
+        // SAFETY: points 1 to 3 are those of `all_runs`.
+        unsafe { self.all_runs::<_, false>(&kernel) }
+    }
+
+    // Lengths known to the compiler need neither loop nor jump within a row.
+    #[inline(always)]
+    unsafe fn each_by_length<K: RowKernel<Acc = A>>(self, kernel: K) {
+        // SAFETY: points 1 to 3 are those of `all_runs`.
+        unsafe { self.all_runs::<K, true>(&kernel) }
+    }
+}
+
+/// Calls the kernel with each row of a slice, of whose first row `entries` has the columns.
+///
+/// # Safety
+/// 1. The machine has the instruction set that the kernel is made for.
+/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the
+///    kernel's B, and so are the `lanes - 1` after it.
+/// 3. Row `first` of the kernel's C and the `lanes - 1` after it exist, and no other thread accesses them.
+#[inline(always)]
+unsafe fn slice_rows<A>(
+    entries: &Entries<A>,
+    lanes: usize,
+    first: usize,
+    kernel: &impl RowKernel<Acc = A>,
+) {
+    for r in 0..lanes {
+        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes`
+        // apart, and its columns are rows of B; the next columns are its own, which are readable. Its row of
+        // C exists by point 3.
+        unsafe {
+            let row = Entries {
+                shift: r,
+                values: entries.values.add(r),
+                step: lanes,
+                next_col_idx: entries.col_idx,
+                next_shift: r + PREFETCH_AHEAD_ROWS,
+                ..*entries
+            };
+            kernel.row(row, first + r);
+        }
+    }
+}
+
+/// Sorted rows by one column.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. The block is as [`sorted`] requires, and `x` is valid for an element at each of its columns.
+/// 3. Rows of C are as [`sorted`] requires.
+#[inline(always)]
+unsafe fn one_column<V, A, const PREFETCHES: bool>(
+    block: SortedBlock<'_, A>,
+    x: *const A,
+    out: Output<A>,
+) where
+    V: Vector<Acc = A> + Widen<A>,
+    A: Accumulator,
+{
+    let (mut col, mut value, mut row) = (0, 0, 0);
+    let across = out.across();
+    // SAFETY: the instruction set by point 1.
+    let mask = unsafe { V::mask(V::LANES) };
+    for run in block.slices {
+        let len = run.len as usize;
+        for _ in 0..run.count {
+            // SAFETY: the instruction set by point 1. The slice has `len` columns and `len` vectors of values
+            // by point 2, and as many rows of C as a vector has lanes by point 3: they follow one another, as
+            // columns of `across`.
+            unsafe {
+                let cols = block.col_idx.as_ptr().add(col);
+                let values = block.values.as_ptr().add(value);
+                let sum = slice::<V, A>(cols, values, len, x);
+                let first = *block.rows.get_unchecked(row) as usize;
+                store::<V, 1, false>([sum], &across, out.row(first), mask, V::LANES);
+            }
+            col += len;
+            value += len * V::LANES;
+            row += 1;
+        }
+    }
+    let block = SortedBlock {
+        slices: &[],
+        rows: &block.rows[row..],
+        col_idx: &block.col_idx[col..],
+        values: &block.values[value..],
+        ..block
+    };
+    let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
+    // SAFETY: the instruction set by point 1, single rows and `x` by point 2, C by point 3.
+    unsafe { all::<V>(rows, Dot::<V, PREFETCHES> { x, out }) }
+}
+
+/// The sums of a slice's rows, each in the order of additions of [`dot`](super::sum::dot).
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. `cols` is valid for `len` columns, `values` for a vector for each.
+/// 3. `x` is valid for a vector at every column.
+#[inline(always)]
+unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: Accumulator>(
+    cols: *const u32,
+    values: *const A,
+    len: usize,
+    x: *const A,
+) -> V {
+    // SAFETY: the instruction set by point 1.
+    let zero = unsafe { V::splat(A::ZERO) };
+    let mut sums = [zero; 8];
+    macro_rules! entry {
+        ($t:expr, $sum:expr) => {
+            // SAFETY: the instruction set by point 1. Every use names an entry before `len`: its column and
+            // values are readable by point 2, its elements of `x` by point 3.
+            unsafe {
+                let x = V::load(x.add(*cols.add($t) as usize));
+                $sum = x.mul_add(V::load(values.add($t * V::LANES)), $sum);
+            }
+        };
+    }
+    let mut t = 0;
+    while t + 8 <= len {
+        for chain in 0..8 {
+            entry!(t + chain, sums[chain]);
+        }
+        t += 8;
+    }
+    if t + 4 <= len {
+        for chain in 0..4 {
+            entry!(t + chain, sums[chain]);
+        }
+        t += 4;
+    }
+    let mut sum = zero;
+    if len >= 4 {
+        let [a, b, c, d, e, f, g, h] = sums;
+        // SAFETY: the instruction set by point 1.
+        sum = unsafe { a.add(e).add(c.add(g)).add(b.add(f).add(d.add(h))) };
+    }
+    while t < len {
+        entry!(t, sum);
+        t += 1;
+    }
+    sum
+}

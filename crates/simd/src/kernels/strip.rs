@@ -1,0 +1,272 @@
+//! Dense strips: all rows use the same rows of B.
+
+use girih_formats::Scalar;
+
+use super::prefetch::{PREFETCH_AHEAD, Prefetch, prefetch_entries};
+use super::runs::Runs;
+use super::store::{load_vector, store};
+use super::sum::widen_vector;
+use crate::isa::{Vector, VectorsFor, Widen};
+use crate::operands::{Input, Output, RowMap};
+
+/// Rows of a window over some of its packed columns, dense, values in the accumulation type.
+///
+/// The packed columns come in runs of neighbours. The value in row `r` and column `c` of run `i` is
+/// `values[r·row_stride + i·run_stride + c]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Strip<'a, A> {
+    /// Values of the strip.
+    pub values: &'a [A],
+    /// From a row's values to the next row's.
+    pub row_stride: usize,
+    /// From a run's values to the next run's.
+    pub run_stride: usize,
+    /// The columns, the same for all rows.
+    pub runs: Runs<'a>,
+    /// Whether sums go on from what the output holds instead of from zero: as if the strip and those
+    /// before it were one.
+    pub resumes: bool,
+}
+
+impl<'a, A> Strip<'a, A> {
+    /// The same strip of the same values in another type.
+    pub fn with_values<B>(&self, values: &'a [B]) -> Strip<'a, B> {
+        let &Self { row_stride, run_stride, runs, resumes, .. } = self;
+        Strip { values, row_stride, run_stride, runs, resumes }
+    }
+
+    /// Whether every run is one column, its values next to those of the run before it.
+    #[inline(always)]
+    fn has_single_columns(&self) -> bool {
+        self.run_stride == 1 && self.runs.are_columns()
+    }
+}
+
+/// Single columns whose values are prefetched at a time: a cache line of the narrowest.
+const PREFETCHED_COLS: usize = 16;
+
+/// Multiplies a strip by `width` columns of B.
+///
+/// # Safety
+/// 1. The machine has the instruction set `I`.
+/// 2. `values` holds every value of `map.len()` rows. The columns of runs that lie before `ncols` are rows of
+///    B, and B has `width` columns.
+/// 3. The rows of C in `map` are valid for `width` columns, and no other thread accesses them. A strip that
+///    resumes has columns of C next to each other.
+pub(crate) unsafe fn strip<I: VectorsFor<T>, T: Scalar>(
+    strip: &Strip<'_, T::Acc>,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    width: usize,
+) {
+    let lanes = const { <I::Vector as Vector>::LANES };
+    let last = if width.is_multiple_of(lanes) { lanes } else { width % lanes };
+    let (strip, out) = (*strip, out.in_tiles());
+    let mut j = 0;
+    while j < width {
+        let (b, out) = (b.at_col(j), out.at_col(j));
+        let left = width - j;
+        b.ran("strip", Prefetch::Nothing, out.streams());
+        macro_rules! columns {
+            ($vector:ty, $k:literal, $tail:literal, $last:expr) => {
+                // SAFETY: the instruction set by point 1, values and rows of B by point 2, rows of C by point
+                // 3. Each use is for columns that are left: `$k` vectors, the last of `$last` lanes with
+                // `$tail`.
+                unsafe {
+                    I::call(
+                        #[inline(always)]
+                        move || {
+                            let rows = const { I::STRIP_ROWS };
+                            all_rows::<$vector, T, $k, $tail>(strip, b, out, map, rows, $last)
+                        },
+                    )
+                }
+            };
+        }
+        if const { I::HAS_HALF } && width <= I::Half::LANES {
+            columns!(I::Half, 1, true, width);
+            j += lanes;
+        } else if const { I::STRIP_VECTORS == 4 } {
+            match left.div_ceil(lanes) {
+                1 => columns!(I::Vector, 1, true, last),
+                2 => columns!(I::Vector, 2, true, last),
+                3 => columns!(I::Vector, 3, true, last),
+                _ if left < 4 * lanes => columns!(I::Vector, 4, true, last),
+                _ => columns!(I::Vector, 4, false, last),
+            }
+            j += 4 * lanes;
+        } else {
+            if left < lanes {
+                columns!(I::Vector, 1, true, last);
+            } else {
+                columns!(I::Vector, 1, false, last);
+            }
+            j += lanes;
+        }
+    }
+    if out.streams() {
+        I::Vector::fence();
+    }
+}
+
+/// All rows of a strip by `K` vectors of columns, the last of `len` lanes with `TAIL`; up to `tile_rows` rows
+/// at a time.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. The strip is as [`strip`] requires; B has `K` vectors of columns, the last of `len` lanes with `TAIL`.
+/// 3. Rows of C are as [`strip`] requires, for as many columns.
+#[inline(always)]
+unsafe fn all_rows<V, T, const K: usize, const TAIL: bool>(
+    strip: Strip<'_, T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    map: RowMap<'_>,
+    tile_rows: usize,
+    len: usize,
+) where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    // SAFETY: the instruction set by point 1.
+    let mask = unsafe { V::mask(len) };
+    let mut r = 0;
+    while r < map.len() {
+        macro_rules! tile {
+            ($rows:literal) => {{
+                // SAFETY: the instruction set by point 1, the strip by point 2, C by point 3. `$rows` rows
+                // are left.
+                unsafe { tile::<V, T, $rows, K, TAIL>(&strip, r, b, &out, map, mask, len) };
+                $rows
+            }};
+        }
+        // Tiles of as equal a size as they can be.
+        let left = map.len() - r;
+        r += match left.div_ceil(left.div_ceil(tile_rows)) {
+            1 => tile!(1),
+            2 => tile!(2),
+            3 => tile!(3),
+            5 if tile_rows > 4 => tile!(5),
+            6 if tile_rows > 4 => tile!(6),
+            _ => tile!(4),
+        };
+    }
+}
+
+/// Does `$body` for each of `ROWS ≤ 6` rows `$q`.
+///
+/// Written out: sums that a loop over rows indexes are kept in memory, unless the whole program is optimized.
+macro_rules! for_each_row {
+    (@ $at:literal $q:ident $body:block) => {
+        if $at < ROWS {
+            let $q: usize = $at;
+            $body
+        }
+    };
+    ($q:ident, $body:block) => {
+        for_each_row!(@ 0 $q $body);
+        for_each_row!(@ 1 $q $body);
+        for_each_row!(@ 2 $q $body);
+        for_each_row!(@ 3 $q $body);
+        for_each_row!(@ 4 $q $body);
+        for_each_row!(@ 5 $q $body);
+    };
+}
+
+/// `ROWS` rows from `r` on by `K` vectors of columns, all sums in registers.
+///
+/// # Safety
+/// 1. The machine has the instruction set of `V`.
+/// 2. The strip is as [`strip`] requires and has these rows; B has `K` vectors of columns, the last of `len`
+///    lanes with `TAIL`.
+/// 3. Rows of C are as [`strip`] requires, for as many columns.
+#[inline(always)]
+unsafe fn tile<V, T, const ROWS: usize, const K: usize, const TAIL: bool>(
+    strip: &Strip<'_, T::Acc>,
+    r: usize,
+    b: Input<T>,
+    out: &Output<T::Acc>,
+    map: RowMap<'_>,
+    mask: V::Mask,
+    len: usize,
+) where
+    V: Widen<T> + Vector<Acc = T::Acc>,
+    T: Scalar,
+{
+    const { assert!(ROWS <= 6) };
+    // SAFETY: the instruction set by point 1.
+    let mut sums = [[unsafe { V::splat(T::Acc::ZERO) }; K]; ROWS];
+    if strip.resumes {
+        for_each_row!(q, {
+            if let Some(row) = map.row(r + q) {
+                for u in 0..K {
+                    // SAFETY: the instruction set by point 1, vector `u` of the row of C by point 3.
+                    sums[q][u] = unsafe { load_vector::<V, K, TAIL>(out.row(row), u, mask) };
+                }
+            }
+        });
+    }
+    // A strip without columns has no values to point at.
+    let values = strip.values.as_ptr().wrapping_add(r * strip.row_stride);
+    macro_rules! column {
+        ($a:expr, $row:expr) => {
+            // SAFETY: the instruction set by point 1. Every use is for a column that exists: its values,
+            // `row_stride` apart, and its row of B by point 2.
+            unsafe {
+                let mut x = [V::splat(T::Acc::ZERO); K];
+                for u in 0..K {
+                    x[u] = widen_vector::<V, T, K, TAIL>($row, u, mask);
+                }
+                for_each_row!(q, {
+                    let a = V::splat(*$a.add(q * strip.row_stride));
+                    for u in 0..K {
+                        sums[q][u] = x[u].mul_add(a, sums[q][u]);
+                    }
+                });
+            }
+        };
+    }
+    let prefetch = if const { V::PREFETCHES } { Prefetch::Entries } else { Prefetch::Nothing };
+    if strip.has_single_columns() {
+        for (i, cols) in strip.runs.starts.chunks(PREFETCHED_COLS).enumerate() {
+            let a = values.wrapping_add(i * PREFETCHED_COLS);
+            if const { K > 1 } && b.prefetch_a {
+                b.ran("strip", prefetch, false);
+                for_each_row!(q, {
+                    prefetch_entries::<V, _>(cols.as_ptr(), a.wrapping_add(q * strip.row_stride));
+                });
+            }
+            for (i, &col) in cols.iter().enumerate() {
+                column!(a.add(i), b.ptr.offset(col as isize * b.row_stride));
+            }
+        }
+    } else {
+        let ahead = (PREFETCH_AHEAD / strip.runs.len.max(1)).max(1) * strip.run_stride;
+        for (i, &run) in strip.runs.starts.iter().enumerate() {
+            let (start, count) = strip.runs.run(run);
+            // A part of a run may lie past the last column: then it counts no columns.
+            let a = values.wrapping_add(i * strip.run_stride);
+            let mut row = b.ptr.wrapping_offset(start as isize * b.row_stride);
+            if b.prefetch_a {
+                b.ran("strip", prefetch, false);
+                for_each_row!(q, {
+                    let next = a.wrapping_add(ahead + q * strip.row_stride);
+                    for at in (0..strip.runs.len).step_by(const { 64 / size_of::<T::Acc>() }) {
+                        V::prefetch(next.wrapping_add(at));
+                    }
+                });
+            }
+            for c in 0..count {
+                column!(a.add(c), row);
+                row = row.wrapping_offset(b.row_stride);
+            }
+        }
+    }
+    for_each_row!(q, {
+        if let Some(row) = map.row(r + q) {
+            // SAFETY: the instruction set by point 1, the row of C by point 3.
+            unsafe { store::<V, K, TAIL>(sums[q], out, out.row(row), mask, len) };
+        }
+    });
+}

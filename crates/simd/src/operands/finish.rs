@@ -1,0 +1,136 @@
+//! Bias and activation, as kernels see them.
+
+use girih_backend::Activation;
+use girih_formats::Scalar;
+use ndarray::ArrayViewMut2;
+
+/// What elements of C go through before they are stored, and where C lies: kernels know addresses, and an
+/// element's bias is found by its address.
+#[derive(Clone, Copy, Debug)]
+pub struct Finish<A> {
+    /// The element in row 0 and column 0 of the whole C.
+    origin: *const A,
+    dim: (usize, usize),
+    strides: (isize, isize),
+    bias: Option<BiasValues<A>>,
+    /// What is applied after the bias.
+    pub activation: Activation,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct BiasValues<A> {
+    ptr: *const A,
+    len: usize,
+    per_row: bool,
+}
+
+/// What is added to elements of C that kernels store together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BiasPart<'a, A> {
+    /// Nothing.
+    None,
+    /// The same for all.
+    One(A),
+    /// One for each.
+    Each(&'a [A]),
+}
+
+impl<A: Scalar> Finish<A> {
+    /// For elements of `c`. A bias has a value for each row, or else for each column.
+    pub fn new(
+        c: &ArrayViewMut2<'_, A>,
+        bias: Option<(&[A], bool)>,
+        activation: Activation,
+    ) -> Self {
+        let strides = (c.strides()[0], c.strides()[1]);
+        let bias = bias.map(|(values, per_row)| {
+            assert_eq!(values.len(), if per_row { c.nrows() } else { c.ncols() });
+            BiasValues { ptr: values.as_ptr(), len: values.len(), per_row }
+        });
+        Self { origin: c.as_ptr(), dim: c.dim(), strides, bias, activation }
+    }
+
+    /// The row and column of the element at an address.
+    ///
+    /// Elements of a mutable view do not overlap, so one axis takes whole steps over the other.
+    fn place(&self, at: *const A) -> (usize, usize) {
+        let bytes = at.addr().wrapping_sub(self.origin.addr()) as isize;
+        let offset = bytes / size_of::<A>() as isize;
+        let (rows, cols) = self.strides;
+        match self.dim {
+            (_, 1) => (if offset == 0 { 0 } else { (offset / rows) as usize }, 0),
+            (1, _) => (0, (offset / cols) as usize),
+            _ if rows.unsigned_abs() >= cols.unsigned_abs() => steps(offset, rows, cols),
+            _ => {
+                let (col, row) = steps(offset, cols, rows);
+                (row, col)
+            }
+        }
+    }
+
+    /// What is added to `len` elements from the one at an address on: neighbours in a row, or in the only
+    /// column.
+    pub fn bias(&self, at: *const A, len: usize) -> BiasPart<'_, A> {
+        let Some(BiasValues { ptr, len: of, per_row }) = self.bias else { return BiasPart::None };
+        // SAFETY: `new` took both from a slice, which outlives the product (point 4 of the module).
+        let values = unsafe { std::slice::from_raw_parts(ptr, of) };
+        let (row, col) = self.place(at);
+        let is_column = self.dim.1 == 1;
+        match (per_row, is_column) {
+            (true, true) => BiasPart::Each(&values[row..row + len]),
+            (true, false) => BiasPart::One(values[row]),
+            (false, true) => BiasPart::One(values[0]),
+            (false, false) => BiasPart::Each(&values[col..col + len]),
+        }
+    }
+}
+
+/// Steps of the wide stride, and of the narrow one within it.
+fn steps(offset: isize, wide: isize, narrow: isize) -> (usize, usize) {
+    // Along the wide axis, whichever way it goes.
+    let (offset, narrow) = (offset * wide.signum(), narrow * wide.signum());
+    let wide = wide.abs();
+    let steps = if narrow < 0 {
+        // The narrow axis goes back, by less than a step.
+        -(-offset).div_euclid(wide)
+    } else {
+        offset.div_euclid(wide)
+    };
+    (steps as usize, ((offset - steps * wide) / narrow) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_testkit::operands::{Layout, Placed};
+    use ndarray::Array2;
+
+    use super::*;
+
+    #[test]
+    fn an_element_is_found_by_its_address_whatever_the_strides() {
+        for dim in [(1, 1), (5, 1), (1, 7), (5, 7), (7, 5), (2, 2)] {
+            for layout in Layout::WRITABLE {
+                let mut c = Placed::new(&Array2::<f32>::zeros(dim), layout);
+                let mut view = c.view_mut();
+                let (rows, cols) = (vec![0.5; dim.0], (0..dim.1).map(|j| j as f32));
+                let cols: Vec<f32> = cols.collect();
+                let finish = Finish::new(&view, Some((&cols, false)), Activation::None);
+                for ((i, j), element) in view.indexed_iter_mut() {
+                    assert_eq!(finish.place(element), (i, j), "{dim:?}, {layout:?}");
+                    let expected = match dim.1 {
+                        1 => BiasPart::One(0.0),
+                        _ => BiasPart::Each(&cols[j..]),
+                    };
+                    assert_eq!(finish.bias(element, dim.1 - j), expected);
+                }
+                let finish = Finish::new(&view, Some((&rows, true)), Activation::None);
+                let first: *const f32 = &raw const view[[0, 0]];
+                let expected = match dim.1 {
+                    1 => BiasPart::Each(&rows[..]),
+                    _ => BiasPart::One(0.5),
+                };
+                assert_eq!(finish.bias(first, dim.0), expected);
+            }
+        }
+    }
+}

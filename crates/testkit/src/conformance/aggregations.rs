@@ -1,0 +1,166 @@
+//! Maxima, minima and means over the entries of a row.
+
+use girih_backend::{
+    Aggregation, BackendError, DenseScalar, PreparedSpmm, Unsupported, verify_aggregation,
+};
+use girih_formats::{Csr, Scalar};
+use girih_planner::Plan;
+use ndarray::Array2;
+
+use super::problem::{Planned, before, bits};
+use super::rows::RowOrder;
+use super::{Suite, specs};
+use crate::operands::{Layout, Placed, random};
+
+/// Rows of every length, rows without entries, and entries that are zero.
+const CASES: [&str; 6] = [
+    "many windows",
+    "one dense row",
+    "long rows",
+    "explicit zeros",
+    "empty rows and windows at the end",
+    "no entries",
+];
+
+/// One column, less than a vector, more than one, and more than a group of them.
+const COLUMNS: [usize; 5] = [1, 7, 16, 33, 150];
+
+impl Suite<'_> {
+    /// Every aggregation for every size, operands of all layouts and row orders in turns, NaN and Inf in B, and
+    /// other threads. A backend may refuse: by a typed error, and with C untouched.
+    pub(super) fn aggregations<T: DenseScalar>(&mut self) {
+        let mut turn = 0;
+        for case in self.named(&CASES) {
+            for spec in specs(self.kind) {
+                for (rows, permutes_b, tiles_per_task) in [
+                    (RowOrder::Natural, false, None),
+                    (RowOrder::Shuffled, false, Some(3)),
+                    (RowOrder::Natural, true, None),
+                ] {
+                    // Columns that moved are not two of four.
+                    if permutes_b && self.kind == girih_formats::FormatKind::TwoFour {
+                        continue;
+                    }
+                    let planned = Planned { spec, rows, permutes_b, tiles_per_task };
+                    self.with_plan::<T>(&case, planned, |suite, a, plan, prepared| {
+                        let is_due = suite.turn(Aggregation::ALL.len());
+                        for (i, aggregation) in Aggregation::ALL.into_iter().enumerate() {
+                            turn += 1;
+                            if is_due(i) {
+                                let what = format!(
+                                    "{spec} {}, {:?}, {planned:?}, aggregation {aggregation:?}",
+                                    T::DTYPE,
+                                    case.name
+                                );
+                                suite.aggregated(&what, turn, aggregation, a, plan, prepared);
+                            }
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    fn aggregated<T: DenseScalar>(
+        &mut self,
+        what: &str,
+        turn: usize,
+        aggregation: Aggregation,
+        a: &Csr<T>,
+        plan: &Plan,
+        prepared: &dyn PreparedSpmm,
+    ) {
+        self.report.checks += 1;
+        let n = COLUMNS[turn % COLUMNS.len()];
+        let [b_layout, c_layout] =
+            [turn, turn / 2].map(|at| Layout::WRITABLE[at % Layout::WRITABLE.len()]);
+        let mut b = random::<T>(a.ncols(), n, turn as u64);
+        if turn.is_multiple_of(4) {
+            for (k, mut row) in b.rows_mut().into_iter().enumerate().step_by(5) {
+                let poison = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][k % 3];
+                row[k % n] = T::from_f64(poison);
+            }
+        }
+        let what = format!("{what}, n = {n}, B {b_layout:?}, C {c_layout:?}");
+        let placed = Placed::new(&b, b_layout);
+        let untouched = before::<T>(a.nrows(), n, 0.0);
+        let mut c = Placed::new(&untouched, c_layout);
+        let done = prepared.aggregate(
+            aggregation,
+            T::erase(placed.view()),
+            T::erase_acc_mut(c.view_mut()),
+        );
+        if self.backend.supports_aggregation(plan, aggregation).is_err() {
+            let typed = matches!(
+                done,
+                Err(BackendError::Unsupported { reason: Unsupported::Aggregation { .. }, .. })
+            );
+            if !typed || bits(&c.view().to_owned()) != bits(&untouched) {
+                self.report.fail(&what, format!("refused, but computed or not typed: {done:?}"));
+            }
+            return;
+        }
+        if let Err(error) = done {
+            return self.report.fail(&what, error);
+        }
+        let rounding = self.backend.rounding(plan);
+        let (b, found) = (T::erase(placed.view()), T::erase_acc(c.view()));
+        match verify_aggregation(a, plan, aggregation, &b, &found, rounding) {
+            Ok(verdict) if verdict.passed() && c.is_intact() => self.report.aggregated += 1,
+            Ok(verdict) => {
+                self.report.fail(&what, format!("intact: {}, {verdict:?}", c.is_intact()));
+            }
+            Err(error) => self.report.fail(&what, error),
+        }
+        self.same_aggregation(&what, aggregation, &placed, &c.view().to_owned(), prepared);
+        self.operand_that_does_not_fit::<T>(&what, aggregation, a, prepared);
+    }
+
+    /// The same bits on other threads and into rows next to each other.
+    fn same_aggregation<T: DenseScalar>(
+        &mut self,
+        what: &str,
+        aggregation: Aggregation,
+        b: &Placed<T>,
+        found: &Array2<T::Acc>,
+        prepared: &dyn PreparedSpmm,
+    ) {
+        let threads = 1 + self.report.checks % 3;
+        let again = || {
+            let mut c = before::<T>(found.nrows(), found.ncols(), 0.0);
+            let into = T::erase_acc_mut(c.view_mut());
+            let done = prepared.aggregate(aggregation, T::erase(b.view()), into);
+            done.map(|()| c)
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let Ok(Ok(again)) = pool.map(|pool| pool.install(again)) else {
+            return self.report.fail(what, format!("not computed on {threads} threads"));
+        };
+        // The bits of a NaN are not promised.
+        let same = |(x, y): (&T::Acc, &T::Acc)| {
+            let (x, y) = (x.to_f64(), y.to_f64());
+            x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan()
+        };
+        if !again.iter().zip(found).all(same) {
+            self.report.fail(what, format!("other bits on {threads} threads"));
+        }
+    }
+
+    fn operand_that_does_not_fit<T: DenseScalar>(
+        &mut self,
+        what: &str,
+        aggregation: Aggregation,
+        a: &Csr<T>,
+        prepared: &dyn PreparedSpmm,
+    ) {
+        let b = random::<T>(a.ncols() + 1, 3, 1);
+        let mut c = random::<T::Acc>(a.nrows(), 3, 2);
+        let untouched = bits(&c);
+        let into = T::erase_acc_mut(c.view_mut());
+        let done = prepared.aggregate(aggregation, T::erase(b.view()), into);
+        let right = matches!(done, Err(BackendError::Shape { operand: "B", .. }));
+        if !right || bits(&c) != untouched {
+            self.report.fail(what, format!("a B with a row too many: {done:?}"));
+        }
+    }
+}
