@@ -142,19 +142,18 @@ const FAULTS: &[Fault] = &[
         "if (column + i < n) *element" => "*element",
         elements, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. }) | Outcome::Stray),
     fault!("all CTAs write one block row", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "p.groups[blockIdx.x].block_rows[row]" => "p.groups[0].block_rows[row]",
+        "p.groups[group].block_rows[row]" => "p.groups[0].block_rows[row]",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("C is read with beta = 0", "shared/output.cuh":
         "epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn" => "epilogue(__fmaf_rn",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("half of the consumers are waited for", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "? kConsumerThreads : kConsumerThreads / kWarpSize);" =>
-        "? kConsumerThreads : kConsumerThreads / kWarpSize / 2);",
+        "? kConsumerThreads : kConsumerThreads / kWarpSize;" =>
+        "? kConsumerThreads : kConsumerThreads / kWarpSize / 2;",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }
             | Problem::Deadlock { .. })),
     fault!("barriers are used before they are made", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "    const u64 column = u64(blockIdx.y) * kTile;\n    __syncthreads();" =>
-        "    const u64 column = u64(blockIdx.y) * kTile;",
+        "    meet();\n    constexpr bool" => "    constexpr bool",
         rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::Race { .. } | Problem::Poison { .. })),
     fault!("sums are put where others still read", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
         "    ptx::barrier_sync(1, kConsumerThreads);\n" => "",
@@ -164,7 +163,7 @@ const FAULTS: &[Fault] = &[
         rows, Outcome::Report(Problem::ProxyFence { .. } | Problem::Race { .. } | Problem::Pending { .. }
             | Problem::Poison { .. })),
     fault!("stages are never given back", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "            if (kLanesRelease<SOURCE> || is_leader) ring.release(done);\n" => "",
+        "        ring.release(done);\n" => "",
         rows, Outcome::Report(Problem::Deadlock { .. })),
     fault!("each step begins anew", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
         "            }\n            accumulate = 1;\n" => "            }\n",

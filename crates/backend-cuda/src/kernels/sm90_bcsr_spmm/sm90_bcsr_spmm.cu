@@ -13,13 +13,15 @@
 // columns that any of its rows has, so that B is copied once for all of them. The entry points differ in
 // how B is read: by tensor copies of rows, or of columns, or element by element where no copy can.
 //
-// TF32 is multiplied transposed (shared/transposed.cuh), half a block in a stage.
+// TF32 is multiplied transposed (shared/transposed.cuh), half a block in a stage. What ablations do without is
+// in ablation.cuh.
 #include "shared/elements.cuh"
 #include "shared/outgoing.cuh"
 #include "shared/output.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/transposed.cuh"
 #include "shared/types.cuh"
+#include "sm90_bcsr_spmm/ablation.cuh"
 #include "ptx/barrier.cuh"
 #include "ptx/cache.cuh"
 #include "ptx/fence.cuh"
@@ -32,6 +34,7 @@ constexpr u32 kBlock = 64;
 constexpr u32 kConsumers = ROWS * SPLIT;
 constexpr u32 kConsumerThreads = kConsumers * kWarpgroupSize;
 constexpr u32 kTile = SPLIT * COLUMNS;
+constexpr u32 kFirstProducer = ALONE ? 0 : kConsumerThreads;
 constexpr ptx::Element kElement = ptx::Element::VALUE;
 constexpr bool kIsTransposed = kElement == ptx::Element::Tf32;
 
@@ -48,10 +51,15 @@ constexpr u32 kGroupBytes = kPerRow * kRowBytes;
 static_assert(COLUMNS % kPerRow == 0, "columns of B come in whole groups");
 constexpr u32 kBlockBytes = kBlock * kRowBytes;
 constexpr u32 kStageBytes = ROWS * kBlockBytes + kTile / kPerRow * kGroupBytes;
-constexpr u32 kRingBytes = STAGES * kStageBytes;
+// Sums leave by where the stages were.
+using Sums = Outgoing<kBlock, COLUMNS>;
+constexpr u32 kSumsBytes = PERSISTENT ? 0 : kConsumers * Sums::kBytes;
+constexpr u32 kRingBytes = STAGES * kStageBytes > kSumsBytes ? STAGES * kStageBytes : kSumsBytes;
 using Stages = Ring<STAGES>;
 constexpr u32 kMasksAt = kRingBytes + Stages::kBytes;
 static_assert(kMasksAt + STAGES * 4 == SHARED, "the host grants other shared memory");
+static_assert(!(ALONE || PERSISTENT || SHARES_A > 1) || (ROWS == 1 && kParts == 1),
+              "ablations are of single block rows in 16 bits");
 
 // Registers of a thread: as launched, and as producers of PRODUCERS threads and consumers share them out.
 template <u32 THREADS, u32 PER_SM>
@@ -98,6 +106,9 @@ struct Params {
     u32 copies_c;
     // Whether alpha is zero, and nothing is multiplied.
     u32 is_scaling;
+    // Groups, and tiles of columns.
+    u32 n_groups;
+    u32 n_tiles;
 };
 static_assert(sizeof(Params) == 576, "the host passes 576 bytes");
 
@@ -106,7 +117,7 @@ enum class Source { Rows, Columns, Elements };
 
 // Whether every lane of a consumer gives a stage back, where others store there; else one for its warp.
 template <Source SOURCE>
-constexpr bool kLanesRelease = SOURCE == Source::Elements;
+constexpr bool kLanesRelease = SOURCE == Source::Elements || ALL_ARRIVE;
 
 // Shared addresses of a stage.
 __device__ __forceinline__ u32 block_at(u32 shared, u32 stage, u32 row) {
@@ -121,7 +132,7 @@ template <Source SOURCE>
 __device__ __forceinline__ void fill_stage(const Params& p, const Stages& ring, u32 shared,
                                            const Stages::Place& at, const u32 (&blocks)[ROWS],
                                            u32 mask, u32 half, u64 k, u64 column) {
-    const u32 thread = threadIdx.x - kConsumerThreads;
+    const u32 thread = threadIdx.x - kFirstProducer;
     // Other CTAs read the same blocks and the same columns of B.
     const u64 policy = ptx::policy_evict_last();
     const u32 to = tile_at(shared, at.stage);
@@ -140,8 +151,14 @@ __device__ __forceinline__ void fill_stage(const Params& p, const Stages& ring, 
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         if (blocks[r] != kNoBlock) {
-            ptx::tensor_load(block_at(shared, at.stage, r), p.a, half * kPerRow,
-                             blocks[r] * kBlock, ring.full(at), policy);
+            const u32 to_block = block_at(shared, at.stage, r);
+            if constexpr (SHARES_A > 1) {
+                const u32 part = rank() * (kBlock / SHARES_A);
+                ptx::tensor_load_multicast(to_block + part * kRowBytes, p.a, 0, blocks[r] * kBlock + part,
+                                           ring.full(at), (1 << SHARES_A) - 1);
+            } else {
+                ptx::tensor_load(to_block, p.a, half * kPerRow, blocks[r] * kBlock, ring.full(at), policy);
+            }
         }
     }
     if (SOURCE == Source::Rows) {
@@ -158,12 +175,12 @@ __device__ __forceinline__ void fill_stage(const Params& p, const Stages& ring, 
 // Fills the ring. With tensor copies one warp does, of which one thread copies; else the warpgroup.
 template <Source SOURCE>
 __device__ __forceinline__ void produce(const Params& p, const Stages& ring, u32 shared,
-                                        u64 first_step, u32 n_steps, u64 column) {
-    const u32 thread = threadIdx.x - kConsumerThreads;
+                                        u64 first_step, u32 n_steps, u64 column,
+                                        Stages::Place& at) {
+    const u32 thread = threadIdx.x - kFirstProducer;
     const u32 lane = threadIdx.x % kWarpSize;
     if (SOURCE != Source::Elements && thread >= kWarpSize) return;
     const Step* const steps = p.steps + first_step;
-    Stages::Place at;
     // A lane loads each step well before it is needed.
     Step ahead = {};
     if (lane < n_steps) ahead = steps[lane];
@@ -225,10 +242,6 @@ __device__ __forceinline__ void multiply(u32 block, u32 tile, u32 part, float (&
     }
 }
 
-// Sums leave by where the stages were.
-using Sums = Outgoing<kBlock, COLUMNS>;
-static_assert(kConsumers * Sums::kBytes <= kRingBytes, "the sums don't fit where the stages were");
-
 // Puts a warpgroup's sums into shared memory, times `scale`.
 template <Source SOURCE, u32 COUNT>
 __device__ __forceinline__ void spread_sums(u32 to, float scale, const float (&sum)[COUNT]) {
@@ -250,17 +263,51 @@ __device__ __forceinline__ void spread_sums(u32 to, float scale, const float (&s
     }
 }
 
+// Gives a stage back to those that fill it.
+template <Source SOURCE>
+__device__ __forceinline__ void release(const Stages& ring, const Stages::Place& done) {
+    const u32 lane = threadIdx.x % kWarpSize;
+    __syncwarp();
+    if constexpr (SHARES_A > 1) {
+        if (lane < SHARES_A) {
+            ptx::mbarrier_arrive_done_reading(ptx::cluster_address(ring.empty(done), lane));
+        }
+    } else if (kLanesRelease<SOURCE> || lane == 0) {
+        ring.release(done);
+    }
+}
+
+// Copies for itself: what step `step` multiplies, by one thread.
+template <Source SOURCE>
+__device__ __forceinline__ void copy_alone(const Params& p, const Stages& ring, u32 shared,
+                                           const Step* steps, u32 step, u32 n_steps, u64 column,
+                                           Stages::Place& filled) {
+    if (threadIdx.x == 0 && step < n_steps) {
+        const Step& held = steps[step];
+        fill_stage<SOURCE>(p, ring, shared, filled, held.blocks, 1, 0, u64(held.block_col) * kBlock, column);
+        filled.next();
+    }
+    __syncwarp();
+}
+
 // Multiplies what is in the ring.
 template <Source SOURCE>
-__device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32 shared,
-                                        u32 n_steps, u64 column) {
+__device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32 shared, u32 group,
+                                        u32 n_steps, u64 column, Stages::Place& at,
+                                        Stages::Place& done) {
     const u32 consumer = threadIdx.x / kWarpgroupSize;
     const u32 row = consumer / SPLIT;
     const u32 part = consumer % SPLIT;
     const bool is_leader = threadIdx.x % kWarpSize == 0;
     float sum[COLUMNS / 2];
-    u32 accumulate = 0;
-    Stages::Place at, done;
+    u32 accumulate = CLEARS;
+#pragma unroll
+    for (u32 i = 0; i < (CLEARS ? COLUMNS / 2 : 0); ++i) sum[i] = 0.0f;
+    const Step* const steps = p.steps + (ALONE ? p.groups[group].first_step : 0);
+    Stages::Place filled;
+    for (u32 step = 0; step < (ALONE ? STAGES : 0); ++step) {
+        copy_alone<SOURCE>(p, ring, shared, steps, step, n_steps, column, filled);
+    }
     for (u32 step = 0; step < n_steps * kParts; ++step) {
         ring.wait_full(at);
         // The lane that gives the stage back reads, and a vote lets the assembler know that the whole
@@ -279,13 +326,16 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
         at.next();
         // The products of the stage before are done: it is given back. Those of TF32 hold registers that
         // the next stage needs; other CTAs of the multiprocessor keep the tensor cores busy.
-        constexpr u32 kUnderWay = kIsTransposed ? 0 : 1;
+        constexpr u32 kUnderWay = kIsTransposed || STAGES == 1 ? 0 : 1;
         ptx::wgmma_wait<kUnderWay>();
         ptx::hold(sum);
         if (kUnderWay == 0 || step > 0) {
-            __syncwarp();
-            if (kLanesRelease<SOURCE> || is_leader) ring.release(done);
+            release<SOURCE>(ring, done);
             done.next();
+            if constexpr (ALONE) {
+                const u32 next = step - kUnderWay + STAGES;
+                copy_alone<SOURCE>(p, ring, shared, steps, next, n_steps, column, filled);
+            }
         }
     }
     ptx::wgmma_wait<0>();
@@ -294,9 +344,18 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
 #pragma unroll
         for (u32 i = 0; i < COLUMNS / 2; ++i) sum[i] = 0.0f;
     }
-    const u32 block_row = p.groups[blockIdx.x].block_rows[row];
+    const u32 block_row = p.groups[group].block_rows[row];
     const u64 first_slot = u64(block_row) * kBlock;
     const u64 first_column = column + part * COLUMNS;
+    if constexpr (PERSISTENT) {
+        // The next item's stages are counted on from here.
+        if (n_steps > 0) {
+            release<SOURCE>(ring, done);
+            done.next();
+        }
+        store_from_registers(p.output, first_slot, first_column, sum);
+        return;
+    }
     // All have read the stages; copies to them have come, since each consumer waits for all.
     ptx::barrier_sync(1, kConsumerThreads);
     if (block_row == kNoRow) return;
@@ -319,23 +378,35 @@ __device__ __forceinline__ void bcsr_spmm(const Params& p) {
     const Stages ring = {shared + kRingBytes};
     if (threadIdx.x == 0) {
         constexpr u32 kArrivals = SOURCE == Source::Elements ? THREADS : 1;
-        ring.init(kArrivals, kLanesRelease<SOURCE> ? kConsumerThreads : kConsumerThreads / kWarpSize);
+        constexpr u32 kReleases = kLanesRelease<SOURCE> ? kConsumerThreads : kConsumerThreads / kWarpSize;
+        ring.init(kArrivals, kReleases * SHARES_A);
         ptx::tensor_prefetch(p.a);
         if (SOURCE != Source::Elements) ptx::tensor_prefetch(p.b);
     }
-    const Group& group = p.groups[blockIdx.x];
-    const u32 n_steps = p.is_scaling ? 0 : group.n_steps;
-    const u64 column = u64(blockIdx.y) * kTile;
-    __syncthreads();
+    Item item = Item::first(p.n_groups, p.n_tiles);
+    u32 n_steps = p.is_scaling ? 0 : p.groups[item.group].n_steps;
+    meet();
     constexpr bool kHandsOver = THREADS == kWarpgroupSize;
     constexpr u32 kLaunched = kLaunchRegisters<THREADS, PER_SM>;
     constexpr u32 kProducerRegisters = SOURCE == Source::Elements ? 56 : 24;
     if (threadIdx.x >= kConsumerThreads) {
         if constexpr (kHandsOver) ptx::decrease_registers<kProducerRegisters>();
-        produce<SOURCE>(p, ring, shared, group.first_step, n_steps, column);
+        Stages::Place at;
+        do {
+            const u64 first_step = p.groups[item.group].first_step;
+            produce<SOURCE>(p, ring, shared, first_step, n_steps, u64(item.tile) * kTile, at);
+        } while (item.next(p, n_steps));
     } else {
         if constexpr (kHandsOver) ptx::increase_registers<kConsumerRegisters<kLaunched, kProducerRegisters>>();
-        consume<SOURCE>(p, ring, shared, n_steps, column);
+        Stages::Place at, done;
+        do {
+            consume<SOURCE>(p, ring, shared, item.group, n_steps, u64(item.tile) * kTile, at, done);
+        } while (item.next(p, n_steps));
+    }
+    if constexpr (SHARES_A > 1) {
+        // Others may still copy to this CTA's memory, and arrive at its barriers.
+        __syncwarp();
+        meet();
     }
 }
 
@@ -349,7 +420,7 @@ extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
     bcsr_spmm<Source::Columns, PRODUCERS, CTAS>(p);
 }
 
-#if ROWS == 1
+#if ROWS == 1 && !ALONE && !PERSISTENT && SHARES_A == 1
 extern "C" __global__ void __launch_bounds__(kConsumerThreads + kWarpgroupSize, 1)
     sm90_bcsr_spmm_elements(const __grid_constant__ Params p) {
     bcsr_spmm<Source::Elements, kWarpgroupSize, 1>(p);
