@@ -13,7 +13,7 @@ use girih::cuda::ablation::Variant;
 use girih::formats::stats::SharedStats;
 use girih::planner::cost::{Workload, linear_cost, price};
 use girih::{
-    Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, FormatSpec, Plan, PlanOptions, Planner,
+    BackendError, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, FormatSpec, Plan, PlanOptions, Planner,
     Rounding, RowLayout, Schedule, SpmmBackend, Verification,
 };
 use girih_cuda_libraries::{CublasLtOptions, DenseYardstick, TimedOperands};
@@ -249,11 +249,13 @@ enum Failed {
     Ends(MeasureError),
 }
 
-impl From<girih::BackendError> for Failed {
-    fn from(error: girih::BackendError) -> Self {
+impl From<BackendError> for Failed {
+    fn from(error: BackendError) -> Self {
         match (skip_reason(&error), &error) {
             (Some(reason), _) => Self::Skips(reason),
-            (None, girih::BackendError::Unavailable { .. }) => Self::Skips(error.to_string()),
+            (None, BackendError::Unavailable { .. } | BackendError::Unsupported { .. }) => {
+                Self::Skips(error.to_string())
+            }
             (None, _) => Self::Ends(error.into()),
         }
     }
