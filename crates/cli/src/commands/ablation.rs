@@ -32,8 +32,7 @@ pub(crate) fn run(args: &AblationArgs, progress: &Progress) -> Result<Report, Cl
     let file_type = args.output.as_deref().map(FileType::from_path).transpose()?;
     args.output.as_deref().map_or(Ok(()), file::check)?;
     let problems = ladders.iter().map(problems).collect::<Result<Vec<_>, _>>()?;
-    let config =
-        AblationConfig { seconds: args.seconds, seed: args.seed, cuda: cuda::options()? };
+    let config = AblationConfig { seconds: args.seconds, seed: args.seed, cuda: cuda::options()? };
     let mut ablation = Ablation::new(config, progress)?;
     for (ladder, problems) in ladders.iter().zip(&problems) {
         ablation.begin(ladder);
@@ -83,10 +82,9 @@ fn problems(ladder: &Ladder) -> Result<Vec<Problem>, CliError> {
     let paths = ladder.matrices.iter().map(PathBuf::from);
     let problems: Vec<_> = paths.map(|path| Problem::find(&path)).collect::<Result<_, _>>()?;
     match problems.iter().find(|problem| problem.is_stream()) {
-        Some(stream) => Err(CliError::usage(format!(
-            "{} can be read only once; give a file",
-            stream.source()
-        ))),
+        Some(stream) => {
+            Err(CliError::usage(format!("{} can be read only once; give a file", stream.source())))
+        }
         None => Ok(problems),
     }
 }

@@ -95,7 +95,9 @@ fn rows(ladder: &Ladder, case: &LadderCase) -> Vec<Vec<String>> {
         vec![
             measured.name.clone(),
             step.map_or_else(|| "the dense product, beside".to_owned(), |step| step.adds.clone()),
-            times.map_or_else(dash, |times| units::time(Duration::from_secs_f64(times.median_seconds))),
+            times.map_or_else(dash, |times| {
+                units::time(Duration::from_secs_f64(times.median_seconds))
+            }),
             times.map_or_else(dash, |times| figure_of(times.tflops)),
             speedup.map_or_else(dash, |speedup| format!("{speedup:.2}")),
             figure,

@@ -6,7 +6,8 @@ use crate::common::{Files, girih};
 fn steps_are_listed_beside_the_papers_figures() {
     let run = girih(["ablation", "--list"]).ok();
     let text = run.text();
-    for part in ["opt7", "bcsr-cluster", "4.10 × cuSPARSE", "TC-GNN", "784 TFLOP/s", "1401", "764"] {
+    for part in ["opt7", "bcsr-cluster", "4.10 × cuSPARSE", "TC-GNN", "784 TFLOP/s", "1401", "764"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     let json = girih(["ablation", "article", "--n", "8,16", "--list", "--json"]).ok().json();

@@ -211,8 +211,13 @@ mod tests {
     #[test]
     fn built_in_ladders_are_sound_and_whole() {
         let count = |name: &str| Ladder::built_in(name).unwrap().steps.len();
-        let whole =
-            [("asyncsparse", 9), ("tiles", 9), ("voltrix", 6), ("croqtile-f16", 6), ("article", 10)];
+        let whole = [
+            ("asyncsparse", 9),
+            ("tiles", 9),
+            ("voltrix", 6),
+            ("croqtile-f16", 6),
+            ("article", 10),
+        ];
         for (name, steps) in whole {
             assert_eq!(count(name), steps, "{name}");
         }

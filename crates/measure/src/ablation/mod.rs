@@ -13,8 +13,8 @@ use girih::cuda::ablation::Variant;
 use girih::formats::stats::SharedStats;
 use girih::planner::cost::{Workload, linear_cost, price};
 use girih::{
-    BackendError, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, FormatSpec, Plan, PlanOptions, Planner,
-    Rounding, RowLayout, Schedule, SpmmBackend, Verification,
+    BackendError, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, FormatSpec, Plan,
+    PlanOptions, Planner, Rounding, RowLayout, Schedule, SpmmBackend, Verification,
 };
 use girih_cuda_libraries::{CublasLtOptions, DenseYardstick, TimedOperands};
 
@@ -93,11 +93,7 @@ impl<'a> Ablation<'a> {
     ///
     /// # Panics
     /// If no ladder was begun.
-    pub fn measure<T: DenseScalar>(
-        &mut self,
-        name: &str,
-        a: &Csr<T>,
-    ) -> Result<(), MeasureError> {
+    pub fn measure<T: DenseScalar>(&mut self, name: &str, a: &Csr<T>) -> Result<(), MeasureError> {
         let ladder = self.report.ladders.last().expect("a ladder was begun").ladder.clone();
         for &n in &ladder.n {
             let case = self.case(&ladder, name, a, n)?;
@@ -181,9 +177,9 @@ impl<'a> Ablation<'a> {
                 true => self.partitions(a, &plan, n)?,
                 false => Schedule::by_window(plan.tiling()),
             };
-            plan = plan.with_schedule(&schedule).unwrap_or_else(|error| {
-                unreachable!("it was cut for these tiles: {error}")
-            });
+            plan = plan
+                .with_schedule(&schedule)
+                .unwrap_or_else(|error| unreachable!("it was cut for these tiles: {error}"));
         }
         let prepared = self.backend.prepare_variant(&plan, variant)?;
         let rounding = self.backend.rounding(&plan);
@@ -205,12 +201,7 @@ impl<'a> Ablation<'a> {
         on_device.ready(a, &plan, prepared, (YARDSTICK, dense.rounding(T::DTYPE)), (b, c))
     }
 
-    fn plan<T: DenseScalar>(
-        &self,
-        a: &Csr<T>,
-        spec: FormatSpec,
-        n: usize,
-    ) -> Result<Plan, Failed> {
+    fn plan<T: DenseScalar>(&self, a: &Csr<T>, spec: FormatSpec, n: usize) -> Result<Plan, Failed> {
         let options = PlanOptions::new(n)
             .format(spec)
             .memory_limit(None)
@@ -218,9 +209,7 @@ impl<'a> Ablation<'a> {
             .kernels(girih::kernels_for(&self.target));
         Planner::new(options).plan(a).map_err(|error| match is_unsupported(&error) {
             true => Failed::Skips(error.to_string()),
-            false => {
-                Failed::Ends(MeasureError::Plan { what: spec.to_string(), source: error })
-            }
+            false => Failed::Ends(MeasureError::Plan { what: spec.to_string(), source: error }),
         })
     }
 
@@ -297,9 +286,7 @@ impl<T: DenseScalar> OnDevice<T> {
         (b, c): (&Operand<T>, &mut Operand<T::Acc>),
     ) -> Result<(Box<dyn Products>, Samples, Verification), Failed> {
         let runner = Runner::on_device(prepared, &mut self.copies, b, c)?;
-        let Runner::Device(mut products) = runner else {
-            unreachable!("it was made for a device")
-        };
+        let Runner::Device(mut products) = runner else { unreachable!("it was made for a device") };
         let verification = self.verdicts.judge(a, plan, who, b, c).map_err(Failed::Ends)?;
         let once = products.time(1)?;
         Ok((products, Samples::for_product(once), verification))

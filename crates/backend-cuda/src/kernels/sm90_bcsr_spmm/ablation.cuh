@@ -5,7 +5,7 @@
 //   CLEARS      1: sums are cleared before the first product, which else overwrites them
 //   SHARES_A    2: CTAs beside each other are a cluster, and each copies half of a block to both
 //   PERSISTENT  1: CTAs take one item after the other, and C leaves from registers, so that the ring is filled
-//               for the next item meanwhile
+//               for the next item meanwhile; with CLEARS, or sums of the item before stay alive
 #pragma once
 
 #include "shared/output.cuh"
@@ -62,13 +62,11 @@ struct Item {
         }
     }
 
-    // Goes on to the CTA's next item, and to its number of steps; false if there is none.
-    template <class Params>
-    __device__ __forceinline__ bool next(const Params& p, u32& n_steps) {
+    // Goes on to the CTA's next item; false if there is none.
+    __device__ __forceinline__ bool next(u32 n_groups, u32 n_tiles) {
         if constexpr (!PERSISTENT) return false;
-        if (number + gridDim.x >= p.n_groups * p.n_tiles) return false;
-        *this = numbered(number + gridDim.x, p.n_groups, p.n_tiles);
-        n_steps = p.is_scaling ? 0 : p.groups[group].n_steps;
+        if (number + gridDim.x >= n_groups * n_tiles) return false;
+        *this = numbered(number + gridDim.x, n_groups, n_tiles);
         return true;
     }
 

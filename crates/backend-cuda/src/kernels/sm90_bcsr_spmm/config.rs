@@ -86,7 +86,15 @@ impl Switch {
 const CONFIGS: [Config; 3] = [
     Config { rows: 1, split: 1, columns: 64, stages: 4, ctas: 3, producers: 32, switches: &[] },
     Config { rows: 1, split: 2, columns: 64, stages: 3, ctas: 3, producers: 32, switches: &[] },
-    Config { rows: GROUP_ROWS as u32, split: 1, columns: 256, stages: 4, ctas: 1, producers: 128, switches: &[] },
+    Config {
+        rows: GROUP_ROWS as u32,
+        split: 1,
+        columns: 256,
+        stages: 4,
+        ctas: 1,
+        producers: 128,
+        switches: &[],
+    },
 ];
 
 /// The configuration for f32, multiplied as TF32.
@@ -144,7 +152,9 @@ impl Config {
 
     /// The entry points.
     fn entries(&self) -> &'static [&'static str] {
-        let is_single = |switch: &Switch| matches!(switch, Switch::Elements | Switch::AllArrive | Switch::Clears);
+        let is_single = |switch: &Switch| {
+            matches!(switch, Switch::Elements | Switch::AllArrive | Switch::Clears)
+        };
         match self.rows == 1 && self.switches.iter().all(is_single) {
             true => &[ROWS, COLUMNS, ELEMENTS],
             false => &[ROWS, COLUMNS],
@@ -251,7 +261,7 @@ impl Config {
                 dynamic_shared: self.shared_bytes(),
                 entries: self.entries(),
                 instructions: match (self.has(Switch::Persistent), hands_over) {
-                    (true, _) => &["HGMMA", "UTMALDG", "SYNCS", "USETMAXREG"],
+                    (true, _) => &["HGMMA", "UTMALDG", "SYNCS"],
                     (false, true) => &INSTRUCTIONS,
                     (false, false) => &INSTRUCTIONS[..4],
                 },
@@ -297,7 +307,9 @@ mod tests {
             }
             // Sums leave by where the stages were, and take no more.
             let sums = BLOCK as u32 * config.rows * config.tile() * 4;
-            assert!(sums <= config.stages * (config.rows * BLOCK_BYTES + config.tile() * ROW_BYTES));
+            assert!(
+                sums <= config.stages * (config.rows * BLOCK_BYTES + config.tile() * ROW_BYTES)
+            );
         }
     }
 }

@@ -142,7 +142,7 @@ const FAULTS: &[Fault] = &[
         "if (column + i < n) *element" => "*element",
         elements, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. }) | Outcome::Stray),
     fault!("all CTAs write one block row", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "p.groups[group].block_rows[row]" => "p.groups[0].block_rows[row]",
+        "group.block_rows[row]" => "p.groups[0].block_rows[row]",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("C is read with beta = 0", "shared/output.cuh":
         "epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn" => "epilogue(__fmaf_rn",
@@ -153,7 +153,7 @@ const FAULTS: &[Fault] = &[
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }
             | Problem::Deadlock { .. })),
     fault!("barriers are used before they are made", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "    meet();\n    constexpr bool" => "    constexpr bool",
+        "    meet();\n    const auto" => "    const auto",
         rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::Race { .. } | Problem::Poison { .. })),
     fault!("sums are put where others still read", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
         "    ptx::barrier_sync(1, kConsumerThreads);\n" => "",

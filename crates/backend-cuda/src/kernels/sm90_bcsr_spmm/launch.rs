@@ -4,9 +4,7 @@ use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Bcsr, DType, Scalar};
 
-use super::config::{
-    BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, Switch, configs,
-};
+use super::config::{BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, Switch, configs};
 use super::groups::Groups;
 use super::params::{GROUP_ROWS, Params};
 use super::tf32;

@@ -292,8 +292,8 @@ __device__ __forceinline__ void copy_alone(const Params& p, const Stages& ring, 
 
 // Multiplies what is in the ring.
 template <Source SOURCE>
-__device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32 shared, u32 group,
-                                        u32 n_steps, u64 column, Stages::Place& at,
+__device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32 shared,
+                                        const Group& group, u32 n_steps, u64 column, Stages::Place& at,
                                         Stages::Place& done) {
     const u32 consumer = threadIdx.x / kWarpgroupSize;
     const u32 row = consumer / SPLIT;
@@ -303,7 +303,7 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
     u32 accumulate = CLEARS;
 #pragma unroll
     for (u32 i = 0; i < (CLEARS ? COLUMNS / 2 : 0); ++i) sum[i] = 0.0f;
-    const Step* const steps = p.steps + (ALONE ? p.groups[group].first_step : 0);
+    const Step* const steps = p.steps + (ALONE ? group.first_step : 0);
     Stages::Place filled;
     for (u32 step = 0; step < (ALONE ? STAGES : 0); ++step) {
         copy_alone<SOURCE>(p, ring, shared, steps, step, n_steps, column, filled);
@@ -344,7 +344,7 @@ __device__ __forceinline__ void consume(const Params& p, const Stages& ring, u32
 #pragma unroll
         for (u32 i = 0; i < COLUMNS / 2; ++i) sum[i] = 0.0f;
     }
-    const u32 block_row = p.groups[group].block_rows[row];
+    const u32 block_row = group.block_rows[row];
     const u64 first_slot = u64(block_row) * kBlock;
     const u64 first_column = column + part * COLUMNS;
     if constexpr (PERSISTENT) {
@@ -384,8 +384,17 @@ __device__ __forceinline__ void bcsr_spmm(const Params& p) {
         if (SOURCE != Source::Elements) ptx::tensor_prefetch(p.b);
     }
     Item item = Item::first(p.n_groups, p.n_tiles);
-    u32 n_steps = p.is_scaling ? 0 : p.groups[item.group].n_steps;
+    const Group* group = p.groups + item.group;
+    u32 n_steps = p.is_scaling ? 0 : group->n_steps;
+    u64 column = u64(item.tile) * kTile;
     meet();
+    const auto has_next = [&] {
+        if (!item.next(p.n_groups, p.n_tiles)) return false;
+        group = p.groups + item.group;
+        n_steps = p.is_scaling ? 0 : group->n_steps;
+        column = u64(item.tile) * kTile;
+        return true;
+    };
     constexpr bool kHandsOver = THREADS == kWarpgroupSize;
     constexpr u32 kLaunched = kLaunchRegisters<THREADS, PER_SM>;
     constexpr u32 kProducerRegisters = SOURCE == Source::Elements ? 56 : 24;
@@ -393,15 +402,14 @@ __device__ __forceinline__ void bcsr_spmm(const Params& p) {
         if constexpr (kHandsOver) ptx::decrease_registers<kProducerRegisters>();
         Stages::Place at;
         do {
-            const u64 first_step = p.groups[item.group].first_step;
-            produce<SOURCE>(p, ring, shared, first_step, n_steps, u64(item.tile) * kTile, at);
-        } while (item.next(p, n_steps));
+            produce<SOURCE>(p, ring, shared, group->first_step, n_steps, column, at);
+        } while (has_next());
     } else {
         if constexpr (kHandsOver) ptx::increase_registers<kConsumerRegisters<kLaunched, kProducerRegisters>>();
         Stages::Place at, done;
         do {
-            consume<SOURCE>(p, ring, shared, item.group, n_steps, u64(item.tile) * kTile, at, done);
-        } while (item.next(p, n_steps));
+            consume<SOURCE>(p, ring, shared, *group, n_steps, column, at, done);
+        } while (has_next());
     }
     if constexpr (SHARES_A > 1) {
         // Others may still copy to this CTA's memory, and arrive at its barriers.
