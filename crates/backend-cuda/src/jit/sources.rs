@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 50] = [
+const HEADERS: [(&str, &str); 53] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -46,6 +46,9 @@ const HEADERS: [(&str, &str); 50] = [
     header!("shared/types.cuh"),
     header!("shared/values.cuh"),
     header!("sm90_bcsr_spmm/ablation.cuh"),
+    header!("sm90_bcsr_spmm/config.cuh"),
+    header!("sm90_bcsr_spmm/consume.cuh"),
+    header!("sm90_bcsr_spmm/produce.cuh"),
     header!("sm90_bmat_spmm/config.cuh"),
     header!("sm90_bmat_spmm/consume.cuh"),
     header!("sm90_bmat_spmm/consume_rows.cuh"),

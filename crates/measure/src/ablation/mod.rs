@@ -34,7 +34,7 @@ const YARDSTICK: &str = "cuBLASLt";
 
 /// Products that the oracle computes of each set of bits, in multiplications: some seconds. Where there are more,
 /// it takes every other column, or every third and so on.
-const ORACLE: u64 = 20_000_000_000;
+const ORACLE: u64 = 10_000_000_000;
 
 /// What an ablation takes.
 #[derive(Clone, Debug)]
@@ -122,7 +122,8 @@ impl<'a> Ablation<'a> {
         let mut c = Operand::<T::Acc>::zeros("C", (a.nrows(), n))?;
         let all = a.nnz() as u64 * n as u64;
         let verified_every = usize::try_from(all.div_ceil(ORACLE)).unwrap_or(n).clamp(1, n);
-        let mut on_device = OnDevice { copies: None, verdicts: Verdicts::every(verified_every) };
+        let verdicts = Verdicts::every(verified_every);
+        let mut on_device = OnDevice { copies: None, plans: Vec::new(), verdicts };
         let mut steps = Vec::new();
         let mut ready = Vec::new();
         for step in &ladder.steps {
@@ -170,20 +171,35 @@ impl<'a> Ablation<'a> {
         (b, c): (&Operand<T>, &mut Operand<T::Acc>),
         on_device: &mut OnDevice<T>,
     ) -> Result<(Box<dyn Products>, Samples, Verification), Failed> {
-        let n = b.view().ncols();
-        let mut plan = self.plan(a, variant.spec(), n)?;
-        if let FormatSpec::BMat { .. } = variant.spec() {
-            let schedule = match variant.wants_partitions() {
-                true => self.partitions(a, &plan, n)?,
-                false => Schedule::by_window(plan.tiling()),
-            };
-            plan = plan
-                .with_schedule(&schedule)
-                .unwrap_or_else(|error| unreachable!("it was cut for these tiles: {error}"));
-        }
+        let key = (variant.spec(), variant.wants_partitions());
+        let plan = match on_device.plans.iter().find(|(known, _)| *known == key) {
+            Some((_, plan)) => plan.clone(),
+            None => {
+                let plan = self.plan_for(a, variant, b.view().ncols())?;
+                on_device.plans.push((key, plan.clone()));
+                plan
+            }
+        };
         let prepared = self.backend.prepare_variant(&plan, variant)?;
         let rounding = self.backend.rounding(&plan);
         on_device.ready(a, &plan, prepared, (variant.name(), rounding), (b, c))
+    }
+
+    /// A plan that a variant multiplies: of windows in their order, or in partitions.
+    fn plan_for<T: DenseScalar>(
+        &self,
+        a: &Csr<T>,
+        variant: Variant,
+        n: usize,
+    ) -> Result<Plan, Failed> {
+        let plan = self.plan(a, variant.spec(), n)?;
+        let FormatSpec::BMat { .. } = variant.spec() else { return Ok(plan) };
+        let schedule = match variant.wants_partitions() {
+            true => self.partitions(a, &plan, n)?,
+            false => Schedule::by_window(plan.tiling()),
+        };
+        let plan = plan.with_schedule(&schedule);
+        Ok(plan.unwrap_or_else(|error| unreachable!("it was cut for these tiles: {error}")))
     }
 
     /// The dense product of A with all its zeros.
@@ -269,9 +285,10 @@ fn keep(
     Ok(())
 }
 
-/// The operands on the device, and the verdicts on their products.
+/// What steps share: the operands on the device, plans by format and whether in partitions, and verdicts.
 struct OnDevice<T: DenseScalar> {
     copies: Option<Arc<TimedOperands<T>>>,
+    plans: Vec<((FormatSpec, bool), Plan)>,
     verdicts: Verdicts,
 }
 

@@ -39,7 +39,7 @@ pub struct LadderCase {
     pub n: usize,
     /// Entries of A.
     pub nnz: usize,
-    /// Columns of each product that were compared with the oracle: each so many'th.
+    /// Of each product every `verified_every`th column was compared with the oracle.
     pub verified_every: usize,
     /// The steps, in the ladder's order, and cuBLASLt's dense product last where it was wanted.
     pub steps: Vec<StepReport>,

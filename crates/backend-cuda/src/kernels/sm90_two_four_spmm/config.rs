@@ -106,7 +106,7 @@ impl Config {
         cycles.min_by(|(_, x), (_, y)| x.total_cmp(y)).map_or(0, |(index, _)| index)
     }
 
-    /// A configuration of an ablation: 256 columns of each of so many CTAs of a cluster.
+    /// A configuration of an ablation: 256 columns of each of the `cluster` CTAs.
     pub(crate) const fn ablated(stages: u32, cluster: u32, late_metadata: bool) -> Self {
         Self { columns: 256, stages, ctas: 1, cluster, producers: WARPGROUP, late_metadata }
     }
