@@ -12,6 +12,7 @@
 #                                               a part of the benchmark, for machines lent by the minute
 #   FOLDER/run.sh layouts [RESULTS]             every layout of CSR on the matrices that came along, in f32
 #   FOLDER/run.sh dense [RESULTS]               the ladder of the dense kernel beside cuBLASLt
+#   FOLDER/run.sh ablation [RESULTS]            the steps of the papers' kernels beside their figures
 #   FOLDER/run.sh all [RESULTS]                 tests and benchmark: the whole record
 #
 # Results go to RESULTS, or else to ./results. CUDA's libraries are looked for in the folders that
@@ -173,6 +174,19 @@ ladder() {
     cat "$results/dense-ladder.txt"
 }
 
+# The ladders of the papers, each to a record of its own.
+ablation() {
+    local ladder
+    for ladder in asyncsparse tiles voltrix croqtile-f16 article; do
+        step "ablation: $ladder"
+        "$here/girih" ablation "$ladder" --output "$results/ablation-$ladder.json" \
+            ${SECONDS_PER_CASE:+--seconds "$SECONDS_PER_CASE"} \
+            > "$results/ablation-$ladder.txt" 2>"$results/ablation-$ladder.log" ||
+            { failed=1; echo "FAILED: ablation $ladder"; tail -5 "$results/ablation-$ladder.log"; }
+        cat "$results/ablation-$ladder.txt"
+    done
+}
+
 bench() { start_bench && bench_csr && bench_wcsr && bench_bmat && bench_bcsr && bench_two_four; }
 
 case $action in
@@ -181,8 +195,9 @@ case $action in
     bench) prepare "${@:2}" && bench ;;
     csr | wcsr | bmat | bcsr | two_four) prepare "${@:2}" && start_bench && "bench_$action" ;;
     dense) prepare "${@:2}" && ladder ;;
+    ablation) prepare "${@:2}" && ablation ;;
     layouts) prepare "${@:2}" && layouts ;;
     all) prepare "${@:2}" && tests && bench ;;
-    *) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 2 ;;
+    *) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 exit "$failed"

@@ -13,6 +13,7 @@ use girih_formats::DType;
 use girih_planner::cost::{seconds_on, transfer_seconds};
 use girih_planner::{DeviceSpec, Plan};
 
+use crate::ablation::Variant;
 use crate::device::{Gpu, LoadedKernel, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
@@ -150,12 +151,37 @@ impl CudaBackend {
         self.prepare_tiles(plan, full)
     }
 
+    /// [`prepare_device`](Self::prepare_device), for products by a step of an [ablation](crate::ablation). Rows of
+    /// B must begin on 16 bytes and be contiguous; of other B, products may take what they would without it.
+    ///
+    /// # Errors
+    /// As for `prepare_device`, and if the variant is not for the format and value type of the plan.
+    pub fn prepare_variant(
+        &self,
+        plan: &Plan,
+        variant: Variant,
+    ) -> Result<CudaPrepared, BackendError> {
+        supported::takes_b_as_it_is(plan)
+            .and_then(|()| variant.supports(plan))
+            .map_err(|unsupported| unsupported.by(NAME))?;
+        self.prepare_by(plan, FullBlocks::Fastest, Some(variant))
+    }
+
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan, full: FullBlocks) -> Result<CudaPrepared, BackendError> {
+        self.prepare_by(plan, full, None)
+    }
+
+    fn prepare_by(
+        &self,
+        plan: &Plan,
+        full: FullBlocks,
+        variant: Option<Variant>,
+    ) -> Result<CudaPrepared, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
         let failed = |error: Arc<CudaError>| refused(error, "prepare the plan");
         let gpu = self.gpu().map_err(failed)?;
-        let machine = self.machine(&gpu.info.spec());
+        let machine = Machine { variant, ..self.machine(&gpu.info.spec()) };
         let device_plan = device_plan(plan, machine, full);
         let loaded = device_plan.kernels.iter().map(|kernel| self.load(kernel));
         let loaded = loaded.collect::<Result<_, _>>().map_err(failed)?;
@@ -169,7 +195,7 @@ impl CudaBackend {
     /// What of a device decides launches.
     fn machine(&self, device: &DeviceSpec) -> Machine {
         let &DeviceSpec { workers: multiprocessors, cache_bytes, .. } = device;
-        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout }
+        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout, variant: None }
     }
 
     /// The device itself, for [products of one's own](crate::low_level).

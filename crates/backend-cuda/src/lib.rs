@@ -103,6 +103,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod ablation;
 mod backend;
 mod catalog;
 #[expect(unsafe_code, reason = "the CUDA driver is called")]

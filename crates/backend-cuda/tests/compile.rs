@@ -7,7 +7,9 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use girih_backend_cuda::kernels::{Kernel, all, check, disassemble, ladder, with_epilogue};
+use girih_backend_cuda::kernels::{
+    Kernel, ablation, all, check, disassemble, ladder, with_epilogue,
+};
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 use girih_testkit::machine::{self, nvdisasm};
 use rayon::prelude::*;
@@ -28,20 +30,23 @@ fn compiled() -> Option<&'static [(Kernel, Binary)]> {
     static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
         let jit = compiler(None, None)?;
-        let kernels: Vec<_> = all().into_iter().chain(with_epilogue()).chain(ladder()).collect();
-        let compile = |kernel: Kernel| {
-            let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
-            (kernel, binary)
-        };
-        // One at a time to a thread: some take far longer than others.
-        Some(kernels.into_par_iter().with_max_len(1).map(compile).collect())
+        let products = all().into_iter().chain(with_epilogue());
+        Some(compile(&jit, products.chain(ladder()).collect()))
     });
     compiled.as_deref()
 }
 
-#[test]
-fn kernels_keep_their_promises_on_hopper() {
-    let Some(compiled) = compiled() else { return };
+fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<(Kernel, Binary)> {
+    let compile = |kernel: Kernel| {
+        let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
+        (kernel, binary)
+    };
+    // One at a time to a thread: some take far longer than others.
+    kernels.into_par_iter().with_max_len(1).map(compile).collect()
+}
+
+/// Everything that is wrong with binaries.
+fn wrong(compiled: &[(Kernel, Binary)]) -> Vec<String> {
     let nvdisasm = nvdisasm();
     let mut wrong = Vec::new();
     for (kernel, binary) in compiled {
@@ -49,6 +54,20 @@ fn kernels_keep_their_promises_on_hopper() {
         let found = check(kernel, binary, sass.as_deref());
         wrong.extend(found.into_iter().map(|what| format!("{kernel}: {what}")));
     }
+    wrong
+}
+
+#[test]
+fn kernels_keep_their_promises_on_hopper() {
+    let Some(compiled) = compiled() else { return };
+    let wrong = wrong(compiled);
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn steps_of_ablations_keep_theirs() {
+    let Some(jit) = compiler(None, None) else { return };
+    let wrong = wrong(&compile(&jit, ablation()));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 

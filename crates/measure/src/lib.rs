@@ -2,6 +2,7 @@
 //! them should say.
 //!
 //! - [`mod@bench`] times verified products by turns and reports them beside a floor of the same run.
+//! - [`mod@ablation`] times what each step of a paper's kernel brings, by configurations of ours.
 //! - [`mod@tune`] times the candidates of a plan and gives the fastest.
 //! - [`calibrate`] times generated products and fits the planner's estimates to them.
 //!
@@ -10,6 +11,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod ablation;
 pub mod bench;
 pub mod calibrate;
 pub mod machine;

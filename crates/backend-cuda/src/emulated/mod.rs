@@ -26,6 +26,7 @@ use girih_planner::Plan;
 use ptx_emu::report::Fault;
 use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Schedule, Timing};
 
+use crate::ablation::Variant;
 use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
@@ -58,7 +59,7 @@ const CACHE: u64 = 1 << 15;
 
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
-    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None }
+    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None, variant: None }
 }
 
 /// An H100, emulated.
@@ -161,7 +162,22 @@ impl Emulated {
         multiprocessors: u32,
         full: FullBlocks,
     ) -> EmulatedPlan {
-        let machine = Machine { csr_layout: self.0.csr_layout, ..machine(multiprocessors) };
+        self.prepare_on(plan, machine(multiprocessors), full)
+    }
+
+    /// A plan for products by a step of an ablation.
+    pub(crate) fn prepare_variant(
+        &self,
+        plan: &Plan,
+        multiprocessors: u32,
+        variant: Variant,
+    ) -> EmulatedPlan {
+        let machine = Machine { variant: Some(variant), ..machine(multiprocessors) };
+        self.prepare_on(plan, machine, FullBlocks::Fastest)
+    }
+
+    fn prepare_on(&self, plan: &Plan, machine: Machine, full: FullBlocks) -> EmulatedPlan {
+        let machine = Machine { csr_layout: self.0.csr_layout, ..machine };
         let device_plan = device_plan(plan, machine, full);
         let source = Source::new(plan, machine, full);
         EmulatedPlan { device: self.clone(), device_plan, source }

@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 49] = [
+const HEADERS: [(&str, &str); 53] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -45,6 +45,10 @@ const HEADERS: [(&str, &str); 49] = [
     header!("shared/transposed.cuh"),
     header!("shared/types.cuh"),
     header!("shared/values.cuh"),
+    header!("sm90_bcsr_spmm/ablation.cuh"),
+    header!("sm90_bcsr_spmm/config.cuh"),
+    header!("sm90_bcsr_spmm/consume.cuh"),
+    header!("sm90_bcsr_spmm/produce.cuh"),
     header!("sm90_bmat_spmm/config.cuh"),
     header!("sm90_bmat_spmm/consume.cuh"),
     header!("sm90_bmat_spmm/consume_rows.cuh"),

@@ -112,6 +112,12 @@ pub fn with_epilogue() -> Vec<Kernel> {
     all().iter().filter(has_one).map(Kernel::with_epilogue).collect()
 }
 
+/// The kernels that only the steps of an [ablation](crate::ablation) have, each in a binary of its own.
+#[must_use]
+pub fn ablation() -> Vec<Kernel> {
+    crate::ablation::kernels()
+}
+
 /// The kernels that only [`DenseConfig::ladder`](crate::DenseConfig::ladder) has, in every configuration.
 #[must_use]
 pub fn ladder() -> Vec<Kernel> {

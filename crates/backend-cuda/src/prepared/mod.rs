@@ -21,8 +21,11 @@ use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
 use girih_planner::{Plan, Precision};
 
 use crate::CsrLayout;
-use crate::kernels::sm90_dense_gemm::{self, FullBlocks};
-use crate::kernels::{csr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use crate::ablation::{Runs, Variant};
+use crate::kernels::sm90_dense_gemm::{self, DenseConfig, FullBlocks};
+use crate::kernels::{
+    csr_spmm, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
+};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -39,21 +42,41 @@ pub(crate) struct Machine {
     pub(crate) cache_bytes: u64,
     /// How products in CSR are laid out, in place of what would be chosen.
     pub(crate) csr_layout: Option<CsrLayout>,
+    /// What runs in place of what would be chosen, for plans that it is [for](Variant::supports).
+    pub(crate) variant: Option<Variant>,
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a
 /// device: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
 pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
     let multiprocessors = machine.multiprocessors;
-    let (schedule, n) = (plan.schedule(), plan.options().n);
-    for_any_tiling!(plan.tiling(), tiling => match tiling {
-        Tiling::Csr(a) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
-        Tiling::Bcsr(a) => sm90_dense_gemm::device_plan(a, machine, full),
-        Tiling::BMat(a) => sm90_bmat_spmm::device_plan(a, schedule, n, plan.precision()),
-        Tiling::Wcsr(a) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
-        Tiling::TwoFour(a) => sm90_two_four_spmm::device_plan(a, machine),
+    let (schedule, n, precision) = (plan.schedule(), plan.options().n, plan.precision());
+    let runs = machine.variant.map(|variant| variant.runs());
+    let mut made = for_any_tiling!(plan.tiling(), tiling => match (tiling, runs) {
+        (Tiling::Bcsr(a), Some(Runs::Bcsr(config))) => {
+            sm90_bcsr_spmm::device_plan(a, Some(config), multiprocessors)
+        }
+        (Tiling::Bcsr(a), Some(Runs::Dense(rung))) => {
+            let config = DenseConfig::ladder(plan.dtype())[rung].config;
+            sm90_dense_gemm::device_plan(a, machine, FullBlocks::Dense(config))
+        }
+        (Tiling::BMat(a), Some(Runs::Bmat(config))) => {
+            sm90_bmat_spmm::device_plan(a, schedule, n, precision, Some(config))
+        }
+        (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => {
+            sm90_two_four_spmm::device_plan(a, machine, Some(config))
+        }
+        (Tiling::Csr(a), _) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
+        (Tiling::Bcsr(a), _) => sm90_dense_gemm::device_plan(a, machine, full),
+        (Tiling::BMat(a), _) => sm90_bmat_spmm::device_plan(a, schedule, n, precision, None),
+        (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+        (Tiling::TwoFour(a), _) => sm90_two_four_spmm::device_plan(a, machine, None),
         _ => unreachable!("plans are checked to be supported first"),
-    })
+    });
+    if let Some(variant) = machine.variant {
+        made.kernels.iter_mut().for_each(|kernel| variant.name_kernel(kernel));
+    }
+    made
 }
 
 /// How products of a plan round.

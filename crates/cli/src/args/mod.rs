@@ -1,5 +1,6 @@
 //! The command line, as types. One file holds the flags of each command.
 
+mod ablation;
 mod backends;
 mod bench;
 mod calibrate;
@@ -18,6 +19,7 @@ mod verify;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use ablation::AblationArgs;
 pub(crate) use backends::BackendsArgs;
 pub(crate) use bench::{BenchArgs, FileType};
 pub(crate) use calibrate::CalibrateArgs;
@@ -79,6 +81,7 @@ pub(crate) enum Command {
     Backends(BackendsArgs),
     Kernels(KernelsArgs),
     Bench(BenchArgs),
+    Ablation(AblationArgs),
     Calibrate(CalibrateArgs),
     Demo(DemoArgs),
 }
@@ -97,6 +100,7 @@ impl Command {
             Self::Backends(args) => args.json.json,
             Self::Kernels(args) => args.json.json,
             Self::Bench(args) => args.json.json,
+            Self::Ablation(args) => args.json.json,
             Self::Calibrate(args) => args.json.json,
             Self::Demo(args) => args.json.json,
         }

@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub(crate) mod ablation;
 pub(crate) mod backends;
 pub(crate) mod bench;
 pub(crate) mod calibrate;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: &Command, progress: &Progress) -> Result<Report, CliE
         Command::Backends(_) => backends::run(),
         Command::Kernels(args) => kernels::run(args, progress),
         Command::Bench(args) => bench::run(args, progress),
+        Command::Ablation(args) => ablation::run(args, progress),
         Command::Calibrate(args) => calibrate::run(args, progress),
         Command::Demo(args) => demo::run(args, progress),
     }

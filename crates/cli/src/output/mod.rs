@@ -1,5 +1,6 @@
 //! What commands write: reports as text and JSON, tables, progress, and files that appear whole.
 
+pub(crate) mod ablation;
 pub(crate) mod bench;
 pub(crate) mod escape;
 pub(crate) mod file;

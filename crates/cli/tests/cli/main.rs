@@ -1,5 +1,6 @@
 //! The `girih` command, run as scripts run it.
 
+mod ablation;
 mod bench;
 mod broken_input;
 mod commands;

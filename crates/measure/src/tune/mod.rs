@@ -129,7 +129,8 @@ pub fn tune<T: DenseScalar>(
         match made {
             Err(reason) => skipped.push((name, reason)),
             Ok(mut runner) => {
-                verdicts.judge(&held, &candidate.plan, &multiplier, &b, &c)?;
+                let who = (multiplier.name(), multiplier.rounding(&candidate.plan));
+                verdicts.judge(&held, &candidate.plan, who, &b, &c)?;
                 let once = runner.time(&team, 1, &b, &mut c)?;
                 cases.push(TimedCandidate {
                     candidate,

@@ -16,7 +16,9 @@ const BLOCK_BYTES: u32 = BLOCK as u32 * ROW_BYTES;
 /// Threads of a warpgroup.
 const WARPGROUP: u32 = 128;
 /// Most blocks of a grid in y.
-const MAX_GRID_Y: u64 = 65535;
+pub(super) const MAX_GRID_Y: u64 = 65535;
+/// What the machine code must have; the last where producers hand registers over.
+const INSTRUCTIONS: [&str; 5] = ["HGMMA", "UTMALDG", "UTMASTG", "SYNCS", "USETMAXREG"];
 
 /// Reads B by tensor copies of rows.
 pub(crate) const ROWS: &str = "sm90_bcsr_spmm_rows";
@@ -40,6 +42,39 @@ pub(crate) struct Config {
     ctas: u32,
     /// Threads that fill the ring.
     producers: u32,
+    /// What an ablation changes.
+    switches: &'static [Switch],
+}
+
+/// What an ablation takes from the kernel or adds to it: `ablation.cuh`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Switch {
+    /// B is read element by element, by threads, whatever its layout.
+    Elements,
+    /// There are no producers: a thread of those that multiply copies.
+    Alone,
+    /// Every thread gives a stage back.
+    AllArrive,
+    /// Sums are cleared before the first product.
+    Clears,
+    /// Two CTAs beside each other share what they copy of A.
+    SharesA,
+    /// CTAs take one item after the other.
+    Persistent,
+}
+
+impl Switch {
+    /// The macro that it defines, if it is one of the source's.
+    fn define(self) -> Option<(&'static str, u32)> {
+        match self {
+            Self::Elements => None,
+            Self::Alone => Some(("ALONE", 1)),
+            Self::AllArrive => Some(("ALL_ARRIVE", 1)),
+            Self::Clears => Some(("CLEARS", 1)),
+            Self::SharesA => Some(("SHARES_A", 2)),
+            Self::Persistent => Some(("PERSISTENT", 1)),
+        }
+    }
 }
 
 /// The configurations for f16 and bf16. The first two take block rows one by one, the last three at a time.
@@ -49,14 +84,22 @@ pub(crate) struct Config {
 /// of C behind the products of others. Three block rows that share columns read less of B, but leave space
 /// for one CTA only.
 const CONFIGS: [Config; 3] = [
-    Config { rows: 1, split: 1, columns: 64, stages: 4, ctas: 3, producers: 32 },
-    Config { rows: 1, split: 2, columns: 64, stages: 3, ctas: 3, producers: 32 },
-    Config { rows: GROUP_ROWS as u32, split: 1, columns: 256, stages: 4, ctas: 1, producers: 128 },
+    Config { rows: 1, split: 1, columns: 64, stages: 4, ctas: 3, producers: 32, switches: &[] },
+    Config { rows: 1, split: 2, columns: 64, stages: 3, ctas: 3, producers: 32, switches: &[] },
+    Config {
+        rows: GROUP_ROWS as u32,
+        split: 1,
+        columns: 256,
+        stages: 4,
+        ctas: 1,
+        producers: 128,
+        switches: &[],
+    },
 ];
 
 /// The configuration for f32, multiplied as TF32.
 const TF32_CONFIGS: [Config; 1] =
-    [Config { rows: 1, split: 1, columns: 128, stages: 3, ctas: 3, producers: 32 }];
+    [Config { rows: 1, split: 1, columns: 128, stages: 3, ctas: 3, producers: 32, switches: &[] }];
 
 /// The configurations for a value type; none for f64.
 pub(crate) fn configs(dtype: DType) -> &'static [Config] {
@@ -99,9 +142,38 @@ impl Config {
         candidates.min_by(|(_, x), (_, y)| x.total_cmp(y)).map_or(0, |(index, _)| index)
     }
 
+    /// A configuration of an ablation: `split` warpgroups of as many columns.
+    pub(crate) const fn ablated(
+        [split, columns, stages, ctas, producers]: [u32; 5],
+        switches: &'static [Switch],
+    ) -> Self {
+        Self { rows: 1, split, columns, stages, ctas, producers, switches }
+    }
+
     /// The entry points.
     fn entries(&self) -> &'static [&'static str] {
-        if self.rows == 1 { &[ROWS, COLUMNS, ELEMENTS] } else { &[ROWS, COLUMNS] }
+        let is_single = |switch: &Switch| {
+            matches!(switch, Switch::Elements | Switch::AllArrive | Switch::Clears)
+        };
+        match self.rows == 1 && self.switches.iter().all(is_single) {
+            true => &[ROWS, COLUMNS, ELEMENTS],
+            false => &[ROWS, COLUMNS],
+        }
+    }
+
+    /// Whether an ablation changes this.
+    pub(crate) fn has(&self, switch: Switch) -> bool {
+        self.switches.contains(&switch)
+    }
+
+    /// CTAs beside each other that share A.
+    pub(crate) fn cluster(&self) -> u32 {
+        if self.has(Switch::SharesA) { 2 } else { 1 }
+    }
+
+    /// CTAs that one multiprocessor holds at once.
+    pub(crate) fn ctas(&self) -> u32 {
+        self.ctas
     }
 
     /// Rows of a CTA.
@@ -127,7 +199,10 @@ impl Config {
 
     /// Bytes of dynamic shared memory: stages, their barriers, and which rows have a block in them.
     pub(crate) fn shared_bytes(&self) -> u32 {
-        self.stages * (self.rows * BLOCK_BYTES + self.tile() * ROW_BYTES + 16 + 4)
+        let stages = self.stages * (self.rows * BLOCK_BYTES + self.tile() * ROW_BYTES);
+        // Sums leave by where the stages were.
+        let sums = if self.has(Switch::Persistent) { 0 } else { self.height() * self.tile() * 4 };
+        stages.max(sums) + self.stages * (16 + 4)
     }
 
     /// The ring, for people.
@@ -160,7 +235,8 @@ impl Config {
             DType::Bf16 => "Bf16",
             DType::F32 | DType::F64 => "Tf32",
         };
-        let Self { rows, split, columns, stages, ctas, producers } = *self;
+        let Self { rows, split, columns, stages, ctas, producers, switches } = *self;
+        let ablated = switches.iter().filter_map(|switch| switch.define());
         let defines = [
             ("ROWS", rows),
             ("SPLIT", split),
@@ -170,7 +246,9 @@ impl Config {
             ("PRODUCERS", producers),
             ("SHARED", self.shared_bytes()),
         ];
+        let defines = defines.into_iter().chain(ablated);
         let defines = defines.map(|(name, number)| (name, number.to_string()));
+        let hands_over = producers == WARPGROUP || self.entries().contains(&ELEMENTS);
         Kernel {
             stem: "sm90_bcsr_spmm",
             config: format!("{dtype} {}x{}", rows * BLOCK as u32, self.tile()),
@@ -182,7 +260,11 @@ impl Config {
                 shared: 0,
                 dynamic_shared: self.shared_bytes(),
                 entries: self.entries(),
-                instructions: &["HGMMA", "UTMALDG", "UTMASTG", "SYNCS", "USETMAXREG"],
+                instructions: match (self.has(Switch::Persistent), hands_over) {
+                    (true, _) => &["HGMMA", "UTMALDG", "SYNCS"],
+                    (false, true) => &INSTRUCTIONS,
+                    (false, false) => &INSTRUCTIONS[..4],
+                },
             },
         }
     }
@@ -223,9 +305,11 @@ mod tests {
             for entry in config.entries() {
                 assert!(config.threads(entry) <= 1024);
             }
-            // Sums leave by where the stages were.
+            // Sums leave by where the stages were, and take no more.
             let sums = BLOCK as u32 * config.rows * config.tile() * 4;
-            assert!(sums <= config.shared_bytes(), "{config:?}");
+            assert!(
+                sums <= config.stages * (config.rows * BLOCK_BYTES + config.tile() * ROW_BYTES)
+            );
         }
     }
 }

@@ -82,21 +82,21 @@ const FAULTS: &[Fault] = &[
         "            parity ^= 1;\n" => "",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }
             | Problem::Deadlock { .. })),
-    fault!("too few bytes are expected", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("too few bytes are expected", "sm90_bcsr_spmm/produce.cuh":
         "ring.expect(at, __popc(mask) * kBlockBytes + kCopied);" =>
         "ring.expect(at, __popc(mask) * kBlockBytes + kCopied - 16);",
         rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. })),
-    fault!("too many bytes are expected", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("too many bytes are expected", "sm90_bcsr_spmm/produce.cuh":
         "ring.expect(at, __popc(mask) * kBlockBytes + kCopied);" =>
         "ring.expect(at, __popc(mask) * kBlockBytes + kCopied + 16);",
         columns, Outcome::Report(Problem::Deadlock { .. })),
-    fault!("sums are copied out unfenced", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("sums are copied out unfenced", "sm90_bcsr_spmm/consume.cuh":
         "if (p.copies_c) ptx::fence_proxy_async_shared();" => "",
         rows, Outcome::Report(Problem::ProxyFence { .. })),
-    fault!("stored elements of B are multiplied unfenced", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("stored elements of B are multiplied unfenced", "sm90_bcsr_spmm/produce.cuh":
         "column, thread);\n        ptx::fence_proxy_async_shared();" => "column, thread);",
         elements, Outcome::Report(Problem::ProxyFence { .. })),
-    fault!("A is described with another swizzle", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("A is described with another swizzle", "sm90_bcsr_spmm/consume.cuh":
         "ptx::descriptor(block, ptx::Swizzle::Bytes128," => "ptx::descriptor(block, ptx::Swizzle::Bytes64,",
         rows, Outcome::Wrong),
     fault!("elements of B are stored with another swizzle", "shared/elements.cuh":
@@ -105,33 +105,33 @@ const FAULTS: &[Fault] = &[
     fault!("sums are put down with another swizzle", "shared/outgoing.cuh":
         "(chunk ^ row % 8) * 16" => "chunk * 16",
         rows, Outcome::Wrong),
-    fault!("A's descriptor is not moved along k", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("A's descriptor is not moved along k", "sm90_bcsr_spmm/consume.cuh":
         "ptx::advance(a, k * kDepth * 2)" => "a",
         rows, Outcome::Wrong),
-    fault!("B's descriptor is moved too little along k", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("B's descriptor is moved too little along k", "sm90_bcsr_spmm/consume.cuh":
         "ptx::advance(b, on)" => "ptx::advance(b, on / 2)",
         columns, Outcome::Wrong | Outcome::Report(Problem::Descriptor { .. })),
-    fault!("B's descriptor has another stride", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("B's descriptor has another stride", "sm90_bcsr_spmm/consume.cuh":
         "8 * kRowBytes, kByRows ? kBlockBytes : 0)" => "16 * kRowBytes, kByRows ? kBlockBytes : 0)",
         columns, Outcome::Wrong | Outcome::Report(Problem::Pending { .. } | Problem::Poison { .. }
             | Problem::Race { .. } | Problem::Descriptor { .. })),
-    fault!("a stage is given back while it is multiplied", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("a stage is given back while it is multiplied", "sm90_bcsr_spmm/consume.cuh":
         "        ptx::wgmma_wait<kUnderWay>();\n" => "",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
-    fault!("sums are taken before they are there", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("sums are taken before they are there", "sm90_bcsr_spmm/consume.cuh":
         "    ptx::wgmma_wait<0>();\n    ptx::hold(sum);\n    if (accumulate" => "    if (accumulate",
         rows, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. })),
-    fault!("products are not committed", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("products are not committed", "sm90_bcsr_spmm/consume.cuh":
         "        ptx::wgmma_commit();\n" => "",
         rows, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. }
             | Problem::Leak { .. } | Problem::Race { .. })),
     fault!("the CTA ends before C is copied", "shared/outgoing.cuh":
         "        ptx::bulk_wait_read<0>();\n" => "",
         rows, Outcome::Report(Problem::Leak { .. })),
-    fault!("a box goes to the next one's place", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("a box goes to the next one's place", "sm90_bcsr_spmm/produce.cuh":
         "ptx::tensor_load(to + g * kGroupBytes," => "ptx::tensor_load(to + (g + 1) * kGroupBytes,",
         rows, Outcome::Report(_)),
-    fault!("a box is copied from beyond B", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("a box is copied from beyond B", "sm90_bcsr_spmm/produce.cuh":
         "p.b, column + g * kPerRow, k, ring.full(at)," =>
         "p.b, column + g * kPerRow, k + kBlock, ring.full(at),",
         rows, Outcome::Wrong),
@@ -141,38 +141,37 @@ const FAULTS: &[Fault] = &[
     fault!("columns of C are written beyond the last", "shared/output.cuh":
         "if (column + i < n) *element" => "*element",
         elements, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. }) | Outcome::Stray),
-    fault!("all CTAs write one block row", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "p.groups[blockIdx.x].block_rows[row]" => "p.groups[0].block_rows[row]",
+    fault!("all CTAs write one block row", "sm90_bcsr_spmm/consume.cuh":
+        "group.block_rows[row]" => "p.groups[0].block_rows[row]",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("C is read with beta = 0", "shared/output.cuh":
         "epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn" => "epilogue(__fmaf_rn",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("half of the consumers are waited for", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "? kConsumerThreads : kConsumerThreads / kWarpSize);" =>
-        "? kConsumerThreads : kConsumerThreads / kWarpSize / 2);",
+        "? kConsumerThreads : kConsumerThreads / kWarpSize;" =>
+        "? kConsumerThreads : kConsumerThreads / kWarpSize / 2;",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. }
             | Problem::Deadlock { .. })),
     fault!("barriers are used before they are made", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "    const u64 column = u64(blockIdx.y) * kTile;\n    __syncthreads();" =>
-        "    const u64 column = u64(blockIdx.y) * kTile;",
+        "    meet();\n    const auto" => "    const auto",
         rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::Race { .. } | Problem::Poison { .. })),
-    fault!("sums are put where others still read", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("sums are put where others still read", "sm90_bcsr_spmm/consume.cuh":
         "    ptx::barrier_sync(1, kConsumerThreads);\n" => "",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
-    fault!("sums are copied before all are there", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("sums are copied before all are there", "sm90_bcsr_spmm/consume.cuh":
         "    ptx::barrier_sync(2 + consumer, kWarpgroupSize);\n" => "",
         rows, Outcome::Report(Problem::ProxyFence { .. } | Problem::Race { .. } | Problem::Pending { .. }
             | Problem::Poison { .. })),
-    fault!("stages are never given back", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
-        "            if (kLanesRelease<SOURCE> || is_leader) ring.release(done);\n" => "",
+    fault!("stages are never given back", "sm90_bcsr_spmm/consume.cuh":
+        "        ring.release(done);\n" => "",
         rows, Outcome::Report(Problem::Deadlock { .. })),
-    fault!("each step begins anew", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("each step begins anew", "sm90_bcsr_spmm/consume.cuh":
         "            }\n            accumulate = 1;\n" => "            }\n",
         rows, Outcome::Wrong),
     fault!("fragments are not fenced", "shared/transposed.cuh":
         "        ptx::wgmma_fence();\n" => "",
         tf32, Outcome::Report(Problem::WgmmaFence { .. })),
-    fault!("fragments are loaded while they are multiplied", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
+    fault!("fragments are loaded while they are multiplied", "sm90_bcsr_spmm/consume.cuh":
         "        ptx::wgmma_wait<kUnderWay>();\n" => "",
         tf32, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. }
             | Problem::Race { .. })),

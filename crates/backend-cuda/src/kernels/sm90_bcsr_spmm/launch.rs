@@ -4,7 +4,7 @@ use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{Bcsr, DType, Scalar};
 
-use super::config::{BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, configs};
+use super::config::{BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, Switch, configs};
 use super::groups::Groups;
 use super::params::{GROUP_ROWS, Params};
 use super::tf32;
@@ -47,10 +47,17 @@ struct BcsrLaunches {
     n_wide_groups: u32,
     load: Load,
     is_natural: bool,
+    /// In place of what would be chosen, for an ablation.
+    ablated: Option<Config>,
+    multiprocessors: u32,
 }
 
-/// A matrix with its groups.
-pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> DevicePlan {
+/// A matrix with its groups; `ablated` runs in place of what would be chosen.
+pub(crate) fn device_plan<T: Scalar>(
+    a: &Bcsr<T>,
+    ablated: Option<Config>,
+    multiprocessors: u32,
+) -> DevicePlan {
     let element = match T::DTYPE {
         DType::F16 => Element::F16,
         DType::Bf16 => Element::Bf16,
@@ -78,10 +85,14 @@ pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> DevicePlan {
     let (block, size) = (BLOCK as u64, size_of::<T>() as u64);
     // A tensor has no empty dimension; without blocks none is loaded.
     let rows = (a.nnzb().max(1) as u64).saturating_mul(block);
-    let boxed = [per_row(size), BLOCK as u32];
+    let sharers = ablated.map_or(1, |config| config.cluster());
+    let boxed = [per_row(size), BLOCK as u32 / sharers];
     let map = TensorMap::new(element, 0, &[block, rows], &[block * size], &boxed);
     DevicePlan {
-        kernels: configs(T::DTYPE).iter().map(|config| config.kernel(T::DTYPE)).collect(),
+        kernels: match ablated {
+            Some(config) => vec![config.kernel(T::DTYPE)],
+            None => configs(T::DTYPE).iter().map(|config| config.kernel(T::DTYPE)).collect(),
+        },
         sequence: Box::new(BcsrLaunches {
             dtype: T::DTYPE,
             element,
@@ -91,6 +102,8 @@ pub(crate) fn device_plan<T: Scalar>(a: &Bcsr<T>) -> DevicePlan {
             n_wide_groups: wide.groups.len() as u32,
             load,
             is_natural: a.layout().is_natural(),
+            ablated,
+            multiprocessors,
         }),
         values: VALUES,
         parts: vec![
@@ -125,9 +138,7 @@ impl LaunchSequence for BcsrLaunches {
         let is_plain = beta == 0.0 && epilogue.is_none();
         let n = b.cols as u64;
         let size = self.dtype.size() as u64;
-        let entry = entry(&b, size);
-        let kernel = Config::index(self.dtype, n, entry, self.load);
-        let config = configs(self.dtype)[kernel];
+        let (kernel, config, entry) = self.choose(&b);
         let (groups, steps, n_groups) = match config.groups_rows() {
             true => (WIDE_GROUPS, WIDE_STEPS, self.n_wide_groups),
             false => (GROUPS, STEPS, self.n_groups),
@@ -162,14 +173,16 @@ impl LaunchSequence for BcsrLaunches {
                 },
                 copies_c: u32::from(copies_c),
                 is_scaling: u32::from(alpha as f32 == 0.0),
-                padding: [0; 12],
+                n_groups,
+                n_tiles: width.div_ceil(u64::from(config.tile())) as u32,
+                padding: [0; 10],
             };
             each(&Launch {
                 kernel,
                 entry,
-                grid: [n_groups, width.div_ceil(u64::from(config.tile())) as u32, 1],
+                grid: self.grid(&config, n_groups, params.n_tiles),
                 block: config.threads(entry),
-                cluster: 1,
+                cluster: config.cluster(),
                 dynamic_shared: config.shared_bytes(),
                 params: bytes_of(&params),
             })?;
@@ -179,9 +192,8 @@ impl LaunchSequence for BcsrLaunches {
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
-        let (b, n) = (&operands.b, operands.b.cols as u64);
-        let entry = entry(b, self.dtype.size() as u64);
-        let config = &configs(self.dtype)[Config::index(self.dtype, n, entry, self.load)];
+        let b = &operands.b;
+        let (_, config, _) = self.choose(b);
         let (rows, why) = match config.groups_rows() {
             true => (GROUP_ROWS * BLOCK, "block rows that share columns read less of B together"),
             false => (BLOCK, "it reads the least of A and B from the cache"),
@@ -199,6 +211,31 @@ impl LaunchSequence for BcsrLaunches {
 }
 
 impl BcsrLaunches {
+    /// The kernel for products with this B, its configuration and its entry point.
+    fn choose(&self, b: &Place) -> (usize, Config, &'static str) {
+        let entry = entry(b, self.dtype.size() as u64);
+        match self.ablated {
+            Some(config) if config.has(Switch::Elements) => (0, config, ELEMENTS),
+            Some(config) => (0, config, entry),
+            None => {
+                let index = Config::index(self.dtype, b.cols as u64, entry, self.load);
+                (index, configs(self.dtype)[index], entry)
+            }
+        }
+    }
+
+    /// A CTA for each group and tile of columns; in whole clusters, or as many as there is space for.
+    fn grid(&self, config: &Config, n_groups: u32, n_tiles: u32) -> [u32; 3] {
+        if config.has(Switch::Persistent) {
+            let at_once = self.multiprocessors.max(1) * config.ctas();
+            return [n_groups.saturating_mul(n_tiles).min(at_once), 1, 1];
+        }
+        match config.cluster() {
+            1 => [n_groups, n_tiles, 1],
+            sharers => [n_tiles.next_multiple_of(sharers), n_groups, 1],
+        }
+    }
+
     fn map_of_b(
         &self,
         b: &Place,

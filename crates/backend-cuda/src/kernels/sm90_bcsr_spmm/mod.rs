@@ -10,5 +10,5 @@ mod launch;
 mod params;
 mod tf32;
 
-pub(crate) use config::{BLOCK, Config, Load, ROW_BYTES, configs};
+pub(crate) use config::{BLOCK, Config, Load, ROW_BYTES, Switch, configs};
 pub(crate) use launch::{SLOTS, device_plan, entry, load_of_full, per_row};

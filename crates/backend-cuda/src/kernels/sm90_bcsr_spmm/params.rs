@@ -38,7 +38,9 @@ pub(crate) struct Params {
     pub(crate) output: Output,
     pub(crate) copies_c: u32,
     pub(crate) is_scaling: u32,
-    pub(crate) padding: [u32; 12],
+    pub(crate) n_groups: u32,
+    pub(crate) n_tiles: u32,
+    pub(crate) padding: [u32; 10],
 }
 
 const _: () = assert!(size_of::<Group>() == 24 && size_of::<Params>() == 576);

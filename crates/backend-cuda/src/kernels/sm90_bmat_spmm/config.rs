@@ -128,6 +128,14 @@ impl Config {
     }
 }
 
+const fn config(
+    entry: &'static str,
+    gather: Gather,
+    [warps, across, units, producers, tiles, stages, ctas]: [u32; 7],
+) -> Config {
+    Config { entry, gather, warps, across, units, producers, tiles, stages, ctas }
+}
+
 const LEAST: &str = "bmat_spmm_least";
 const SMALL: &str = "bmat_spmm_small";
 const NARROW: &str = "bmat_spmm_narrow";
@@ -141,14 +149,7 @@ const ELEMENTS: &str = "bmat_spmm_elements";
 /// beside another for the same n. A warp of tensor cores has 64 columns of f32 or more for every tile that it
 /// decodes, as counting the bits of a mask takes as long as 8 other instructions. Where warps take rows, as many
 /// lanes take a row as have 16 bytes of it, up to 32, and rows of B are as short as 128 bytes.
-const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
-    const fn config(
-        entry: &'static str,
-        gather: Gather,
-        [warps, across, units, producers, tiles, stages, ctas]: [u32; 7],
-    ) -> Config {
-        Config { entry, gather, warps, across, units, producers, tiles, stages, ctas }
-    }
+pub(super) const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
     const SINGLE: [Config; 4] = [
         config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
         config(MIDDLE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
@@ -184,8 +185,8 @@ const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
 }
 
 /// Numbers of blocks that share a partition, each once.
-pub(super) fn sharers(arithmetic: Arithmetic) -> Vec<u32> {
-    let mut ctas: Vec<_> = configs(arithmetic).iter().map(|config| config.ctas).collect();
+pub(super) fn sharers(configs: &[Config]) -> Vec<u32> {
+    let mut ctas: Vec<_> = configs.iter().map(|config| config.ctas).collect();
     ctas.sort_unstable();
     ctas.dedup();
     ctas
@@ -201,9 +202,26 @@ pub(crate) fn choose(arithmetic: Arithmetic, n: u64, in_rows: bool) -> Config {
     *rows.iter().find(|config| n <= config.columns(arithmetic)).unwrap_or(&rows[rows.len() - 1])
 }
 
+impl Config {
+    /// A configuration of an ablation, whose warps share the columns of a row of B.
+    pub(crate) const fn ablated([warps, units, producers, tiles, stages, ctas]: [u32; 6]) -> Self {
+        config(MIDDLE, Gather::Rows, [warps, warps, units, producers, tiles, stages, ctas])
+    }
+
+    /// The kernel that has this configuration of an [ablation](Self::ablated) alone.
+    pub(crate) fn kernel(&self, arithmetic: Arithmetic, pattern_only: bool) -> Kernel {
+        let mut kernel = kernel_of(&[*self], arithmetic, pattern_only);
+        kernel.budget.entries = &[MIDDLE, COMBINE, SCALE];
+        kernel
+    }
+}
+
 /// The kernel for an arithmetic, with values or without.
 pub(crate) fn kernel(arithmetic: Arithmetic, pattern_only: bool) -> Kernel {
-    let configs = configs(arithmetic);
+    kernel_of(configs(arithmetic), arithmetic, pattern_only)
+}
+
+fn kernel_of(configs: &[Config], arithmetic: Arithmetic, pattern_only: bool) -> Kernel {
     let definitions = configs.iter().map(|config| config.definition(arithmetic, pattern_only));
     let shared = configs.iter().map(|config| config.shared_bytes(arithmetic, pattern_only)).max();
     let (entries, instructions): (&[&str], &[&str]) = match (arithmetic, pattern_only) {

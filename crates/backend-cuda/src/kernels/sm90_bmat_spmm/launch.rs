@@ -7,7 +7,8 @@ use girih_planner::{Precision, Schedule};
 
 use super::arithmetic::Arithmetic;
 use super::config::{
-    COMBINE, Config, ELEMENT_THREADS, MAX_GRID_Y, SCALE, choose, element_grid, kernel, sharers,
+    COMBINE, Config, ELEMENT_THREADS, MAX_GRID_Y, SCALE, choose, configs, element_grid, kernel,
+    sharers,
 };
 use super::packing::{headers, values};
 use super::params::Params;
@@ -46,6 +47,8 @@ struct BmatLaunches {
     cuts_are_aligned: bool,
     /// Columns whose sums of parts the workspace holds at a time, if there are any.
     panel: u64,
+    /// In place of what would be chosen, for an ablation.
+    ablated: Option<Config>,
 }
 
 /// Why there is no kernel for a value type, if there is none.
@@ -56,15 +59,17 @@ pub(crate) fn check(dtype: DType) -> Result<(), String> {
     }
 }
 
-/// A matrix with its work; `n` columns are expected.
+/// A matrix with its work; `n` columns are expected. `ablated` runs in place of what would be chosen.
 pub(crate) fn device_plan<T: Scalar>(
     a: &BMat<T>,
     schedule: &Schedule,
     n: usize,
     precision: Precision,
+    ablated: Option<Config>,
 ) -> DevicePlan {
     let arithmetic = Arithmetic::of(T::DTYPE, precision);
-    let work = Work::new(a.window_ptr(), schedule, &sharers(arithmetic));
+    let sharers = sharers(ablated.as_ref().map_or(configs(arithmetic), std::slice::from_ref));
+    let work = Work::new(a.window_ptr(), schedule, &sharers);
     let slots = a.layout().slots().cloned().unwrap_or_else(|| Buffer::from(Vec::new()));
     // Sums of a part: those of all rows of a window.
     let per_piece = (BMat::<T>::WINDOW_ROWS * size_of::<f32>()) as u64;
@@ -73,7 +78,10 @@ pub(crate) fn device_plan<T: Scalar>(
     let pattern_only = a.values().is_none();
     DevicePlan {
         shape: ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE },
-        kernels: vec![kernel(arithmetic, pattern_only)],
+        kernels: vec![match ablated {
+            Some(config) => config.kernel(arithmetic, pattern_only),
+            None => kernel(arithmetic, pattern_only),
+        }],
         sequence: Box::new(BmatLaunches {
             arithmetic,
             pattern_only,
@@ -84,6 +92,7 @@ pub(crate) fn device_plan<T: Scalar>(
             scatters: !a.layout().is_natural(),
             cuts_are_aligned: work.cuts_are_aligned,
             panel,
+            ablated,
             lists: work.lists,
         }),
         values: VALUES,
@@ -219,6 +228,9 @@ impl BmatLaunches {
     fn config(&self, b: &Place) -> Config {
         let per_vector = u64::from(16 / self.arithmetic.size());
         let in_rows = b.reads_in_vectors(per_vector) && self.cuts_are_aligned;
-        choose(self.arithmetic, b.cols as u64, in_rows)
+        match self.ablated {
+            Some(config) if in_rows => config,
+            _ => choose(self.arithmetic, b.cols as u64, in_rows),
+        }
     }
 }

@@ -16,5 +16,5 @@ mod work;
 pub(crate) use arithmetic::Arithmetic;
 #[cfg(test)]
 pub(crate) use config::kernel;
-pub(crate) use config::{choose, kernels};
+pub(crate) use config::{Config, choose, kernels};
 pub(crate) use launch::{check, device_plan};

@@ -52,7 +52,7 @@ pub(crate) fn device_plan<T: Scalar>(
     machine: Machine,
     which: FullBlocks,
 ) -> DevicePlan {
-    let mut plan = sm90_bcsr_spmm::device_plan(a);
+    let mut plan = sm90_bcsr_spmm::device_plan(a, None, machine.multiprocessors);
     let block_rows = a.layout().n_windows() as u64;
     let block_cols = (a.ncols() as u64).div_ceil(BLOCK as u64);
     let added: Vec<DenseConfig> = match which {

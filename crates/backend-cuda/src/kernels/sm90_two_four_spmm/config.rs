@@ -43,6 +43,8 @@ pub(crate) struct Config {
     cluster: u32,
     /// Threads that fill the ring.
     producers: u32,
+    /// Whether metadata are loaded when the operands are there, not before: for an ablation.
+    late_metadata: bool,
 }
 
 /// The configurations, for f16 and bf16.
@@ -52,12 +54,12 @@ pub(crate) struct Config {
 /// share B reads 25 KiB, each of four 17 KiB. Several small CTAs on a multiprocessor hide the store of C behind
 /// the products of others.
 const CONFIGS: [Config; 6] = [
-    Config { columns: 64, stages: 6, ctas: 2, cluster: 1, producers: 32 },
-    Config { columns: 128, stages: 4, ctas: 2, cluster: 1, producers: 32 },
-    Config { columns: 128, stages: 4, ctas: 2, cluster: 2, producers: 32 },
-    Config { columns: 256, stages: 5, ctas: 1, cluster: 1, producers: 128 },
-    Config { columns: 256, stages: 5, ctas: 1, cluster: 2, producers: 128 },
-    Config { columns: 256, stages: 5, ctas: 1, cluster: 4, producers: 128 },
+    Config { columns: 64, stages: 6, ctas: 2, cluster: 1, producers: 32, late_metadata: false },
+    Config { columns: 128, stages: 4, ctas: 2, cluster: 1, producers: 32, late_metadata: false },
+    Config { columns: 128, stages: 4, ctas: 2, cluster: 2, producers: 32, late_metadata: false },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 1, producers: 128, late_metadata: false },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 2, producers: 128, late_metadata: false },
+    Config { columns: 256, stages: 5, ctas: 1, cluster: 4, producers: 128, late_metadata: false },
 ];
 
 /// Bytes that a multiprocessor reads from the second-level cache in a cycle, when all do: 8 TB/s on an H200.
@@ -102,6 +104,11 @@ impl Config {
         let candidates = candidates.filter(|(_, config)| config.runs(entry, work));
         let cycles = candidates.map(|(index, config)| (index, config.cycles(work)));
         cycles.min_by(|(_, x), (_, y)| x.total_cmp(y)).map_or(0, |(index, _)| index)
+    }
+
+    /// A configuration of an ablation: 256 columns of each of the `cluster` CTAs.
+    pub(crate) const fn ablated(stages: u32, cluster: u32, late_metadata: bool) -> Self {
+        Self { columns: 256, stages, ctas: 1, cluster, producers: WARPGROUP, late_metadata }
     }
 
     fn runs(&self, entry: &str, work: Work) -> bool {
@@ -149,7 +156,9 @@ impl Config {
 
     /// Bytes of dynamic shared memory: stages, their metadata and their barriers.
     pub(crate) fn shared_bytes(&self) -> u32 {
-        self.stages * (BYTES_A + self.columns * ROW_BYTES + BYTES_METADATA + 24)
+        let stages = self.stages * (BYTES_A + self.columns * ROW_BYTES);
+        // Sums leave by where the stages were.
+        stages.max(ROWS as u32 * self.columns * 4) + self.stages * (BYTES_METADATA + 24)
     }
 
     /// The ring, for people.
@@ -191,7 +200,7 @@ impl Config {
     /// The kernel for a value type that has this configuration.
     pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
         let value = if dtype == DType::F16 { "F16" } else { "Bf16" };
-        let Self { columns, stages, ctas, cluster, producers } = *self;
+        let Self { columns, stages, ctas, cluster, producers, late_metadata } = *self;
         let defines = [
             ("COLUMNS", columns),
             ("STAGES", stages),
@@ -199,6 +208,7 @@ impl Config {
             ("CLUSTER", cluster),
             ("PRODUCERS", producers),
             ("SHARED", self.shared_bytes()),
+            ("LATE_METADATA", u32::from(late_metadata)),
         ];
         let defines = defines.map(|(name, number)| (name, number.to_string()));
         let clustered = match cluster {

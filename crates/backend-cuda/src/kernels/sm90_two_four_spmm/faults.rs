@@ -100,10 +100,10 @@ const FAULTS: &[Fault] = &[
         "                         step > 0);" => "                         0);",
         alone, Outcome::Wrong),
     fault!("a stage is given back while it is multiplied", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "        ptx::wgmma_wait<1>();\n" => "",
+        "        ptx::wgmma_wait<kUnderWay>();\n" => "",
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::DeadMetadata { .. })),
     fault!("the stage of the newest products is given back", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "        if (step > 0) {\n            release<SOURCE>(ring, done);" =>
+        "        if (kUnderWay == 0 || step > 0) {\n            release<SOURCE>(ring, done);" =>
         "        {\n            release<SOURCE>(ring, done);",
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
     fault!("sums are taken before they are there", "sm90_two_four_spmm/sm90_two_four_spmm.cu":

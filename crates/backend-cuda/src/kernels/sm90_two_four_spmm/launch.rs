@@ -38,20 +38,31 @@ struct TwoFourLaunches {
     n_steps: u32,
     is_natural: bool,
     machine: Machine,
+    /// In place of what would be chosen, for an ablation.
+    ablated: Option<Config>,
 }
 
-/// A matrix as the stages take it, of f16 or bf16: O(slots · k), in parallel.
-pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, machine: Machine) -> DevicePlan {
+/// A matrix as the stages take it, of f16 or bf16: O(slots · k), in parallel. `ablated` runs in place of what
+/// would be chosen.
+pub(crate) fn device_plan<T: Scalar>(
+    a: &TwoFour<T>,
+    machine: Machine,
+    ablated: Option<Config>,
+) -> DevicePlan {
     let shape = ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE };
     let n_slots = a.layout().n_slots();
-    let tiles = row_tiles(n_slots);
+    let clusters = ablated.map_or(1, |config| config.cluster() as usize);
+    let tiles = row_tiles(n_slots).next_multiple_of(clusters);
     let mut slots = a.layout().slots().map_or_else(Vec::new, |slots| slots.to_vec());
     if !slots.is_empty() {
         // The kernel looks every row of a tile up.
         slots.resize(tiles * ROWS, PAD_ROW);
     }
     DevicePlan {
-        kernels: configs(T::DTYPE).iter().map(|config| config.kernel(T::DTYPE)).collect(),
+        kernels: match ablated {
+            Some(config) => vec![config.kernel(T::DTYPE)],
+            None => configs(T::DTYPE).iter().map(|config| config.kernel(T::DTYPE)).collect(),
+        },
         sequence: Box::new(TwoFourLaunches {
             dtype: T::DTYPE,
             element: if T::DTYPE == DType::F16 { Element::F16 } else { Element::Bf16 },
@@ -62,6 +73,7 @@ pub(crate) fn device_plan<T: Scalar>(a: &TwoFour<T>, machine: Machine) -> Device
             n_steps: shape.k.div_ceil(DEPTH) as u32,
             is_natural: a.layout().is_natural(),
             machine,
+            ablated,
         }),
         values: VALUES,
         parts: vec![
@@ -93,8 +105,7 @@ impl LaunchSequence for TwoFourLaunches {
         let is_plain = beta == 0.0 && epilogue.is_none();
         let n = b.cols as u64;
         let entry = entry(&b);
-        let kernel = Config::index(entry, self.work(n));
-        let config = configs(self.dtype)[kernel];
+        let (kernel, config) = self.choose(&b);
         let mut first = 0;
         while first < n {
             let width = config.max_columns().min(n - first);
@@ -143,8 +154,7 @@ impl LaunchSequence for TwoFourLaunches {
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
-        let b = &operands.b;
-        let config = &configs(self.dtype)[Config::index(entry(b), self.work(b.cols as u64))];
+        let (_, config) = self.choose(&operands.b);
         lowering
             .with("tile", format!("{ROWS} rows × {} columns", config.columns()), config.why())
             .with("stages", config.stages_in_words(), "")
@@ -154,6 +164,15 @@ impl LaunchSequence for TwoFourLaunches {
 }
 
 impl TwoFourLaunches {
+    /// The kernel for products with this B, and its configuration.
+    fn choose(&self, b: &Place) -> (usize, Config) {
+        if let Some(config) = self.ablated {
+            return (0, config);
+        }
+        let index = Config::index(entry(b), self.work(b.cols as u64));
+        (index, configs(self.dtype)[index])
+    }
+
     fn work(&self, n: u64) -> Work {
         let Machine { multiprocessors, .. } = self.machine;
         Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors }

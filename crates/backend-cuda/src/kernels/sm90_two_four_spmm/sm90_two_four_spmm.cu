@@ -10,6 +10,7 @@
 //   CLUSTER   CTAs, 1, 2 or 4, below each other, each of which copies its part of B to all
 //   PRODUCERS threads that fill the ring: 32, or 128, which hand their registers to the others
 //   SHARED    bytes of shared memory, for the host and this source to agree on
+//   LATE_METADATA whether metadata are loaded when the operands are there, not before: 1 in an ablation
 //
 // The work of a CTA is 128 slots times a tile of columns, and its steps are all of k, 64 columns of A at a
 // time. A is laid out by the host as the stages hold it. The entry points differ in how B is read: by tensor
@@ -51,7 +52,11 @@ constexpr u32 kGroupBytes = kDepth * kRowBytes;
 constexpr u32 kBytesA = kRows * kRowBytesA;
 constexpr u32 kBytesB = COLUMNS / kGroup * kGroupBytes;
 constexpr u32 kStageBytes = kBytesA + kBytesB;
-constexpr u32 kRingBytes = STAGES * kStageBytes;
+// Sums leave by where the stages were.
+using Sums = Outgoing<kSlots, COLUMNS>;
+constexpr u32 kStagesBytes = STAGES * kStageBytes;
+constexpr u32 kRingBytes =
+    kStagesBytes > kConsumers * Sums::kBytes ? kStagesBytes : kConsumers * Sums::kBytes;
 // Metadata of a step: a word for each lane of a consumer.
 constexpr u32 kBytesMetadata = kConsumerThreads * 4;
 constexpr u32 kMetadataAt = kRingBytes;
@@ -235,10 +240,6 @@ __device__ __forceinline__ void release(const Stages& ring, const Stages::Place&
     }
 }
 
-// Sums leave by where the stages were.
-using Sums = Outgoing<kSlots, COLUMNS>;
-static_assert(kConsumers * Sums::kBytes <= kRingBytes, "the sums don't fit where the stages were");
-
 // Puts a warpgroup's sums into shared memory, times `scale`.
 __device__ __forceinline__ void spread_sums(u32 to, float scale, const float (&sum)[COLUMNS / 2]) {
     const u32 thread = threadIdx.x % kWarpgroupSize;
@@ -267,8 +268,11 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
     // loaded is that of products that are done.
     u32 metadata[2] = {0, 0};
     if (n_steps > 0) metadata[0] = load_metadata(shared, at);
-    const auto multiply_step = [&](u32 step, u32 now, u32& other) {
+    // A single stage is given back before it is waited for.
+    constexpr u32 kUnderWay = STAGES > 1 ? 1 : 0;
+    const auto multiply_step = [&](u32 step, u32& now, u32& other) {
         ring.wait_full(at);
+        if constexpr (LATE_METADATA) now = load_metadata(shared, at);
         ptx::hold(sum);
         ptx::wgmma_fence();
         multiply<SOURCE>(shared.a(at) + consumer * kSlots * kRowBytesA, shared.b(at), now, sum,
@@ -276,14 +280,16 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
         ptx::wgmma_commit();
         at.next();
         // The products of the step before are done: its stage is given back, and its metadata are free.
-        ptx::wgmma_wait<1>();
+        ptx::wgmma_wait<kUnderWay>();
         ptx::hold(sum);
         ptx::keep(other);
-        if (step > 0) {
+        if (kUnderWay == 0 || step > 0) {
             release<SOURCE>(ring, done);
             done.next();
         }
-        if (step + 1 < n_steps) other = load_metadata(shared, at);
+        if constexpr (!LATE_METADATA) {
+            if (step + 1 < n_steps) other = load_metadata(shared, at);
+        }
     };
     u32 step = 0;
     for (; step + 1 < n_steps; step += 2) {

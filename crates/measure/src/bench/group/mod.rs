@@ -288,7 +288,8 @@ fn case<'a, T: DenseScalar>(
         c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
         runner.time(team, 1, b, c)?;
     }
-    let verification = verdicts.judge(a, plan, &engine.multiplier, b, c)?;
+    let (who, rounding) = (engine.multiplier.name(), engine.multiplier.rounding(plan));
+    let verification = verdicts.judge(a, plan, (who, rounding), b, c)?;
     let once = runner.time(team, 1, b, c)?;
     let device = engine.multiplier.device();
     Ok(Case {
