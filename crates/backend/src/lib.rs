@@ -26,13 +26,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod b_permutation;
 mod backend;
 mod dense;
 mod epilogue;
 mod error;
+#[cfg(any(feature = "faer", feature = "nalgebra"))]
+#[expect(unsafe_code, reason = "views of other crates' memory")]
+mod foreign;
 mod lowering;
 pub mod reference;
 mod sddmm;
@@ -41,6 +44,10 @@ mod shape;
 pub mod verify;
 mod views;
 
+#[cfg(feature = "faer")]
+pub use faer;
+#[cfg(feature = "nalgebra")]
+pub use nalgebra;
 /// Its views are the dense operands.
 pub use ndarray;
 
@@ -49,6 +56,10 @@ pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use epilogue::{Activation, Bias, Epilogue};
 pub use error::{BackendError, Unsupported};
+#[cfg(feature = "faer")]
+pub use foreign::view_faer;
+#[cfg(feature = "nalgebra")]
+pub use foreign::view_nalgebra;
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use sddmm::{SddmmBackend, check_sddmm};
