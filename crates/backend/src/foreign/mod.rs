@@ -80,7 +80,12 @@ mod tests {
 
     use super::*;
 
-    fn seen(values: &[i32; 6], first: usize, dim: (usize, usize), strides: (isize, isize)) -> ndarray::Array2<i32> {
+    fn seen(
+        values: &[i32; 6],
+        first: usize,
+        dim: (usize, usize),
+        strides: (isize, isize),
+    ) -> ndarray::Array2<i32> {
         let place = Place { ptr: &raw const values[first], dim, strides };
         // SAFETY: the tests below stay within `values`.
         unsafe { view(&place) }.to_owned()

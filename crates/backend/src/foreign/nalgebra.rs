@@ -31,9 +31,7 @@ where
 }
 
 /// The elements of a matrix of nalgebra, to be written.
-pub(super) fn view_nalgebra_mut<T, R, C, S>(
-    matrix: &mut Matrix<T, R, C, S>,
-) -> ArrayViewMut2<'_, T>
+pub(super) fn view_nalgebra_mut<T, R, C, S>(matrix: &mut Matrix<T, R, C, S>) -> ArrayViewMut2<'_, T>
 where
     T: Scalar,
     R: Dim,
