@@ -62,7 +62,7 @@ impl Prepared {
 
     /// `Cₜ = α·A·Bₜ + β·Cₜ` for each matrix of a batch: B is batch×k×n, C batch×m×n, with any strides.
     ///
-    /// - **One product** of batch·n columns, where strides allow to see B and C as matrices of so many columns:
+    /// - **One product** of batch·n columns, where strides allow to see B and C as one matrix each:
     ///   k×batch×n or k×n×batch in memory, or single columns (n = 1). A is read as often as by one product. Plan
     ///   for batch·n columns.
     /// - **A product for each matrix** otherwise, as for batch×k×n in memory: A is read for each. Small products
