@@ -9,11 +9,12 @@ use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 /// The elements of a matrix of nalgebra, where they lie; a vector is one column, a row vector one row.
 ///
 /// ```
-/// use girih_backend::nalgebra::{DMatrix, dmatrix};
+/// use girih_backend::nalgebra::DMatrix;
+/// use girih_backend::{ndarray::array, view_nalgebra};
 ///
-/// let b: DMatrix<f32> = dmatrix![1.0, 2.0, 3.0; 4.0, 5.0, 6.0];
-/// assert_eq!(girih_backend::view_nalgebra(&b), girih_backend::ndarray::array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
-/// assert_eq!(girih_backend::view_nalgebra(&b.columns(1, 2))[(1, 0)], 5.0);
+/// let b = DMatrix::from_row_slice(2, 3, &[1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0]);
+/// assert_eq!(view_nalgebra(&b), array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]);
+/// assert_eq!(view_nalgebra(&b.columns(1, 2)), array![[2.0, 3.0], [5.0, 6.0]]);
 /// ```
 pub fn view_nalgebra<T, R, C, S>(matrix: &Matrix<T, R, C, S>) -> ArrayView2<'_, T>
 where

@@ -24,20 +24,20 @@ mod nalgebra {
     use super::by_columns;
 
     /// ```
-    /// use girih::nalgebra::{DMatrix, DVector, dmatrix, dvector};
+    /// use girih::nalgebra::{DMatrix, DVector, Matrix2};
     /// use girih::prelude::*;
     ///
     /// let a = Csr::from_triplets(2, 3, [(0, 0, 1.0f64), (0, 2, 2.0), (1, 1, 3.0)])?;
     /// let prepared = a.plan(2)?.prepare()?;
-    /// let b: DMatrix<f64> = dmatrix![1.0, 0.0; 0.0, 1.0; 1.0, 1.0];
+    /// let b = DMatrix::from_row_slice(3, 2, &[1.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
     /// let mut c: DMatrix<f64> = prepared.multiply(&b)?;
-    /// assert_eq!(c, dmatrix![3.0, 2.0; 0.0, 3.0]);
+    /// assert_eq!(c, Matrix2::new(3.0, 2.0, 0.0, 3.0));
     ///
     /// // Views, to be read or written, and vectors.
     /// prepared.multiply_into(10.0, &b.column(0), 1.0, &mut c.column_mut(1))?;
-    /// assert_eq!(c, dmatrix![3.0, 32.0; 0.0, 3.0]);
-    /// let y: DVector<f64> = &prepared * &dvector![1.0, 1.0, 1.0];
-    /// assert_eq!(y, dvector![3.0, 3.0]);
+    /// assert_eq!(c, Matrix2::new(3.0, 32.0, 0.0, 3.0));
+    /// let y: DVector<f64> = &prepared * &DVector::repeat(3, 1.0);
+    /// assert_eq!(y.as_slice(), [3.0, 3.0]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     impl<T, R, C, S> Operand for &Matrix<T, R, C, S>
