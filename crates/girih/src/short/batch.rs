@@ -50,6 +50,7 @@ impl Prepared {
     ///
     /// # Errors
     /// As [`multiply`](Self::multiply).
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
     pub fn multiply_batch<T: DenseScalar>(
         &self,
         b: ArrayView3<'_, T>,
@@ -74,6 +75,7 @@ impl Prepared {
     /// # Errors
     /// If a shape or a value type does not fit, matrices of a batch being counted as if they stood below each
     /// other; C is then unchanged.
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
     pub fn multiply_batch_into<T: DenseScalar>(
         &self,
         alpha: f64,

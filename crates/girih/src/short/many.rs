@@ -78,6 +78,7 @@ impl PreparedMany {
     ///
     /// # Errors
     /// As [`multiply_into`](Self::multiply_into).
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
     pub fn multiply<T: DenseScalar>(
         &mut self,
         values: ArrayView2<'_, T>,
@@ -97,6 +98,7 @@ impl PreparedMany {
     /// # Errors
     /// If a shape or a value type does not fit, C being unchanged then; and [`BackendError::NewValues`] if the
     /// backend can't put new values on the plan.
+    #[expect(clippy::needless_pass_by_value, reason = "operands are references and views")]
     pub fn multiply_into<T: DenseScalar>(
         &mut self,
         alpha: f64,

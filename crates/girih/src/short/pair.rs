@@ -127,7 +127,7 @@ impl PlanPair {
         let plain = prepare(&self.plan)?;
         let second = match &self.transposed {
             Some(plan) => Second::Own(prepare(plan)?),
-            None => Second::Shared { plan: self.plan.clone(), partners: None },
+            None => Second::Shared { plan: Box::new(self.plan.clone()), partners: None },
         };
         Ok(PreparedPair { plain, second })
     }
@@ -169,7 +169,7 @@ enum Second {
     /// The first. New values must be symmetric, too: `partners` says which value each one must equal, once
     /// there were any.
     Shared {
-        plan: Plan,
+        plan: Box<Plan>,
         partners: Option<Vec<u64>>,
     },
 }

@@ -13,6 +13,7 @@ fn stored<T: Copy>(from: &Array3<T>, axes: [usize; 3]) -> Array3<T> {
 
 const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
+#[expect(clippy::needless_pass_by_value, reason = "views")]
 #[track_caller]
 fn assert_batch<T: DenseScalar>(
     a: &Csr<T>,

@@ -28,6 +28,7 @@ pub(crate) fn ragged<T: Scalar>(m: usize, k: usize) -> Csr<T> {
 }
 
 /// Whether every element is within its error bound of `α·A·B + β·C₀`.
+#[expect(clippy::needless_pass_by_value, reason = "views")]
 #[track_caller]
 pub(crate) fn assert_product<T: DenseScalar>(
     a: &Csr<T>,
