@@ -26,7 +26,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod aggregation;
 mod b_permutation;
@@ -34,6 +34,9 @@ mod backend;
 mod dense;
 mod epilogue;
 mod error;
+#[cfg(any(feature = "faer", feature = "nalgebra"))]
+#[expect(unsafe_code, reason = "views of other crates' memory")]
+mod foreign;
 mod lowering;
 pub mod reference;
 mod sddmm;
@@ -42,6 +45,10 @@ mod shape;
 pub mod verify;
 mod views;
 
+#[cfg(feature = "faer")]
+pub use faer;
+#[cfg(feature = "nalgebra")]
+pub use nalgebra;
 /// Its views are the dense operands.
 pub use ndarray;
 
@@ -51,6 +58,10 @@ pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use epilogue::{Activation, Bias, Epilogue};
 pub use error::{BackendError, Unsupported};
+#[cfg(feature = "faer")]
+pub use foreign::view_faer;
+#[cfg(feature = "nalgebra")]
+pub use foreign::view_nalgebra;
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use sddmm::{SddmmBackend, check_sddmm};

@@ -172,6 +172,8 @@
 //!   reason, where there is no driver.
 //! - `ndarray`, `petgraph`, `sprs` (default): a [`Csr`] from and to the types of these crates, which
 //!   [`formats::interop`] re-exports; `ndarray` also has dense matrices in numpy's `.npy` files.
+//! - `nalgebra`, `faer`: matrices and vectors of these crates as [operands](Operand), in place, and products
+//!   of their kind.
 
 #![forbid(unsafe_code)]
 
@@ -186,6 +188,10 @@ pub use girih_formats as formats;
 pub use girih_planner as planner;
 pub use girih_reorder as reorder;
 
+#[cfg(feature = "faer")]
+pub use girih_backend::faer;
+#[cfg(feature = "nalgebra")]
+pub use girih_backend::nalgebra;
 pub use girih_backend::ndarray;
 pub use girih_backend::{
     Activation, Aggregation, BackendError, Bias, Capabilities, DenseScalar, DenseView,
@@ -207,7 +213,10 @@ pub use girih_planner::{
     PlanOptions, Planner, Precision, Reorder, Schedule, Space,
 };
 pub use girih_reorder::{Permutation, ReorderError};
-pub use short::{Operand, PlanMatrix, PreparePlan, Prepared, SpmmError, sddmm, sddmm_into, spmm};
+pub use short::{
+    Operand, PlanMatrix, PlanPair, PreparePlan, Prepared, PreparedMany, PreparedPair, SpmmError,
+    sddmm, sddmm_into, spmm,
+};
 
 /// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
 pub mod prelude {

@@ -4,7 +4,12 @@
 //! Nothing here multiplies: these are thin layers over [`Planner`], [`backends`](crate::backends) and
 //! [`PreparedSpmm`](crate::PreparedSpmm), which remain the way to all that this one leaves out.
 
+mod batch;
+#[cfg(any(feature = "faer", feature = "nalgebra"))]
+mod foreign;
+mod many;
 mod operand;
+mod pair;
 mod prepared;
 mod sampled;
 
@@ -16,7 +21,9 @@ use girih_backend::{Aggregation, BackendError, DenseScalar, Epilogue, Registry, 
 use girih_formats::{Csr, FormatSpec, Scalar};
 use girih_planner::{Plan, PlanError, PlanOptions, Planner};
 
+pub use many::PreparedMany;
 pub use operand::Operand;
+pub use pair::{PlanPair, PreparedPair};
 pub use prepared::Prepared;
 pub use sampled::{sddmm, sddmm_into};
 
@@ -86,11 +93,23 @@ pub trait PlanMatrix {
     /// # Errors
     /// As [`Planner::plan`].
     fn plan(&self, options: impl Into<PlanOptions>) -> Result<Plan, PlanError>;
+
+    /// Plans products with the matrix and with its transpose, whatever [`PlanOptions::op`] says.
+    ///
+    /// [`PlanPair`] says what a symmetric matrix, or pattern, saves. To find out takes O(nnz).
+    ///
+    /// # Errors
+    /// As [`Planner::plan`].
+    fn plan_pair(&self, options: impl Into<PlanOptions>) -> Result<PlanPair, PlanError>;
 }
 
 impl<T: Scalar> PlanMatrix for Csr<T> {
     fn plan(&self, options: impl Into<PlanOptions>) -> Result<Plan, PlanError> {
         Planner::new(options.into()).plan(self)
+    }
+
+    fn plan_pair(&self, options: impl Into<PlanOptions>) -> Result<PlanPair, PlanError> {
+        PlanPair::of(self, options.into())
     }
 }
 

@@ -16,11 +16,19 @@ type AccOf<O> = <<O as Operand>::Value as Scalar>::Acc;
 /// | `&Array2<T>`, its views, `ArrayView2<T>` | `Array2<T::Acc>`, row-major |
 /// | `&Array1<T>`, its views, `ArrayView1<T>` | `Array1<T::Acc>` |
 /// | `&[T]`, `&Vec<T>` | `Vec<T::Acc>` |
+/// | `&DMatrix<T>`, `&DVector<T>`, references to views (feature `nalgebra`) | `DMatrix<T::Acc>`, `DVector<T::Acc>` |
+/// | `&Mat<T>`, `MatRef<T>`, `&Col<T>`, `ColRef<T>` (feature `faer`) | `Mat<T::Acc>`, `Col<T::Acc>` |
+///
+/// Column-major operands are multiplied where they lie. Backends copy a B whose rows are not contiguous, and
+/// write such a C element by element: girih's CPU backend packs as it goes, O(k·n), and gives the same bits.
 pub trait Operand {
     /// The value type of B.
     type Value: DenseScalar;
     /// What the product comes as.
     type Product;
+
+    /// Whether [`product`](Self::product) takes C with its columns contiguous, and otherwise copies it.
+    const COLUMN_MAJOR: bool = false;
 
     /// The operand as k×n; a vector is one column.
     fn matrix(&self) -> ArrayView2<'_, Self::Value>;

@@ -2,7 +2,7 @@
 
 use std::ops::Mul;
 
-use girih_backend::ndarray::Array2;
+use girih_backend::ndarray::{Array2, ShapeBuilder};
 use girih_backend::{
     Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
     PreparedSpmm, ProductShape,
@@ -140,7 +140,8 @@ impl Prepared {
     ) -> Result<B::Product, BackendError> {
         let b = b.matrix();
         let zero = <B::Value as Scalar>::Acc::ZERO;
-        let mut c = Array2::from_elem((self.nrows(), b.ncols()), zero);
+        let shape = (self.nrows(), b.ncols()).set_f(B::COLUMN_MAJOR);
+        let mut c = Array2::from_elem(shape, zero);
         let view = B::Value::erase_acc_mut(c.view_mut());
         self.inner.execute_with(1.0, B::Value::erase(b), 0.0, view, epilogue)?;
         Ok(B::product(c))
@@ -258,6 +259,11 @@ impl Prepared {
     /// [`BackendError::DType`] if there are not as many values as entries, or of another type.
     pub fn refresh<T: DenseScalar>(&mut self, values: &[T]) -> Result<(), BackendError> {
         self.inner.refresh(values.into())
+    }
+
+    /// [`refresh`](Self::refresh) from a column with any stride.
+    pub(super) fn refresh_from(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        self.inner.refresh(values)
     }
 
     /// What products with `n` columns execute.
