@@ -151,7 +151,8 @@ impl KernelCatalog for InPrecision {
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
             FormatSpec::TwoFour => {
-                sm90_two_four_spmm::row_tiles(windows.n_windows() * spec.window_rows()) as u64
+                let n_slots = windows.n_windows() * spec.window_rows();
+                n_slots.div_ceil(sm90_two_four_spmm::ROWS) as u64
             }
             _ => tasks.len() as u64,
         }

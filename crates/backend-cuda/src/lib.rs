@@ -56,7 +56,7 @@
 //! Plans in 2:4 of f16 or bf16, in any row order, run on Hopper's sparse tensor cores, by a kernel after
 //! Croqtile's worklog: tiles of 128 rows × 64 to 256 columns, `wgmma.mma_async.sp`, sums in f32. A is laid out
 //! once, when a plan is prepared, so that each stage of the ring is one copy. Metadata have a copy and a barrier
-//! of their own. Two or four CTAs below each other form a cluster and copy B once for all. Groups of four columns
+//! of their own. Groups of four columns
 //! hold none, one or two entries. What else such a group stores is a zero that counts as stored: multiplied by
 //! NaN or Inf in B, its row gets NaN, and no other row does. `PlanOptions::exact_nonfinite` rules 2:4 out where
 //! there are such zeros. B is read as in BCSR: fastest by its rows or its columns, otherwise element by element.

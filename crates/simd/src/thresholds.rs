@@ -1,7 +1,7 @@
 //! Every tuned number of this backend: its name, value and unit, and the measurement that it comes from.
 //!
-//! `lowering` reads them when it decides, kernels when they run. A measurement is named by the commit that
-//! introduced the number. `docs/2026-11-tuning.md` says what was gained and how the numbers work together;
+//! `girih-backend-cpu` reads them when it decides, kernels when they run. A measurement is named by the commit that
+//! introduced the number. That crate's `docs/2026-11-tuning.md` says what was gained and how the numbers work together;
 //! `bench/records` has the times of products with all of them. Another value changes the time of
 //! products, and for some numbers ([`Threshold::changes_bits`]) the order of additions.
 

@@ -112,10 +112,21 @@ pub(crate) fn multiply_plan<T: DenseScalar>(
     way: Way,
     (a, plan): (&Csr<T>, &Plan),
     columns: &Array2<T>,
-    Sized { beta, b, c, n, epilogue, .. }: Sized,
+    sized: Sized,
 ) -> (Outcome, String) {
     device.supports(plan).unwrap();
-    let prepared: EmulatedPlan = device.prepare_tiles(plan);
+    multiply_prepared(device, way, (a, plan), &device.prepare_tiles(plan), columns, sized)
+}
+
+/// The product of a plan that was prepared.
+pub(crate) fn multiply_prepared<T: DenseScalar>(
+    device: &Emulated,
+    way: Way,
+    (a, plan): (&Csr<T>, &Plan),
+    prepared: &EmulatedPlan,
+    columns: &Array2<T>,
+    Sized { beta, b, c, n, epilogue, .. }: Sized,
+) -> (Outcome, String) {
     let b = Placed::new(columns, b);
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, c);

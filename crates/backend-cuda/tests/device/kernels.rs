@@ -78,7 +78,7 @@ fn is_right<T: DenseScalar>(
     assert!(verdict.passed(), "{} {}, n = {n}: {verdict:?}", plan.spec(), T::DTYPE);
 }
 
-/// On 132 multiprocessors each size takes another configuration: tiles of rows alone and in clusters, narrow
+/// On 132 multiprocessors each size takes another configuration: tiles of columns narrow
 /// and wide.
 #[test]
 fn two_four_multiplies_in_every_configuration() {

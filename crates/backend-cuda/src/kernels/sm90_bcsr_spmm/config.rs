@@ -85,7 +85,7 @@ impl Switch {
 /// for one CTA only.
 const CONFIGS: [Config; 3] = [
     Config { rows: 1, split: 1, columns: 64, stages: 4, ctas: 3, producers: 32, switches: &[] },
-    Config { rows: 1, split: 2, columns: 64, stages: 3, ctas: 3, producers: 32, switches: &[] },
+    Config { rows: 1, split: 1, columns: 128, stages: 3, ctas: 3, producers: 32, switches: &[] },
     Config {
         rows: GROUP_ROWS as u32,
         split: 1,

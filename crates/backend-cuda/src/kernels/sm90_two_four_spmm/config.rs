@@ -39,7 +39,7 @@ pub(crate) struct Config {
     stages: u32,
     /// CTAs that one multiprocessor holds at once.
     ctas: u32,
-    /// CTAs below each other that copy B together: 1, 2 or 4.
+    /// CTAs below each other that copy B together: 1, or for an ablation 2 or 4.
     cluster: u32,
     /// Threads that fill the ring.
     producers: u32,
@@ -50,23 +50,17 @@ pub(crate) struct Config {
 /// The configurations, for f16 and bf16.
 ///
 /// Sparse tensor cores multiply a step of 256 columns in 512 cycles, and shared memory all but keeps up. For
-/// it a CTA of 256 columns alone reads 41 KiB, which takes the second-level cache longer. Each of two CTAs that
-/// share B reads 25 KiB, each of four 17 KiB. Several small CTAs on a multiprocessor hide the store of C behind
-/// the products of others.
-const CONFIGS: [Config; 6] = [
+/// it a CTA reads 41 KiB from the second-level cache. CTAs that share B would read less, but wait for each
+/// other, and are slower: `girih ablation croqtile-f16` has them. Several small CTAs on a multiprocessor hide
+/// the store of C behind the products of others.
+const CONFIGS: [Config; 3] = [
     Config { columns: 64, stages: 6, ctas: 2, cluster: 1, producers: 32, late_metadata: false },
     Config { columns: 128, stages: 4, ctas: 2, cluster: 1, producers: 32, late_metadata: false },
-    Config { columns: 128, stages: 4, ctas: 2, cluster: 2, producers: 32, late_metadata: false },
     Config { columns: 256, stages: 5, ctas: 1, cluster: 1, producers: 128, late_metadata: false },
-    Config { columns: 256, stages: 5, ctas: 1, cluster: 2, producers: 128, late_metadata: false },
-    Config { columns: 256, stages: 5, ctas: 1, cluster: 4, producers: 128, late_metadata: false },
 ];
 
 /// Bytes that a multiprocessor reads from the second-level cache in a cycle, when all do: 8 TB/s on an H200.
 const CACHE_BYTES_PER_CYCLE: f64 = 36.0;
-
-/// Multiprocessors that share a part of the device with 18 of them, or 16: clusters lie within one.
-const PART: u32 = 16;
 
 /// The configurations for a value type; none for f32 and f64, of which tensor cores store one value of two or
 /// none.
@@ -77,19 +71,10 @@ pub(crate) fn configs(dtype: DType) -> &'static [Config] {
     }
 }
 
-/// Tiles of [`ROWS`] slots that a grid has: those with slots, and one more where their number is odd, so that
-/// each has a neighbour; but a single one stays alone.
-pub(crate) fn row_tiles(n_slots: usize) -> usize {
-    match n_slots.div_ceil(ROWS) {
-        tiles @ 0..=1 => tiles,
-        tiles => tiles.next_multiple_of(2),
-    }
-}
-
 /// What decides between configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
-    /// [`row_tiles`].
+    /// Tiles of [`ROWS`] slots.
     pub(crate) row_tiles: u64,
     /// Columns of B and C.
     pub(crate) n: u64,
@@ -101,7 +86,7 @@ impl Config {
     /// The best of [`configs`] where B is read by this entry point: its index.
     pub(crate) fn index(entry: &str, work: Work) -> usize {
         let candidates = CONFIGS.iter().enumerate();
-        let candidates = candidates.filter(|(_, config)| config.runs(entry, work));
+        let candidates = candidates.filter(|(_, config)| config.entries().contains(&entry));
         let cycles = candidates.map(|(index, config)| (index, config.cycles(work)));
         cycles.min_by(|(_, x), (_, y)| x.total_cmp(y)).map_or(0, |(index, _)| index)
     }
@@ -111,23 +96,16 @@ impl Config {
         Self { columns: 256, stages, ctas: 1, cluster, producers: WARPGROUP, late_metadata }
     }
 
-    fn runs(&self, entry: &str, work: Work) -> bool {
-        let has_neighbours = work.row_tiles.is_multiple_of(u64::from(self.cluster));
-        has_neighbours && self.entries().contains(&entry)
-    }
-
     /// Cycles that a step takes of all CTAs, in turns of as many as run at once: the larger of what the cache
     /// takes and what shared memory takes to give tensor cores B and A, for each 64 slots and 32 columns of A.
     fn cycles(&self, work: Work) -> f64 {
         let Work { row_tiles, n, multiprocessors, .. } = work;
         let ctas = row_tiles.saturating_mul(n.div_ceil(u64::from(self.columns)).max(1));
-        // Clusters of four leave two of 18 idle.
-        let idle = if self.cluster > 2 { multiprocessors % PART } else { 0 };
-        let multiprocessors = u64::from((multiprocessors - idle).max(1));
+        let multiprocessors = u64::from(multiprocessors.max(1));
         let at_once = ctas.div_ceil(multiprocessors).clamp(1, u64::from(self.ctas));
         let turns = ctas.div_ceil(multiprocessors * at_once);
         let multiplied = f64::from(2 * self.columns + 64);
-        let read = BYTES_A + BYTES_METADATA + ROW_BYTES * self.columns / self.cluster;
+        let read = BYTES_A + BYTES_METADATA + ROW_BYTES * self.columns;
         turns as f64 * at_once as f64 * multiplied.max(f64::from(read) / CACHE_BYTES_PER_CYCLE)
     }
 
@@ -173,10 +151,7 @@ impl Config {
 
     /// Why this configuration, for people.
     pub(crate) fn why(&self) -> &'static str {
-        match self.cluster {
-            1 => "it takes the least by what tensor cores multiply and what the cache gives",
-            _ => "blocks of threads that copy B for each other read less from the cache",
-        }
+        "it takes the least by what tensor cores multiply and what the cache gives"
     }
 
     /// What a block of threads is made of, for a planner.
@@ -189,7 +164,7 @@ impl Config {
             .stage_tiles((ROWS * DEPTH / 4) as u32)
             .shared_bytes(u64::from(self.shared_bytes()))
             .blocks_per_worker(self.ctas)
-            .rows_together(ROWS as u32 * self.cluster)
+            .rows_together(ROWS as u32)
     }
 
     /// Columns that one launch takes at most.
@@ -238,34 +213,27 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn chosen(row_tiles: u64, n: u64, entry: &str) -> (u32, u32) {
+    fn columns(row_tiles: u64, n: u64, entry: &str) -> u32 {
         let work = Work { row_tiles, n, multiprocessors: 132 };
-        let config = CONFIGS[Config::index(entry, work)];
-        (config.columns, config.cluster)
+        CONFIGS[Config::index(entry, work)].columns
     }
 
     #[test]
-    fn large_products_take_wide_tiles_in_clusters() {
-        assert_eq!(chosen(32, 8192, BY_ROWS), (256, 4));
-        assert_eq!(chosen(64, 8192, BY_COLUMNS), (256, 4));
-        assert_eq!(chosen(66, 8192, BY_ROWS), (256, 2), "four need tiles in fours");
-        assert_eq!(chosen(1, 1 << 20, BY_ROWS), (256, 1), "a single tile has no neighbour");
-        assert_eq!(chosen(64, 8192, BY_ELEMENTS).1, 1);
+    fn large_products_take_wide_tiles() {
+        for entry in [BY_ROWS, BY_COLUMNS, BY_ELEMENTS] {
+            assert_eq!(columns(32, 8192, entry), 256);
+        }
+        assert_eq!(columns(1, 1 << 20, BY_ROWS), 256);
     }
 
     #[test]
     fn small_products_take_narrow_tiles() {
-        assert_eq!(chosen(32, 256, BY_ROWS), (64, 1), "all multiprocessors have work");
-        assert_eq!(chosen(1, 1, BY_ELEMENTS), (64, 1));
-        assert_eq!(chosen(128, 128, BY_ROWS), (128, 2));
+        assert_eq!(columns(32, 256, BY_ROWS), 64, "all multiprocessors have work");
+        assert_eq!(columns(1, 1, BY_ELEMENTS), 64);
+        assert_eq!(columns(128, 128, BY_ROWS), 128);
         for n in [0, 1, u64::MAX] {
-            assert!(chosen(u64::MAX, n, BY_ROWS).0 >= 64);
+            assert!(columns(u64::MAX, n, BY_ROWS) >= 64);
         }
-    }
-
-    #[test]
-    fn tiles_come_in_pairs() {
-        assert_eq!([0, 1, 128, 129, 256, 257, 512].map(row_tiles), [0, 1, 1, 2, 2, 4, 4]);
     }
 
     #[test]

@@ -4,9 +4,7 @@ use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::{DType, PAD_ROW, Scalar, TwoFour};
 
-use super::config::{
-    BY_COLUMNS, BY_ELEMENTS, BY_ROWS, Config, DEPTH, ROWS, Work, configs, row_tiles,
-};
+use super::config::{BY_COLUMNS, BY_ELEMENTS, BY_ROWS, Config, DEPTH, ROWS, Work, configs};
 use super::packing::{pack_metadata, pack_values};
 use super::params::Params;
 use crate::CudaError;
@@ -52,7 +50,7 @@ pub(crate) fn device_plan<T: Scalar>(
     let shape = ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE };
     let n_slots = a.layout().n_slots();
     let clusters = ablated.map_or(1, |config| config.cluster() as usize);
-    let tiles = row_tiles(n_slots).next_multiple_of(clusters);
+    let tiles = n_slots.div_ceil(ROWS).next_multiple_of(clusters);
     let mut slots = a.layout().slots().map_or_else(Vec::new, |slots| slots.to_vec());
     if !slots.is_empty() {
         // The kernel looks every row of a tile up.
@@ -178,7 +176,7 @@ impl TwoFourLaunches {
         Work { row_tiles: u64::from(self.row_tiles), n, multiprocessors }
     }
 
-    /// Boxes of what a CTA copies of a step of B: all of it, or half in a cluster.
+    /// Boxes of what a CTA copies of a step of B: all of it, or its part in a cluster.
     fn map_of_b(
         &self,
         b: &Place,

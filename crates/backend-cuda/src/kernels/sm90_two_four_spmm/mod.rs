@@ -9,5 +9,5 @@ mod launch;
 mod packing;
 mod params;
 
-pub(crate) use config::{Config, Work, configs, row_tiles};
+pub(crate) use config::{Config, ROWS, Work, configs};
 pub(crate) use launch::{device_plan, entry};
