@@ -29,8 +29,11 @@ impl CpuLowering {
                 0 => String::new(),
                 rows => format!(", {rows} rows share column indices with the row before"),
             };
-            let choice =
-                format!("rows of each task by length, tasks in {} parts{sliced}", counts.parts);
+            let parts = match counts.parts {
+                0 | 1 => String::new(),
+                parts => format!(", tasks in {parts} parts"),
+            };
+            let choice = format!("rows of each task by length{parts}{sliced}");
             let why = if sorting.slices {
                 ""
             } else {

@@ -22,15 +22,11 @@ pub(super) fn decide_for_b(
     }
     let times = case.k.saturating_mul(row_bytes) / machine.private.max(1);
     if times >= PREFETCH_FAR {
-        let why = format!(
-            "B is {times} times as large as a core's own caches; {PREFETCH_FAR} are enough"
-        );
+        let why = format!("B takes {times}× a core's own caches; {PREFETCH_FAR}× are enough");
         return Decision::new(true, why);
     }
     if times < PREFETCH_NEAR {
-        let why = format!(
-            "B is {times} times as large as a core's own caches; {PREFETCH_NEAR} are needed"
-        );
+        let why = format!("B takes {times}× a core's own caches; {PREFETCH_NEAR}× are needed");
         return Decision::new(false, why);
     }
     let share = matrix.unpredicted_share(row_bytes, machine.private);
