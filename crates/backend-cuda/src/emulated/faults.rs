@@ -17,6 +17,7 @@ use super::compiler::{Compiler, libraries};
 use super::operands::Placing;
 use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
+use crate::prepared::Asked;
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.
 pub(crate) struct Fault {
@@ -128,7 +129,7 @@ pub(crate) fn multiply_plan<T: DenseScalar>(
         Finish::PerRow(activation) => Epilogue::from(activation).bias_per_row(bias),
         Finish::PerColumn(activation) => Epilogue::from(activation).bias_per_column(bias),
     };
-    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view, &epilogue) {
+    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view, Asked::Sum(&epilogue)) {
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
