@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
-    Aggregation, BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding, SpmmBackend,
-    Unsupported, b_permutation_lowering, with_b_permutation,
+    Aggregation, BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding,
+    SpmmBackend, Unsupported, b_permutation_lowering, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::cost::{seconds_on, transfer_seconds};

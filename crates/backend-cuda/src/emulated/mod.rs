@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use girih_backend::{
-    Aggregation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
-    Rounding, SpmmBackend, Unsupported, with_b_permutation,
+    Aggregation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, Rounding, SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{
-    Activation, Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, ProductShape,
+    Activation, Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue,
+    Lowering, PreparedSpmm, ProductShape,
 };
 use girih_formats::DType;
 

@@ -1,6 +1,8 @@
 //! Where a prepared plan takes new values from.
 
-use girih_backend::{Activation, Aggregation, BackendError, DenseView, Unsupported, put_values_into_plan};
+use girih_backend::{
+    Activation, Aggregation, BackendError, DenseView, Unsupported, put_values_into_plan,
+};
 use girih_planner::{NewValues, Plan};
 
 use super::launch::DevicePlan;

@@ -141,7 +141,15 @@ impl LaunchSequence for CsrLaunches {
         };
         let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
         let (block, params) = (ELEMENT_THREADS, bytes_of(&params));
-        each(&Launch { kernel: 0, entry: SCALE, grid, block, cluster: 1, dynamic_shared: 0, params })
+        each(&Launch {
+            kernel: 0,
+            entry: SCALE,
+            grid,
+            block,
+            cluster: 1,
+            dynamic_shared: 0,
+            params,
+        })
     }
 
     fn aggregations(
