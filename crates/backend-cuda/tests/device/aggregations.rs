@@ -4,8 +4,8 @@ use girih_backend::{
     Aggregation, BackendError, DenseScalar, PreparedSpmm, SpmmBackend, Unsupported,
     verify_aggregation,
 };
-use girih_backend_cuda::cudarc::driver::CudaSlice;
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use girih_backend_cuda::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
 use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
 use girih_formats::{FormatKind, FormatSpec};
 use girih_testkit::operands::random;
@@ -27,7 +27,7 @@ fn aggregations_are_right_from_everywhere() {
 
 fn from_everywhere<T: DenseScalar>(backend: &CudaBackend)
 where
-    T::Acc: PartialEq,
+    T::Acc: PartialEq + DeviceRepr + ValidAsZeroBits,
 {
     let a = graph().cast::<T>();
     let plan = plan_of(&a, FormatSpec::Csr);
