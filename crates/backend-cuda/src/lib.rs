@@ -80,7 +80,7 @@
 //! Plans in CSR, in any value type, take the [maximum, minimum or mean](girih_backend::Aggregation) of the products of
 //! each row ([`CudaPrepared::aggregate_device`], or [`aggregate`](girih_backend::PreparedSpmm::aggregate) for operands on
 //! the host); other formats refuse. Rows are shared out as those of products are, but no warp takes several; what a row's
-//! parts come to is joined in their order. These kernels too are compiled apart and loaded when first asked for: maxima
+//! parts come to is joined in their order. These kernels too are compiled apart and loaded when first requested: maxima
 //! and minima together, and means.
 //!
 //! # Products of one's own

@@ -20,7 +20,7 @@ use super::compiler::{Compiler, libraries};
 use super::operands::Placing;
 use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
-use crate::prepared::{Asked, Total};
+use crate::prepared::{Requested, Total};
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.
 pub(crate) struct Fault {
@@ -132,8 +132,8 @@ pub(crate) fn multiply_plan<T: DenseScalar>(
         Finish::PerRow(activation) => Epilogue::from(activation).bias_per_row(bias),
         Finish::PerColumn(activation) => Epilogue::from(activation).bias_per_column(bias),
     };
-    let asked = Asked::Sum(&epilogue);
-    match prepared.multiply(way, (-2.5, beta), &b_view, c_view, asked) {
+    let requested = Requested::Sum(&epilogue);
+    match prepared.multiply(way, (-2.5, beta), &b_view, c_view, requested) {
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
@@ -165,7 +165,7 @@ pub(crate) fn aggregate<T: DenseScalar>(
     let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
     let prepared = device.prepare_tiles(&plan);
     let scales = (Total::sign(aggregation), 0.0);
-    match prepared.multiply(way, scales, &b_view, c_view, Asked::Aggregation(aggregation)) {
+    match prepared.multiply(way, scales, &b_view, c_view, Requested::Aggregation(aggregation)) {
         Ok(()) => {
             let (found, rounding) = (T::erase_acc(c.view()), device.rounding(&plan));
             let verdict = verify_aggregation(&a, &plan, aggregation, &b_view, &found, rounding);

@@ -32,7 +32,7 @@ use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
-use crate::prepared::{self, Asked, Machine, Source, Total, device_plan};
+use crate::prepared::{self, Machine, Requested, Source, Total, device_plan};
 use crate::{Arch, CsrLayout, CudaError};
 use compiler::Compiler;
 use encoder::Encoder;
@@ -279,7 +279,7 @@ impl PreparedSpmm for EmulatedPlan {
         if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
-        self.in_turn((alpha, beta), &b, c, Asked::Sum(epilogue))
+        self.in_turn((alpha, beta), &b, c, Requested::Sum(epilogue))
     }
 
     fn aggregate(
@@ -295,7 +295,7 @@ impl PreparedSpmm for EmulatedPlan {
             return Ok(());
         }
         let scales = (Total::sign(aggregation), 0.0);
-        self.in_turn(scales, &b, c, Asked::Aggregation(aggregation))
+        self.in_turn(scales, &b, c, Requested::Aggregation(aggregation))
     }
 
     /// As on a device: the values alone are replaced.
@@ -314,17 +314,17 @@ impl PreparedSpmm for EmulatedPlan {
 }
 
 impl EmulatedPlan {
-    /// What is asked for, in the way whose turn it is.
+    /// What is requested, in the way whose turn it is.
     fn in_turn(
         &self,
         scales: (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
-        asked: Asked<'_, '_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), BackendError> {
         let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
         let way = self.device.0.ways[turn % self.device.0.ways.len()];
-        self.multiply(way, scales, b, c, asked).map_err(|error| BackendError::Failed {
+        self.multiply(way, scales, b, c, requested).map_err(|error| BackendError::Failed {
             backend: "emulated".to_owned(),
             operation: format!("multiply, {way:?}"),
             source: error.into(),
@@ -341,7 +341,7 @@ impl EmulatedPlan {
         (alpha, beta): (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
-        asked: Asked<'_, '_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let placing = self.device.0.placing;
@@ -352,9 +352,9 @@ impl EmulatedPlan {
             DenseView::F64(view) => Placed::new(&mut gpu, name, placing, view, true).place,
         };
         let b = place("B", b);
-        let total = match asked {
-            Asked::Aggregation(aggregation) => Total::Aggregation(aggregation),
-            Asked::Sum(epilogue) => {
+        let total = match requested {
+            Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
+            Requested::Sum(epilogue) => {
                 let bias = match &epilogue.bias {
                     None => None,
                     Some(Bias::PerRow(values) | Bias::PerColumn(values)) => {

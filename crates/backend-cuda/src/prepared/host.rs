@@ -9,7 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::CudaPrepared;
 use super::launch::{ALIGN, Operands};
-use super::total::{Asked, Total};
+use super::total::{Requested, Total};
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
 use crate::epilogue::{PlacedEpilogue, is_per_row};
@@ -32,13 +32,13 @@ impl HostOperands {
         scales: (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
-        asked: Asked<'_, '_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         match b {
-            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c, asked),
-            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, asked),
-            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, asked),
-            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, asked),
+            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, requested),
         }
     }
 
@@ -49,11 +49,11 @@ impl HostOperands {
         scales: (f64, f64),
         b: &ArrayView2<'_, T>,
         c: DenseViewMut<'_>,
-        asked: Asked<'_, '_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         match c {
-            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, asked),
-            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, asked),
+            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
+            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
         }
     }
 
@@ -65,15 +65,15 @@ impl HostOperands {
         (alpha, beta): (f64, f64),
         b: &ArrayView2<'_, T>,
         c: ArrayViewMut2<'_, A>,
-        asked: Asked<'_, '_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         let (gpu, rows) = (prepared.gpu(), prepared.operand_rows());
         let panels = prepared.panels(b.ncols());
         let b_places = reserve::<T>(gpu, transfer, &mut self.b, rows.b, &panels, "B's elements")?;
         let c_places = reserve::<A>(gpu, transfer, &mut self.c, rows.c, &panels, "C's elements")?;
-        let total = match asked {
-            Asked::Sum(epilogue) => Total::Sum(self.send_bias::<A>(gpu, transfer, epilogue)?),
-            Asked::Aggregation(aggregation) => Total::Aggregation(aggregation),
+        let total = match requested {
+            Requested::Sum(epilogue) => Total::Sum(self.send_bias::<A>(gpu, transfer, epilogue)?),
+            Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
         };
         let mut moving = transfer.begin(c, panels.len() > 1)?;
         for ((panel, b_place), c_place) in panels.into_iter().zip(b_places).zip(c_places) {

@@ -89,7 +89,7 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
     /// # Errors
     /// Those of `each`.
     fn aggregations(&self, _: &Addresses, _: &Operands, _: Each<'_>) -> Result<(), CudaError> {
-        unreachable!("only plans that take aggregations are asked for one")
+        unreachable!("only plans that take aggregations compute them")
     }
 
     /// Adds what decides the launches of such a product to a lowering: tiles, stages, parts and how

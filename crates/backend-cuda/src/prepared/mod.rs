@@ -34,7 +34,7 @@ pub use on_device::{CudaPrepared, OperandRows};
 pub use product::DeviceProduct;
 pub(crate) use source::Source;
 #[cfg(test)]
-pub(crate) use total::{Asked, Total};
+pub(crate) use total::{Requested, Total};
 pub(crate) use upload::upload;
 
 /// What of a device decides what is uploaded and launched.

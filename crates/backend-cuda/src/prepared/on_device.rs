@@ -17,7 +17,7 @@ use super::launched::Launched;
 use super::panels::panels;
 use super::product::{DeviceProduct, Product};
 use super::source::Source;
-use super::total::{Asked, Later, Total};
+use super::total::{Later, Requested, Total};
 use crate::device::Gpu;
 use crate::epilogue::{DeviceEpilogue, PlacedEpilogue};
 use crate::error::refused_by;
@@ -203,7 +203,7 @@ impl CudaPrepared {
         self.on_device(stream, &operands, &total, b, c, None)
     }
 
-    /// Enqueues what is asked for, of operands that fit and by kernels that are loaded.
+    /// Enqueues what is requested, of operands that fit and by kernels that are loaded.
     fn on_device<T: DenseScalar>(
         &self,
         stream: &CudaStream,
@@ -376,7 +376,7 @@ impl PreparedSpmm for CudaPrepared {
         }
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();
-        host.multiply(self, &mut transfer, (alpha, beta), &b, c, Asked::Sum(epilogue))
+        host.multiply(self, &mut transfer, (alpha, beta), &b, c, Requested::Sum(epilogue))
             .map_err(|error| refused_by(self.backend, error, "multiply"))
     }
 
@@ -396,7 +396,7 @@ impl PreparedSpmm for CudaPrepared {
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();
         let scales = (Total::sign(aggregation), 0.0);
-        host.multiply(self, &mut transfer, scales, &b, c, Asked::Aggregation(aggregation))
+        host.multiply(self, &mut transfer, scales, &b, c, Requested::Aggregation(aggregation))
             .map_err(|error| refused_by(self.backend, error, "aggregate"))
     }
 

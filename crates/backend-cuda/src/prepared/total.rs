@@ -8,9 +8,9 @@ use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
 
-/// What is asked for, with a bias where the caller has it.
+/// What is requested, with a bias where the caller has it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Asked<'a, 'e> {
+pub(crate) enum Requested<'a, 'e> {
     /// A product that goes through an epilogue, which may be none.
     Sum(&'a Epilogue<'e>),
     /// An aggregation that the plan takes.
@@ -26,7 +26,7 @@ pub(crate) enum Total {
     Aggregation(Aggregation),
 }
 
-/// Kernels besides those of plain products, which are loaded when they are first asked for.
+/// Kernels besides those of plain products, which are loaded when they are first requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Later {
     WithEpilogue,

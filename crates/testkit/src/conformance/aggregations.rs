@@ -44,7 +44,7 @@ impl Pools {
 impl Suite<'_> {
     /// Every aggregation for every size, operands of all layouts and row orders in turns, NaN and Inf in B, and
     /// other threads. A backend may refuse: by a typed error, and with C untouched. Of the plans of a size whose
-    /// aggregations are all refused, one is asked for them.
+    /// aggregations are all refused, one takes the check.
     pub(super) fn aggregations<T: DenseScalar>(&mut self) {
         let pools = match Pools::new() {
             Ok(pools) => pools,
