@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
-    BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding, SpmmBackend,
-    Unsupported, b_permutation_lowering, with_b_permutation,
+    Aggregation, BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding,
+    SpmmBackend, Unsupported, b_permutation_lowering, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::cost::{seconds_on, transfer_seconds};
@@ -18,7 +18,7 @@ use crate::device::{Gpu, LoadedKernel, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::{self, Kernel, supported};
+use crate::kernels::{self, Kernel, csr_spmm, supported};
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
 use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
 
@@ -301,6 +301,20 @@ impl SpmmBackend for CudaBackend {
         let (Some(_), Ok(device)) = (activation, self.device()) else { return Ok(()) };
         self.check_kernels(device.arch, &kernels::with_epilogue())
             .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })
+    }
+
+    /// Every aggregation of plans in CSR, and none of others. Where there is neither a compiler nor a cache with the
+    /// kernels for it, an aggregation is refused.
+    fn supports_aggregation(
+        &self,
+        plan: &Plan,
+        aggregation: Aggregation,
+    ) -> Result<(), Unsupported> {
+        supported::takes_aggregation(plan, aggregation)?;
+        let Ok(device) = self.device() else { return Ok(()) };
+        let kernel = csr_spmm::kernel(plan.dtype()).with_aggregation(aggregation);
+        self.check_kernels(device.arch, &[kernel])
+            .map_err(|error| Unsupported::Aggregation { reason: error.to_string() })
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {

@@ -76,6 +76,13 @@
 //! put through the epilogue in the accumulation type. GELU is computed by approximate powers and reciprocals in f32.
 //! With an epilogue C leaves tensor-core kernels by vectors, not by tensor copies.
 //!
+//! # Aggregations
+//! Plans in CSR, in any value type, take the [maximum, minimum or mean](girih_backend::Aggregation) of the products of
+//! each row ([`CudaPrepared::aggregate_device`], or [`aggregate`](girih_backend::PreparedSpmm::aggregate) for operands on
+//! the host); other formats refuse. Rows are shared out as those of products are, but no warp takes several; what a row's
+//! parts come to is joined in their order. These kernels too are compiled apart and loaded when first requested: maxima
+//! and minima together, and means.
+//!
 //! # Products of one's own
 //! [`low_level`] has what a product by other kernels or by a library is made of. `girih-cuda-libraries` multiplies so
 //! with cuSPARSE and cuBLASLt, and times all of them on the same operands.

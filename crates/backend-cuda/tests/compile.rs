@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use girih_backend_cuda::kernels::{
-    Kernel, ablation, all, check, disassemble, ladder, with_epilogue,
+    Kernel, ablation, all, check, disassemble, ladder, with_aggregation, with_epilogue,
 };
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 use girih_testkit::machine::{self, nvdisasm};
@@ -30,7 +30,7 @@ fn compiled() -> Option<&'static [(Kernel, Binary)]> {
     static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
         let jit = compiler(None, None)?;
-        let products = all().into_iter().chain(with_epilogue());
+        let products = all().into_iter().chain(with_epilogue()).chain(with_aggregation());
         Some(compile(&jit, products.chain(ladder()).collect()))
     });
     compiled.as_deref()

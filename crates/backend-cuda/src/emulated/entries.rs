@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
+use girih_backend::{
+    Aggregation, DenseScalar, PreparedSpmm, Product, SpmmBackend, verify, verify_aggregation,
+};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
@@ -49,6 +51,46 @@ fn csr<T: DenseScalar>() {
         }
     }
     all_executed(&executed, &csr_spmm::kernel(T::DTYPE));
+}
+
+/// Every entry of both kernels of aggregations.
+fn csr_aggregations<T: DenseScalar>() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    aggregations::<T>(&device, &matrix(), &[0, 1, 2, 4, 8, 16, 32, 33]);
+    let mut executed = device.executed();
+    for (lanes, depth) in [(2, 4), (4, 4), (8, 4), (16, 4), (32, 4), (8, 8), (16, 8), (32, 8)] {
+        let team = if lanes == 8 { 16 } else { lanes };
+        let teams = CsrTeams { lanes, team, depth, warps: 3, turns: 3, panel_tiles: 2 };
+        let teams = device.with_csr_layout(CsrLayout::Teams(teams));
+        aggregations::<T>(&teams, &short_rows(), &[lanes as usize + 1]);
+        executed.extend(teams.executed());
+    }
+    for aggregation in [Aggregation::Max, Aggregation::Mean] {
+        all_executed(&executed, &csr_spmm::kernel(T::DTYPE).with_aggregation(aggregation));
+    }
+}
+
+/// Aggregations as wide as these numbers of vectors, or of one column for none.
+fn aggregations<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
+    let a = a.cast::<T>();
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    let prepared = device.prepare(&plan).unwrap();
+    for n in widths.iter().map(|vectors| (vectors * 16 / size_of::<T>()).max(1)) {
+        for layout in [Layout::RowMajor, Layout::ColMajor] {
+            for aggregation in [Aggregation::Max, Aggregation::Mean] {
+                let b = Placed::new(&random::<T>(a.ncols(), n, 1), layout);
+                let mut c = Placed::new(&random::<T::Acc>(a.nrows(), n, 2), Layout::RowMajor);
+                let into = T::erase_acc_mut(c.view_mut());
+                prepared.aggregate(aggregation, T::erase(b.view()), into).unwrap();
+                let (b, found) = (T::erase(b.view()), T::erase_acc(c.view()));
+                let rounding = device.rounding(&plan);
+                let verdict = verify_aggregation(&a, &plan, aggregation, &b, &found, rounding);
+                let verdict = verdict.unwrap();
+                assert!(verdict.passed(), "{aggregation:?}, n = {n}, {layout:?}: {verdict:?}");
+            }
+        }
+    }
 }
 
 /// Products as wide as these numbers of vectors, and of one column.
@@ -204,6 +246,11 @@ fn csr_in_f32() {
 #[test]
 fn csr_in_f64() {
     csr::<f64>();
+}
+
+#[test]
+fn csr_aggregations_in_f32() {
+    csr_aggregations::<f32>();
 }
 
 #[test]

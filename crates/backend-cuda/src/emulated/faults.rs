@@ -5,7 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use girih_backend::{Activation, DenseScalar, Epilogue, Product, SpmmBackend, verify_with};
+use girih_backend::{
+    Activation, Aggregation, DenseScalar, Epilogue, Product, SpmmBackend, verify_aggregation,
+    verify_with,
+};
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::{Plan, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
@@ -17,6 +20,7 @@ use super::compiler::{Compiler, libraries};
 use super::operands::Placing;
 use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
+use crate::prepared::{Requested, Total};
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.
 pub(crate) struct Fault {
@@ -139,7 +143,8 @@ pub(crate) fn multiply_prepared<T: DenseScalar>(
         Finish::PerRow(activation) => Epilogue::from(activation).bias_per_row(bias),
         Finish::PerColumn(activation) => Epilogue::from(activation).bias_per_column(bias),
     };
-    let outcome = match prepared.multiply(way, (-2.5, beta), &b_view, c_view, &epilogue) {
+    let requested = Requested::Sum(&epilogue);
+    match prepared.multiply(way, (-2.5, beta), &b_view, c_view, requested) {
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
@@ -147,16 +152,52 @@ pub(crate) fn multiply_prepared<T: DenseScalar>(
             let found = T::erase_acc(c.view());
             let verdict = verify_with(a, plan, &product, &epilogue, &found, rounding).unwrap();
             let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
-            return (outcome, format!("{verdict:?}"));
+            (outcome, format!("{verdict:?}"))
         }
-        Err(Failure::Fault { kernel, fault }) => {
+        Err(failure) => failed(failure),
+    }
+}
+
+/// An aggregation of the products of a matrix, in natural order, with `n` random columns; C is in rows that are padded.
+pub(crate) fn aggregate<T: DenseScalar>(
+    device: &Emulated,
+    way: Way,
+    a: &Csr<f64>,
+    (aggregation, n): (Aggregation, usize),
+    layout: Layout,
+) -> (Outcome, String) {
+    let a = a.cast::<T>();
+    let rows = RowLayout::natural(a.nrows(), 1).unwrap();
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, FormatSpec::Csr, rows).unwrap());
+    let plan = Plan::from_tiling(tiling);
+    device.supports_aggregation(&plan, aggregation).unwrap();
+    let b = Placed::new(&random::<T>(a.ncols(), n, 1), layout);
+    let mut c = Placed::new(&random::<T::Acc>(a.nrows(), n, 2), Layout::PaddedRows);
+    let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+    let prepared = device.prepare_tiles(&plan);
+    let scales = (Total::sign(aggregation), 0.0);
+    match prepared.multiply(way, scales, &b_view, c_view, Requested::Aggregation(aggregation)) {
+        Ok(()) => {
+            let (found, rounding) = (T::erase_acc(c.view()), device.rounding(&plan));
+            let verdict = verify_aggregation(&a, &plan, aggregation, &b_view, &found, rounding);
+            let verdict = verdict.unwrap();
+            let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
+            (outcome, format!("{verdict:?}"))
+        }
+        Err(failure) => failed(failure),
+    }
+}
+
+/// What came of a product that was not computed.
+fn failed(failure: Failure) -> (Outcome, String) {
+    match failure {
+        Failure::Fault { kernel, fault } => {
             let text = format!("{kernel}: {fault}");
-            return (Outcome::Report(fault.first.problem), text);
+            (Outcome::Report(fault.first.problem), text)
         }
-        Err(failure @ Failure::Stray(_)) => (Outcome::Stray, failure),
-        Err(failure) => (Outcome::Refused, failure),
-    };
-    (outcome.0, outcome.1.to_string())
+        stray @ Failure::Stray(_) => (Outcome::Stray, stray.to_string()),
+        other => (Outcome::Refused, other.to_string()),
+    }
 }
 
 /// The sources with a fault in them.

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use girih_backend::{
-    BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
-    Rounding, SpmmBackend, Unsupported, with_b_permutation,
+    Aggregation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, Rounding, SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
@@ -32,7 +32,7 @@ use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
-use crate::prepared::{self, Machine, Source, device_plan};
+use crate::prepared::{self, Machine, Requested, Source, Total, device_plan};
 use crate::{Arch, CsrLayout, CudaError};
 use compiler::Compiler;
 use encoder::Encoder;
@@ -202,6 +202,14 @@ impl SpmmBackend for Emulated {
         supported::takes_epilogue(plan, activation)
     }
 
+    fn supports_aggregation(
+        &self,
+        plan: &Plan,
+        aggregation: Aggregation,
+    ) -> Result<(), Unsupported> {
+        supported::takes_aggregation(plan, aggregation)
+    }
+
     fn rounding(&self, plan: &Plan) -> Rounding {
         prepared::rounding(plan)
     }
@@ -271,13 +279,23 @@ impl PreparedSpmm for EmulatedPlan {
         if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
-        let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
-        let way = self.device.0.ways[turn % self.device.0.ways.len()];
-        self.multiply(way, (alpha, beta), &b, c, epilogue).map_err(|error| BackendError::Failed {
-            backend: "emulated".to_owned(),
-            operation: format!("multiply, {way:?}"),
-            source: error.into(),
-        })
+        self.in_turn((alpha, beta), &b, c, Requested::Sum(epilogue))
+    }
+
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.device_plan.shape.check_operands(&b, &c)?;
+        let taken = self.source.takes_aggregation(aggregation);
+        taken.map_err(|unsupported| unsupported.by("emulated"))?;
+        if n == 0 || self.device_plan.shape.m == 0 {
+            return Ok(());
+        }
+        let scales = (Total::sign(aggregation), 0.0);
+        self.in_turn(scales, &b, c, Requested::Aggregation(aggregation))
     }
 
     /// As on a device: the values alone are replaced.
@@ -296,7 +314,24 @@ impl PreparedSpmm for EmulatedPlan {
 }
 
 impl EmulatedPlan {
-    /// The product, on a device that has nothing else in its memory.
+    /// What is requested, in the way whose turn it is.
+    fn in_turn(
+        &self,
+        scales: (f64, f64),
+        b: &DenseView<'_>,
+        c: DenseViewMut<'_>,
+        requested: Requested<'_, '_>,
+    ) -> Result<(), BackendError> {
+        let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
+        let way = self.device.0.ways[turn % self.device.0.ways.len()];
+        self.multiply(way, scales, b, c, requested).map_err(|error| BackendError::Failed {
+            backend: "emulated".to_owned(),
+            operation: format!("multiply, {way:?}"),
+            source: error.into(),
+        })
+    }
+
+    /// The product or aggregation, on a device that has nothing else in its memory.
     ///
     /// # Errors
     /// What a kernel does wrong.
@@ -306,7 +341,7 @@ impl EmulatedPlan {
         (alpha, beta): (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
-        epilogue: &Epilogue<'_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let placing = self.device.0.placing;
@@ -317,25 +352,32 @@ impl EmulatedPlan {
             DenseView::F64(view) => Placed::new(&mut gpu, name, placing, view, true).place,
         };
         let b = place("B", b);
-        let bias = match &epilogue.bias {
-            None => None,
-            Some(Bias::PerRow(values) | Bias::PerColumn(values)) => Some(place("the bias", values)),
+        let total = match requested {
+            Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
+            Requested::Sum(epilogue) => {
+                let bias = match &epilogue.bias {
+                    None => None,
+                    Some(Bias::PerRow(values) | Bias::PerColumn(values)) => {
+                        Some(place("the bias", values))
+                    }
+                };
+                let bias = bias.as_ref().map(|place| (place, is_per_row(epilogue)));
+                Total::Sum(PlacedEpilogue::new(bias, epilogue.activation))
+            }
         };
-        let bias = bias.as_ref().map(|place| (place, is_per_row(epilogue)));
-        let epilogue = PlacedEpilogue::new(bias, epilogue.activation);
         // With β = 0, C is not even initialized.
         let read = beta != 0.0;
         match c {
             DenseViewMut::F32(c) => {
                 let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
                 let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands, &epilogue)?;
+                self.run(&mut gpu, way, &operands, &total)?;
                 placed.fetch(&gpu, c)
             }
             DenseViewMut::F64(c) => {
                 let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
                 let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands, &epilogue)?;
+                self.run(&mut gpu, way, &operands, &total)?;
                 placed.fetch(&gpu, c)
             }
         }
@@ -347,7 +389,7 @@ impl EmulatedPlan {
         gpu: &mut Gpu,
         way: Way,
         operands: &Operands,
-        epilogue: &PlacedEpilogue,
+        total: &Total,
     ) -> Result<(), Failure> {
         let parts = self.device_plan.parts.iter().enumerate().map(|(i, part)| {
             let part = part.bytes();
@@ -363,9 +405,10 @@ impl EmulatedPlan {
         let at = self.device_plan.placed(parts, workspace, &Encoder)?;
         let mut recorded = Vec::new();
         let outline = self.device_plan.outline();
-        let kernels: Vec<Kernel> = match epilogue.is_none() {
-            true => self.device_plan.kernels.clone(),
-            false => self.device_plan.kernels.iter().map(Kernel::with_epilogue).collect(),
+        let plain = &self.device_plan.kernels;
+        let kernels: Vec<Kernel> = match total.later() {
+            None => plain.clone(),
+            Some(later) => plain.iter().map(|kernel| later.kernel(kernel)).collect(),
         };
         let mut failure = None;
         let launches = &mut |launch: &Launch<'_>| {
@@ -381,7 +424,8 @@ impl EmulatedPlan {
             let (operand, reason) = ("a kernel", "was not executed".to_owned());
             Err(CudaError::Operand { operand, reason })
         };
-        let done = self.device_plan.sequence.launches(&at, operands, epilogue, &Encoder, launches);
+        let sequence = &*self.device_plan.sequence;
+        let done = total.launches(sequence, &at, operands, &Encoder, launches);
         *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
     }

@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 53] = [
+const HEADERS: [(&str, &str); 54] = [
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),
@@ -22,6 +22,7 @@ const HEADERS: [(&str, &str); 53] = [
     header!("csr_spmm/rows.cuh"),
     header!("csr_spmm/runs.cuh"),
     header!("csr_spmm/store.cuh"),
+    header!("csr_spmm/total.cuh"),
     header!("ptx/atomic.cuh"),
     header!("ptx/barrier.cuh"),
     header!("ptx/bulk.cuh"),

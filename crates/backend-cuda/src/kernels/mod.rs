@@ -12,6 +12,7 @@ pub(crate) mod supported;
 
 use std::fmt;
 
+use girih_backend::Aggregation;
 use girih_formats::DType;
 
 use crate::CudaError;
@@ -69,6 +70,21 @@ impl Kernel {
         with
     }
 
+    /// The kernel of plans in CSR with an [aggregation](girih_backend::Aggregation) in the place of sums: a binary of
+    /// its own too. Maxima and minima have one together.
+    #[must_use]
+    pub(crate) fn with_aggregation(&self, aggregation: Aggregation) -> Self {
+        let (name, code) = match aggregation {
+            Aggregation::Mean => ("means", 2),
+            _ => ("extremes", 1),
+        };
+        let mut with = self.clone();
+        with.config = format!("{} {name}", self.config);
+        with.defines.push(("AGGREGATE", code.to_string()));
+        with.budget.entries = &csr_spmm::AGGREGATING;
+        with
+    }
+
     /// Refuses an architecture that the kernel [is not for](Self::is_for).
     pub(crate) fn check_arch(&self, arch: Arch) -> Result<(), CudaError> {
         match self.only {
@@ -110,6 +126,16 @@ pub fn all() -> Vec<Kernel> {
 pub fn with_epilogue() -> Vec<Kernel> {
     let has_one = |kernel: &&Kernel| supported::WITH_EPILOGUE.contains(&kernel.stem);
     all().iter().filter(has_one).map(Kernel::with_epilogue).collect()
+}
+
+/// The kernels of [`all`] that compute [aggregations](girih_backend::Aggregation), each in binaries of their own.
+#[must_use]
+pub fn with_aggregation() -> Vec<Kernel> {
+    let kernels = DType::ALL.into_iter().map(csr_spmm::kernel);
+    let both = |plain: Kernel| {
+        [Aggregation::Max, Aggregation::Mean].map(|aggregation| plain.with_aggregation(aggregation))
+    };
+    kernels.flat_map(both).collect()
 }
 
 /// The kernels that only the steps of an [ablation](crate::ablation) have, each in a binary of its own.

@@ -1,6 +1,6 @@
 //! What there are kernels for: one answer for plans, for the planner and for capabilities.
 
-use girih_backend::{Activation, Unsupported};
+use girih_backend::{Activation, Aggregation, Unsupported};
 use girih_formats::{DType, FormatKind, FormatSpec};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Precision};
@@ -162,6 +162,19 @@ pub(crate) fn takes_epilogue(
             "the kernels for {kind} store products without bias and activation; csr, bcsr and two-four have them"
         ))),
     }
+}
+
+/// Whether the kernels of a plan compute an aggregation.
+///
+/// # Errors
+/// What they lack.
+pub(crate) fn takes_aggregation(plan: &Plan, aggregation: Aggregation) -> Result<(), Unsupported> {
+    let reason = match (plan.spec().kind(), aggregation) {
+        (FormatKind::Csr, Aggregation::Max | Aggregation::Min | Aggregation::Mean) => return Ok(()),
+        (FormatKind::Csr, other) => format!("the kernels for csr lack {other:?}"),
+        (kind, _) => format!("the kernels for {kind} add up products; plan csr"),
+    };
+    Err(Unsupported::Aggregation { reason })
 }
 
 /// What of a format with its sizes, a value type and a precision [`check`] refuses for this reason.

@@ -9,6 +9,7 @@ use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::CudaPrepared;
 use super::launch::{ALIGN, Operands};
+use super::total::{Requested, Total};
 use crate::CudaError;
 use crate::device::{Gpu, Transfer};
 use crate::epilogue::{PlacedEpilogue, is_per_row};
@@ -23,7 +24,7 @@ pub(super) struct HostOperands {
 }
 
 impl HostOperands {
-    /// The product of operands that fit.
+    /// The product or aggregation of operands that fit.
     pub(super) fn multiply(
         &mut self,
         prepared: &CudaPrepared,
@@ -31,13 +32,13 @@ impl HostOperands {
         scales: (f64, f64),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
-        epilogue: &Epilogue<'_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         match b {
-            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
-            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
-            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
-            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, epilogue),
+            DenseView::F16(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, requested),
         }
     }
 
@@ -48,11 +49,11 @@ impl HostOperands {
         scales: (f64, f64),
         b: &ArrayView2<'_, T>,
         c: DenseViewMut<'_>,
-        epilogue: &Epilogue<'_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         match c {
-            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, epilogue),
-            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, epilogue),
+            DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
+            DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
         }
     }
 
@@ -64,13 +65,16 @@ impl HostOperands {
         (alpha, beta): (f64, f64),
         b: &ArrayView2<'_, T>,
         c: ArrayViewMut2<'_, A>,
-        epilogue: &Epilogue<'_>,
+        requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         let (gpu, rows) = (prepared.gpu(), prepared.operand_rows());
         let panels = prepared.panels(b.ncols());
         let b_places = reserve::<T>(gpu, transfer, &mut self.b, rows.b, &panels, "B's elements")?;
         let c_places = reserve::<A>(gpu, transfer, &mut self.c, rows.c, &panels, "C's elements")?;
-        let placed = self.send_bias::<A>(gpu, transfer, epilogue)?;
+        let total = match requested {
+            Requested::Sum(epilogue) => Total::Sum(self.send_bias::<A>(gpu, transfer, epilogue)?),
+            Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
+        };
         let mut moving = transfer.begin(c, panels.len() > 1)?;
         for ((panel, b_place), c_place) in panels.into_iter().zip(b_places).zip(c_places) {
             // With α = 0, B is not read.
@@ -86,9 +90,9 @@ impl HostOperands {
                 clear_rows::<T>(&stream, &b_place, b.nrows())?;
             }
             let operands = Operands { alpha, beta, b: b_place, c: c_place };
-            let placed = placed.columns(panel.start as u64, size_of::<A>() as u64);
+            let total = total.columns(panel.start as u64, size_of::<A>() as u64);
             // SAFETY: both places, and the bias's, were reserved with this shape, by whom this thread has locked.
-            unsafe { prepared.enqueue_with(&stream, &operands, &placed, true) }?;
+            unsafe { prepared.enqueue_with(&stream, &operands, &total, true) }?;
             moving.fetch(&c_place, panel)?;
         }
         moving.settle()

@@ -82,6 +82,16 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
         each: Each<'_>,
     ) -> Result<(), CudaError>;
 
+    /// Hands each launch of an aggregation to `each`. The operands fit the plan, and neither m nor n is 0; α is 1, or
+    /// −1 for the least products, and β is zero. The plan [takes](crate::kernels::supported::takes_aggregation) the
+    /// aggregation, and the launches are of its kernels [for it](Kernel::with_aggregation).
+    ///
+    /// # Errors
+    /// Those of `each`.
+    fn aggregations(&self, _: &Addresses, _: &Operands, _: Each<'_>) -> Result<(), CudaError> {
+        unreachable!("only plans that take aggregations compute them")
+    }
+
     /// Adds what decides the launches of such a product to a lowering: tiles, stages, parts and how
     /// they are added up. α is not zero.
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering;

@@ -8,18 +8,22 @@ use girih_backend::Lowering;
 use super::launch::{Addresses, DevicePlan, LaunchSequence, Operands};
 use super::lowering::Outline;
 use super::product::DeviceProduct;
+use super::total::{Later, Total};
 use super::upload::upload;
 use crate::device::{Driver, Gpu, LoadedKernel};
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
 use crate::{CudaBackend, CudaError};
 
-/// Kernels that the first product with an epilogue loads, for plans that never have one take none.
+/// Kernels that the first product with an epilogue or the first aggregation loads, for plans that never have one
+/// take none.
 #[derive(Debug)]
 struct LoadedLater {
     backend: CudaBackend,
+    /// Those of plain products.
     kernels: Vec<Kernel>,
-    loaded: OnceLock<Vec<Arc<LoadedKernel>>>,
+    /// By what [`Later`] says.
+    loaded: [OnceLock<Vec<Arc<LoadedKernel>>>; Later::COUNT],
 }
 
 /// A device plan on a device.
@@ -27,7 +31,7 @@ struct LoadedLater {
 pub(crate) struct Launched {
     /// Of the device plan's kernels, in its order.
     kernels: Vec<Arc<LoadedKernel>>,
-    with_epilogue: LoadedLater,
+    later: LoadedLater,
     /// All of A.
     arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
@@ -60,20 +64,17 @@ impl Launched {
         let at = device_plan.placed(parts, workspace_at, &Driver)?;
         transfer.wait()?;
         let outline = device_plan.outline();
-        let with_epilogue = LoadedLater {
-            backend,
-            kernels: device_plan.kernels.iter().map(Kernel::with_epilogue).collect(),
-            loaded: OnceLock::new(),
-        };
-        let DevicePlan { values, sequence, .. } = device_plan;
-        Ok(Self { kernels, with_epilogue, arena, workspace, at, values, outline, sequence })
+        let DevicePlan { values, sequence, kernels: plain, .. } = device_plan;
+        let later = LoadedLater { backend, kernels: plain, loaded: Default::default() };
+        Ok(Self { kernels, later, arena, workspace, at, values, outline, sequence })
     }
 
-    /// Loads the kernels for products with an epilogue, if that was not done.
-    pub(super) fn load_epilogue(&self) -> Result<(), Arc<CudaError>> {
-        let LoadedLater { backend, kernels, loaded } = &self.with_epilogue;
+    /// Loads kernels besides those of plain products, if that was not done.
+    pub(super) fn load(&self, later: Later) -> Result<(), Arc<CudaError>> {
+        let LoadedLater { backend, kernels, loaded } = &self.later;
+        let loaded = &loaded[later as usize];
         if loaded.get().is_none() {
-            let kernels = kernels.iter().map(|kernel| backend.load(kernel));
+            let kernels = kernels.iter().map(|kernel| backend.load(&later.kernel(kernel)));
             // Another thread's are the very same.
             let _ = loaded.set(kernels.collect::<Result<_, _>>()?);
         }
@@ -115,14 +116,14 @@ impl DeviceProduct for Launched {
         operands: &Operands,
         tracked: bool,
     ) -> Result<(), CudaError> {
+        let plain = Total::Sum(PlacedEpilogue::default());
         // SAFETY: the caller's promise, point by point; 5: there is no epilogue.
-        unsafe { self.enqueue_with(stream, operands, &PlacedEpilogue::default(), tracked) }
+        unsafe { self.enqueue_with(stream, operands, &plain, tracked) }
     }
 }
 
 impl Launched {
-    /// [`enqueue`](DeviceProduct::enqueue), with an epilogue that the plan supports. If there is one, its kernels
-    /// [are loaded](Self::load_epilogue).
+    /// [`enqueue`](DeviceProduct::enqueue), of a total that the plan takes. Its kernels [are loaded](Self::load).
     ///
     /// # Safety
     /// That of [`enqueue`](DeviceProduct::enqueue), and:
@@ -132,13 +133,13 @@ impl Launched {
         &self,
         stream: &CudaStream,
         operands: &Operands,
-        epilogue: &PlacedEpilogue,
+        total: &Total,
         tracked: bool,
     ) -> Result<(), CudaError> {
-        let kernels = match (epilogue.is_none(), self.with_epilogue.loaded.get()) {
-            (true, _) => &self.kernels,
-            (false, Some(kernels)) => kernels,
-            (false, None) => unreachable!("kernels with an epilogue are loaded first"),
+        let kernels = match total.later().map(|later| self.later.loaded[later as usize].get()) {
+            None => &self.kernels,
+            Some(Some(kernels)) => kernels,
+            Some(None) => unreachable!("kernels are loaded first"),
         };
         // What is read of A, and what is written to the workspace, live as long as the guards' events say.
         let _arena = tracked.then(|| self.arena.device_ptr(stream));
@@ -148,7 +149,7 @@ impl Launched {
             .as_mut()
             .filter(|_| tracked)
             .map(|workspace| workspace.device_ptr_mut(stream));
-        self.sequence.launches(&self.at, operands, epilogue, &Driver, &mut |launch| {
+        total.launches(&*self.sequence, &self.at, operands, &Driver, &mut |launch| {
             // SAFETY: the caller's promise on B, C and the bias; A and the workspace are this plan's own, and what
             // makes the launches was given their addresses and sizes.
             unsafe { kernels[launch.kernel].launch(stream, launch) }

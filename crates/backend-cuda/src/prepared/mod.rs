@@ -14,6 +14,7 @@ pub(crate) mod panels;
 mod product;
 mod source;
 pub(crate) mod tensor_map;
+mod total;
 mod upload;
 
 use girih_backend::Rounding;
@@ -32,6 +33,8 @@ pub(crate) use launched::Launched;
 pub use on_device::{CudaPrepared, OperandRows};
 pub use product::DeviceProduct;
 pub(crate) use source::Source;
+#[cfg(test)]
+pub(crate) use total::{Requested, Total};
 pub(crate) use upload::upload;
 
 /// What of a device decides what is uploaded and launched.

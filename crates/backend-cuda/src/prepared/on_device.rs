@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{
-    Activation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, ProductShape,
+    Activation, Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue,
+    Lowering, PreparedSpmm, ProductShape,
 };
 use girih_formats::DType;
 
@@ -17,6 +17,7 @@ use super::launched::Launched;
 use super::panels::panels;
 use super::product::{DeviceProduct, Product};
 use super::source::Source;
+use super::total::{Later, Requested, Total};
 use crate::device::Gpu;
 use crate::epilogue::{DeviceEpilogue, PlacedEpilogue};
 use crate::error::refused_by;
@@ -174,8 +175,46 @@ impl CudaPrepared {
             check_place("bias", &bias.place, (rows, 1))?;
         }
         self.load_epilogue((!epilogue.is_none()).then_some(epilogue.function()))?;
+        let operands = Operands { alpha, beta, b: b.place, c: c.place };
+        let bias_place = bias.map(|(bias, per_row)| (&bias.place, per_row));
+        let total = Total::Sum(PlacedEpilogue::new(bias_place, epilogue.function()));
+        self.on_device(stream, &operands, &total, b, c, bias.map(|(bias, _)| bias))
+    }
+
+    /// Enqueues an [aggregation](PreparedSpmm::aggregate) of operands on the device on one of its streams and returns:
+    /// as [`execute_device`](Self::execute_device) does a product. C is not read.
+    ///
+    /// The first maximum or minimum loads the kernels of both, from the cache or the compiler, and the first mean those
+    /// of means: one should be enqueued before a stream is captured.
+    ///
+    /// # Errors
+    /// As for `execute_device`. [`BackendError::Unsupported`] unless the plan is in CSR.
+    pub fn aggregate_device<T: DenseScalar>(
+        &self,
+        stream: &CudaStream,
+        aggregation: Aggregation,
+        b: &DeviceMatrix<'_, T>,
+        c: &mut DeviceMatrixMut<'_, T::Acc>,
+    ) -> Result<(), BackendError> {
+        self.check(&b.place, T::DTYPE, &c.place)?;
+        let total = self.load_aggregation(aggregation)?;
+        let alpha = Total::sign(aggregation);
+        let operands = Operands { alpha, beta: 0.0, b: b.place, c: c.place };
+        self.on_device(stream, &operands, &total, b, c, None)
+    }
+
+    /// Enqueues what is requested, of operands that fit and by kernels that are loaded.
+    fn on_device<T: DenseScalar>(
+        &self,
+        stream: &CudaStream,
+        operands: &Operands,
+        total: &Total,
+        b: &DeviceMatrix<'_, T>,
+        c: &mut DeviceMatrixMut<'_, T::Acc>,
+        bias: Option<&DeviceMatrix<'_, T::Acc>>,
+    ) -> Result<(), BackendError> {
         let failed = |error: CudaError| refused_by(self.backend, error, "multiply");
-        let of_bias = bias.map_or(b.slice.context(), |(bias, _)| bias.slice.context());
+        let of_bias = bias.map_or(b.slice.context(), |bias| bias.slice.context());
         for (operand, context) in [
             ("B", b.slice.context()),
             ("C", c.slice.context()),
@@ -187,20 +226,30 @@ impl CudaPrepared {
                 return Err(failed(CudaError::Operand { operand, reason }));
             }
         }
-        let operands = Operands { alpha, beta, b: b.place, c: c.place };
-        let bias_place = bias.map(|(bias, per_row)| (&bias.place, per_row));
-        let placed = PlacedEpilogue::new(bias_place, epilogue.function());
         let status = stream.capture_status().map_err(CudaError::driver("ask for a capture"));
         let idle = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
         if status.map_err(failed)? != idle {
             // SAFETY: 1 was checked; who launches the graph sees to the rest.
-            return unsafe { self.enqueue_with(stream, &operands, &placed, false) }.map_err(failed);
+            return unsafe { self.enqueue_with(stream, operands, total, false) }.map_err(failed);
         }
         let (_, _b) = b.slice.device_ptr(stream);
         let (_, _c) = c.slice.device_ptr_mut(stream);
-        let _bias = bias.map(|(bias, _)| bias.slice.device_ptr(stream));
+        let _bias = bias.map(|bias| bias.slice.device_ptr(stream));
         // SAFETY: 1 was checked; the guards see to 2, 3 and 7.
-        unsafe { self.enqueue_with(stream, &operands, &placed, true) }.map_err(failed)
+        unsafe { self.enqueue_with(stream, operands, total, true) }.map_err(failed)
+    }
+
+    /// Refuses an aggregation that the plan's kernels don't compute, and loads those that do.
+    fn load_aggregation(&self, aggregation: Aggregation) -> Result<Total, BackendError> {
+        self.product
+            .takes_aggregation(aggregation)
+            .map_err(|unsupported| unsupported.by(self.backend))?;
+        let total = Total::Aggregation(aggregation);
+        if let (Product::Launched(launched, _), Some(later)) = (&self.product, total.later()) {
+            let failed = |error| refused_by(self.backend, error, "load kernels of aggregations");
+            launched.load(later).map_err(failed)?;
+        }
+        Ok(total)
     }
 
     /// Refuses an epilogue that the plan's kernels don't execute, and loads those that do; `None` if there is no
@@ -213,7 +262,7 @@ impl CudaPrepared {
             return Ok(());
         };
         launched
-            .load_epilogue()
+            .load(Later::WithEpilogue)
             .map_err(|error| refused_by(self.backend, error, "load kernels with an epilogue"))
     }
 
@@ -255,7 +304,7 @@ impl CudaPrepared {
         unsafe { self.product.device().enqueue(stream, operands, tracked) }
     }
 
-    /// [`enqueue`](Self::enqueue), with an epilogue that was [loaded](Self::load_epilogue).
+    /// [`enqueue`](Self::enqueue), of a total that the plan takes and whose kernels were loaded.
     ///
     /// # Safety
     /// That of [`enqueue`](Self::enqueue), and:
@@ -265,18 +314,18 @@ impl CudaPrepared {
         &self,
         stream: &CudaStream,
         operands: &Operands,
-        epilogue: &PlacedEpilogue,
+        total: &Total,
         tracked: bool,
     ) -> Result<(), CudaError> {
         let Product::Launched(launched, _) = &self.product else {
-            // SAFETY: the caller's promise; other products have no epilogue, which was checked.
+            // SAFETY: the caller's promise; others have plain products alone, which was checked.
             return unsafe { self.enqueue(stream, operands, tracked) };
         };
         if self.shape.m == 0 || operands.b.cols == 0 {
             return Ok(());
         }
         // SAFETY: the caller's promise, point by point.
-        unsafe { launched.enqueue_with(stream, operands, epilogue, tracked) }
+        unsafe { launched.enqueue_with(stream, operands, total, tracked) }
     }
 }
 
@@ -327,8 +376,28 @@ impl PreparedSpmm for CudaPrepared {
         }
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();
-        host.multiply(self, &mut transfer, (alpha, beta), &b, c, epilogue)
+        host.multiply(self, &mut transfer, (alpha, beta), &b, c, Requested::Sum(epilogue))
             .map_err(|error| refused_by(self.backend, error, "multiply"))
+    }
+
+    /// Copies B to the device and C back, as a product does. The first maximum or minimum loads the kernels of both,
+    /// from the cache or the compiler, and the first mean those of means.
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(&b, &c)?;
+        self.load_aggregation(aggregation)?;
+        if self.shape.m == 0 || n == 0 {
+            return Ok(());
+        }
+        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut transfer = self.gpu.transfer();
+        let scales = (Total::sign(aggregation), 0.0);
+        host.multiply(self, &mut transfer, scales, &b, c, Requested::Aggregation(aggregation))
+            .map_err(|error| refused_by(self.backend, error, "aggregate"))
     }
 
     /// Puts the values into a clone of the plan, which stays in the host's memory and shares all other arrays with it,

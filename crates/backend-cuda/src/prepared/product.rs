@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use cudarc::driver::CudaStream;
-use girih_backend::{Activation, Lowering, Unsupported};
+use girih_backend::{Activation, Aggregation, Lowering, Unsupported};
 
 use super::launch::Operands;
 use super::launched::Launched;
@@ -63,6 +63,16 @@ impl Product {
             (Self::Launched(_, source), _) => source.takes_epilogue(activation),
             (Self::Other(_), _) => Err(Unsupported::Epilogue {
                 reason: "its products are stored without bias and activation".to_owned(),
+            }),
+        }
+    }
+
+    /// Whether it computes an aggregation.
+    pub(super) fn takes_aggregation(&self, aggregation: Aggregation) -> Result<(), Unsupported> {
+        match self {
+            Self::Launched(_, source) => source.takes_aggregation(aggregation),
+            Self::Other(_) => Err(Unsupported::Aggregation {
+                reason: "its products are the sums of a row's products".to_owned(),
             }),
         }
     }

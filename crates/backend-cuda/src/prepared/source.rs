@@ -1,12 +1,14 @@
 //! Where a prepared plan takes new values from.
 
-use girih_backend::{Activation, BackendError, DenseView, Unsupported, put_values_into_plan};
+use girih_backend::{
+    Activation, Aggregation, BackendError, DenseView, Unsupported, put_values_into_plan,
+};
 use girih_planner::{NewValues, Plan};
 
 use super::launch::DevicePlan;
 use super::{Machine, device_plan};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::supported::takes_epilogue;
+use crate::kernels::supported::{takes_aggregation, takes_epilogue};
 
 /// A clone of the plan, which shares its arrays, and what its device plan is made by.
 #[derive(Clone, Debug)]
@@ -26,6 +28,11 @@ impl Source {
     /// Whether the plan's kernels execute an epilogue with such an activation; `None` if there is no epilogue.
     pub(crate) fn takes_epilogue(&self, activation: Option<Activation>) -> Result<(), Unsupported> {
         takes_epilogue(&self.plan, activation)
+    }
+
+    /// Whether the plan's kernels compute an aggregation.
+    pub(crate) fn takes_aggregation(&self, aggregation: Aggregation) -> Result<(), Unsupported> {
+        takes_aggregation(&self.plan, aggregation)
     }
 
     /// The device plan with new values: all parts but its [values](DevicePlan::values) are as before, since they

@@ -1,5 +1,6 @@
 //! Products of operands in device memory.
 
+mod aggregations;
 mod captured;
 #[path = "../common/mod.rs"]
 mod common;

@@ -6,6 +6,7 @@ use girih_backend::{
 use girih_formats::{Csr, Scalar};
 use girih_planner::Plan;
 use ndarray::Array2;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 
 use super::problem::{Planned, before, bits};
 use super::rows::RowOrder;
@@ -22,16 +23,42 @@ const CASES: [&str; 6] = [
     "no entries",
 ];
 
-/// One column, less than a vector, more than one, and more than a group of them.
-const COLUMNS: [usize; 5] = [1, 7, 16, 33, 150];
+/// One column, less than a vector, more than one, and a group of them with a vector and a part of one after it.
+const COLUMNS: [usize; 4] = [1, 7, 33, 83];
+
+/// Pools of one, two and three threads, made once: a pool costs more than most of these aggregations.
+struct Pools(Vec<ThreadPool>);
+
+impl Pools {
+    fn new() -> Result<Self, ThreadPoolBuildError> {
+        let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
+        Ok(Self((1..=3).map(pool).collect::<Result<_, _>>()?))
+    }
+
+    /// That of a turn.
+    fn of(&self, turn: usize) -> &ThreadPool {
+        &self.0[turn % self.0.len()]
+    }
+}
 
 impl Suite<'_> {
     /// Every aggregation for every size, operands of all layouts and row orders in turns, NaN and Inf in B, and
-    /// other threads. A backend may refuse: by a typed error, and with C untouched.
+    /// other threads. A backend may refuse: by a typed error, and with C untouched. Of the plans of a size whose
+    /// aggregations are all refused, one takes the check.
     pub(super) fn aggregations<T: DenseScalar>(&mut self) {
+        let pools = match Pools::new() {
+            Ok(pools) => pools,
+            Err(error) => return self.report.fail("making pools of threads", error),
+        };
+        let cases: Vec<_> = self
+            .named(&CASES)
+            .into_iter()
+            .map(|case| (case.matrix.cast::<T>(), case.name))
+            .collect();
         let mut turn = 0;
-        for case in self.named(&CASES) {
-            for spec in specs(self.kind) {
+        for spec in specs(self.kind) {
+            let mut was_refused = false;
+            for (a, case) in &cases {
                 for (rows, permutes_b, tiles_per_task) in [
                     (RowOrder::Natural, false, None),
                     (RowOrder::Shuffled, false, Some(3)),
@@ -42,17 +69,38 @@ impl Suite<'_> {
                         continue;
                     }
                     let planned = Planned { spec, rows, permutes_b, tiles_per_task };
-                    self.with_plan::<T>(&case, planned, |suite, a, plan, prepared| {
+                    let what = format!("{spec} {}, {case:?}, {planned:?}", T::DTYPE);
+                    let plan = match planned.plan(a) {
+                        Ok(plan) => plan,
+                        Err(error) => {
+                            self.report.fail(&what, error);
+                            continue;
+                        }
+                    };
+                    let backend = self.backend;
+                    let refused = |by| backend.supports_aggregation(&plan, by).is_err();
+                    if backend.supports(&plan).is_ok() && Aggregation::ALL.into_iter().all(refused)
+                    {
+                        if was_refused {
+                            continue;
+                        }
+                        was_refused = true;
+                    }
+                    self.with_prepared(&what, a, &plan, |suite, a, plan, prepared| {
                         let is_due = suite.turn(Aggregation::ALL.len());
                         for (i, aggregation) in Aggregation::ALL.into_iter().enumerate() {
                             turn += 1;
                             if is_due(i) {
-                                let what = format!(
-                                    "{spec} {}, {:?}, {planned:?}, aggregation {aggregation:?}",
-                                    T::DTYPE,
-                                    case.name
+                                let what = format!("{what}, aggregation {aggregation:?}");
+                                let pool = pools.of(turn / 2);
+                                suite.aggregated(
+                                    &what,
+                                    turn,
+                                    pool,
+                                    aggregation,
+                                    a,
+                                    (plan, prepared),
                                 );
-                                suite.aggregated(&what, turn, aggregation, a, plan, prepared);
                             }
                         }
                     });
@@ -65,17 +113,17 @@ impl Suite<'_> {
         &mut self,
         what: &str,
         turn: usize,
+        pool: &ThreadPool,
         aggregation: Aggregation,
         a: &Csr<T>,
-        plan: &Plan,
-        prepared: &dyn PreparedSpmm,
+        (plan, prepared): (&Plan, &dyn PreparedSpmm),
     ) {
         self.report.checks += 1;
         let n = COLUMNS[turn % COLUMNS.len()];
         let [b_layout, c_layout] =
             [turn, turn / 2].map(|at| Layout::WRITABLE[at % Layout::WRITABLE.len()]);
         let mut b = random::<T>(a.ncols(), n, turn as u64);
-        if turn.is_multiple_of(4) {
+        if turn.is_multiple_of(5) {
             for (k, mut row) in b.rows_mut().into_iter().enumerate().step_by(5) {
                 let poison = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY][k % 3];
                 row[k % n] = T::from_f64(poison);
@@ -112,7 +160,8 @@ impl Suite<'_> {
             }
             Err(error) => self.report.fail(&what, error),
         }
-        self.same_aggregation(&what, aggregation, &placed, &c.view().to_owned(), prepared);
+        let found = c.view().to_owned();
+        self.same_aggregation(&what, aggregation, &placed, &found, (pool, prepared));
         self.operand_that_does_not_fit::<T>(&what, aggregation, a, prepared);
     }
 
@@ -123,18 +172,18 @@ impl Suite<'_> {
         aggregation: Aggregation,
         b: &Placed<T>,
         found: &Array2<T::Acc>,
-        prepared: &dyn PreparedSpmm,
+        (pool, prepared): (&ThreadPool, &dyn PreparedSpmm),
     ) {
-        let threads = 1 + self.report.checks % 3;
+        let threads = pool.current_num_threads();
         let again = || {
             let mut c = before::<T>(found.nrows(), found.ncols(), 0.0);
             let into = T::erase_acc_mut(c.view_mut());
             let done = prepared.aggregate(aggregation, T::erase(b.view()), into);
             done.map(|()| c)
         };
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        let Ok(Ok(again)) = pool.map(|pool| pool.install(again)) else {
-            return self.report.fail(what, format!("not computed on {threads} threads"));
+        let again = match pool.install(again) {
+            Ok(again) => again,
+            Err(error) => return self.report.fail(what, error),
         };
         // The bits of a NaN are not promised.
         let same = |(x, y): (&T::Acc, &T::Acc)| {

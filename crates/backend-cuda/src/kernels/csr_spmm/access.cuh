@@ -62,7 +62,7 @@ __device__ __forceinline__ void multiply_entries(
 #pragma unroll
             for (u32 i = 0; i < LOADS * Access::kPerLoad; ++i) {
                 const Acc wide = Access::widen(b[u][i / Access::kPerLoad], i % Access::kPerLoad);
-                sum[i] = multiply_add(a[u], wide, sum[i]);
+                sum[i] = add_product(a[u], wide, sum[i]);
             }
         }
     }

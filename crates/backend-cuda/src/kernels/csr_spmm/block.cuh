@@ -30,7 +30,7 @@ __device__ __forceinline__ void add_warps(Staging& staging, u32 warp, u32 lane,
                 in.vector = staging.sums[other][lane];
 #pragma unroll
                 for (u32 w = 0; w < kWidth; ++w) {
-                    if (i + w < COLUMNS) sum[i + w] += in.sum[w];
+                    if (i + w < COLUMNS) sum[i + w] = join(sum[i + w], in.sum[w]);
                 }
             }
         }
@@ -38,29 +38,33 @@ __device__ __forceinline__ void add_warps(Staging& staging, u32 warp, u32 lane,
 }
 
 // Adds up the pieces of a row, in order, a thread for each of the columns from `tile` to `end`.
-__device__ __forceinline__ void combine(const Params& p, const SplitRow& split, u64 tile, u64 end) {
-    const Scaled finish = {Acc(p.alpha), Acc(p.beta), p.epilogue, split.row};
+__device__ __forceinline__ void combine(const Params& p, u32 number, const SplitRow& split, u64 tile,
+                                        u64 end) {
+    const Finish finish = finish_of(p, split.row, entries_of_split(p, number));
     const Acc* parts = static_cast<const Acc*>(p.partials) + split.first_piece * p.partial_stride;
     Acc* row = static_cast<Acc*>(p.c) + split.row * p.c_row_stride;
     for (u64 column = tile + threadIdx.x; column < end; column += kThreads) {
-        Acc sum = 0;
+        Acc sum[1];
+        clear(sum);
 #pragma unroll 8
         for (u32 piece = 0; piece < split.n_pieces; ++piece) {
-            sum += parts[piece * p.partial_stride + column];
+            sum[0] = join(sum[0], parts[piece * p.partial_stride + column]);
         }
         Acc* at = row + column * p.c_col_stride;
-        *at = finish(sum, at, column);
+        *at = finish(sum[0], at, column);
     }
 }
 
 // Stores the sums that warp 0 has of a block's item. The block that stores the last piece of a row adds
 // all of them up: whichever that is, the order is that of the pieces. All threads of the block call it.
 template <class Access, u32 LANES, u32 COLUMNS>
-__device__ __forceinline__ void store_block(const Params& p, u32 row, u64 tile, u32 warp, u32 lane,
-                                            const Acc (&sum)[COLUMNS]) {
+__device__ __forceinline__ void store_block(const Params& p, u32 row, u32 entries, u64 tile, u32 warp,
+                                            u32 lane, const Acc (&sum)[COLUMNS]) {
     constexpr u64 kTile = LANES * COLUMNS;
     const bool is_piece = block_number(p) < p.n_pieces;
-    if (warp == 0 && lane < LANES) store_item<Access, COLUMNS>(p, is_piece, row, tile, lane, sum);
+    if (warp == 0 && lane < LANES) {
+        store_item<Access, COLUMNS>(p, is_piece, row, entries, tile, lane, sum);
+    }
     if (!is_piece) return;
     const u32 number = p.split_of[row];
     const SplitRow split = p.splits[number];
@@ -71,5 +75,5 @@ __device__ __forceinline__ void store_block(const Params& p, u32 row, u64 tile, 
         u32* arrived = p.arrived + number * p.counted_tiles + tile / kTile;
         is_last = ptx::arrive(arrived, split.n_pieces) == split.n_pieces - 1;
     }
-    if (__syncthreads_or(is_last)) combine(p, split, tile, min(tile + kTile, p.n));
+    if (__syncthreads_or(is_last)) combine(p, number, split, tile, min(tile + kTile, p.n));
 }

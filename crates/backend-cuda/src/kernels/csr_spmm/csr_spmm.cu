@@ -20,22 +20,25 @@
 // Where all rows are of much the same length there is no list of items, and teams take rows in their order:
 // rows.cuh. What was measured of them stands in teams.rs.
 //
-// With EPILOGUE, a bias and an activation are applied to each element as it is stored.
+// With EPILOGUE, a bias and an activation are applied to each element as it is stored. With AGGREGATE, C is made
+// of what the products of a row come to instead of their sum. No warp takes several rows then.
 //
 // Blocks are numbered so that all rows come before the next panel, which is a tile of columns or, where a
 // caller says so, several.
 #include "csr_spmm/items.cuh"
 #include "csr_spmm/params.cuh"
 #include "csr_spmm/rows.cuh"
+#ifndef AGGREGATE
 #include "csr_spmm/runs.cuh"
+#endif
 
 // Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
 // fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are
 // too few only where a lane has a tile to itself.
-// An epilogue takes registers, and with one there are fewer blocks.
+// An epilogue takes registers, and with one there are fewer blocks; so does a comparison.
 constexpr u32 kBlocksOfRuns = (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 1 : 0);
 template <u32 kLanes>
-constexpr u32 kBlocksOfItems = kHasEpilogue ? 0 : kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
+constexpr u32 kBlocksOfItems = kHasEpilogue ? 0 : kIsGreatest ? 5 : kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
     extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
@@ -61,7 +64,7 @@ constexpr u32 kThreadsOfRows = DEPTH > 4 ? 256 : 512;
 template <u32 LANES, u32 DEPTH>
 constexpr u32 kBlocksOfRows =
     (LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8))) ||
-            (kHasEpilogue && DEPTH <= 4 && sizeof(Stored) == 2)
+            ((kHasEpilogue || kIsGreatest) && DEPTH <= 4 && sizeof(Stored) == 2)
         ? 1
         : 2;
 
@@ -81,8 +84,10 @@ CSR_SPMM_ROWS(rows_32x4, 32, 4)
 CSR_SPMM_ROWS(rows_8x8, 8, 8)
 CSR_SPMM_ROWS(rows_16x8, 16, 8)
 CSR_SPMM_ROWS(rows_32x8, 32, 8)
+#ifndef AGGREGATE
 CSR_SPMM_RUNS(runs_32x1, kVector)
 CSR_SPMM_RUNS(runs_32x2, 2 * kVector)
+#endif
 CSR_SPMM(vectors_1x1, Vectors, 1, kVector)
 CSR_SPMM(vectors_2x1, Vectors, 2, kVector)
 CSR_SPMM(vectors_4x1, Vectors, 4, kVector)
@@ -99,6 +104,7 @@ CSR_SPMM(elements_16x1, Elements, 16, kVector)
 CSR_SPMM(elements_32x1, Elements, 32, kVector)
 CSR_SPMM(elements_32x2, Elements, 32, 2 * kVector)
 
+#ifndef AGGREGATE
 // C = beta * C: the product for alpha = 0, which reads neither A nor B.
 extern "C" __global__ void __launch_bounds__(256) csr_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
@@ -110,3 +116,4 @@ extern "C" __global__ void __launch_bounds__(256) csr_scale(const __grid_constan
         *at = p.epilogue(beta == Acc(0) ? Acc(0) : beta * *at, row, column);
     }
 }
+#endif

@@ -1,12 +1,14 @@
 //! Faults in `csr_spmm`.
 
-use girih_backend::Activation;
+use girih_backend::{Activation, Aggregation};
 use girih_formats::{Csr, FormatSpec};
 use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use ptx_emu::report::Problem;
 
-use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{
+    Fault, Finish, Multiply, Outcome, Sized, aggregate, check, fault, multiply,
+};
 use crate::emulated::{Emulated, Way};
 use crate::{CsrLayout, CsrTeams};
 
@@ -68,6 +70,27 @@ fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
     multiply::<f32>(&device, way, &a, Sized { n: 52, ..SIZED })
 }
 
+/// The greatest products of rows of all lengths, one of them in pieces and one of a single entry.
+fn maxima(device: &Emulated, way: Way) -> (Outcome, String) {
+    aggregate::<f32>(device, way, &all_lengths(), (Aggregation::Max, 36), Layout::RowMajor)
+}
+
+/// The least, element by element.
+fn minima(device: &Emulated, way: Way) -> (Outcome, String) {
+    aggregate::<f32>(device, way, &all_lengths(), (Aggregation::Min, 35), Layout::ColMajor)
+}
+
+/// Means, also of rows without entries.
+fn means(device: &Emulated, way: Way) -> (Outcome, String) {
+    aggregate::<f32>(device, way, &short_rows_of(), (Aggregation::Mean, 36), Layout::RowMajor)
+}
+
+/// Means of rows of which one is a block's, and not in pieces.
+fn long_means(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(9, 200, |i, j| i == 4 || (i * 3 + j) % 97 == 1).unwrap();
+    aggregate::<f32>(device, way, &a, (Aggregation::Mean, 36), Layout::RowMajor)
+}
+
 fn short_rows(device: &Emulated, way: Way, n: usize) -> (Outcome, String) {
     let a = short_rows_of();
     multiply::<f32>(device, way, &a, Sized { n, beta: 0.5, c: Layout::RowMajor, ..SIZED })
@@ -89,8 +112,11 @@ const SIZED: Sized = Sized {
 };
 
 fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
-    let a = matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap();
-    multiply::<f32>(device, way, &a, sized)
+    multiply::<f32>(device, way, &all_lengths(), sized)
+}
+
+fn all_lengths() -> Csr<f64> {
+    matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap()
 }
 
 const FAULTS: &[Fault] = &[
@@ -219,7 +245,7 @@ const FAULTS: &[Fault] = &[
         "p.n, sum, Kept{});" => "p.n, sum, Scaled{Acc(1), Acc(0), p.epilogue, row});",
         biased_columns, Outcome::Wrong),
     fault!("a row in pieces has the bias of another", "csr_spmm/block.cuh":
-        "p.epilogue, split.row}" => "p.epilogue, split.row - 1}",
+        "finish_of(p, split.row, " => "finish_of(p, split.row - 1, ",
         biased_rows, Outcome::Wrong),
     fault!("a row without entries has no bias", "csr_spmm/items.cuh":
         "} else if (is_item && group == 0) {" => "} else if (is_item && group == 0 && item.length != 0) {",
@@ -227,11 +253,30 @@ const FAULTS: &[Fault] = &[
     fault!("all rows of a warp have the first one's bias", "csr_spmm/runs.cuh":
         "p.epilogue, row}" => "p.epilogue, 0}",
         biased_runs, Outcome::Wrong),
+    fault!("maxima begin with zero", "csr_spmm/total.cuh":
+        "-Acc(__int_as_float(0x7f800000))" => "Acc(0)",
+        maxima, Outcome::Wrong),
+    fault!("minima are of products with their own signs", "csr_spmm/total.cuh":
+        "kIsGreatest ? sign * value : value" => "value",
+        minima, Outcome::Wrong),
+    fault!("parts of maxima are added", "csr_spmm/total.cuh":
+        "kIsGreatest ? ptx::greater(x, y) : x + y" => "x + y",
+        maxima, Outcome::Wrong),
+    fault!("means of rows without entries are divided", "csr_spmm/total.cuh":
+        "    if (entries == 0) return Acc(0);\n" => "",
+        means, Outcome::Wrong),
+    fault!("means of long rows are of a warp's entries", "csr_spmm/items.cuh":
+        "return {item, kWarpSize, true, entries};" => "return {item, kWarpSize, true, item.length};",
+        long_means, Outcome::Wrong),
+    fault!("means of rows in pieces are of a piece's entries", "csr_spmm/store.cuh":
+        "    return p.split_entries[number];" => "    return p.split_entries[number] / 3;",
+        means, Outcome::Wrong),
 ];
 
 #[test]
 fn faults_in_csr_show() {
     let plain = [vectors as Multiply, elements, column, runs, wide_runs, rows];
     let biased = [biased_rows as Multiply, biased_columns, biased_elements, biased_runs];
-    check(&[&plain[..], &biased[..]].concat(), FAULTS);
+    let aggregated = [maxima as Multiply, minima, means, long_means];
+    check(&[&plain[..], &biased[..], &aggregated[..]].concat(), FAULTS);
 }

@@ -16,25 +16,31 @@ struct Share {
     Item item;
     u32 team;
     bool is_item;
+    // Of the whole item.
+    u32 entries;
 };
 
 __device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane) {
     if (is_by_block(p)) {
         Item item = load_item(p, block_number(p));
+        const u32 entries = item.length;
         const u32 begin = static_cast<u32>(u64(item.length) * warp / kWarps);
         const u32 end = static_cast<u32>(u64(item.length) * (warp + 1) / kWarps);
         item.begin += begin;
         item.length = end - begin;
-        return {item, kWarpSize, true};
+        return {item, kWarpSize, true, entries};
     }
     const u64 number = warp_number(p);
     const bool by_warp = number < p.n_by_warp;
     const u32 team = by_warp ? kWarpSize : p.team;
-    if (by_warp) return {load_item(p, p.n_by_block + number), team, true};
+    if (by_warp) {
+        const Item item = load_item(p, p.n_by_block + number);
+        return {item, team, true, item.length};
+    }
     const u64 index = (number - p.n_by_warp) * (kWarpSize / team) + lane / team;
     Item item = {0, 0, kNoRow};
     if (index < rest_items(p)) item = load_rest(p, index);
-    return {item, team, item.row != kNoRow};
+    return {item, team, item.row != kNoRow, item.length};
 }
 
 template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
@@ -46,7 +52,7 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
 
     const u32 lane = threadIdx.x % kWarpSize;
     const u32 warp = threadIdx.x / kWarpSize;
-    const auto [item, team, is_item] = load_share(p, warp, lane);
+    const auto [item, team, is_item, entries] = load_share(p, warp, lane);
     const u32 in_team = lane & (team - 1);
     const u32 step = team / LANES;
     const u32 group = in_team / LANES;
@@ -66,7 +72,8 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
             const u64 column = Access::column(tile, across, i * Access::kPerLoad);
             offset[i] = Access::offset(column < p.n ? column : tile, p.b_col_stride);
         }
-        Acc sum[COLUMNS] = {};
+        Acc sum[COLUMNS];
+        clear(sum);
         Entry next = {};
         if (in_team < item.length) next = load_entry(p, item.begin + in_team);
         for (u32 done = 0; done < longest; done += team) {
@@ -87,15 +94,17 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
         }
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll
-            for (u32 i = 0; i < COLUMNS; ++i) sum[i] += __shfl_xor_sync(kWholeWarp, sum[i], s);
+            for (u32 i = 0; i < COLUMNS; ++i) {
+                sum[i] = join(sum[i], __shfl_xor_sync(kWholeWarp, sum[i], s));
+            }
         }
         if (is_by_block(p)) {
             add_warps(staging, warp, lane, sum);
-            store_block<Access, LANES>(p, item.row, tile, warp, lane, sum);
+            store_block<Access, LANES>(p, item.row, entries, tile, warp, lane, sum);
             // The next tile's entries are staged where warp 0 reads sums.
             __syncthreads();
         } else if (is_item && group == 0) {
-            store_item<Access, COLUMNS>(p, false, item.row, tile, across, sum);
+            store_item<Access, COLUMNS>(p, false, item.row, entries, tile, across, sum);
         }
     }
 }

@@ -29,6 +29,7 @@ const COL_IDX: usize = 4;
 const VALUES: usize = 5;
 const ROW_PTR: usize = 6;
 const ROWS: usize = 7;
+const SPLIT_ENTRIES: usize = 8;
 
 #[derive(Debug)]
 struct CsrLaunches {
@@ -66,6 +67,7 @@ pub(crate) fn device_plan<T: Scalar>(
     let m = a.layout().nrows();
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
     let panel = panel(per_column, n as u64, a.bytes());
+    let split_entries = work.split_entries();
     let arrived = work.splits.len() as u64 * counted_tiles(T::DTYPE, panel);
     DevicePlan {
         shape: ProductShape { m, k: csr.ncols(), dtype: T::DTYPE },
@@ -97,6 +99,7 @@ pub(crate) fn device_plan<T: Scalar>(
             Box::new(csr.values().clone()),
             Box::new(row_ptr),
             Box::new(rows),
+            Box::new(split_entries),
         ],
         maps: Vec::new(),
         workspace: panel * per_column,
@@ -121,68 +124,42 @@ impl LaunchSequence for CsrLaunches {
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let &Operands { alpha, beta, b, c } = operands;
+        if !self.is_scaling(operands) {
+            return self.rows(at, operands, epilogue, self.layout(operands), each);
+        }
+        let &Operands { beta, b, c, .. } = operands;
         let n = b.cols as u64;
-        let Problem { dtype, items, .. } = self.problem;
-        let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
-        let mut params = Params {
-            items: at.parts[ITEMS],
-            splits: at.parts[SPLITS],
-            split_of: at.parts[SPLIT_OF],
-            arrived: at.parts[ARRIVED],
-            col_idx: at.parts[COL_IDX],
-            values: at.parts[VALUES],
-            partials: at.workspace,
-            partial_stride: self.panel,
-            n_items: items.by_block + items.by_warp + items.rest,
-            n_pieces: self.n_pieces,
-            n_by_block: items.by_block,
-            n_by_warp: items.by_warp,
-            m: self.m,
-            b_row_stride: b.row_stride,
-            b_col_stride: b.col_stride,
+        let params = Params {
+            c: c.address,
             c_row_stride: c.row_stride,
             c_col_stride: c.col_stride,
-            alpha,
+            m: self.m,
+            n,
             beta,
-            c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
-            counted_tiles: counted_tiles(dtype, self.panel),
-            row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
-            rows: if self.has_rows { at.parts[ROWS] } else { 0 },
-            turns: 1,
-            panel_tiles: 1,
+            epilogue: *epilogue,
             ..Params::default()
         };
-        let mut launch =
-            |entry: &str, (x, y): (u32, u32), block, dynamic_shared, params: &Params| {
-                let (grid, params) = ([x, y, 1], bytes_of(params));
-                each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared, params })
-            };
-        if self.is_scaling(operands) {
-            (params.c, params.n, params.epilogue) = (c.address, n, *epilogue);
-            let grid = element_grid(self.m.saturating_mul(n));
-            return launch(SCALE, (grid, 1), ELEMENT_THREADS, 0, &params);
-        }
-        let layout = self.layout(operands);
-        let entry = layout.entry();
-        params.team = layout.team;
-        let panel = if self.n_pieces > 0 { self.panel } else { n };
-        let mut first = 0;
-        while first < n {
-            let width = panel.min(n - first);
-            params.n = width;
-            params.b = b.address + first * b.col_stride * size;
-            params.c = c.address + first * c.col_stride * acc;
-            params.epilogue = epilogue.columns(first, acc);
-            let Some(grid) = layout.grid(width, dtype) else {
-                let reason = "is cut into more items than a grid has blocks".to_owned();
-                return Err(CudaError::Operand { operand: "A", reason });
-            };
-            (params.turns, params.panel_tiles) = (grid.turns, grid.panel_tiles);
-            launch(entry, grid.blocks, grid.threads, grid.shared, &params)?;
-            first += width;
-        }
-        Ok(())
+        let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
+        let (block, params) = (ELEMENT_THREADS, bytes_of(&params));
+        each(&Launch {
+            kernel: 0,
+            entry: SCALE,
+            grid,
+            block,
+            cluster: 1,
+            dynamic_shared: 0,
+            params,
+        })
+    }
+
+    fn aggregations(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
+        let split_entries = PlacedEpilogue::in_its_place(at.parts[SPLIT_ENTRIES]);
+        self.rows(at, operands, &split_entries, self.layout_of_rows(operands, false), each)
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
@@ -222,12 +199,82 @@ impl LaunchSequence for CsrLaunches {
 }
 
 impl CsrLaunches {
+    /// Hands the launches to `each` that multiply rows of A, laid out so.
+    fn rows(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        epilogue: &PlacedEpilogue,
+        layout: Layout,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
+        let &Operands { alpha, beta, b, c } = operands;
+        let n = b.cols as u64;
+        let Problem { dtype, items, .. } = self.problem;
+        let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
+        let mut params = Params {
+            items: at.parts[ITEMS],
+            splits: at.parts[SPLITS],
+            split_of: at.parts[SPLIT_OF],
+            arrived: at.parts[ARRIVED],
+            col_idx: at.parts[COL_IDX],
+            values: at.parts[VALUES],
+            partials: at.workspace,
+            partial_stride: self.panel,
+            n_items: items.by_block + items.by_warp + items.rest,
+            n_pieces: self.n_pieces,
+            n_by_block: items.by_block,
+            n_by_warp: items.by_warp,
+            m: self.m,
+            b_row_stride: b.row_stride,
+            b_col_stride: b.col_stride,
+            c_row_stride: c.row_stride,
+            c_col_stride: c.col_stride,
+            alpha,
+            beta,
+            c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
+            counted_tiles: counted_tiles(dtype, self.panel),
+            row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
+            rows: if self.has_rows { at.parts[ROWS] } else { 0 },
+            turns: 1,
+            panel_tiles: 1,
+            ..Params::default()
+        };
+        let entry = layout.entry();
+        params.team = layout.team;
+        let panel = if self.n_pieces > 0 { self.panel } else { n };
+        let mut first = 0;
+        while first < n {
+            let width = panel.min(n - first);
+            params.n = width;
+            params.b = b.address + first * b.col_stride * size;
+            params.c = c.address + first * c.col_stride * acc;
+            params.epilogue = epilogue.columns(first, acc);
+            let Some(grid) = layout.grid(width, dtype) else {
+                let reason = "is cut into more items than a grid has blocks".to_owned();
+                return Err(CudaError::Operand { operand: "A", reason });
+            };
+            (params.turns, params.panel_tiles) = (grid.turns, grid.panel_tiles);
+            let ((x, y), params) = (grid.blocks, bytes_of(&params));
+            let (block, dynamic_shared) = (grid.threads, grid.shared);
+            let (grid, cluster) = ([x, y, 1], 1);
+            each(&Launch { kernel: 0, entry, grid, block, cluster, dynamic_shared, params })?;
+            first += width;
+        }
+        Ok(())
+    }
+
     /// How a product is laid over lanes.
     fn layout(&self, operands: &Operands) -> Layout {
+        self.layout_of_rows(operands, true)
+    }
+
+    /// How rows are laid over lanes; warps take several only if they may.
+    fn layout_of_rows(&self, operands: &Operands, in_runs: bool) -> Layout {
         let &Operands { b, c, .. } = operands;
         let (n, dtype) = (b.cols as u64, self.problem.dtype);
         let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
-        let whole = c.writes_in_vectors(16 / acc) && n.is_multiple_of(16 / acc);
+        let whole = in_runs && c.writes_in_vectors(16 / acc) && n.is_multiple_of(16 / acc);
         Layout::new(&self.problem, n).stored(Operation {
             b_in_vectors: b.reads_in_vectors(16 / size),
             c_whole: whole,

@@ -61,6 +61,18 @@ const ENTRIES: [&str; 26] = [
     SCALE,
 ];
 
+/// The entries that compute aggregations: all but those that take several items to a warp, and the one that
+/// multiplies nothing.
+pub(super) const AGGREGATING: [&str; 23] = {
+    let mut entries = [""; 23];
+    let mut i = 0;
+    while i < entries.len() {
+        entries[i] = ENTRIES[if i < 15 { i } else { i + 2 }];
+        i += 1;
+    }
+    entries
+};
+
 /// Multiplies C by β.
 pub(crate) const SCALE: &str = "csr_scale";
 

@@ -2,6 +2,7 @@
 // F16 or Bf16. Host side: params.rs.
 #pragma once
 
+#include "csr_spmm/total.cuh"
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "shared/values.cuh"
@@ -80,7 +81,13 @@ struct Params {
     // Tiles of columns that neighbouring blocks take of the same items: a panel. Blocks of all items come
     // before those of the next panel.
     u32 panel_tiles;
+#ifdef AGGREGATE
+    // Of each split row, how many entries it has.
+    const u32* split_entries;
+    u64 unused[3];
+#else
     Epilogue epilogue;
+#endif
 };
 static_assert(sizeof(Params) == 248, "the host passes 248 bytes");
 
@@ -142,5 +149,6 @@ __device__ __forceinline__ u64 rest_items(const Params& p) {
 
 __device__ __forceinline__ Entry load_entry(const Params& p, u64 index) {
     return {ptx::load_constant_32(p.col_idx + index),
-            Value::widen(Value::load(static_cast<const Stored*>(p.values) + index))};
+            signed_value(Acc(p.alpha),
+                         Value::widen(Value::load(static_cast<const Stored*>(p.values) + index)))};
 }

@@ -27,7 +27,7 @@ __device__ __forceinline__ void multiply_together(const char* b, u32 stride, con
         if (static_cast<i32>(u) < left) {
 #pragma unroll
             for (u32 i = 0; i < kVector; ++i) {
-                sum[i] = multiply_add(entries[u].value, Access::widen(loaded[u], i), sum[i]);
+                sum[i] = add_product(entries[u].value, Access::widen(loaded[u], i), sum[i]);
             }
         }
     }
@@ -91,7 +91,8 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
         for (u32 s = team; s < kWarpSize; s *= 2) {
             longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
         }
-        Acc sum[kVector] = {};
+        Acc sum[kVector];
+        clear(sum);
         u32 done = 0;
         do {
 #pragma unroll
@@ -118,11 +119,15 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
         } while (done < longest);
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll
-            for (u32 i = 0; i < kVector; ++i) sum[i] += __shfl_xor_sync(kWholeWarp, sum[i], s);
+            for (u32 i = 0; i < kVector; ++i) {
+                sum[i] = join(sum[i], __shfl_xor_sync(kWholeWarp, sum[i], s));
+            }
         }
         if (index < end && in_team < LANES) {
             const u32 row = row_of_slot(p, index);
-            if (row != kNoRow) store_item<Access, kVector>(p, false, row, tile, across, sum);
+            if (row != kNoRow) {
+                store_item<Access, kVector>(p, false, row, run.length, tile, across, sum);
+            }
         }
         run = following;
         following = after;

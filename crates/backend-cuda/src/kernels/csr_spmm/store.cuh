@@ -34,6 +34,39 @@ private:
     }
 };
 
+// What the products of a row come to, where that is not their sum.
+struct Aggregated {
+    Acc sign;
+    u32 entries;
+
+    __device__ __forceinline__ Acc operator()(Acc total, const Acc*, u64) const {
+        return finished(total, sign, entries);
+    }
+    __device__ __forceinline__ Sums operator()(const Sums& totals, const Acc*, u64) const {
+        Sums out;
+#pragma unroll
+        for (u32 w = 0; w < kWidth; ++w) out.sum[w] = finished(totals.sum[w], sign, entries);
+        return out;
+    }
+};
+
+// What becomes of what the products of a row of C with `entries` entries come to.
+#ifdef AGGREGATE
+using Finish = Aggregated;
+__device__ __forceinline__ Finish finish_of(const Params& p, u64, u32 entries) {
+    return {Acc(p.alpha), entries};
+}
+__device__ __forceinline__ u32 entries_of_split(const Params& p, u32 number) {
+    return p.split_entries[number];
+}
+#else
+using Finish = Scaled;
+__device__ __forceinline__ Finish finish_of(const Params& p, u64 row, u32) {
+    return {Acc(p.alpha), Acc(p.beta), p.epilogue, row};
+}
+__device__ __forceinline__ u32 entries_of_split(const Params&, u32) { return 0; }
+#endif
+
 // Sums that are kept as they are.
 struct Kept {
     __device__ __forceinline__ Acc operator()(Acc sum, const Acc*, u64) const { return sum; }
@@ -70,16 +103,16 @@ __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors
     }
 }
 
-// Stores the sums of an item: of a piece as they are, of a row scaled and finished.
+// Stores the sums of an item: of a piece as they are, of a row of `entries` entries scaled and finished.
 template <class Access, u32 COLUMNS>
-__device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 row, u64 tile,
-                                           u32 lane, const Acc (&sum)[COLUMNS]) {
+__device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 row, u32 entries,
+                                           u64 tile, u32 lane, const Acc (&sum)[COLUMNS]) {
     if (is_piece) {
         Acc* to = static_cast<Acc*>(p.partials) + row * p.partial_stride;
         store_sums<Access, COLUMNS>(to, 1, true, tile, lane, p.n, sum, Kept{});
     } else {
         Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
         store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_in_vectors != 0, tile, lane, p.n, sum,
-                                    Scaled{Acc(p.alpha), Acc(p.beta), p.epilogue, row});
+                                    finish_of(p, row, entries));
     }
 }

@@ -114,6 +114,17 @@ impl Work {
     }
 }
 
+impl Work {
+    /// Of each split row, how many entries it has.
+    pub(super) fn split_entries(&self) -> Vec<u32> {
+        let mut entries = vec![0; self.splits.len()];
+        for piece in &self.items[..self.n_pieces as usize] {
+            entries[self.split_of[piece.row as usize] as usize] += piece.length;
+        }
+        entries
+    }
+}
+
 /// Adds a cut at `end`, if it lies beyond the last, and cuts in between where that leaves more than two
 /// pieces' entries.
 fn cut_evenly(cuts: &mut Vec<u64>, end: u64, piece: u64) {
@@ -163,6 +174,7 @@ mod tests {
         assert_eq!(lengths(&work), [(0, 171), (1, 171), (2, 171), (0, 10), (2, 7)]);
         assert_eq!(work.n_pieces, 3);
         assert_eq!(work.splits, [SplitRow { first_piece: 0, n_pieces: 3, row: 1 }]);
+        assert_eq!(work.split_entries(), [513]);
     }
 
     #[test]

@@ -20,6 +20,18 @@ __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b, u32 selector) {
     return bytes;
 }
 
+// The greater of two, and NaN where either is.
+__device__ __forceinline__ float greater(float x, float y) {
+#if __CUDA_ARCH__ >= 800
+    float z;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+    return z;
+#else
+    return x > y || x != x ? x : y;
+#endif
+}
+__device__ __forceinline__ double greater(double x, double y) { return x > y || x != x ? x : y; }
+
 // 2 to the power of x, within 2 units in the last place; 0 below the least normal number.
 __device__ __forceinline__ float exp2_approx(float x) {
     float power;
