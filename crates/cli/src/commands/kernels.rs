@@ -71,6 +71,9 @@ pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, Cli
     if args.epilogues {
         kernels.extend(kernels::with_epilogue());
     }
+    if args.aggregations {
+        kernels.extend(kernels::with_aggregation());
+    }
     kernels.push(roofline_kernel());
     let compiled = progress.counting("compiling kernels".to_owned());
     let (done, total) = (AtomicU64::new(0), kernels.len() as u64);

@@ -210,6 +210,12 @@ fn kernels_are_listed_and_built_where_there_is_a_compiler() {
     let absent = kernels.iter().filter(|kernel| kernel["state"] == "absent");
     let absent = absent.map(|kernel| kernel["config"].as_str().unwrap().ends_with("epilogue"));
     assert!(absent.clone().count() > 1 && absent.into_iter().all(|is| is), "{with}");
+    let list =
+        ["kernels", "list", "--aggregations", "--arch", "sm_90a", "--cache", &cache, "--json"];
+    let with = girih(list).ok().json();
+    let kernels = with["kernels"].as_array().unwrap();
+    let absent = kernels.iter().filter(|kernel| kernel["state"] == "absent");
+    assert_eq!(absent.count(), 8, "two for each value type: {with}");
     // What is for Hopper alone is said, and in nobody's way.
     let list = ["kernels", "list", "--arch", "sm_80", "--cache", &cache, "--json"];
     let json = girih(list).ok().json();
