@@ -3,6 +3,7 @@
 use girih_backend::{
     BackendError, DenseScalar, Rounding, SampledProduct, SddmmBackend, verify_sddmm,
 };
+use girih_backend_cuda::cudarc::driver::DeviceRepr;
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{DeviceMatrix, DeviceMatrixMut, Strides};
 use girih_formats::{Csr, DType, Scalar};
@@ -24,7 +25,7 @@ fn sampled_products_conform() {
 }
 
 /// A pattern that is prepared once and sampled with several numbers of columns.
-fn again<T: DenseScalar>() {
+fn again<T: DenseScalar<Acc: DeviceRepr>>() {
     let Some(backend) = common::backend() else { return };
     let a = graph();
     let prepared = backend.prepare_sddmm(a.pattern(), T::DTYPE).unwrap();
@@ -116,10 +117,8 @@ fn a_captured_product_samples_what_is_there_when_it_is_launched() {
     let stream = backend.context().unwrap().new_stream().unwrap();
     let d = 32;
     let ones = vec![1.0f32; a.nrows().max(a.ncols()) * d];
-    let (mut on_x, on_y) = (
-        stream.alloc_zeros::<f32>(a.nrows() * d).unwrap(),
-        stream.clone_htod(&ones[..a.ncols() * d]).unwrap(),
-    );
+    let mut on_x = stream.alloc_zeros::<f32>(a.nrows() * d).unwrap();
+    let on_y = stream.clone_htod(&ones[..a.ncols() * d]).unwrap();
     let mut on_s = stream.alloc_zeros::<f32>(a.nnz()).unwrap();
     let graph = {
         let x = DeviceMatrix::new(&on_x, Strides::row_major(a.nrows(), d)).unwrap();
@@ -128,8 +127,7 @@ fn a_captured_product_samples_what_is_there_when_it_is_launched() {
         stream.synchronize().unwrap();
         stream.begin_capture(CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL).unwrap();
         prepared.execute_device(&stream, 1.0, &x, &y, 0.0, &mut s).unwrap();
-        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
-        stream.end_capture(flags).unwrap().unwrap()
+        stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()
     };
     stream.memcpy_htod(&ones[..a.nrows() * d], &mut on_x).unwrap();
     graph.launch().unwrap();

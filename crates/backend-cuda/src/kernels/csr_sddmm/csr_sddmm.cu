@@ -14,7 +14,7 @@
 
 template <class Access, u32 LANES, u32 VECTORS>
 __device__ __forceinline__ void load_x(const Params& p, u64 row, const Columns<LANES>& columns,
-                                       Acc (&x)[VECTORS * kVector]) {
+                                       bool is_ragged, Acc (&x)[VECTORS * kVector]) {
     const Stored* const at = static_cast<const Stored*>(p.x) + row * p.x_row_stride;
     typename Access::Loaded loaded[VECTORS];
 #pragma unroll
@@ -23,19 +23,17 @@ __device__ __forceinline__ void load_x(const Params& p, u64 row, const Columns<L
     }
 #pragma unroll
     for (u32 i = 0; i < VECTORS; ++i) {
-        Access::keep(loaded[i], columns.count(i));
+        if (is_ragged) Access::keep(loaded[i], columns.count(i));
 #pragma unroll
         for (u32 w = 0; w < kVector; ++w) x[i * kVector + w] = Access::widen(loaded[i], w);
     }
 }
 
-// Columns of the N entries from `at` on. Beyond the end that of the last is read once more.
+// Columns of the N entries from `done` on. Beyond the last that of the last is read once more.
 template <u32 N>
-__device__ __forceinline__ void load_columns(const Params& p, u64 at, u64 end, u32 (&col)[N]) {
+__device__ __forceinline__ void load_columns(const u32* run, u32 done, u32 last, u32 (&col)[N]) {
 #pragma unroll
-    for (u32 u = 0; u < N; ++u) {
-        col[u] = ptx::load_constant_32(p.col_idx + min(at + u, end - 1));
-    }
+    for (u32 u = 0; u < N; ++u) col[u] = ptx::load_constant_32(run + min(done + u, last));
 }
 
 template <class Access, u32 LANES, u32 VECTORS, bool PANELS>
@@ -47,29 +45,33 @@ __device__ __forceinline__ void sample_run(const Params& p) {
 
     const u32 lane = threadIdx.x % LANES;
     const u64 team = (u64(blockIdx.x) * kThreads + threadIdx.x) / LANES;
-    u64 at = min(team * p.run, p.nnz);
-    const u64 end = min(at + p.run, p.nnz);
+    // A team beyond the last entry has none, and reads that one's columns.
+    const u64 begin = min(team * p.run, p.nnz - 1);
+    const u32 length =
+        team * p.run < p.nnz ? static_cast<u32>(min(p.nnz - begin, u64(p.run))) : 0;
+    const u32 last = length > 0 ? length - 1 : 0;
+    const u32* const run = p.col_idx + begin;
+    Acc* const s = static_cast<Acc*>(p.s) + begin * p.s_stride;
     // Whether some lane has columns in a panel that are not there.
     const bool is_ragged = p.d % kPanel != 0;
 
     Columns<LANES> columns = {0, p.d, lane};
     Acc x[VECTORS * kVector] = {};
     u32 number = 0;
-    Row row = {};
-    if (at < end) {
-        number = ptx::load_constant_32(p.first_row + at / kGroup);
+    u32 row_end = 0;
+    // The row after this one is loaded before it is needed.
+    Row row = {}, next = {};
+    if (length > 0) {
+        number = ptx::load_constant_32(p.first_row + begin / kGroup);
         row = load_row(p, number);
-        if (!PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, x);
+        next = load_row(p, ++number);
+        row_end = static_cast<u32>(min(row.end - begin, u64(length)));
+        if (!PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, is_ragged, x);
     }
     u32 col[kUnroll];
-    load_columns(p, at, end, col);
+    load_columns(run, 0, last, col);
     // Teams of a warp go through their runs in step, so that the whole warp adds up.
-    while (__any_sync(kWholeWarp, at < end)) {
-        if (at < end && at == row.end) {
-            row = load_row(p, ++number);
-            if (!PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, x);
-        }
-        const u32 n = at < end ? static_cast<u32>(min(min(row.end, end) - at, u64(kUnroll))) : 0;
+    for (u32 done = 0, n = 0; __any_sync(kWholeWarp, done < length); done += n) {
         Acc sum[kUnroll] = {};
         for (columns.panel = 0;;) {
             typename Access::Loaded y[kUnroll][VECTORS];
@@ -81,9 +83,18 @@ __device__ __forceinline__ void sample_run(const Params& p) {
                     y[u][i] = Access::load(from, p.y_col_stride, columns.first(i), columns.count(i));
                 }
             }
+            if (!PANELS || columns.panel == 0) {
+                if (done == row_end && done < length) {
+                    row = next;
+                    if (!PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, is_ragged, x);
+                    next = load_row(p, ++number);
+                    row_end = static_cast<u32>(min(row.end - begin, u64(length)));
+                }
+                n = min(row_end - done, kUnroll);
+            }
             const bool is_last = !PANELS || columns.panel + kPanel >= p.d;
-            if (PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, x);
-            if (is_last) load_columns(p, at + n, end, col);
+            if (PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, is_ragged, x);
+            if (is_last) load_columns(run, done + n, last, col);
             if (is_ragged) {
 #pragma unroll
                 for (u32 u = 0; u < kUnroll; ++u) {
@@ -107,10 +118,9 @@ __device__ __forceinline__ void sample_run(const Params& p) {
 #pragma unroll
             for (u32 i = 0; i < kHeld; ++i) {
                 const u32 u = lane * kUnroll / LANES + i;
-                if (u < n) store_entry(p, at + u, sum[i]);
+                if (u < n) store_entry(p, s + (done + u) * p.s_stride, sum[i]);
             }
         }
-        at += n;
     }
 }
 
@@ -140,7 +150,7 @@ CSR_SDDMM(elements_panels, Elements, 32, 2, true)
 // S = beta * S: the product for alpha = 0, which reads neither X nor Y.
 extern "C" __global__ void __launch_bounds__(256) csr_sddmm_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
-    const Acc beta = Acc(p.beta);
+    const Acc beta = p.beta;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.nnz; i += threads) {
         Acc* at = static_cast<Acc*>(p.s) + i * p.s_stride;
         *at = beta == Acc(0) ? Acc(0) : beta * *at;

@@ -77,14 +77,21 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
 
 const FAULTS: &[Fault] = &[
     fault!("a row of X is kept when the next begins", "csr_sddmm/csr_sddmm.cu":
-        "load_row(p, ++number);\n            if (!PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, x);" =>
-        "load_row(p, ++number);",
+        "row = next;\n                    if (!PANELS) load_x<Access, LANES, VECTORS>(p, row.row, columns, is_ragged, x);" =>
+        "row = next;",
         ragged, Outcome::Wrong),
+    fault!("the row after the next is taken for it", "csr_sddmm/csr_sddmm.cu":
+        "        next = load_row(p, ++number);\n        row_end" =>
+        "        number += 2;\n        next = load_row(p, number);\n        row_end",
+        panels, Outcome::Wrong | Outcome::Report(_)),
+    fault!("teams beyond the last entry look for their row", "csr_sddmm/csr_sddmm.cu":
+        "min(team * p.run, p.nnz - 1)" => "team * p.run",
+        narrow, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("every run begins in the first row", "csr_sddmm/csr_sddmm.cu":
-        "p.first_row + at / kGroup" => "p.first_row",
+        "p.first_row + begin / kGroup" => "p.first_row",
         ragged, Outcome::Wrong | Outcome::Report(_)),
     fault!("entries of the next row are taken for this one's", "csr_sddmm/csr_sddmm.cu":
-        "min(min(row.end, end) - at, u64(kUnroll))" => "min(end - at, u64(kUnroll))",
+        "n = min(row_end - done, kUnroll);" => "n = min(length - done, kUnroll);",
         narrow, Outcome::Wrong | Outcome::Report(_)),
     fault!("what follows a row of Y is multiplied", "csr_sddmm/csr_sddmm.cu":
         "if (is_ragged) {" => "if (false) {",
@@ -93,7 +100,7 @@ const FAULTS: &[Fault] = &[
         "bytes <= 0 ? 0 : 0xffffu" => "bytes <= 0 ? 0 : 0xffffffffu",
         ragged_half, Outcome::Wrong),
     fault!("what follows a row of X is multiplied", "csr_sddmm/csr_sddmm.cu":
-        "        Access::keep(loaded[i], columns.count(i));\n" => "",
+        "        if (is_ragged) Access::keep(loaded[i], columns.count(i));\n" => "",
         ragged, Outcome::Wrong),
     fault!("vectors beyond the last column are read", "csr_sddmm/access.cuh":
         "row + (count == 0 ? 0 : first)" => "row + first",
@@ -102,7 +109,7 @@ const FAULTS: &[Fault] = &[
         "(i < count ? first + i : 0)" => "(first + i)",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("columns of entries beyond the last are read", "csr_sddmm/csr_sddmm.cu":
-        "min(at + u, end - 1)" => "at + u",
+        "min(done + u, last)" => "done + u",
         ragged, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("lanes add up in a step too few", "csr_sddmm/access.cuh":
         "apart = LANES / 2" => "apart = LANES / 4",
@@ -114,7 +121,7 @@ const FAULTS: &[Fault] = &[
         "i < kHeld" => "i < 1",
         narrow, Outcome::Wrong | Outcome::Stray | Outcome::Report(_)),
     fault!("S is read with beta = 0", "csr_sddmm/params.cuh":
-        "beta == Acc(0) ? alpha * sum :" => "",
+        "p.beta == Acc(0) ? p.alpha * sum :" => "",
         narrow, Outcome::Report(Problem::Poison { .. })),
     fault!("X stays that of the first panel", "csr_sddmm/csr_sddmm.cu":
         "if (PANELS) load_x" => "if (PANELS && columns.panel == 0) load_x",

@@ -76,8 +76,14 @@ impl Sampling {
     ) -> Result<(), CudaError> {
         let &SampledOperands { alpha, beta, x, y, s } = operands;
         let nnz = self.nnz;
-        let params =
-            Params { s: s.address, nnz, s_stride: s.row_stride, alpha, beta, ..Params::default() };
+        let params = Params {
+            s: s.address,
+            nnz,
+            s_stride: s.row_stride,
+            alpha: self.scale(alpha),
+            beta: self.scale(beta),
+            ..Params::default()
+        };
         let mut launch = |entry, blocks: u64, block, params: &Params| {
             let blocks = u32::try_from(blocks).ok().filter(|&blocks| blocks < 1 << 31);
             let Some(blocks) = blocks else {
@@ -122,6 +128,14 @@ impl Sampling {
         let share = (self.nnz / (TURNS * teams)).clamp(GROUP, LONGEST);
         let run = share / GROUP * GROUP;
         Layout { entry: ENTRIES[first + shape.unwrap_or(SHAPES.len())], lanes, run }
+    }
+
+    /// The bits of a scalar in the accumulation type.
+    fn scale(&self, scale: f64) -> u64 {
+        match self.dtype {
+            DType::F64 => scale.to_bits(),
+            _ => u64::from((scale as f32).to_bits()),
+        }
     }
 
     /// Whether nothing is multiplied: α is zero as the kernels see it, in the accumulation type, or d is.

@@ -71,7 +71,7 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
             shared: 0,
             dynamic_shared: 0,
             entries: &ENTRIES,
-            instructions: &["LDG.E.128.CONSTANT", "SHFL.BFLY", "VOTE"],
+            instructions: &["LDG.E.128", "SHFL.BFLY"],
         },
     }
 }

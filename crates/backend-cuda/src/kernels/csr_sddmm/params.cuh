@@ -26,7 +26,7 @@ static_assert(sizeof(Row) == 16, "the host writes rows of 16 bytes");
 
 // Strides count elements.
 struct Params {
-    // Those that have entries, in order.
+    // Those that have entries, in order, and one more.
     const Row* rows;
     // Of each group of entries, the number among `rows` of the row that the first is in.
     const u32* first_row;
@@ -41,10 +41,11 @@ struct Params {
     u64 y_row_stride;
     u64 y_col_stride;
     u64 s_stride;
-    double alpha;
-    double beta;
+    // In 8 bytes each.
+    alignas(8) Acc alpha;
+    alignas(8) Acc beta;
     // Entries that a team takes: a multiple of kGroup.
-    u32 run;
+    alignas(8) u32 run;
     u32 unused;
 };
 static_assert(sizeof(Params) == 128, "the host passes 128 bytes");
@@ -55,8 +56,6 @@ __device__ __forceinline__ Row load_row(const Params& p, u32 number) {
 }
 
 // Of an entry's inner product, and what the entry was; with beta = 0, that is not read.
-__device__ __forceinline__ void store_entry(const Params& p, u64 entry, Acc sum) {
-    Acc* at = static_cast<Acc*>(p.s) + entry * p.s_stride;
-    const Acc alpha = Acc(p.alpha), beta = Acc(p.beta);
-    *at = beta == Acc(0) ? alpha * sum : multiply_add(alpha, sum, beta * *at);
+__device__ __forceinline__ void store_entry(const Params& p, Acc* at, Acc sum) {
+    *at = p.beta == Acc(0) ? p.alpha * sum : multiply_add(p.alpha, sum, p.beta * *at);
 }

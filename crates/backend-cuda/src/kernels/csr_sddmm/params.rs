@@ -31,8 +31,9 @@ pub(crate) struct Params {
     pub(crate) y_row_stride: u64,
     pub(crate) y_col_stride: u64,
     pub(crate) s_stride: u64,
-    pub(crate) alpha: f64,
-    pub(crate) beta: f64,
+    /// In the accumulation type, its bits the lowest.
+    pub(crate) alpha: u64,
+    pub(crate) beta: u64,
     pub(crate) run: u32,
     pub(crate) unused: u32,
 }

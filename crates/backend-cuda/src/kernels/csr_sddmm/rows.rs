@@ -10,7 +10,7 @@ pub(super) const GROUP: u64 = 8;
 /// The rows that have entries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Rows {
-    /// In order.
+    /// In order, and one that is read ahead of its turn, which never comes.
     pub(super) rows: Vec<Row>,
     /// Of each group of entries, the number among `rows` of the row that the first is in.
     pub(super) first_row: Vec<u32>,
@@ -29,6 +29,9 @@ impl Rows {
             let number = this.rows.len() as u32;
             this.first_row.resize(end.div_ceil(GROUP) as usize, number);
             this.rows.push(Row { end, row: row as u32, unused: 0 });
+        }
+        if !this.rows.is_empty() {
+            this.rows.push(Row { end: pattern.nnz() as u64, row: 0, unused: 0 });
         }
         this
     }
@@ -63,7 +66,7 @@ mod tests {
         let of = |row: &Row| (row.row, row.end);
         assert_eq!(
             rows.rows.iter().map(of).collect::<Vec<_>>(),
-            [(1, 3), (2, 8), (5, 33), (6, 34)]
+            [(1, 3), (2, 8), (5, 33), (6, 34), (0, 34)]
         );
         // Entries 0, 8, 16, 24 and 32.
         assert_eq!(rows.first_row, [0, 2, 2, 2, 2]);
