@@ -13,7 +13,7 @@
 #![expect(clippy::print_stdout, reason = "it is a program that prints what it measures")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use girih_backend::{DenseScalar, Rounding, SampledProduct, SpmmBackend, verify_sddmm};
@@ -70,13 +70,16 @@ fn main() -> Outcome<()> {
          bytes_least\tbytes_of_entries\tGB_s_least\tGB_s_of_entries\tGflop_s\terror_over_bound\tcusparse_error_over_bound"
     );
     for file in &files {
+        let a: Csr<f32> = io::read(file, &io::ReadOptions::default())?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.trim_end_matches(".gz").trim_end_matches(".mtx");
         for &dtype in &types {
             for &d in &widths {
                 match dtype {
-                    DType::F16 => run.measure::<f16>(file, d)?,
-                    DType::Bf16 => run.measure::<bf16>(file, d)?,
-                    DType::F32 => run.measure::<f32>(file, d)?,
-                    DType::F64 => run.measure::<f64>(file, d)?,
+                    DType::F16 => run.measure::<f16>(name, &a, d)?,
+                    DType::Bf16 => run.measure::<bf16>(name, &a, d)?,
+                    DType::F32 => run.measure::<f32>(name, &a, d)?,
+                    DType::F64 => run.measure::<f64>(name, &a, d)?,
                 }
             }
         }
@@ -89,10 +92,7 @@ fn main() -> Outcome<()> {
 }
 
 impl Run {
-    fn measure<T: DenseScalar>(&mut self, file: &Path, d: usize) -> Outcome<()> {
-        let a: Csr<f32> = io::read(file, &io::ReadOptions::default())?;
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        let name = name.trim_end_matches(".gz").trim_end_matches(".mtx");
+    fn measure<T: DenseScalar>(&mut self, name: &str, a: &Csr<f32>, d: usize) -> Outcome<()> {
         let x = Array2::from_shape_fn((a.nrows(), d), |(i, j)| value::<T>(i, j));
         let y = Array2::from_shape_fn((a.ncols(), d), |(i, j)| value::<T>(i + 1_000_003, j));
         let own = self.cuda.prepare_sddmm(a.pattern(), T::DTYPE)?;
@@ -108,7 +108,7 @@ impl Run {
             let Some(sampler) = *sampler else { continue };
             timed.poison()?;
             let sampled = timed.time(sampler, WARM_UP).map_err(Into::into);
-            match sampled.and_then(|_| check(&a, &x, &y, &timed)) {
+            match sampled.and_then(|_| check(a, &x, &y, &timed)) {
                 Ok(found) => *error = Some(found),
                 // What the library refuses only now, or gets wrong, is not timed.
                 Err(why) if matches!(sampler, Sampler::Cusparse(_)) => {
