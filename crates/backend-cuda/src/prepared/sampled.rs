@@ -40,12 +40,12 @@ pub struct CudaSddmm {
     /// All of the pattern, and where its parts begin.
     arena: CudaSlice<u8>,
     parts: Vec<u64>,
-    host: Mutex<HostOperands>,
+    host: Mutex<KeptOperands>,
 }
 
 /// Memory on the device for operands on the host.
 #[derive(Debug, Default)]
-struct HostOperands {
+struct KeptOperands {
     x: Option<CudaSlice<u8>>,
     y: Option<CudaSlice<u8>>,
     s: Option<CudaSlice<u8>>,
@@ -218,7 +218,7 @@ impl CudaSddmm {
 
     fn sample_host<T: DenseScalar>(
         &self,
-        host: &mut HostOperands,
+        host: &mut KeptOperands,
         transfer: &mut Transfer,
         (alpha, beta): (f64, f64),
         (x, y): (DenseView<'_>, DenseView<'_>),

@@ -67,7 +67,7 @@ impl Sampling {
     /// [parts] have these addresses, and there is at least one entry.
     ///
     /// # Errors
-    /// Those of `each`, and [`CudaError::Operand`] if a grid has too few blocks for so many entries.
+    /// Those of `each`, and [`CudaError::Operand`] if there are more entries than a grid has blocks for.
     pub(crate) fn launch(
         &self,
         parts: &[u64],
