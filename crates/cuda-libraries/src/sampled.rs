@@ -33,9 +33,10 @@ impl Sampler<'_> {
         stream: &CudaStream,
         operands: &SampledOperands,
     ) -> Result<(), CudaError> {
-        // SAFETY: the caller's promise.
         match self {
+            // SAFETY: the caller's promise.
             Self::Girih(pattern) => unsafe { pattern.enqueue(stream, operands, false) },
+            // SAFETY: the caller's promise.
             Self::Cusparse(pattern) => unsafe { pattern.enqueue(stream, operands) },
         }
     }

@@ -58,7 +58,7 @@ fn run<T: DenseScalar>(turns: usize, backend: &dyn SddmmBackend, report: &mut Re
         for (j, d) in LENGTHS.into_iter().enumerate() {
             let (x, y) = (random::<T>(pattern.nrows(), d, 1), random::<T>(pattern.ncols(), d, 2));
             for (k, scale) in SCALES.into_iter().enumerate() {
-                if (i + SCALES.len() * j + k) % turns != 0 {
+                if !(i + SCALES.len() * j + k).is_multiple_of(turns) {
                     continue;
                 }
                 let layouts =
@@ -72,7 +72,7 @@ fn run<T: DenseScalar>(turns: usize, backend: &dyn SddmmBackend, report: &mut Re
             }
         }
         non_finite::<T>(backend, case.name, pattern, report);
-        if i % turns == 0 {
+        if i.is_multiple_of(turns) {
             same_bits::<T>(backend, case.name, pattern, report);
         }
     }
