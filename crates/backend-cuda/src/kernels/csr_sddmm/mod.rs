@@ -67,7 +67,8 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
         defines: vec![("VALUE", value.to_owned())],
         only: None,
         budget: Budget {
-            registers: 128,
+            // Of 16 bits element by element, where a lane holds 32 of X and has as many of Y under way.
+            registers: 160,
             shared: 0,
             dynamic_shared: 0,
             entries: &ENTRIES,
