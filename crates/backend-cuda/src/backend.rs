@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
-    Aggregation, BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding,
-    SpmmBackend, Unsupported, b_permutation_lowering, with_b_permutation,
+    Aggregation, BackendError, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, Rounding, SddmmBackend, SpmmBackend, Unsupported, b_permutation_lowering,
+    check_sddmm, with_b_permutation,
 };
-use girih_formats::DType;
+use girih_formats::{CsrPattern, DType};
 use girih_planner::cost::{seconds_on, transfer_seconds};
 use girih_planner::{DeviceSpec, Plan};
 
@@ -18,9 +19,9 @@ use crate::device::{Gpu, LoadedKernel, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::{self, Kernel, csr_spmm, supported};
+use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
-use crate::{CsrLayout, CudaError, CudaPrepared, DeviceInfo, LibrarySearch, NAME};
+use crate::{CsrLayout, CudaError, CudaPrepared, CudaSddmm, DeviceInfo, LibrarySearch, NAME};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,6 +150,22 @@ impl CudaBackend {
     ) -> Result<CudaPrepared, BackendError> {
         supported::takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan, full)
+    }
+
+    /// Prepares a pattern for sampled products of X and Y of a value type: compiles the kernel, unless the cache
+    /// has it, and uploads the pattern. O(rows + nnz). For loops that sample one pattern again and again.
+    ///
+    /// # Errors
+    /// If the backend is not available, or the pattern does not fit the device.
+    pub fn prepare_sddmm(
+        &self,
+        pattern: CsrPattern<'_>,
+        dtype: DType,
+    ) -> Result<CudaSddmm, BackendError> {
+        let failed = |error: Arc<CudaError>| refused(error, "prepare the pattern");
+        let gpu = self.gpu().map_err(failed)?;
+        let kernel = self.load(&csr_sddmm::kernel(dtype)).map_err(failed)?;
+        CudaSddmm::new(gpu.clone(), kernel, pattern, dtype).map_err(|error| failed(error.into()))
     }
 
     /// [`prepare_device`](Self::prepare_device), for products by a step of an [ablation](crate::ablation). Rows of
@@ -345,5 +362,22 @@ impl SpmmBackend for CudaBackend {
         let machine = machine(&target.name, arch, target.workers);
         let inner = |n| device_plan.describe(Lowering::new(NAME, machine, n));
         Ok(b_permutation_lowering(plan, n, inner))
+    }
+}
+
+/// Copies the pattern and the operands to the device and S back with every product, which takes far longer than most
+/// products: [`CudaBackend::prepare_sddmm`] keeps the pattern there.
+impl SddmmBackend for CudaBackend {
+    fn sddmm(
+        &self,
+        pattern: CsrPattern<'_>,
+        alpha: f64,
+        x: DenseView<'_>,
+        y: DenseView<'_>,
+        beta: f64,
+        s: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        check_sddmm(pattern, &x, &y, &s)?;
+        self.prepare_sddmm(pattern, x.dtype())?.execute(alpha, x, y, beta, s)
     }
 }

@@ -138,7 +138,7 @@ pub enum CudaError {
     /// An operand does not fit its memory, or is on another device.
     #[error("{operand}: {reason}")]
     Operand {
-        /// `B`, `C` or `bias`.
+        /// `B`, `C` or `bias`; of a sampled product `X`, `Y`, `S` or the pattern.
         operand: &'static str,
         /// What is wrong.
         reason: String,

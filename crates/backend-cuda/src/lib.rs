@@ -68,6 +68,12 @@
 //! there and back, which takes far longer than most products: page-locked memory as it is, other memory
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
+//! # Sampled products
+//! `S = α·(X·Yᵀ) ⊙ pattern + β·S` in any value type, on CUDA cores: the entries of a pattern in CSR are cut into runs
+//! of equal length, whatever rows they are in, each by a team of 1 to 32 lanes that keeps its row of X in registers
+//! and reads rows of Y in vectors. [`CudaBackend::prepare_sddmm`] keeps a pattern on the device, where a loop samples
+//! it again and again; [`SddmmBackend`](girih_backend::SddmmBackend) sends it with every product.
+//!
 //! # Epilogues
 //! A bias for rows or columns and an activation are applied where the kernels for CSR, BCSR, dense products and 2:4
 //! store C: once for every element, after the last sum, by the block that adds up a row that comes in pieces. Rows
@@ -139,7 +145,7 @@ pub use kernels::csr_spmm::{CsrLayout, CsrTeams};
 pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
 pub use library::{Attempt, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
-pub use prepared::{CudaPrepared, OperandRows};
+pub use prepared::{CudaPrepared, CudaSddmm, OperandRows};
 
 /// The name of the CUDA backend.
 pub const NAME: &str = "cuda";

@@ -10,11 +10,13 @@
 //! - A [`DeviceProduct`] enqueues products of [`Operands`], whose B and C are [`Place`]s in device memory.
 //!   [`CudaPrepared::of_product`](crate::CudaPrepared::of_product) makes it a prepared plan like any other, which
 //!   checks operands, orders streams, and takes operands on the host too.
+//! - [`CudaSddmm::enqueue`](crate::CudaSddmm::enqueue) samples [`SampledOperands`] by their addresses.
 //!
 //! `girih-cuda-libraries` is written with this alone, and is an example of all of it.
 
 pub use crate::device::{DeviceMemory, Gpu, LoadedKernel};
 pub use crate::error::refused_by;
+pub use crate::kernels::csr_sddmm::SampledOperands;
 pub use crate::kernels::supported::takes_b_as_it_is;
 pub use crate::library::FoundLibrary;
 pub use crate::operand::Place;

@@ -2,6 +2,7 @@
 //!
 //! - [`CusparseBackend`] is a [backend](girih_backend::SpmmBackend) that multiplies with cuSPARSE. Programs name it;
 //!   no registry offers it.
+//! - [`CusparseSddmm`] samples with cuSPARSE, and [`TimedSampled`] times that beside girih's sampled products.
 //! - [`DenseYardstick`] multiplies the dense form of a matrix with cuBLASLt.
 //! - [`TimedProducts`] times products of any prepared plan on the device itself, and [`CudaRoofline`] what the
 //!   device can do at most.
@@ -35,13 +36,16 @@ mod library;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod roofline;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
+mod sampled;
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod timing;
 #[expect(unsafe_code, reason = "the library is called with raw device memory")]
 mod yardstick;
 
-pub use cusparse::{CsrAlgorithm, CusparseBackend, CusparseOptions};
+pub use cusparse::{CsrAlgorithm, CusparseBackend, CusparseOptions, CusparseSddmm};
 pub use library::{CublasLt, Cusparse};
 pub use roofline::{CudaRoofline, kernel as roofline_kernel};
+pub use sampled::{Sampler, TimedSampled};
 pub use timing::{TimedOperands, TimedProducts};
 pub use yardstick::{CublasLtOptions, DenseYardstick};
 

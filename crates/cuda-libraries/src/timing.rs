@@ -15,10 +15,10 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// Operands together are this many times the second-level cache, so that none is still in it when its
 /// turn comes again.
-const PAST_CACHE: u64 = 3;
+pub(crate) const PAST_CACHE: u64 = 3;
 
 /// Most copies of the operands.
-const MAX_COPIES: u64 = 64;
+pub(crate) const MAX_COPIES: u64 = 64;
 
 /// Rows beyond those of the matrix, for libraries that read and write whole blocks: of 64 rows, and one
 /// block more.
@@ -120,7 +120,7 @@ fn check_b(
 }
 
 /// A row-major matrix without gaps.
-fn place(address: u64, rows: usize, cols: usize) -> Place {
+pub(crate) fn place(address: u64, rows: usize, cols: usize) -> Place {
     Place { address, rows, cols, row_stride: cols as u64, col_stride: 1, spare: 0 }
 }
 

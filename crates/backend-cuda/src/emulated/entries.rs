@@ -112,7 +112,7 @@ fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
 }
 
 /// Checks that every entry point of a kernel has run.
-fn all_executed(executed: &BTreeSet<(String, String)>, kernel: &Kernel) {
+pub(super) fn all_executed(executed: &BTreeSet<(String, String)>, kernel: &Kernel) {
     let name = kernel.to_string();
     let ran = |entry: &str| executed.iter().any(|(of, ran)| *of == name && ran == entry);
     let missing: Vec<_> = kernel.budget.entries.iter().filter(|entry| !ran(entry)).collect();

@@ -11,6 +11,7 @@ pub(crate) mod faults;
 mod lowering;
 pub(crate) mod operands;
 mod panels;
+mod sampled;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -30,6 +31,7 @@ use crate::ablation::Variant;
 use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
+use crate::operand::Place;
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
 use crate::prepared::{self, Machine, Requested, Source, Total, device_plan};
@@ -134,6 +136,12 @@ impl Emulated {
         }))
     }
 
+    /// The device with operands laid out otherwise.
+    pub(crate) fn with_placing(&self, placing: Placing) -> Self {
+        let EmulatedState { compiler, ways, full, .. } = &*self.0;
+        Self::of(compiler.clone(), placing, ways, *full)
+    }
+
     /// The device with another choice for plans in BCSR whose blocks are all there.
     pub(crate) fn with_full(&self, full: FullBlocks) -> Self {
         let EmulatedState { compiler, placing, ways, .. } = &*self.0;
@@ -148,6 +156,34 @@ impl Emulated {
     /// What the last product launched.
     fn launches(&self) -> Vec<Recorded> {
         self.0.launches.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Executes a launch of a kernel.
+    fn launch(
+        &self,
+        gpu: &mut Gpu,
+        (timing, schedule): Way,
+        kernel: &Kernel,
+        launch: &Launch<'_>,
+    ) -> Result<(), LaunchError> {
+        let Launch { entry, grid: [x, y, z], block, cluster, dynamic_shared, params, .. } = *launch;
+        let budget = &kernel.budget;
+        assert!(dynamic_shared <= budget.dynamic_shared, "{launch:?} is not within {budget:?}");
+        let mut executed = self.0.executed.lock().unwrap_or_else(PoisonError::into_inner);
+        executed.insert((kernel.to_string(), entry.to_owned()));
+        drop(executed);
+        let mut emulated = ptx_emu::Launch::grid(x, y, z)
+            .block(block, 1, 1)
+            .dynamic_shared(dynamic_shared)
+            .shared_opt_in(budget.dynamic_shared)
+            .timing(timing)
+            .schedule(schedule);
+        if cluster > 1 {
+            emulated = emulated.cluster(cluster, 1, 1);
+        }
+        let module = self.0.compiler.module(kernel);
+        let Some(module) = module.get() else { unreachable!("it was read") };
+        gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
     }
 
     fn prepare_tiles(&self, plan: &Plan) -> EmulatedPlan {
@@ -244,6 +280,21 @@ pub(crate) enum Failure {
     Stray(usize),
 }
 
+impl Failure {
+    /// Why an entry point was not executed.
+    fn of(kernel: String, error: LaunchError) -> Self {
+        match error {
+            LaunchError::Fault(fault) => Self::Fault { kernel, fault },
+            error => Self::Launch { kernel, error },
+        }
+    }
+}
+
+/// The error of the backend that ends a list of launches.
+fn ended() -> CudaError {
+    CudaError::Operand { operand: "a kernel", reason: "was not executed".to_owned() }
+}
+
 impl fmt::Debug for EmulatedPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmulatedPlan")
@@ -313,6 +364,16 @@ impl PreparedSpmm for EmulatedPlan {
     }
 }
 
+/// An operand that is read, in memory of its own.
+fn place(gpu: &mut Gpu, name: &str, placing: Placing, view: &DenseView<'_>) -> Place {
+    match view {
+        DenseView::F16(view) => Placed::new(gpu, name, placing, view, true).place,
+        DenseView::Bf16(view) => Placed::new(gpu, name, placing, view, true).place,
+        DenseView::F32(view) => Placed::new(gpu, name, placing, view, true).place,
+        DenseView::F64(view) => Placed::new(gpu, name, placing, view, true).place,
+    }
+}
+
 impl EmulatedPlan {
     /// What is requested, in the way whose turn it is.
     fn in_turn(
@@ -345,12 +406,7 @@ impl EmulatedPlan {
     ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let placing = self.device.0.placing;
-        let mut place = |name, view: &DenseView<'_>| match view {
-            DenseView::F16(view) => Placed::new(&mut gpu, name, placing, view, true).place,
-            DenseView::Bf16(view) => Placed::new(&mut gpu, name, placing, view, true).place,
-            DenseView::F32(view) => Placed::new(&mut gpu, name, placing, view, true).place,
-            DenseView::F64(view) => Placed::new(&mut gpu, name, placing, view, true).place,
-        };
+        let mut place = |name, view: &DenseView<'_>| place(&mut gpu, name, placing, view);
         let b = place("B", b);
         let total = match requested {
             Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
@@ -414,46 +470,14 @@ impl EmulatedPlan {
         let launches = &mut |launch: &Launch<'_>| {
             recorded.push(Recorded::of(launch, outline.kernels()));
             let kernel = &kernels[launch.kernel];
-            let Err(error) = self.launch(gpu, way, kernel, launch) else { return Ok(()) };
+            let Err(error) = self.device.launch(gpu, way, kernel, launch) else { return Ok(()) };
             let kernel = format!("{kernel} {}", launch.entry);
-            failure = Some(match error {
-                LaunchError::Fault(fault) => Failure::Fault { kernel, fault },
-                error => Failure::Launch { kernel, error },
-            });
-            // An error of the backend's ends the list.
-            let (operand, reason) = ("a kernel", "was not executed".to_owned());
-            Err(CudaError::Operand { operand, reason })
+            failure = Some(Failure::of(kernel, error));
+            Err(ended())
         };
         let sequence = &*self.device_plan.sequence;
         let done = total.launches(sequence, &at, operands, &Encoder, launches);
         *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
-    }
-
-    fn launch(
-        &self,
-        gpu: &mut Gpu,
-        (timing, schedule): Way,
-        kernel: &Kernel,
-        launch: &Launch<'_>,
-    ) -> Result<(), LaunchError> {
-        let Launch { entry, grid: [x, y, z], block, cluster, dynamic_shared, params, .. } = *launch;
-        let budget = &kernel.budget;
-        assert!(dynamic_shared <= budget.dynamic_shared, "{launch:?} is not within {budget:?}");
-        let mut executed = self.device.0.executed.lock().unwrap_or_else(PoisonError::into_inner);
-        executed.insert((kernel.to_string(), entry.to_owned()));
-        drop(executed);
-        let mut emulated = ptx_emu::Launch::grid(x, y, z)
-            .block(block, 1, 1)
-            .dynamic_shared(dynamic_shared)
-            .shared_opt_in(budget.dynamic_shared)
-            .timing(timing)
-            .schedule(schedule);
-        if cluster > 1 {
-            emulated = emulated.cluster(cluster, 1, 1);
-        }
-        let module = self.device.0.compiler.module(kernel);
-        let Some(module) = module.get() else { unreachable!("it was read") };
-        gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
     }
 }

@@ -14,7 +14,9 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 54] = [
+const HEADERS: [(&str, &str); 56] = [
+    header!("csr_sddmm/access.cuh"),
+    header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
     header!("csr_spmm/block.cuh"),
     header!("csr_spmm/items.cuh"),

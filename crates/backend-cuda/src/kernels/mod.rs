@@ -1,6 +1,7 @@
 //! The kernels and their configurations: what is compiled, and what it must come to.
 
 mod check;
+pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
@@ -106,6 +107,7 @@ impl fmt::Display for Kernel {
 #[must_use]
 pub fn all() -> Vec<Kernel> {
     let csr = DType::ALL.into_iter().map(csr_spmm::kernel);
+    let sampled = DType::ALL.into_iter().map(csr_sddmm::kernel);
     let bcsr = DType::ALL.into_iter().flat_map(|dtype| {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
@@ -118,7 +120,7 @@ pub fn all() -> Vec<Kernel> {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
     let windows = wcsr.chain(bmat);
-    csr.chain(bcsr).chain(dense).chain(windows).chain(two_four).collect()
+    csr.chain(bcsr).chain(dense).chain(windows).chain(two_four).chain(sampled).collect()
 }
 
 /// The kernels of [`all`] as products with an [epilogue](girih_backend::Epilogue) have them, each in a binary of its own.

@@ -122,7 +122,7 @@ impl HostOperands {
 }
 
 /// Memory for a matrix in panels, each row-major, its rows on 16 bytes if they are that long.
-fn reserve<T: Scalar>(
+pub(super) fn reserve<T: Scalar>(
     gpu: &Gpu,
     transfer: &Transfer,
     kept: &mut Option<CudaSlice<u8>>,

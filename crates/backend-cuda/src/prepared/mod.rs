@@ -12,6 +12,8 @@ pub(crate) mod panel;
 pub(crate) mod panels;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod product;
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
+mod sampled;
 mod source;
 pub(crate) mod tensor_map;
 mod total;
@@ -32,6 +34,7 @@ use launch::DevicePlan;
 pub(crate) use launched::Launched;
 pub use on_device::{CudaPrepared, OperandRows};
 pub use product::DeviceProduct;
+pub use sampled::CudaSddmm;
 pub(crate) use source::Source;
 #[cfg(test)]
 pub(crate) use total::{Requested, Total};

@@ -330,7 +330,7 @@ impl CudaPrepared {
 }
 
 /// Whether an operand has this shape.
-fn check_place(
+pub(super) fn check_place(
     operand: &'static str,
     place: &Place,
     (rows, cols): (usize, usize),

@@ -7,6 +7,7 @@ mod common;
 mod epilogues;
 mod host;
 mod kernels;
+mod sampled;
 mod strided;
 
 use bytemuck::cast_slice;

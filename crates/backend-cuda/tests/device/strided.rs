@@ -24,7 +24,7 @@ fn taken(elements: &[f32], strides: Strides) -> Array2<f32> {
 }
 
 /// Row-major, with padded rows, off alignment, column-major, every other column.
-fn strides(rows: usize, cols: usize) -> Vec<Strides> {
+pub(super) fn strides(rows: usize, cols: usize) -> Vec<Strides> {
     let padded = cols.next_multiple_of(4) + 4;
     vec![
         Strides::row_major(rows, cols),
@@ -35,7 +35,7 @@ fn strides(rows: usize, cols: usize) -> Vec<Strides> {
     ]
 }
 
-fn len(strides: Strides) -> usize {
+pub(super) fn len(strides: Strides) -> usize {
     strides.offset + strides.rows * strides.row_stride.max(1) + strides.cols * strides.col_stride
 }
 

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod product;
+mod sampled;
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -9,12 +10,13 @@ use girih_backend::{BackendError, Capabilities, PreparedSpmm, ProductShape, Roun
 use girih_backend::{SpmmBackend, Unsupported, with_b_permutation};
 use girih_backend_cuda::low_level::{Gpu, refused_by, takes_b_as_it_is};
 use girih_backend_cuda::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
-use girih_formats::{DType, FormatKind};
+use girih_formats::{CsrPattern, DType, FormatKind};
 use girih_planner::Plan;
 
 use crate::library::{Algorithm, Cusparse, Handle};
 use arrays::{SparseArrays, refusal};
 use product::{CusparseProduct, Settings};
+pub use sampled::CusparseSddmm;
 
 /// The name of the backend.
 const NAME: &str = "cusparse";
@@ -136,6 +138,25 @@ impl CusparseBackend {
     pub fn prepare_device(&self, plan: &Plan) -> Result<CudaPrepared, BackendError> {
         takes_b_as_it_is(plan).map_err(|unsupported| unsupported.by(NAME))?;
         self.prepare_tiles(plan)
+    }
+
+    /// Prepares a pattern for sampled products of X and Y with `d` columns of a value type: uploads it, allocates the
+    /// library's buffer, and has the pattern analysed. O(nnz).
+    ///
+    /// # Errors
+    /// If the backend is not available, the pattern has 2³¹ entries or more or does not fit the device, or the
+    /// library does not sample such values.
+    pub fn prepare_sddmm(
+        &self,
+        pattern: CsrPattern<'_>,
+        dtype: DType,
+        d: usize,
+    ) -> Result<CusparseSddmm, BackendError> {
+        let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the pattern");
+        let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
+        let handle = self.handle().map_err(failed)?.clone();
+        CusparseSddmm::new(gpu, library, handle, pattern, dtype, d)
+            .map_err(|error| failed(error.into()))
     }
 
     /// Prepares the tiles of a plan, whatever their columns are.

@@ -6,4 +6,6 @@ mod cusparse;
 pub use cublaslt::CublasLt;
 pub(crate) use cublaslt::{Dense, DenseCompute, DenseProduct};
 pub use cusparse::Cusparse;
-pub(crate) use cusparse::{Algorithm, DenseMatrix, Handle, Scale, Sparse, SparseMatrix, Spmm};
+pub(crate) use cusparse::{
+    Algorithm, DenseMatrix, Handle, Scale, Sddmm, Sparse, SparseMatrix, Spmm, WritableCsr,
+};

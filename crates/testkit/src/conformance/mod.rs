@@ -27,7 +27,7 @@ use half::{bf16, f16};
 use crate::matrices::{Case, cases};
 use crate::random::hash;
 pub use report::{Failure, Report};
-pub use sampled::run_sddmm;
+pub use sampled::{run_sddmm, run_sddmm_in_turns};
 
 /// How much of a format a backend that takes it must take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

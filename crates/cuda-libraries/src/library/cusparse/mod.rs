@@ -5,18 +5,21 @@
 
 mod operand;
 mod product;
+mod sampled;
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
+use girih_backend_cuda::cudarc::driver::CudaStream;
 use girih_backend_cuda::low_level::FoundLibrary;
 use girih_backend_cuda::{CudaError, LibrarySearch, library_functions};
 use girih_formats::DType;
 
 pub(crate) use operand::{DenseMatrix, Sparse, SparseMatrix};
 pub(crate) use product::{Algorithm, Scale, Spmm};
+pub(crate) use sampled::{Sddmm, WritableCsr};
 
 type Status = c_int;
 /// Handles and descriptors alike.
@@ -48,6 +51,10 @@ library_functions! {
     create_ell = "cusparseCreateConstBlockedEll": fn(
         *mut Opaque, i64, i64, i64, i64, *const c_void, *const c_void, c_int, c_int, c_int
     ) -> Status;
+    create_writable_csr = "cusparseCreateCsr": fn(
+        *mut Opaque, i64, i64, i64, *mut c_void, *mut c_void, *mut c_void, c_int, c_int, c_int, c_int
+    ) -> Status;
+    set_values = "cusparseSpMatSetValues": fn(Opaque, *mut c_void) -> Status;
     destroy_sparse = "cusparseDestroySpMat": fn(Opaque) -> Status;
     create_dense = "cusparseCreateDnMat": fn(
         *mut Opaque, i64, i64, i64, *mut c_void, c_int, c_int
@@ -62,6 +69,18 @@ library_functions! {
         *mut c_void
     ) -> Status;
     spmm = "cusparseSpMM": fn(
+        Opaque, c_int, c_int, *const c_void, Opaque, Opaque, *const c_void, Opaque, c_int, c_int,
+        *mut c_void
+    ) -> Status;
+    sddmm_buffer_size = "cusparseSDDMM_bufferSize": fn(
+        Opaque, c_int, c_int, *const c_void, Opaque, Opaque, *const c_void, Opaque, c_int, c_int,
+        *mut usize
+    ) -> Status;
+    sddmm_preprocess = "cusparseSDDMM_preprocess": fn(
+        Opaque, c_int, c_int, *const c_void, Opaque, Opaque, *const c_void, Opaque, c_int, c_int,
+        *mut c_void
+    ) -> Status;
+    sddmm = "cusparseSDDMM": fn(
         Opaque, c_int, c_int, *const c_void, Opaque, Opaque, *const c_void, Opaque, c_int, c_int,
         *mut c_void
     ) -> Status;
@@ -155,6 +174,16 @@ impl Handle {
         let status = unsafe { (library.functions.create)(&raw mut handle) };
         library.check("start", status)?;
         Ok(Self { library, handle })
+    }
+}
+
+impl Handle {
+    /// Lets what is called next run on a stream.
+    fn take_stream(&self, stream: &CudaStream) -> Result<(), CudaError> {
+        // SAFETY: the stream is alive.
+        let status =
+            unsafe { (self.library.functions.set_stream)(self.handle, stream.cu_stream().cast()) };
+        self.library.check("take a stream", status)
     }
 }
 

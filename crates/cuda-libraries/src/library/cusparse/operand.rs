@@ -11,10 +11,10 @@ use girih_formats::DType;
 use super::{Cusparse, Opaque, data_type};
 
 /// `CUSPARSE_INDEX_BASE_ZERO`, and the two orders and index types.
-const BASE_ZERO: c_int = 0;
+pub(super) const BASE_ZERO: c_int = 0;
 const COL_MAJOR: c_int = 1;
 const ROW_MAJOR: c_int = 2;
-const INDEX_32: c_int = 2;
+pub(super) const INDEX_32: c_int = 2;
 const INDEX_64: c_int = 3;
 
 /// Arrays of a sparse matrix in device memory: addresses and sizes.

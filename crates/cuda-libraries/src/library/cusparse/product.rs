@@ -11,7 +11,7 @@ use super::operand::{DenseMatrix, Described, SparseMatrix};
 use super::{Handle, Opaque, Status, data_type};
 
 /// `CUSPARSE_OPERATION_NON_TRANSPOSE`.
-const AS_IT_IS: c_int = 0;
+pub(super) const AS_IT_IS: c_int = 0;
 
 /// A scalar of the compute type.
 #[derive(Clone, Copy, Debug)]
@@ -140,11 +140,7 @@ impl Spmm<'_> {
         ) -> Status,
         operation: &'static str,
     ) -> Result<(), CudaError> {
-        // SAFETY: the stream is alive.
-        let status = unsafe {
-            (handle.library.functions.set_stream)(handle.handle, stream.cu_stream().cast())
-        };
-        handle.library.check("take a stream", status)?;
+        handle.take_stream(stream)?;
         self.with_operands(handle, |b, c| {
             let (alpha, beta) = (self.alpha.address(), self.beta.address());
             let (compute, algorithm) = (data_type(self.c.dtype), self.algorithm as c_int);
