@@ -40,11 +40,9 @@ where
             let slice = on_device(&stream, &host);
             let b = DeviceMatrix::new(&slice, Strides::row_major(k, n)).unwrap();
             let mut c: CudaSlice<T::Acc> = on_device(&stream, &random::<T::Acc>(m, n, 2));
-            let run = |c: &mut CudaSlice<T::Acc>| {
-                let mut c = DeviceMatrixMut::new(c, Strides::row_major(m, n)).unwrap();
-                prepared.aggregate_device(&stream, aggregation, &b, &mut c).unwrap();
-            };
-            run(&mut c);
+            // Made before a capture: cudarc orders what uses a slice by events that a capture has no part in.
+            let mut to = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
+            prepared.aggregate_device(&stream, aggregation, &b, &mut to).unwrap();
             let found = stream.clone_dtoh(&c).unwrap();
             stream.synchronize().unwrap();
             let found = Array2::from_shape_vec((m, n), found).unwrap();
@@ -55,8 +53,10 @@ where
             assert!(verdict.passed(), "{aggregation:?} {}, n = {n}: {verdict:?}", T::DTYPE);
 
             let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+            let mut to = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
+            stream.synchronize().unwrap();
             stream.begin_capture(mode).unwrap();
-            run(&mut c);
+            prepared.aggregate_device(&stream, aggregation, &b, &mut to).unwrap();
             let launches = stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap();
             stream.memset_zeros(&mut c).unwrap();
             launches.launch().unwrap();
