@@ -1,4 +1,4 @@
-//! `GraphSAGE` (Hamilton, Ying and Leskovec, NeurIPS 2017): layers that take the mean or the maximum over a
+//! `GraphSAGE` (Hamilton, Ying and Leskovec, 2017): layers that take the mean or the maximum over a
 //! vertex's neighbours.
 //!
 //! `cargo run --release -p girih --example graph_sage [scale of the graph] [features]`

@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let prepared = plan.prepare()?;
 
     let (start, mut rng) = (Instant::now(), SplitMix64::new(1, 0));
-    let mut x = orthonormal(Array2::from_shape_fn((a.nrows(), n), |_| rng.normal()).view());
+    let mut x = orthonormal(&Array2::from_shape_fn((a.nrows(), n), |_| rng.normal()));
     let mut ax = prepared.multiply(&x)?;
     let (mut values, vectors) = eigen(x.t().dot(&ax));
     (x, ax) = (x.dot(&vectors), ax.dot(&vectors));
@@ -72,7 +72,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     while residual(&ax, &x, &values, wanted) > 1e-7 && steps < 500 {
         let residuals = &ax - &(&x * &Array2::from_shape_fn((1, n), |(_, j)| values[j]));
         let all = concatenate(Axis(1), &[x.view(), residuals.view(), directions.view()])?;
-        let basis = orthonormal(all.view());
+        let basis = orthonormal(&all);
         let product = prepared.multiply(&basis)?;
         let (all_values, vectors) = eigen(basis.t().dot(&product));
         let vectors = vectors.slice(s![.., ..n]);

@@ -47,10 +47,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let (start, mut rng) = (Instant::now(), SplitMix64::new(1, 0));
     let random = Array2::from_shape_fn((k, n), |_| rng.normal());
-    let mut q = orthonormal(plain.multiply(&random)?.view());
+    let mut q = orthonormal(&plain.multiply(&random)?);
     for _ in 0..3 {
-        let z = orthonormal(transposed.multiply(&q)?.view());
-        q = orthonormal(plain.multiply(&z)?.view());
+        let z = orthonormal(&transposed.multiply(&q)?);
+        q = orthonormal(&plain.multiply(&z)?);
     }
     // A ≈ Q·(Qᵀ·A), and Bᵀ = Aᵀ·Q is as narrow as Q: its Gram matrix has the squares of singular values.
     let bt = transposed.multiply(&q)?;

@@ -12,6 +12,7 @@ use girih_backend::{
 use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
 use girih_planner::{Plan, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
+use half::bf16;
 use ndarray::Array2;
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
@@ -20,6 +21,7 @@ use super::compiler::{Compiler, libraries};
 use super::operands::Placing;
 use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
 use crate::Jit;
+use crate::ablation::Variant;
 use crate::prepared::{Requested, Total};
 
 /// A fault: a text of a source, which must be there exactly once, and what stands there instead.
@@ -108,6 +110,22 @@ pub(crate) fn multiply<T: DenseScalar>(
     }
     let b = random::<T>(a.ncols(), n, 1);
     multiply_plan(device, way, (&a, &plan), &b, sized)
+}
+
+/// The product of a matrix by a step of an ablation, in bf16.
+pub(crate) fn multiply_variant(
+    device: &Emulated,
+    way: Way,
+    a: &Csr<f64>,
+    name: &str,
+    sized: Sized,
+) -> (Outcome, String) {
+    let a = a.cast::<bf16>();
+    let layout = RowLayout::natural(a.nrows(), sized.spec.window_rows()).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, sized.spec, layout).unwrap());
+    // How many multiprocessors there are does not matter here.
+    let prepared = device.prepare_variant(&plan, 132, Variant::find(name).unwrap());
+    multiply_prepared(device, way, (&a, &plan), &prepared, &random(a.ncols(), sized.n, 1), sized)
 }
 
 /// The product of a plan of a matrix with these columns.

@@ -1,10 +1,10 @@
 //! What examples need of dense linear algebra, in few lines. A program would take it from LAPACK.
 
-use girih::ndarray::{Array1, Array2, ArrayView2, Axis, Zip, stack};
+use girih::ndarray::{Array1, Array2, Axis, Zip, stack};
 
 /// Orthonormal columns that span those of `s`; the first ones span the first ones. Columns that depend on those
 /// before them are left out. Gram–Schmidt, twice.
-pub(crate) fn orthonormal(s: ArrayView2<'_, f64>) -> Array2<f64> {
+pub(crate) fn orthonormal(s: &Array2<f64>) -> Array2<f64> {
     let mut basis: Vec<Array1<f64>> = Vec::new();
     for column in s.columns() {
         let (mut v, before) = (column.to_owned(), column.dot(&column).sqrt());

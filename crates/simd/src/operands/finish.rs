@@ -37,6 +37,9 @@ pub enum BiasPart<'a, A> {
 
 impl<A: Scalar> Finish<A> {
     /// For elements of `c`. A bias has a value for each row, or else for each column.
+    ///
+    /// # Panics
+    /// If the bias has another length.
     pub fn new(
         c: &ArrayViewMut2<'_, A>,
         bias: Option<(&[A], bool)>,

@@ -37,6 +37,11 @@ impl<'a> RowMap<'a> {
         }
     }
 
+    /// Whether there is no slot.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The same from `skip` slots later on, with at most `len` slots.
     pub fn part(self, skip: usize, len: usize) -> Self {
         let len = len.min(self.len().saturating_sub(skip));

@@ -7,13 +7,20 @@ use girih_testkit::operands::Layout;
 use half::bf16;
 use ptx_emu::report::Problem;
 
-use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{
+    Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_variant,
+};
 use crate::emulated::{Emulated, Way};
 
-/// Block rows of 8, 1 and 0 blocks: the first goes twice round the ring. B is copied by rows, by two
-/// consumers, and C is written by tensor copies.
+/// Block rows of 8, 1 and 0 blocks: the first goes twice round the ring. B is copied by rows, and C is
+/// written by tensor copies.
 fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, SIZED)
+}
+
+/// Two consumers, as a step of an ablation has them, that share a block row.
+fn two(device: &Emulated, way: Way) -> (Outcome, String) {
+    multiply_variant(device, way, &matrix(), "bcsr-2x64", SIZED)
 }
 
 /// B is column-major, and so copied by columns.
@@ -157,7 +164,7 @@ const FAULTS: &[Fault] = &[
         rows, Outcome::Report(Problem::Mbarrier { .. } | Problem::Race { .. } | Problem::Poison { .. })),
     fault!("sums are put where others still read", "sm90_bcsr_spmm/consume.cuh":
         "    ptx::barrier_sync(1, kConsumerThreads);\n" => "",
-        rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
+        two, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. })),
     fault!("sums are copied before all are there", "sm90_bcsr_spmm/consume.cuh":
         "    ptx::barrier_sync(2 + consumer, kWarpgroupSize);\n" => "",
         rows, Outcome::Report(Problem::ProxyFence { .. } | Problem::Race { .. } | Problem::Pending { .. }
@@ -191,5 +198,5 @@ const FAULTS: &[Fault] = &[
 
 #[test]
 fn faults_in_bcsr_show() {
-    check(&[rows as Multiply, columns, elements, tf32, biased, biased_elements], FAULTS);
+    check(&[rows as Multiply, two, columns, elements, tf32, biased, biased_elements], FAULTS);
 }

@@ -1,15 +1,13 @@
 //! Faults in `sm90_two_four_spmm`.
 
-use girih_formats::{FormatSpec, RowLayout, Tiling};
-use girih_planner::Plan;
-use girih_testkit::operands::{Layout, random};
+use girih_formats::FormatSpec;
+use girih_testkit::operands::Layout;
 use half::bf16;
 use ptx_emu::report::Problem;
 
 use super::entries::matrix;
-use crate::ablation::Variant;
 use crate::emulated::faults::{
-    Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_prepared,
+    Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_variant,
 };
 use crate::emulated::{Emulated, Way};
 
@@ -21,36 +19,20 @@ fn alone(device: &Emulated, way: Way) -> (Outcome, String) {
 
 /// Two tiles of rows, in a cluster.
 fn pair(device: &Emulated, way: Way) -> (Outcome, String) {
-    by_variant(device, way, 150, "two-four-cluster", SIZED)
+    multiply_variant(device, way, &matrix(150, 464), "two-four-cluster", SIZED)
 }
 
 /// Four tiles of rows in a cluster, the last of them empty.
 fn four(device: &Emulated, way: Way) -> (Outcome, String) {
-    by_variant(device, way, 270, "two-four-cluster-of-four", Sized { n: 200, ..SIZED })
+    let sized = Sized { n: 200, ..SIZED };
+    multiply_variant(device, way, &matrix(270, 464), "two-four-cluster-of-four", sized)
 }
 
 /// B is column-major, and so copied by columns, by a cluster.
 fn columns(device: &Emulated, way: Way) -> (Outcome, String) {
-    by_variant(device, way, 150, "two-four-cluster", Sized { b: Layout::ColMajor, ..SIZED })
+    let sized = Sized { b: Layout::ColMajor, ..SIZED };
+    multiply_variant(device, way, &matrix(150, 464), "two-four-cluster", sized)
 }
-
-/// A product of `m` rows by a step of an ablation.
-fn by_variant(
-    device: &Emulated,
-    way: Way,
-    m: usize,
-    name: &str,
-    sized: Sized,
-) -> (Outcome, String) {
-    let a = matrix(m, 464).cast::<bf16>();
-    let layout = RowLayout::natural(m, 1).unwrap();
-    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::TwoFour, layout).unwrap());
-    let prepared = device.prepare_variant(&plan, MULTIPROCESSORS, Variant::find(name).unwrap());
-    multiply_prepared(device, way, (&a, &plan), &prepared, &random(a.ncols(), sized.n, 1), sized)
-}
-
-/// Of the device, which does not matter here.
-const MULTIPROCESSORS: u32 = 132;
 
 /// Rows that no tensor copy can move: B and C are read and written element by element.
 fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
