@@ -41,7 +41,7 @@ impl Recorder {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Records that a kernel runs on this thread, and what it prefetches [ahead](crate::kernels::prefetch).
+    /// Records that a kernel runs on this thread, and what it prefetches ahead.
     pub fn kernel(&self, name: &'static str, prefetch: Prefetch, past_caches: bool) {
         let thread = thread::current().id();
         self.with(|trace| {

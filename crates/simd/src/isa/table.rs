@@ -39,31 +39,32 @@ type AggregateFn<T, A> =
 type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
 
 /// The kernels for values of type `T`, each compiled for one instruction set.
+/// What each requires is said at the function that it names, in `src/kernels`.
 #[derive(Clone, Copy, Debug)]
 pub struct KernelTable<T: Scalar> {
-    /// Multiplies a block of sparse rows as stored: [`rows`](fn@rows).
+    /// Multiplies a block of sparse rows as stored, `kernels::rows`.
     pub rows: RowsFn<T, T::Acc>,
-    /// Multiplies sorted rows: [`sorted`](fn@sorted).
+    /// Multiplies sorted rows, `kernels::sorted`.
     pub sorted: SortedFn<T, T::Acc>,
-    /// Copies rows of B: [`pack`](fn@pack).
+    /// Copies rows of B, `kernels::pack`.
     pub pack: PackFn<T>,
-    /// Copies the rows of B in runs to panels: [`gather`](fn@gather).
+    /// Copies the rows of B in runs to panels, `kernels::gather`.
     pub gather: GatherFn<T>,
     /// Columns of a panel of gathered rows.
     pub panel: usize,
-    /// Multiplies tiles of rows: [`patterns`](fn@patterns).
+    /// Multiplies tiles of rows, `kernels::patterns`.
     pub patterns: PatternsFn<T, T::Acc>,
-    /// Multiplies a dense strip: [`strip`](fn@strip).
+    /// Multiplies a dense strip, `kernels::strip`.
     pub strip: StripFn<T, T::Acc>,
-    /// Widens values to the type of sums: [`widen`](fn@widen).
+    /// Widens values to the type of sums, `kernels::widen`.
     pub widen: WidenFn<T, T::Acc>,
-    /// Adds up the parts of split windows: [`combine`](fn@combine).
+    /// Adds up the parts of split windows, `kernels::combine`.
     pub combine: CombineFn<T::Acc>,
-    /// Inner products of rows: [`dots`](fn@dots).
+    /// Inner products of rows, `kernels::dots`.
     pub dots: DotsFn<T, T::Acc>,
-    /// Greatest products or means of rows: [`aggregate`](fn@aggregate).
+    /// Greatest products or means of rows, `kernels::aggregate`.
     pub aggregate: AggregateFn<T, T::Acc>,
-    /// Runs a loop that measures the machine: [`probe`](fn@probe).
+    /// Runs a loop that measures the machine, `kernels::probe`.
     pub probe: ProbeFn<T::Acc>,
 }
 

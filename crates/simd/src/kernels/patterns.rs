@@ -32,7 +32,7 @@ pub struct PatternBlock<'a, A> {
     pub tiles: &'a [Tile],
     /// Columns of every tile, those of a pattern ascending, patterns ascending.
     pub col_idx: &'a [u32],
-    /// Whether rows of B are [prefetched](super::prefetch), four vectors at a time. Then there are
+    /// Whether rows of B are prefetched, four vectors at a time. Then there are
     /// [`PREFETCH_AHEAD`] columns more.
     pub prefetch_b: bool,
     /// The values of every column, as many as rows hold it, in the order of rows.

@@ -21,7 +21,7 @@ pub struct Run {
 
 /// Rows of a task: first those in slices, then single ones, both in runs.
 ///
-/// A slice has as many rows as a [`Vector`] has lanes. They go to consecutive rows of C, and the columns of
+/// A slice has as many rows as a `Vector` has lanes. They go to consecutive rows of C, and the columns of
 /// each are those of the row before it plus one, so only the first row's are kept. Values are stored column
 /// by column: entry `t` of row `r` at `t · lanes + r`.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub struct SortedBlock<'a, A> {
     pub rows: &'a [u32],
     /// Columns of slices and of rows, in order.
     pub col_idx: &'a [u32],
-    /// Whether rows of B are [prefetched](super::prefetch). Then there are
+    /// Whether rows of B are prefetched. Then there are
     /// [`PREFETCH_AHEAD`](super::prefetch::PREFETCH_AHEAD) columns more.
     pub prefetch_b: bool,
     /// Values of slices and of rows, in order.

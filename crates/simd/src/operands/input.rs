@@ -92,7 +92,7 @@ impl<T: Scalar> Input<T> {
         Self { ptr: self.ptr.wrapping_add(cols), ..self }
     }
 
-    /// Reports to tests that a kernel runs here, what it prefetches [ahead](crate::kernels::prefetch), and
+    /// Reports to tests that a kernel runs here, what it prefetches ahead, and
     /// whether it writes past the caches.
     #[inline(always)]
     pub fn ran(&self, kernel: &'static str, prefetch: Prefetch, past_caches: bool) {
