@@ -69,9 +69,9 @@
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
 //! # Sampled products
-//! `S = α·(X·Yᵀ) ⊙ pattern + β·S` in any value type, on CUDA cores: the entries of a pattern in CSR are cut into runs
-//! of equal length, whatever rows they are in, each by a team of 1 to 32 lanes that keeps its row of X in registers
-//! and reads rows of Y in vectors. [`CudaBackend::prepare_sddmm`] keeps a pattern on the device, where a loop samples
+//! `S = α·(X·Yᵀ) ⊙ pattern + β·S` in any value type, on CUDA cores. The entries of a pattern in CSR are cut into runs
+//! of equal length, whatever rows they are in. A team of 1 to 32 lanes takes a run: it keeps its row of X in
+//! registers and reads rows of Y in vectors. [`CudaBackend::prepare_sddmm`] keeps a pattern on the device, where a loop samples
 //! it again and again; [`SddmmBackend`](girih_backend::SddmmBackend) sends it with every product.
 //!
 //! # Epilogues

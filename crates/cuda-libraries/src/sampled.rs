@@ -135,8 +135,8 @@ impl<T: DenseScalar> TimedSampled<T> {
         Ok(Self { gpu, shape, copies, next: 0, between, value: PhantomData })
     }
 
-    /// Enqueues `calls` products `S = (X·Yᵀ) ⊙ pattern` one after the other, waits for them, and gives the time from
-    /// the beginning of the first to the end of the last, as the device has it.
+    /// Enqueues `calls` products `S = (X·Yᵀ) ⊙ pattern` one after the other, and waits for them. Returns the time
+    /// from the beginning of the first to the end of the last, by the device's clock.
     ///
     /// # Errors
     /// If the driver or a library refuses.

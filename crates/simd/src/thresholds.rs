@@ -1,4 +1,4 @@
-//! Every tuned number of this backend: its name, value and unit, and the measurement that it comes from.
+//! Every tuned number of the CPU backend: its name, value and unit, and the measurement that it comes from.
 //!
 //! `girih-backend-cpu` reads them when it decides, kernels when they run. A measurement is named by the commit that
 //! introduced the number. That crate's `docs/2026-11-tuning.md` says what was gained and how the numbers work together;

@@ -5,7 +5,6 @@
 use std::ops::Range;
 
 use girih_formats::{Csr, Scalar};
-
 use girih_simd::TILE_ROWS;
 
 /// The range of entries of each row of a tile: all entries, or those of some columns.

@@ -3,14 +3,12 @@
 use std::borrow::Cow;
 
 use girih_backend::{Aggregation, Unsupported};
-use girih_formats::{Buffer, FormatError, FormatKind, RowCsr, Scalar};
+use girih_formats::{Accumulator, Buffer, FormatError, FormatKind, RowCsr, Scalar};
+use girih_simd::{Output, RowBlock, RowMap, Source, Total};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::Prepared;
 use crate::kernels::CpuScalar;
-use girih_simd::RowBlock;
-use girih_simd::{Output, RowMap, Source};
-use girih_simd::{Total, negated};
 
 /// Entries and rows of a task: long enough to hide what a task costs, short enough to share out. A row is not
 /// cut.
@@ -83,6 +81,12 @@ impl<T: CpuScalar> Prepared<T> {
             _ => wide,
         }
     }
+}
+
+/// Values with their signs changed: what the least product is found by.
+fn negated<A: Accumulator>(values: &[A]) -> impl Iterator<Item = A> {
+    let minus_one = A::from_f64(-1.0);
+    values.iter().map(move |&value| minus_one * value)
 }
 
 /// Whether kernels know the aggregation, in this format.

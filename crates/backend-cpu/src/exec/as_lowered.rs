@@ -8,6 +8,7 @@ use girih_formats::io::{ReadOptions, read};
 use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_planner::Schedule;
+use girih_simd::{Recorder, lanes};
 use half::f16;
 use ndarray::{Array2, s};
 
@@ -18,8 +19,6 @@ use crate::kernels::CpuScalar;
 use crate::lowering::Case;
 use crate::machine::{Machine, Vendor};
 use crate::prepare::lower;
-use girih_simd::Recorder;
-use girih_simd::lanes;
 
 const WIDTHS: [usize; 4] = [1, 8, 64, 512];
 

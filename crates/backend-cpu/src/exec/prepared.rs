@@ -13,6 +13,7 @@ use girih_formats::{Buffer, FormatError, Scalar, Tiling};
 use girih_planner::file::Attachment;
 use girih_planner::schedule::{Columns, Task};
 use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
+use girih_simd::{Finish, Input, Output, RowMap, Source};
 use ndarray::Axis;
 
 use super::aggregate::known_aggregation;
@@ -26,7 +27,6 @@ use crate::lowering::{Case, CpuLowering, ProductLowering};
 use crate::prepare::saved::{LoadError, load};
 use crate::prepare::{LayoutSource, Parts, build};
 use crate::thresholds::SUMS_CARRIED_COLS;
-use girih_simd::{Finish, Input, Output, RowMap, Source};
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Scalar> {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use girih_formats::FormatError;
+use girih_simd::{GROUP_VECTORS, Input, Output, Source, lanes};
 
 use super::Prepared;
 use super::formats::{Panel, TaskShare};
@@ -10,7 +11,6 @@ use super::team::Team;
 use crate::kernels::CpuScalar;
 use crate::lowering::{PackedBy, PanelCols, PanelConfig};
 use crate::thresholds::{PACK_ROWS, THREADS_COPIED};
-use girih_simd::{GROUP_VECTORS, Input, Output, Source, lanes};
 
 impl<T: CpuScalar> Prepared<T> {
     /// Computes the product of operands of the right shape; α ≠ 0.

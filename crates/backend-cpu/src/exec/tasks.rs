@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use girih_planner::schedule::Columns;
+use girih_simd::{Output, RowMap};
 
 use super::Prepared;
 use super::formats::{Multiply, Panel, add_up};
@@ -10,7 +11,6 @@ use super::split::SplitWindow;
 use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::thresholds::SUMS_CARRIED_ROWS;
-use girih_simd::{Output, RowMap};
 
 impl<T: CpuScalar> Prepared<T> {
     /// Runs all tasks on a panel of columns, and adds up the parts of split windows.

@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
+use girih_simd::{PATTERNS, TILE_ROWS, Tile};
 
 use super::row_of;
 use crate::analyze::row_tiles::{TileEntries, merge, row_entries, take_before};
-use girih_simd::{PATTERNS, TILE_ROWS, Tile};
 
 /// Where the tiles of a task in one slab of columns lie, and their columns and values.
 #[derive(Clone, Debug)]

@@ -3,10 +3,9 @@
 use std::ops::Range;
 
 use girih_formats::{Csr, RowCsr, Scalar};
+use girih_simd::{Run, lanes};
 
 use crate::thresholds::{SORT_ENTRIES, SORT_ROWS_MAX, SORT_ROWS_MIN, SORT_WINDOW_ENTRIES};
-use girih_simd::Run;
-use girih_simd::lanes;
 
 /// How many rows of a matrix are sorted together.
 pub(crate) fn window<T: Scalar>(csr: &Csr<T>) -> usize {

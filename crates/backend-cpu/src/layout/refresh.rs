@@ -4,13 +4,12 @@ use std::ops::Range;
 
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 use girih_parallel::prelude::*;
+use girih_simd::{TILE_ROWS, Tile, lanes};
 
 use super::CsrLayout;
 use super::sorted::{PartRanges, SortedCsr};
 use super::tiles::TiledCsr;
 use crate::kernels::CpuScalar;
-use girih_simd::lanes;
-use girih_simd::{TILE_ROWS, Tile};
 
 /// The fewest values that one task moves.
 const TASK_VALUES: usize = 1 << 14;

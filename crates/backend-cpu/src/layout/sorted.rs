@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use girih_formats::{Buffer, RowCsr, Scalar};
 use girih_parallel::prelude::*;
+use girih_simd::{PREFETCH_AHEAD, Run, lanes};
 
 use super::join::joined;
 use super::order::{RowOrder, window};
@@ -12,9 +13,6 @@ use crate::kernels::CpuScalar;
 use crate::lowering::csr::least_parts;
 use crate::lowering::{SortConfig, SortCounts};
 use crate::thresholds::{SORT_CONSECUTIVE, SORT_LARGE_ENTRIES, SORT_PART_ENTRIES, SORT_PARTS_EACH};
-use girih_simd::PREFETCH_AHEAD;
-use girih_simd::Run;
-use girih_simd::lanes;
 
 /// A copy of a matrix, the rows of each task sorted by length.
 ///

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use girih_formats::{Buffer, Csr, RowCsr, Scalar};
 use girih_parallel::prelude::*;
+use girih_simd::{PREFETCH_AHEAD, Tile};
 
 use super::fill::{TaskSlab, TileWriter};
 use super::join::joined;
@@ -12,8 +13,6 @@ use crate::analyze::RowSharing;
 use crate::analyze::row_tiles::tiles;
 use crate::kernels::CpuScalar;
 use crate::lowering::{TileConfig, TileCounts};
-use girih_simd::PREFETCH_AHEAD;
-use girih_simd::Tile;
 
 /// A copy of a matrix in tiles of up to four rows. Their columns are grouped by which of the rows hold them;
 /// all columns together, or one slab of columns after the other.

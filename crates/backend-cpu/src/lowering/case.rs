@@ -1,10 +1,10 @@
 //! What decisions depend on besides the matrix itself.
 
 use girih_formats::{FormatSpec, Scalar, Tiling};
+use girih_simd::VECTOR_BYTES;
 
 use crate::Isa;
 use crate::machine::Machine;
-use girih_simd::VECTOR_BYTES;
 
 /// Sizes of a product, and the machine that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

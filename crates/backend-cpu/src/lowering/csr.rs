@@ -1,6 +1,7 @@
 //! How CSR is laid out, and what follows from it: which panels of B are packed, and whether rows of B are
 //! prefetched.
 
+use girih_simd::{GROUP_VECTORS, TILE_ROWS};
 use serde::{Deserialize, Serialize};
 
 use super::packing::{self, PanelConfig};
@@ -10,8 +11,6 @@ use crate::thresholds::{
     SLAB_ROWS, SORT_ENTRIES, SORT_PARTS_EACH, SORT_VECTORS, TILE_LOADS, TILE_LOADS_OF_GROUPS,
     TILE_LOADS_WIDE, TILE_PARTS_EACH_IN_SLABS, TILE_ROWS_TOGETHER,
 };
-use girih_simd::GROUP_VECTORS;
-use girih_simd::TILE_ROWS;
 
 /// How the entries of A lie when they are multiplied.
 #[derive(Clone, Debug, PartialEq, Eq)]

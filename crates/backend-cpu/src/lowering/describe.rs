@@ -2,6 +2,7 @@
 
 use girih_backend::Lowering;
 use girih_formats::FormatSpec;
+use girih_simd::leaves_caches;
 
 use super::{CpuLowering, Kernel, LayoutChoice, PackedBy, ProductLowering};
 use crate::NAME;
@@ -10,7 +11,6 @@ use crate::thresholds::{
     STORE_PAST_BYTES, STORE_PAST_TILES_BYTES, STRIP_PACK_VECTORS, THREADS_FIND, THREADS_SHARED,
     WHOLE_ENTRIES,
 };
-use girih_simd::leaves_caches;
 
 impl CpuLowering {
     /// What a product of `n` columns executes on `threads` threads, if operands are row-major and β = 0.
@@ -178,7 +178,7 @@ impl CpuLowering {
             true => ("yes".to_owned(), why),
             false if self.prefetch_b.choice => {
                 let why =
-                    "the kernel for so few columns prefetches no rows of B, or the instruction set";
+                    "this kernel prefetches no rows of B, or the instruction set has no prefetch";
                 ("no".to_owned(), why.to_owned())
             }
             false => ("no".to_owned(), why),

@@ -26,7 +26,8 @@ pub(super) fn decide_for_b(
         return Decision::new(true, why);
     }
     if times < PREFETCH_NEAR {
-        let why = format!("B takes {times}× a core's own caches; {PREFETCH_NEAR}× are needed");
+        let takes = if times == 0 { "less than 1".to_owned() } else { times.to_string() };
+        let why = format!("B takes {takes}× a core's own caches; {PREFETCH_NEAR}× are needed");
         return Decision::new(false, why);
     }
     let share = matrix.unpredicted_share(row_bytes, machine.private);

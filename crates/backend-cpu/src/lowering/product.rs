@@ -1,10 +1,11 @@
 //! What is left to decide once a product's columns are known: O(panels) for each product.
 
+use girih_simd::GROUP_VECTORS;
+
 use super::{Case, CpuLowering, Kernel, LayoutChoice};
 use crate::thresholds::{
     STRIP_PACK_VECTORS, THREADS_FIND, THREADS_GRAIN, THREADS_SHARED, WHOLE_VECTORS,
 };
-use girih_simd::GROUP_VECTORS;
 
 /// How one product runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,12 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use girih_formats::{Accumulator, Buffer};
+use girih_simd::{Chains, VECTOR_BYTES, Work};
 
 use super::{Bandwidth, RooflineError};
 use crate::Isa;
 use crate::kernels::{CpuScalar, Kernels};
-use girih_simd::VECTOR_BYTES;
-use girih_simd::{Chains, Work};
 
 /// The shortest sample: waking the threads of a pool takes some ten microseconds.
 const SAMPLE: Duration = Duration::from_millis(3);

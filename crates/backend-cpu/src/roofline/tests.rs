@@ -1,6 +1,7 @@
+use girih_simd::{Chains, Work};
+
 use super::*;
 use crate::kernels::Kernels;
-use girih_simd::{Chains, Work};
 
 fn point(bytes: u64, best: f64) -> Bandwidth {
     Bandwidth { bytes, read: best / 2.0, triad: best, streaming_triad: best / 4.0 }

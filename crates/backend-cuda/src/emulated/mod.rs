@@ -11,34 +11,32 @@ pub(crate) mod faults;
 mod lowering;
 pub(crate) mod operands;
 mod panels;
+mod plan;
 mod sampled;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use girih_backend::{
-    Aggregation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, Rounding, SpmmBackend, Unsupported, with_b_permutation,
+    Aggregation, BackendError, Capabilities, Epilogue, PreparedSpmm, Rounding, SpmmBackend,
+    Unsupported, with_b_permutation,
 };
 use girih_formats::DType;
 use girih_planner::Plan;
-use ptx_emu::report::Fault;
-use ptx_emu::{Arg, Buffer, Device, Gpu, LaunchError, Schedule, Timing};
+use ptx_emu::{Arg, Gpu, LaunchError, Schedule, Timing};
 
 use crate::ablation::Variant;
-use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{Kernel, supported};
-use crate::operand::Place;
-use crate::prepared::launch::{DevicePlan, Launch, Operands};
+use crate::prepared::launch::Launch;
 use crate::prepared::lowering::Recorded;
-use crate::prepared::{self, Machine, Requested, Source, Total, device_plan};
-use crate::{Arch, CsrLayout, CudaError};
+use crate::prepared::{self, Machine, Source, device_plan};
+use crate::{Arch, CsrLayout};
 use compiler::Compiler;
-use encoder::Encoder;
-use operands::{Placed, Placing};
+use operands::Placing;
+pub(crate) use plan::{EmulatedPlan, Failure};
 
 /// When asynchronous operations complete, and in which order warps run.
 pub(crate) type Way = (Timing, Schedule);
@@ -253,231 +251,5 @@ impl SpmmBackend for Emulated {
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(self.name()))?;
         with_b_permutation(self.name(), plan, Box::new(self.prepare_tiles(plan)))
-    }
-}
-
-/// A plan whose products are emulated.
-pub(crate) struct EmulatedPlan {
-    device: Emulated,
-    device_plan: DevicePlan,
-    source: Source,
-}
-
-/// Why a product was not computed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Failure {
-    /// A kernel did something wrong.
-    #[error("{kernel}: {fault}")]
-    Fault { kernel: String, fault: Fault },
-    /// A kernel could not be launched.
-    #[error("{kernel}: {error}")]
-    Launch { kernel: String, error: LaunchError },
-    /// The launches could not be made.
-    #[error(transparent)]
-    Host(#[from] CudaError),
-    /// Something was written between C's elements.
-    #[error("element {0} of C's memory is not C's, and was written")]
-    Stray(usize),
-}
-
-impl Failure {
-    /// Why an entry point was not executed.
-    fn of(kernel: String, error: LaunchError) -> Self {
-        match error {
-            LaunchError::Fault(fault) => Self::Fault { kernel, fault },
-            error => Self::Launch { kernel, error },
-        }
-    }
-}
-
-/// The error of the backend that ends a list of launches.
-fn ended() -> CudaError {
-    CudaError::Operand { operand: "a kernel", reason: "was not executed".to_owned() }
-}
-
-impl fmt::Debug for EmulatedPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmulatedPlan")
-            .field("sequence", &self.device_plan.sequence)
-            .finish_non_exhaustive()
-    }
-}
-
-impl PreparedSpmm for EmulatedPlan {
-    fn execute(
-        &self,
-        alpha: f64,
-        b: DenseView<'_>,
-        beta: f64,
-        c: DenseViewMut<'_>,
-    ) -> Result<(), BackendError> {
-        self.execute_with(alpha, b, beta, c, &Epilogue::new())
-    }
-
-    fn execute_with(
-        &self,
-        alpha: f64,
-        b: DenseView<'_>,
-        beta: f64,
-        c: DenseViewMut<'_>,
-        epilogue: &Epilogue<'_>,
-    ) -> Result<(), BackendError> {
-        let n = self.device_plan.shape.check_operands(&b, &c)?;
-        epilogue.check(&self.device_plan.shape, n)?;
-        let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        let taken = self.source.takes_epilogue(activation);
-        taken.map_err(|unsupported| unsupported.by("emulated"))?;
-        if n == 0 || self.device_plan.shape.m == 0 {
-            return Ok(());
-        }
-        self.in_turn((alpha, beta), &b, c, Requested::Sum(epilogue))
-    }
-
-    fn aggregate(
-        &self,
-        aggregation: Aggregation,
-        b: DenseView<'_>,
-        c: DenseViewMut<'_>,
-    ) -> Result<(), BackendError> {
-        let n = self.device_plan.shape.check_operands(&b, &c)?;
-        let taken = self.source.takes_aggregation(aggregation);
-        taken.map_err(|unsupported| unsupported.by("emulated"))?;
-        if n == 0 || self.device_plan.shape.m == 0 {
-            return Ok(());
-        }
-        let scales = (Total::sign(aggregation), 0.0);
-        self.in_turn(scales, &b, c, Requested::Aggregation(aggregation))
-    }
-
-    /// As on a device: the values alone are replaced.
-    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
-        let mut renewed = self.source.renewed("emulated", values)?;
-        let at = self.device_plan.values;
-        let values = renewed.parts.swap_remove(at);
-        assert_eq!(values.bytes().len(), self.device_plan.parts[at].bytes().len());
-        self.device_plan.parts[at] = values;
-        Ok(())
-    }
-
-    fn lowering(&self, n: usize) -> Lowering {
-        self.device_plan.describe(Lowering::new("emulated", "ptx-emu", n))
-    }
-}
-
-/// An operand that is read, in memory of its own.
-fn place(gpu: &mut Gpu, name: &str, placing: Placing, view: &DenseView<'_>) -> Place {
-    match view {
-        DenseView::F16(view) => Placed::new(gpu, name, placing, view, true).place,
-        DenseView::Bf16(view) => Placed::new(gpu, name, placing, view, true).place,
-        DenseView::F32(view) => Placed::new(gpu, name, placing, view, true).place,
-        DenseView::F64(view) => Placed::new(gpu, name, placing, view, true).place,
-    }
-}
-
-impl EmulatedPlan {
-    /// What is requested, in the way whose turn it is.
-    fn in_turn(
-        &self,
-        scales: (f64, f64),
-        b: &DenseView<'_>,
-        c: DenseViewMut<'_>,
-        requested: Requested<'_, '_>,
-    ) -> Result<(), BackendError> {
-        let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
-        let way = self.device.0.ways[turn % self.device.0.ways.len()];
-        self.multiply(way, scales, b, c, requested).map_err(|error| BackendError::Failed {
-            backend: "emulated".to_owned(),
-            operation: format!("multiply, {way:?}"),
-            source: error.into(),
-        })
-    }
-
-    /// The product or aggregation, on a device that has nothing else in its memory.
-    ///
-    /// # Errors
-    /// What a kernel does wrong.
-    pub(crate) fn multiply(
-        &self,
-        way: Way,
-        (alpha, beta): (f64, f64),
-        b: &DenseView<'_>,
-        c: DenseViewMut<'_>,
-        requested: Requested<'_, '_>,
-    ) -> Result<(), Failure> {
-        let mut gpu = Gpu::new(Device::h100());
-        let placing = self.device.0.placing;
-        let mut place = |name, view: &DenseView<'_>| place(&mut gpu, name, placing, view);
-        let b = place("B", b);
-        let total = match requested {
-            Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
-            Requested::Sum(epilogue) => {
-                let bias = match &epilogue.bias {
-                    None => None,
-                    Some(Bias::PerRow(values) | Bias::PerColumn(values)) => {
-                        Some(place("the bias", values))
-                    }
-                };
-                let bias = bias.as_ref().map(|place| (place, is_per_row(epilogue)));
-                Total::Sum(PlacedEpilogue::new(bias, epilogue.activation))
-            }
-        };
-        // With β = 0, C is not even initialized.
-        let read = beta != 0.0;
-        match c {
-            DenseViewMut::F32(c) => {
-                let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
-                let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands, &total)?;
-                placed.fetch(&gpu, c)
-            }
-            DenseViewMut::F64(c) => {
-                let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
-                let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands, &total)?;
-                placed.fetch(&gpu, c)
-            }
-        }
-    }
-
-    /// Uploads the device plan and executes its launches.
-    fn run(
-        &self,
-        gpu: &mut Gpu,
-        way: Way,
-        operands: &Operands,
-        total: &Total,
-    ) -> Result<(), Failure> {
-        let parts = self.device_plan.parts.iter().enumerate().map(|(i, part)| {
-            let part = part.bytes();
-            let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i} of A"), part.len());
-            gpu.write(buffer, part);
-            buffer.address()
-        });
-        let parts = parts.collect();
-        let workspace = match self.device_plan.workspace {
-            0 => 0,
-            bytes => gpu.alloc_named::<u8>("the workspace", bytes as usize).address(),
-        };
-        let at = self.device_plan.placed(parts, workspace, &Encoder)?;
-        let mut recorded = Vec::new();
-        let outline = self.device_plan.outline();
-        let plain = &self.device_plan.kernels;
-        let kernels: Vec<Kernel> = match total.later() {
-            None => plain.clone(),
-            Some(later) => plain.iter().map(|kernel| later.kernel(kernel)).collect(),
-        };
-        let mut failure = None;
-        let launches = &mut |launch: &Launch<'_>| {
-            recorded.push(Recorded::of(launch, outline.kernels()));
-            let kernel = &kernels[launch.kernel];
-            let Err(error) = self.device.launch(gpu, way, kernel, launch) else { return Ok(()) };
-            let kernel = format!("{kernel} {}", launch.entry);
-            failure = Some(Failure::of(kernel, error));
-            Err(ended())
-        };
-        let sequence = &*self.device_plan.sequence;
-        let done = total.launches(sequence, &at, operands, &Encoder, launches);
-        *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
-        failure.map_or(done.map_err(Failure::from), Err)
     }
 }

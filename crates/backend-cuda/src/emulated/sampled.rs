@@ -10,11 +10,12 @@ use girih_testkit::conformance::run_sddmm_in_turns;
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed as Operand, random};
 use half::{bf16, f16};
-use ptx_emu::{Buffer, Gpu};
+use ptx_emu::{Buffer, Device, Gpu};
 
 use super::entries::all_executed;
 use super::operands::{Placed, Placing};
-use super::{Device, Emulated, Failure, MULTIPROCESSORS, Way, ended, place};
+use super::plan::{ended, place};
+use super::{Emulated, Failure, MULTIPROCESSORS, Way};
 use crate::kernels::csr_sddmm::{SampledOperands, Sampling, kernel, parts};
 use crate::operand::Place;
 use crate::prepared::launch::Launch;

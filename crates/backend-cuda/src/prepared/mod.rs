@@ -8,6 +8,7 @@ mod launched;
 pub(crate) mod lowering;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod on_device;
+mod on_host;
 pub(crate) mod panel;
 pub(crate) mod panels;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]

@@ -4,7 +4,7 @@
 //! a mean is a sum that is stored times the reciprocal of the number of entries. So there are two loops, and
 //! one way to store.
 
-use girih_formats::{Accumulator, Scalar};
+use girih_formats::Scalar;
 
 use super::rows::RowBlock;
 use super::store::store;
@@ -156,10 +156,4 @@ unsafe fn totals<
         }
         totals
     }
-}
-
-/// Values with their signs changed: what the least product is found by.
-pub fn negated<A: Accumulator>(values: &[A]) -> impl Iterator<Item = A> {
-    let minus_one = A::from_f64(-1.0);
-    values.iter().map(move |&value| minus_one * value)
 }

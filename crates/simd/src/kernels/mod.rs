@@ -21,11 +21,19 @@
 //! | [`dots`] | a dense row with the rows of another matrix that a sparse row names: sampled products |
 //! | [`aggregate`] | sparse rows as stored, for the greatest product or the mean |
 //!
-//! [`each_row`] chooses for the first two how many vectors are summed at once, [`panel`] multiplies one row
-//! by these, [`sum`] adds up its entries, [`whole`] does so for long rows and a distant B. [`store`] writes
-//! sums to C and adds up the parts of split windows; [`elements`] does so element by element, with bias and
-//! [`activation`]. [`pack`] copies a panel of B, [`gather`] the rows of B
-//! that a window uses, [`widen`] values to the type of sums. [`prefetch`] prefetches.
+//! What they are made of:
+//!
+//! | part | does |
+//! |---|---|
+//! | [`each_row`] | chooses for the first two kernels how many vectors are summed at once |
+//! | [`panel`] | multiplies one row by that many vectors |
+//! | [`sum`], [`whole`] | add up a row's entries; the latter for long rows and a distant B |
+//! | [`store`] | writes sums to C, and adds up the parts of split windows |
+//! | [`elements`] | writes them element by element, with bias and [`activation`] |
+//! | [`pack`], [`gather`] | copy a panel of B, or the rows of B that a window uses |
+//! | [`widen`] | widens values to the type of sums |
+//! | [`prefetch`] | prefetches |
+//! | [`probe`] | measures what the machine can reach |
 //!
 //! # Order of additions
 //! The order depends on the plan and on n alone, so the bits of C depend on nothing else.

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use girih_formats::{BMat, Scalar};
+use girih_simd::{RowBlock, RowMap};
 
 use super::{Multiply, Panel, add_up, clamp, for_each_window};
 use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_BMAT_ENTRIES;
-use girih_simd::RowBlock;
-use girih_simd::RowMap;
 
 /// Rows of a window.
 const ROWS: usize = 16;

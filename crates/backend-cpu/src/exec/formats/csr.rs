@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use girih_formats::{RowCsr, Scalar};
+use girih_simd::{RowBlock, RowMap};
 
 use super::{Multiply, Panel, add_up};
 use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_CSR_ENTRIES;
-use girih_simd::RowBlock;
-use girih_simd::RowMap;
 
 impl<T: CpuScalar> Multiply<T> for RowCsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {

@@ -1,16 +1,13 @@
 //! Copies of CSR: sorted rows, and tiles slab by slab.
 
 use girih_formats::Scalar;
+use girih_simd::{GROUP_VECTORS, PREFETCH_AHEAD, PatternBlock, SortedBlock, lanes};
 
 use super::Panel;
 use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::layout::sorted::SortedCsr;
 use crate::layout::tiles::TiledCsr;
-use girih_simd::PREFETCH_AHEAD;
-use girih_simd::PatternBlock;
-use girih_simd::SortedBlock;
-use girih_simd::{GROUP_VECTORS, lanes};
 
 impl<T: CpuScalar> CsrLayout<T> {
     /// Multiplies the rows of a part of a task.

@@ -3,14 +3,12 @@
 use std::ops::Range;
 
 use girih_formats::{Bcsr, BlockedEll, PAD_COL, Scalar, Wcsr};
+use girih_simd::{RowMap, Runs, Strip};
 
 use super::packed_strip::PackedStrip;
 use super::{Multiply, Panel, add_up, clamp, for_each_window};
 use crate::kernels::CpuScalar;
 use crate::thresholds::{STACK_STRIP_VALUES, SUMS_CARRIED_ROWS};
-use girih_simd::RowMap;
-use girih_simd::Runs;
-use girih_simd::Strip;
 
 impl<T: CpuScalar> Multiply<T> for Bcsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {

@@ -13,11 +13,11 @@ mod two_four;
 use std::ops::Range;
 
 use girih_formats::{Scalar, Tiling};
+use girih_simd::{Input, Output, RowMap};
 
 use crate::kernels::{CpuScalar, Kernels};
 use crate::layout::CsrLayout;
 use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
-use girih_simd::{Input, Output, RowMap};
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]

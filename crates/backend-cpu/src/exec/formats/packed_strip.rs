@@ -1,14 +1,13 @@
 //! Dense strips of many rows, by rows of B that are packed first.
 
+use girih_simd::{Input, Output, RowMap, Runs, Strip, lanes};
+
 use crate::exec::formats::Panel;
 use crate::kernels::CpuScalar;
 use crate::thresholds::{
     STRIP_PACK_BYTES, STRIP_PACK_ROWS_MAX, STRIP_PACK_ROWS_MIN, STRIP_PACK_RUN_COLS,
     STRIP_PACK_VECTORS,
 };
-use girih_simd::Runs;
-use girih_simd::Strip;
-use girih_simd::{Input, Output, RowMap, lanes};
 
 /// Where packed runs begin.
 const IN_ORDER: [u32; 256] = {

@@ -3,12 +3,11 @@
 use std::ops::Range;
 
 use girih_formats::{Scalar, TwoFour};
+use girih_simd::{RowBlock, RowMap};
 
 use super::{Multiply, Panel, add_up, clamp};
 use crate::kernels::CpuScalar;
 use crate::thresholds::STACK_TWO_FOUR_GROUPS;
-use girih_simd::RowBlock;
-use girih_simd::RowMap;
 
 impl<T: CpuScalar> Multiply<T> for TwoFour<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {

@@ -7,12 +7,12 @@ mod read_tiles;
 
 use girih_formats::Buffer;
 use girih_planner::file::{AttachedElement, Attachment, AttachmentError};
+use girih_simd::Run;
 
 use crate::kernels::CpuScalar;
 use crate::layout::CsrLayout;
 use crate::layout::fill::TaskSlab;
 use crate::layout::sorted::PartRanges;
-use girih_simd::Run;
 
 pub(super) const COL_IDX: &str = "col_idx";
 pub(super) const VALUES: &str = "values";

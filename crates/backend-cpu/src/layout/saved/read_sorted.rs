@@ -5,15 +5,13 @@ use std::ops::Range;
 use girih_formats::RowCsr;
 use girih_parallel::prelude::*;
 use girih_planner::file::Attachment;
+use girih_simd::{PREFETCH_AHEAD, Run, lanes};
 
 use super::checks::{UnwrittenRows, are_within, array, must, records};
 use super::{COL_IDX, PARTS, ROWS, RUNS, SLICES, VALUES};
 use crate::kernels::CpuScalar;
 use crate::layout::sorted::{PartRanges, SortedCsr, are_consecutive};
 use crate::lowering::{SortConfig, SortCounts};
-use girih_simd::PREFETCH_AHEAD;
-use girih_simd::Run;
-use girih_simd::lanes;
 
 impl<T: CpuScalar> SortedCsr<T> {
     /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use girih_formats::{PAD_ROW, RowCsr, Scalar};
 use girih_parallel::prelude::*;
 use girih_planner::file::Attachment;
+use girih_simd::{PREFETCH_AHEAD, Tile};
 
 use super::checks::{are_within, array, must, records};
 use super::{COL_IDX, SLABS, TILES, VALUES};
@@ -14,8 +15,6 @@ use crate::layout::join::joined;
 use crate::layout::row_of;
 use crate::layout::tiles::TiledCsr;
 use crate::lowering::TileConfig;
-use girih_simd::PREFETCH_AHEAD;
-use girih_simd::Tile;
 
 impl<T: CpuScalar> TiledCsr<T> {
     /// Reads the copy of an attachment and checks all of it, for tasks as [`new`](Self::new) takes them.

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use girih_simd::GROUP_VECTORS;
+
 use crate::lowering::Case;
 use crate::machine::Machine;
 use crate::thresholds::{PACK_PANELS_EACH, PACK_SHARES};
-use girih_simd::GROUP_VECTORS;
 
 /// Panels of B that are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 //
 // An entry's inner product needs no other entry, so entries are cut into runs of equal length, whatever rows they
 // are in: no row is too long, and empty rows are not in the list that runs walk through. A team of LANES lanes
-// takes a run. Each lane keeps its vectors of the row of X in registers until the run comes to another row, and
-// loads its vectors of kUnroll rows of Y at a time, and meanwhile the columns that come next. Where X has more
-// columns than a team has registers for, they are taken in panels, and X is read once more for every kUnroll
-// entries.
+// takes a run. Each lane keeps its vectors of the row of X in registers until the run comes to another row. It
+// loads its vectors of kUnroll rows of Y at a time, and meanwhile the columns that come next. X may have more
+// columns than a team has registers for. Then columns are taken in panels, and X is read once more for every
+// kUnroll entries.
 //
 // A row of Y is read by neighbouring lanes in 128 bytes or more at a time. Lanes that a few columns leave over
 // take other entries: so sums cross few lanes. A sum is added up in an order that d and the value type decide.

@@ -1,12 +1,15 @@
 //! Sampled products of patterns in CSR, by `csr_sddmm.cu`: `S = α·(X·Yᵀ) ⊙ pattern + β·S`.
 //!
 //! # What bounds it
-//! With X m×d, Y k×d and elements of `e` bytes, sums of `a` bytes: 2·nnz·d flops on CUDA cores. Memory moves at
-//! least (m + k)·d·e bytes of X and Y, nnz·(4 + a) of columns and S, half a byte an entry and 16 a row that has
-//! entries for where runs begin, and nnz·a more where β is not zero. That floor holds where Y stays in the
-//! second-level cache: it serves nnz·d·e bytes of Y's rows, less what neighbouring rows of the pattern share within
-//! a multiprocessor's first-level cache. At 2/e flops a byte that traffic, not arithmetic, is what takes the time
-//! for all but patterns whose rows have an entry or two: there X is read as often as Y.
+//! X is m×d, Y k×d, an element has `e` bytes and a sum `a`. CUDA cores compute 2·nnz·d flops. Memory moves at least:
+//!
+//! - (m + k)·d·e bytes of X and Y;
+//! - nnz·(4 + a) bytes of columns and S, and nnz·a more where β is not zero;
+//! - for where runs begin, half a byte an entry, and 16 a row that has entries.
+//!
+//! That floor holds where Y stays in the second-level cache. The cache serves nnz·d·e bytes of Y's rows, less what
+//! neighbouring rows of the pattern share within a first-level cache. At 2/e flops a byte, that traffic takes the
+//! time, not arithmetic. Where rows have an entry or two, X is read as often as Y.
 
 #[cfg(test)]
 mod faults;
@@ -16,6 +19,7 @@ mod rows;
 
 use girih_formats::DType;
 
+use super::shared::value_name;
 use super::{Budget, Kernel};
 
 pub use launch::SampledOperands;
@@ -54,17 +58,11 @@ const SCALE: &str = "csr_sddmm_scale";
 /// The kernel for a value type.
 #[must_use]
 pub(crate) fn kernel(dtype: DType) -> Kernel {
-    let value = match dtype {
-        DType::F16 => "F16",
-        DType::Bf16 => "Bf16",
-        DType::F32 => "F32",
-        DType::F64 => "F64",
-    };
     Kernel {
         stem: "csr_sddmm",
         config: dtype.name().to_owned(),
         source: include_str!("csr_sddmm.cu"),
-        defines: vec![("VALUE", value.to_owned())],
+        defines: vec![("VALUE", value_name(dtype).to_owned())],
         only: None,
         budget: Budget {
             // Of 16 bits element by element, where a lane holds 32 of X and has as many of Y under way.

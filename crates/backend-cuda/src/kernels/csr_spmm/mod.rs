@@ -13,6 +13,7 @@ mod work;
 
 use girih_formats::DType;
 
+use super::shared::value_name;
 use super::{Budget, Kernel};
 
 pub(crate) use launch::device_plan;
@@ -79,17 +80,11 @@ pub(crate) const SCALE: &str = "csr_scale";
 /// The kernel for a value type.
 #[must_use]
 pub(crate) fn kernel(dtype: DType) -> Kernel {
-    let value = match dtype {
-        DType::F16 => "F16",
-        DType::Bf16 => "Bf16",
-        DType::F32 => "F32",
-        DType::F64 => "F64",
-    };
     Kernel {
         stem: "csr_spmm",
         config: dtype.name().to_owned(),
         source: include_str!("csr_spmm.cu"),
-        defines: vec![("VALUE", value.to_owned())],
+        defines: vec![("VALUE", value_name(dtype).to_owned())],
         only: None,
         budget: Budget {
             registers: 112,

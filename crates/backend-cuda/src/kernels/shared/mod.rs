@@ -3,9 +3,20 @@
 mod copied;
 
 use bytemuck::{Pod, Zeroable};
+use girih_formats::DType;
 
 use crate::epilogue::PlacedEpilogue;
 pub(crate) use copied::{Reading, is_matrix, map_of_c};
+
+/// A value type's name in `values.cuh`: CUDA cores multiply all of them.
+pub(crate) fn value_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F16 => "F16",
+        DType::Bf16 => "Bf16",
+        DType::F32 => "F32",
+        DType::F64 => "F64",
+    }
+}
 
 /// C as a kernel writes it: `Output` in CUDA. Addresses are of device memory, strides count elements.
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

@@ -1,123 +1,25 @@
-//! Backends that are wrong on purpose, each with a fault that some kernel in the field has had: the
-//! suite must find every one of them, and find nothing in the backend they are made from.
+//! Wrong products.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_backend::{
-    Activation, Aggregation, BackendError, Bias, Capabilities, DenseView, DenseViewMut, Epilogue,
-    Lowering, PreparedSpmm, ProductShape, ReferenceBackend, SpmmBackend, Unsupported,
+    Activation, Aggregation, BackendError, Bias, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, ProductShape, ReferenceBackend, SpmmBackend,
 };
-use girih_formats::{AnyTiling, DType, FormatKind, PAD_COL, RowLayout, Tiling};
+use girih_formats::{AnyTiling, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
-use girih_reorder::Permutation;
-use girih_testkit::conformance::{run, run_in_turns, run_refusals};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
-/// What a broken backend does to f32 products; everything else it leaves to the reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    None,
-    ReadsPaddingAsColumnZero,
-    ReadsEveryRowOfB,
-    ReadsBForAlphaZero,
-    ForgetsBeta,
-    ReadsCForBetaZero,
-    CountsBetaOncePerTask,
-    DropsTheLastPartialWindow,
-    DropsColumnsPastAMultipleOfEight,
-    TruncatesToBf16,
-    RoundsSumsToF16,
-    SumsOnlyTheFirstTask,
-    IgnoresTheRowOrder,
-    IgnoresTheColumnOrder,
-    ReadsNegativeStridesForwards,
-    ReadsColumnMajorAsRowMajor,
-    ComputesOffsetsIn32Bits,
-    GivesOtherBitsTheSecondTime,
-    GivesOtherBitsOnOtherThreads,
-    WritesBeforeItChecks,
-    ChecksNothing,
-    RefusesEveryPlan,
-    RefusesLargeBlocks,
-    TakesWhatItDoesNotClaim,
-    KeepsOldValues,
-    PutsNewValuesInReverse,
-    ForgetsTheBias,
-    ActivatesBeforeTheBias,
-    ActivatesBeforeBeta,
-    ActivatesTwice,
-    TakesErfForTanh,
-    FlushesNanInRelu,
-    GivesEveryPanelTheFirstBias,
-    ExecutesWhatItRefuses,
-    BeginsMaximaWithZero,
-    IgnoresNanInMaxima,
-    MeansOfTooMany,
-}
+use crate::broken::Fault;
 
+/// A plan whose products are wrong.
 #[derive(Debug)]
-struct Broken(Fault);
-
-impl SpmmBackend for Broken {
-    fn name(&self) -> &str {
-        "broken"
-    }
-
-    fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        let mut can = ReferenceBackend.capabilities()?;
-        if self.0 == Fault::TakesWhatItDoesNotClaim {
-            can.formats.retain(|&kind| kind != FormatKind::BMat);
-        }
-        Ok(can)
-    }
-
-    fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
-        let refuse = |reason: &str| Unsupported::Sizes { spec: plan.spec(), reason: reason.into() };
-        match self.0 {
-            Fault::RefusesEveryPlan => Err(refuse("it is broken")),
-            Fault::RefusesLargeBlocks if plan.tiling().layout().window_rows() > 16 => {
-                Err(refuse("its blocks are too large"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
-        match self.0 {
-            Fault::ExecutesWhatItRefuses if !epilogue.is_none() => {
-                Err(Unsupported::Epilogue { reason: "it says so".to_owned() })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn supports_aggregation(
-        &self,
-        plan: &Plan,
-        aggregation: Aggregation,
-    ) -> Result<(), Unsupported> {
-        ReferenceBackend.supports_aggregation(plan, aggregation)
-    }
-
-    fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
-        let inner = match self.0 {
-            Fault::IgnoresTheColumnOrder => {
-                ReferenceBackend.prepare(&with_natural_columns(plan))?
-            }
-            _ => ReferenceBackend.prepare(plan)?,
-        };
-        let (fault, plan) = (self.0, plan.clone());
-        Ok(Box::new(PreparedBroken { fault, plan, inner, executions: Arc::default() }))
-    }
-}
-
-#[derive(Debug)]
-struct PreparedBroken {
-    fault: Fault,
-    plan: Plan,
-    inner: Box<dyn PreparedSpmm>,
-    executions: Arc<AtomicUsize>,
+pub(crate) struct PreparedBroken {
+    pub(crate) fault: Fault,
+    pub(crate) plan: Plan,
+    pub(crate) inner: Box<dyn PreparedSpmm>,
+    pub(crate) executions: Arc<AtomicUsize>,
 }
 
 impl PreparedSpmm for PreparedBroken {
@@ -423,115 +325,4 @@ fn first_tasks(plan: &Plan) -> Plan {
     let csr = csr.with_values::<f32>(values).unwrap();
     let layout: RowLayout = t.layout().clone();
     Plan::from_tiling(Tiling::Csr(girih_formats::RowCsr::try_new(layout, csr).unwrap()))
-}
-
-/// The plan as if its tiles held the columns in the matrix's order.
-fn with_natural_columns(plan: &Plan) -> Plan {
-    plan.clone().with_columns(Permutation::identity(plan.ncols()).unwrap()).unwrap()
-}
-
-/// Runs the suite on the fault, with all products and in turns, and checks that a failure tells of `sign`, in
-/// what was checked or in what was wrong.
-fn must_fail(fault: Fault, kind: FormatKind, sign: &str) {
-    for run in [run, run_in_turns] {
-        let report = run(&Broken(fault), kind, DType::F32);
-        assert!(!report.passed(), "{fault:?} was not noticed");
-        assert!(
-            report.failures.iter().any(|f| f.check.contains(sign) || f.reason.contains(sign)),
-            "{fault:?} was noticed, but not as {sign:?}: {report}"
-        );
-    }
-}
-
-macro_rules! faults {
-    ($($name:ident: $fault:ident on $kind:ident shows as $sign:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            must_fail(Fault::$fault, FormatKind::$kind, $sign);
-        }
-    )*};
-}
-
-faults! {
-    padding_as_column_zero: ReadsPaddingAsColumnZero on Wcsr shows as "NaN under padding";
-    every_row_of_b: ReadsEveryRowOfB on BMat shows as "NaN in every absent column";
-    b_for_alpha_zero: ReadsBForAlphaZero on Csr shows as "α = 0";
-    beta_forgotten: ForgetsBeta on Bcsr shows as "β = 0.5";
-    c_read_for_beta_zero: ReadsCForBetaZero on Csr shows as "β = 0,";
-    beta_once_per_task: CountsBetaOncePerTask on Csr shows as "tiles per task";
-    last_partial_window: DropsTheLastPartialWindow on Wcsr shows as "wcsr 16/8";
-    last_partial_block_row: DropsTheLastPartialWindow on BlockedEll shows as "blocked-ell 16x16";
-    columns_past_eight: DropsColumnsPastAMultipleOfEight on Csr shows as "n = 33";
-    inputs_truncated: TruncatesToBf16 on Csr shows as "max_error_over_bound";
-    sums_rounded: RoundsSumsToF16 on TwoFour shows as "max_error_over_bound";
-    first_task_only: SumsOnlyTheFirstTask on Csr shows as "1 tiles per task";
-    row_order_ignored: IgnoresTheRowOrder on Bcsr shows as "rows Reversed";
-    column_order_ignored: IgnoresTheColumnOrder on Bcsr shows as "columns shuffled";
-    negative_strides: ReadsNegativeStridesForwards on Csr shows as "B Reversed";
-    column_major: ReadsColumnMajorAsRowMajor on Csr shows as "B ColMajor";
-    offsets_in_32_bits: ComputesOffsetsIn32Bits on Csr shows as "over 2³² elements";
-    other_bits_again: GivesOtherBitsTheSecondTime on Csr shows as "executed again";
-    other_bits_on_threads: GivesOtherBitsOnOtherThreads on Csr shows as "3 threads";
-    writes_before_checks: WritesBeforeItChecks on Csr shows as "C was written";
-    old_values_kept: KeepsOldValues on Csr shows as "other bits than those of a new plan";
-    new_values_reversed: PutsNewValuesInReverse on Wcsr shows as "new values, transposed";
-    no_checks: ChecksNothing on Csr shows as "not the error it should be";
-    bias_forgotten: ForgetsTheBias on Csr shows as "epilogue PerRow";
-    activated_before_the_bias: ActivatesBeforeTheBias on Wcsr shows as "epilogue PerColumn Relu";
-    activated_before_beta: ActivatesBeforeBeta on Bcsr shows as "Relu";
-    activated_twice: ActivatesTwice on Csr shows as "Gelu";
-    erf_for_tanh: TakesErfForTanh on Csr shows as "Gelu";
-    nan_flushed: FlushesNanInRelu on Csr shows as "NaN and Inf, epilogue Relu";
-    first_bias_for_every_panel: GivesEveryPanelTheFirstBias on Csr shows as "epilogue PerColumn";
-    maxima_begin_with_zero: BeginsMaximaWithZero on Csr shows as "aggregation Max";
-    nan_ignored_by_maxima: IgnoresNanInMaxima on Csr shows as "aggregation Max";
-    means_of_too_many: MeansOfTooMany on BMat shows as "aggregation Mean";
-    executes_what_it_refuses: ExecutesWhatItRefuses on Csr shows as "refused, but computed";
-}
-
-/// Library baselines are judged by this: what fails for row 0 of B alone is a known defect of theirs, anything
-/// else is not.
-#[test]
-fn failures_say_whether_row_0_of_b_is_to_blame() {
-    let by_first_row = |fault, kind| {
-        let report = run(&Broken(fault), kind, DType::F32);
-        let all = report.failures.len();
-        (report.failures.iter().filter(|f| f.reads_first_row).count(), all)
-    };
-    let (blamed, all) = by_first_row(Fault::ReadsPaddingAsColumnZero, FormatKind::Wcsr);
-    assert!(blamed == all && all > 0, "{blamed} of {all}");
-    let (blamed, all) = by_first_row(Fault::ReadsEveryRowOfB, FormatKind::BMat);
-    assert!(blamed < all, "{blamed} of {all}");
-    for fault in [Fault::ForgetsBeta, Fault::TruncatesToBf16, Fault::IgnoresTheRowOrder] {
-        let (blamed, all) = by_first_row(fault, FormatKind::Bcsr);
-        assert!(blamed == 0 && all > 0, "{fault:?}: {blamed} of {all}");
-    }
-}
-
-#[test]
-fn the_backend_the_faults_are_put_into_is_sound() {
-    let report = run(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
-    assert!(report.passed() && report.unsupported.is_empty(), "{report}");
-    assert!(report.refreshed > 100 && report.finished > 100, "{report}");
-    let in_turns = run_in_turns(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
-    assert!(in_turns.passed() && in_turns.unsupported.is_empty(), "{in_turns}");
-    assert!(in_turns.checks < report.checks / 2, "{} of {}", in_turns.checks, report.checks);
-}
-
-#[test]
-fn a_backend_that_refuses_everything_does_not_pass() {
-    let report = run(&Broken(Fault::RefusesEveryPlan), FormatKind::Csr, DType::F32);
-    assert!(!report.passed() && report.checks == 0, "{report}");
-}
-
-#[test]
-fn a_backend_that_refuses_some_plans_is_not_complete() {
-    let report = run(&Broken(Fault::RefusesLargeBlocks), FormatKind::Bcsr, DType::F32);
-    assert!(report.passed() && !report.unsupported.is_empty(), "{report}");
-}
-
-#[test]
-fn what_is_not_claimed_must_be_refused() {
-    assert!(!run_refusals(&Broken(Fault::TakesWhatItDoesNotClaim)).failures.is_empty());
-    assert!(run_refusals(&Broken(Fault::None)).failures.is_empty());
 }

@@ -1,0 +1,90 @@
+//! Products of operands on the host, by a plan on a device.
+
+use std::sync::PoisonError;
+
+use girih_backend::{
+    Aggregation, BackendError, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
+};
+
+use super::on_device::CudaPrepared;
+use super::product::Product;
+use super::total::{Requested, Total};
+use crate::error::refused_by;
+
+impl PreparedSpmm for CudaPrepared {
+    /// Copies B (and C, unless β is zero) to the device, multiplies, and copies C back; large operands in
+    /// panels of columns, so that both directions and the product overlap. Page-locked memory is copied as
+    /// it is, other memory through page-locked buffers by all threads of the rayon pool. Device memory for
+    /// both is kept and grows with the widest product; one thread at a time is served.
+    fn execute(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        self.execute_with(alpha, b, beta, c, &Epilogue::new())
+    }
+
+    /// Copies the bias to the device too. The first product with an epilogue loads the kernels that have one, from the
+    /// cache or the compiler. The bits are those of the plain product, put through the epilogue in the
+    /// accumulation type.
+    fn execute_with(
+        &self,
+        alpha: f64,
+        b: DenseView<'_>,
+        beta: f64,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(&b, &c)?;
+        epilogue.check(&self.shape, n)?;
+        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.activation))?;
+        if self.shape.m == 0 || n == 0 {
+            return Ok(());
+        }
+        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut transfer = self.gpu.transfer();
+        host.multiply(self, &mut transfer, (alpha, beta), &b, c, Requested::Sum(epilogue))
+            .map_err(|error| refused_by(self.backend, error, "multiply"))
+    }
+
+    /// Copies B to the device and C back, as a product does. The first maximum or minimum loads the kernels of both,
+    /// from the cache or the compiler, and the first mean those of means.
+    fn aggregate(
+        &self,
+        aggregation: Aggregation,
+        b: DenseView<'_>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(&b, &c)?;
+        self.load_aggregation(aggregation)?;
+        if self.shape.m == 0 || n == 0 {
+            return Ok(());
+        }
+        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut transfer = self.gpu.transfer();
+        let scales = (Total::sign(aggregation), 0.0);
+        host.multiply(self, &mut transfer, scales, &b, c, Requested::Aggregation(aggregation))
+            .map_err(|error| refused_by(self.backend, error, "aggregate"))
+    }
+
+    /// Puts the values into a clone of the plan, which stays in the host's memory and shares all other arrays with it,
+    /// packs them as the kernels read them, and sends them where the old ones are: no device memory is allocated.
+    /// Products that were enqueued before are waited for; those of captured graphs are the caller's to order.
+    fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        let Product::Launched(launched, source) = &mut self.product else {
+            let reason = "its prepared plans keep their values; prepare a plan of the new matrix";
+            let (backend, reason) = (self.backend.to_owned(), reason.to_owned());
+            return Err(BackendError::NewValues { backend, reason });
+        };
+        let device_plan = source.renewed(self.backend, values)?;
+        launched
+            .replace_values(&self.gpu, device_plan.parts[device_plan.values].bytes())
+            .map_err(|error| refused_by(self.backend, error, "send new values"))
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        self.product.describe(Lowering::new(self.backend, self.gpu.info.machine(), n))
+    }
+}
