@@ -24,7 +24,7 @@ use crate::{CudaError, DeviceMatrix, DeviceMatrixMut, NAME};
 /// A plan on a device: A uploaded, its kernels loaded, its workspace allocated.
 ///
 /// [`execute_device`](Self::execute_device) enqueues a product of device operands and returns. Through
-/// [`PreparedSpmm`] operands on the host are multiplied too: they are copied there and back.
+/// [`PreparedSpmm`](girih_backend::PreparedSpmm) operands on the host are multiplied too: they are copied there and back.
 #[derive(Debug)]
 pub struct CudaPrepared {
     pub(super) backend: &'static str,
