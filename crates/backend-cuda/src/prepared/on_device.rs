@@ -48,7 +48,7 @@ pub struct OperandRows {
 impl CudaPrepared {
     /// A plan that a product of one's own multiplies, by kernels or a library of one's own.
     ///
-    /// `backend` names it in errors and lowerings. [`refresh`](PreparedSpmm::refresh) refuses new values, and
+    /// `backend` names it in errors and lowerings. [`refresh`](girih_backend::PreparedSpmm::refresh) refuses new values, and
     /// operands on the host are moved in one piece.
     #[must_use]
     pub fn of_product(
@@ -178,7 +178,8 @@ impl CudaPrepared {
         self.on_device(stream, &operands, &total, b, c, bias.map(|(bias, _)| bias))
     }
 
-    /// Enqueues an [aggregation](PreparedSpmm::aggregate) of operands on the device on one of its streams and returns:
+    /// Enqueues an [aggregation](girih_backend::PreparedSpmm::aggregate) of operands on the device on one of its
+    /// streams and returns:
     /// as [`execute_device`](Self::execute_device) does a product. C is not read.
     ///
     /// The first maximum or minimum loads the kernels of both, from the cache or the compiler, and the first mean those
