@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use girih::backend::BackendError;
+use girih::cuda::low_level::takes_b_as_it_is;
 use girih::cuda::{CudaError, CudaPrepared, DeviceInfo};
 use girih::{
     CudaBackend, CudaOptions, DType, DeviceSpec, FormatKind, FormatSpec, Plan, Rounding,
@@ -124,18 +125,19 @@ impl Device {
         }
     }
 
-    /// Why it can't multiply a plan, if so.
+    /// Why it can't multiply a plan by operands on the device, if so.
     pub(crate) fn refusal(&self, plan: &Plan) -> Option<String> {
-        match self {
-            Self::Cuda(backend) => backend.supports(plan).err().map(|error| error.to_string()),
-            Self::Cusparse(backend) => backend.supports(plan).err().map(|error| error.to_string()),
+        let supported = match self {
+            Self::Cuda(backend) => backend.supports(plan),
+            Self::Cusparse(backend) => backend.supports(plan),
             Self::Dense(_, options) => {
                 let (dtype, precision) = (plan.dtype(), plan.precision());
-                (options.tf32 && !precision.allows_tf32(dtype)).then(|| {
+                return (options.tf32 && !precision.allows_tf32(dtype)).then(|| {
                     format!("it rounds f32 to TF32, and products are to be in {precision}")
-                })
+                });
             }
-        }
+        };
+        supported.and_then(|()| takes_b_as_it_is(plan)).err().map(|error| error.to_string())
     }
 
     pub(crate) fn rounding(&self, plan: &Plan) -> Rounding {
