@@ -45,7 +45,9 @@ pub(super) fn is_even(statistics: &Statistics, steps: u64, groups: u64) -> bool 
     let chain = longest.div_ceil(groups);
     let alike = longest <= SPREAD * statistics.mean() && chain <= (2 * steps).max(WAIT * FREE);
     let short = chain <= (steps / PART).max(FREE);
-    heavy_entries.saturating_mul(HEAVY_PART) <= entries
+    // Where no warp goes through more than it always may, it matters little which begin last.
+    let brief = chain.max(steps) <= FREE;
+    (heavy_entries.saturating_mul(HEAVY_PART) <= entries || (alike && brief))
         && (alike || short)
         && entries < 1 << 31
         && statistics.rows < 1 << 31

@@ -20,7 +20,13 @@
 //!
 //! Weights have few and long rows: 256 of 461 entries times 512 columns make 1024 teams of a warp, a quarter
 //! of what the device waits for at a time. There, tiles of 8 lanes and 4 groups of lanes to a row take 52
-//! where 32 lanes take 75 and items 68.
+//! where 32 lanes take 75 and items 68. Where rows are shorter, a warp to a row is faster from two fifths of the
+//! device's warps on. On an H200, in the way chosen by that rule and with the warps of the whole device:
+//! `maros_r7_Aeq` (3136 rows of 46), n = 128: 11.1 and 13.5; `dg_diffusion` (966 rows of 37), n = 512: 11.5 and 13.3.
+//!
+//! Rows of two or three entries are another matter: most of their time is what a row takes whatever it holds. Runs
+//! of eight items have that once. On an H200: `luxembourg_road` (2.1 entries to a row), n = 1024: 282 where teams
+//! take 354; `cont300_A` (3.0), n = 512: 237 and 297.
 //!
 //! # Narrow products
 //! There, it is round trips one after the other that take the time. `bcsstk33` (8738 rows of 68 entries), n
@@ -32,26 +38,36 @@ use std::fmt;
 
 use girih_formats::DType;
 
+use super::layout::RUN;
 use super::limits::is_even;
 use super::{Statistics, WARP, lanes};
 
 /// The fewest lanes across a tile of wide products: 128 bytes of a row of B.
 const NARROW: u32 = 8;
-/// Rows of B that a lane waits for at a time, and where most warps of the device are idle and rows have `LONG`
+/// Rows of B that a lane waits for at a time, and where half of the device's warps are idle and rows have `DEEP_FROM`
 /// entries or more on average.
 const SHALLOW: u32 = 4;
 const DEEP: u32 = 8;
+const DEEP_FROM: u64 = 48;
+/// Rows of as many entries, on average, are taken by whole warps.
 const LONG: u64 = 64;
+/// Rows of at most this many entries, on average, are items that a warp goes through as if they were one, where
+/// those of a product make as many warps, in multiples of what the device has at a time.
+const TINY: u64 = 4;
+const TINY_WAVES: u64 = 3;
 /// Warps of a block.
 const BLOCK_WARPS: u32 = 8;
 /// The most rows of a team, one after the other; of this many entries together at most, where they
 /// are more than two; and the warps, for each that the device has at a time, from which a team takes one
-/// row more.
+/// row more: half as many where rows have at most `SHORT` entries on average.
 const MOST_TURNS: u64 = 4;
 const ENTRIES_OF_TURNS: u64 = 64;
 const WAVES: u64 = 2;
+const SHORT: u64 = 8;
 /// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are cut.
 const BUSY_PART: u64 = 8;
+/// Tiles are a warp wide if two fifths of the device's warps then have one, or, of long rows, all of them.
+const ENOUGH: (u64, u64) = (2, 5);
 /// Round trips of a row besides those to rows of B: where it begins, its entries, and what launching a warp
 /// takes.
 const TRIPS: u64 = 3;
@@ -165,7 +181,7 @@ impl Wide {
     /// expected.
     pub(crate) fn new(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> Option<Self> {
         // A single column or vector has kernels of its own.
-        if lanes(dtype, n) < 2 {
+        if lanes(dtype, n) < 2 || is_tiny(statistics, n, dtype, warps) {
             return None;
         }
         let columns = n.max(wide_columns(dtype));
@@ -194,10 +210,12 @@ impl Wide {
         let (lanes, groups) = self.lanes_and_groups(statistics, n, dtype, warps);
         let team = lanes * groups;
         let needed = warps_needed(statistics, tiles(dtype, n, lanes), team);
-        let idle = lanes >= NARROW && statistics.mean() >= LONG && 2 * needed <= warps;
+        let idle = lanes >= NARROW && statistics.mean() >= DEEP_FROM && 2 * needed <= warps;
         let depth = if idle { DEEP } else { SHALLOW };
         let most = (ENTRIES_OF_TURNS / statistics.mean().max(1)).clamp(2, MOST_TURNS);
-        let turns = (needed / (WAVES * warps.max(1))).clamp(1, most) as u32;
+        let waves = if statistics.mean() <= SHORT { WAVES / 2 } else { WAVES };
+        // Three in turn took longer than two or four.
+        let turns = 1 << (needed / (waves * warps.max(1))).clamp(1, most).ilog2();
         let warps = BLOCK_WARPS.min(most_warps(depth));
         CsrTeams { lanes, team, depth, warps, turns, panel_tiles: 1 }
     }
@@ -222,11 +240,21 @@ fn wide_columns(dtype: DType) -> u64 {
     u64::from(WARP) * 16 / dtype.size() as u64
 }
 
-/// Lanes across a tile of wide products: a warp, or fewer where that would leave warps of the device idle.
+/// Lanes across a tile of wide products: a warp, or fewer where that would leave most warps of the device idle.
 fn lanes_of_wide(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u32 {
+    let (part, of) = if statistics.mean() >= LONG { (1, 1) } else { ENOUGH };
     let teams = |lanes| statistics.rows.saturating_mul(tiles(dtype, n, lanes));
-    let busy = |lanes| teams(lanes) >= WAVES * warps;
+    let busy = |lanes| teams(lanes).saturating_mul(of) >= part * warps;
     [WARP, WARP / 2].into_iter().find(|&lanes| busy(lanes)).unwrap_or(NARROW)
+}
+
+/// Whether rows are so short, and there are so many of them, that runs of items take less time than teams: what
+/// a row takes besides its entries is then most of its time, and a run has it once for several rows.
+fn is_tiny(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> bool {
+    // Runs take tiles of two vectors a lane.
+    let tiles = tiles(dtype, n, 2 * WARP);
+    let runs = (statistics.rows / u64::from(RUN)).saturating_mul(tiles);
+    lanes(dtype, n) == WARP && statistics.mean() <= TINY && runs >= TINY_WAVES * warps
 }
 
 /// Tiles of columns.
@@ -272,6 +300,11 @@ mod tests {
     const VIBROBOX: (u64, u64, u64, u64) = (12_328, 330_250, 120, 51_000);
     const GNUTELLA: (u64, u64, u64, u64) = (62_586, 147_892, 78, 6200);
     const PRUNED: (u64, u64, u64, u64) = (256, 117_964, 647, 0);
+    const ROADS: (u64, u64, u64, u64) = (114_599, 239_332, 6, 0);
+    const TRIANGLES: (u64, u64, u64, u64) = (15_606, 91_756, 10, 0);
+    const CONSTRAINTS: (u64, u64, u64, u64) = (3136, 144_848, 48, 0);
+    const FLUID: (u64, u64, u64, u64) = (1651, 49_533, 62, 25_000);
+    const WEIGHTS: (u64, u64, u64, u64) = (2048, 314_572, 192, 0);
     const ASTRO: (u64, u64, u64, u64) = (16_706, 242_502, 360, 133_000);
 
     fn statistics((rows, entries, longest, heavy_entries): (u64, u64, u64, u64)) -> Statistics {
@@ -301,6 +334,31 @@ mod tests {
         assert_eq!(teams(BCSSTK33, 32).unwrap(), "8/16 x4, 8 warps, 1 turns, panels of 1");
         assert_eq!(teams(PRUNED, 512).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
         assert_eq!(teams(PRUNED, 128).unwrap(), "8/32 x8, 8 warps, 1 turns, panels of 1");
+    }
+
+    #[test]
+    fn a_warp_takes_a_row_where_that_leaves_enough_warps() {
+        assert_eq!(teams(CONSTRAINTS, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(WEIGHTS, 512).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(WEIGHTS, 128).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
+        // Short rows in turn, from fewer on.
+        assert_eq!(teams(TRIANGLES, 128).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
+    }
+
+    #[test]
+    fn rows_that_differ_go_to_teams_too_where_no_warp_has_much_to_do() {
+        assert_eq!(teams(FLUID, 128).unwrap(), "16/32 x4, 8 warps, 1 turns, panels of 1");
+        let longer = (FLUID.0, FLUID.1, 200, FLUID.3);
+        assert_eq!(teams(longer, 128), None);
+    }
+
+    #[test]
+    fn rows_of_two_or_three_entries_are_items_where_there_are_many() {
+        assert_eq!(teams(ROADS, 128), None);
+        assert_eq!(teams(ROADS, 1024), None);
+        // Too few columns for a warp, and too few rows for the device.
+        assert_eq!(teams(ROADS, 64).unwrap(), "16/16 x4, 8 warps, 4 turns, panels of 1");
+        assert!(teams((10_000, 21_000, 6, 0), 128).is_some());
     }
 
     #[test]

@@ -19,7 +19,7 @@ const ENTRIES_PER_LANE: u64 = 8;
 const SHORT: u64 = 10;
 const MANY: u64 = if cfg!(test) { 64 } else { 1 << 15 };
 /// How many to a warp.
-const RUN: u32 = 8;
+pub(super) const RUN: u32 = 8;
 /// Of the second-level cache, the part in 25 that a tile of B may take which is two vectors wide.
 const CACHED: u64 = 24;
 /// The fewest lanes to an item: they stage as many entries at a time.
