@@ -24,12 +24,12 @@ fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
     Some(jit)
 }
 
-/// Every kernel with what the compiler made of it, compiled once for all tests and on all cores; `None`, with a
-/// note, where there is no compiler.
+/// Every kernel with what the compiler made of it, in this or an earlier run, on all cores; `None`, with a note,
+/// where there is no compiler.
 fn compiled() -> Option<&'static [(Kernel, Binary)]> {
     static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
-        let jit = compiler(None, None)?;
+        let jit = compiler(machine::kept_kernels(), None)?;
         let products = all().into_iter().chain(with_epilogue()).chain(with_aggregation());
         Some(compile(&jit, products.chain(ladder()).collect()))
     });
@@ -38,7 +38,8 @@ fn compiled() -> Option<&'static [(Kernel, Binary)]> {
 
 fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<(Kernel, Binary)> {
     let compile = |kernel: Kernel| {
-        let binary = jit.compile(&kernel, Arch::SM_90A, false).unwrap();
+        let kept = jit.cached(&kernel, Arch::SM_90A).unwrap();
+        let binary = kept.unwrap_or_else(|| jit.compile(&kernel, Arch::SM_90A, false).unwrap());
         (kernel, binary)
     };
     // One at a time to a thread: some take far longer than others.
@@ -66,7 +67,7 @@ fn kernels_keep_their_promises_on_hopper() {
 
 #[test]
 fn steps_of_ablations_keep_theirs() {
-    let Some(jit) = compiler(None, None) else { return };
+    let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
     let wrong = wrong(&compile(&jit, ablation()));
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -116,7 +117,7 @@ fn a_binary_says_what_the_assembler_said() {
 
 #[test]
 fn ptx_is_text_with_every_entry() {
-    let Some(jit) = compiler(None, None) else { return };
+    let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
     for kernel in all() {
         let ptx = jit.ptx(&kernel, Arch::SM_90A).unwrap();
         assert!(ptx.contains(".target sm_90a"), "{kernel}");

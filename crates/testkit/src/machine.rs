@@ -29,6 +29,17 @@ pub fn site_packages() -> Vec<PathBuf> {
     found
 }
 
+/// Where tests keep the kernels that they compile, for each other and for their next run: in the folder that Cargo
+/// builds into, beside the running program; `None` where the program lies elsewhere.
+///
+/// Kernels are found again by everything that decides them, so that a changed one is compiled anew.
+#[must_use]
+pub fn kept_kernels() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let folder = program.parent().filter(|folder| folder.ends_with("deps"))?;
+    Some(folder.parent()?.join("kernels"))
+}
+
 /// NVIDIA's disassembler, of the wheel `nvidia-cuda-nvdisasm`; `None`, with a note, where there is none.
 #[must_use]
 pub fn nvdisasm() -> Option<PathBuf> {

@@ -17,10 +17,9 @@ use ndarray::Array2;
 use ptx_emu::Timing;
 use ptx_emu::report::Problem;
 
-use super::compiler::{Compiler, libraries};
+use super::compiler::Compiler;
 use super::operands::Placing;
 use super::{Emulated, EmulatedPlan, Failure, WAYS, Way};
-use crate::Jit;
 use crate::ablation::Variant;
 use crate::prepared::{Requested, Total};
 
@@ -236,7 +235,7 @@ fn patched(fault: &Fault, folder: &Path) -> Compiler {
     let found = source.matches(fault.from).count();
     assert_eq!(found, 1, "{}: {:?} is in {} {found} times", fault.what, fault.from, fault.file);
     fs::write(&path, source.replace(fault.from, fault.to)).unwrap();
-    Compiler::new(Jit::new(libraries(), None, Some(folder.to_owned())))
+    Compiler::new(Some(folder.to_owned()))
 }
 
 /// The ways in which a fault must show.

@@ -1,7 +1,7 @@
 //! Compiled kernels on disk.
 //!
 //! One file for each binary: the cubin as it is, so that tools read the file, then the compiler's log,
-//! then a trailer with both lengths and a hash. A file is written under another name and renamed, so
+//! then a trailer with both lengths and a hash. PTX has files of the same form, without a log. A file is written under another name and renamed, so
 //! that whoever reads finds it whole or not at all; one that is not sound is passed over.
 
 use std::fs;
@@ -17,6 +17,9 @@ use crate::error::Arch;
 use crate::kernels::Kernel;
 
 const MAGIC: [u8; 8] = *b"girihk01";
+
+const CUBIN: &str = "cubin";
+const PTX: &str = "ptx";
 
 /// Magic, both lengths, and the hash of all before it.
 const TRAILER: usize = 32;
@@ -44,8 +47,8 @@ impl Key {
         Self(format!("{stem}-{config}-{arch}-{:032x}", hash.digest128()))
     }
 
-    fn file(&self, (major, minor): (u32, u32)) -> String {
-        format!("{}-nvrtc{major}.{minor}.cubin", self.0)
+    fn file(&self, (major, minor): (u32, u32), ending: &str) -> String {
+        format!("{}-nvrtc{major}.{minor}.{ending}", self.0)
     }
 
     /// The compiler's version in the name of a file of this key.
@@ -78,9 +81,8 @@ impl Cache {
             let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
             names.filter_map(|name| key.version_of(&name)).max()
         })?;
-        let path = self.folder.join(key.file(version));
-        let bytes = fs::read(&path).ok()?;
-        let (cubin, log) = unpack(&bytes)?;
+        let path = self.folder.join(key.file(version, CUBIN));
+        let (cubin, log) = unpack(&fs::read(&path).ok()?)?;
         Some(Binary { cubin, log, origin: Origin::Cache(path) })
     }
 
@@ -94,7 +96,30 @@ impl Cache {
         version: (u32, u32),
         binary: &Binary,
     ) -> Result<PathBuf, CudaError> {
-        let path = self.folder.join(key.file(version));
+        let bytes = pack(&binary.cubin, &binary.log);
+        self.write(self.folder.join(key.file(version, CUBIN)), &bytes)
+    }
+
+    /// The PTX that a compiler's version made.
+    pub(super) fn load_ptx(&self, key: &Key, version: (u32, u32)) -> Option<String> {
+        let bytes = fs::read(self.folder.join(key.file(version, PTX))).ok()?;
+        String::from_utf8(unpack(&bytes)?.0).ok()
+    }
+
+    /// Writes PTX, as [`store`](Self::store) does a binary.
+    ///
+    /// # Errors
+    /// [`CudaError::Cache`] if the folder or a file can't be written.
+    pub(super) fn store_ptx(
+        &self,
+        key: &Key,
+        version: (u32, u32),
+        ptx: &str,
+    ) -> Result<PathBuf, CudaError> {
+        self.write(self.folder.join(key.file(version, PTX)), &pack(ptx.as_bytes(), ""))
+    }
+
+    fn write(&self, path: PathBuf, bytes: &[u8]) -> Result<PathBuf, CudaError> {
         let write = || -> io::Result<()> {
             fs::create_dir_all(&self.folder)?;
             let mut builder = tempfile::Builder::new();
@@ -105,7 +130,7 @@ impl Cache {
                 builder.permissions(fs::Permissions::from_mode(0o644));
             }
             let mut file = builder.tempfile_in(&self.folder)?;
-            file.write_all(&pack(binary))?;
+            file.write_all(bytes)?;
             file.as_file().sync_all()?;
             file.persist(&path)?;
             Ok(())
@@ -117,18 +142,17 @@ impl Cache {
     }
 }
 
-fn pack(binary: &Binary) -> Vec<u8> {
-    let mut bytes = binary.cubin.clone();
-    bytes.extend(binary.log.as_bytes());
+fn pack(code: &[u8], log: &str) -> Vec<u8> {
+    let mut bytes = [code, log.as_bytes()].concat();
     bytes.extend(MAGIC);
-    bytes.extend((binary.cubin.len() as u64).to_le_bytes());
-    bytes.extend((binary.log.len() as u64).to_le_bytes());
+    bytes.extend((code.len() as u64).to_le_bytes());
+    bytes.extend((log.len() as u64).to_le_bytes());
     let hash = xxh3_64(&bytes);
     bytes.extend(hash.to_le_bytes());
     bytes
 }
 
-/// The cubin and the log; nothing if the bytes are not as they were written.
+/// The code and the log; nothing if the bytes are not as they were written.
 fn unpack(bytes: &[u8]) -> Option<(Vec<u8>, String)> {
     let (body, trailer) = bytes.split_at_checked(bytes.len().checked_sub(TRAILER)?)?;
     let word = |i: usize| Some(u64::from_le_bytes(trailer[8 * i..8 * i + 8].try_into().ok()?));
@@ -190,8 +214,23 @@ mod tests {
     }
 
     #[test]
+    fn ptx_is_kept_beside_the_binary_of_its_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::new(folder.path().to_owned());
+        let key = key("o", "s", "h");
+        cache.store(&key, (13, 0), &binary(b"cubin")).unwrap();
+        assert!(cache.load_ptx(&key, (13, 0)).is_none());
+        let path = cache.store_ptx(&key, (13, 0), "// PTX").unwrap();
+        assert_eq!(cache.load_ptx(&key, (13, 0)).unwrap(), "// PTX");
+        assert!(cache.load_ptx(&key, (12, 9)).is_none());
+        assert_eq!(cache.load(&key, None).unwrap().cubin, b"cubin");
+        fs::write(path, "// PTX").unwrap();
+        assert!(cache.load_ptx(&key, (13, 0)).is_none());
+    }
+
+    #[test]
     fn damage_is_passed_over() {
-        let whole = pack(&binary(b"cubin"));
+        let whole = pack(b"cubin", "log");
         assert!(unpack(&whole).is_some());
         for len in 0..whole.len() {
             assert!(unpack(&whole[..len]).is_none(), "cut to {len} bytes");

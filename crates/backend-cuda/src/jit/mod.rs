@@ -177,27 +177,37 @@ impl Jit {
         Ok(binary)
     }
 
-    /// A kernel's PTX, the very text that is assembled: for the virtual architecture of `arch`.
+    /// A kernel's PTX, the very text that is assembled: for the virtual architecture of `arch`. It comes from the
+    /// cache or else from the compiler, whose version must be known either way.
     ///
     /// # Errors
     /// As for [`compile`](Self::compile).
     pub fn ptx(&self, kernel: &Kernel, arch: Arch) -> Result<String, Arc<CudaError>> {
         kernel.check_arch(arch)?;
+        let nvrtc = self.nvrtc()?;
         let texts = self.sources.texts(kernel)?;
         let mut options = options(kernel, arch);
         options[0] = options[0].replace("sm_", "compute_");
         options.retain(|option| !option.starts_with("--ptxas"));
+        let key = Key::of(kernel, arch, &options, &texts);
+        let kept = self.cache.as_ref().and_then(|cache| cache.load_ptx(&key, nvrtc.version()));
+        if let Some(ptx) = kept {
+            return Ok(ptx);
+        }
         let name = format!("{}.cu", kernel.stem);
         let (source, headers) = (&texts.source, &texts.headers);
         let program = Program { name: &name, source, headers, options: &options };
-        let compiled = self.nvrtc()?.ptx(&program)?;
-        match compiled.code {
-            Some(ptx) => Ok(String::from_utf8_lossy(&ptx).into_owned()),
-            None => {
-                let kernel = kernel.to_string();
-                Err(CudaError::Compile { kernel, arch, options, log: compiled.log }.into())
-            }
+        let compiled = nvrtc.ptx(&program)?;
+        let Some(ptx) = compiled.code else {
+            let kernel = kernel.to_string();
+            return Err(CudaError::Compile { kernel, arch, options, log: compiled.log }.into());
+        };
+        let ptx = String::from_utf8_lossy(&ptx).into_owned();
+        if let Some(cache) = &self.cache {
+            // What can't be kept is compiled again.
+            drop(cache.store_ptx(&key, nvrtc.version(), &ptx));
         }
+        Ok(ptx)
     }
 }
 

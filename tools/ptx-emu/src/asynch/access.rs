@@ -4,6 +4,7 @@
 //! PTX ISA, "Memory Consistency Model: Proxies" and "Asynchronous Operations".
 
 use super::footprint::{Footprint, Space, Touch};
+use super::pending::Conflict;
 use crate::machine::{Cluster, Warp};
 use crate::memory::clock::Epoch;
 use crate::memory::shadow::{Access, Actor, Unordered};
@@ -129,19 +130,21 @@ pub(crate) fn check_of(
 
 /// Looks for a pending operation that the footprint conflicts with.
 pub(crate) fn check_pending(cluster: &Cluster, footprint: &Footprint) -> Result<(), Problem> {
-    let pending = cluster.operations.pending();
-    match pending.conflict_with(footprint, |_| false) {
+    match cluster.operations.pending().conflict_with(footprint, |_| false) {
         None => Ok(()),
-        Some(conflict) => {
-            let operation = pending.get(conflict.operation);
-            let operation = operation.map_or_else(String::new, |it| it.place.to_string());
-            Err(Problem::Pending {
-                access: kind(footprint.touch()),
-                memory: name(cluster, footprint.space(), conflict.byte, 1),
-                other: kind(conflict.touch),
-                operation,
-            })
-        }
+        Some(conflict) => Err(meets(cluster, footprint.space(), footprint.touch(), conflict)),
+    }
+}
+
+/// The report of an access that meets a pending operation.
+#[cold]
+pub(crate) fn meets(cluster: &Cluster, space: Space, touch: Touch, conflict: Conflict) -> Problem {
+    let operation = cluster.operations.pending().get(conflict.operation);
+    Problem::Pending {
+        access: kind(touch),
+        memory: name(cluster, space, conflict.byte, 1),
+        other: kind(conflict.touch),
+        operation: operation.map_or_else(String::new, |it| it.place.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@ use super::groups::Halves;
 use super::transfer::{Buffer, Conversion, Deliver, Effect, Fetch, Location, Move, Run, Signal};
 use crate::machine::operation::{Operation, Release};
 use crate::machine::{Cluster, Warp};
-use crate::memory::clock::{Epoch, Message};
+use crate::memory::clock::Epoch;
 use crate::report::Problem;
 
 /// Bytes that go to shared memory, and whose arrival an mbarrier counts.
@@ -182,10 +182,8 @@ pub(crate) fn bulk_waited(
         bulk.groups.retire(newest);
     }
     let (reader, writer) = bulk.agents;
-    let mut message = Message::new(id);
-    message.completed(Epoch::of_agent(id, reader, count));
+    warp.clock.completed(1 << lane, Epoch::of_agent(id, reader, count));
     if !read {
-        message.completed(Epoch::of_agent(id, writer, count));
+        warp.clock.completed(1 << lane, Epoch::of_agent(id, writer, count));
     }
-    warp.clock.acquire(1 << lane, &message);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::access::{self, name};
 use super::copy::Copied;
-use super::footprint::{Footprint, Space, Touch};
+use super::footprint::{Space, Touch};
 use super::fragments::{Touched, Trespass};
 use super::groups::{Groups, Halves};
 use super::mbarrier::MbarrierError;
@@ -134,9 +134,11 @@ impl Cluster {
             Access { write: true, .. } => Touch::Write,
             Access { write: false, .. } => Touch::Read,
         };
-        let run = (u64::from(offset), u64::from(bytes));
-        let footprint = Footprint::new(Space::Shared(rank), touch, [run]);
-        access::check_pending(self, &footprint)?;
+        let (space, start) = (Space::Shared(rank), u64::from(offset));
+        let end = start + u64::from(bytes);
+        if let Some((conflict, _)) = self.operations.conflict(space, touch, start, end) {
+            return Err(access::meets(self, space, touch, conflict));
+        }
         if !self.context.races {
             return Ok(());
         }
@@ -144,7 +146,7 @@ impl Cluster {
             Actor { epoch: warp.clock.epoch(lane), seen: warp.clock.seen(lane), pc: warp.pc() };
         let shared = &mut self.ctas[rank as usize].shared;
         shared.access(offset, bytes, access, &actor).map_err(|unordered| {
-            let memory = name(self, Space::Shared(rank), run.0, run.1);
+            let memory = name(self, space, start, u64::from(bytes));
             access::race(self, memory, access::kind(touch), unordered)
         })
     }

@@ -153,7 +153,8 @@ impl Arrive {
 
 impl Wait {
     fn execute(&self, warp: &mut Warp, cluster: &mut Cluster, mask: u32) -> Result<Flow, Stop> {
-        let mut passed = 0;
+        // Lanes that pass, by mbarrier: most often all of them by one.
+        let mut passes: Vec<(u32, u32, u32)> = Vec::new();
         let mut waits: Vec<(u32, u32, u64)> = Vec::new();
         for lane in lanes(mask) {
             let at = |problem: Problem| problem.at(lane as u32);
@@ -172,17 +173,23 @@ impl Wait {
                         object.state.token_passed(warp.registers.value(token, lane))?
                     }
                 };
-                Ok((over, object.state.phase(), object.arrived().clone()))
+                Ok((over, object.state.phase()))
             });
-            let (over, phase, message) =
+            let (over, phase) =
                 tested.map_err(|error| at(cluster.mbarrier_problem(rank, offset, error)))?;
             if over {
-                passed |= 1 << lane;
-                if self.acquires {
-                    warp.clock.acquire(1 << lane, &message);
+                match passes.iter_mut().find(|pass| (pass.0, pass.1) == (rank, offset)) {
+                    Some(pass) => pass.2 |= 1 << lane,
+                    None => passes.push((rank, offset, 1 << lane)),
                 }
             } else if !waits.contains(&(rank, offset, phase)) {
                 waits.push((rank, offset, phase));
+            }
+        }
+        let passed = passes.iter().fold(0, |all, &(_, _, lanes)| all | lanes);
+        for (rank, offset, lanes) in passes.into_iter().filter(|_| self.acquires) {
+            if let Ok(object) = cluster.ctas[rank as usize].asynch.mbarriers.get(offset) {
+                warp.clock.acquire(lanes, object.arrived());
             }
         }
         // A thread may be suspended until its phase is over, or for no time at all. The first attempt

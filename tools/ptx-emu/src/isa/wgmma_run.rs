@@ -8,7 +8,7 @@ use crate::asynch::warpgroup::{Form, Multiplication, Place, Share, Step, Warpgro
 use crate::machine::operation::{Operation, Release};
 use crate::machine::registers::{Row, Slot, Source};
 use crate::machine::{Cluster, Kernel, WaitFor, Warp};
-use crate::memory::clock::{Epoch, Message};
+use crate::memory::clock::Epoch;
 use crate::report::{Problem, Stop};
 
 impl Wgmma {
@@ -71,9 +71,7 @@ fn waited(
             }
         }
     }
-    let mut message = Message::new(cluster);
-    message.completed(Epoch::of_agent(cluster, warpgroup.agent, steps as u32));
-    warp.clock.acquire(u32::MAX, &message);
+    warp.clock.completed(u32::MAX, Epoch::of_agent(cluster, warpgroup.agent, steps as u32));
 }
 
 /// What all lanes agree on.
@@ -231,8 +229,7 @@ impl Multiply {
         for (name, operand) in operands {
             let ranges = operand.and_then(|operand| {
                 operand.check_rank(rank)?;
-                operand.check(end)?;
-                Ok(operand.ranges())
+                operand.ranges_within(end)
             });
             let ranges = ranges.map_err(|error| Problem::Descriptor { operand: name, error })?;
             runs.extend(ranges.iter().map(|range| (u64::from(range.start), range.len() as u64)));

@@ -69,6 +69,7 @@ pub(super) fn run(
 
 fn work(context: &Arc<Context>, queue: &Mutex<Queue>, last_needed: &AtomicU32) {
     let lock = || queue.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counts = Counts::new(&context.kernel);
     let room = (context.device.multiprocessors / context.cluster_size()).max(1);
     loop {
         let mut run = {
@@ -84,6 +85,7 @@ fn work(context: &Arc<Context>, queue: &Mutex<Queue>, last_needed: &AtomicU32) {
             } else if let Some(run) = queue.aside.pop_front() {
                 run
             } else {
+                queue.counts.join(&counts);
                 return;
             }
         };
@@ -92,7 +94,7 @@ fn work(context: &Arc<Context>, queue: &Mutex<Queue>, last_needed: &AtomicU32) {
             lock().resident -= 1;
             continue;
         }
-        let (before, result) = (run.cluster.steps, run.slice(SLICE));
+        let (before, result) = (run.cluster.steps, run.slice(SLICE, &mut counts));
         if matches!(result, Ok(false)) && run.cluster.steps - before < SLICE {
             // It looks for what another one does, which may be under way on another thread.
             std::thread::yield_now();
@@ -102,7 +104,6 @@ fn work(context: &Arc<Context>, queue: &Mutex<Queue>, last_needed: &AtomicU32) {
             Ok(false) => queue.aside.push_back(run),
             Ok(true) => {
                 queue.resident -= 1;
-                queue.counts.join(&run.counts);
                 queue.output.push((id, std::mem::take(&mut run.cluster.output)));
             }
             Err(report) => {

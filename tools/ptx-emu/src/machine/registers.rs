@@ -35,24 +35,27 @@ pub(crate) enum Condition {
 /// A warp's registers.
 #[derive(Debug, Clone)]
 pub(crate) struct Registers {
-    rows: Vec<Row>,
+    /// One after the other: so the system can give them as zeros.
+    rows: Vec<u64>,
     predicates: Vec<u32>,
 }
 
 impl Registers {
     /// All zero.
     pub(crate) fn new(n_rows: usize, n_predicates: usize) -> Self {
-        Self { rows: vec![[0; 32]; n_rows], predicates: vec![0; n_predicates] }
+        Self { rows: vec![0; n_rows * 32], predicates: vec![0; n_predicates] }
     }
 
     /// All lanes of a register.
+    #[inline]
     pub(crate) fn row(&self, slot: Slot) -> &Row {
-        &self.rows[slot.0 as usize]
+        &self.rows.as_chunks().0[slot.0 as usize]
     }
 
     /// All lanes of a register.
+    #[inline]
     pub(crate) fn row_mut(&mut self, slot: Slot) -> &mut Row {
-        &mut self.rows[slot.0 as usize]
+        &mut self.rows.as_chunks_mut().0[slot.0 as usize]
     }
 
     /// All lanes of an operand.

@@ -27,7 +27,6 @@ enum Able {
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) cluster: Cluster,
-    pub(super) counts: Counts,
     warps: Vec<Warp>,
     able: Vec<Able>,
     random: Option<Random>,
@@ -45,10 +44,8 @@ impl Run {
             Schedule::Fixed => None,
             Schedule::Random(seed) => Some(Random::new(seed, u64::from(id))),
         };
-        let counts = Counts::new(&context.kernel);
         Self {
             cluster,
-            counts,
             able: vec![Able::Ready; warps.len()],
             warps,
             random,
@@ -59,8 +56,8 @@ impl Run {
     }
 
     /// Runs until the cluster is finished, has executed `slice` more instructions, or only looks for what
-    /// other clusters may do; whether it is finished.
-    pub(super) fn slice(&mut self, slice: u64) -> Result<bool, Box<Report>> {
+    /// other clusters may do; whether it is finished. What it executes is counted.
+    pub(super) fn slice(&mut self, slice: u64, counts: &mut Counts) -> Result<bool, Box<Report>> {
         let limit = self.cluster.context.step_limit;
         let end = self.cluster.steps.saturating_add(slice).min(limit);
         loop {
@@ -91,7 +88,7 @@ impl Run {
                 Some(random) => 1 + random.below(RANDOM_TURN),
             };
             let warp = &mut self.warps[at];
-            let turn = self.cluster.turn(warp, &mut self.counts, budget.min(left))?;
+            let turn = self.cluster.turn(warp, counts, budget.min(left))?;
             self.able[at] = match turn {
                 Turn::Interrupted => Able::Ready,
                 Turn::Blocked => Able::Blocked,

@@ -53,6 +53,9 @@ impl Statistics {
     pub(super) fn new(kernel: &Kernel, counts: &Counts) -> Self {
         let mut statistics = Self::default();
         for (code, &(warps, threads)) in kernel.code.iter().zip(&counts.by_pc) {
+            if warps == 0 {
+                continue;
+            }
             let text = &code.location.text;
             let guardless = if text.starts_with('@') {
                 text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start())
@@ -60,13 +63,16 @@ impl Statistics {
                 text
             };
             let opcode = guardless.split(|c: char| c.is_whitespace() || c == ';').next();
-            let entry = statistics.by_opcode.entry(opcode.unwrap_or_default().to_owned());
-            for executions in [entry.or_default(), &mut statistics.total] {
+            let opcode = opcode.unwrap_or_default();
+            if !statistics.by_opcode.contains_key(opcode) {
+                statistics.by_opcode.insert(opcode.to_owned(), Executions::default());
+            }
+            let of_opcode = statistics.by_opcode.get_mut(opcode);
+            for executions in of_opcode.into_iter().chain([&mut statistics.total]) {
                 executions.warps += warps;
                 executions.threads += threads;
             }
         }
-        statistics.by_opcode.retain(|_, executions| executions.warps > 0);
         statistics
     }
 }

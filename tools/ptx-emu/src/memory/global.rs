@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::GLOBAL_BASE;
 use super::clock::{Clock, WarpClock};
+use super::known::Known;
 use super::rows::runs;
-use super::shadow::{Access, Actor, FOREIGN_READERS, Known, PAGE, Page, Unordered};
+use super::shadow::{Access, Actor, FOREIGN_READERS, PAGE, Page, Unordered};
 use super::shared::pieces;
 use crate::machine::registers::Row;
 
@@ -155,10 +156,15 @@ impl Allocation {
 
     /// Reads bytes, whether initialized or not.
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) {
-        for (i, byte) in into.iter_mut().enumerate() {
-            let at = offset + i as u64;
-            let word = self.words[(at / 4) as usize].load(Ordering::Relaxed);
-            *byte = word.to_le_bytes()[(at % 4) as usize];
+        let word = |at: u64| self.words[(at / 4) as usize].load(Ordering::Relaxed).to_le_bytes();
+        let (mut at, mut left) = (offset, into);
+        while !left.is_empty() {
+            let start = (at % 4) as usize;
+            let bytes = left.len().min(4 - start);
+            let (now, later) = left.split_at_mut(bytes);
+            now.copy_from_slice(&word(at)[start..start + bytes]);
+            at += bytes as u64;
+            left = later;
         }
     }
 

@@ -6,6 +6,8 @@
 //! the page is refined to half-words or bytes.
 
 use super::clock::{Clock, Epoch};
+use super::known::Known;
+use super::readers::{Reader, Readers};
 
 /// What an access is to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +23,7 @@ pub(crate) struct Access {
 
 impl Access {
     /// Whether the access and an earlier one may come in any order, since both are strong.
-    fn mixes_with(self, earlier: Epoch, actor: &Actor<'_>) -> bool {
+    pub(super) fn mixes_with(self, earlier: Epoch, actor: &Actor<'_>) -> bool {
         self.strong
             && earlier.is_strong()
             && !(self.volatile && earlier.of_lanes().same_thread(actor.epoch.of_lanes()))
@@ -50,31 +52,6 @@ pub(crate) struct Unordered {
     pub(crate) pc: u32,
 }
 
-/// The warp and count whose accesses were last found to have happened before.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    warp: Epoch,
-}
-
-impl Known {
-    /// Whether an earlier access at an epoch happened before what an actor does, alone or with
-    /// other lanes that know the same.
-    #[inline]
-    fn is_ordered(&mut self, epoch: Epoch, actor: &Actor<'_>, alone: bool) -> bool {
-        if epoch.0 == 0 || epoch.of_lanes() == self.warp {
-            return true;
-        }
-        if alone && epoch.same_thread(actor.epoch) {
-            return true;
-        }
-        if actor.seen.covers_warp(epoch) {
-            self.warp = epoch.of_lanes();
-            return true;
-        }
-        actor.seen.covers(epoch)
-    }
-}
-
 /// Bytes of a page.
 pub(crate) const PAGE: usize = 256;
 
@@ -95,20 +72,13 @@ struct Cell {
     more: u32,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Reader {
-    read: Epoch,
-    lanes: u32,
-    pc: u32,
-}
-
 /// The shadow of [`PAGE`] bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     /// log₂ of the bytes of a piece.
     shift: u32,
     cells: Vec<Cell>,
-    more: Vec<Vec<Reader>>,
+    more: Vec<Readers>,
     /// The most readers that a list keeps.
     readers: usize,
 }
@@ -162,7 +132,8 @@ impl Page {
                 cell.wrote(&mut self.more, access, actor);
             } else {
                 let lanes = 1 << actor.epoch.lane();
-                cell.was_read(&mut self.more, access, actor, lanes, self.readers);
+                let follows = |cell: &Cell| actor.seen.covers_lanes(cell.read, cell.read_lanes);
+                cell.was_read(&mut self.more, access, actor, lanes, self.readers, follows);
             }
         }
         Ok(())
@@ -183,7 +154,7 @@ impl Page {
         let alone = lanes.is_power_of_two();
         for at in self.pieces(start, bytes) {
             let cell = &mut self.cells[at];
-            if !known.is_ordered(cell.write, actor, alone) {
+            if !known.follows_write(cell.write, actor, alone) {
                 return false;
             }
             if !access.write {
@@ -191,14 +162,13 @@ impl Page {
                 if cell.read == read {
                     cell.read_lanes |= lanes;
                 } else {
-                    cell.was_read(&mut self.more, access, actor, lanes, self.readers);
+                    let follows =
+                        |cell: &Cell| known.follows_reads(cell.read, cell.read_lanes, actor);
+                    cell.was_read(&mut self.more, access, actor, lanes, self.readers, follows);
                 }
                 continue;
             }
-            let quick = cell.read.0 == 0
-                || (cell.more == 0
-                    && known.is_ordered(cell.read, actor, alone)
-                    && known.warp == cell.read.of_lanes());
+            let quick = cell.more == 0 && known.follows_reads(cell.read, cell.read_lanes, actor);
             if !quick && cell.unordered(&self.more, access, actor).is_some() {
                 return false;
             }
@@ -215,10 +185,17 @@ impl Page {
         access: Access,
         actor: &Actor<'_>,
     ) -> Result<(), Unordered> {
-        for at in self.pieces(start, bytes) {
-            if let Some(unordered) = self.cells[at].unordered(&self.more, access, actor) {
+        let pieces = self.pieces(start, bytes);
+        let mut before: Option<&Cell> = None;
+        for cell in &self.cells[pieces] {
+            // Neighbours have mostly been accessed together.
+            if before.is_some_and(|before| before.is_like(cell)) {
+                continue;
+            }
+            if let Some(unordered) = cell.unordered(&self.more, access, actor) {
                 return Err(unordered);
             }
+            before = Some(cell);
         }
         Ok(())
     }
@@ -230,7 +207,9 @@ impl Page {
                 self.cells[at].wrote(&mut self.more, access, actor);
             } else {
                 let lanes = 1 << actor.epoch.lane();
-                self.cells[at].was_read(&mut self.more, access, actor, lanes, self.readers);
+                let follows = |cell: &Cell| actor.seen.covers_lanes(cell.read, cell.read_lanes);
+                let cell = &mut self.cells[at];
+                cell.was_read(&mut self.more, access, actor, lanes, self.readers, follows);
             }
         }
     }
@@ -244,7 +223,12 @@ impl Page {
         proxied: &Clock,
     ) -> Option<Unordered> {
         let pieces = self.pieces(start, bytes);
+        let mut before = Epoch::default();
         self.cells[pieces].iter().find_map(|cell| {
+            if cell.write == before {
+                return None;
+            }
+            before = cell.write;
             let fenced = cell.write.0 == 0 || cell.write.is_agent() || proxied.covers(cell.write);
             (!fenced).then_some(Unordered { epoch: cell.write, wrote: true, pc: cell.write_pc })
         })
@@ -252,13 +236,16 @@ impl Page {
 }
 
 impl Cell {
+    /// Whether the same accesses are kept of both, further readers aside, of which there are none.
     #[inline]
-    fn unordered(
-        &self,
-        more: &[Vec<Reader>],
-        access: Access,
-        actor: &Actor<'_>,
-    ) -> Option<Unordered> {
+    fn is_like(&self, other: &Self) -> bool {
+        (self.write, self.read, self.read_lanes) == (other.write, other.read, other.read_lanes)
+            && self.more == 0
+            && other.more == 0
+    }
+
+    #[inline]
+    fn unordered(&self, more: &[Readers], access: Access, actor: &Actor<'_>) -> Option<Unordered> {
         let write = self.write;
         let ordered = write.0 == 0
             || write.same_thread(actor.epoch)
@@ -277,11 +264,12 @@ impl Cell {
         if self.more == 0 {
             return None;
         }
-        more[self.more as usize - 1].iter().find_map(|reader| reader.unordered(access, actor))
+        let more = more[self.more as usize - 1].as_slice();
+        more.iter().find_map(|reader| reader.unordered(access, actor))
     }
 
     #[inline]
-    fn wrote(&mut self, more: &mut [Vec<Reader>], access: Access, actor: &Actor<'_>) {
+    fn wrote(&mut self, more: &mut [Readers], access: Access, actor: &Actor<'_>) {
         self.write = actor.epoch.strong(access.strong);
         self.write_pc = actor.pc;
         // What happened before this write is covered by whatever is ordered after it.
@@ -295,11 +283,12 @@ impl Cell {
     #[inline]
     fn was_read(
         &mut self,
-        more: &mut Vec<Vec<Reader>>,
+        more: &mut Vec<Readers>,
         access: Access,
         actor: &Actor<'_>,
         mut lanes: u32,
         most: usize,
+        follows: impl FnOnce(&Self) -> bool,
     ) {
         let read = actor.epoch.of_lanes().strong(access.strong);
         if self.read == read {
@@ -310,16 +299,13 @@ impl Cell {
             || (self.read.of_lanes().same_thread(read)
                 && self.read_lanes & !lanes == 0
                 && (access.strong <= self.read.is_strong()))
-            || actor.seen.covers_lanes(self.read, self.read_lanes);
+            || follows(self);
         if !forgets {
             self.keep(more, actor.seen, read, most);
         }
         // This warp's lanes at this count may be among those kept.
         if self.more != 0 {
-            let list = &mut more[self.more as usize - 1];
-            if let Some(at) = list.iter().position(|reader| reader.read == read) {
-                lanes |= list.swap_remove(at).lanes;
-            }
+            lanes |= more[self.more as usize - 1].take(read);
         }
         self.read = read;
         self.read_lanes = lanes;
@@ -328,44 +314,23 @@ impl Cell {
 
     /// Moves the last reader to the list of further ones, from which those that happened before the
     /// present one go.
-    fn keep(&mut self, more: &mut Vec<Vec<Reader>>, seen: &Clock, read: Epoch, most: usize) {
+    fn keep(&mut self, more: &mut Vec<Readers>, seen: &Clock, read: Epoch, most: usize) {
         if self.more == 0 {
-            more.push(Vec::new());
+            more.push(Readers::default());
             self.more = more.len() as u32;
         }
         let list = &mut more[self.more as usize - 1];
         // A lane's older reads happened before its newer ones.
         let last = self.read;
-        list.retain_mut(|kept| {
+        list.retain(|kept| {
             if kept.read.same_thread(last) && kept.read.is_strong() == last.is_strong() {
                 kept.lanes &= !self.read_lanes;
             }
             kept.lanes != 0
         });
-        if list.len() >= 8 {
+        if list.as_slice().len() >= 8 {
             list.retain(|kept| kept.read == read || !seen.covers_lanes(kept.read, kept.lanes));
         }
-        if list.len() >= most {
-            list.remove(0);
-        }
-        list.push(Reader { read: last, lanes: self.read_lanes, pc: self.read_pc });
-    }
-}
-
-impl Reader {
-    #[inline]
-    fn unordered(&self, access: Access, actor: &Actor<'_>) -> Option<Unordered> {
-        if access.mixes_with(self.read, actor) {
-            return None;
-        }
-        let own = self.read.with_lane(actor.epoch.lane()).same_thread(actor.epoch);
-        let others = if own { self.lanes & !(1 << actor.epoch.lane()) } else { self.lanes };
-        if actor.seen.covers_lanes(self.read, others) {
-            return None;
-        }
-        let lane = crate::machine::lanes(others)
-            .map(|lane| lane as u32)
-            .find(|&lane| !actor.seen.covers(self.read.with_lane(lane)))?;
-        Some(Unordered { epoch: self.read.with_lane(lane), wrote: false, pc: self.pc })
+        list.push(Reader { read: last, lanes: self.read_lanes, pc: self.read_pc }, most);
     }
 }

@@ -1,8 +1,9 @@
 //! Shared memory of a CTA.
 
 use super::clock::{Clock, WarpClock};
+use super::known::Known;
 use super::rows::runs;
-use super::shadow::{Access, Actor, Known, PAGE, Page, Unordered};
+use super::shadow::{Access, Actor, PAGE, Page, Unordered};
 use crate::machine::registers::Row;
 
 /// Shared memory of a CTA, by offset: [`SHARED_START`](super::SHARED_START) is the first byte in

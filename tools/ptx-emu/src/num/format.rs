@@ -120,6 +120,11 @@ impl Format {
         1 << (self.bits() - 1)
     }
 
+    /// Exponent of the smallest normal value.
+    pub(crate) const fn min_exponent(self) -> i32 {
+        Layout::of(self).min_exponent
+    }
+
     /// The NaN that instructions make: all ones below the sign, and for `f64` the pattern an
     /// invalid operation gives.
     #[must_use]

@@ -174,8 +174,16 @@ pub fn step(
     finish(rule, accumulator, sum, largest)
 }
 
-/// The rule where every product is zero.
-pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: Term) -> u32 {
+/// The rule where every product is zero, for a finite accumulator.
+pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: u32) -> u32 {
+    let format = accumulator_format(accumulator);
+    let cuts = rule.fraction_bits < Term::FRACTION
+        || rule.result_bits < Term::FRACTION && accumulator != Accumulator::F16;
+    if !cuts {
+        // Every bit of it is kept, but for the sign of a zero.
+        return if u64::from(start) == format.sign() { 0 } else { start };
+    }
+    let start = Term::new(start, format);
     finish(rule, accumulator, aligned(rule, start, start.exponent), start.exponent)
 }
 
@@ -204,6 +212,9 @@ fn aligned(rule: Rule, term: Term, largest: i32) -> i64 {
 /// Step 4 of the rule, for a sum in units of `2^(largest − fraction_bits)`.
 #[inline]
 pub(crate) fn finish(rule: Rule, accumulator: Accumulator, sum: i64, largest: i32) -> u32 {
+    if sum == 0 {
+        return 0;
+    }
     // At most 40 bits and an exponent within ±350: exact.
     let value = sum as f64 * power(largest - rule.fraction_bits as i32);
     if accumulator == Accumulator::F16 {

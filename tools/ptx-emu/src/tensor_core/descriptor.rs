@@ -247,14 +247,15 @@ impl SharedOperand {
         Ok(())
     }
 
-    /// Checks that the operand lies within the first `size` bytes of shared memory.
+    /// [`ranges`](Self::ranges), all of them within the first `size` bytes of shared memory.
     ///
     /// # Errors
-    /// The first range that does not.
-    pub fn check(&self, size: u32) -> Result<(), DescriptorError> {
-        match self.ranges().into_iter().find(|range| range.end > size) {
-            None => Ok(()),
-            Some(Range { start, end }) => Err(DescriptorError::OutOfRange { start, end, size }),
+    /// The first range that is not.
+    pub fn ranges_within(&self, size: u32) -> Result<Vec<Range<u32>>, DescriptorError> {
+        let ranges = self.ranges();
+        match ranges.iter().find(|range| range.end > size) {
+            None => Ok(ranges),
+            Some(&Range { start, end }) => Err(DescriptorError::OutOfRange { start, end, size }),
         }
     }
 

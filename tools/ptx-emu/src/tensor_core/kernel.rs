@@ -2,10 +2,9 @@
 //!
 //! The quick path works on `f64` lanes: products of two multiplicands are exact there, scaling them
 //! by a power of two is too, and adding and subtracting two constants cuts to an integer. It sums a
-//! row of D at a time. Operands with infinities or NaNs go through [`accumulate::step`], one result
-//! at a time.
+//! row of D at a time. Results of infinities or NaNs go through [`accumulate::step`], one at a time.
 
-use super::accumulate::{self, Path, Rule, Term};
+use super::accumulate::{self, Path, Rule};
 use super::sparse::Selection;
 use super::{Accumulator, Element, Tile};
 use crate::num::Format;
@@ -64,17 +63,17 @@ impl Product<'_> {
 
     fn add_floats(self, a_format: Format, b_format: Format, d: &mut [u32]) {
         let sign = if self.negate { a_format.sign() as u32 } else { 0 };
-        let a = Decoded::new(self.a, a_format, sign);
-        let b = Decoded::new(self.b, b_format, 0);
-        if !a.finite || !b.finite || self.rule.zeros_align {
-            return self.add_one_by_one(sign, d);
+        let steps = self.rule.path.steps(self.a.k(), self.rule.block);
+        if self.rule.zeros_align {
+            return self.one_by_one(sign, &steps, d, |_, _| true);
         }
-        let columns = self.b.rows();
-        let b = Columns::new(&b, columns, self.b.k());
+        let a = Decoded::new(self.a, a_format, sign);
+        let b = Decoded::turned(self.b, b_format);
+        let (columns, stored) = (self.b.rows(), self.a.k());
+        let all_finite = a.all_finite() && b.all_finite();
+        let before = if all_finite { Vec::new() } else { d.to_vec() };
         let mut scratch = Scratch::default();
         let mut terms = Vec::with_capacity(self.rule.block as usize);
-        let stored = self.a.k();
-        let steps = self.rule.path.steps(stored, self.rule.block);
         for (row, d) in d.chunks_exact_mut(columns).enumerate() {
             for block in &steps {
                 terms.clear();
@@ -89,15 +88,30 @@ impl Product<'_> {
                 scratch.step(self.rule, self.accumulator, &terms, &b, d);
             }
         }
+        if !all_finite {
+            let wrong = |row: usize, column: usize| !a.finite[row] || !b.finite[column];
+            for (i, (d, before)) in d.iter_mut().zip(before).enumerate() {
+                if wrong(i / columns, i % columns) {
+                    *d = before;
+                }
+            }
+            self.one_by_one(sign, &steps, d, wrong);
+        }
     }
 
-    fn add_one_by_one(self, sign: u32, d: &mut [u32]) {
-        let steps = self.rule.path.steps(self.a.k(), self.rule.block);
+    /// Adds products to the elements that are chosen by row and column, with operands of any kind.
+    fn one_by_one(
+        self,
+        sign: u32,
+        steps: &[Vec<usize>],
+        d: &mut [u32],
+        chosen: impl Fn(usize, usize) -> bool,
+    ) {
         for (row, d) in d.chunks_exact_mut(self.b.rows()).enumerate() {
             let a = self.a.row(row);
-            for (column, d) in d.iter_mut().enumerate() {
+            for (column, d) in d.iter_mut().enumerate().filter(|&(column, _)| chosen(row, column)) {
                 let b = self.b.row(column);
-                for block in &steps {
+                for block in steps {
                     let products = block.iter().map(|&at| (a[at] ^ sign, b[self.k_of(row, at)]));
                     *d = accumulate::step(self.rule, self.types, self.accumulator, &products, *d);
                 }
@@ -134,48 +148,63 @@ impl Product<'_> {
     }
 }
 
-/// A tile's values and exponents.
+/// A tile's values and exponents. What is not finite stands there as zero.
 struct Decoded {
     value: Vec<f64>,
     exponent: Vec<i16>,
-    finite: bool,
+    /// Whether a row of the tile has nothing else than finite values.
+    finite: Vec<bool>,
 }
 
 impl Decoded {
-    fn new(tile: &Tile, format: Format, sign: u32) -> Decoded {
+    fn zeros(tile: &Tile) -> Decoded {
         let count = tile.rows() * tile.k();
-        let (mut value, mut exponent) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let mut finite = true;
-        for &bits in (0..tile.rows()).flat_map(|row| tile.row(row)) {
-            let element = format.decode(u64::from(bits ^ sign));
-            finite &= element.is_finite();
-            value.push(element);
-            exponent.push(if element == 0.0 {
-                ABSENT
-            } else {
-                format.parts(u64::from(bits)).1 as i16
-            });
+        Decoded {
+            value: vec![0.0; count],
+            exponent: vec![ABSENT; count],
+            finite: vec![true; tile.rows()],
         }
-        Decoded { value, exponent, finite }
     }
-}
 
-/// B with each k's columns side by side.
-struct Columns {
-    value: Vec<f64>,
-    exponent: Vec<i16>,
-}
-
-impl Columns {
-    fn new(b: &Decoded, columns: usize, k: usize) -> Columns {
-        let mut turned = Columns { value: vec![0.0; columns * k], exponent: vec![0; columns * k] };
-        for column in 0..columns {
-            for at in 0..k {
-                turned.value[at * columns + column] = b.value[column * k + at];
-                turned.exponent[at * columns + column] = b.exponent[column * k + at];
+    /// Row by row, with signs changed by `sign`.
+    fn new(tile: &Tile, format: Format, sign: u32) -> Decoded {
+        let mut decoded = Self::zeros(tile);
+        for row in 0..tile.rows() {
+            for (at, &bits) in (row * tile.k()..).zip(tile.row(row)) {
+                decoded.set(row, at, format, bits ^ sign);
             }
         }
-        turned
+        decoded
+    }
+
+    /// With each k's elements side by side.
+    fn turned(tile: &Tile, format: Format) -> Decoded {
+        let mut decoded = Self::zeros(tile);
+        for row in 0..tile.rows() {
+            for (k, &bits) in tile.row(row).iter().enumerate() {
+                decoded.set(row, k * tile.rows() + row, format, bits);
+            }
+        }
+        decoded
+    }
+
+    fn all_finite(&self) -> bool {
+        self.finite.iter().all(|&finite| finite)
+    }
+
+    #[inline]
+    fn set(&mut self, row: usize, at: usize, format: Format, bits: u32) {
+        let value = format.decode(u64::from(bits));
+        if value != 0.0 {
+            let field = (value.to_bits() >> 52 & 0x7ff) as i32;
+            if field == 0x7ff {
+                self.finite[row] = false;
+                return;
+            }
+            self.value[at] = value;
+            // Subnormal values keep the smallest normal exponent.
+            self.exponent[at] = (field - 1023).max(format.min_exponent()) as i16;
+        }
     }
 }
 
@@ -201,13 +230,14 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// One step of the rule for a row: `terms` are values of A with exponent and place in `b`.
+    /// One step of the rule for a row: `terms` are values of A with exponent and place in `b`,
+    /// which is turned.
     fn step(
         &mut self,
         rule: Rule,
         accumulator: Accumulator,
         terms: &[(f64, i16, usize)],
-        b: &Columns,
+        b: &Decoded,
         d: &mut [u32],
     ) {
         let columns = d.len();
@@ -277,7 +307,7 @@ fn cut(value: f64) -> i64 {
 fn alone(rule: Rule, accumulator: Accumulator, d: u32) -> u32 {
     let format = accumulate::accumulator_format(accumulator);
     if format.decode(u64::from(d)).is_finite() {
-        accumulate::alone(rule, accumulator, Term::new(d, format))
+        accumulate::alone(rule, accumulator, d)
     } else if format.is_nan(u64::from(d)) {
         format.nan() as u32
     } else {

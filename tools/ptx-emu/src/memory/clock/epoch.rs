@@ -38,6 +38,12 @@ impl Epoch {
         self.warp() >= AGENTS
     }
 
+    /// The number of the agent that it is of, if of one.
+    #[inline]
+    pub(super) fn agent(self) -> Option<u32> {
+        ((self.0 >> 24) as u32 & 0xFFFF).checked_sub(AGENTS * 32)
+    }
+
     pub(crate) fn cluster(self) -> u32 {
         (self.0 >> 40) as u32 & 0x7F_FFFF
     }

@@ -23,76 +23,64 @@ use std::sync::Arc;
 
 pub(crate) use epoch::Epoch;
 use epoch::LAST;
-use known::{Known, covers_all, join_all};
+use known::{NOBODY, Threads};
 pub(crate) use warp::WarpClock;
 
 /// What happened before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Clock {
     home: u32,
-    /// By warp of the home cluster; what is missing is 0.
-    local: Vec<Known>,
+    /// Of the home cluster.
+    local: Threads,
     /// Of other clusters.
-    foreign: BTreeMap<u32, Arc<Vec<Known>>>,
+    foreign: BTreeMap<u32, Arc<Threads>>,
 }
 
 impl Clock {
     /// A clock of a thread of a cluster that knows nothing.
     pub(crate) fn new(cluster: u32) -> Self {
-        Self { home: cluster, local: Vec::new(), foreign: BTreeMap::new() }
+        Self { home: cluster, local: Threads::default(), foreign: BTreeMap::new() }
     }
 
-    fn of(&self, cluster: u32) -> &[Known] {
+    #[inline]
+    fn of(&self, cluster: u32) -> &Threads {
         if cluster == self.home {
             &self.local
         } else {
-            self.foreign.get(&cluster).map_or(&[], |known| known.as_slice())
+            self.foreign.get(&cluster).map_or(NOBODY, |known| known)
         }
     }
 
     /// Whether an access at this epoch happened before.
     #[inline]
     pub(crate) fn covers(&self, epoch: Epoch) -> bool {
-        let known = self.of(epoch.cluster()).get(epoch.warp() as usize);
         let count = epoch.count();
-        count == LAST || known.is_some_and(|known| count <= known.lane(epoch.lane()))
+        count == LAST || count <= self.of(epoch.cluster()).count(epoch)
     }
 
     /// Whether accesses of these lanes at this epoch happened before.
     #[inline]
     pub(in crate::memory) fn covers_lanes(&self, epoch: Epoch, lanes: u32) -> bool {
-        let count = epoch.count();
-        if count == LAST || lanes == 0 {
-            return true;
-        }
-        match self.of(epoch.cluster()).get(epoch.warp() as usize) {
-            None => false,
-            Some(Known::All(known)) => count <= *known,
-            Some(Known::Lanes(known)) => {
-                (0..32).all(|lane| lanes >> lane & 1 == 0 || count <= known[lane])
-            }
-        }
+        epoch.count() == LAST || lanes == 0 || self.of(epoch.cluster()).covers_lanes(epoch, lanes)
     }
 
-    /// Whether accesses of all lanes of an epoch's warp at its count happened before.
-    #[inline]
-    pub(in crate::memory) fn covers_warp(&self, epoch: Epoch) -> bool {
-        match self.of(epoch.cluster()).get(epoch.warp() as usize) {
-            Some(Known::All(known)) => epoch.count() <= *known,
-            _ => false,
+    /// The lanes of an epoch's warp whose accesses at its count happened before.
+    pub(in crate::memory) fn known_lanes(&self, epoch: Epoch) -> u32 {
+        if epoch.count() == LAST {
+            return u32::MAX;
         }
+        self.of(epoch.cluster()).known_lanes(epoch)
     }
 
     fn includes(&self, other: &Self) -> bool {
-        covers_all(self.of(other.home), &other.local)
+        self.of(other.home).includes(&other.local)
             && other.foreign.iter().all(|(&cluster, known)| {
                 let own = self.foreign.get(&cluster);
-                own.is_some_and(|own| Arc::ptr_eq(own, known))
-                    || covers_all(self.of(cluster), known)
+                own.is_some_and(|own| Arc::ptr_eq(own, known)) || self.of(cluster).includes(known)
             })
     }
 
-    fn entry(&mut self, cluster: u32) -> &mut Vec<Known> {
+    fn entry(&mut self, cluster: u32) -> &mut Threads {
         if cluster == self.home {
             &mut self.local
         } else {
@@ -102,57 +90,40 @@ impl Clock {
 
     /// Adds what another clock knows.
     pub(crate) fn join(&mut self, other: &Self) {
-        join_all(self.entry(other.home), &other.local);
+        self.entry(other.home).join(&other.local);
         for (&cluster, known) in &other.foreign {
             match self.foreign.get_mut(&cluster) {
-                _ if cluster == self.home => join_all(&mut self.local, known),
+                _ if cluster == self.home => self.local.join(known),
                 None => drop(self.foreign.insert(cluster, Arc::clone(known))),
-                Some(own) if covers_all(own, known) => {}
-                Some(own) if covers_all(known, own) => *own = Arc::clone(known),
-                Some(own) => join_all(Arc::make_mut(own), known),
+                Some(own) if own.includes(known) => {}
+                Some(own) if known.includes(own) => *own = Arc::clone(known),
+                Some(own) => Arc::make_mut(own).join(known),
             }
         }
     }
 
     /// Adds that these lanes of a warp are known up to a count.
     pub(crate) fn raise(&mut self, cluster: u32, warp: u32, lanes: u32, count: u32) {
-        let all = self.entry(cluster);
-        let warp = warp as usize;
-        if all.len() <= warp {
-            all.resize(warp + 1, Known::All(0));
-        }
-        let known = &mut all[warp];
-        if lanes == u32::MAX
-            && let Known::All(old) = known
-        {
-            *old = count.max(*old);
-            return;
-        }
-        let mut counts = known.lanes();
-        for (lane, old) in counts.iter_mut().enumerate() {
-            if lanes >> lane & 1 == 1 {
-                *old = count.max(*old);
-            }
-        }
-        *known = Known::from_lanes(counts);
+        self.entry(cluster).raise(warp, lanes, count);
     }
 
     /// Adds that an asynchronous operation's epoch is known.
     pub(crate) fn raise_agent(&mut self, epoch: Epoch) {
-        self.raise(epoch.cluster(), epoch.warp(), 1 << epoch.lane(), epoch.count());
+        if let Some(agent) = epoch.agent() {
+            self.entry(epoch.cluster()).raise_agent(agent, epoch.count());
+        }
     }
 }
 
-/// `a` joined with `b`, sharing whichever says it all. The result's home is that of `a`.
-fn joined(a: &Arc<Clock>, b: &Arc<Clock>) -> Arc<Clock> {
-    if Arc::ptr_eq(a, b) || a.includes(b) {
-        Arc::clone(a)
-    } else if a.home == b.home && b.includes(a) {
-        Arc::clone(b)
-    } else {
-        let mut both = Clock::clone(a);
-        both.join(b);
-        Arc::new(both)
+/// Adds what `b` knows to `a`, and shares `b` where that says it all: then others may share it too.
+fn join(a: &mut Arc<Clock>, b: &Arc<Clock>) {
+    if Arc::ptr_eq(a, b) {
+        return;
+    }
+    if a.home == b.home && b.includes(a) {
+        *a = Arc::clone(b);
+    } else if !a.includes(b) {
+        Arc::make_mut(a).join(b);
     }
 }
 
@@ -173,8 +144,8 @@ impl Message {
 
     /// Adds what another message tells.
     pub(crate) fn join(&mut self, other: &Self) {
-        self.seen = joined(&self.seen, &other.seen);
-        self.proxied = joined(&self.proxied, &other.proxied);
+        join(&mut self.seen, &other.seen);
+        join(&mut self.proxied, &other.proxied);
     }
 
     /// What its threads did and knew.
@@ -184,6 +155,8 @@ impl Message {
 
     /// Adds that an asynchronous operation has completed.
     pub(crate) fn completed(&mut self, epoch: Epoch) {
-        Arc::make_mut(&mut self.seen).raise_agent(epoch);
+        if !self.seen.covers(epoch) {
+            Arc::make_mut(&mut self.seen).raise_agent(epoch);
+        }
     }
 }

@@ -110,6 +110,11 @@ impl WarpClock {
         self.change(lanes, |known| known.join(message));
     }
 
+    /// Makes known to these lanes that an asynchronous operation has completed.
+    pub(crate) fn completed(&mut self, lanes: u32, epoch: Epoch) {
+        self.change(lanes, |known| known.completed(epoch));
+    }
+
     /// `fence.proxy.async`: the async proxy sees what these lanes did and know.
     pub(crate) fn fence_proxy_async(&mut self, lanes: u32) {
         let (cluster, warp, count) = (self.cluster, self.warp, self.count);
@@ -174,6 +179,13 @@ impl WarpClock {
 
     /// Changes what these lanes know, once for all that know the same.
     fn change(&mut self, lanes: u32, change: impl Fn(&mut Message)) {
+        // Lanes that do not exist go along with any.
+        let lanes = lanes | self.missing;
+        if let [view] = &mut self.views[..]
+            && view.lanes & !lanes == 0
+        {
+            return change(&mut view.message);
+        }
         let mut views: Vec<View> = Vec::with_capacity(self.views.len() + 1);
         let mut add = |lanes: u32, message: Message| {
             let same = views.iter_mut().find(|view| {
@@ -185,17 +197,14 @@ impl WarpClock {
                 None => views.push(View { lanes, message }),
             }
         };
-        // Lanes that do not exist go along with any.
-        let lanes = lanes | self.missing;
-        for view in &self.views {
+        for mut view in std::mem::take(&mut self.views) {
             let [changed, kept] = [view.lanes & lanes, view.lanes & !lanes];
             if kept != 0 {
                 add(kept, view.message.clone());
             }
             if changed != 0 {
-                let mut message = view.message.clone();
-                change(&mut message);
-                add(changed, message);
+                change(&mut view.message);
+                add(changed, view.message);
             }
         }
         self.views = views;

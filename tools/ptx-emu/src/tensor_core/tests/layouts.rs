@@ -176,11 +176,11 @@ fn ranges_are_merged_and_complete() {
     let covered: u32 = narrow.ranges().iter().map(|range| range.end - range.start).sum();
     assert_eq!(covered, 64 * 32);
     assert!(narrow.ranges().windows(2).all(|pair| pair[0].end < pair[1].start));
-    assert_eq!(narrow.check(0x800 + 8192), Ok(()));
+    assert_eq!(narrow.ranges_within(0x800 + 8192), Ok(narrow.ranges()));
     // Row 63's two chunks are the last row's seventh and eighth.
     let size = 0x27f0;
     assert_eq!(
-        narrow.check(size),
+        narrow.ranges_within(size),
         Err(DescriptorError::OutOfRange { start: 0x27e0, end: 0x2800, size })
     );
     let whole = Descriptor { leading: 128, stride: 256, swizzle: Swizzle::None, ..descriptor };

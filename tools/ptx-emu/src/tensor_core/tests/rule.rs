@@ -187,6 +187,33 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2048))]
+
+    /// Products that are all zero leave what the rule makes of the accumulator by itself.
+    #[test]
+    fn an_accumulator_alone_is_a_step_of_zeros(
+        start in any::<u32>(),
+        (accumulator, format) in prop_oneof![
+            Just((Accumulator::F32, Format::F32)),
+            Just((Accumulator::F16, Format::F16)),
+        ],
+        unit in prop_oneof![Just(Unit::Warpgroup), Just(Unit::Warp)],
+        element in prop_oneof![Just(Element::F16), Just(Element::Tf32), Just(Element::E4m3)],
+    ) {
+        let rule = Rule::of(unit, element);
+        let sign = format.sign() as u32;
+        let mask = sign | (sign - 1);
+        for start in [start & mask, 0, sign] {
+            if format.decode(u64::from(start)).is_finite() {
+                let zeros = std::iter::once((0, 0));
+                let stepped = accumulate::step(rule, (element, element), accumulator, &zeros, start);
+                prop_assert_eq!(accumulate::alone(rule, accumulator, start), stepped);
+            }
+        }
+    }
+}
+
 #[test]
 fn warps_multiply_eight_bit_floats_as_sixteen_bit_ones() {
     assert_eq!(Path::Converted.steps(8, 16), [[0, 1, 4, 5], [2, 3, 6, 7]]);
