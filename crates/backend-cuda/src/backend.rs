@@ -310,11 +310,12 @@ impl SpmmBackend for CudaBackend {
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
     }
 
-    /// Every epilogue of plans in CSR, BCSR and 2:4, and none of those in WCSR and BMat. Where there is neither a
-    /// compiler nor a cache with the kernels for it, an epilogue is refused.
-    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    /// Every epilogue, of plans in all formats that there are kernels for: it is applied once to each element of C, after
+    /// the last part of a split window was added. Where there is neither a compiler nor a cache with the kernels for
+    /// it, an epilogue is refused.
+    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        supported::takes_epilogue(plan, activation)?;
+        supported::takes_epilogue(activation)?;
         let (Some(_), Ok(device)) = (activation, self.device()) else { return Ok(()) };
         self.check_kernels(device.arch, &kernels::with_epilogue())
             .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })

@@ -75,11 +75,12 @@
 //! it again and again; [`SddmmBackend`](girih_backend::SddmmBackend) sends it with every product.
 //!
 //! # Epilogues
-//! A bias for rows or columns and an activation are applied where the kernels for CSR, BCSR, dense products and 2:4
-//! store C: once for every element, after the last sum, by the block that adds up a row that comes in pieces. Rows
-//! without entries have theirs too. WCSR and BMat refuse epilogues. Kernels with an epilogue are compiled apart from those of plain products, which
-//! so pay nothing for it; the first product with an epilogue loads them. The bits are those of the plain product,
-//! put through the epilogue in the accumulation type. GELU is computed by approximate powers and reciprocals in f32.
+//! A bias for rows or columns and an activation are applied where the kernels of all formats store C: once for every
+//! element, after the last sum. Rows or windows that come in pieces have theirs from the kernel that adds them up; where
+//! pieces are added to C atomically, a pass over the rows of split windows follows. Rows without entries have theirs too.
+//! Kernels with an epilogue are compiled apart from those of plain products, which so pay nothing for it; the first
+//! product with an epilogue loads them. The bits are those of the plain product, put through the epilogue in the
+//! accumulation type. GELU is computed by approximate powers and reciprocals in f32.
 //! With an epilogue C leaves tensor-core kernels by vectors, not by tensor copies.
 //!
 //! # Aggregations
