@@ -19,9 +19,12 @@ use crate::device::{Gpu, LoadedKernel, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
+use crate::kernels::{self, Kernel, csr_spmm, supported};
+use crate::prepared::sddmm_layout::Choice;
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
-use crate::{CsrLayout, CudaError, CudaPrepared, CudaSddmm, DeviceInfo, LibrarySearch, NAME};
+use crate::{
+    CsrLayout, CudaError, CudaPrepared, CudaSddmm, DeviceInfo, LibrarySearch, NAME, SddmmLayout,
+};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,7 +156,10 @@ impl CudaBackend {
     }
 
     /// Prepares a pattern for sampled products of X and Y of a value type: compiles the kernel, unless the cache
-    /// has it, and uploads the pattern. O(rows + nnz). For loops that sample one pattern again and again.
+    /// has it, and uploads the pattern. O(rows + nnz · log). For loops that sample one pattern again and again.
+    ///
+    /// Entries are shared out in the [layout](SddmmLayout) that is estimated to read fewer bytes of X and Y with 64
+    /// columns; [`CudaSddmm::lowering`] says which.
     ///
     /// # Errors
     /// If the backend is not available, or the pattern does not fit the device.
@@ -162,10 +168,27 @@ impl CudaBackend {
         pattern: CsrPattern<'_>,
         dtype: DType,
     ) -> Result<CudaSddmm, BackendError> {
+        self.prepare_sddmm_in(pattern, dtype, &SddmmLayout::default())
+    }
+
+    /// [`prepare_sddmm`](Self::prepare_sddmm) in a layout of the caller's choice, or for another number of columns.
+    ///
+    /// # Errors
+    /// As for `prepare_sddmm`; [`BackendError::Unsupported`] if windows are requested of a value type or on a device
+    /// that there is no kernel of them for, or if they are not of 16 of the pattern's rows.
+    pub fn prepare_sddmm_in(
+        &self,
+        pattern: CsrPattern<'_>,
+        dtype: DType,
+        layout: &SddmmLayout,
+    ) -> Result<CudaSddmm, BackendError> {
         let failed = |error: Arc<CudaError>| refused(error, "prepare the pattern");
         let gpu = self.gpu().map_err(failed)?;
-        let kernel = self.load(&csr_sddmm::kernel(dtype)).map_err(failed)?;
-        CudaSddmm::new(gpu.clone(), kernel, pattern, dtype).map_err(|error| failed(error.into()))
+        let choice = Choice::of(pattern, dtype, gpu.info.arch, layout);
+        let choice = choice.map_err(|unsupported| unsupported.by(NAME))?;
+        let kernel = self.load(&choice.kernel(dtype)).map_err(failed)?;
+        CudaSddmm::new(gpu.clone(), kernel, pattern, dtype, choice)
+            .map_err(|error| failed(error.into()))
     }
 
     /// [`prepare_device`](Self::prepare_device), for products by a step of an [ablation](crate::ablation). Rows of
@@ -379,6 +402,7 @@ impl SddmmBackend for CudaBackend {
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         check_sddmm(pattern, &x, &y, &s)?;
-        self.prepare_sddmm(pattern, x.dtype())?.execute(alpha, x, y, beta, s)
+        let prepared = self.prepare_sddmm_in(pattern, x.dtype(), &SddmmLayout::Entries)?;
+        prepared.execute(alpha, x, y, beta, s)
     }
 }

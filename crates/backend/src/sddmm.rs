@@ -10,6 +10,7 @@ use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::BackendError;
 use crate::reference::ReferenceBackend;
 use crate::shape::check;
+use crate::verify::Rounding;
 
 /// A backend that multiplies two dense matrices where a sparse pattern has entries.
 ///
@@ -34,6 +35,12 @@ pub trait SddmmBackend: Debug + Send + Sync {
         beta: f64,
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError>;
+
+    /// How it rounds entries of a value type, which decides how far they may be from exact ones: the default takes
+    /// X and Y as they are, and rounds sums to nearest.
+    fn rounding(&self, dtype: DType) -> Rounding {
+        Rounding::exact_inputs(dtype)
+    }
 }
 
 /// Checks the operands of a sampled product and gives d. Every backend calls this before it writes anything.

@@ -13,6 +13,7 @@ pub(crate) mod operands;
 mod panels;
 mod plan;
 mod sampled;
+pub(crate) mod sampled_windows;
 
 use std::collections::BTreeSet;
 use std::fmt;

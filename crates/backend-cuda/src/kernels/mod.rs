@@ -9,6 +9,7 @@ pub(crate) mod sm90_bmat_spmm;
 pub(crate) mod sm90_dense_gemm;
 pub(crate) mod sm90_two_four_spmm;
 pub(crate) mod sm90_wcsr_spmm;
+pub(crate) mod sm90_window_sddmm;
 pub(crate) mod supported;
 
 use std::fmt;
@@ -106,7 +107,9 @@ impl fmt::Display for Kernel {
 /// Every kernel in every configuration.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
-    products().chain(DType::ALL.into_iter().map(csr_sddmm::kernel)).collect()
+    let sampled = DType::ALL.into_iter().map(csr_sddmm::kernel);
+    let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
+    products().chain(sampled).chain(windows).collect()
 }
 
 /// Those of products.
