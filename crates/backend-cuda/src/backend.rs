@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cudarc::driver::CudaContext;
 use girih_backend::{
     Aggregation, BackendError, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, Rounding, SddmmBackend, SpmmBackend, Unsupported, b_permutation_lowering,
-    check_sddmm, with_b_permutation,
+    PreparedSpmm, Rounding, SampledShape, SddmmBackend, SpmmBackend, Unsupported,
+    b_permutation_lowering, check_sddmm, with_b_permutation,
 };
 use girih_formats::{CsrPattern, DType};
 use girih_planner::cost::{seconds_on, transfer_seconds};
@@ -19,7 +19,7 @@ use crate::device::{Gpu, LoadedKernel, machine};
 use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::{self, Kernel, csr_spmm, supported};
+use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
 use crate::prepared::sddmm_layout::Choice;
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
 use crate::{
@@ -404,5 +404,14 @@ impl SddmmBackend for CudaBackend {
         check_sddmm(pattern, &x, &y, &s)?;
         let prepared = self.prepare_sddmm_in(pattern, x.dtype(), &SddmmLayout::Entries)?;
         prepared.execute(alpha, x, y, beta, s)
+    }
+
+    /// The product on the device, and copies of the pattern, X and Y there and of S back.
+    fn sddmm_estimate(&self, shape: &SampledShape) -> Result<Option<f64>, BackendError> {
+        let info = self.device().map_err(|error| refused(error, "open the device"))?;
+        self.check_kernels(info.arch, &[csr_sddmm::kernel(shape.dtype)])
+            .map_err(|error| refused(error, "find the kernel"))?;
+        let device = info.spec();
+        Ok(Some(shape.seconds_on(&device) + shape.transfer_seconds(&device)))
     }
 }

@@ -109,7 +109,7 @@ impl Emulated {
     ) -> Result<(), Failure> {
         let (method, addresses) = choice.parts(pattern, dtype, MULTIPROCESSORS, |parts| {
             let placed = parts.iter().enumerate().map(|(i, part)| {
-                let buffer: Buffer<u8> = gpu.alloc_named(&format!("part {i}"), part.len());
+                let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i}"), part.len());
                 gpu.write(buffer, part);
                 buffer.address()
             });

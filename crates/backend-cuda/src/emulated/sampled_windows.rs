@@ -72,7 +72,7 @@ impl SddmmBackend for ByWindows {
         })
     }
 
-    fn rounding(&self, dtype: DType) -> Rounding {
+    fn sddmm_rounding(&self, dtype: DType) -> Rounding {
         let windows = Some(Order::Natural.layout(1));
         Choice { windows, why: String::new() }.rounding(dtype)
     }
@@ -97,7 +97,7 @@ fn bf16_conforms() {
 /// Windows of many tiles, of one and of none; tiles that are full and tiles with one entry.
 fn pattern() -> Csr<f64> {
     let entry = |i: usize, j: usize| match i / 16 {
-        0 => (i + j) % 3 == 0 || i == 4,
+        0 => (i + j).is_multiple_of(3) || i == 4,
         1 => j == 3 || j == 77 && i == 20,
         2 => false,
         _ => (i * 7 + j) % 41 == 1,

@@ -287,7 +287,7 @@ mod tests {
 
     /// All rows of a window have the same columns.
     fn dense_windows() -> Csr<f64> {
-        matrices::where_(64, 400, |i, j| (i / 16 + j) % 5 == 0).unwrap()
+        matrices::where_(64, 400, |i, j| (i / 16 + j).is_multiple_of(5)).unwrap()
     }
 
     /// No two rows of a window share a column.

@@ -45,7 +45,7 @@ impl SddmmBackend for ByWindows {
         prepared.execute(alpha, x, y, beta, s)
     }
 
-    fn rounding(&self, dtype: DType) -> Rounding {
+    fn sddmm_rounding(&self, dtype: DType) -> Rounding {
         let one = Csr::<f32>::identity(1).unwrap();
         let windows = SddmmLayout::Windows(RowLayout::natural(1, 16).unwrap());
         self.0.prepare_sddmm_in(one.pattern(), dtype, &windows).unwrap().rounding()

@@ -103,7 +103,7 @@ fn check<T: DenseScalar>(
     }
     let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
     let product = SampledProduct { alpha, x, y, added };
-    let rounding = backend.rounding(T::DTYPE);
+    let rounding = backend.sddmm_rounding(T::DTYPE);
     match verify_sddmm::<T>(pattern.pattern(), &product, &T::erase_acc(s.view()), rounding) {
         Ok(verdict) if verdict.passed() && s.is_intact() => {
             report.max_error_over_bound =

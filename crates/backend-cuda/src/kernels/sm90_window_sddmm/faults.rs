@@ -15,7 +15,7 @@ use crate::emulated::{Emulated, Way};
 /// A window of 170 tiles, one of two columns, an empty one, and one that is not full.
 fn pattern() -> Csr<f64> {
     let entry = |i: usize, j: usize| match i / 16 {
-        0 => (i + j) % 3 == 0 || i == 4,
+        0 => (i + j).is_multiple_of(3) || i == 4,
         1 => j == 3 || j == 77 && i == 20,
         2 => false,
         _ => (i * 7 + j) % 41 == 1,
