@@ -43,7 +43,7 @@ impl Default for SddmmLayout {
 }
 
 /// Bytes that a sampled product reads of X, Y and the pattern, besides S: what the second-level cache serves if
-/// nothing is read again from a first-level cache.
+/// nothing is read again from a first-level cache. That is by counting: the two have not been timed beside each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Traffic {
     d: usize,

@@ -10,7 +10,7 @@ use girih_formats::{Csr, Scalar};
 
 use super::{Operand, SpmmError};
 
-/// Seconds on the processor below which no device is asked for: to open one takes longer.
+/// Seconds on the processor below which no device is opened: that takes longer.
 const WORTH_A_DEVICE: f64 = 0.01;
 
 /// The samplers that need nothing but the processor.
@@ -38,7 +38,7 @@ fn sampler(shape: &SampledShape) -> Result<&'static dyn SddmmBackend, BackendErr
 /// the accumulation type.
 ///
 /// The backend of this machine samples that is estimated fastest, copies to a device and back included, as
-/// [`Samplers::best_for`] chooses among [`samplers`](crate::samplers). No device is asked for what takes the CPU less
+/// [`Samplers::best_for`] chooses among [`samplers`](crate::samplers). No device is opened for what takes the CPU less
 /// than 10 ms. For operands on a device, or one pattern again and again, `CudaBackend::prepare_sddmm` keeps the
 /// pattern there.
 ///

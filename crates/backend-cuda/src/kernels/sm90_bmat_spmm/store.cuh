@@ -41,13 +41,27 @@ struct Store {
                        __fmaf_rn(alpha, sum.w, beta * before.w)};
             }
             if constexpr (kHasEpilogue) {
-                out = {finish(out.x, row, column), finish(out.y, row, column + 1),
-                       finish(out.z, row, column + 2), finish(out.w, row, column + 3)};
+                // One after the other, for the sake of registers: each turn takes the first and puts it last.
+#pragma unroll 1
+                for (u32 i = 0; i < 4; ++i) {
+                    out = {out.y, out.z, out.w, finish(out.x, row, column + i)};
+                }
             }
             *reinterpret_cast<float4*>(at) = out;
             return;
         }
         float* const at = begin + column * stride;
+        if constexpr (kHasEpilogue) {
+            float4 rest = sum;
+#pragma unroll 1
+            for (u32 i = 0; i < 4; ++i) {
+                if (column + i < width && !(except >> i & 1)) {
+                    one(at + i * stride, row, column + i, rest.x);
+                }
+                rest = {rest.y, rest.z, rest.w, rest.x};
+            }
+            return;
+        }
         if (column < width && !(except & 1)) one(at, row, column, sum.x);
         if (column + 1 < width && !(except & 2)) one(at + stride, row, column + 1, sum.y);
         if (column + 2 < width && !(except & 4)) one(at + 2 * stride, row, column + 2, sum.z);

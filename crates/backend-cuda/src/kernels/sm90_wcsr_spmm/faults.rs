@@ -127,25 +127,24 @@ const FAULTS: &[Fault] = &[
         "upper ? 0x7632 : 0x5410" => "upper ? 0x5410 : 0x7632",
         elements, Outcome::Wrong),
     fault!("an epilogue is applied to a part of a split window", "sm90_wcsr_spmm/consume.cuh":
-        "const bool is_last = piece == kWhole;" => "const bool is_last = true;",
+        "{p.epilogue, piece == kWhole}" => "{p.epilogue, true}",
         per_row, Outcome::Wrong),
     fault!("an epilogue is applied to a part that is added", "sm90_wcsr_spmm/store.cuh":
-        "ptx::add_128(at, out.x, out.y," => "ptx::add_128(at, epilogue(out.x, row, column), out.y,",
+        "ptx::add_128(at, out.x, out.y," => "ptx::add_128(at, finish.epilogue(out.x, row, column), out.y,",
         added, Outcome::Wrong),
     fault!("split windows go without an epilogue", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
-        "        store(begin, row, column, sum.x, sum.y, sum.z, sum.w);" =>
-        "        Store{p.n, p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0, false, false, p.epilogue}(\n\
-                     begin, row, column, sum.x, sum.y, sum.z, sum.w);",
+        "store(finish, begin, row, column, sum.x" =>
+        "store(Finish{p.epilogue, false}, begin, row, column, sum.x",
         per_row, Outcome::Wrong),
     fault!("a bias is that of a slot, not of its row", "sm90_wcsr_spmm/consume.cuh":
-        "store(begin, row, column[" => "store(begin, window * kWindowRows + of_window, column[",
+        "store(finish, begin, row,\n" => "store(finish, begin, window * kWindowRows + of_window,\n",
         per_row, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("a bias of a split window is that of a slot", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
-        "store(begin, row, column, sum.x" =>
-        "store(begin, split.window * kWindowRows + of_window, column, sum.x",
+        "store(finish, begin, row, column, sum.x" =>
+        "store(finish, begin, split.window * kWindowRows + of_window, column, sum.x",
         per_row, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("a bias of a window that was added up is the first row's", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
-        "store(begin, row, column, 0.0f" => "store(begin, 0, column, 0.0f",
+        "store(finish, begin, row, column, 0.0f" => "store(finish, begin, 0, column, 0.0f",
         added, Outcome::Wrong),
     fault!("neighbouring columns have one bias", "sm90_wcsr_spmm/store.cuh":
         "finish(out.z, row, column + 2)" => "finish(out.z, row, column)",

@@ -78,8 +78,8 @@ __device__ __forceinline__ void for_split_rows(const Params& p, const Do& action
 
 // Adds up the parts of split windows, in order.
 extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_constant__ Params p) {
-    const Store store = {p.n,   p.c_col_stride, p.alpha,   p.beta, p.c_in_vectors != 0,
-                         false, true,           p.epilogue};
+    const Store store = {p.n, p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0, false};
+    const Finish finish = {p.epilogue, true};
     for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, u32 row, float* begin) {
         const float* part =
             p.partials + (u64(split.first_piece) * kWindowRows + of_window) * p.partial_stride + column;
@@ -90,17 +90,17 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_cons
             sum = {sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w};
             part += kWindowRows * p.partial_stride;
         }
-        store(begin, row, column, sum.x, sum.y, sum.z, sum.w);
+        store(finish, begin, row, column, sum.x, sum.y, sum.z, sum.w);
     });
 }
 
 // C = beta * C in the rows of split windows: before their parts are added and, with beta = 1, after that, for the
 // sake of the epilogue.
 extern "C" __global__ void __launch_bounds__(256) wcsr_split_rows(const __grid_constant__ Params p) {
-    const Store store = {p.n,   p.c_col_stride, 0.0f,      p.beta, p.c_in_vectors != 0,
-                         false, true,           p.epilogue};
+    const Store store = {p.n, p.c_col_stride, 0.0f, p.beta, p.c_in_vectors != 0, false};
+    const Finish finish = {p.epilogue, true};
     for_split_rows(p, [&](const SplitWindow&, u32, u64 column, u32 row, float* begin) {
-        store(begin, row, column, 0.0f, 0.0f, 0.0f, 0.0f);
+        store(finish, begin, row, column, 0.0f, 0.0f, 0.0f, 0.0f);
     });
 }
 

@@ -5,6 +5,20 @@
 #include "shared/types.cuh"
 #include "ptx/atomic.cuh"
 
+// What becomes of what is stored, once nothing is to be added to it.
+struct Finish {
+    const Epilogue& epilogue;
+    // Whether that is now.
+    bool is_last;
+
+    __device__ __forceinline__ float operator()(float x, u32 row, u64 column) const {
+        if constexpr (kHasEpilogue) {
+            if (is_last) return epilogue(x, row, column);
+        }
+        return x;
+    }
+};
+
 // Where four neighbouring columns' sums go, and how.
 struct Store {
     u64 n;
@@ -13,17 +27,9 @@ struct Store {
     float beta;
     bool in_vectors;
     bool adds;
-    // Whether nothing is to be added to what is stored, so that the epilogue's turn is now.
-    bool is_last;
-    const Epilogue& epilogue;
 
-    __device__ __forceinline__ float finish(float x, u32 row, u64 column) const {
-        if constexpr (kHasEpilogue) {
-            if (is_last) return epilogue(x, row, column);
-        }
-        return x;
-    }
-    __device__ __forceinline__ void one(float* at, u32 row, u64 column, float sum) const {
+    __device__ __forceinline__ void one(const Finish& finish, float* at, u32 row, u64 column,
+                                        float sum) const {
         if (adds) {
             ptx::add_32(at, alpha * sum);
         } else {
@@ -31,8 +37,8 @@ struct Store {
         }
     }
     // Four columns of a row of C, which begins at `begin`.
-    __device__ __forceinline__ void operator()(float* begin, u32 row, u64 column, float s0, float s1,
-                                               float s2, float s3) const {
+    __device__ __forceinline__ void operator()(const Finish& finish, float* begin, u32 row, u64 column,
+                                               float s0, float s1, float s2, float s3) const {
         if (in_vectors && column + 4 <= n) {
             float* at = begin + column;
             float4 out = {alpha * s0, alpha * s1, alpha * s2, alpha * s3};
@@ -53,9 +59,9 @@ struct Store {
             return;
         }
         float* at = begin + column * stride;
-        if (column < n) one(at, row, column, s0);
-        if (column + 1 < n) one(at + stride, row, column + 1, s1);
-        if (column + 2 < n) one(at + 2 * stride, row, column + 2, s2);
-        if (column + 3 < n) one(at + 3 * stride, row, column + 3, s3);
+        if (column < n) one(finish, at, row, column, s0);
+        if (column + 1 < n) one(finish, at + stride, row, column + 1, s1);
+        if (column + 2 < n) one(finish, at + 2 * stride, row, column + 2, s2);
+        if (column + 3 < n) one(finish, at + 3 * stride, row, column + 3, s3);
     }
 };

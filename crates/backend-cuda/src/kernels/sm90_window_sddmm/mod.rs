@@ -1,8 +1,8 @@
 //! Sampled products of patterns in windows on tensor cores, by `sm90_window_sddmm.cu`:
 //! `S = α·(X·Yᵀ) ⊙ pattern + β·S`.
 //!
-//! A pattern is laid out as WCSR's is (AsyncSparse §III-B), in windows of 16 rows times packed columns, and what
-//! are entries is told by bitmasks (Voltrix §3.1). Values have 16 bits; sums are in f32, rounded as tensor cores do.
+//! A pattern is laid out as WCSR's is (AsyncSparse §III-B), in windows of 16 rows times packed columns, and bitmasks
+//! say which elements are entries (Voltrix §3.1). Values have 16 bits; sums are in f32, rounded as tensor cores do.
 //!
 //! # What bounds it
 //! X is m×d and Y k×d, of 2 bytes an element. A row of Y is read once for all entries in its column of a window,
@@ -48,7 +48,7 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
         defines: vec![("VALUE", value_name(dtype).to_owned())],
         only: Some(Arch::SM_90A),
         budget: Budget {
-            registers: 128,
+            registers: 96,
             // 16 rows of 512 columns of X, and what puts them into different banks.
             shared: 16 * (512 * 2 + 64),
             dynamic_shared: 0,

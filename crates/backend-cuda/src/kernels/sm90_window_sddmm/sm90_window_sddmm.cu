@@ -99,7 +99,7 @@ __device__ __forceinline__ void sample_windows(const Params& p) {
     const Tile* const tiles = p.tiles + (u64(task.word[1]) << 32 | task.word[0]);
     const u32 n_tiles = task.word[2];
     const u32 window = task.word[3];
-    // Rows without entries are asked for nothing.
+    // Of rows without entries nothing is stored.
     u64 row_begin[2] = {};
 #pragma unroll
     for (u32 half = 0; half < 2; ++half) {
