@@ -104,7 +104,9 @@ impl Run {
             "entries" => SddmmLayout::Entries,
             "windows" => SddmmLayout::Windows(RowLayout::natural(a.nrows(), 16)?),
             other => {
-                return Err(format!("{other} is no layout; fastest, entries and windows are").into());
+                return Err(
+                    format!("{other} is no layout; fastest, entries and windows are").into()
+                );
             }
         };
         let own = self.cuda.prepare_sddmm_in(a.pattern(), T::DTYPE, &layout)?;
