@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 
 use girih_backend::{
-    BackendError, DenseScalar, DenseView, DenseViewMut, SddmmBackend, check_sddmm,
+    BackendError, DenseScalar, DenseView, DenseViewMut, SampledShape, SddmmBackend, check_sddmm,
 };
 use girih_formats::{CsrPattern, DType, Scalar};
 use girih_parallel::prelude::*;
+use girih_planner::DeviceSpec;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, CowArray};
 
@@ -38,6 +39,11 @@ impl SddmmBackend for CpuBackend {
         };
         run(self, pattern, alpha, x, y, beta, s);
         Ok(())
+    }
+
+    /// The time on this CPU with all of its cores.
+    fn sddmm_estimate(&self, shape: &SampledShape) -> Result<Option<f64>, BackendError> {
+        Ok(Some(shape.seconds_on(&DeviceSpec::this_cpu())))
     }
 }
 

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cudarc::driver::CudaContext;
 use girih_backend::{
     Aggregation, BackendError, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
-    PreparedSpmm, Rounding, SddmmBackend, SpmmBackend, Unsupported, b_permutation_lowering,
-    check_sddmm, with_b_permutation,
+    PreparedSpmm, Rounding, SampledShape, SddmmBackend, SpmmBackend, Unsupported,
+    b_permutation_lowering, check_sddmm, with_b_permutation,
 };
 use girih_formats::{CsrPattern, DType};
 use girih_planner::cost::{seconds_on, transfer_seconds};
@@ -20,8 +20,11 @@ use crate::error::{Arch, refused};
 use crate::jit::{Jit, Origin};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
+use crate::prepared::sddmm_layout::Choice;
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
-use crate::{CsrLayout, CudaError, CudaPrepared, CudaSddmm, DeviceInfo, LibrarySearch, NAME};
+use crate::{
+    CsrLayout, CudaError, CudaPrepared, CudaSddmm, DeviceInfo, LibrarySearch, NAME, SddmmLayout,
+};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,7 +156,10 @@ impl CudaBackend {
     }
 
     /// Prepares a pattern for sampled products of X and Y of a value type: compiles the kernel, unless the cache
-    /// has it, and uploads the pattern. O(rows + nnz). For loops that sample one pattern again and again.
+    /// has it, and uploads the pattern. O(rows + nnz · log). For loops that sample one pattern again and again.
+    ///
+    /// Entries are shared out in the [layout](SddmmLayout) that is estimated to read fewer bytes of X and Y with 64
+    /// columns; [`CudaSddmm::lowering`] says which.
     ///
     /// # Errors
     /// If the backend is not available, or the pattern does not fit the device.
@@ -162,10 +168,27 @@ impl CudaBackend {
         pattern: CsrPattern<'_>,
         dtype: DType,
     ) -> Result<CudaSddmm, BackendError> {
+        self.prepare_sddmm_in(pattern, dtype, &SddmmLayout::default())
+    }
+
+    /// [`prepare_sddmm`](Self::prepare_sddmm) in a layout of the caller's choice, or for another number of columns.
+    ///
+    /// # Errors
+    /// As for `prepare_sddmm`; [`BackendError::Unsupported`] if windows are requested of a value type or on a device
+    /// that there is no kernel of them for, or if they are not of 16 of the pattern's rows.
+    pub fn prepare_sddmm_in(
+        &self,
+        pattern: CsrPattern<'_>,
+        dtype: DType,
+        layout: &SddmmLayout,
+    ) -> Result<CudaSddmm, BackendError> {
         let failed = |error: Arc<CudaError>| refused(error, "prepare the pattern");
         let gpu = self.gpu().map_err(failed)?;
-        let kernel = self.load(&csr_sddmm::kernel(dtype)).map_err(failed)?;
-        CudaSddmm::new(gpu.clone(), kernel, pattern, dtype).map_err(|error| failed(error.into()))
+        let choice = Choice::of(pattern, dtype, gpu.info.arch, layout);
+        let choice = choice.map_err(|unsupported| unsupported.by(NAME))?;
+        let kernel = self.load(&choice.kernel(dtype)).map_err(failed)?;
+        CudaSddmm::new(gpu.clone(), kernel, pattern, dtype, choice)
+            .map_err(|error| failed(error.into()))
     }
 
     /// [`prepare_device`](Self::prepare_device), for products by a step of an [ablation](crate::ablation). Rows of
@@ -310,11 +333,12 @@ impl SpmmBackend for CudaBackend {
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
     }
 
-    /// Every epilogue of plans in CSR, BCSR and 2:4, and none of those in WCSR and BMat. Where there is neither a
-    /// compiler nor a cache with the kernels for it, an epilogue is refused.
-    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    /// Every epilogue, of plans in all formats that there are kernels for: it is applied once to each element of C, after
+    /// the last part of a split window was added. Where there is neither a compiler nor a cache with the kernels for
+    /// it, an epilogue is refused.
+    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        supported::takes_epilogue(plan, activation)?;
+        supported::takes_epilogue(activation)?;
         let (Some(_), Ok(device)) = (activation, self.device()) else { return Ok(()) };
         self.check_kernels(device.arch, &kernels::with_epilogue())
             .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })
@@ -378,6 +402,16 @@ impl SddmmBackend for CudaBackend {
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         check_sddmm(pattern, &x, &y, &s)?;
-        self.prepare_sddmm(pattern, x.dtype())?.execute(alpha, x, y, beta, s)
+        let prepared = self.prepare_sddmm_in(pattern, x.dtype(), &SddmmLayout::Entries)?;
+        prepared.execute(alpha, x, y, beta, s)
+    }
+
+    /// The product on the device, and copies of the pattern, X and Y there and of S back.
+    fn sddmm_estimate(&self, shape: &SampledShape) -> Result<Option<f64>, BackendError> {
+        let info = self.device().map_err(|error| refused(error, "open the device"))?;
+        self.check_kernels(info.arch, &[csr_sddmm::kernel(shape.dtype)])
+            .map_err(|error| refused(error, "find the kernel"))?;
+        let device = info.spec();
+        Ok(Some(shape.seconds_on(&device) + shape.transfer_seconds(&device)))
     }
 }

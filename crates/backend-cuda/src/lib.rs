@@ -69,17 +69,25 @@
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.
 //!
 //! # Sampled products
-//! `S = α·(X·Yᵀ) ⊙ pattern + β·S` in any value type, on CUDA cores. The entries of a pattern in CSR are cut into runs
-//! of equal length, whatever rows they are in. A team of 1 to 32 lanes takes a run: it keeps its row of X in
-//! registers and reads rows of Y in vectors. [`CudaBackend::prepare_sddmm`] keeps a pattern on the device, where a loop samples
-//! it again and again; [`SddmmBackend`](girih_backend::SddmmBackend) sends it with every product.
+//! `S = α·(X·Yᵀ) ⊙ pattern + β·S`, in one of two ways ([`SddmmLayout`]):
+//!
+//! - Entry by entry on CUDA cores, in any value type. The entries of a pattern in CSR are cut into runs of equal
+//!   length, whatever rows they are in. A team of 1 to 32 lanes takes a run: it keeps its row of X in registers and
+//!   reads rows of Y in vectors.
+//! - By windows of 16 rows on tensor cores, in f16 and bf16: a row of Y is read once for all entries in its column of a
+//!   window, and the window's rows of X come to shared memory once.
+//!
+//! [`CudaBackend::prepare_sddmm`] takes the way that is estimated to read fewer bytes, and keeps the pattern on the
+//! device, where a loop samples it again and again; [`CudaSddmm::lowering`] says which it took, and why.
+//! [`SddmmBackend`](girih_backend::SddmmBackend) sends the pattern with every product, entry by entry.
 //!
 //! # Epilogues
-//! A bias for rows or columns and an activation are applied where the kernels for CSR, BCSR, dense products and 2:4
-//! store C: once for every element, after the last sum, by the block that adds up a row that comes in pieces. Rows
-//! without entries have theirs too. WCSR and BMat refuse epilogues. Kernels with an epilogue are compiled apart from those of plain products, which
-//! so pay nothing for it; the first product with an epilogue loads them. The bits are those of the plain product,
-//! put through the epilogue in the accumulation type. GELU is computed by approximate powers and reciprocals in f32.
+//! A bias for rows or columns and an activation are applied where the kernels of all formats store C: once for every
+//! element, after the last sum. Rows or windows that come in pieces have theirs from the kernel that adds them up; where
+//! pieces are added to C atomically, a pass over the rows of split windows follows. Rows without entries have theirs too.
+//! Kernels with an epilogue are compiled apart from those of plain products, which so pay nothing for it; the first
+//! product with an epilogue loads them. The bits are those of the plain product, put through the epilogue in the
+//! accumulation type. GELU is computed by approximate powers and reciprocals in f32.
 //! With an epilogue C leaves tensor-core kernels by vectors, not by tensor copies.
 //!
 //! # Aggregations
@@ -145,7 +153,7 @@ pub use kernels::csr_spmm::{CsrLayout, CsrTeams};
 pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
 pub use library::{Attempt, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
-pub use prepared::{CudaPrepared, CudaSddmm, OperandRows};
+pub use prepared::{CudaPrepared, CudaSddmm, OperandRows, SddmmLayout};
 
 /// The name of the CUDA backend.
 pub const NAME: &str = "cuda";

@@ -9,7 +9,9 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::error::BackendError;
 use crate::reference::ReferenceBackend;
+use crate::samplers::SampledShape;
 use crate::shape::check;
+use crate::verify::Rounding;
 
 /// A backend that multiplies two dense matrices where a sparse pattern has entries.
 ///
@@ -34,6 +36,21 @@ pub trait SddmmBackend: Debug + Send + Sync {
         beta: f64,
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError>;
+
+    /// How it rounds entries of a value type, which decides how far they may be from exact ones: the default takes
+    /// X and Y as they are, and rounds sums to nearest.
+    fn sddmm_rounding(&self, dtype: DType) -> Rounding {
+        Rounding::exact_inputs(dtype)
+    }
+
+    /// Seconds that a product of operands on the host is estimated to take, copies included: what
+    /// [`Samplers`](crate::Samplers) choose by. `None`, the default, where nothing is known.
+    ///
+    /// # Errors
+    /// Why it can't sample at all on this machine, or not such values.
+    fn sddmm_estimate(&self, _: &SampledShape) -> Result<Option<f64>, BackendError> {
+        Ok(None)
+    }
 }
 
 /// Checks the operands of a sampled product and gives d. Every backend calls this before it writes anything.

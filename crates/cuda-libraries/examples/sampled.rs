@@ -1,10 +1,11 @@
 //! How long sampled products `S = (X·Yᵀ) ⊙ pattern` take, beside cuSPARSE's SDDMM, on the device of this machine.
 //!
 //! ```sh
-//! sampled [--d 16,32,64,128,256] [--types f32,f16,f64] FILE...
+//! sampled [--d 16,32,64,128,256] [--types f32,f16,f64] [--layout fastest|entries|windows] FILE...
 //! ```
 //!
-//! Prints a line of values between tabs for each matrix, value type and d. Times are of single products by events on
+//! Prints a line of values between tabs for each matrix, value type and d; `layout` is how entries are shared out, which
+//! is left to an estimate for this d unless the command names it. Times are of single products by events on
 //! the device, over copies of X, Y and S that together outgrow its second-level cache; the two take turns. cuSPARSE
 //! has analysed the pattern, and `-` stands where it refuses such values. Every S is compared with the product in
 //! higher precision. Libraries are found where the loader finds them, and in the folders that
@@ -17,9 +18,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use girih_backend::{DenseScalar, Rounding, SampledProduct, SpmmBackend, verify_sddmm};
-use girih_backend_cuda::{CudaBackend, CudaOptions, LibrarySearch};
+use girih_backend_cuda::{CudaBackend, CudaOptions, LibrarySearch, SddmmLayout};
 use girih_cuda_libraries::{CusparseBackend, CusparseOptions, Sampler, TimedSampled};
-use girih_formats::{Csr, DType, io};
+use girih_formats::{Csr, DType, RowLayout, io};
 use half::{bf16, f16};
 use ndarray::Array2;
 
@@ -33,6 +34,7 @@ const WARM_UP: u32 = 3;
 struct Run {
     cuda: CudaBackend,
     cusparse: CusparseBackend,
+    layout: String,
     logs: Vec<f64>,
 }
 
@@ -40,6 +42,7 @@ fn main() -> Outcome<()> {
     let mut args = std::env::args().skip(1);
     let (mut widths, mut types, mut files) =
         (vec![16, 32, 64, 128, 256], vec![DType::F32], Vec::new());
+    let mut layout = "fastest".to_owned();
     while let Some(arg) = args.next() {
         let mut list = |what| args.next().ok_or(format!("{arg} takes {what}"));
         match arg.as_str() {
@@ -51,6 +54,7 @@ fn main() -> Outcome<()> {
                 let list = list("value types, such as f32,f16")?;
                 types = list.split(',').map(str::parse).collect::<Result<_, _>>()?;
             }
+            "--layout" => layout = list("fastest, entries or windows")?,
             file => files.push(PathBuf::from(file)),
         }
     }
@@ -63,10 +67,10 @@ fn main() -> Outcome<()> {
     let cache = Some(std::env::temp_dir().join("girih-sampled"));
     let options = CudaOptions::default().libraries(libraries.clone()).cache(cache);
     let cusparse = CusparseBackend::new(CusparseOptions::default().libraries(libraries));
-    let mut run = Run { cuda: CudaBackend::new(options), cusparse, logs: Vec::new() };
+    let mut run = Run { cuda: CudaBackend::new(options), cusparse, layout, logs: Vec::new() };
     println!("# {}", run.cusparse.capabilities()?.device);
     println!(
-        "matrix\tnnz\ttype\td\tus_min\tus_median\tcusparse_us_min\tcusparse_us_median\tratio_of_medians\t\
+        "matrix\tnnz\ttype\td\tlayout\tus_min\tus_median\tcusparse_us_min\tcusparse_us_median\tratio_of_medians\t\
          bytes_least\tbytes_of_entries\tGB_s_least\tGB_s_of_entries\tGflop_s\terror_over_bound\tcusparse_error_over_bound"
     );
     for file in &files {
@@ -95,7 +99,19 @@ impl Run {
     fn measure<T: DenseScalar>(&mut self, name: &str, a: &Csr<f32>, d: usize) -> Outcome<()> {
         let x = Array2::from_shape_fn((a.nrows(), d), |(i, j)| value::<T>(i, j));
         let y = Array2::from_shape_fn((a.ncols(), d), |(i, j)| value::<T>(i + 1_000_003, j));
-        let own = self.cuda.prepare_sddmm(a.pattern(), T::DTYPE)?;
+        let layout = match &*self.layout {
+            "fastest" => SddmmLayout::Fastest { d },
+            "entries" => SddmmLayout::Entries,
+            "windows" => SddmmLayout::Windows(RowLayout::natural(a.nrows(), 16)?),
+            other => {
+                return Err(
+                    format!("{other} is no layout; fastest, entries and windows are").into()
+                );
+            }
+        };
+        let own = self.cuda.prepare_sddmm_in(a.pattern(), T::DTYPE, &layout)?;
+        let lowering = own.lowering(d);
+        let layout = lowering.choice("layout").unwrap_or_default();
         let other = self.cusparse.prepare_sddmm(a.pattern(), T::DTYPE, d);
         if let Err(why) = &other {
             println!("# cuSPARSE, {name}, {}, d = {d}: {why}", T::DTYPE);
@@ -108,7 +124,11 @@ impl Run {
             let Some(sampler) = *sampler else { continue };
             timed.poison()?;
             let sampled = timed.time(sampler, WARM_UP).map_err(Into::into);
-            match sampled.and_then(|_| check(a, &x, &y, &timed)) {
+            let rounding = match sampler {
+                Sampler::Girih(own) => own.rounding(),
+                Sampler::Cusparse(_) => Rounding::exact_inputs(T::DTYPE),
+            };
+            match sampled.and_then(|_| check(a, [&x, &y], &timed, rounding)) {
                 Ok(found) => *error = Some(found),
                 // What the library refuses only now, or gets wrong, is not timed.
                 Err(why) if matches!(sampler, Sampler::Cusparse(_)) => {
@@ -141,7 +161,7 @@ impl Run {
         let of_entries = (a.nnz() * (d * size + 4 + acc)) as f64;
         let shown = |x: Option<f64>| x.map_or("-".to_owned(), |x| format!("{x:.3}"));
         println!(
-            "{name}\t{}\t{}\t{d}\t{min:.2}\t{median:.2}\t{}\t{}\t{}\t{least:.0}\t{of_entries:.0}\t{:.0}\t{:.0}\t{:.0}\t{}\t{}",
+            "{name}\t{}\t{}\t{d}\t{layout}\t{min:.2}\t{median:.2}\t{}\t{}\t{}\t{least:.0}\t{of_entries:.0}\t{:.0}\t{:.0}\t{:.0}\t{}\t{}",
             a.nnz(),
             T::DTYPE,
             shown(other_min),
@@ -160,14 +180,13 @@ impl Run {
 /// The largest error of the last product's S, over its bound.
 fn check<T: DenseScalar>(
     a: &Csr<f32>,
-    x: &Array2<T>,
-    y: &Array2<T>,
+    [x, y]: [&Array2<T>; 2],
     timed: &TimedSampled<T>,
+    rounding: Rounding,
 ) -> Outcome<f64> {
     let mut s = Array2::from_elem((a.nnz(), 1), T::Acc::default());
     timed.last(s.view_mut())?;
-    let (x, y, rounding) =
-        (T::erase(x.view()), T::erase(y.view()), Rounding::exact_inputs(T::DTYPE));
+    let (x, y) = (T::erase(x.view()), T::erase(y.view()));
     let product = SampledProduct { alpha: 1.0, x, y, added: None };
     let verdict = verify_sddmm::<T>(a.pattern(), &product, &T::erase_acc(s.view()), rounding)?;
     match verdict.passed() {

@@ -196,8 +196,8 @@ pub use girih_backend::ndarray;
 pub use girih_backend::{
     Activation, Aggregation, BackendError, Bias, Capabilities, DenseScalar, DenseView,
     DenseViewMut, Epilogue, Estimate, Lowering, PreparedSpmm, Product, ProductShape,
-    ReferenceBackend, Registry, Rejection, Rounding, SddmmBackend, Selection, SpmmBackend,
-    Unsupported, Verification, verify, verify_with,
+    ReferenceBackend, Registry, Rejection, Rounding, SampledSelection, SampledShape, Samplers,
+    SddmmBackend, Selection, SpmmBackend, Unsupported, Verification, verify, verify_with,
 };
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
@@ -260,6 +260,20 @@ pub fn backends_with(cuda: CudaOptions) -> Registry {
     host_backends().prefer(CudaBackend::new(cuda))
 }
 
+/// The same backends as samplers, in the same order: what [`sddmm`] chooses among.
+///
+/// ```
+/// # #[cfg(all(feature = "cpu", feature = "cuda"))]
+/// assert!(girih::samplers().iter().map(|(name, _)| name).eq(["cuda", "cpu", "reference"]));
+/// ```
+#[must_use]
+pub fn samplers() -> Samplers {
+    #[cfg(feature = "cuda")]
+    return host_samplers().prefer("cuda", CudaBackend::new(CudaOptions::default()));
+    #[cfg(not(feature = "cuda"))]
+    host_samplers()
+}
+
 /// The kernels that this build's backends have for a device, for [`PlanOptions::kernels`]: the CUDA
 /// backend's for a GPU (with feature `cuda`), every format for a CPU.
 ///
@@ -291,6 +305,14 @@ fn host_backends() -> Registry {
     #[cfg(feature = "cpu")]
     let registry = registry.with(CpuBackend::new());
     registry.with(ReferenceBackend)
+}
+
+/// The samplers that need nothing but the processor.
+fn host_samplers() -> Samplers {
+    let samplers = Samplers::new();
+    #[cfg(feature = "cpu")]
+    let samplers = samplers.with("cpu", CpuBackend::new());
+    samplers.with("reference", ReferenceBackend)
 }
 
 /// The README's examples, compiled.

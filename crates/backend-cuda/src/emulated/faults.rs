@@ -9,8 +9,8 @@ use girih_backend::{
     Activation, Aggregation, DenseScalar, Epilogue, Product, SpmmBackend, verify_aggregation,
     verify_with,
 };
-use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
-use girih_planner::{Plan, Schedule};
+use girih_formats::{AnyTiling, Csr, FormatSpec, PAD_ROW, RowLayout, Tiling};
+use girih_planner::{Plan, Precision, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
 use half::bf16;
 use ndarray::Array2;
@@ -111,6 +111,27 @@ pub(crate) fn multiply<T: DenseScalar>(
     multiply_plan(device, way, (&a, &plan), &b, sized)
 }
 
+/// The product of a matrix whose rows stand last first, behind the slots that are empty, in a precision; `cut` makes a
+/// schedule of its tiles.
+pub(crate) fn multiply_reversed<T: DenseScalar>(
+    device: &Emulated,
+    way: Way,
+    a: &Csr<f64>,
+    (cut, precision): (fn(&AnyTiling) -> Schedule, Precision),
+    sized: Sized,
+) -> (Outcome, String) {
+    let a = a.cast::<T>();
+    let (rows, window_rows) = (a.nrows() as u32, sized.spec.window_rows());
+    let padding = a.nrows().next_multiple_of(window_rows) - a.nrows();
+    let slots: Vec<u32> = std::iter::repeat_n(PAD_ROW, padding).chain((0..rows).rev()).collect();
+    let layout = RowLayout::explicit(a.nrows(), window_rows, slots).unwrap();
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, sized.spec, layout).unwrap());
+    let schedule = cut(&tiling);
+    let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
+    let plan = plan.with_precision(precision);
+    multiply_plan(device, way, (&a, &plan), &random::<T>(a.ncols(), sized.n, 1), sized)
+}
+
 /// The product of a matrix by a step of an ablation, in bf16.
 pub(crate) fn multiply_variant(
     device: &Emulated,
@@ -206,7 +227,7 @@ pub(crate) fn aggregate<T: DenseScalar>(
 }
 
 /// What came of a product that was not computed.
-fn failed(failure: Failure) -> (Outcome, String) {
+pub(crate) fn failed(failure: Failure) -> (Outcome, String) {
     match failure {
         Failure::Fault { kernel, fault } => {
             let text = format!("{kernel}: {fault}");

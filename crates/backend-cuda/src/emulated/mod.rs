@@ -13,6 +13,7 @@ pub(crate) mod operands;
 mod panels;
 mod plan;
 mod sampled;
+pub(crate) mod sampled_windows;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -231,9 +232,9 @@ impl SpmmBackend for Emulated {
         supported::supports(plan, Some(Arch::SM_90A))
     }
 
-    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        supported::takes_epilogue(plan, activation)
+        supported::takes_epilogue(activation)
     }
 
     fn supports_aggregation(

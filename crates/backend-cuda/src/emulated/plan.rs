@@ -16,6 +16,7 @@ use super::{Emulated, Way};
 use crate::CudaError;
 use crate::epilogue::{PlacedEpilogue, is_per_row};
 use crate::kernels::Kernel;
+use crate::kernels::supported::takes_epilogue;
 use crate::operand::Place;
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
@@ -90,7 +91,7 @@ impl PreparedSpmm for EmulatedPlan {
         let n = self.device_plan.shape.check_operands(&b, &c)?;
         epilogue.check(&self.device_plan.shape, n)?;
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        let taken = self.source.takes_epilogue(activation);
+        let taken = takes_epilogue(activation);
         taken.map_err(|unsupported| unsupported.by("emulated"))?;
         if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());

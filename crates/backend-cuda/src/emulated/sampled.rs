@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, SddmmBackend, check_sddmm,
 };
-use girih_formats::{Csr, CsrPattern, DType, Scalar};
+use girih_formats::{Csr, CsrPattern, DType, RowLayout, Scalar};
 use girih_testkit::conformance::run_sddmm_in_turns;
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed as Operand, random};
@@ -16,9 +16,10 @@ use super::entries::all_executed;
 use super::operands::{Placed, Placing};
 use super::plan::{ended, place};
 use super::{Emulated, Failure, MULTIPROCESSORS, Way};
-use crate::kernels::csr_sddmm::{SampledOperands, Sampling, kernel, parts};
+use crate::kernels::csr_sddmm::{SampledOperands, kernel};
 use crate::operand::Place;
 use crate::prepared::launch::Launch;
+use crate::prepared::sddmm_layout::Choice;
 
 impl SddmmBackend for Emulated {
     fn sddmm(
@@ -36,7 +37,7 @@ impl SddmmBackend for Emulated {
         }
         let turn = self.0.products.fetch_add(1, Ordering::Relaxed);
         let way = self.0.ways[turn % self.0.ways.len()];
-        self.sample(way, pattern, (alpha, beta), (&x, &y), s).map_err(|error| {
+        self.sample(way, pattern, None, (alpha, beta), (&x, &y), s).map_err(|error| {
             BackendError::Failed {
                 backend: "emulated".to_owned(),
                 operation: format!("sample the product, {way:?}"),
@@ -47,7 +48,8 @@ impl SddmmBackend for Emulated {
 }
 
 impl Emulated {
-    /// A sampled product of a pattern with entries, on a device that has nothing else in its memory.
+    /// A sampled product of a pattern with entries, on a device that has nothing else in its memory: entry by entry,
+    /// or by windows of rows in an order.
     ///
     /// # Errors
     /// What the kernel does wrong.
@@ -55,27 +57,43 @@ impl Emulated {
         &self,
         way: Way,
         pattern: CsrPattern<'_>,
+        windows: Option<RowLayout>,
         scales: (f64, f64),
         (x, y): (&DenseView<'_>, &DenseView<'_>),
         s: DenseViewMut<'_>,
     ) -> Result<(), Failure> {
         let mut gpu = Gpu::new(Device::h100());
         let (placing, dtype) = (self.0.placing, x.dtype());
+        let choice = Choice { windows, why: String::new() };
         let nowhere = Place { address: 0, ..Place::row_major(0, x.dim(), dtype.size()) };
         // With α = 0 neither is even there.
         let [x, y] = match scales.0 == 0.0 {
             true => [nowhere; 2],
             false => [place(&mut gpu, "X", placing, x), place(&mut gpu, "Y", placing, y)],
         };
+        let (alpha, beta) = scales;
+        let operands = |s| SampledOperands { alpha, x, y, beta, s };
         match s {
             DenseViewMut::F32(s) => {
-                let placed = Placed::new(&mut gpu, "S", placing, &s.view(), scales.1 != 0.0);
-                self.run_sampling(&mut gpu, way, pattern, dtype, scales, [x, y, placed.place])?;
+                let placed = Placed::new(&mut gpu, "S", placing, &s.view(), beta != 0.0);
+                self.run_sampling(
+                    &mut gpu,
+                    way,
+                    (pattern, dtype),
+                    &choice,
+                    &operands(placed.place),
+                )?;
                 placed.fetch(&gpu, s)
             }
             DenseViewMut::F64(s) => {
-                let placed = Placed::new(&mut gpu, "S", placing, &s.view(), scales.1 != 0.0);
-                self.run_sampling(&mut gpu, way, pattern, dtype, scales, [x, y, placed.place])?;
+                let placed = Placed::new(&mut gpu, "S", placing, &s.view(), beta != 0.0);
+                self.run_sampling(
+                    &mut gpu,
+                    way,
+                    (pattern, dtype),
+                    &choice,
+                    &operands(placed.place),
+                )?;
                 placed.fetch(&gpu, s)
             }
         }
@@ -85,24 +103,20 @@ impl Emulated {
         &self,
         gpu: &mut Gpu,
         way: Way,
-        pattern: CsrPattern<'_>,
-        dtype: DType,
-        (alpha, beta): (f64, f64),
-        [x, y, s]: [Place; 3],
+        (pattern, dtype): (CsrPattern<'_>, DType),
+        choice: &Choice,
+        operands: &SampledOperands,
     ) -> Result<(), Failure> {
-        let addresses: Vec<u64> = parts(pattern, |parts| {
-            let placed = parts.iter().zip(["rows", "first rows", "columns"]).map(|(part, name)| {
-                let buffer: Buffer<u8> = gpu.alloc_named(name, part.len());
+        let (method, addresses) = choice.parts(pattern, dtype, MULTIPROCESSORS, |parts| {
+            let placed = parts.iter().enumerate().map(|(i, part)| {
+                let buffer: Buffer<u8> = gpu.alloc_named(format!("part {i}"), part.len());
                 gpu.write(buffer, part);
                 buffer.address()
             });
-            placed.collect()
+            placed.collect::<Vec<u64>>()
         });
-        let nnz = pattern.nnz() as u64;
-        let sampling = Sampling { dtype, nnz, multiprocessors: MULTIPROCESSORS };
-        let (kernel, mut failure) = (kernel(dtype), None);
-        let operands = SampledOperands { alpha, x, y, beta, s };
-        let done = sampling.launch(&addresses, &operands, &mut |launch: &Launch<'_>| {
+        let (kernel, mut failure) = (choice.kernel(dtype), None);
+        let done = method.launch(&addresses, operands, &mut |launch: &Launch<'_>| {
             let launched = self.launch(gpu, way, &kernel, launch);
             launched.map_err(|error| {
                 failure = Some(Failure::of(format!("{kernel} {}", launch.entry), error));

@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 56] = [
+const HEADERS: [(&str, &str); 58] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
@@ -71,6 +71,8 @@ const HEADERS: [(&str, &str); 56] = [
     header!("sm90_wcsr_spmm/params.cuh"),
     header!("sm90_wcsr_spmm/produce.cuh"),
     header!("sm90_wcsr_spmm/store.cuh"),
+    header!("sm90_window_sddmm/access.cuh"),
+    header!("sm90_window_sddmm/params.cuh"),
 ];
 
 /// Where sources come from.

@@ -9,6 +9,7 @@ pub(crate) mod sm90_bmat_spmm;
 pub(crate) mod sm90_dense_gemm;
 pub(crate) mod sm90_two_four_spmm;
 pub(crate) mod sm90_wcsr_spmm;
+pub(crate) mod sm90_window_sddmm;
 pub(crate) mod supported;
 
 use std::fmt;
@@ -106,8 +107,14 @@ impl fmt::Display for Kernel {
 /// Every kernel in every configuration.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
-    let csr = DType::ALL.into_iter().map(csr_spmm::kernel);
     let sampled = DType::ALL.into_iter().map(csr_sddmm::kernel);
+    let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
+    products().chain(sampled).chain(windows).collect()
+}
+
+/// Those of products.
+fn products() -> impl Iterator<Item = Kernel> {
+    let csr = DType::ALL.into_iter().map(csr_spmm::kernel);
     let bcsr = DType::ALL.into_iter().flat_map(|dtype| {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
@@ -120,14 +127,14 @@ pub fn all() -> Vec<Kernel> {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
     let windows = wcsr.chain(bmat);
-    csr.chain(bcsr).chain(dense).chain(windows).chain(two_four).chain(sampled).collect()
+    csr.chain(bcsr).chain(dense).chain(windows).chain(two_four)
 }
 
-/// The kernels of [`all`] as products with an [epilogue](girih_backend::Epilogue) have them, each in a binary of its own.
+/// The kernels of products in [`all`] as those with an [epilogue](girih_backend::Epilogue) have them, each in a binary
+/// of its own.
 #[must_use]
 pub fn with_epilogue() -> Vec<Kernel> {
-    let has_one = |kernel: &&Kernel| supported::WITH_EPILOGUE.contains(&kernel.stem);
-    all().iter().filter(has_one).map(Kernel::with_epilogue).collect()
+    products().map(|kernel| kernel.with_epilogue()).collect()
 }
 
 /// The kernels of [`all`] that compute [aggregations](girih_backend::Aggregation), each in binaries of their own.

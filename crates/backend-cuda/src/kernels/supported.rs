@@ -141,27 +141,14 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupporte
     Ok(())
 }
 
-/// The kernels that there are with an epilogue.
-pub(super) const WITH_EPILOGUE: [&str; 4] =
-    ["csr_spmm", "sm90_bcsr_spmm", "sm90_dense_gemm", "sm90_two_four_spmm"];
-
-/// Whether the kernels of a plan execute an epilogue with such an activation; `None` if there is no epilogue.
+/// Whether kernels execute an epilogue with such an activation; `None` if there is no epilogue. Those of all formats
+/// execute the same ones.
 ///
 /// # Errors
 /// What they lack.
-pub(crate) fn takes_epilogue(
-    plan: &Plan,
-    activation: Option<Activation>,
-) -> Result<(), Unsupported> {
+pub(crate) fn takes_epilogue(activation: Option<Activation>) -> Result<(), Unsupported> {
     let Some(activation) = activation else { return Ok(()) };
-    let unsupported = |reason| Unsupported::Epilogue { reason };
-    code(activation).map_err(unsupported)?;
-    match plan.spec().kind() {
-        FormatKind::Csr | FormatKind::Bcsr | FormatKind::TwoFour => Ok(()),
-        kind => Err(unsupported(format!(
-            "the kernels for {kind} store products without bias and activation; csr, bcsr and two-four have them"
-        ))),
-    }
+    code(activation).map(|_| ()).map_err(|reason| Unsupported::Epilogue { reason })
 }
 
 /// Whether the kernels of a plan compute an aggregation.

@@ -15,6 +15,7 @@ pub(crate) mod panels;
 mod product;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod sampled;
+pub(crate) mod sddmm_layout;
 mod source;
 pub(crate) mod tensor_map;
 mod total;
@@ -36,6 +37,7 @@ pub(crate) use launched::Launched;
 pub use on_device::{CudaPrepared, OperandRows};
 pub use product::DeviceProduct;
 pub use sampled::CudaSddmm;
+pub use sddmm_layout::SddmmLayout;
 pub(crate) use source::Source;
 #[cfg(test)]
 pub(crate) use total::{Requested, Total};

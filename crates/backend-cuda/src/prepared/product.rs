@@ -9,6 +9,7 @@ use super::launch::Operands;
 use super::launched::Launched;
 use super::source::Source;
 use crate::CudaError;
+use crate::kernels::supported::takes_epilogue;
 
 /// What multiplies operands that are in its device's memory, with an A that is there too.
 ///
@@ -60,7 +61,7 @@ impl Product {
     pub(super) fn takes_epilogue(&self, activation: Option<Activation>) -> Result<(), Unsupported> {
         match (self, activation) {
             (_, None) => Ok(()),
-            (Self::Launched(_, source), _) => source.takes_epilogue(activation),
+            (Self::Launched(..), _) => takes_epilogue(activation),
             (Self::Other(_), _) => Err(Unsupported::Epilogue {
                 reason: "its products are stored without bias and activation".to_owned(),
             }),

@@ -4,36 +4,44 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
-use girih_backend::{BackendError, DenseScalar, DenseView, DenseViewMut};
+use girih_backend::{BackendError, DenseScalar, DenseView, DenseViewMut, Lowering, Rounding};
 use girih_formats::{CsrPattern, DType, Scalar};
 use ndarray::ArrayViewMut2;
 
 use super::host::reserve;
 use super::on_device::check_place;
+use super::sddmm_layout::{Choice, Method};
 use super::upload;
 use crate::device::{Gpu, LoadedKernel, Transfer};
 use crate::error::refused;
-use crate::kernels::csr_sddmm::{SampledOperands, Sampling, parts};
+use crate::kernels::csr_sddmm::SampledOperands;
 use crate::operand::Place;
-use crate::{CudaError, DeviceMatrix, DeviceMatrixMut};
+use crate::{CudaError, DeviceMatrix, DeviceMatrixMut, NAME};
 
 /// A pattern on a device, for sampled products `S = α·(X·Yᵀ) ⊙ pattern + β·S` of one value type.
 ///
 /// X is m×d, Y k×d and S has an entry for each of the pattern's, in its order; d is any. Where α is 0, neither X nor
 /// Y is read, and where β is 0, S is not. NaN and Inf reach S exactly where the pattern has an entry. An entry has
-/// the same bits for the same d and value type, whatever the strides, the pattern and the device.
+/// the same bits for the same d and value type, whatever the strides and the device, of all patterns that are shared
+/// out alike: entry by entry, or by windows.
 ///
 /// Made by [`CudaBackend::prepare_sddmm`](crate::CudaBackend::prepare_sddmm).
 ///
 /// # Cost
-/// 2·nnz·d flops on CUDA cores, in the accumulation type. Memory moves at least X, Y, the columns and S once; beyond
-/// that, the second-level cache serves a row of Y for each entry, and X is read once for every run of 8 to 64 entries
-/// or shorter row. That traffic takes the time, not the arithmetic.
+/// Memory moves at least X, Y, the columns and S once. Beyond that, the second-level cache serves rows of Y; that
+/// traffic takes the time, not the arithmetic.
+///
+/// - Entry by entry: 2·nnz·d flops on CUDA cores, in the accumulation type. A row of Y is read for each entry, and X
+///   once for every run of 8 to 64 entries or shorter row.
+/// - By windows: 32·d flops on tensor cores for each packed column, in f32. A row of Y is read for each packed column,
+///   and X once for 64 tiles of a window or fewer.
 #[derive(Debug)]
 pub struct CudaSddmm {
     gpu: Arc<Gpu>,
     kernel: Arc<LoadedKernel>,
-    sampling: Sampling,
+    dtype: DType,
+    choice: Choice,
+    method: Method,
     nrows: usize,
     ncols: usize,
     nnz: usize,
@@ -58,20 +66,24 @@ impl CudaSddmm {
         kernel: Arc<LoadedKernel>,
         pattern: CsrPattern<'_>,
         dtype: DType,
+        choice: Choice,
     ) -> Result<Self, CudaError> {
         let mut transfer = gpu.transfer();
-        let (arena, parts) = parts(pattern, |parts| upload(&gpu, &mut transfer, parts))?;
+        let multiprocessors = gpu.info.multiprocessors;
+        let (method, uploaded) = choice
+            .parts(pattern, dtype, multiprocessors, |parts| upload(&gpu, &mut transfer, parts));
+        let (arena, parts) = uploaded?;
         transfer.wait()?;
         drop(transfer);
-        let nnz = pattern.nnz();
-        let multiprocessors = gpu.info.multiprocessors;
         Ok(Self {
             gpu,
             kernel,
-            sampling: Sampling { dtype, nnz: nnz as u64, multiprocessors },
+            dtype,
+            choice,
+            method,
             nrows: pattern.nrows(),
             ncols: pattern.ncols(),
-            nnz,
+            nnz: pattern.nnz(),
             arena,
             parts,
             host: Mutex::default(),
@@ -99,7 +111,22 @@ impl CudaSddmm {
     /// The value type of X and Y; S has its accumulation type.
     #[must_use]
     pub fn dtype(&self) -> DType {
-        self.sampling.dtype
+        self.dtype
+    }
+
+    /// How entries are rounded, which decides how far one may be from the exact inner product
+    /// ([`verify_sddmm`](girih_backend::verify_sddmm)).
+    #[must_use]
+    pub fn rounding(&self) -> Rounding {
+        self.choice.rounding(self.dtype)
+    }
+
+    /// What a product of X and Y with `d` columns executes, for operands whose rows are contiguous and begin on 16
+    /// bytes: how entries are shared out and why, and the launch.
+    #[must_use]
+    pub fn lowering(&self, d: usize) -> Lowering {
+        let lowering = Lowering::new(NAME, &self.gpu.info.name, d);
+        self.choice.describe(&self.method, &self.parts, self.dtype, d, lowering)
     }
 
     /// The device that it is on.
@@ -163,7 +190,7 @@ impl CudaSddmm {
     /// Whether operands have the shapes of the pattern, and X and Y its value type.
     fn check(&self, operands: &SampledOperands, found: DType) -> Result<(), BackendError> {
         let SampledOperands { x, y, s, .. } = operands;
-        let (d, expected) = (x.cols, self.sampling.dtype);
+        let (d, expected) = (x.cols, self.dtype);
         check_place("X", x, (self.nrows, d))?;
         if found != expected {
             return Err(BackendError::DType { operand: "X", found, expected });
@@ -185,7 +212,7 @@ impl CudaSddmm {
         beta: f64,
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
-        let (expected, place) = (self.sampling.dtype, |dim| Place::row_major(0, dim, 1));
+        let (expected, place) = (self.dtype, |dim| Place::row_major(0, dim, 1));
         let operands = SampledOperands {
             alpha,
             x: place(x.dim()),
@@ -286,7 +313,7 @@ impl CudaSddmm {
             return Ok(());
         }
         let _arena = tracked.then(|| self.arena.device_ptr(stream));
-        self.sampling.launch(&self.parts, operands, &mut |launch| {
+        self.method.launch(&self.parts, operands, &mut |launch| {
             // SAFETY: the caller's promise on the operands; the pattern is this value's own, and what makes the
             // launch was given its addresses and sizes.
             unsafe { self.kernel.launch(stream, launch) }

@@ -1,14 +1,12 @@
 //! Where a prepared plan takes new values from.
 
-use girih_backend::{
-    Activation, Aggregation, BackendError, DenseView, Unsupported, put_values_into_plan,
-};
+use girih_backend::{Aggregation, BackendError, DenseView, Unsupported, put_values_into_plan};
 use girih_planner::{NewValues, Plan};
 
 use super::launch::DevicePlan;
 use super::{Machine, device_plan};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::supported::{takes_aggregation, takes_epilogue};
+use crate::kernels::supported::takes_aggregation;
 
 /// A clone of the plan, which shares its arrays, and what its device plan is made by.
 #[derive(Clone, Debug)]
@@ -23,11 +21,6 @@ impl Source {
     pub(crate) fn new(plan: &Plan, machine: Machine, full: FullBlocks) -> Self {
         let order = plan.new_values();
         Self { plan: plan.clone(), order, machine, full }
-    }
-
-    /// Whether the plan's kernels execute an epilogue with such an activation; `None` if there is no epilogue.
-    pub(crate) fn takes_epilogue(&self, activation: Option<Activation>) -> Result<(), Unsupported> {
-        takes_epilogue(&self.plan, activation)
     }
 
     /// Whether the plan's kernels compute an aggregation.

@@ -20,7 +20,8 @@ fn epilogues_have_the_bits_of_plain_products() {
     let Some(backend) = common::backend() else { return };
     let formats = backend.capabilities().unwrap().formats;
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
-    for spec in [FormatSpec::Csr, bcsr] {
+    let wcsr = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+    for spec in [FormatSpec::Csr, bcsr, wcsr, FormatSpec::BMat { pattern_only: false }] {
         if formats.contains(&spec.kind()) {
             let plan = plan_of(&graph(), spec);
             for per_row in [true, false] {

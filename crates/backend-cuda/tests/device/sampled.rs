@@ -1,12 +1,14 @@
 //! Sampled products of operands in device memory.
 
 use girih_backend::{
-    BackendError, DenseScalar, Rounding, SampledProduct, SddmmBackend, verify_sddmm,
+    BackendError, DenseScalar, DenseView, DenseViewMut, Rounding, SampledProduct, SddmmBackend,
+    verify_sddmm,
 };
 use girih_backend_cuda::cudarc::driver::DeviceRepr;
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
-use girih_backend_cuda::{DeviceMatrix, DeviceMatrixMut, Strides};
-use girih_formats::{Csr, DType, Scalar};
+use girih_backend_cuda::{Arch, CudaBackend, DeviceMatrix, DeviceMatrixMut, SddmmLayout, Strides};
+use girih_formats::{Csr, CsrPattern, DType, RowLayout, Scalar};
+use girih_generate::{banded, uniform};
 use girih_testkit::conformance::run_sddmm;
 use girih_testkit::operands::random;
 use half::{bf16, f16};
@@ -24,12 +26,80 @@ fn sampled_products_conform() {
     }
 }
 
+/// The backend with everything sampled by windows.
+#[derive(Debug)]
+struct ByWindows(CudaBackend);
+
+impl SddmmBackend for ByWindows {
+    fn sddmm(
+        &self,
+        pattern: CsrPattern<'_>,
+        alpha: f64,
+        x: DenseView<'_>,
+        y: DenseView<'_>,
+        beta: f64,
+        s: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let windows = SddmmLayout::Windows(RowLayout::natural(pattern.nrows(), 16).unwrap());
+        let prepared = self.0.prepare_sddmm_in(pattern, x.dtype(), &windows)?;
+        prepared.execute(alpha, x, y, beta, s)
+    }
+
+    fn sddmm_rounding(&self, dtype: DType) -> Rounding {
+        let one = Csr::<f32>::identity(1).unwrap();
+        let windows = SddmmLayout::Windows(RowLayout::natural(1, 16).unwrap());
+        self.0.prepare_sddmm_in(one.pattern(), dtype, &windows).unwrap().rounding()
+    }
+}
+
+#[test]
+fn sampled_products_by_windows_conform() {
+    let Some(backend) = common::backend() else { return };
+    if backend.device().unwrap().arch != Arch::SM_90A {
+        return;
+    }
+    for dtype in [DType::F16, DType::Bf16] {
+        let report = run_sddmm(&ByWindows(backend.clone()), dtype);
+        assert!(report.passed(), "{dtype}: {report}");
+    }
+}
+
+/// Scattered entries are sampled one by one, and a band by windows; the lowering says so.
+#[test]
+fn a_layout_is_chosen_and_said() {
+    let Some(backend) = common::backend() else { return };
+    if backend.device().unwrap().arch != Arch::SM_90A {
+        return;
+    }
+    let band = banded::<f32>(6000, 6000, 40, 20, 1).unwrap();
+    let sparse = uniform::<f32>(6000, 6000, 4, 1).unwrap();
+    for (a, expected) in [(sparse, "entry by entry"), (band, "windows of 16 rows")] {
+        let prepared = backend.prepare_sddmm(a.pattern(), DType::F16).unwrap();
+        let lowering = prepared.lowering(64);
+        assert_eq!(lowering.choice("layout"), Some(expected), "{lowering}");
+        assert!(lowering.choice("launch").is_some_and(|launch| launch.contains("vectors")));
+    }
+}
+
 /// A pattern that is prepared once and sampled with several numbers of columns.
 fn again<T: DenseScalar<Acc: DeviceRepr>>() {
     let Some(backend) = common::backend() else { return };
     let a = graph();
-    let prepared = backend.prepare_sddmm(a.pattern(), T::DTYPE).unwrap();
-    assert!(prepared.device_bytes() >= 4 * a.nnz() as u64);
+    again_in::<T>(&backend, &a, &SddmmLayout::Entries);
+    if T::DTYPE.size() == 2 && backend.device().unwrap().arch == Arch::SM_90A {
+        let slots: Vec<u32> = (0..a.nrows() as u32).rev().collect();
+        let reversed = RowLayout::explicit(a.nrows(), 16, slots).unwrap();
+        again_in::<T>(&backend, &a, &SddmmLayout::Windows(reversed));
+    }
+}
+
+fn again_in<T: DenseScalar<Acc: DeviceRepr>>(
+    backend: &CudaBackend,
+    a: &Csr<f32>,
+    layout: &SddmmLayout,
+) {
+    let prepared = backend.prepare_sddmm_in(a.pattern(), T::DTYPE, layout).unwrap();
+    assert!(prepared.device_bytes() >= a.nnz() as u64);
     let stream = backend.context().unwrap().new_stream().unwrap();
     for d in [1, 3, 8, 31, 32, 64, 100, 128, 256, 515, 1100] {
         let (x, y) = (random::<T>(a.nrows(), d, 1), random::<T>(a.ncols(), d, 2));
@@ -46,13 +116,17 @@ fn again<T: DenseScalar<Acc: DeviceRepr>>() {
         let (x, y) = (T::erase(x.view()), T::erase(y.view()));
         let added = Some((0.5, T::erase_acc(before.view())));
         let product = SampledProduct { alpha: -2.5, x: x.reborrow(), y: y.reborrow(), added };
-        let exact = Rounding::exact_inputs(T::DTYPE);
+        let rounding = prepared.rounding();
         let found_view = T::erase_acc(found.view());
-        let verdict = verify_sddmm::<T>(a.pattern(), &product, &found_view, exact).unwrap();
-        assert!(verdict.passed(), "{} d = {d}: {verdict:?}", T::DTYPE);
-        // Of operands on the host, the same bits: they are sent, and the pattern with them.
+        let verdict = verify_sddmm::<T>(a.pattern(), &product, &found_view, rounding).unwrap();
+        assert!(verdict.passed(), "{} {layout:?} d = {d}: {verdict:?}", T::DTYPE);
+        // Of operands on the host, the same bits: they are sent, and entry by entry the pattern with them.
         let mut s = before.clone();
-        backend.sddmm(a.pattern(), -2.5, x, y, 0.5, T::erase_acc_mut(s.view_mut())).unwrap();
+        let into = T::erase_acc_mut(s.view_mut());
+        match layout {
+            SddmmLayout::Entries => backend.sddmm(a.pattern(), -2.5, x, y, 0.5, into).unwrap(),
+            _ => prepared.execute(-2.5, x, y, 0.5, into).unwrap(),
+        }
         let bits = |s: &Array2<T::Acc>| s.iter().map(|s| s.to_f64().to_bits()).collect::<Vec<_>>();
         assert!(bits(&s) == bits(&found), "{} d = {d}", T::DTYPE);
     }

@@ -39,8 +39,17 @@ pub enum SpmmError {
     Backend(#[from] BackendError),
 }
 
-/// The backends of this machine, made once: devices stay open and kernels loaded between preparations.
-static HERE: LazyLock<Registry> = LazyLock::new(crate::backends);
+/// The device's backend, made once: it stays open, and kernels stay loaded, between preparations.
+#[cfg(feature = "cuda")]
+static DEVICE: LazyLock<crate::CudaBackend> = LazyLock::new(crate::CudaBackend::default);
+
+/// The [`backends`](crate::backends) of this machine.
+static HERE: LazyLock<Registry> = LazyLock::new(|| {
+    let backends = crate::host_backends();
+    #[cfg(feature = "cuda")]
+    let backends = backends.prefer(DEVICE.clone());
+    backends
+});
 
 /// The backends that one product is for.
 static FOR_ONE: LazyLock<Registry> = LazyLock::new(crate::host_backends);

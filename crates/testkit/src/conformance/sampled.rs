@@ -1,8 +1,6 @@
 //! Sampled products: every pattern, inner products of any length, operands of any strides.
 
-use girih_backend::{
-    BackendError, DenseScalar, Rounding, SampledProduct, SddmmBackend, verify_sddmm,
-};
+use girih_backend::{BackendError, DenseScalar, SampledProduct, SddmmBackend, verify_sddmm};
 use girih_formats::{Csr, DType, FormatKind};
 use half::{bf16, f16};
 use ndarray::{Array2, Axis};
@@ -105,7 +103,7 @@ fn check<T: DenseScalar>(
     }
     let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
     let product = SampledProduct { alpha, x, y, added };
-    let rounding = Rounding::exact_inputs(T::DTYPE);
+    let rounding = backend.sddmm_rounding(T::DTYPE);
     match verify_sddmm::<T>(pattern.pattern(), &product, &T::erase_acc(s.view()), rounding) {
         Ok(verdict) if verdict.passed() && s.is_intact() => {
             report.max_error_over_bound =

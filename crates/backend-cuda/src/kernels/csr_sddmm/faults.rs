@@ -32,7 +32,7 @@ fn sample<T: DenseScalar>(
     let mut s = Placed::new(&before, Layout::RowMajor);
     let (x, y) = (T::erase(x.view()), T::erase(y.view()));
     let into = T::erase_acc_mut(s.view_mut());
-    match device.sample(way, a.pattern(), (-2.5, beta), (&x, &y), into) {
+    match device.sample(way, a.pattern(), None, (-2.5, beta), (&x, &y), into) {
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = SampledProduct { alpha: -2.5, x, y, added };

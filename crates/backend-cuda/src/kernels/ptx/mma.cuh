@@ -1,4 +1,4 @@
-// mma.sync of a warp: 16 rows by 8 columns, 8 values along k.
+// mma.sync of a warp: 16 rows by 8 columns, 8 or 16 values along k.
 #pragma once
 
 #include "shared/types.cuh"
@@ -28,6 +28,21 @@ __device__ __forceinline__ void mma_bf16(float (&d)[4], const u32 (&a)[2], const
                  " {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                  : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+// The same with 16 values along k: a = A(g, 2q ..), A(g + 8, 2q ..), A(g, 2q + 8 ..), A(g + 8, 2q + 8 ..);
+// b = B(2q .., g), B(2q + 8 .., g).
+__device__ __forceinline__ void mma_f16_deep(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32"
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+__device__ __forceinline__ void mma_bf16_deep(float (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32"
+                 " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 }  // namespace ptx

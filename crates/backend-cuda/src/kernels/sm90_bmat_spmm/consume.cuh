@@ -79,13 +79,13 @@ __device__ __forceinline__ u32 non_finite(const Sums& sums, u32 of_mma) {
 }
 
 // Stores a unit's sums in one row of a lane, without those of `except`.
-__device__ __forceinline__ void store_row(const Store& store, float* row, u32 column, const Sums& sums,
-                                          u32 of_mma, u32 except) {
+__device__ __forceinline__ void store_row(const Store& store, float* begin, u32 row, u32 column,
+                                          const Sums& sums, u32 of_mma, u32 except) {
 #pragma unroll
     for (u32 i = 0; i < Value::kPerLoad; i += 4) {
         const float4 four = {sums[i][of_mma], sums[i + 1][of_mma], sums[i + 2][of_mma],
                              sums[i + 3][of_mma]};
-        store.four(row, column + i, four, except >> i & 0xf);
+        store.four(begin, row, column + i, four, except >> i & 0xf);
     }
 }
 
@@ -156,14 +156,17 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
             // From here on columns count from the chunk's first.
             const bool keeps = piece != kWhole;
             const u64 stride = keeps ? 1 : p.c_col_stride;
-            const Store store = {chunk.width, stride, keeps ? 1.0f : p.alpha, keeps ? 0.0f : p.beta,
-                                 p.c_in_vectors != 0};
-            float* row[2];
+            const bool is_last = piece == kWhole;
+            const float alpha = keeps ? 1.0f : p.alpha;
+            const float beta = keeps ? 0.0f : p.beta;
+            const Store store = {chunk.width,         stride,  alpha,        beta,
+                                 p.c_in_vectors != 0, is_last, chunk.column, p.epilogue};
+            float* begin[2];
 #pragma unroll
             for (u32 i = 0; i < 2; ++i) {
                 const u64 part = u64(piece) * kWindowRows + i * 8 + lane.row;
-                row[i] = keeps ? p.partials + part * p.partial_stride + (chunk.column - p.begin)
-                               : p.c + row_of[i] * p.c_row_stride + chunk.column * stride;
+                begin[i] = keeps ? p.partials + part * p.partial_stride + (chunk.column - p.begin)
+                                 : p.c + row_of[i] * p.c_row_stride + chunk.column * stride;
             }
             // Sums that are computed once more, a bit for each: numbered by unit, row, chunk and mma.
             u64 again = 0;
@@ -178,7 +181,7 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
                     (unit * C::kConsumerWarps + warp) * kUnitColumns + lane.column(odd);
                 const u32 except = any ? non_finite(sums[unit], 2 * i + odd) : 0;
                 again |= u64(except) << (j * Value::kPerLoad);
-                store_row(store, row[i], column, sums[unit], 2 * i + odd, except);
+                store_row(store, begin[i], row_of[i], column, sums[unit], 2 * i + odd, except);
             }
             if (any) {
                 const u64 first_tile = __shfl_sync(kWholeWarp, chunk.first_tile, segment);
@@ -192,7 +195,8 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
                     if (column >= chunk.width) continue;
                     const float sum =
                         exact_sum(p, first_tile, n_tiles, i * 8 + lane.row, chunk.column + column);
-                    store.one((i == 0 ? row[0] : row[1]) + column * stride, sum);
+                    store.one((i == 0 ? begin[0] : begin[1]) + column * stride,
+                              i == 0 ? row_of[0] : row_of[1], column, sum);
                 }
             }
             __syncwarp();

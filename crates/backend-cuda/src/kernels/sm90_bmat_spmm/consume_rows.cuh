@@ -123,18 +123,21 @@ __device__ __forceinline__ void store_rows(const Params& p, const Chunk& chunk, 
     // Columns count from the chunk's first.
     const bool keeps = piece != kWhole;
     const u64 stride = keeps ? 1 : p.c_col_stride;
-    const Store store = {chunk.width, stride, keeps ? 1.0f : p.alpha, keeps ? 0.0f : p.beta,
-                         p.c_in_vectors != 0};
+    const bool is_last = piece == kWhole;
+    const float alpha = keeps ? 1.0f : p.alpha;
+    const float beta = keeps ? 0.0f : p.beta;
+    const Store store = {chunk.width,         stride,  alpha,        beta,
+                         p.c_in_vectors != 0, is_last, chunk.column, p.epilogue};
 #pragma unroll
     for (u32 r = 0; r < Rows<C>::kRows; ++r) {
         if (!keeps && row_of[r] == kNoRow) continue;
         const u64 part = u64(piece) * kWindowRows + team.first_row + r;
-        float* const row = keeps ? p.partials + part * p.partial_stride + (chunk.column - p.begin)
-                                 : p.c + row_of[r] * p.c_row_stride + chunk.column * stride;
+        float* const begin = keeps ? p.partials + part * p.partial_stride + (chunk.column - p.begin)
+                                   : p.c + row_of[r] * p.c_row_stride + chunk.column * stride;
 #pragma unroll
         for (u32 v = 0; v < Rows<C>::kVectors; ++v) {
             const float (&sum)[4] = sums[r][v];
-            store.four(row, team.column(v), {sum[0], sum[1], sum[2], sum[3]}, 0);
+            store.four(begin, row_of[r], team.column(v), {sum[0], sum[1], sum[2], sum[3]}, 0);
         }
     }
 }

@@ -161,7 +161,7 @@ const FAULTS: &[Fault] = &[
         "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
         parts, Outcome::Wrong),
     fault!("C is read with beta = 0", "sm90_bmat_spmm/store.cuh":
-        "*at = beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *at);" => "*at = __fmaf_rn(alpha, sum, beta * *at);",
+        "finish(beta == 0.0f ? alpha * sum : __fmaf_rn(" => "finish(__fmaf_rn(",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("columns of C beyond the last are written", "sm90_bmat_spmm/store.cuh":
         "if (column + 3 < width && " => "if (",

@@ -120,7 +120,7 @@ impl LaunchSequence for BmatLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
-        _: &PlacedEpilogue,
+        epilogue: &PlacedEpilogue,
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
@@ -154,6 +154,7 @@ impl LaunchSequence for BmatLaunches {
             alpha: alpha as f32,
             beta: beta as f32,
             c_in_vectors: u32::from(c.writes_in_vectors(4) && self.cuts_are_aligned),
+            epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
             let params = bytes_of(params);

@@ -5,6 +5,8 @@ mod config;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod faults_epilogue;
+#[cfg(test)]
 mod faults_f32;
 mod launch;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // What the BMat kernels are passed: who computes what, tiles and operands.
 #pragma once
 
+#include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
@@ -96,8 +97,9 @@ struct Params {
     float beta;
     // Whether every fourth column of a row of C, from any tile's first, begins 16 bytes of neighbours.
     u32 c_in_vectors;
+    Epilogue epilogue;
 };
-static_assert(sizeof(Params) == 184, "the host passes 184 bytes");
+static_assert(sizeof(Params) == 216, "the host passes 216 bytes");
 
 // The row of C that a slot is, or kNoRow.
 __device__ __forceinline__ u32 row_of_slot(const Params& p, u64 slot) {

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::epilogue::PlacedEpilogue;
+
 /// What stands in a [`Run`] or a [`SplitWindow`] for all columns from the first on.
 pub(super) const TO_THE_END: u32 = u32::MAX;
 /// What stands in a [`Segment`] for all of a window.
@@ -96,8 +98,9 @@ pub(super) struct Params {
     pub(super) alpha: f32,
     pub(super) beta: f32,
     pub(super) c_in_vectors: u32,
+    pub(super) epilogue: PlacedEpilogue,
 }
 
 const _: () = assert!(size_of::<Block>() == 8 && size_of::<Run>() == 16);
 const _: () = assert!(size_of::<Segment>() == 32 && size_of::<SplitWindow>() == 32);
-const _: () = assert!(size_of::<Header>() == 32 && size_of::<Params>() == 184);
+const _: () = assert!(size_of::<Header>() == 32 && size_of::<Params>() == 216);

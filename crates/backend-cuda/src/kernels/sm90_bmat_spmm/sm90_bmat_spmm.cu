@@ -12,6 +12,8 @@
 // decode masks into the registers of an mma, each for its own columns. In f32 they walk the entries of rows of
 // their own instead. At the end of a segment they store the window's rows of C, or the sums of a part, which
 // bmat_combine adds up in order. Producers are by then some stages ahead, in the next segment.
+//
+// With EPILOGUE, a bias and an activation are applied to each element as it is stored, and not to sums of a part.
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"
@@ -56,7 +58,7 @@ ENTRIES
 
 // Adds up the parts of split windows, in order: an element for each thread, in turns.
 extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_constant__ Params p) {
-    const Store store = {1, p.c_col_stride, p.alpha, p.beta, false};
+    const Store store = {1, p.c_col_stride, p.alpha, p.beta, false, true, 0, p.epilogue};
     const u64 width = p.end - p.begin;
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.n_splits * kWindowRows * width;
@@ -76,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_cons
             sum += *part;
             part += kWindowRows * p.partial_stride;
         }
-        store.one(p.c + row * p.c_row_stride + column * p.c_col_stride, sum);
+        store.one(p.c + row * p.c_row_stride + column * p.c_col_stride, row, column, sum);
     }
 }
 
@@ -84,7 +86,9 @@ extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_cons
 extern "C" __global__ void __launch_bounds__(256) bmat_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
-        float* at = p.c + i / p.n * p.c_row_stride + i % p.n * p.c_col_stride;
-        *at = p.beta == 0.0f ? 0.0f : p.beta * *at;
+        const u64 row = i / p.n;
+        const u64 column = i % p.n;
+        float* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
+        *at = p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * *at, row, column);
     }
 }

@@ -65,12 +65,14 @@ struct Config {
     static constexpr u32 kUnits = UNITS;
     static constexpr u32 kSteps = STEPS;
     static constexpr u32 kStages = STAGES;
-    static constexpr u32 kCtas = CTAS;
+    // With an epilogue, sums of 16-bit columns of higher windows leave no registers for a third block.
+    static constexpr bool kIsShort = kHasEpilogue && Value::kBytes == 2 && kWindowRows > 16;
+    static constexpr u32 kCtas = kIsShort && CTAS > 2 ? 2 : CTAS;
     static constexpr u32 kConsumerWarps = WARPGROUPS * 4;
     static constexpr u32 kProducerWarps = 4;
     static constexpr u32 kThreads = (kConsumerWarps + kProducerWarps) * kWarpSize;
     // Registers of a thread when the kernel begins, and what producers and consumers have then.
-    static constexpr u32 kRegisters = 65536 / (kThreads * CTAS) / 8 * 8;
+    static constexpr u32 kRegisters = 65536 / (kThreads * kCtas) / 8 * 8;
     static constexpr u32 kProducerRegisters = 40;
     static constexpr u32 kSpare = (kRegisters - kProducerRegisters) / WARPGROUPS / 8 * 8;
     static constexpr u32 kConsumerRegisters = kRegisters + kSpare < 240 ? kRegisters + kSpare : 240;

@@ -21,8 +21,8 @@ const UNIT_BYTES: u32 = 512;
 
 /// Adds up the parts of split windows.
 pub(crate) const COMBINE: &str = "wcsr_combine";
-/// Multiplies the rows of split windows by β, for parts to be added to them.
-pub(crate) const BEGIN: &str = "wcsr_begin";
+/// Multiplies the rows of split windows by β, for parts to be added to them, and applies the epilogue after that.
+pub(crate) const SPLIT_ROWS: &str = "wcsr_split_rows";
 /// Multiplies C by β.
 pub(crate) const SCALE: &str = "wcsr_scale";
 
@@ -224,8 +224,8 @@ pub(crate) fn kernel(dtype: DType, window_rows: usize) -> Kernel {
     let definitions = configs.all().map(|config| config.definition(dtype, window_rows));
     let dynamic_shared = configs.all().map(|config| config.shared_bytes(dtype, window_rows)).max();
     let entries: &[&str] = match configs.middle {
-        Some(_) => &[NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, BEGIN, SCALE],
-        None => &[NARROW, WIDE, ELEMENTS, COMBINE, BEGIN, SCALE],
+        Some(_) => &[NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SPLIT_ROWS, SCALE],
+        None => &[NARROW, WIDE, ELEMENTS, COMBINE, SPLIT_ROWS, SCALE],
     };
     Kernel {
         stem: "sm90_wcsr_spmm",

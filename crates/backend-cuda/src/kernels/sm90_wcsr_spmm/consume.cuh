@@ -109,6 +109,7 @@ __device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
         const Store store = keeps ? Store{p.partial_stride, 1, 1.0f, 0.0f, true, false}
                                   : Store{p.n,    p.c_col_stride,      p.alpha,
                                           p.beta, p.c_in_vectors != 0, piece != kWhole};
+        const Finish finish = {p.epilogue, piece == kWhole};
         // A thread has rows lane % 4 * 2 and the next of every 8.
 #pragma unroll
         for (u32 i = 0; i < kWindowRows / 4; ++i) {
@@ -123,7 +124,8 @@ __device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
                     const float(&s0)[kWindowRows / 2] = sums[2 * pair];
                     const float(&s1)[kWindowRows / 2] = sums[2 * pair + 1];
                     const u32 at = i / 2 * 4 + i % 2;
-                    store(begin, column[pair / (C::kPerUnit / 2)] + pair % (C::kPerUnit / 2) * 4, s0[at],
+                    store(finish, begin, row,
+                          column[pair / (C::kPerUnit / 2)] + pair % (C::kPerUnit / 2) * 4, s0[at],
                           s0[at + 2], s1[at], s1[at + 2]);
                 }
             }

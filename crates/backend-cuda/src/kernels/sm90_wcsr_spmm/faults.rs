@@ -1,11 +1,16 @@
 //! Faults in `sm90_wcsr_spmm`.
 
-use girih_formats::FormatSpec;
+use girih_backend::Activation;
+use girih_formats::{AnyTiling, FormatSpec};
+use girih_planner::schedule::Reduction;
+use girih_planner::{Precision, Schedule};
 use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use ptx_emu::report::Problem;
 
-use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{
+    Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_reversed,
+};
 use crate::emulated::{Emulated, Way};
 
 /// Windows of 16 rows, one of them split and none a whole number of steps wide, times 36 columns.
@@ -35,6 +40,37 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
         &a.unwrap(),
         Sized { spec, tiles_per_task, n: 35, beta: 0.0, b, c, epilogue: Finish::Nothing },
     )
+}
+
+/// Rows last first, with an epilogue; a window is split.
+fn finished(
+    device: &Emulated,
+    way: Way,
+    cut: fn(&AnyTiling) -> Schedule,
+    epilogue: Finish,
+) -> (Outcome, String) {
+    let a =
+        matrices::where_(40, 1100, |i, j| (i < 16 && (i + j) % 8 < 6) || (i * 11 + j) % 97 == 1);
+    let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+    let (b, c) = (Layout::RowMajor, Layout::RowMajor);
+    let sized = Sized { spec, tiles_per_task: None, n: 36, beta: 0.5, b, c, epilogue };
+    multiply_reversed::<f32>(device, way, &a.unwrap(), (cut, Precision::Tf32), sized)
+}
+
+fn per_row(device: &Emulated, way: Way) -> (Outcome, String) {
+    let cut = |tiles: &AnyTiling| Schedule::by_limit(tiles, 48, Reduction::TwoPass);
+    finished(device, way, cut, Finish::PerRow(Activation::Relu))
+}
+
+fn per_column(device: &Emulated, way: Way) -> (Outcome, String) {
+    let cut = |tiles: &AnyTiling| Schedule::by_limit(tiles, 48, Reduction::TwoPass);
+    finished(device, way, cut, Finish::PerColumn(Activation::Gelu))
+}
+
+/// Parts are added to C in any order.
+fn added(device: &Emulated, way: Way) -> (Outcome, String) {
+    let cut = |tiles: &AnyTiling| Schedule::by_limit(tiles, 48, Reduction::Atomic);
+    finished(device, way, cut, Finish::PerRow(Activation::Gelu))
 }
 
 const FAULTS: &[Fault] = &[
@@ -90,9 +126,32 @@ const FAULTS: &[Fault] = &[
     fault!("elements of rows are paired wrongly", "sm90_wcsr_spmm/config.cuh":
         "upper ? 0x7632 : 0x5410" => "upper ? 0x5410 : 0x7632",
         elements, Outcome::Wrong),
+    fault!("an epilogue is applied to a part of a split window", "sm90_wcsr_spmm/consume.cuh":
+        "{p.epilogue, piece == kWhole}" => "{p.epilogue, true}",
+        per_row, Outcome::Wrong),
+    fault!("an epilogue is applied to a part that is added", "sm90_wcsr_spmm/store.cuh":
+        "ptx::add_128(at, out.x, out.y," => "ptx::add_128(at, finish.epilogue(out.x, row, column), out.y,",
+        added, Outcome::Wrong),
+    fault!("split windows go without an epilogue", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
+        "store(finish, begin, row, column, sum.x" =>
+        "store(Finish{p.epilogue, false}, begin, row, column, sum.x",
+        per_row, Outcome::Wrong),
+    fault!("a bias is that of a slot, not of its row", "sm90_wcsr_spmm/consume.cuh":
+        "store(finish, begin, row,\n" => "store(finish, begin, window * kWindowRows + of_window,\n",
+        per_row, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("a bias of a split window is that of a slot", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
+        "store(finish, begin, row, column, sum.x" =>
+        "store(finish, begin, split.window * kWindowRows + of_window, column, sum.x",
+        per_row, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("a bias of a window that was added up is the first row's", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
+        "store(finish, begin, row, column, 0.0f" => "store(finish, begin, 0, column, 0.0f",
+        added, Outcome::Wrong),
+    fault!("neighbouring columns have one bias", "sm90_wcsr_spmm/store.cuh":
+        "finish(out.z, row, column + 2)" => "finish(out.z, row, column)",
+        per_column, Outcome::Wrong),
 ];
 
 #[test]
 fn faults_in_wcsr_show() {
-    check(&[rows as Multiply, elements], FAULTS);
+    check(&[rows as Multiply, elements, per_row, per_column, added], FAULTS);
 }

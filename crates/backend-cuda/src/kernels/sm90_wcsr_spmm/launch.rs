@@ -7,7 +7,7 @@ use girih_planner::Schedule;
 use girih_planner::schedule::Reduction;
 
 use super::config::{
-    BEGIN, COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, choose,
+    COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, choose,
     element_grid, kernel, step,
 };
 use super::packing::{pack_columns, pack_values};
@@ -123,7 +123,7 @@ impl LaunchSequence for WcsrLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
-        _: &PlacedEpilogue,
+        epilogue: &PlacedEpilogue,
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
@@ -152,6 +152,7 @@ impl LaunchSequence for WcsrLaunches {
             beta: beta as f32,
             c_in_vectors: u32::from(c.writes_in_vectors(4)),
             atomic: u32::from(is_atomic),
+            epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
             let params = bytes_of(params);
@@ -172,16 +173,21 @@ impl LaunchSequence for WcsrLaunches {
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
             params.c = c.address + first * c.col_stride * size_of::<f32>() as u64;
+            params.epilogue = epilogue.columns(first, size_of::<f32>() as u64);
             let groups = self.n_splits * self.window_rows as u64 * width.div_ceil(4);
             let of_splits = [element_grid(groups), 1, 1];
             if self.n_splits > 0 && is_atomic {
-                launch(BEGIN, of_splits, ELEMENT_THREADS, 0, &params)?;
+                let begun = Params { epilogue: PlacedEpilogue::default(), ..params };
+                launch(SPLIT_ROWS, of_splits, ELEMENT_THREADS, 0, &begun)?;
             }
             let tiles = width.div_ceil(config.columns(self.dtype));
             let grid = [self.n_tasks as u32, tiles as u32, 1];
             launch(config.entry, grid, threads, shared, &params)?;
             if self.n_splits > 0 && !is_atomic {
                 launch(COMBINE, of_splits, ELEMENT_THREADS, 0, &params)?;
+            } else if self.n_splits > 0 && !epilogue.is_none() {
+                let added = Params { beta: 1.0, ..params };
+                launch(SPLIT_ROWS, of_splits, ELEMENT_THREADS, 0, &added)?;
             }
             first += width;
         }

@@ -1,6 +1,7 @@
 // What the WCSR kernels are passed: tasks, segments and operands. WINDOW_ROWS is the height of a window.
 #pragma once
 
+#include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
@@ -69,8 +70,9 @@ struct Params {
     u32 c_in_vectors;
     // Whether parts are added to C, which holds beta * C by then, and not kept.
     u32 atomic;
+    Epilogue epilogue;
 };
-static_assert(sizeof(Params) == 152, "the host passes 152 bytes");
+static_assert(sizeof(Params) == 184, "the host passes 184 bytes");
 
 // The row of C that a slot is, or kNoRow.
 __device__ __forceinline__ u32 row_of_slot(const Params& p, u64 slot) {

@@ -2,6 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::epilogue::PlacedEpilogue;
+
 /// Segments of a task: one for each lane of a warp.
 pub(crate) const MAX_SEGMENTS: usize = 32;
 /// What stands in a [`Segment`] for all of a window.
@@ -65,7 +67,8 @@ pub(crate) struct Params {
     pub(crate) beta: f32,
     pub(crate) c_in_vectors: u32,
     pub(crate) atomic: u32,
+    pub(crate) epilogue: PlacedEpilogue,
 }
 
 const _: () = assert!(size_of::<Task>() == 16 && size_of::<Segment>() == 16);
-const _: () = assert!(size_of::<SplitWindow>() == 16 && size_of::<Params>() == 152);
+const _: () = assert!(size_of::<SplitWindow>() == 16 && size_of::<Params>() == 184);

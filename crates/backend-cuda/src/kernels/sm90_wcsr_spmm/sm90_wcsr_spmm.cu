@@ -14,6 +14,10 @@
 // fill a ring of stages with the values and with the rows of B that the packed columns name; consumer
 // warpgroups multiply and, at the end of a segment, store the window's rows of C, or the sums of a part,
 // which wcsr_combine adds up in order. The producer is by then some stages ahead, in the next segment.
+//
+// With EPILOGUE, a bias and an activation are applied to each element once nothing more is added to it: to those of
+// windows that are whole as they are stored, to those of split windows by wcsr_combine, or by wcsr_split_rows where
+// parts were added to C.
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_wcsr_spmm/config.cuh"
@@ -68,14 +72,15 @@ __device__ __forceinline__ void for_split_rows(const Params& p, const Do& action
         const SplitWindow split = p.splits[of_split / kWindowRows];
         const u32 of_window = of_split % kWindowRows;
         const u32 row = row_of_slot(p, u64(split.window) * kWindowRows + of_window);
-        if (row != kNoRow) action(split, of_window, column, p.c + row * p.c_row_stride);
+        if (row != kNoRow) action(split, of_window, column, row, p.c + row * p.c_row_stride);
     }
 }
 
 // Adds up the parts of split windows, in order.
 extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_constant__ Params p) {
     const Store store = {p.n, p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0, false};
-    for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, float* row) {
+    const Finish finish = {p.epilogue, true};
+    for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, u32 row, float* begin) {
         const float* part =
             p.partials + (u64(split.first_piece) * kWindowRows + of_window) * p.partial_stride + column;
         float4 sum = {};
@@ -85,15 +90,17 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_cons
             sum = {sum.x + more.x, sum.y + more.y, sum.z + more.z, sum.w + more.w};
             part += kWindowRows * p.partial_stride;
         }
-        store(row, column, sum.x, sum.y, sum.z, sum.w);
+        store(finish, begin, row, column, sum.x, sum.y, sum.z, sum.w);
     });
 }
 
-// C = beta * C in the rows of split windows, whose parts are then added.
-extern "C" __global__ void __launch_bounds__(256) wcsr_begin(const __grid_constant__ Params p) {
+// C = beta * C in the rows of split windows: before their parts are added and, with beta = 1, after that, for the
+// sake of the epilogue.
+extern "C" __global__ void __launch_bounds__(256) wcsr_split_rows(const __grid_constant__ Params p) {
     const Store store = {p.n, p.c_col_stride, 0.0f, p.beta, p.c_in_vectors != 0, false};
-    for_split_rows(p, [&](const SplitWindow&, u32, u64 column, float* row) {
-        store(row, column, 0.0f, 0.0f, 0.0f, 0.0f);
+    const Finish finish = {p.epilogue, true};
+    for_split_rows(p, [&](const SplitWindow&, u32, u64 column, u32 row, float* begin) {
+        store(finish, begin, row, column, 0.0f, 0.0f, 0.0f, 0.0f);
     });
 }
 
@@ -101,7 +108,9 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_begin(const __grid_consta
 extern "C" __global__ void __launch_bounds__(256) wcsr_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
-        float* at = p.c + i / p.n * p.c_row_stride + i % p.n * p.c_col_stride;
-        *at = p.beta == 0.0f ? 0.0f : p.beta * *at;
+        const u64 row = i / p.n;
+        const u64 column = i % p.n;
+        float* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
+        *at = p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * *at, row, column);
     }
 }
