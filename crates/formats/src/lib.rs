@@ -34,6 +34,7 @@ mod buffer;
 mod compiled;
 pub mod convert;
 mod csr;
+mod dtype;
 mod error;
 pub mod interop;
 pub mod io;
@@ -46,13 +47,15 @@ pub mod stats;
 pub mod tilings;
 
 pub use buffer::Buffer;
-pub use csr::{Coo, Csr, Duplicates, Triplets};
+pub use csr::{AnyCsr, Coo, Csr, Duplicates, Triplets};
+pub use dtype::DType;
 pub use error::FormatError;
 pub use half::{bf16, f16};
 pub use layout::{PAD_ROW, RowLayout};
 pub use narrowing::Narrowing;
+pub use num_complex::Complex;
 pub use pattern::CsrPattern;
-pub use scalar::{Accumulator, DType, Scalar};
+pub use scalar::{Accumulator, ComplexScalar, Real, RealAccumulator, Scalar};
 pub use tilings::{
     AnyTiling, BMat, Bcsr, BlockedEll, FormatKind, FormatSpec, RowCsr, Tiling, TwoFour, Wcsr,
 };

@@ -1,7 +1,7 @@
 //! Files of every version, as they were written: each still loads to the plan that it was.
 
 use girih_formats::{
-    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling,
+    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Real, Tiling, for_real_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::schedule::Reduction;
@@ -25,11 +25,11 @@ fn load(file: &[u8]) -> Plan {
 }
 
 /// The matrix of a plan, with rows and columns in its own order.
-fn matrix<T: Scalar>(plan: &Plan) -> Csr<T> {
-    for_any_tiling!(plan.tiling(), t => plan.release(&t.to_csr().cast::<T>()).unwrap())
+fn matrix<T: Real>(plan: &Plan) -> Csr<T> {
+    for_real_tiling!(plan.tiling(), t => plan.release(&t.to_csr().cast::<T>()).unwrap(), complex => unreachable!())
 }
 
-fn of_entries<T: Scalar>(
+fn of_entries<T: Real>(
     (nrows, ncols): (usize, usize),
     entries: impl Iterator<Item = (u32, u32, f32)>,
 ) -> Csr<T> {
@@ -44,7 +44,7 @@ fn of_entries<T: Scalar>(
 }
 
 /// 48×70, three entries to a row and 60 to every sixteenth.
-fn with_long_rows<T: Scalar>() -> Csr<T> {
+fn with_long_rows<T: Real>() -> Csr<T> {
     let row = |i: u32| {
         let entries = if i % 16 == 5 { 60 } else { 3 };
         (0..entries).map(move |t| {
