@@ -8,7 +8,7 @@ use cudarc::driver::CudaContext;
 use girih_backend::{
     Aggregation, BackendError, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
     PreparedSpmm, Rounding, SddmmBackend, SpmmBackend, Unsupported, b_permutation_lowering,
-    check_sddmm, with_b_permutation,
+    check_sddmm, no_complex_samples, with_b_permutation,
 };
 use girih_formats::{CsrPattern, DType};
 use girih_planner::cost::{seconds_on, transfer_seconds};
@@ -156,12 +156,15 @@ impl CudaBackend {
     /// has it, and uploads the pattern. O(rows + nnz). For loops that sample one pattern again and again.
     ///
     /// # Errors
-    /// If the backend is not available, or the pattern does not fit the device.
+    /// If the backend is not available, values are complex, or the pattern does not fit the device.
     pub fn prepare_sddmm(
         &self,
         pattern: CsrPattern<'_>,
         dtype: DType,
     ) -> Result<CudaSddmm, BackendError> {
+        if dtype.is_complex() {
+            return Err(no_complex_samples(dtype).by(NAME));
+        }
         let failed = |error: Arc<CudaError>| refused(error, "prepare the pattern");
         let gpu = self.gpu().map_err(failed)?;
         let kernel = self.load(&csr_sddmm::kernel(dtype)).map_err(failed)?;
@@ -292,7 +295,7 @@ impl SpmmBackend for CudaBackend {
         let device = format!(
             "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
         );
-        Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
+        Ok(Capabilities::new(supported::formats(*arch), DType::REAL, device))
     }
 
     /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,

@@ -245,14 +245,12 @@ pub trait PreparedSpmm: Debug + Send + Sync {
 ///
 /// # Errors
 /// [`Unsupported::Scaling`] if one of them has an imaginary part.
-pub fn real_scaling(
-    alpha: Complex<f64>,
-    beta: Complex<f64>,
-) -> Result<(f64, f64), Unsupported> {
+pub fn real_scaling(alpha: Complex<f64>, beta: Complex<f64>) -> Result<(f64, f64), Unsupported> {
     match alpha.im == 0.0 && beta.im == 0.0 {
         true => Ok((alpha.re, beta.re)),
         false => Err(Unsupported::Scaling {
-            reason: "α or β has an imaginary part, and its kernels scale by real numbers".to_owned(),
+            reason: "α or β has an imaginary part, and its kernels scale by real numbers"
+                .to_owned(),
         }),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_formats::Real;
+use girih_formats::RealNumber;
 use ndarray::{Axis, Slice};
 
 use crate::dense::DenseView;
@@ -230,7 +230,7 @@ fn value(values: &DenseView<'_>, i: usize) -> f64 {
     match values {
         DenseView::F16(v) => v[[i, 0]].to_f64(),
         DenseView::Bf16(v) => v[[i, 0]].to_f64(),
-        DenseView::F32(v) => Real::to_f64(v[[i, 0]]),
+        DenseView::F32(v) => RealNumber::to_f64(v[[i, 0]]),
         DenseView::F64(v) => v[[i, 0]],
         // Complex sums have no epilogue but none: every backend refuses others.
         DenseView::C32(v) => v[[i, 0]].re.into(),

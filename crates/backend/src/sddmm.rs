@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use girih_formats::{CsrPattern, DType, Real, Scalar};
+use girih_formats::{CsrPattern, DType, Real, RealNumber};
 use half::{bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2};
 

@@ -55,7 +55,7 @@ pub use layout::{PAD_ROW, RowLayout};
 pub use narrowing::Narrowing;
 pub use num_complex::Complex;
 pub use pattern::CsrPattern;
-pub use scalar::{Accumulator, ComplexScalar, Real, RealAccumulator, Scalar};
+pub use scalar::{Accumulator, ComplexScalar, Real, RealAccumulator, RealNumber, Scalar};
 pub use tilings::{
     AnyTiling, BMat, Bcsr, BlockedEll, FormatKind, FormatSpec, RowCsr, Tiling, TwoFour, Wcsr,
 };

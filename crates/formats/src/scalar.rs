@@ -1,7 +1,7 @@
 //! The value types, as types: what is stored, and what it is accumulated in.
 
 use std::fmt::{Debug, Display};
-use std::ops::{Add, AddAssign, Mul};
+use std::ops::{Add, AddAssign, Mul, Sub};
 
 use bytemuck::Pod;
 use half::{bf16, f16};
@@ -67,25 +67,25 @@ pub trait Scalar:
     }
 }
 
-/// A real value: `f16`, `bf16`, `f32` or `f64`. Real values have an order, and are an `f64` each.
-pub trait Real: Scalar<Acc = <Self as Real>::Sum, Part = Self> + PartialOrd {
-    /// [`Acc`](Scalar::Acc) once more: that of a real type is real.
-    type Sum: RealAccumulator;
-
+/// A real number: it has an order, and is an `f64`. What [`Real`] values and their accumulators have in common.
+pub trait RealNumber: Scalar<Part = Self> + PartialOrd {
     /// Widens to `f64`, exactly.
     fn to_f64(self) -> f64;
     /// Rounds an `f64` to the nearest value of this type, ties to even.
     fn from_f64(x: f64) -> Self;
 }
 
+/// A real value: `f16`, `bf16`, `f32` or `f64`. Its sums are real too.
+pub trait Real: RealNumber + Scalar<Acc: RealAccumulator> {}
+
 /// An accumulation type: `f32`, `f64` or a complex number of two of these.
 pub trait Accumulator:
-    Scalar<Acc = Self> + Add<Output = Self> + Mul<Output = Self> + AddAssign
+    Scalar<Acc = Self> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + AddAssign
 {
 }
 
 /// A real accumulation type: `f32` or `f64`.
-pub trait RealAccumulator: Accumulator + Real<Sum = Self> {
+pub trait RealAccumulator: Accumulator + RealNumber {
     /// `self * a + b`, rounded once.
     fn mul_add(self, a: Self, b: Self) -> Self;
 }
@@ -130,9 +130,9 @@ macro_rules! real {
             }
         }
 
-        impl Real for $t {
-            type Sum = $acc;
+        impl Real for $t {}
 
+        impl RealNumber for $t {
             #[inline(always)]
             fn to_f64(self) -> f64 {
                 $to_f64(self)
@@ -245,15 +245,15 @@ mod tests {
     #[test]
     fn narrowing_rounds_to_nearest_even() {
         // 1 + 2^-8 lies halfway between two bf16 values; the even one is 1.
-        assert_eq!(<bf16 as Real>::from_f64(1.0 + 2f64.powi(-8)), bf16::ONE);
+        assert_eq!(<bf16 as RealNumber>::from_f64(1.0 + 2f64.powi(-8)), bf16::ONE);
         assert_eq!(
-            <bf16 as Real>::from_f64(1.0 + 3.0 * 2f64.powi(-8)).to_f64(),
+            <bf16 as RealNumber>::from_f64(1.0 + 3.0 * 2f64.powi(-8)).to_f64(),
             1.0 + 2f64.powi(-6)
         );
-        assert_eq!(<f16 as Real>::from_f64(1.0 + 2f64.powi(-11)), f16::ONE);
+        assert_eq!(<f16 as RealNumber>::from_f64(1.0 + 2f64.powi(-11)), f16::ONE);
         // A tie broken by a bit far below f32's precision must not be rounded twice.
         let just_above_tie = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
-        assert_eq!(<bf16 as Real>::from_f64(just_above_tie).to_f64(), 1.0 + 2f64.powi(-7));
+        assert_eq!(<bf16 as RealNumber>::from_f64(just_above_tie).to_f64(), 1.0 + 2f64.powi(-7));
     }
 
     #[test]
@@ -266,12 +266,12 @@ mod tests {
             }
             let middle = (low.to_f64() + high.to_f64()) / 2.0;
             let even = if bits % 2 == 0 { low } else { high };
-            assert_eq!(<f16 as Real>::from_f64(middle), even, "{middle}");
-            assert_eq!(<f16 as Real>::from_f64(middle.next_up()), high, "{middle}");
-            assert_eq!(<f16 as Real>::from_f64(-middle.next_down()), -low, "{middle}");
+            assert_eq!(<f16 as RealNumber>::from_f64(middle), even, "{middle}");
+            assert_eq!(<f16 as RealNumber>::from_f64(middle.next_up()), high, "{middle}");
+            assert_eq!(<f16 as RealNumber>::from_f64(-middle.next_down()), -low, "{middle}");
         }
-        assert_eq!(<f16 as Real>::from_f64(1e300), f16::INFINITY);
-        assert!(<bf16 as Real>::from_f64(f64::NAN).is_nan());
+        assert_eq!(<f16 as RealNumber>::from_f64(1e300), f16::INFINITY);
+        assert!(<bf16 as RealNumber>::from_f64(f64::NAN).is_nan());
     }
 
     #[test]

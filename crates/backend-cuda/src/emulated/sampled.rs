@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, SddmmBackend, check_sddmm,
+    no_complex_samples,
 };
 use girih_formats::{Csr, CsrPattern, DType, Scalar};
 use girih_testkit::conformance::run_sddmm_in_turns;
@@ -31,6 +32,9 @@ impl SddmmBackend for Emulated {
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         check_sddmm(pattern, &x, &y, &s)?;
+        if x.dtype().is_complex() {
+            return Err(no_complex_samples(x.dtype()).by("emulated"));
+        }
         if pattern.nnz() == 0 {
             return Ok(());
         }
@@ -77,6 +81,9 @@ impl Emulated {
                 let placed = Placed::new(&mut gpu, "S", placing, &s.view(), scales.1 != 0.0);
                 self.run_sampling(&mut gpu, way, pattern, dtype, scales, [x, y, placed.place])?;
                 placed.fetch(&gpu, s)
+            }
+            DenseViewMut::C32(_) | DenseViewMut::C64(_) => {
+                unreachable!("no complex values are sampled")
             }
         }
     }

@@ -4,7 +4,8 @@
 mod complex;
 
 use girih_formats::{
-    AnyTiling, Complex, DType, FormatKind, Real, Tiling, for_any_tiling, for_real_tiling,
+    AnyTiling, Complex, DType, FormatKind, Real, RealNumber, Tiling, for_any_tiling,
+    for_real_tiling,
 };
 use girih_planner::{NewValues, Plan};
 use girih_reorder::Permutation;

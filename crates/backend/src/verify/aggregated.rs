@@ -1,6 +1,6 @@
 //! The verdict on an aggregation: a mean by a bound as a sum has one, a maximum to the bit.
 
-use girih_formats::{Csr, DType, Real};
+use girih_formats::{Csr, DType, Real, RealNumber};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;

@@ -1,6 +1,6 @@
 //! The verdict on products of complex values: on each part of an element apart.
 
-use girih_formats::{Complex, ComplexScalar, Csr, DType, for_any_tiling};
+use girih_formats::{Complex, ComplexScalar, Csr, DType, Scalar, for_any_tiling};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use girih_reorder::Permutation;
@@ -137,14 +137,14 @@ impl<T: DenseScalar + ComplexScalar> Judge<'_, T> {
                     (*x, *y) = (b.to_c64().re, b.to_c64().im);
                 }
                 let (x, y) = (&x[..b.len()], &y[..b.len()]);
-                for (sums, a, x) in
-                    [(&mut re, a.re, x), (&mut re, -a.im, y), (&mut im, a.re, y), (&mut im, a.im, x)]
-                {
-                    match T::DTYPE.part() {
-                        DType::F64 => sums.add_compensated(a, x),
-                        _ => sums.add(a, x),
-                    }
-                }
+                let add = |sums: &mut Sums, a: f64, x: &[f64]| match T::DTYPE.part() {
+                    DType::F64 => sums.add_compensated(a, x),
+                    _ => sums.add(a, x),
+                };
+                add(&mut re, a.re, x);
+                add(&mut re, -a.im, y);
+                add(&mut im, a.re, y);
+                add(&mut im, a.im, x);
             }
             for (i, col) in (start..n.min(start + PANEL)).enumerate() {
                 let element = self.element(row, col, [re.at(i), im.at(i)], found[[row, col]]);
@@ -158,12 +158,15 @@ impl<T: DenseScalar + ComplexScalar> Judge<'_, T> {
     fn element(&self, row: usize, col: usize, [re, im]: [Sum; 2], found: T) -> Verification {
         let found = found.to_c64();
         let alpha = self.alpha;
-        let (beta, c) = self.before.as_ref().map_or((Complex::ZERO, Complex::ZERO), |(beta, c)| {
-            (*beta, c[[row, col]].to_c64())
-        });
+        let (beta, c) = self
+            .before
+            .as_ref()
+            .map_or((Complex::ZERO, Complex::ZERO), |(beta, c)| (*beta, c[[row, col]].to_c64()));
         let exact = |x: f64| Sum { high: x, low: 0.0, magnitude: x.abs() };
-        let of_re = [(alpha.re, re), (-alpha.im, im), (beta.re, exact(c.re)), (-beta.im, exact(c.im))];
-        let of_im = [(alpha.re, im), (alpha.im, re), (beta.re, exact(c.im)), (beta.im, exact(c.re))];
+        let of_re =
+            [(alpha.re, re), (-alpha.im, im), (beta.re, exact(c.re)), (-beta.im, exact(c.im))];
+        let of_im =
+            [(alpha.re, im), (alpha.im, re), (beta.re, exact(c.im)), (beta.im, exact(c.re))];
         let [re, im] = [(found.re, of_re, false), (found.im, of_im, true)]
             .map(|(found, terms, is_imaginary)| self.part(row, col, is_imaginary, &terms, found));
         let non_finite = re.non_finite.max(im.non_finite);

@@ -1,6 +1,6 @@
 //! The verdict on one element.
 
-use girih_formats::{AnyTiling, DType, Real, Scalar, for_any_tiling};
+use girih_formats::{AnyTiling, DType, Real, RealNumber, Scalar, for_any_tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
 

@@ -59,7 +59,7 @@ mod oracle;
 mod rounding;
 mod sampled;
 
-use girih_formats::{AnyCsr, Csr, CsrPattern, FormatSpec, Real, Scalar};
+use girih_formats::{AnyCsr, Csr, CsrPattern, FormatSpec, Real, RealNumber};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
@@ -257,7 +257,7 @@ enum Before<'a, A> {
     Entries(CsrPattern<'a>, ArrayView2<'a, A>),
 }
 
-impl<A: Real> Before<'_, A> {
+impl<A: RealNumber> Before<'_, A> {
     fn at(&self, row: usize, col: usize) -> f64 {
         match self {
             Self::Dense(c) => c[[row, col]].to_f64(),

@@ -79,7 +79,9 @@ pub fn verify_sddmm<T: DenseScalar + Real>(
 }
 
 /// A dense matrix with every element an entry.
-fn as_matrix<T: DenseScalar + Real>(x: &ArrayView2<'_, T>) -> Result<Csr<T>, girih_formats::FormatError> {
+fn as_matrix<T: DenseScalar + Real>(
+    x: &ArrayView2<'_, T>,
+) -> Result<Csr<T>, girih_formats::FormatError> {
     let (m, d) = x.dim();
     Csr::from_rows(
         m,

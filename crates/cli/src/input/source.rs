@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use girih::formats::Csr;
-use girih::formats::Scalar;
+use girih::formats::{ComplexScalar, Csr, Real, Scalar};
 use girih::formats::io::{self as matrix_io, Info, ReadError};
 use girih::planner::file::PlanFileInfo;
 use girih::planner::{LoadOptions, Plan, PlanFileError};
 
 use girih_measure::units;
 
+use super::matrix::Matrix;
 use crate::args::ReadArgs;
 use crate::error::{CliError, shown};
 use crate::output::progress::Progress;
@@ -130,22 +130,46 @@ impl MatrixSource {
         args: &ReadArgs,
         progress: &Progress,
     ) -> Result<(Csr<T>, Info), CliError> {
+        let path = self.0.path.clone();
+        self.try_read(args, progress).map_err(|e| refused_matrix(&path, e))
+    }
+
+    /// Reads the matrix in the real type `R`, or in `C` if it holds complex numbers: a file says so where it begins,
+    /// and is opened again. What can be read once only is read in `R`.
+    pub(crate) fn read_either<R, C>(
+        self,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Matrix, Info), CliError>
+    where
+        R: Real,
+        C: ComplexScalar,
+        Matrix: From<Csr<R>> + From<Csr<C>>,
+    {
+        let (path, is_file) = (self.0.path.clone(), self.0.stream.is_none());
+        match self.try_read::<R>(args, progress) {
+            Ok((csr, info)) => Ok((csr.into(), info)),
+            Err(ReadError::Complex { .. }) if is_file => {
+                let again = Self(InputPath { path, stream: None });
+                let (csr, info) = again.read::<C>(args, progress)?;
+                Ok((csr.into(), info))
+            }
+            Err(e) => Err(refused_matrix(&path, e)),
+        }
+    }
+
+    fn try_read<T: Scalar>(
+        self,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Csr<T>, Info), ReadError> {
         let InputPath { path, stream } = self.0;
         let mut options = args.options();
         options.progress = progress.reading(format!("reading {}", shown(&path)));
-        let read = match stream {
+        match stream {
             Some(stream) => matrix_io::read_with_info(matrix_io::Source::reader(stream), &options),
             None => matrix_io::read_with_info(&path, &options),
-        };
-        read.map_err(|e| match e {
-            ReadError::Hypersparse { nrows, entries } => CliError::input(format!(
-                "{}: {nrows} rows for {entries} entries need {} of row offsets alone; if that is \
-                 meant, give --allow-hypersparse",
-                shown(&path),
-                units::bytes(8 * nrows)
-            )),
-            e => CliError::input_from(&path, e),
-        })
+        }
     }
 }
 
@@ -193,6 +217,19 @@ fn refused(path: &Path, error: PlanFileError) -> CliError {
             shown(path)
         )),
         error => CliError::input_from(path, error),
+    }
+}
+
+/// The error of a matrix that is not read, with the flag that helps.
+fn refused_matrix(path: &Path, error: ReadError) -> CliError {
+    match error {
+        ReadError::Hypersparse { nrows, entries } => CliError::input(format!(
+            "{}: {nrows} rows for {entries} entries need {} of row offsets alone; if that is meant, \
+             give --allow-hypersparse",
+            shown(path),
+            units::bytes(8 * nrows)
+        )),
+        e => CliError::input_from(path, e),
     }
 }
 

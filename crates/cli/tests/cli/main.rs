@@ -4,6 +4,7 @@ mod ablation;
 mod bench;
 mod broken_input;
 mod commands;
+mod complex;
 mod common;
 mod devices;
 mod exit_codes;

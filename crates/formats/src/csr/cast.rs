@@ -26,7 +26,7 @@ impl<T: Scalar> Csr<T> {
     }
 
     /// The same pattern, with what `map` makes of each value.
-    fn with_each_value<U: Scalar>(&self, map: impl Fn(T) -> U + Sync + Send) -> Csr<U> {
+    pub(crate) fn with_each_value<U: Scalar>(&self, map: impl Fn(T) -> U + Sync + Send) -> Csr<U> {
         let mut values: Vec<U> = bytemuck::zeroed_vec(self.nnz());
         self.values.par_iter().with_min_len(1 << 14).map(|v| map(*v)).write_to(&mut values);
         Csr {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use girih_formats::{
-    Complex, Coo, Csr, DType, Duplicates, FormatError, Narrowing, Real, f16, normalize,
+    Complex, Coo, Csr, DType, Duplicates, FormatError, Narrowing, Real, RealNumber, f16, normalize,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -45,7 +45,7 @@ fn assert_entries<T: Real>(found: &Csr<T>, expected: &Entries<f64>) {
     }
 }
 
-fn assert_same<T: Real>(found: T, expected: T) {
+fn assert_same<T: RealNumber>(found: T, expected: T) {
     let (x, y) = (found.to_f64(), expected.to_f64());
     assert!(x == y || x.is_nan() && y.is_nan(), "{x} where {y} is expected");
 }

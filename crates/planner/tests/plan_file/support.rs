@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
-    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar, Tiling,
-    TwoFour, Wcsr,
+    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar,
+    Tiling, TwoFour, Wcsr,
 };
 use girih_planner::cost::LinearCost;
 use girih_planner::file::Attachment;
@@ -20,8 +20,9 @@ use girih_reorder::{Permutation, Reordering};
 /// 6 7 . . . .
 /// ```
 pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
-    let of =
-        |values: &[u8]| -> Vec<T> { values.iter().map(|&v| T::from_c64(Complex::new(v.into(), -f64::from(v)))).collect() };
+    let of = |values: &[u8]| -> Vec<T> {
+        values.iter().map(|&v| T::from_c64(Complex::new(v.into(), -f64::from(v)))).collect()
+    };
     let natural = |window_rows| RowLayout::natural(5, window_rows);
     let csr = Csr::try_new(
         5,

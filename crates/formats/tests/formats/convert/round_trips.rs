@@ -4,8 +4,8 @@ use super::support::{
     Model, SPECS, bits, csr_of, csr_of_values, generator, keeps_explicit_zeros, layouts, matrix,
 };
 use girih_formats::{
-    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, FormatSpec, PAD_COL, RowCsr, RowLayout, Scalar,
-    Tiling, TwoFour, Wcsr,
+    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, FormatSpec, PAD_COL, RowCsr, RowLayout,
+    Scalar, Tiling, TwoFour, Wcsr,
 };
 use half::{bf16, f16};
 use proptest::prelude::*;

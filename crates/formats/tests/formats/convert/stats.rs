@@ -2,8 +2,8 @@
 
 use super::support::{SPECS, csr_of, layouts, matrix};
 use girih_formats::stats::{FormatStats, MatrixStats};
-use girih_formats::{Complex, 
-    Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
+use girih_formats::{
+    Complex, Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
 };
 use half::{bf16, f16};
 use proptest::prelude::*;
