@@ -124,8 +124,7 @@ impl Case {
     }
 
     pub(crate) fn dtype(&self) -> DType {
-        let all =
-            [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::C32, DType::C64];
+        let all = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::C32, DType::C64];
         all[self.pick(Field::DType, all.len())]
     }
 

@@ -91,7 +91,9 @@ fn main() -> Outcome<()> {
                 DType::F16 => measure::<f16>(&backend, yardstick.as_ref(), shape, two_four)?,
                 DType::Bf16 => measure::<bf16>(&backend, yardstick.as_ref(), shape, two_four)?,
                 DType::F32 => measure::<f32>(&backend, yardstick.as_ref(), shape, false)?,
-                DType::F64 | DType::C32 | DType::C64 => return Err("tensor cores multiply f16, bf16 and f32".into()),
+                DType::F64 | DType::C32 | DType::C64 => {
+                    return Err("tensor cores multiply f16, bf16 and f32".into());
+                }
             }
         }
     }

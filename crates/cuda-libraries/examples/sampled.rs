@@ -80,7 +80,9 @@ fn main() -> Outcome<()> {
                     DType::Bf16 => run.measure::<bf16>(name, &a, d)?,
                     DType::F32 => run.measure::<f32>(name, &a, d)?,
                     DType::F64 => run.measure::<f64>(name, &a, d)?,
-                    DType::C32 | DType::C64 => return Err("products of real values are sampled".into()),
+                    DType::C32 | DType::C64 => {
+                        return Err("products of real values are sampled".into());
+                    }
                 }
             }
         }

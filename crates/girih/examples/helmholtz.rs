@@ -55,7 +55,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let seconds = start.elapsed().as_secs_f64();
     let by_adjoint = adjoint.multiply(&waves)?;
 
-    println!("{} points, {n} waves on {}: {:.2} ms", side * side, prepared.backend(), 1e3 * seconds);
+    println!(
+        "{} points, {n} waves on {}: {:.2} ms",
+        side * side,
+        prepared.backend(),
+        1e3 * seconds
+    );
     let mut worst = 0.0f64;
     for j in 0..n {
         let (kx, ky) = phase(j);

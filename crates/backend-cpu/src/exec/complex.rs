@@ -8,10 +8,11 @@
 //! ```
 //!
 //! where P and Q are real products by the kernels there are. They are computed a [block](BlockSizes) at a time, into
-//! scratch on the stack: Q's product then finds its rows of B in the caches, and P and Q are there when C is stored.
+//! scratch that each thread keeps: Q's product then finds its rows of B in the caches, and P and Q are there when C is stored.
 
 use std::ops::Range;
 
+use bytemuck::cast_slice;
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
     ProductShape, Unsupported, put_new_values,
@@ -115,18 +116,14 @@ where
         let sizes = self.lowering.blocks(n);
         let run = |i: usize| {
             let cols = self.columns.as_ref().map_or(0..n, |columns| columns.of_task(i, n));
-            let mut sums = Sums::<Complex<R>>::new();
+            let mut scratch = R::thread_scratch().take();
+            let (p, q) = scratch.split(2 * COMPLEX_SUMS, 2 * COMPLEX_SUMS);
             for first in cols.clone().step_by(sizes.cols) {
                 let cols = first..cols.end.min(first + sizes.cols);
-                self.task(
-                    &self.tasks[i],
-                    b.at_col(2 * first),
-                    &out.at_col(first),
-                    cols.len(),
-                    sizes,
-                    &mut sums,
-                );
+                let (b, out) = (b.at_col(2 * first), out.at_col(first));
+                self.task(&self.tasks[i], b, &out, cols.len(), sizes, [&mut *p, &mut *q]);
             }
+            R::thread_scratch().set(scratch);
         };
         match self.lowering.grain(self.tasks.len(), n) {
             Some(grain) => self.team.for_each(self.tasks.len(), grain, run),
@@ -143,7 +140,7 @@ where
         out: &Output<Complex<R>>,
         width: usize,
         sizes: BlockSizes,
-        sums: &mut Sums<Complex<R>>,
+        [p, q]: [&mut [R]; 2],
     ) {
         let layout = self.tiling.layout();
         // Beyond a natural layout's last row there are slots, but no rows.
@@ -152,8 +149,7 @@ where
         while first < end {
             let slots = first..self.block_end(first, end, sizes);
             let map = RowMap::for_slots(layout, slots.start, slots.len());
-            for (tiling, sums) in self.parts.iter().zip([&mut sums.p, &mut sums.q]) {
-                let sums: &mut [R] = bytemuck::cast_slice_mut(&mut sums[..slots.len() * width]);
+            for (tiling, sums) in self.parts.iter().zip([&mut *p, &mut *q]) {
                 let panel = Panel {
                     kernels: &self.kernels,
                     b,
@@ -167,7 +163,8 @@ where
                 let rows = RowMap::Consecutive { first: 0, len: slots.len() };
                 tiling.multiply(slots.clone(), 0..u64::MAX, rows, &panel);
             }
-            store_products(&sums.p, &sums.q, out, map, width);
+            let (p, q): (&[Complex<R>], &[Complex<R>]) = (cast_slice(p), cast_slice(q));
+            store_products(p, q, out, map, width);
             first = slots.end;
         }
     }
@@ -200,19 +197,6 @@ where
             to.iter_mut().zip(b.row(i)).for_each(|(to, x)| *to = *x);
         });
         Ok(copy)
-    }
-}
-
-/// Scratch for the two products of a block.
-#[repr(align(64))]
-struct Sums<T> {
-    p: [T; COMPLEX_SUMS],
-    q: [T; COMPLEX_SUMS],
-}
-
-impl<T: Scalar> Sums<T> {
-    fn new() -> Self {
-        Self { p: [T::ZERO; COMPLEX_SUMS], q: [T::ZERO; COMPLEX_SUMS] }
     }
 }
 

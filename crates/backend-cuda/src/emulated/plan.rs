@@ -136,7 +136,9 @@ pub(super) fn place(gpu: &mut Gpu, name: &str, placing: Placing, view: &DenseVie
         DenseView::Bf16(view) => Placed::new(gpu, name, placing, view, true).place,
         DenseView::F32(view) => Placed::new(gpu, name, placing, view, true).place,
         DenseView::F64(view) => Placed::new(gpu, name, placing, view, true).place,
-        DenseView::C32(_) | DenseView::C64(_) => unreachable!("no plan of complex values is prepared"),
+        DenseView::C32(_) | DenseView::C64(_) => {
+            unreachable!("no plan of complex values is prepared")
+        }
     }
 }
 

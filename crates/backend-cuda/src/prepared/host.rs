@@ -24,7 +24,8 @@ pub(super) struct HostOperands {
 }
 
 /// Why there are no complex operands here.
-const NO_COMPLEX: &str = "no plan of complex values is prepared, and operands are of the plan's type";
+const NO_COMPLEX: &str =
+    "no plan of complex values is prepared, and operands are of the plan's type";
 
 impl HostOperands {
     /// The product or aggregation of operands that fit.

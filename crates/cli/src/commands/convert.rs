@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
-use girih::formats::{Complex, DType};
 use girih::formats::io as matrix_io;
+use girih::formats::{Complex, DType};
 use girih_measure::units;
 use serde::Serialize;
 

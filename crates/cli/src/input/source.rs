@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use girih::formats::{ComplexScalar, Csr, Real, Scalar};
 use girih::formats::io::{self as matrix_io, Info, ReadError};
+use girih::formats::{ComplexScalar, Csr, Real, Scalar};
 use girih::planner::file::PlanFileInfo;
 use girih::planner::{LoadOptions, Plan, PlanFileError};
 

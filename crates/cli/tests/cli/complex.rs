@@ -36,8 +36,11 @@ fn csr_and_bcsr_are_multiplied_and_verified_and_the_rest_is_refused() {
     let files = Files::new();
     let a = files.write("h.mtx", HERMITIAN);
     for dtype in ["c32", "c64"] {
-        for (format, backend) in [("csr", "cpu"), ("bcsr", "cpu"), ("csr", "reference"), ("auto", "cpu")] {
-            let args = ["spmm", &a, "--random", "5", "--alpha", "1.5", "--verify", "--dtype", dtype];
+        for (format, backend) in
+            [("csr", "cpu"), ("bcsr", "cpu"), ("csr", "reference"), ("auto", "cpu")]
+        {
+            let args =
+                ["spmm", &a, "--random", "5", "--alpha", "1.5", "--verify", "--dtype", dtype];
             let more = ["--format", format, "--block", "2", "--backend", backend];
             girih(args.iter().chain(&more)).ok();
         }
@@ -77,7 +80,8 @@ assert c.dtype == np.complex128 and abs(a @ b - c).max() < 1e-14, a @ b - c
 ";
     run(product, &[&npz, &b, &c]);
     // A real plan has no place for imaginary parts.
-    let real = files.write("r.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 1\n1 1 1\n");
+    let real =
+        files.write("r.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 1\n1 1 1\n");
     girih(["spmm", &real, "--rhs", &b]).fails(3, &["b.npy", "complex"]);
     girih(["spmm", &real, "--rhs", &b, "--dtype", "c64", "--verify"]).ok();
 }

@@ -4,8 +4,8 @@ mod ablation;
 mod bench;
 mod broken_input;
 mod commands;
-mod complex;
 mod common;
+mod complex;
 mod devices;
 mod exit_codes;
 #[cfg(target_os = "linux")]

@@ -8,7 +8,9 @@ mod candidates;
 
 use girih::planner::Space;
 use girih::planner::explanation::{MeasuredCase, Measurement};
-use girih::{Complex, CpuBackend, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, Plan, Scalar};
+use girih::{
+    Complex, CpuBackend, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, Plan, Scalar,
+};
 
 use self::candidates::{Candidate, Candidates};
 use crate::bench::device::{Device, skip_reason};

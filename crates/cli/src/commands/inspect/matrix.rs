@@ -5,9 +5,7 @@ use std::time::{Duration, Instant};
 
 use girih::formats::io::Info;
 use girih::formats::stats::MatrixStats;
-use girih::formats::{
-    Complex, Csr, CsrPattern, DType, FormatKind, FormatSpec, Narrowing, Scalar,
-};
+use girih::formats::{Complex, Csr, CsrPattern, DType, FormatKind, FormatSpec, Narrowing, Scalar};
 use girih::planner::Reorder;
 use girih_measure::units;
 use girih_parallel::prelude::*;
@@ -115,54 +113,54 @@ impl Facts<'_> {
         args: &InspectArgs,
         progress: &Progress,
     ) -> Result<Report, CliError> {
-    let Self { info, specs, name, read } = self;
-    let default = if T::DTYPE.is_complex() { DType::C32 } else { DType::F32 };
-    let dtype = args.tiles.dtype.unwrap_or(default);
-    if T::DTYPE.is_complex() && !dtype.is_complex() {
-        return Err(CliError::input(format!(
-            "{name} holds complex numbers, and values of {dtype} have no imaginary part; give --dtype c64 or c32"
-        )));
-    }
-    progress.stage(format!("measuring {name}"));
-    let stats = MatrixStats::of(a.pattern());
-    let formats: Vec<FormatSizes> =
-        specs.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
-    let sizes_given = args.tiles.block.is_some() || args.tiles.window.is_some();
-    let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
-    let other_sizes: Vec<FormatSizes> =
-        others.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
+        let Self { info, specs, name, read } = self;
+        let default = if T::DTYPE.is_complex() { DType::C32 } else { DType::F32 };
+        let dtype = args.tiles.dtype.unwrap_or(default);
+        if T::DTYPE.is_complex() && !dtype.is_complex() {
+            return Err(CliError::input(format!(
+                "{name} holds complex numbers, and values of {dtype} have no imaginary part; give --dtype c64 or c32"
+            )));
+        }
+        progress.stage(format!("measuring {name}"));
+        let stats = MatrixStats::of(a.pattern());
+        let formats: Vec<FormatSizes> =
+            specs.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
+        let sizes_given = args.tiles.block.is_some() || args.tiles.window.is_some();
+        let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
+        let other_sizes: Vec<FormatSizes> =
+            others.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
 
-    let reordered = match &args.reorder {
-        Some(order) => Some(reordered(a.pattern(), order, name, progress)?),
-        None => None,
-    };
+        let reordered = match &args.reorder {
+            Some(order) => Some(reordered(a.pattern(), order, name, progress)?),
+            None => None,
+        };
 
-    let table = format_table(formats.iter().chain(&other_sizes));
-    let picture = sparsity_plot::draw(a.pattern(), PICTURE.0, PICTURE.1);
-    let report = MatrixReport {
-        file: file_report(info),
-        explicit_zeros: explicit_zeros(a),
-        stats,
-        dtype: dtype.name(),
-        narrowing: Narrowing::of(a.values(), dtype),
-        formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(formats).collect(),
-        other_sizes,
-        reordered,
-        read_seconds: read.as_secs_f64(),
-    };
-    let narrowed = narrowing::line(&report.narrowing, dtype);
-    let narrowed = narrowed.map_or_else(String::new, |line| format!("\n\n{line}"));
-    let mut text = format!(
-        "{}\n\n{picture}{narrowed}\n\nin {dtype}, every format would take\n\n{table}",
-        overview_table(&report, name)
-    );
-    if let Some(Reordered { order, order_seconds, effect }) = &report.reordered {
-        let time = order_seconds.map_or_else(String::new, |seconds| {
-            format!(", computed in {}", units::time(Duration::from_secs_f64(seconds)))
-        });
-        text += &format!("\n\nin {order} order{time}\n\n{}", effect.table());
-    }
-    Report::new(text, &report)
+        let table = format_table(formats.iter().chain(&other_sizes));
+        let picture = sparsity_plot::draw(a.pattern(), PICTURE.0, PICTURE.1);
+        let report = MatrixReport {
+            file: file_report(info),
+            explicit_zeros: explicit_zeros(a),
+            stats,
+            dtype: dtype.name(),
+            narrowing: Narrowing::of(a.values(), dtype),
+            formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(formats).collect(),
+            other_sizes,
+            reordered,
+            read_seconds: read.as_secs_f64(),
+        };
+        let narrowed = narrowing::line(&report.narrowing, dtype);
+        let narrowed = narrowed.map_or_else(String::new, |line| format!("\n\n{line}"));
+        let mut text = format!(
+            "{}\n\n{picture}{narrowed}\n\nin {dtype}, every format would take\n\n{table}",
+            overview_table(&report, name)
+        );
+        if let Some(Reordered { order, order_seconds, effect }) = &report.reordered {
+            let time = order_seconds.map_or_else(String::new, |seconds| {
+                format!(", computed in {}", units::time(Duration::from_secs_f64(seconds)))
+            });
+            text += &format!("\n\nin {order} order{time}\n\n{}", effect.table());
+        }
+        Report::new(text, &report)
     }
 }
 

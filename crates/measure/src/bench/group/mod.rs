@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use girih::backend::Verification;
 use girih::planner::explanation::Outcome;
 use girih::{
-    Complex, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner,
-    Precision, Scalar,
+    Complex, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
+    Planner, Precision, Scalar,
 };
 use girih_cuda_libraries::TimedOperands;
 
