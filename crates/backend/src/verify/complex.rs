@@ -49,7 +49,7 @@ pub fn verify_complex<T: DenseScalar + ComplexScalar>(
     };
     let before = added.and_then(|(beta, c)| Some((beta, c?))).filter(|(beta, _)| !beta.is_zero());
     let ones = ones(a, plan);
-    let judge = Judge {
+    let judge = ComplexJudge {
         a: ones.as_ref().unwrap_or(a),
         alpha: product.alpha,
         b,
@@ -98,7 +98,7 @@ fn factor_roundings(x: Complex<f64>) -> u64 {
 }
 
 /// What every element of one product is judged by.
-struct Judge<'p, T: DenseScalar> {
+struct ComplexJudge<'p, T: DenseScalar> {
     a: &'p Csr<T>,
     alpha: Complex<f64>,
     b: ArrayView2<'p, T>,
@@ -119,7 +119,7 @@ struct Judge<'p, T: DenseScalar> {
 /// A real factor and what it multiplies.
 type Term = (f64, Sum);
 
-impl<T: DenseScalar + ComplexScalar> Judge<'_, T> {
+impl<T: DenseScalar + ComplexScalar> ComplexJudge<'_, T> {
     fn row(&self, row: usize, found: &ArrayView2<'_, T>) -> Verification {
         let n = found.ncols();
         let mut verdict = Verification::default();

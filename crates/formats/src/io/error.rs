@@ -82,14 +82,14 @@ pub enum ReadError {
     /// The arrays do not form a matrix.
     #[error("{0}")]
     Matrix(#[from] FormatError),
-    /// The matrix holds complex numbers, and a real value type was asked for.
+    /// The matrix holds complex numbers, and a real value type was requested.
     #[error(
         "{what} holds complex numbers, and values of {dtype} have no imaginary part; read it as c64, or as c32"
     )]
     Complex {
         /// Which part of the file says so.
         what: String,
-        /// The value type that was asked for.
+        /// The value type that was requested.
         dtype: DType,
     },
     /// More rows than the entries justify.

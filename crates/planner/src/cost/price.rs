@@ -292,4 +292,25 @@ mod tests {
         assert!((longer(&cpu) - expected).abs() < 1e-12, "{} s", longer(&cpu));
         assert_eq!(longer(&DeviceSpec::builtin("h200").unwrap()), 0.0);
     }
+
+    #[test]
+    fn complex_products_are_two_real_ones_of_twice_the_columns() {
+        let a = uniform::<f32>(400, 300, 5, 1).unwrap();
+        let rows = RowLayout::natural(400, 1).unwrap();
+        let shared = SharedStats::new(a.pattern(), &rows);
+        for device in [DeviceSpec::cpu(), DeviceSpec::builtin("zen5").unwrap()] {
+            for (complex, part) in [(DType::C32, DType::F32), (DType::C64, DType::F64)] {
+                let of = |dtype, n| {
+                    let stats = shared.format(FormatSpec::Csr, dtype).unwrap();
+                    price(&Workload::of(&shared, n, dtype), &stats, &device, None, 1.0)
+                };
+                let (complex, real) = (of(complex, 24), of(part, 48));
+                assert_eq!((complex.flops, complex.flops), (8.0 * 2000.0 * 24.0, 2.0 * real.flops));
+                assert_eq!(complex.b_fetched_bytes, real.b_fetched_bytes);
+                assert_eq!(complex.c_bytes, real.c_bytes);
+                let doubled = complex.compute_seconds / real.compute_seconds;
+                assert!((doubled - 2.0).abs() < 1e-9, "{doubled}");
+            }
+        }
+    }
 }

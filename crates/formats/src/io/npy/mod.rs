@@ -64,7 +64,7 @@ impl Origin {
 pub(super) enum Fault {
     /// The system or the decompressor refused.
     Io(io::Error),
-    /// The elements are complex numbers, and this real type is asked for.
+    /// The elements are complex numbers, and this real type was requested.
     Complex(DType),
     /// Anything else.
     Content(String),
