@@ -17,6 +17,9 @@
 //! [`Csr`] also has what graph and solver code does before products: sums, scaling by rows and columns,
 //! diagonals, iterators, and [normalizations](normalize).
 //!
+//! Values are of a type that is a [`Scalar`]: the [`Real`] ones f16, bf16, f32 and f64, and the complex ones c32
+//! (`Complex<f32>`, 8 bytes, NumPy's complex64) and c64 (`Complex<f64>`, 16 bytes, complex128).
+//!
 //! Types are validated once, in their `try_new`; after that every function and kernel trusts them.
 //!
 //! # Features

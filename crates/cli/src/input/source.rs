@@ -135,9 +135,10 @@ impl MatrixSource {
     }
 
     /// Reads the matrix in the real type `R`, or in `C` if it holds complex numbers: a file says so where it begins,
-    /// and is opened again. What can be read once only is read in `R`.
+    /// and is opened again. Of what can be read once only, plain Matrix Market text is known by its first line;
+    /// anything else is read in `R`.
     pub(crate) fn read_either<R, C>(
-        self,
+        mut self,
         args: &ReadArgs,
         progress: &Progress,
     ) -> Result<(Matrix, Info), CliError>
@@ -147,6 +148,10 @@ impl MatrixSource {
         Matrix: From<Csr<R>> + From<Csr<C>>,
     {
         let (path, is_file) = (self.0.path.clone(), self.0.stream.is_none());
+        if self.0.stream.as_mut().is_some_and(begins_as_complex) {
+            let (csr, info) = self.read::<C>(args, progress)?;
+            return Ok((csr.into(), info));
+        }
         match self.try_read::<R>(args, progress) {
             Ok((csr, info)) => Ok((csr.into(), info)),
             Err(ReadError::Complex { .. }) if is_file => {
@@ -218,6 +223,18 @@ fn refused(path: &Path, error: PlanFileError) -> CliError {
         )),
         error => CliError::input_from(path, error),
     }
+}
+
+/// Whether the first line of a text says that it is a matrix of complex numbers.
+fn begins_as_complex(text: &mut BufReader<Stream>) -> bool {
+    // What cannot be looked at cannot be read either, and the reader says why.
+    let start = text.fill_buf().unwrap_or_default();
+    let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is = |word: Option<&[u8]>, what: &str| {
+        word.is_some_and(|word| word.eq_ignore_ascii_case(what.as_bytes()))
+    };
+    is(words.next(), "%%MatrixMarket") && is(words.nth(2), "complex")
 }
 
 /// The error of a matrix that is not read, with the flag that helps.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{Files, girih};
+use crate::common::{Files, girih, with_stdin};
 use crate::scipy::python;
 
 /// A hermitian matrix whose diagonal is complex all the same.
@@ -23,6 +23,8 @@ fn a_command_without_a_value_type_takes_c32() {
     let json = girih(["inspect", &a, "--json"]).ok().json();
     assert_eq!((&json["dtype"], &json["nnz"]), (&"c32".into(), &9.into()));
     assert_eq!(json["file"]["symmetry"], "hermitian");
+    let streamed = with_stdin(["inspect", "-", "--json"], HERMITIAN.as_bytes()).ok().json();
+    assert_eq!((&streamed["dtype"], &streamed["nnz"]), (&"c32".into(), &9.into()));
     let json = girih(["plan", &a, "-o", &plan, "--json"]).ok().json();
     assert_eq!(json["dtype"], "c32");
     girih(["verify", &plan, "--against", &a]).ok();
@@ -41,8 +43,9 @@ fn csr_and_bcsr_are_multiplied_and_verified_and_the_rest_is_refused() {
         {
             let args =
                 ["spmm", &a, "--random", "5", "--alpha", "1.5", "--verify", "--dtype", dtype];
-            let more = ["--format", format, "--block", "2", "--backend", backend];
-            girih(args.iter().chain(&more)).ok();
+            let more = ["--format", format, "--backend", backend];
+            let block: &[&str] = if format == "bcsr" { &["--block", "2"] } else { &[] };
+            girih(args.iter().chain(&more).chain(block)).ok();
         }
     }
     let wcsr = ["plan", &a, "--format", "wcsr", "-o", &files.name("w.girih")];
