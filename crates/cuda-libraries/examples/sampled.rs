@@ -19,7 +19,7 @@ use std::time::Duration;
 use girih_backend::{DenseScalar, Rounding, SampledProduct, SpmmBackend, verify_sddmm};
 use girih_backend_cuda::{CudaBackend, CudaOptions, LibrarySearch};
 use girih_cuda_libraries::{CusparseBackend, CusparseOptions, Sampler, TimedSampled};
-use girih_formats::{Csr, DType, io};
+use girih_formats::{Csr, DType, Real, io};
 use half::{bf16, f16};
 use ndarray::Array2;
 
@@ -95,7 +95,12 @@ fn main() -> Outcome<()> {
 }
 
 impl Run {
-    fn measure<T: DenseScalar>(&mut self, name: &str, a: &Csr<f32>, d: usize) -> Outcome<()> {
+    fn measure<T: DenseScalar + Real>(
+        &mut self,
+        name: &str,
+        a: &Csr<f32>,
+        d: usize,
+    ) -> Outcome<()> {
         let x = Array2::from_shape_fn((a.nrows(), d), |(i, j)| value::<T>(i, j));
         let y = Array2::from_shape_fn((a.ncols(), d), |(i, j)| value::<T>(i + 1_000_003, j));
         let own = self.cuda.prepare_sddmm(a.pattern(), T::DTYPE)?;
@@ -161,7 +166,7 @@ impl Run {
 }
 
 /// The largest error of the last product's S, over its bound.
-fn check<T: DenseScalar>(
+fn check<T: DenseScalar + Real>(
     a: &Csr<f32>,
     x: &Array2<T>,
     y: &Array2<T>,
@@ -180,7 +185,7 @@ fn check<T: DenseScalar>(
 }
 
 /// Between -1 and 1, of no pattern.
-fn value<T: DenseScalar>(i: usize, j: usize) -> T {
+fn value<T: DenseScalar + Real>(i: usize, j: usize) -> T {
     let mut bits = (i as u64) << 32 ^ j as u64;
     for _ in 0..2 {
         bits = (bits ^ bits >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);

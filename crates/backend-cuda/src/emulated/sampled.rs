@@ -166,7 +166,7 @@ fn sampled<T: DenseScalar>(
     let into = T::erase_acc_mut(s.view_mut());
     let done = device.sddmm(pattern.pattern(), -2.5, x, y, 0.5, into);
     done.unwrap_or_else(|error| panic!("d = {d}: {error:?}"));
-    s.iter().map(|s| s.to_f64().to_bits()).collect()
+    s.iter().map(|s| s.to_c64().re.to_bits()).collect()
 }
 
 /// Every entry point, as wide as its lanes, and bits that are the same read in vectors and element by element.

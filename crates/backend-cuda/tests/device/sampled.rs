@@ -6,7 +6,7 @@ use girih_backend::{
 use girih_backend_cuda::cudarc::driver::DeviceRepr;
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::{DeviceMatrix, DeviceMatrixMut, Strides};
-use girih_formats::{Csr, DType, Scalar};
+use girih_formats::{Csr, DType, Real, Scalar};
 use girih_testkit::conformance::run_sddmm;
 use girih_testkit::operands::random;
 use half::{bf16, f16};
@@ -25,7 +25,7 @@ fn sampled_products_conform() {
 }
 
 /// A pattern that is prepared once and sampled with several numbers of columns.
-fn again<T: DenseScalar<Acc: DeviceRepr>>() {
+fn again<T: DenseScalar<Acc: DeviceRepr> + Real>() {
     let Some(backend) = common::backend() else { return };
     let a = graph();
     let prepared = backend.prepare_sddmm(a.pattern(), T::DTYPE).unwrap();
@@ -53,7 +53,8 @@ fn again<T: DenseScalar<Acc: DeviceRepr>>() {
         // Of operands on the host, the same bits: they are sent, and the pattern with them.
         let mut s = before.clone();
         backend.sddmm(a.pattern(), -2.5, x, y, 0.5, T::erase_acc_mut(s.view_mut())).unwrap();
-        let bits = |s: &Array2<T::Acc>| s.iter().map(|s| s.to_f64().to_bits()).collect::<Vec<_>>();
+        let bits =
+            |s: &Array2<T::Acc>| s.iter().map(|s| s.to_c64().re.to_bits()).collect::<Vec<_>>();
         assert!(bits(&s) == bits(&found), "{} d = {d}", T::DTYPE);
     }
 }

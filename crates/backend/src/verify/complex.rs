@@ -307,7 +307,7 @@ mod tests {
 
     type C = Complex<f32>;
 
-    fn judged(alpha: Complex<f64>, found: Array2<C>) -> Verification {
+    fn judged(alpha: Complex<f64>, found: &Array2<C>) -> Verification {
         let c = C::new;
         let a = Csr::from_triplets(1, 2, [(0, 0, c(1.0, 2.0)), (0, 1, c(0.5, -1.0))]).unwrap();
         let layout = RowLayout::natural(1, 1).unwrap();
@@ -325,14 +325,14 @@ mod tests {
     fn a_product_worked_out_by_hand_is_right_and_its_neighbours_are_not() {
         let c = C::new;
         let one = Complex::new(1.0, 0.0);
-        assert!(judged(one, array![[c(1.0, 5.0)]]).passed());
+        assert!(judged(one, &array![[c(1.0, 5.0)]]).passed());
         // Times i: −5 + 3i.
-        assert!(judged(Complex::i(), array![[c(-7.0, 3.0)]]).passed());
+        assert!(judged(Complex::i(), &array![[c(-7.0, 3.0)]]).passed());
         for wrong in [c(1.0, -5.0), c(1.0, 0.0), c(1.0001, 5.0), c(1.0, 5.0001), c(5.0, 1.0)] {
-            let verdict = judged(one, array![[wrong]]);
+            let verdict = judged(one, &array![[wrong]]);
             assert!(!verdict.passed() && verdict.elements == 1, "{wrong}");
         }
-        let worst = judged(one, array![[c(1.0, 5.0001)]]).worst.unwrap();
+        let worst = judged(one, &array![[c(1.0, 5.0001)]]).worst.unwrap();
         assert!(worst.is_imaginary && worst.expected == 5.0);
     }
 
