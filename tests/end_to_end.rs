@@ -17,7 +17,7 @@ const SPECS: [FormatSpec; 6] = [
 /// B with values that no two columns share.
 fn operand<T: Scalar>(k: usize, n: usize) -> Array2<T> {
     Array2::from_shape_fn((k, n), |(i, j)| {
-        T::from_f64(((i * 31 + j * 17) % 257) as f64 / 64.0 - 2.0)
+        T::from_c64((((i * 31 + j * 17) % 257) as f64 / 64.0 - 2.0).into())
     })
 }
 
@@ -29,7 +29,7 @@ fn verified_product<T: DenseScalar>(a: &Csr<T>, plan: &Plan, n: usize) -> Verifi
     assert!(["cuda", "cpu"].contains(&backend.name()), "{}", backend.name());
     let prepared = backend.prepare(plan).unwrap();
     let b = operand::<T>(a.ncols(), n);
-    let mut c = Array2::from_elem((a.nrows(), n), T::Acc::from_f64(f64::NAN));
+    let mut c = Array2::from_elem((a.nrows(), n), T::Acc::from_c64(f64::NAN.into()));
     prepared.execute(1.0, T::erase(b.view()), 0.0, T::erase_acc_mut(c.view_mut())).unwrap();
     let product = Product { alpha: 1.0, b: T::erase(b.view()), added: None };
     let found = T::erase_acc(c.view());

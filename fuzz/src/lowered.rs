@@ -28,7 +28,8 @@ fn matrix<T: Scalar>(ncols: usize, rows: impl Iterator<Item = Vec<usize>>) -> Cs
         col_idx.extend(row.into_iter().filter(|&col| col < ncols).map(|col| col as u32));
         row_ptr.push(col_idx.len() as u64);
     }
-    let values: Vec<T> = (0..col_idx.len()).map(|i| T::from_f64((i % 7) as f64 - 2.5)).collect();
+    let values: Vec<T> =
+        (0..col_idx.len()).map(|i| T::from_c64(((i % 7) as f64 - 2.5).into())).collect();
     match Csr::try_new(row_ptr.len() - 1, ncols, row_ptr, col_idx, values) {
         Ok(a) => a,
         Err(error) => unreachable!("columns rise within the matrix: {error}"),
@@ -174,11 +175,11 @@ fn multiply<T: DenseScalar>(saved: &Saved, plan: &Plan, a: &Csr<T>, is_saved: bo
     let n = plan.options().n;
     assert!(!is_saved || prepared.lowering(n).choice("layout").is_some(), "it was not loaded");
     let (m, k) = (plan.nrows(), plan.ncols());
-    let mut b = Array2::from_elem((k + 2, n), T::from_f64(f64::NAN));
-    b.slice_mut(s![1..=k, ..]).fill(T::from_f64(0.5));
-    let (wall, unwritten) = (T::Acc::from_f64(-7.0), T::Acc::from_f64(f64::NAN));
+    let mut b = Array2::from_elem((k + 2, n), T::from_c64(f64::NAN.into()));
+    b.slice_mut(s![1..=k, ..]).fill(T::from_c64(0.5.into()));
+    let (wall, unwritten) = (T::Acc::from_c64((-7.0).into()), T::Acc::from_c64(f64::NAN.into()));
     for is_refreshed in [false, true] {
-        let values: Vec<T> = vec![T::from_f64(1.5); a.nnz()];
+        let values: Vec<T> = vec![T::from_c64(1.5.into()); a.nnz()];
         let values = ndarray::ArrayView2::from_shape((a.nnz(), 1), &values).unwrap();
         if is_refreshed && prepared.refresh(T::erase(values)).is_err() {
             return;
@@ -191,7 +192,7 @@ fn multiply<T: DenseScalar>(saved: &Saved, plan: &Plan, a: &Csr<T>, is_saved: bo
             .unwrap();
         let is_wall = |row: usize| c.row(row).iter().all(|&x| x == wall);
         assert!(is_wall(0) && is_wall(m + 1), "a product writes beside C");
-        let is_finite = |&x: &T::Acc| x.to_f64().is_finite();
+        let is_finite = |&x: &T::Acc| x.is_finite();
         assert!(c.slice(s![1..=m, ..]).iter().all(is_finite), "a row lacks, or B was left");
     }
 }

@@ -1,5 +1,6 @@
 //! `.npy` files: dense matrices and orders of rows.
 
+use girih_formats::Complex;
 use girih_formats::io::{Source, npy};
 
 /// Runs the target on an input.
@@ -23,4 +24,5 @@ pub(crate) fn run(data: &[u8]) {
     }
     let _ = npy::read_dense::<f32>(Source::reader(&bytes[..]));
     let _ = npy::read_dense::<f64>(Source::reader(&bytes[..]));
+    let _ = npy::read_dense::<Complex<f64>>(Source::reader(&bytes[..]));
 }

@@ -5,12 +5,13 @@ use girih_formats::for_any_tiling;
 use girih_planner::{LoadOptions, Plan};
 use xxhash_rust::xxh3::xxh3_64;
 
-const FILES: [&[u8]; 5] = [
+const FILES: [&[u8]; 6] = [
     include_bytes!("../../crates/planner/tests/plan_file/v3.0.girih"),
     include_bytes!("../../crates/planner/tests/plan_file/v2.0.girih"),
     include_bytes!("../../crates/planner/tests/plan_file/v2.0-orders.girih"),
     include_bytes!("../../crates/planner/tests/plan_file/v2.0-partitions.girih"),
     include_bytes!("../../crates/planner/tests/plan_file/v1.0.girih"),
+    include_bytes!("../../crates/planner/tests/plan_file/v3.2.girih"),
 ];
 
 /// Bytes of a row of the section table, which ends the header.

@@ -124,7 +124,8 @@ impl Case {
     }
 
     pub(crate) fn dtype(&self) -> DType {
-        [DType::F32, DType::F64, DType::F16, DType::Bf16][self.pick(Field::DType, 4)]
+        let all = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::C32, DType::C64];
+        all[self.pick(Field::DType, all.len())]
     }
 
     pub(crate) fn n(&self) -> usize {

@@ -8,6 +8,7 @@ use girih::prelude::*;
 use girih::reorder::{Method, simple};
 use girih::{CpuBackend, DenseScalar, verify};
 use girih_generate::SplitMix64;
+use girih_testkit::matrices;
 use girih_testkit::operands::{Placed, random};
 use ndarray::Array2;
 
@@ -35,6 +36,8 @@ pub(crate) fn run_spoiled(case: &Case, spoiled: bool) -> Outcome {
         DType::Bf16 => typed::<bf16>(case, spoiled),
         DType::F32 => typed::<f32>(case, spoiled),
         DType::F64 => typed::<f64>(case, spoiled),
+        DType::C32 => typed::<Complex<f32>>(case, spoiled),
+        DType::C64 => typed::<Complex<f64>>(case, spoiled),
     };
     match found {
         Ok(outcome) => outcome,
@@ -45,13 +48,13 @@ pub(crate) fn run_spoiled(case: &Case, spoiled: bool) -> Outcome {
 fn typed<T: DenseScalar>(case: &Case, spoiled: bool) -> Result<Outcome, String> {
     let failed = |what: &'static str| move |e: &dyn std::fmt::Display| format!("{what}: {e}");
     let finite = case.matrix().map_err(|e| failed("no matrix")(&e))?;
-    let values = with_non_finite(&finite.cast::<T>(), case);
+    let values = with_non_finite(&matrices::typed::<T>(&finite), case);
     let a = if case.spec() == (FormatSpec::BMat { pattern_only: true }) {
         ones(&values)
     } else {
         values
     };
-    let made_from = if case.refreshes() { finite.cast::<T>() } else { a.clone() };
+    let made_from = if case.refreshes() { matrices::typed::<T>(&finite) } else { a.clone() };
     let mut plan = match plan(case, &made_from) {
         Ok(plan) => plan,
         Err(PlanError::Refused { reason, .. }) => return Ok(Outcome::Refused(reason)),
@@ -101,8 +104,8 @@ fn typed<T: DenseScalar>(case: &Case, spoiled: bool) -> Result<Outcome, String> 
         return Ok(Outcome::Wrong("other bits on another number of threads".to_owned()));
     }
     if spoiled && let Some(element) = found.c.iter_mut().last() {
-        let is_there = element.to_f64() == 77.0;
-        *element = T::Acc::from_f64(if is_there { 78.0 } else { 77.0 });
+        let is_there = element.to_c64().re == 77.0;
+        *element = T::Acc::from_c64(if is_there { 78.0 } else { 77.0 }.into());
     }
     let Product { b, before, c, rounding, .. } = &found;
     let beta = case.beta();
@@ -173,7 +176,8 @@ struct Product<T: DenseScalar> {
 
 impl<T: DenseScalar> Product<T> {
     fn bits(&self) -> Vec<u64> {
-        self.c.iter().map(|x| x.to_f64().to_bits()).collect()
+        let parts = self.c.iter().map(|x| x.to_c64());
+        parts.flat_map(|x| [x.re.to_bits(), x.im.to_bits()]).collect()
     }
 }
 
@@ -189,13 +193,13 @@ fn multiply<T: DenseScalar>(
         let mut rng = SplitMix64::new(case.seed(), 1);
         for _ in 0..1 + rng.below(3) {
             if let Some(x) = b.iter_mut().nth(rng.below((k * n).max(1) as u64) as usize) {
-                *x = T::from_f64(non_finite(&mut rng));
+                *x = T::from_c64(non_finite(&mut rng).into());
             }
         }
     }
     let before = match case.beta() {
         // What was there must not matter.
-        0.0 => Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN)),
+        0.0 => Array2::from_elem((m, n), T::Acc::from_c64(Complex::new(f64::NAN, f64::NAN))),
         _ => random::<T::Acc>(m, n, case.seed() + 1),
     };
     let placed = Placed::new(&b, case.layout_of_b());
@@ -224,7 +228,7 @@ fn with_non_finite<T: DenseScalar>(a: &Csr<T>, case: &Case) -> Csr<T> {
     let mut values = a.values().to_vec();
     for _ in 0..1 + rng.below(3) {
         let at = rng.below(values.len() as u64) as usize;
-        values[at] = T::from_f64(non_finite(&mut rng));
+        values[at] = T::from_c64(non_finite(&mut rng).into());
     }
     with_values(a, values)
 }

@@ -91,10 +91,10 @@ impl Peer {
             to.write_all(&u64::from(col).to_le_bytes())?;
         }
         let mut put = |x: f64| to.write_all(&x.to_le_bytes());
-        a.values().iter().try_for_each(|x| put(x.to_f64()))?;
-        with.b.iter().try_for_each(|x| put(x.to_f64()))?;
+        a.values().iter().try_for_each(|x| put(x.to_c64().re))?;
+        with.b.iter().try_for_each(|x| put(x.to_c64().re))?;
         if let Some((_, before)) = with.added {
-            before.iter().try_for_each(|x| put(x.to_f64()))?;
+            before.iter().try_for_each(|x| put(x.to_c64().re))?;
         }
         self.to.flush()?;
         let mut c = Array2::zeros((m, n));
@@ -120,8 +120,12 @@ pub(crate) fn disagreement<T: DenseScalar>(
     with: &Operands<'_, T>,
     rounding: Rounding,
 ) -> Result<Option<String>, BackendError> {
+    // Numbers are sent as one f64 each.
+    if T::DTYPE.is_complex() {
+        return Ok(None);
+    }
     let Some(c) = multiply(a, with) else { return Ok(None) };
-    let c = c.mapv(T::Acc::from_f64);
+    let c = c.mapv(|x| T::Acc::from_c64(x.into()));
     let added = with.added.map(|(beta, before)| (beta, T::erase_acc(before.view())));
     let product = Product { alpha: with.alpha, b: T::erase(with.b.view()), added };
     let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding)?;

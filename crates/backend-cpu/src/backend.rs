@@ -1,17 +1,20 @@
 //! The backend: what it can do, and how a plan is prepared.
 
 use girih_backend::{
-    Aggregation, BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, SpmmBackend,
-    Unsupported, with_b_permutation,
+    Aggregation, BackendError, Capabilities, DenseScalar, Epilogue, Lowering, PreparedSpmm,
+    SpmmBackend, Unsupported, with_b_permutation,
 };
-use girih_formats::{DType, FormatKind, Scalar, Tiling, for_any_tiling};
+use girih_formats::{
+    AnyTiling, Complex, ComplexScalar, DType, FormatKind, FormatSpec, RealAccumulator, Scalar,
+    Tiling, for_real_tiling,
+};
 use girih_planner::cost::seconds_on;
 use girih_planner::file::Attachment;
 use girih_planner::{DeviceSpec, Plan};
 
 use crate::Isa;
 use crate::exec::team::Team;
-use crate::exec::{Prepared, known_aggregation, known_epilogue};
+use crate::exec::{Prepared, PreparedComplex, complex_epilogue, known_aggregation, known_epilogue};
 use crate::kernels::CpuScalar;
 use crate::lowering::Case;
 use crate::machine::Machine;
@@ -98,6 +101,15 @@ impl CpuBackend {
         Prepared::build(case, team, tiling, plan.schedule()).map_err(Self::unprepared)
     }
 
+    /// Prepares a plan of complex values.
+    fn complex<R>(&self, tiling: &Tiling<Complex<R>>, plan: &Plan) -> PreparedComplex<R>
+    where
+        R: CpuScalar<Acc = R> + RealAccumulator,
+        Complex<R>: ComplexScalar<Part = R> + DenseScalar,
+    {
+        PreparedComplex::new(self.isa, self.team.clone(), tiling, plan)
+    }
+
     /// What a plan of a supported schedule fails for: the sums of its split windows do not fit.
     fn unprepared(reason: String) -> BackendError {
         Unsupported::Memory { reason }.by(NAME)
@@ -126,13 +138,18 @@ impl SpmmBackend for CpuBackend {
         Ok(Capabilities::new(FormatKind::ALL, DType::ALL, device))
     }
 
-    /// Every valid plan, in any format and value type, but for schedules that cut windows by columns and
-    /// by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
+    /// Every valid plan, in any format and real value type, and in CSR and BCSR of complex values, but for schedules
+    /// that cut windows by columns and by tiles at once. Where parts may be added up in any order, they are in the order of the tasks.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let schedule = plan.schedule();
         // Which rows a thread writes follows from the schedule, so it is checked against these very tiles.
         let unsupported = |reason| Unsupported::Schedule { reason };
         schedule.check(plan.tiling()).map_err(|error| unsupported(error.to_string()))?;
+        let (spec, dtype) = (plan.spec(), plan.dtype());
+        if dtype.is_complex() && !matches!(spec, FormatSpec::Csr | FormatSpec::Bcsr { .. }) {
+            let reason = format!("it multiplies values of {dtype} in csr and bcsr, not in {spec}");
+            return Err(Unsupported::ValueType { dtype, reason });
+        }
         match schedule.columns() {
             Some(_) if schedule.split_windows() > 0 => Err(unsupported(
                 "its schedule cuts windows by columns and by tiles at once".to_owned(),
@@ -141,17 +158,24 @@ impl SpmmBackend for CpuBackend {
         }
     }
 
-    /// Every epilogue, in every format and value type.
-    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    /// Every epilogue, in every format and real value type.
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        if plan.dtype().is_complex() {
+            return complex_epilogue(epilogue);
+        }
         known_epilogue(epilogue)
     }
 
-    /// Every aggregation, of CSR in every value type.
+    /// Every aggregation, of CSR in every real value type.
     fn supports_aggregation(
         &self,
         plan: &Plan,
         aggregation: Aggregation,
     ) -> Result<(), Unsupported> {
+        if plan.dtype().is_complex() {
+            let reason = format!("values of {} are summed, and nothing else", plan.dtype());
+            return Err(Unsupported::Aggregation { reason });
+        }
         known_aggregation(plan.tiling().kind(), aggregation)
     }
 
@@ -164,13 +188,13 @@ impl SpmmBackend for CpuBackend {
             return Ok(self.prepare(plan)?.lowering(n));
         }
         let threads = self.team.threads();
-        for_any_tiling!(plan.tiling(), tiling => {
+        for_real_tiling!(plan.tiling(), tiling => {
             if plan.attachment(NAME, &saved::key(&self.case(tiling, plan))).is_some() {
                 return Ok(self.prepare(plan)?.lowering(n));
             }
             let lowering = lower(tiling, plan.schedule(), self.case(tiling, plan)).map_err(Self::unprepared)?;
             Ok(lowering.describe(n, threads))
-        })
+        }, complex => Ok(self.prepare(plan)?.lowering(n)))
     }
 
     /// Shares the plan's tiles and allocates the sums of split windows if there are any: O(tasks). For CSR it
@@ -179,22 +203,30 @@ impl SpmmBackend for CpuBackend {
     /// [layout](SpmmBackend::layout) for this machine, that is checked instead.
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
-        for_any_tiling!(plan.tiling(), tiling => {
-            with_b_permutation(NAME, plan, Box::new(self.prepared(tiling, plan)?.refreshable(plan)))
-        })
+        let prepared: Box<dyn PreparedSpmm> = match plan.tiling() {
+            AnyTiling::C32(tiling) => Box::new(self.complex(tiling, plan)),
+            AnyTiling::C64(tiling) => Box::new(self.complex(tiling, plan)),
+            real => for_real_tiling!(
+                real,
+                tiling => Box::new(self.prepared(tiling, plan)?.refreshable(plan)),
+                complex => unreachable!("both complex types come first"),
+            ),
+        };
+        with_b_permutation(NAME, plan, prepared)
     }
 
     /// For CSR, the numbers on which decisions rest, and the copy that products with the plan's n read, if
     /// there is one. O(nnz) in parallel, and the memory of that copy. The layout is for the instruction set,
-    /// the number of threads and the caches of this backend; a plan may keep several.
+    /// the number of threads and the caches of this backend; a plan may keep several. Of complex values nothing is
+    /// saved: there is no such copy.
     fn layout(&self, plan: &Plan) -> Result<Option<Attachment>, BackendError> {
         self.supports(plan).map_err(|unsupported| unsupported.by(NAME))?;
-        for_any_tiling!(plan.tiling(), tiling => {
+        for_real_tiling!(plan.tiling(), tiling => {
             saved::save(tiling, plan.schedule(), plan.fingerprint(), self.case(tiling, plan)).map_err(|reason| BackendError::Failed {
                 backend: NAME.to_owned(),
                 operation: "save the layout".to_owned(),
                 source: reason.into(),
             })
-        })
+        }, complex => Ok(None))
     }
 }

@@ -1,4 +1,5 @@
-//! The CPU backend of girih: rayon tasks and SIMD kernels for every format and value type.
+//! The CPU backend of girih: rayon tasks and SIMD kernels for every format and real value type, and for CSR and BCSR of
+//! complex values.
 //!
 //! [`CpuBackend`] multiplies directly from a plan's tiles; nothing is converted back to CSR. Values of f16
 //! and bf16 are widened in registers or in small buffers on the stack, and summed in f32.
@@ -59,6 +60,14 @@
 //! from one core's caches to another's. If there are twice as many threads as panels, two threads pack the
 //! same panel and multiply half of the tasks each. Otherwise all threads pack a panel together and then
 //! multiply by it.
+//!
+//! # Complex values
+//! A row-major B of n complex columns is a real matrix of 2n columns. Preparing takes the real and the imaginary parts
+//! of A's values apart, O(values stored); a product multiplies B by both, by the real kernels, and combines the two:
+//! `C = α·(P + i·Q) + β·C`. That goes block by block, so that the second product finds its rows of B, and the
+//! combining pass P and Q, in a core's caches. Each thread keeps 32 KiB for P and Q in c64. A is multiplied as stored:
+//! what is said above of copies, of packed panels and of stores past the caches is of real values. A window that the
+//! schedule splits is summed in one piece.
 //!
 //! # Reproducibility
 //! All kernels add in an order that depends on the plan and on n alone. So an element of C has the same bits

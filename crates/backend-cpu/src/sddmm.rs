@@ -4,15 +4,16 @@ use std::borrow::Cow;
 
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, SampledShape, SddmmBackend, check_sddmm,
+    no_complex_samples,
 };
-use girih_formats::{CsrPattern, DType, Scalar};
+use girih_formats::{CsrPattern, DType, RealNumber, Scalar};
 use girih_parallel::prelude::*;
 use girih_planner::DeviceSpec;
 use half::{bf16, f16};
 use ndarray::{ArrayView2, CowArray};
 
-use crate::CpuBackend;
 use crate::kernels::{CpuScalar, Kernels};
+use crate::{CpuBackend, NAME};
 
 /// Entries of a task: long enough to hide what a task costs, short enough to share out.
 const TASK_ENTRIES: usize = 1 << 11;
@@ -36,6 +37,7 @@ impl SddmmBackend for CpuBackend {
             DType::Bf16 => typed::<bf16>,
             DType::F32 => typed::<f32>,
             DType::F64 => typed::<f64>,
+            dtype @ (DType::C32 | DType::C64) => return Err(no_complex_samples(dtype).by(NAME)),
         };
         run(self, pattern, alpha, x, y, beta, s);
         Ok(())

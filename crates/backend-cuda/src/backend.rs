@@ -8,7 +8,7 @@ use cudarc::driver::CudaContext;
 use girih_backend::{
     Aggregation, BackendError, Capabilities, DenseView, DenseViewMut, Epilogue, Lowering,
     PreparedSpmm, Rounding, SampledShape, SddmmBackend, SpmmBackend, Unsupported,
-    b_permutation_lowering, check_sddmm, with_b_permutation,
+    b_permutation_lowering, check_sddmm, no_complex_samples, with_b_permutation,
 };
 use girih_formats::{CsrPattern, DType};
 use girih_planner::cost::{seconds_on, transfer_seconds};
@@ -162,7 +162,7 @@ impl CudaBackend {
     /// columns; [`CudaSddmm::lowering`] says which.
     ///
     /// # Errors
-    /// If the backend is not available, or the pattern does not fit the device.
+    /// If the backend is not available, values are complex, or the pattern does not fit the device.
     pub fn prepare_sddmm(
         &self,
         pattern: CsrPattern<'_>,
@@ -182,6 +182,9 @@ impl CudaBackend {
         dtype: DType,
         layout: &SddmmLayout,
     ) -> Result<CudaSddmm, BackendError> {
+        if dtype.is_complex() {
+            return Err(no_complex_samples(dtype).by(NAME));
+        }
         let failed = |error: Arc<CudaError>| refused(error, "prepare the pattern");
         let gpu = self.gpu().map_err(failed)?;
         let choice = Choice::of(pattern, dtype, gpu.info.arch, layout);
@@ -315,7 +318,7 @@ impl SpmmBackend for CudaBackend {
         let device = format!(
             "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
         );
-        Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
+        Ok(Capabilities::new(supported::formats(*arch), DType::REAL, device))
     }
 
     /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use girih_formats::{Buffer, DType, Scalar};
+use girih_formats::{Buffer, Complex, DType, Scalar};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use half::{bf16, f16};
@@ -49,6 +49,8 @@ pub fn with_b_permutation(
         DType::Bf16 => PermutingB::<bf16>::boxed(backend, plan, order, prepared)?,
         DType::F32 => PermutingB::<f32>::boxed(backend, plan, order, prepared)?,
         DType::F64 => PermutingB::<f64>::boxed(backend, plan, order, prepared)?,
+        DType::C32 => PermutingB::<Complex<f32>>::boxed(backend, plan, order, prepared)?,
+        DType::C64 => PermutingB::<Complex<f64>>::boxed(backend, plan, order, prepared)?,
     })
 }
 
@@ -196,6 +198,21 @@ impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
         self.by_panels(b, c, |panel, b, c| {
             self.inner.execute_with(alpha, b, beta, c, &epilogue.columns(panel))
         })
+    }
+
+    fn execute_complex(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(&b, &c)?;
+        if alpha == Complex::ZERO || n == 0 {
+            // B is not read.
+            return self.inner.execute_complex(alpha, b, beta, c);
+        }
+        self.by_panels(b, c, |_, b, c| self.inner.execute_complex(alpha, b, beta, c))
     }
 
     fn aggregate(

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use girih_formats::{DType, FormatKind};
+use girih_formats::{Complex, DType, FormatKind};
 use girih_planner::Plan;
 use girih_planner::file::Attachment;
 
@@ -154,6 +154,25 @@ pub trait PreparedSpmm: Debug + Send + Sync {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError>;
 
+    /// [`execute`](Self::execute) with complex α and β. A product is scaled part by part where a factor's imaginary
+    /// part is 0, so that no `0 · NaN` comes of it.
+    ///
+    /// # Errors
+    /// [`Unsupported::Scaling`] if α or β has an imaginary part and the plan's values have none, or the backend
+    /// can't, which is what the default says. Otherwise as [`execute`](Self::execute).
+    fn execute_complex(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        match real_scaling(alpha, beta) {
+            Ok((alpha, beta)) => self.execute(alpha, b, beta, c),
+            Err(unsupported) => Err(unsupported.by(self.lowering(1).backend)),
+        }
+    }
+
     /// Computes `C = act(α·A·B + β·C + bias)`: [`execute`](Self::execute), with an [`Epilogue`] in the
     /// kernels' store, where an element of C is in a register anyway.
     ///
@@ -222,8 +241,22 @@ pub trait PreparedSpmm: Debug + Send + Sync {
     fn lowering(&self, n: usize) -> Lowering;
 }
 
+/// α and β as real numbers, which is all that products of real values are scaled by.
+///
+/// # Errors
+/// [`Unsupported::Scaling`] if one of them has an imaginary part.
+pub fn real_scaling(alpha: Complex<f64>, beta: Complex<f64>) -> Result<(f64, f64), Unsupported> {
+    match alpha.im == 0.0 && beta.im == 0.0 {
+        true => Ok((alpha.re, beta.re)),
+        false => Err(Unsupported::Scaling {
+            reason: "α or β has an imaginary part, and its kernels scale by real numbers"
+                .to_owned(),
+        }),
+    }
+}
+
 /// Refuses every epilogue but none.
-fn no_epilogue(epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+pub(crate) fn no_epilogue(epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
     match epilogue.is_none() {
         true => Ok(()),
         false => Err(Unsupported::Epilogue {

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use girih_formats::{DType, Scalar};
+use girih_formats::{Complex, DType, Scalar};
 use half::{bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
@@ -18,6 +18,8 @@ pub enum DenseView<'a> {
     Bf16(ArrayView2<'a, bf16>),
     F32(ArrayView2<'a, f32>),
     F64(ArrayView2<'a, f64>),
+    C32(ArrayView2<'a, Complex<f32>>),
+    C64(ArrayView2<'a, Complex<f64>>),
 }
 
 /// C: an m×n view of an accumulation type, mutable, any strides.
@@ -26,6 +28,8 @@ pub enum DenseView<'a> {
 pub enum DenseViewMut<'a> {
     F32(ArrayViewMut2<'a, f32>),
     F64(ArrayViewMut2<'a, f64>),
+    C32(ArrayViewMut2<'a, Complex<f32>>),
+    C64(ArrayViewMut2<'a, Complex<f64>>),
 }
 
 /// A value type whose dense views can be put into a [`DenseView`] and taken out again: all of
@@ -88,7 +92,14 @@ macro_rules! dense_scalar {
     )*};
 }
 
-dense_scalar!(F16: f16 => F32, Bf16: bf16 => F32, F32: f32 => F32, F64: f64 => F64);
+dense_scalar!(
+    F16: f16 => F32,
+    Bf16: bf16 => F32,
+    F32: f32 => F32,
+    F64: f64 => F64,
+    C32: Complex<f32> => C32,
+    C64: Complex<f64> => C64
+);
 
 impl<'a> From<ArrayViewMut2<'a, f32>> for DenseViewMut<'a> {
     #[inline]
@@ -104,6 +115,20 @@ impl<'a> From<ArrayViewMut2<'a, f64>> for DenseViewMut<'a> {
     }
 }
 
+impl<'a> From<ArrayViewMut2<'a, Complex<f32>>> for DenseViewMut<'a> {
+    #[inline]
+    fn from(view: ArrayViewMut2<'a, Complex<f32>>) -> Self {
+        Self::C32(view)
+    }
+}
+
+impl<'a> From<ArrayViewMut2<'a, Complex<f64>>> for DenseViewMut<'a> {
+    #[inline]
+    fn from(view: ArrayViewMut2<'a, Complex<f64>>) -> Self {
+        Self::C64(view)
+    }
+}
+
 impl DenseView<'_> {
     /// The value type.
     #[inline]
@@ -114,6 +139,8 @@ impl DenseView<'_> {
             Self::Bf16(_) => DType::Bf16,
             Self::F32(_) => DType::F32,
             Self::F64(_) => DType::F64,
+            Self::C32(_) => DType::C32,
+            Self::C64(_) => DType::C64,
         }
     }
 
@@ -126,6 +153,8 @@ impl DenseView<'_> {
             Self::Bf16(v) => v.dim(),
             Self::F32(v) => v.dim(),
             Self::F64(v) => v.dim(),
+            Self::C32(v) => v.dim(),
+            Self::C64(v) => v.dim(),
         }
     }
 
@@ -138,6 +167,8 @@ impl DenseView<'_> {
             Self::Bf16(v) => v.view().into(),
             Self::F32(v) => v.view().into(),
             Self::F64(v) => v.view().into(),
+            Self::C32(v) => v.view().into(),
+            Self::C64(v) => v.view().into(),
         }
     }
 }
@@ -150,6 +181,8 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(_) => DType::F32,
             Self::F64(_) => DType::F64,
+            Self::C32(_) => DType::C32,
+            Self::C64(_) => DType::C64,
         }
     }
 
@@ -160,6 +193,8 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(v) => v.dim(),
             Self::F64(v) => v.dim(),
+            Self::C32(v) => v.dim(),
+            Self::C64(v) => v.dim(),
         }
     }
 
@@ -173,6 +208,8 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(v) => v.slice_axis_mut(Axis(1), slice).into(),
             Self::F64(v) => v.slice_axis_mut(Axis(1), slice).into(),
+            Self::C32(v) => v.slice_axis_mut(Axis(1), slice).into(),
+            Self::C64(v) => v.slice_axis_mut(Axis(1), slice).into(),
         }
     }
 
@@ -183,6 +220,8 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(v) => v.view().into(),
             Self::F64(v) => v.view().into(),
+            Self::C32(v) => v.view().into(),
+            Self::C64(v) => v.view().into(),
         }
     }
 
@@ -193,6 +232,8 @@ impl DenseViewMut<'_> {
         match self {
             Self::F32(v) => v.view_mut().into(),
             Self::F64(v) => v.view_mut().into(),
+            Self::C32(v) => v.view_mut().into(),
+            Self::C64(v) => v.view_mut().into(),
         }
     }
 }

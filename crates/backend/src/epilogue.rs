@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_formats::Scalar;
+use girih_formats::RealNumber;
 use ndarray::{Axis, Slice};
 
 use crate::dense::DenseView;
@@ -230,8 +230,11 @@ fn value(values: &DenseView<'_>, i: usize) -> f64 {
     match values {
         DenseView::F16(v) => v[[i, 0]].to_f64(),
         DenseView::Bf16(v) => v[[i, 0]].to_f64(),
-        DenseView::F32(v) => Scalar::to_f64(v[[i, 0]]),
+        DenseView::F32(v) => RealNumber::to_f64(v[[i, 0]]),
         DenseView::F64(v) => v[[i, 0]],
+        // Complex sums have no epilogue but none: every backend refuses others.
+        DenseView::C32(v) => v[[i, 0]].re.into(),
+        DenseView::C64(v) => v[[i, 0]].re,
     }
 }
 
@@ -242,6 +245,8 @@ fn part<'b>(values: &'b DenseView<'_>, rows: Range<usize>) -> DenseView<'b> {
         DenseView::Bf16(v) => v.slice_axis(Axis(0), slice).into(),
         DenseView::F32(v) => v.slice_axis(Axis(0), slice).into(),
         DenseView::F64(v) => v.slice_axis(Axis(0), slice).into(),
+        DenseView::C32(v) => v.slice_axis(Axis(0), slice).into(),
+        DenseView::C64(v) => v.slice_axis(Axis(0), slice).into(),
     }
 }
 

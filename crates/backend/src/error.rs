@@ -70,6 +70,12 @@ pub enum Unsupported {
         /// What the backend lacks.
         reason: String,
     },
+    /// What products are [scaled by](crate::PreparedSpmm::execute_complex): an imaginary part.
+    #[error("{reason}")]
+    Scaling {
+        /// What the backend lacks.
+        reason: String,
+    },
     /// What a row's products are to [come to](crate::Aggregation).
     #[error("{reason}")]
     Aggregation {

@@ -55,7 +55,7 @@ pub use ndarray;
 
 pub use aggregation::Aggregation;
 pub use b_permutation::{b_permutation_lowering, with_b_permutation};
-pub use backend::{Capabilities, PreparedSpmm, SpmmBackend};
+pub use backend::{Capabilities, PreparedSpmm, SpmmBackend, real_scaling};
 pub use dense::{DenseScalar, DenseView, DenseViewMut};
 pub use epilogue::{Activation, Bias, Epilogue};
 pub use error::{BackendError, Unsupported};
@@ -66,11 +66,11 @@ pub use foreign::view_nalgebra;
 pub use lowering::{Decision, Lowering};
 pub use reference::ReferenceBackend;
 pub use samplers::{SampledSelection, SampledShape, Samplers};
-pub use sddmm::{SddmmBackend, check_sddmm};
+pub use sddmm::{SddmmBackend, check_sddmm, no_complex_samples};
 pub use select::{Estimate, Registry, Rejection, Selection};
 pub use shape::{ProductShape, put_new_values, put_values_into_plan};
 pub use verify::{
-    Product, Rounding, SampledProduct, Verification, verify, verify_aggregation, verify_sddmm,
-    verify_with,
+    ComplexProduct, Product, Rounding, SampledProduct, Verification, verify, verify_aggregation,
+    verify_complex, verify_sddmm, verify_with,
 };
 pub use views::SliceStrides;

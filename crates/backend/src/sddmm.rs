@@ -2,13 +2,13 @@
 
 use std::fmt::Debug;
 
-use girih_formats::{CsrPattern, DType, Scalar};
+use girih_formats::{CsrPattern, DType, Real, RealNumber};
 use half::{bf16, f16};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
-use crate::error::BackendError;
-use crate::reference::ReferenceBackend;
+use crate::error::{BackendError, Unsupported};
+use crate::reference::{NAME, ReferenceBackend};
 use crate::samplers::SampledShape;
 use crate::shape::check;
 use crate::verify::Rounding;
@@ -87,13 +87,21 @@ impl SddmmBackend for ReferenceBackend {
             DType::Bf16 => sample_any::<bf16>,
             DType::F32 => sample_any::<f32>,
             DType::F64 => sample_any::<f64>,
+            dtype @ (DType::C32 | DType::C64) => return Err(no_complex_samples(dtype).by(NAME)),
         };
         run(pattern, alpha, x, y, beta, s);
         Ok(())
     }
 }
 
-fn sample_any<T: DenseScalar>(
+/// Why sampled products are of real values: what every backend says.
+#[must_use]
+pub fn no_complex_samples(dtype: DType) -> Unsupported {
+    let reason = format!("products are sampled in real value types only, and values are {dtype}");
+    Unsupported::ValueType { dtype, reason }
+}
+
+fn sample_any<T: DenseScalar + Real>(
     pattern: CsrPattern<'_>,
     alpha: f64,
     x: DenseView<'_>,
@@ -107,7 +115,7 @@ fn sample_any<T: DenseScalar>(
     sample(pattern, alpha, &x, &y, beta, s);
 }
 
-fn sample<T: DenseScalar>(
+fn sample<T: DenseScalar + Real>(
     pattern: CsrPattern<'_>,
     alpha: f64,
     x: &ArrayView2<'_, T>,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use girih_formats::{DType, Tiling};
+use girih_formats::{Complex, DType, Tiling};
 use girih_planner::{NewValues, Plan, PlanError};
 use half::{bf16, f16};
 use ndarray::Axis;
@@ -88,6 +88,8 @@ pub fn put_values_into_plan(
         DType::Bf16 => put::<bf16>(order, plan, values),
         DType::F32 => put::<f32>(order, plan, values),
         DType::F64 => put::<f64>(order, plan, values),
+        DType::C32 => put::<Complex<f32>>(order, plan, values),
+        DType::C64 => put::<Complex<f64>>(order, plan, values),
     };
     done?.map_err(|error| refused(backend, &error))
 }

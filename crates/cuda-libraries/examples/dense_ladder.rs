@@ -20,7 +20,9 @@ use std::time::Duration;
 use girih_backend::{DenseScalar, PreparedSpmm, Rounding, SpmmBackend};
 use girih_backend_cuda::{CudaBackend, CudaOptions, DenseConfig, FullBlocks, LibrarySearch};
 use girih_cuda_libraries::{CublasLtOptions, DenseYardstick, TimedOperands, TimedProducts};
-use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{
+    AnyTiling, Csr, DType, FormatSpec, Real, RealNumber, RowLayout, Scalar, Tiling,
+};
 use girih_planner::{Plan, PlanOptions, Planner};
 use half::{bf16, f16};
 use ndarray::{Array2, ArrayView2};
@@ -91,7 +93,9 @@ fn main() -> Outcome<()> {
                 DType::F16 => measure::<f16>(&backend, yardstick.as_ref(), shape, two_four)?,
                 DType::Bf16 => measure::<bf16>(&backend, yardstick.as_ref(), shape, two_four)?,
                 DType::F32 => measure::<f32>(&backend, yardstick.as_ref(), shape, false)?,
-                DType::F64 => return Err("tensor cores multiply f16, bf16 and f32".into()),
+                DType::F64 | DType::C32 | DType::C64 => {
+                    return Err("tensor cores multiply f16, bf16 and f32".into());
+                }
             }
         }
     }
@@ -109,7 +113,7 @@ struct Contender<T> {
     seconds: Vec<f64>,
 }
 
-fn measure<T: DenseScalar>(
+fn measure<T: DenseScalar + Real>(
     backend: &CudaBackend,
     yardstick: Option<&DenseYardstick>,
     shape: Shape,
@@ -228,7 +232,7 @@ fn report<T>(contenders: &mut [Contender<T>], Shape([m, k, n]): Shape, has_yards
 }
 
 /// Compares a sample of C with sums in f64, by the error bound of `girih_backend::verify`.
-fn check<T: DenseScalar>(
+fn check<T: DenseScalar + Real>(
     name: &str,
     (a, b, c): (ArrayView2<'_, T>, ArrayView2<'_, T>, ArrayView2<'_, T::Acc>),
     rounding: Rounding,
@@ -255,7 +259,7 @@ fn check<T: DenseScalar>(
 }
 
 /// Values between -1 and 1, none of them zero, of a hash of where they are.
-fn random<T: Scalar>(dim: (usize, usize), seed: u64) -> Array2<T> {
+fn random<T: Real>(dim: (usize, usize), seed: u64) -> Array2<T> {
     Array2::from_shape_fn(dim, |(i, j)| {
         let mut x = (seed << 60) ^ ((i as u64) << 30) ^ j as u64;
         for multiplier in [0xbf58_476d_1ce4_e5b9_u64, 0x94d0_49bb_1331_11eb] {

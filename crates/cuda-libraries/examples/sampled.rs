@@ -20,7 +20,7 @@ use std::time::Duration;
 use girih_backend::{DenseScalar, Rounding, SampledProduct, SpmmBackend, verify_sddmm};
 use girih_backend_cuda::{CudaBackend, CudaOptions, LibrarySearch, SddmmLayout};
 use girih_cuda_libraries::{CusparseBackend, CusparseOptions, Sampler, TimedSampled};
-use girih_formats::{Csr, DType, RowLayout, io};
+use girih_formats::{Csr, DType, Real, RowLayout, io};
 use half::{bf16, f16};
 use ndarray::Array2;
 
@@ -84,6 +84,9 @@ fn main() -> Outcome<()> {
                     DType::Bf16 => run.measure::<bf16>(name, &a, d)?,
                     DType::F32 => run.measure::<f32>(name, &a, d)?,
                     DType::F64 => run.measure::<f64>(name, &a, d)?,
+                    DType::C32 | DType::C64 => {
+                        return Err("products of real values are sampled".into());
+                    }
                 }
             }
         }
@@ -96,7 +99,12 @@ fn main() -> Outcome<()> {
 }
 
 impl Run {
-    fn measure<T: DenseScalar>(&mut self, name: &str, a: &Csr<f32>, d: usize) -> Outcome<()> {
+    fn measure<T: DenseScalar + Real>(
+        &mut self,
+        name: &str,
+        a: &Csr<f32>,
+        d: usize,
+    ) -> Outcome<()> {
         let x = Array2::from_shape_fn((a.nrows(), d), |(i, j)| value::<T>(i, j));
         let y = Array2::from_shape_fn((a.ncols(), d), |(i, j)| value::<T>(i + 1_000_003, j));
         let layout = match &*self.layout {
@@ -178,7 +186,7 @@ impl Run {
 }
 
 /// The largest error of the last product's S, over its bound.
-fn check<T: DenseScalar>(
+fn check<T: DenseScalar + Real>(
     a: &Csr<f32>,
     [x, y]: [&Array2<T>; 2],
     timed: &TimedSampled<T>,
@@ -196,7 +204,7 @@ fn check<T: DenseScalar>(
 }
 
 /// Between -1 and 1, of no pattern.
-fn value<T: DenseScalar>(i: usize, j: usize) -> T {
+fn value<T: DenseScalar + Real>(i: usize, j: usize) -> T {
     let mut bits = (i as u64) << 32 ^ j as u64;
     for _ in 0..2 {
         bits = (bits ^ bits >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -9,7 +9,7 @@ use std::io::{BufRead, Write};
 use std::time::Instant;
 
 use girih_formats::io::{self, ReadOptions};
-use girih_formats::{Csr, Scalar};
+use girih_formats::{Csr, Real};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let args: Vec<String> = std::env::args().collect();
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn run<T: Scalar>(file: &str, repeat: &str) -> Result<(), Box<dyn Error>> {
+fn run<T: Real>(file: &str, repeat: &str) -> Result<(), Box<dyn Error>> {
     if repeat == "-" {
         for line in std::io::stdin().lock().lines() {
             line?;
@@ -37,7 +37,7 @@ fn run<T: Scalar>(file: &str, repeat: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn once<T: Scalar>(file: &str) -> Result<(), Box<dyn Error>> {
+fn once<T: Real>(file: &str) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let a: Csr<T> = io::read(file, &ReadOptions::default())?;
     let seconds = start.elapsed().as_secs_f64();
@@ -50,7 +50,7 @@ fn once<T: Scalar>(file: &str) -> Result<(), Box<dyn Error>> {
 }
 
 /// Sum of (position mod 1021)·column and of (row mod 1021)·value, over all entries.
-fn checksums<T: Scalar>(a: &Csr<T>) -> (f64, f64) {
+fn checksums<T: Real>(a: &Csr<T>) -> (f64, f64) {
     let (mut cols, mut values) = (0u64, 0.0);
     for i in 0..a.nrows() {
         for p in a.row_range(i) {

@@ -3,6 +3,8 @@
 //! A generic function is compiled again in each crate that uses it. Readers and conversions are long and used by many:
 //! the public methods are thin, and call these, which are not generic.
 
+use num_complex::Complex;
+
 use crate::csr::Csr;
 use crate::error::FormatError;
 use crate::io::{self, Info, ReadError, ReadOptions, Source};
@@ -175,4 +177,4 @@ macro_rules! compiled {
     )*};
 }
 
-compiled!(f32 f64 half::f16 half::bf16);
+compiled!(f32 f64 half::f16 half::bf16 Complex<f32> Complex<f64>);

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::scalar::DType;
+use crate::dtype::DType;
 
 /// A matrix, a layout or a conversion that cannot be.
 ///

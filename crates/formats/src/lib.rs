@@ -17,6 +17,9 @@
 //! [`Csr`] also has what graph and solver code does before products: sums, scaling by rows and columns,
 //! diagonals, iterators, and [normalizations](normalize).
 //!
+//! Values are of a type that is a [`Scalar`]: the [`Real`] ones f16, bf16, f32 and f64, and the complex ones c32
+//! (`Complex<f32>`, 8 bytes, NumPy's complex64) and c64 (`Complex<f64>`, 16 bytes, complex128).
+//!
 //! Types are validated once, in their `try_new`; after that every function and kernel trusts them.
 //!
 //! # Features
@@ -34,6 +37,7 @@ mod buffer;
 mod compiled;
 pub mod convert;
 mod csr;
+mod dtype;
 mod error;
 pub mod interop;
 pub mod io;
@@ -46,13 +50,15 @@ pub mod stats;
 pub mod tilings;
 
 pub use buffer::Buffer;
-pub use csr::{Coo, Csr, Duplicates, Triplets};
+pub use csr::{AnyCsr, Coo, Csr, Duplicates, Triplets};
+pub use dtype::DType;
 pub use error::FormatError;
 pub use half::{bf16, f16};
 pub use layout::{PAD_ROW, RowLayout};
 pub use narrowing::Narrowing;
+pub use num_complex::Complex;
 pub use pattern::CsrPattern;
-pub use scalar::{Accumulator, DType, Scalar};
+pub use scalar::{Accumulator, ComplexScalar, Real, RealAccumulator, RealNumber, Scalar};
 pub use tilings::{
     AnyTiling, BMat, Bcsr, BlockedEll, FormatKind, FormatSpec, RowCsr, Tiling, TwoFour, Wcsr,
 };

@@ -4,7 +4,7 @@ use girih_parallel::prelude::*;
 
 use crate::csr::{Csr, check_shape};
 use crate::error::FormatError;
-use crate::scalar::Scalar;
+use crate::scalar::Real;
 
 /// The symmetric normalization of an adjacency matrix with self-loops: `D^(-1/2) · (A + I) · D^(-1/2)`,
 /// where D holds the row sums of `A + I` (Kipf & Welling, ICLR 2017, eq. 2).
@@ -22,7 +22,7 @@ use crate::scalar::Scalar;
 ///
 /// # Errors
 /// [`FormatError::Shape`] if the matrix is not square.
-pub fn symmetric<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>, FormatError> {
+pub fn symmetric<T: Real>(a: &Csr<T>) -> Result<Csr<T>, FormatError> {
     check_shape(a, a.nrows(), a.nrows())?;
     let mut with_loops = a.add(&Csr::identity(a.nrows())?)?;
     let root = |sum: f64| if sum == 0.0 { 0.0 } else { sum.sqrt().recip() };
@@ -49,7 +49,7 @@ pub fn symmetric<T: Scalar>(a: &Csr<T>) -> Result<Csr<T>, FormatError> {
 /// # Ok::<(), girih_formats::FormatError>(())
 /// ```
 #[must_use]
-pub fn row_stochastic<T: Scalar>(a: &Csr<T>) -> Csr<T> {
+pub fn row_stochastic<T: Real>(a: &Csr<T>) -> Csr<T> {
     let sums = sums(a);
     let mut scaled = a.clone();
     scaled.update_rows(|i, _, values| {
@@ -61,7 +61,7 @@ pub fn row_stochastic<T: Scalar>(a: &Csr<T>) -> Csr<T> {
 }
 
 /// The sum of each row, in f64.
-fn sums<T: Scalar>(a: &Csr<T>) -> Vec<f64> {
+fn sums<T: Real>(a: &Csr<T>) -> Vec<f64> {
     let rows = (0..a.nrows()).into_par_iter().with_min_len(256);
     rows.map(|i| a.row(i).1.iter().map(|value| value.to_f64()).sum()).collect()
 }

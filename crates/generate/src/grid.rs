@@ -1,7 +1,7 @@
 //! Discretised operators: stencils, finite elements, bands.
 
 use super::rows::{check_dims, from_rows, value_at};
-use girih_formats::{Csr, FormatError, Scalar};
+use girih_formats::{Complex, Csr, FormatError, Scalar};
 
 /// The 5-point Laplacian of an nx×ny grid with Dirichlet boundary: 4 on the diagonal, −1 beside.
 ///
@@ -19,12 +19,12 @@ use girih_formats::{Csr, FormatError, Scalar};
 pub fn laplacian_5pt<T: Scalar>(nx: usize, ny: usize) -> Result<Csr<T>, FormatError> {
     let cross = |o: [isize; 3]| o.iter().map(|d| d.abs()).sum::<isize>() <= 1;
     let grid = Grid::try_new([nx, ny, 1], 1, cross)?;
-    grid.assemble(|i, j| if i == j { 4.0 } else { -1.0 })
+    grid.assemble(|i, j| T::from_c64(if i == j { 4.0 } else { -1.0 }.into()))
 }
 
 /// A two-dimensional finite-element matrix: 9-point stencil, dense `dof × dof` node blocks.
 ///
-/// Values are symmetric, off-diagonal ones random, and the diagonal dominates its row, so the
+/// Values are symmetric (complex ones hermitian), off-diagonal ones random, and the diagonal dominates its row, so the
 /// matrix is symmetric positive definite. Stands for plates, shells and planar flow; inner rows
 /// hold `9 · dof` entries. O(nnz · dof).
 ///
@@ -155,7 +155,7 @@ impl Grid {
 
     fn assemble<T: Scalar>(
         &self,
-        value: impl Fn(usize, usize) -> f64 + Sync,
+        value: impl Fn(usize, usize) -> T + Sync,
     ) -> Result<Csr<T>, FormatError> {
         from_rows(
             self.unknowns(),
@@ -173,14 +173,22 @@ impl Grid {
     }
 
     fn assemble_spd<T: Scalar>(&self, seed: u64) -> Result<Csr<T>, FormatError> {
-        let coupling = |i: usize, j: usize| value_at(seed, i.min(j), i.max(j));
+        // The widest type has the digits that narrower ones are rounded from.
+        let coupling = |i: usize, j: usize| match T::DTYPE.is_complex() {
+            true => {
+                let above = value_at::<Complex<f64>>(seed, i.min(j), i.max(j));
+                if i < j { above } else { above.conj() }
+            }
+            false => value_at::<f64>(seed, i.min(j), i.max(j)).into(),
+        };
         self.assemble(|i, j| {
             if i != j {
-                return coupling(i, j);
+                return T::from_c64(coupling(i, j));
             }
             let row =
                 self.neighbours(i).flat_map(|node| (0..self.dof).map(move |d| node * self.dof + d));
-            1.0 + row.filter(|&j| j != i).map(|j| coupling(i, j).abs()).sum::<f64>()
+            let sum: f64 = row.filter(|&j| j != i).map(|j| coupling(i, j).norm()).sum();
+            T::from_c64((1.0 + sum).into())
         })
     }
 }

@@ -3,7 +3,7 @@
 use girih_parallel::prelude::*;
 
 use crate::rng::SplitMix64;
-use girih_formats::{Csr, FormatError, MAX_DIM, Scalar};
+use girih_formats::{Complex, Csr, FormatError, MAX_DIM, Scalar};
 
 /// Keeps the values' stream apart from the ones that draw the pattern.
 const VALUES: u64 = 0x76_616c_7565;
@@ -17,12 +17,12 @@ pub(super) fn from_rows<T: Scalar>(
     ncols: usize,
     len: impl Fn(usize) -> usize + Sync,
     fill: impl Fn(usize, &mut [u32]) + Sync,
-    value: impl Fn(usize, usize) -> f64 + Sync,
+    value: impl Fn(usize, usize) -> T + Sync,
 ) -> Result<Csr<T>, FormatError> {
     Csr::from_rows(nrows, ncols, len, |i, cols, values| {
         fill(i, cols);
         for (v, &j) in values.iter_mut().zip(&*cols) {
-            *v = T::from_f64(value(i, j as usize));
+            *v = value(i, j as usize);
         }
     })
 }
@@ -32,7 +32,7 @@ pub(super) fn from_keys<T: Scalar>(
     nrows: usize,
     ncols: usize,
     keys: &[u64],
-    value: impl Fn(usize, usize) -> f64 + Sync,
+    value: impl Fn(usize, usize) -> T + Sync,
 ) -> Result<Csr<T>, FormatError> {
     check_dims(nrows, ncols)?;
     let start = |row: usize| keys.partition_point(|&key| ((key >> 32) as usize) < row);
@@ -41,15 +41,17 @@ pub(super) fn from_keys<T: Scalar>(
     let parts = keys.par_iter().with_min_len(1 << 12);
     let (mut col_idx, mut values) = (vec![0; keys.len()], vec![T::ZERO; keys.len()]);
     parts.clone().map(|&key| key as u32).write_to(&mut col_idx);
-    let value = |&key: &u64| T::from_f64(value((key >> 32) as usize, key as u32 as usize));
+    let value = |&key: &u64| value((key >> 32) as usize, key as u32 as usize);
     parts.map(value).write_to(&mut values);
     Csr::try_new(nrows, ncols, row_ptr, col_idx, values)
 }
 
-/// The random value at (i, j): nearly standard normal, never zero.
+/// The random value at (i, j): each of its parts nearly standard normal, never zero.
 #[inline]
-pub(super) fn value_at(seed: u64, i: usize, j: usize) -> f64 {
-    SplitMix64::new(seed ^ VALUES, (i as u64) << 32 | j as u64).normal()
+pub(super) fn value_at<T: Scalar>(seed: u64, i: usize, j: usize) -> T {
+    let mut rng = SplitMix64::new(seed ^ VALUES, (i as u64) << 32 | j as u64);
+    let re = rng.normal();
+    T::from_c64(Complex::new(re, if T::DTYPE.is_complex() { rng.normal() } else { 0.0 }))
 }
 
 /// Refuses dimensions that no matrix has.

@@ -194,18 +194,19 @@ pub use girih_backend::faer;
 pub use girih_backend::nalgebra;
 pub use girih_backend::ndarray;
 pub use girih_backend::{
-    Activation, Aggregation, BackendError, Bias, Capabilities, DenseScalar, DenseView,
-    DenseViewMut, Epilogue, Estimate, Lowering, PreparedSpmm, Product, ProductShape,
+    Activation, Aggregation, BackendError, Bias, Capabilities, ComplexProduct, DenseScalar,
+    DenseView, DenseViewMut, Epilogue, Estimate, Lowering, PreparedSpmm, Product, ProductShape,
     ReferenceBackend, Registry, Rejection, Rounding, SampledSelection, SampledShape, Samplers,
-    SddmmBackend, Selection, SpmmBackend, Unsupported, Verification, verify, verify_with,
+    SddmmBackend, Selection, SpmmBackend, Unsupported, Verification, verify, verify_complex,
+    verify_with,
 };
 #[cfg(feature = "cpu")]
 pub use girih_backend_cpu::CpuBackend;
 #[cfg(feature = "cuda")]
 pub use girih_backend_cuda::{CudaBackend, CudaKernels, CudaOptions};
 pub use girih_formats::{
-    AnyTiling, Buffer, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec, Narrowing,
-    PAD_COL, PAD_ROW, RowLayout, Scalar, Tiling, for_any_tiling,
+    AnyTiling, Buffer, Complex, Coo, Csr, DType, Duplicates, FormatError, FormatKind, FormatSpec,
+    Narrowing, PAD_COL, PAD_ROW, Real, RowLayout, Scalar, Tiling, for_any_tiling,
 };
 pub use girih_planner::schedule::Reduction;
 pub use girih_planner::{
@@ -221,10 +222,10 @@ pub use short::{
 /// What a program that plans and multiplies needs by name: `use girih::prelude::*`.
 pub mod prelude {
     pub use crate::{
-        Activation, Aggregation, BackendError, Coo, Csr, DType, Duplicates, Epilogue, FormatChoice,
-        FormatKind, FormatSpec, LoadOptions, Op, Permutation, Plan, PlanMatrix, PlanOptions,
-        Planner, PreparePlan, Prepared, PreparedSpmm, Product, Registry, Reorder, RowLayout,
-        Scalar, Space, SpmmBackend, Tiling, verify,
+        Activation, Aggregation, BackendError, Complex, Coo, Csr, DType, Duplicates, Epilogue,
+        FormatChoice, FormatKind, FormatSpec, LoadOptions, Op, Permutation, Plan, PlanMatrix,
+        PlanOptions, Planner, PreparePlan, Prepared, PreparedSpmm, Product, Registry, Reorder,
+        RowLayout, Scalar, Space, SpmmBackend, Tiling, verify,
     };
 }
 

@@ -1,6 +1,6 @@
 //! Dense operands, which begin on a cache line where they are made here.
 
-use girih::formats::{Buffer, Scalar};
+use girih::formats::{Buffer, Complex, Scalar};
 use girih_generate::SplitMix64;
 use girih_parallel::prelude::*;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Ix2, ShapeBuilder, StrideShape};
@@ -43,7 +43,7 @@ impl<T: Scalar> Operand<T> {
         Ok(Self { values, skip, dim, col_major: false })
     }
 
-    /// An operand of seeded values, uniform in [-1, 1) before they are rounded.
+    /// An operand of seeded values, uniform in [-1, 1) before they are rounded; so are both parts of complex ones.
     ///
     /// # Errors
     /// As for [`zeros`](Self::zeros).
@@ -118,7 +118,11 @@ fn fill_random<T: Scalar>(values: &mut [T], cols: usize, seed: u64) {
     // Without columns there are no values either.
     values.par_chunks_mut(cols.max(1)).enumerate().for_each(|(row, values)| {
         let mut random = SplitMix64::new(seed, row as u64);
-        values.fill_with(|| T::from_f64(2.0 * random.unit() - 1.0));
+        let mut number = || 2.0 * random.unit() - 1.0;
+        values.fill_with(|| {
+            let re = number();
+            T::from_c64(Complex::new(re, if T::DTYPE.is_complex() { number() } else { 0.0 }))
+        });
     });
 }
 

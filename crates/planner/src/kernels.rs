@@ -258,8 +258,8 @@ impl KernelConfig {
     }
 }
 
-/// Kernels for a CPU: every format in every size and value type, as the CPU backend and the reference
-/// backend have them. What a planner knows that was given no backend; it knows none for a GPU.
+/// Kernels for a CPU: every format in every size and real value type, as the CPU backend and the reference
+/// backend have them; CSR and BCSR in complex ones. What a planner knows that was given no backend; it knows none for a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnyKernels;
 
@@ -268,8 +268,8 @@ impl KernelCatalog for AnyKernels {
         "any"
     }
 
-    fn candidates(&self, _: &DeviceSpec, _: DType) -> Vec<FormatSpec> {
-        vec![
+    fn candidates(&self, _: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
+        let mut specs = vec![
             FormatSpec::Csr,
             FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
             FormatSpec::Bcsr { block_rows: 16, block_cols: 16 },
@@ -280,11 +280,16 @@ impl KernelCatalog for AnyKernels {
             FormatSpec::BlockedEll { block_size: 16 },
             FormatSpec::BMat { pattern_only: false },
             FormatSpec::TwoFour,
-        ]
+        ];
+        specs.retain(|&spec| !dtype.is_complex() || multiplies_complex(spec));
+        specs
     }
 
-    fn check(&self, device: &DeviceSpec, _: FormatSpec, _: DType) -> Result<(), String> {
+    fn check(&self, device: &DeviceSpec, spec: FormatSpec, dtype: DType) -> Result<(), String> {
         match device.kind {
+            DeviceKind::Cpu if dtype.is_complex() && !multiplies_complex(spec) => {
+                Err(format!("it is multiplied in real value types only, and values are {dtype}"))
+            }
             DeviceKind::Cpu => Ok(()),
             DeviceKind::Cuda => Err(format!(
                 "no kernels for {} were given; `PlanOptions::kernels` takes those of a backend",
@@ -300,4 +305,9 @@ impl KernelCatalog for AnyKernels {
     fn config(&self, _: &DeviceSpec, _: &KernelWork) -> Option<KernelConfig> {
         None
     }
+}
+
+/// Whether kernels for a CPU multiply complex values in a format.
+fn multiplies_complex(spec: FormatSpec) -> bool {
+    matches!(spec, FormatSpec::Csr | FormatSpec::Bcsr { .. })
 }

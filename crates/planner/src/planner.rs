@@ -1,11 +1,8 @@
 //! From a matrix and options to a plan.
 
-use std::any::Any;
-
 use girih_formats::stats::SharedStats;
-use girih_formats::{AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
+use girih_formats::{AnyCsr, AnyTiling, Csr, FormatError, RowLayout, Scalar, Tiling};
 use girih_reorder::Reordering;
-use half::{bf16, f16};
 
 use crate::choice::Choice;
 use crate::error::PlanError;
@@ -152,6 +149,8 @@ impl Planner {
             AnyCsr::Bf16(a) => self.make_typed(a, given, watch),
             AnyCsr::F32(a) => self.make_typed(a, given, watch),
             AnyCsr::F64(a) => self.make_typed(a, given, watch),
+            AnyCsr::C32(a) => self.make_typed(a, given, watch),
+            AnyCsr::C64(a) => self.make_typed(a, given, watch),
         }
     }
 
@@ -209,28 +208,6 @@ impl Planner {
             placement: arranged.placement,
             attachments: Vec::new(),
         })
-    }
-}
-
-/// A matrix whose value type is known at run time.
-#[derive(Clone, Copy)]
-enum AnyCsr<'a> {
-    F16(&'a Csr<f16>),
-    Bf16(&'a Csr<bf16>),
-    F32(&'a Csr<f32>),
-    F64(&'a Csr<f64>),
-}
-
-impl<'a, T: Scalar> From<&'a Csr<T>> for AnyCsr<'a> {
-    fn from(a: &'a Csr<T>) -> Self {
-        let any: &dyn Any = a;
-        let found = any.downcast_ref().map(Self::F16);
-        let found = found.or_else(|| any.downcast_ref().map(Self::Bf16));
-        let found = found.or_else(|| any.downcast_ref().map(Self::F32));
-        let Some(found) = found.or_else(|| any.downcast_ref().map(Self::F64)) else {
-            unreachable!("there are four value types");
-        };
-        found
     }
 }
 

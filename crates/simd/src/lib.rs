@@ -24,6 +24,7 @@ pub use isa::Isa;
 #[cfg(not(test))]
 pub use isa::{KernelScalar, KernelTable};
 pub use kernels::aggregate::Total;
+pub use kernels::complex::store_complex;
 pub use kernels::patterns::{PATTERNS, PatternBlock, TILE_ROWS, Tile};
 pub use kernels::prefetch::{PREFETCH_AHEAD, Prefetch};
 pub use kernels::probe::{Chains, Work};

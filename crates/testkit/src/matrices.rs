@@ -1,7 +1,8 @@
 //! Small matrices of every shape that has broken a sparse kernel somewhere.
 
-use girih_formats::{Coo, Csr, Duplicates, FormatError, FormatKind, TwoFour};
+use girih_formats::{Complex, Coo, Csr, Duplicates, FormatError, FormatKind, Scalar, TwoFour};
 
+use crate::operands::IMAGINARY;
 use crate::random::{hash, one_in, signed, unit};
 
 /// A matrix with a name for messages.
@@ -9,7 +10,7 @@ use crate::random::{hash, one_in, signed, unit};
 pub struct Case {
     /// What is special about it.
     pub name: &'static str,
-    /// The matrix; narrower types are [cast](Csr::cast) from it.
+    /// The matrix; that of another type is [made from it](typed).
     pub matrix: Csr<f64>,
 }
 
@@ -83,6 +84,22 @@ pub fn from_fn(
         row_ptr.push(values.len() as u64);
     }
     Csr::try_new(nrows, ncols, row_ptr, col_idx, values)
+}
+
+/// The matrix in a value type: [cast](Csr::cast), and with an imaginary part beside each value but zeros, where the
+/// type has one.
+#[must_use]
+pub fn typed<T: Scalar>(csr: &Csr<f64>) -> Csr<T> {
+    if !T::DTYPE.is_complex() {
+        return csr.cast();
+    }
+    let im = |at: usize, re: f64| if re == 0.0 { 0.0 } else { signed(IMAGINARY, at, 0) };
+    let value = |(at, &re): (usize, &f64)| T::from_c64(Complex::new(re, im(at, re)));
+    let values: Vec<T> = csr.values().iter().enumerate().map(value).collect();
+    match csr.with_values(values) {
+        Ok(typed) => typed,
+        Err(error) => unreachable!("there are as many values as entries: {error}"),
+    }
 }
 
 /// The matrix as `kind` can hold it: for 2:4, without all but the first two entries of each group of

@@ -1,6 +1,6 @@
 //! Dense operands in every layout that a view may have.
 
-use girih_formats::Scalar;
+use girih_formats::{Complex, Scalar};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::random::signed;
@@ -171,14 +171,20 @@ impl<S: ndarray::RawData> SliceBoth for ndarray::ArrayBase<S, ndarray::Ix2> {
     }
 }
 
+/// Keeps imaginary parts apart from real ones.
+pub(crate) const IMAGINARY: u64 = 1 << 20;
+
 fn canary<E: Scalar>() -> E {
-    E::from_f64(12345.0)
+    E::from_c64(12345.0.into())
 }
 
-/// A dense matrix of numbers in ±[0.05, 1), different for every seed.
+/// A dense matrix of numbers in ±[0.05, 1), different for every seed; complex ones have two such parts.
 #[must_use]
 pub fn random<E: Scalar>(rows: usize, cols: usize, seed: u64) -> Array2<E> {
-    Array2::from_shape_fn((rows, cols), |(i, j)| E::from_f64(signed(seed, i, j)))
+    Array2::from_shape_fn((rows, cols), |(i, j)| {
+        let im = if E::DTYPE.is_complex() { signed(seed + IMAGINARY, i, j) } else { 0.0 };
+        E::from_c64(Complex::new(signed(seed, i, j), im))
+    })
 }
 
 #[cfg(test)]

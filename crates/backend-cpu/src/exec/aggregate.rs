@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use girih_backend::{Aggregation, Unsupported};
-use girih_formats::{Accumulator, Buffer, FormatError, FormatKind, RowCsr, Scalar};
+use girih_formats::{Buffer, FormatError, FormatKind, RealAccumulator, RealNumber, RowCsr, Scalar};
 use girih_simd::{Output, RowBlock, RowMap, Source, Total};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -84,7 +84,7 @@ impl<T: CpuScalar> Prepared<T> {
 }
 
 /// Values with their signs changed: what the least product is found by.
-fn negated<A: Accumulator>(values: &[A]) -> impl Iterator<Item = A> {
+fn negated<A: RealAccumulator>(values: &[A]) -> impl Iterator<Item = A> {
     let minus_one = A::from_f64(-1.0);
     values.iter().map(move |&value| minus_one * value)
 }

@@ -2,12 +2,14 @@
 //!
 //! [`prepared`] holds a plan made ready; [`product`] goes through panels of B; [`tasks`] runs the schedule's
 //! tasks on a panel, on the threads of a [`team`]; [`formats`] hands tiles to kernels. [`split`] knows the
-//! windows that several tasks share, [`aggregate`] computes maxima and means, [`scratch`] holds the memory that
+//! windows that several tasks share, [`aggregate`] computes maxima and means, [`complex`] makes
+//! products of complex values of two real ones, [`scratch`] holds the memory that
 //! products use meanwhile. What threads pass to each other lies in [`shares`] and [`lending`].
 
 mod aggregate;
 #[cfg(test)]
 mod as_lowered;
+mod complex;
 pub(crate) mod formats;
 mod lending;
 mod prepared;
@@ -20,4 +22,5 @@ mod tasks;
 pub(crate) mod team;
 
 pub(crate) use aggregate::known_aggregation;
+pub(crate) use complex::{PreparedComplex, complex_epilogue};
 pub(crate) use prepared::{Prepared, known_epilogue};

@@ -9,7 +9,7 @@ use girih_backend::{
     Activation, Aggregation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue,
     Lowering, PreparedSpmm, ProductShape, Unsupported, put_new_values,
 };
-use girih_formats::{Buffer, FormatError, Scalar, Tiling};
+use girih_formats::{Buffer, FormatError, Real, RealNumber, Scalar, Tiling};
 use girih_planner::file::Attachment;
 use girih_planner::schedule::{Columns, Task};
 use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
@@ -29,7 +29,7 @@ use crate::prepare::{LayoutSource, Parts, build};
 use crate::thresholds::SUMS_CARRIED_COLS;
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
-pub(crate) struct Prepared<T: Scalar> {
+pub(crate) struct Prepared<T: Real> {
     /// Every decision. The other fields were made by it, and products read it.
     pub(crate) lowering: CpuLowering,
     /// Whether the layout came with the plan.
@@ -290,7 +290,7 @@ fn no_memory(source: FormatError) -> BackendError {
     }
 }
 
-impl<T: Scalar> fmt::Debug for Prepared<T> {
+impl<T: Real> fmt::Debug for Prepared<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prepared")
             .field("isa", &self.lowering.case.isa)

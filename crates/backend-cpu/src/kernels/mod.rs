@@ -11,9 +11,9 @@ use half::{bf16, f16};
 
 use crate::exec::scratch::ThreadScratch;
 
-pub(crate) use table::Kernels;
+pub(crate) use table::{Kernels, store_products};
 
-/// A value type that this backend multiplies: all four.
+/// A value type that kernels multiply: the four real ones. Complex values are two of them each.
 pub(crate) trait CpuScalar: KernelScalar<Acc: AttachedElement> {
     /// Scratch for packed rows of B and for sums, which each thread keeps.
     fn thread_scratch() -> &'static LocalKey<Cell<ThreadScratch<Self>>>;

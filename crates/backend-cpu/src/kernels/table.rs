@@ -10,16 +10,16 @@
 //! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores:
 //!    points 1 and 3 of [`operands`](girih_simd::operands).
 
-use girih_formats::Scalar;
+use girih_formats::{ComplexScalar, Real};
 use girih_simd::{
     Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
-    SortedBlock, Source, Strip, Total, Work,
+    SortedBlock, Source, Strip, Total, Work, store_complex,
 };
 use ndarray::ArrayView2;
 
 /// The kernels for values of type `T`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kernels<T: Scalar>(KernelTable<T>);
+pub(crate) struct Kernels<T: Real>(KernelTable<T>);
 
 impl<T: KernelScalar> Kernels<T> {
     /// The kernels of an instruction set, which this machine must have.
@@ -195,4 +195,20 @@ impl<T: KernelScalar> Kernels<T> {
         // SAFETY: point 1 of `probe` by point 1.
         unsafe { (self.0.probe)(work) }
     }
+}
+
+/// Stores what the products of A's real and imaginary parts come to; see [`store_complex`].
+///
+/// # Panics
+/// If `p` or `q` does not have `map.len()` rows of `width` elements.
+#[inline]
+pub(crate) fn store_products<T: ComplexScalar>(
+    p: &[T],
+    q: &[T],
+    out: &Output<T>,
+    map: RowMap<'_>,
+    width: usize,
+) {
+    // SAFETY: point 3.
+    unsafe { store_complex(p, q, out, map, width) }
 }

@@ -12,6 +12,7 @@
 //! [`Prepared`](crate::exec::Prepared) is made from it and reads nothing else; [`describe`] prints it.
 
 mod case;
+pub(crate) mod complex;
 mod construct;
 pub(crate) mod csr;
 mod describe;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use girih_formats::{Accumulator, Buffer};
+use girih_formats::{Buffer, RealAccumulator};
 use girih_simd::{Chains, VECTOR_BYTES, Work};
 
 use super::{Bandwidth, RooflineError};
@@ -27,7 +27,7 @@ const APART: usize = 5 * VECTOR_BYTES;
 /// Flops per second of dependent chains, on all threads; and the number of chains that reached it.
 pub(super) fn peak<A>(isa: Isa, budget: Duration) -> (f64, Chains)
 where
-    A: CpuScalar + Accumulator,
+    A: CpuScalar<Acc = A> + RealAccumulator,
 {
     let kernels = Kernels::<A>::new(isa);
     let lanes = VECTOR_BYTES / size_of::<A>();

@@ -2,7 +2,7 @@
 
 use girih_backend::{Aggregation, BackendError, DenseScalar, SpmmBackend, Unsupported};
 use girih_backend_cpu::{CpuBackend, Isa};
-use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, DType, FormatKind, FormatSpec, Real, RealNumber, RowLayout, Tiling};
 use girih_generate::power_law_rows;
 use girih_planner::Plan;
 use girih_testkit::conformance::run;
@@ -58,7 +58,7 @@ fn new_values_are_aggregated() {
 }
 
 /// Rows longer than a task and rows without entries among them.
-fn across_isas<T: DenseScalar>() {
+fn across_isas<T: DenseScalar + Real>() {
     let a: Csr<T> = power_law_rows(300, 9000, 20, 1).unwrap();
     let plan = plan(&a, FormatSpec::Csr);
     for n in [1, 5, 16, 40, 150] {

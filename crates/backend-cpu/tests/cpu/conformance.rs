@@ -9,12 +9,23 @@ macro_rules! conforms {
         mod $isa_name {
             use super::*;
             conforms!(@formats $isa, csr, bcsr, wcsr, blocked_ell, bmat, two_four);
+
+            mod complex {
+                use super::*;
+                conforms!(@complex $isa, csr, bcsr);
+            }
         }
     )*};
     (@formats $isa:ident, $($format:ident),*) => {$(
         mod $format {
             use super::*;
             conforms!(@dtypes $isa, $format, f16, bf16, f32, f64);
+        }
+    )*};
+    (@complex $isa:ident, $($format:ident),*) => {$(
+        mod $format {
+            use super::*;
+            conforms!(@dtypes $isa, $format, c32, c64);
         }
     )*};
     (@dtypes $isa:ident, $format:ident, $($dtype:ident),*) => {$(

@@ -2,7 +2,7 @@
 
 use girih_backend::{Activation, DenseScalar, Epilogue, PreparedSpmm, SpmmBackend};
 use girih_backend_cpu::{CpuBackend, Isa};
-use girih_formats::{Accumulator, Csr, FormatSpec, Scalar, Tiling};
+use girih_formats::{Accumulator, Csr, FormatSpec, Real, RealNumber, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use half::f16;
@@ -23,7 +23,7 @@ fn plan<T: DenseScalar>(a: &Csr<T>, spec: FormatSpec, n: usize, tiles: Option<u6
 }
 
 /// The plain product put through `max(x + bias, 0)` has the same bits, in C of either order.
-fn agrees<T: DenseScalar>(prepared: &dyn PreparedSpmm, a: &Csr<T>, n: usize, what: &str) {
+fn agrees<T: DenseScalar + Real>(prepared: &dyn PreparedSpmm, a: &Csr<T>, n: usize, what: &str) {
     let (m, k) = (a.nrows(), a.ncols());
     let b =
         Array2::from_shape_fn((k, n), |(i, j)| T::from_f64(((i + 3 * j) % 29) as f64 / 7.0 - 2.0));
@@ -62,7 +62,7 @@ fn column<A: Accumulator>(values: &[A]) -> ndarray::ArrayView2<'_, A> {
     ndarray::ArrayView1::from(values).insert_axis(ndarray::Axis(1))
 }
 
-fn every_path<T: DenseScalar>(isa: Isa) {
+fn every_path<T: DenseScalar + Real>(isa: Isa) {
     let matrices: [(&str, Csr<T>); 4] = [
         ("stencil", laplacian_5pt(17, 15).unwrap()),
         ("mesh", fem_3d(4, 4, 4, 3, 1).unwrap()),

@@ -2,6 +2,7 @@
 
 mod aggregation;
 mod columns;
+mod complex;
 mod conformance;
 mod epilogue;
 mod refresh;

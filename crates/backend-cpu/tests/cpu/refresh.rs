@@ -2,7 +2,7 @@
 
 use girih_backend::{BackendError, DenseScalar, PreparedSpmm, SpmmBackend};
 use girih_backend_cpu::CpuBackend;
-use girih_formats::{Csr, FormatKind, FormatSpec, Scalar};
+use girih_formats::{Csr, FormatKind, FormatSpec, Real, RealNumber, Scalar};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_planner::{Op, Plan, PlanError, PlanOptions, Planner, Space};
 use girih_reorder::Method;
@@ -10,7 +10,7 @@ use girih_testkit::conformance;
 use half::{bf16, f16};
 use ndarray::Array2;
 
-fn bits<T: DenseScalar>(prepared: &dyn PreparedSpmm, plan: &Plan, n: usize) -> Vec<u64> {
+fn bits<T: DenseScalar + Real>(prepared: &dyn PreparedSpmm, plan: &Plan, n: usize) -> Vec<u64> {
     let b = Array2::from_shape_fn((plan.ncols(), n), |(i, j)| {
         T::from_f64(((i * 37 + j * 101) % 199) as f64 / 64.0 - 1.5)
     });
@@ -19,13 +19,13 @@ fn bits<T: DenseScalar>(prepared: &dyn PreparedSpmm, plan: &Plan, n: usize) -> V
     c.iter().map(|&x| x.to_f64().to_bits()).collect()
 }
 
-fn renewed<T: DenseScalar>(a: &Csr<T>) -> Csr<T> {
+fn renewed<T: DenseScalar + Real>(a: &Csr<T>) -> Csr<T> {
     let value = |i| T::from_f64(((i * 31) % 61) as f64 / 8.0 - 3.0);
     a.with_values::<T>((0..a.nnz()).map(value).collect::<Vec<T>>()).unwrap()
 }
 
 /// Refreshes a plan of `a` and compares with a plan of other values, also in a pool of three threads.
-fn check<T: DenseScalar>(a: &Csr<f64>, options: &PlanOptions, what: &str) {
+fn check<T: DenseScalar + Real>(a: &Csr<f64>, options: &PlanOptions, what: &str) {
     let a = a.cast::<T>();
     let new = renewed(&a);
     let backend = CpuBackend::new();

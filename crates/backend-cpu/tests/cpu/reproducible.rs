@@ -2,7 +2,7 @@
 
 use girih_backend::{DenseScalar, Product, Rounding, SpmmBackend, verify};
 use girih_backend_cpu::{CpuBackend, Isa};
-use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, DType, FormatSpec, PAD_ROW, Real, RealNumber, RowLayout, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, two_four, uniform};
 use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use half::{bf16, f16};
@@ -22,7 +22,7 @@ const SPECS: [FormatSpec; 6] = [
 const WIDTHS: [usize; 8] = [1, 16, 29, 48, 65, 77, 257, 290];
 
 /// A plan with windows in several parts, some of them longer than any buffer on the stack.
-fn plan<T: DenseScalar>(spec: FormatSpec) -> Plan {
+fn plan<T: DenseScalar + Real>(spec: FormatSpec) -> Plan {
     let csr: Csr<f64> = match spec {
         FormatSpec::TwoFour => two_four(5, 5000, 3).unwrap(),
         _ => power_law_rows(40, 3000, 400, 3).unwrap(),
@@ -34,13 +34,13 @@ fn plan<T: DenseScalar>(spec: FormatSpec) -> Plan {
 }
 
 /// B, the same in any layout.
-fn b<T: DenseScalar>(k: usize, n: usize, col_major: bool) -> Array2<T> {
+fn b<T: DenseScalar + Real>(k: usize, n: usize, col_major: bool) -> Array2<T> {
     Array2::from_shape_fn((k, n).set_f(col_major), |(i, j)| {
         T::from_f64(((i * 37 + j * 101) % 199) as f64 / 64.0 - 1.5)
     })
 }
 
-fn product<T: DenseScalar>(
+fn product<T: DenseScalar + Real>(
     backend: &CpuBackend,
     plan: &Plan,
     n: usize,
@@ -54,7 +54,7 @@ fn product<T: DenseScalar>(
     bits::<T>(&c)
 }
 
-fn bits<T: DenseScalar>(c: &Array2<T::Acc>) -> Vec<u64> {
+fn bits<T: DenseScalar + Real>(c: &Array2<T::Acc>) -> Vec<u64> {
     c.iter().map(|&x| x.to_f64().to_bits()).collect()
 }
 
@@ -65,7 +65,7 @@ fn for_every_value_type(f: [fn(FormatSpec); 4]) {
 }
 
 /// All that fuse agree; those that don't are only compared with themselves.
-fn across_isas<T: DenseScalar>(spec: FormatSpec) {
+fn across_isas<T: DenseScalar + Real>(spec: FormatSpec) {
     let plan = plan::<T>(spec);
     let fused = |isa: &Isa| *isa != Isa::Portable || cfg!(target_arch = "aarch64");
     for n in WIDTHS {
@@ -90,7 +90,7 @@ fn instruction_sets_agree() {
     ]);
 }
 
-fn across_layouts<T: DenseScalar>(spec: FormatSpec) {
+fn across_layouts<T: DenseScalar + Real>(spec: FormatSpec) {
     let plan = plan::<T>(spec);
     for n in WIDTHS {
         let row_major = product::<T>(&CpuBackend::new(), &plan, n, false);
@@ -109,7 +109,7 @@ fn strides_do_not_matter() {
     ]);
 }
 
-fn across_threads<T: DenseScalar>(spec: FormatSpec) {
+fn across_threads<T: DenseScalar + Real>(spec: FormatSpec) {
     let plan = plan::<T>(spec);
     for n in [1, 77, 290] {
         let one = product::<T>(&CpuBackend::new(), &plan, n, false);
@@ -222,7 +222,7 @@ fn streamed_results_are_the_same() {
 /// A plan for narrow products sorts its rows, and lays those of a stencil across lanes; one for wide
 /// products does not. The bits are the same, on every instruction set, in any layout of the rows, and
 /// whatever the strides.
-fn sorted_rows_agree<T: DenseScalar>() {
+fn sorted_rows_agree<T: DenseScalar + Real>() {
     let stencil: Csr<f64> = laplacian_5pt(90, 70).unwrap();
     let uneven: Csr<f64> = power_law_rows(900, 800, 3, 3).unwrap();
     for a in [stencil.cast::<T>(), uneven.cast::<T>()] {
@@ -255,7 +255,7 @@ fn sorting_rows_changes_no_bit() {
     sorted_rows_agree::<bf16>();
 }
 
-fn csr_plan<T: DenseScalar>(a: &Csr<T>, layout: &RowLayout, n: usize) -> Plan {
+fn csr_plan<T: DenseScalar + Real>(a: &Csr<T>, layout: &RowLayout, n: usize) -> Plan {
     let options = PlanOptions::new(n).format(FormatSpec::Csr);
     Planner::new(options).plan_ordered(a, layout).unwrap()
 }
@@ -287,7 +287,7 @@ fn tiled_rows_are_right_in_any_layout() {
 
 /// A plan for a wide product with a large B packs it; the same product by a plan for a narrower one
 /// does not. The bits are the same, also where the last columns fill no group.
-fn packing_agrees<T: DenseScalar>(widths: [usize; 3]) {
+fn packing_agrees<T: DenseScalar + Real>(widths: [usize; 3]) {
     let a: Csr<T> = uniform(1_500, 80_000, 800, 1).unwrap();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let unpacked = csr_plan(&a, &layout, 64);
@@ -314,7 +314,7 @@ fn packing_changes_no_bit() {
 /// On processors that gain by it, a plan for a B that a core's own caches don't hold prefetches its scattered
 /// rows. The same product by a plan for two columns does not. The bits are the same, and nothing past the
 /// last entry is taken for one.
-fn prefetching_agrees<T: DenseScalar>(widths: [usize; 5]) {
+fn prefetching_agrees<T: DenseScalar + Real>(widths: [usize; 5]) {
     let a: Csr<T> = uniform(2_000, 80_000, 20, 1).unwrap();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let near = csr_plan(&a, &layout, 2);

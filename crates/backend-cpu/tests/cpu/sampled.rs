@@ -2,7 +2,7 @@
 
 use girih_backend::{DenseScalar, SddmmBackend};
 use girih_backend_cpu::{CpuBackend, Isa};
-use girih_formats::{Csr, DType, Scalar};
+use girih_formats::{Csr, DType, Real, RealNumber, Scalar};
 use girih_generate::uniform;
 use girih_testkit::conformance::run_sddmm;
 use half::{bf16, f16};
@@ -18,7 +18,7 @@ fn sampled_products_conform() {
     }
 }
 
-fn across_isas<T: DenseScalar>() {
+fn across_isas<T: DenseScalar + Real>() {
     let a: Csr<f32> = uniform(300, 200, 30, 1).unwrap();
     for d in [1, 5, 16, 40, 100] {
         let of = |rows| {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use girih_backend::{
     Aggregation, DenseScalar, PreparedSpmm, Product, SpmmBackend, verify, verify_aggregation,
 };
-use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Csr, FormatSpec, Real, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
 use girih_planner::{Plan, Precision, Schedule};
@@ -54,7 +54,7 @@ fn csr<T: DenseScalar>() {
 }
 
 /// Every entry of both kernels of aggregations.
-fn csr_aggregations<T: DenseScalar>() {
+fn csr_aggregations<T: DenseScalar + Real>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     aggregations::<T>(&device, &matrix(), &[0, 1, 2, 4, 8, 16, 32, 33]);
     let mut executed = device.executed();
@@ -71,7 +71,7 @@ fn csr_aggregations<T: DenseScalar>() {
 }
 
 /// Aggregations as wide as these numbers of vectors, or of one column for none.
-fn aggregations<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
+fn aggregations<T: DenseScalar + Real>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());

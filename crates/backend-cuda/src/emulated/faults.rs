@@ -9,7 +9,7 @@ use girih_backend::{
     Activation, Aggregation, DenseScalar, Epilogue, Product, SpmmBackend, verify_aggregation,
     verify_with,
 };
-use girih_formats::{AnyTiling, Csr, FormatSpec, PAD_ROW, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Csr, FormatSpec, PAD_ROW, Real, RowLayout, Tiling};
 use girih_planner::{Plan, Precision, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
 use half::bf16;
@@ -197,7 +197,7 @@ pub(crate) fn multiply_prepared<T: DenseScalar>(
 }
 
 /// An aggregation of the products of a matrix, in natural order, with `n` random columns; C is in rows that are padded.
-pub(crate) fn aggregate<T: DenseScalar>(
+pub(crate) fn aggregate<T: DenseScalar + Real>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,

@@ -225,7 +225,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        Ok(Capabilities::new(supported::formats(Arch::SM_90A), DType::ALL, "an emulated H100"))
+        Ok(Capabilities::new(supported::formats(Arch::SM_90A), DType::REAL, "an emulated H100"))
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {

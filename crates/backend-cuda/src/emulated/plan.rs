@@ -137,6 +137,9 @@ pub(super) fn place(gpu: &mut Gpu, name: &str, placing: Placing, view: &DenseVie
         DenseView::Bf16(view) => Placed::new(gpu, name, placing, view, true).place,
         DenseView::F32(view) => Placed::new(gpu, name, placing, view, true).place,
         DenseView::F64(view) => Placed::new(gpu, name, placing, view, true).place,
+        DenseView::C32(_) | DenseView::C64(_) => {
+            unreachable!("no plan of complex values is prepared")
+        }
     }
 }
 
@@ -201,6 +204,9 @@ impl EmulatedPlan {
                 let operands = Operands { alpha, beta, b, c: placed.place };
                 self.run(&mut gpu, way, &operands, &total)?;
                 placed.fetch(&gpu, c)
+            }
+            DenseViewMut::C32(_) | DenseViewMut::C64(_) => {
+                unreachable!("no plan of complex values is prepared")
             }
         }
     }

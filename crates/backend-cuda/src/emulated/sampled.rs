@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, SddmmBackend, check_sddmm,
+    no_complex_samples,
 };
 use girih_formats::{Csr, CsrPattern, DType, RowLayout, Scalar};
 use girih_testkit::conformance::run_sddmm_in_turns;
@@ -32,6 +33,9 @@ impl SddmmBackend for Emulated {
         s: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         check_sddmm(pattern, &x, &y, &s)?;
+        if x.dtype().is_complex() {
+            return Err(no_complex_samples(x.dtype()).by("emulated"));
+        }
         if pattern.nnz() == 0 {
             return Ok(());
         }
@@ -95,6 +99,9 @@ impl Emulated {
                     &operands(placed.place),
                 )?;
                 placed.fetch(&gpu, s)
+            }
+            DenseViewMut::C32(_) | DenseViewMut::C64(_) => {
+                unreachable!("no complex values are sampled")
             }
         }
     }
@@ -173,7 +180,7 @@ fn sampled<T: DenseScalar>(
     let into = T::erase_acc_mut(s.view_mut());
     let done = device.sddmm(pattern.pattern(), -2.5, x, y, 0.5, into);
     done.unwrap_or_else(|error| panic!("d = {d}: {error:?}"));
-    s.iter().map(|s| s.to_f64().to_bits()).collect()
+    s.iter().map(|s| s.to_c64().re.to_bits()).collect()
 }
 
 /// Every entry point, as wide as its lanes, and bits that are the same read in vectors and element by element.

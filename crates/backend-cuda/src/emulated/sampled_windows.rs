@@ -119,7 +119,7 @@ fn sampled<T: DenseScalar>(
     let into = T::erase_acc_mut(s.view_mut());
     let done = device.sddmm(pattern.pattern(), -2.5, x, y, 0.5, into);
     done.unwrap_or_else(|error| panic!("d = {d}: {error:?}"));
-    s.iter().map(|s| s.to_f64().to_bits()).collect()
+    s.iter().map(|s| s.to_c64().re.to_bits()).collect()
 }
 
 /// Both entry points, with one panel of columns and two, and bits that neither they nor the order of rows change.

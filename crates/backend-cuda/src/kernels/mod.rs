@@ -107,23 +107,23 @@ impl fmt::Display for Kernel {
 /// Every kernel in every configuration.
 #[must_use]
 pub fn all() -> Vec<Kernel> {
-    let sampled = DType::ALL.into_iter().map(csr_sddmm::kernel);
+    let sampled = DType::REAL.into_iter().map(csr_sddmm::kernel);
     let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
     products().chain(sampled).chain(windows).collect()
 }
 
 /// Those of products.
 fn products() -> impl Iterator<Item = Kernel> {
-    let csr = DType::ALL.into_iter().map(csr_spmm::kernel);
-    let bcsr = DType::ALL.into_iter().flat_map(|dtype| {
+    let csr = DType::REAL.into_iter().map(csr_spmm::kernel);
+    let bcsr = DType::REAL.into_iter().flat_map(|dtype| {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
-    let dense = DType::ALL.into_iter().flat_map(|dtype| {
+    let dense = DType::REAL.into_iter().flat_map(|dtype| {
         sm90_dense_gemm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
     let wcsr = sm90_wcsr_spmm::kernels();
     let bmat = sm90_bmat_spmm::kernels();
-    let two_four = DType::ALL.into_iter().flat_map(|dtype| {
+    let two_four = DType::REAL.into_iter().flat_map(|dtype| {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
     let windows = wcsr.chain(bmat);
@@ -140,7 +140,7 @@ pub fn with_epilogue() -> Vec<Kernel> {
 /// The kernels of [`all`] that compute [aggregations](girih_backend::Aggregation), each in binaries of their own.
 #[must_use]
 pub fn with_aggregation() -> Vec<Kernel> {
-    let kernels = DType::ALL.into_iter().map(csr_spmm::kernel);
+    let kernels = DType::REAL.into_iter().map(csr_spmm::kernel);
     let both = |plain: Kernel| {
         [Aggregation::Max, Aggregation::Mean].map(|aggregation| plain.with_aggregation(aggregation))
     };

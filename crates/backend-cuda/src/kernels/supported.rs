@@ -86,6 +86,9 @@ pub(crate) fn check(
             needs.major, needs.minor, arch.major, arch.minor
         ));
     }
+    if dtype.is_complex() {
+        return Err(format!("CUDA kernels multiply real values, and these are {dtype}"));
+    }
     let rounds = matches!(spec.kind(), FormatKind::Bcsr | FormatKind::Wcsr);
     if rounds && !precision.allows_tf32(dtype) {
         return Err(format!(
@@ -183,7 +186,7 @@ fn refused(
         }
         // Where the same sizes are multiplied in another value type, it is for the value type.
         Some(_)
-            if DType::ALL.into_iter().any(|other| check(spec, other, precision, arch).is_ok()) =>
+            if DType::REAL.into_iter().any(|other| check(spec, other, precision, arch).is_ok()) =>
         {
             Unsupported::ValueType { dtype, reason }
         }
@@ -237,8 +240,12 @@ mod tests {
             let reason = check(spec, dtype, tf32, arch).unwrap_err();
             assert!(reason.contains(said), "{spec} of {dtype}: {reason}");
         }
-        for dtype in DType::ALL {
+        for dtype in DType::REAL {
             assert_eq!(check(FormatSpec::Csr, dtype, tf32, a100), Ok(()));
+        }
+        for dtype in [DType::C32, DType::C64] {
+            let reason = check(FormatSpec::Csr, dtype, tf32, hopper).unwrap_err();
+            assert!(reason.contains("real values"), "{reason}");
         }
         assert_eq!(check(wcsr(24), DType::Bf16, tf32, hopper), Ok(()));
         let refused = |spec, dtype, arch| refused(spec, dtype, tf32, arch, "why");

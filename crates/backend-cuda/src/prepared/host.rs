@@ -23,6 +23,10 @@ pub(super) struct HostOperands {
     bias: Option<CudaSlice<u8>>,
 }
 
+/// Why there are no complex operands here.
+const NO_COMPLEX: &str =
+    "no plan of complex values is prepared, and operands are of the plan's type";
+
 impl HostOperands {
     /// The product or aggregation of operands that fit.
     pub(super) fn multiply(
@@ -39,6 +43,7 @@ impl HostOperands {
             DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, requested),
             DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, requested),
             DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::C32(_) | DenseView::C64(_) => unreachable!("{NO_COMPLEX}"),
         }
     }
 
@@ -54,6 +59,7 @@ impl HostOperands {
         match c {
             DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
             DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
+            DenseViewMut::C32(_) | DenseViewMut::C64(_) => unreachable!("{NO_COMPLEX}"),
         }
     }
 
@@ -116,6 +122,7 @@ impl HostOperands {
             DenseView::Bf16(v) => transfer.send_matrix(&places[0], v)?,
             DenseView::F32(v) => transfer.send_matrix(&places[0], v)?,
             DenseView::F64(v) => transfer.send_matrix(&places[0], v)?,
+            DenseView::C32(_) | DenseView::C64(_) => unreachable!("{NO_COMPLEX}"),
         }
         Ok(PlacedEpilogue::new(Some((&places[0], is_per_row(epilogue))), epilogue.activation))
     }

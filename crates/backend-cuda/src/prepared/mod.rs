@@ -22,7 +22,7 @@ mod total;
 mod upload;
 
 use girih_backend::Rounding;
-use girih_formats::{DType, FormatKind, Tiling, for_any_tiling};
+use girih_formats::{DType, FormatKind, Tiling, for_real_tiling};
 use girih_planner::{Plan, Precision};
 
 use crate::CsrLayout;
@@ -61,7 +61,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
     let multiprocessors = machine.multiprocessors;
     let (schedule, n, precision) = (plan.schedule(), plan.options().n, plan.precision());
     let runs = machine.variant.map(|variant| variant.runs());
-    let mut made = for_any_tiling!(plan.tiling(), tiling => match (tiling, runs) {
+    let mut made = for_real_tiling!(plan.tiling(), tiling => match (tiling, runs) {
         (Tiling::Bcsr(a), Some(Runs::Bcsr(config))) => {
             sm90_bcsr_spmm::device_plan(a, Some(config), multiprocessors)
         }
@@ -81,7 +81,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
         (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
         (Tiling::TwoFour(a), _) => sm90_two_four_spmm::device_plan(a, machine, None),
         _ => unreachable!("plans are checked to be supported first"),
-    });
+    }, complex => unreachable!("plans are checked to be supported first"));
     if let Some(variant) = machine.variant {
         made.kernels.iter_mut().for_each(|kernel| variant.name_kernel(kernel));
     }

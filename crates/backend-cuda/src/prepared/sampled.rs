@@ -236,6 +236,7 @@ impl CudaSddmm {
             DType::Bf16 => Self::sample_host::<half::bf16>,
             DType::F32 => Self::sample_host::<f32>,
             DType::F64 => Self::sample_host::<f64>,
+            DType::C32 | DType::C64 => unreachable!("no sampling of complex values is prepared"),
         };
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();

@@ -18,11 +18,12 @@ use crate::{Arch, CudaError};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SddmmLayout {
-    /// Whichever of the others is estimated to read fewer bytes, of X and Y with this many columns.
+    /// Whichever of the others is estimated to be faster, for X and Y with this many columns.
     ///
     /// Entry by entry a row of Y is read for every entry; by windows, in the natural order of rows, for every packed
-    /// column. So windows pay where their columns have several entries. Where there are no kernels of windows, for
-    /// the value type or the device, it is entry by entry.
+    /// column, and each tile takes time of its own. So windows pay where their columns have several entries, rows of Y
+    /// are long and there are windows for all multiprocessors. Where there are no kernels of windows, for the value
+    /// type or the device, it is entry by entry.
     Fastest {
         /// Columns of X and Y that are expected; others are sampled too.
         d: usize,
@@ -42,14 +43,25 @@ impl Default for SddmmLayout {
     }
 }
 
+/// What else an entry and a tile take, in bytes that the second-level cache gives meanwhile; and windows that are too few
+/// for all multiprocessors. Measured on an H200 in f16 (7 matrices, 16 to 256 columns of X and Y, the example
+/// `sampled`): 0.014 ns to an entry, 0.67 ns to a tile, and 6.5 TB/s. So windows take 0.6 of the time entry by entry for
+/// `bcsstk33` (5.9 entries to a packed column, 547 windows) and 256 columns, and 1.3 of it for 16; with 104 to 300
+/// windows, or two entries to a packed column, they were never faster.
+const ENTRY_BYTES: f64 = 91.0;
+const TILE_BYTES: f64 = 4350.0;
+const LEAST_WINDOWS: u64 = if cfg!(test) { 4 } else { 512 };
+
 /// Bytes that a sampled product reads of X, Y and the pattern, besides S: what the second-level cache serves if
-/// nothing is read again from a first-level cache. That is by counting: the two have not been timed beside each other.
+/// nothing is read again from a first-level cache.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Traffic {
     d: usize,
     nnz: u64,
+    windows: u64,
     /// Over all windows.
     packed_cols: u64,
+    tiles: u64,
     /// Entry by entry, and by windows.
     bytes: [f64; 2],
 }
@@ -73,11 +85,13 @@ impl Traffic {
         let by_windows = (packed_cols as f64 + WINDOW_ROWS as f64 * tasks) * row_bytes
             + 112.0 * tiles as f64
             + 16.0 * tasks;
-        Ok(Self { d, nnz, packed_cols, bytes: [entries, by_windows] })
+        Ok(Self { d, nnz, windows, packed_cols, tiles, bytes: [entries, by_windows] })
     }
 
     fn prefers_windows(&self) -> bool {
-        self.bytes[1] < self.bytes[0]
+        let [entries, windows] = self.bytes;
+        let entries = entries.max(ENTRY_BYTES * self.nnz as f64);
+        self.windows >= LEAST_WINDOWS && windows + TILE_BYTES * (self.tiles as f64) < entries
     }
 }
 
@@ -87,9 +101,9 @@ impl fmt::Display for Traffic {
         let [entries, windows] = self.bytes.map(|bytes| bytes / 1e6);
         write!(
             f,
-            "{per_col:.2} entries to a packed column; for {} columns of X and Y, {windows:.1} MB are read by \
-             windows, and {entries:.1} MB entry by entry",
-            self.d
+            "{} windows with {per_col:.2} entries to a packed column; for {} columns of X and Y, {windows:.1} MB are \
+             read by windows, and {entries:.1} MB entry by entry",
+            self.windows, self.d
         )
     }
 }
@@ -301,23 +315,28 @@ mod tests {
         let dense = chosen(&dense_windows(), DType::F16, &fastest).unwrap();
         assert_eq!(dense.name(), "windows of 16 rows");
         assert!(
-            dense.why.starts_with("16.00 entries to a packed column; for 64 col"),
+            dense.why.starts_with("4 windows with 16.00 entries to a packed column; for 64 col"),
             "{}",
             dense.why
         );
         assert!(dense.why.contains("MB entry by entry"), "{}", dense.why);
         let sparse = chosen(&diagonal(), DType::F16, &fastest).unwrap();
-        assert_eq!((sparse.windows, &sparse.why[..5]), (None, "1.00 "));
+        assert!(sparse.windows.is_none() && sparse.why.contains(" 1.00 "), "{}", sparse.why);
         let none = matrices::where_(20, 20, |_, _| false).unwrap();
         assert_eq!(chosen(&none, DType::Bf16, &fastest).unwrap().windows, None);
     }
 
     #[test]
     fn what_tiles_take_counts_where_rows_of_y_are_short() {
-        // Two entries to a packed column.
-        let a = matrices::where_(64, 2000, |i, j| i / 2 % 8 == j % 8).unwrap();
-        let of = |d| chosen(&a, DType::F16, &SddmmLayout::Fastest { d }).unwrap().windows.is_some();
-        assert!(!of(1) && of(256));
+        // Eight entries to a packed column.
+        let a = matrices::where_(64, 2000, |i, j| i / 8 % 2 == j % 2).unwrap();
+        let of = |a: &Csr<f64>, d| {
+            chosen(a, DType::F16, &SddmmLayout::Fastest { d }).unwrap().windows.is_some()
+        };
+        assert!(!of(&a, 16) && of(&a, 256));
+        // Two are too few, and so are two windows.
+        let sparser = matrices::where_(64, 2000, |i, j| i / 2 % 8 == j % 8).unwrap();
+        assert!(!of(&sparser, 256) && !of(&a.slice_rows(..32), 256));
     }
 
     #[test]

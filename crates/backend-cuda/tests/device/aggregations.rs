@@ -7,7 +7,7 @@ use girih_backend::{
 use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use girih_backend_cuda::cudarc::driver::{CudaSlice, DeviceRepr, ValidAsZeroBits};
 use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
-use girih_formats::{FormatKind, FormatSpec};
+use girih_formats::{FormatKind, FormatSpec, Real};
 use girih_testkit::operands::random;
 use half::{bf16, f16};
 use ndarray::Array2;
@@ -25,7 +25,7 @@ fn aggregations_are_right_from_everywhere() {
     from_everywhere::<f64>(&backend);
 }
 
-fn from_everywhere<T: DenseScalar>(backend: &CudaBackend)
+fn from_everywhere<T: DenseScalar + Real>(backend: &CudaBackend)
 where
     T::Acc: PartialEq + DeviceRepr + ValidAsZeroBits,
 {

@@ -1,13 +1,18 @@
 //! The executable specification: naive, single-threaded, summed in f64, straight from the stored
 //! arrays of every format.
 
-use girih_formats::{AnyTiling, DType, FormatKind, Scalar, Tiling, for_any_tiling};
+mod complex;
+
+use girih_formats::{
+    AnyTiling, Complex, DType, FormatKind, Real, RealNumber, Tiling, for_any_tiling,
+    for_real_tiling,
+};
 use girih_planner::{NewValues, Plan};
 use girih_reorder::Permutation;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use crate::aggregation::Aggregation;
-use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend};
+use crate::backend::{Capabilities, PreparedSpmm, SpmmBackend, real_scaling};
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
 use crate::epilogue::Epilogue;
 use crate::error::{BackendError, Unsupported};
@@ -37,12 +42,14 @@ impl SpmmBackend for ReferenceBackend {
         Ok(())
     }
 
-    fn supports_epilogue(&self, _: &Plan, _: &Epilogue<'_>) -> Result<(), Unsupported> {
-        Ok(())
+    /// Every one, of real values.
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+        if plan.dtype().is_complex() { complex::no_epilogue(epilogue) } else { Ok(()) }
     }
 
-    /// For CSR and BMat, which hold the entries and nothing else.
+    /// For CSR and BMat, which hold the entries and nothing else, in real values.
     fn supports_aggregation(&self, plan: &Plan, _: Aggregation) -> Result<(), Unsupported> {
+        complex::no_aggregation(plan.dtype())?;
         holds_entries_alone(plan.tiling().kind())
     }
 
@@ -88,7 +95,30 @@ impl PreparedSpmm for Prepared {
         let n = self.shape.check_operands(&b, &c)?;
         epilogue.check(&self.shape, n)?;
         let row_of_b = self.row_of_b.as_deref();
-        for_any_tiling!(&self.tiling, t => multiply_any(t, row_of_b, alpha, b, beta, c, epilogue));
+        for_real_tiling!(
+            &self.tiling,
+            t => multiply_any(t, row_of_b, alpha, b, beta, c, epilogue),
+            complex => {
+                complex::no_epilogue(epilogue).map_err(|unsupported| unsupported.by(NAME))?;
+                complex::multiply_any(&self.tiling, row_of_b, alpha.into(), b, beta.into(), c);
+            },
+        );
+        Ok(())
+    }
+
+    fn execute_complex(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        if !self.tiling.dtype().is_complex() {
+            let (alpha, beta) = real_scaling(alpha, beta).map_err(|one| one.by(NAME))?;
+            return self.execute(alpha, b, beta, c);
+        }
+        self.shape.check_operands(&b, &c)?;
+        complex::multiply_any(&self.tiling, self.row_of_b.as_deref(), alpha, b, beta, c);
         Ok(())
     }
 
@@ -101,7 +131,11 @@ impl PreparedSpmm for Prepared {
         self.shape.check_operands(&b, &c)?;
         holds_entries_alone(self.tiling.kind()).map_err(|unsupported| unsupported.by(NAME))?;
         let row_of_b = self.row_of_b.as_deref();
-        for_any_tiling!(&self.tiling, t => aggregate_any(t, row_of_b, aggregation, b, c));
+        for_real_tiling!(
+            &self.tiling,
+            t => aggregate_any(t, row_of_b, aggregation, b, c),
+            complex => complex::no_aggregation(self.tiling.dtype()).map_err(|one| one.by(NAME))?,
+        );
         Ok(())
     }
 
@@ -118,7 +152,7 @@ impl PreparedSpmm for Prepared {
 }
 
 /// [`multiply`] on operands that were checked to be of the tiling's value type.
-fn multiply_any<T: DenseScalar>(
+fn multiply_any<T: DenseScalar + Real>(
     tiling: &Tiling<T>,
     row_of_b: Option<&[u32]>,
     alpha: f64,
@@ -135,7 +169,7 @@ fn multiply_any<T: DenseScalar>(
 /// Columns of C summed at once: the sums live on the stack.
 const PANEL: usize = 64;
 
-fn multiply<T: DenseScalar>(
+fn multiply<T: DenseScalar + Real>(
     tiling: &Tiling<T>,
     row_of_b: Option<&[u32]>,
     alpha: f64,
@@ -170,7 +204,7 @@ fn multiply<T: DenseScalar>(
 }
 
 /// [`aggregate`] on operands that were checked to be of the tiling's value type.
-fn aggregate_any<T: DenseScalar>(
+fn aggregate_any<T: DenseScalar + Real>(
     tiling: &Tiling<T>,
     row_of_b: Option<&[u32]>,
     aggregation: Aggregation,
@@ -182,7 +216,7 @@ fn aggregate_any<T: DenseScalar>(
     aggregate(tiling, row_of_b, aggregation, &b, c);
 }
 
-fn aggregate<T: DenseScalar>(
+fn aggregate<T: DenseScalar + Real>(
     tiling: &Tiling<T>,
     row_of_b: Option<&[u32]>,
     aggregation: Aggregation,

@@ -1,6 +1,6 @@
 //! The verdict on an aggregation: a mean by a bound as a sum has one, a maximum to the bit.
 
-use girih_formats::{Csr, DType, Scalar};
+use girih_formats::{Csr, DType, Real, RealNumber};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
@@ -24,7 +24,7 @@ use crate::shape::{ProductShape, check};
 ///
 /// # Errors
 /// If a shape or a value type does not fit the plan.
-pub fn verify_aggregation<T: DenseScalar>(
+pub fn verify_aggregation<T: DenseScalar + Real>(
     a: &Csr<T>,
     plan: &Plan,
     aggregation: Aggregation,
@@ -63,11 +63,11 @@ fn judged((row, col): (usize, usize), found: f64, expected: f64, bound: f64) -> 
     }
     let error = (found - expected).abs();
     let ratio = if error.is_finite() { error / bound } else { f64::INFINITY };
-    let worst = Some(Worst { row, col, found, expected, bound });
+    let worst = Some(Worst { row, col, is_imaginary: false, found, expected, bound });
     Verification { max_error_over_bound: ratio, worst, ..one }
 }
 
-fn extremes<T: DenseScalar>(
+fn extremes<T: DenseScalar + Real>(
     problem: &Problem<'_, T>,
     aggregation: Aggregation,
     row: usize,
@@ -86,7 +86,7 @@ fn extremes<T: DenseScalar>(
     verdict
 }
 
-fn means<T: DenseScalar>(
+fn means<T: DenseScalar + Real>(
     problem: &Problem<'_, T>,
     row: usize,
     found: &ArrayView2<'_, T::Acc>,

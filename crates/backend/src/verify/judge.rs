@@ -1,6 +1,6 @@
 //! The verdict on one element.
 
-use girih_formats::{AnyTiling, DType, Scalar, for_any_tiling};
+use girih_formats::{AnyTiling, DType, Real, RealNumber, Scalar, for_any_tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
 
@@ -10,7 +10,7 @@ use crate::dense::DenseScalar;
 use crate::epilogue::{Activation, Epilogue};
 
 /// What every element of one product is judged by.
-pub(super) struct Judge<'p, 'a, T: DenseScalar> {
+pub(super) struct Judge<'p, 'a, T: DenseScalar + Real> {
     problem: &'p Problem<'a, T>,
     tiling: &'p AnyTiling,
     /// The slot of every row; `None` where rows stand in their natural order.
@@ -37,7 +37,7 @@ fn activated(activation: Activation, x: f64, low: f64) -> (f64, f64) {
     }
 }
 
-impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
+impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
     pub(super) fn new(problem: &'p Problem<'a, T>, plan: &'p Plan, rounding: Rounding) -> Self {
         let slot_of = plan.tiling().layout().slot_of_rows();
         // A scale factor is rounded to the accumulation type, then multiplied; ±1 does neither.
@@ -74,7 +74,7 @@ impl<'p, 'a, T: DenseScalar> Judge<'p, 'a, T> {
         let one = Verification { elements: 1, non_finite, ..Verification::default() };
         let wrong = |expected, bound, ratio| Verification {
             max_error_over_bound: ratio,
-            worst: Some(Worst { row, col, found, expected, bound }),
+            worst: Some(Worst { row, col, is_imaginary: false, found, expected, bound }),
             ..one
         };
         let (beta, before) = self.before(row, col);

@@ -15,6 +15,19 @@
 //! subnormal of the accumulation type. An element that no rounding can touch — an empty row with
 //! β = 0, say — must be exact.
 //!
+//! # Complex values
+//! The real and the imaginary part of an element are judged apart, each as the real inner product that it is:
+//!
+//! ```text
+//! Re(A·B) = Σ Re(a)·Re(b) − Im(a)·Im(b)      Im(A·B) = Σ Re(a)·Im(b) + Im(a)·Re(b)
+//! ```
+//!
+//! Each has twice as many terms as the row has entries, and `|A|·|B|` becomes the sum of these terms' magnitudes.
+//! With `M` and `N` for the two sums of magnitudes, `α·A·B` has in its real part the terms of `Re(α)·Re(A·B)` and of
+//! `Im(α)·Im(A·B)`, so `|Re(α)|·M + |Im(α)|·N` of magnitude; in its imaginary part with `M` and `N` exchanged. `β·C`
+//! has two terms likewise. A factor that is complex costs three roundings: of itself, of its products and of their
+//! sum. The bound above then holds for each part.
+//!
 //! # Epilogues
 //! With an [`Epilogue`], `s = α·A·B + β·C + bias` and `c = act(s)`. Let `E` be the bound above on the error
 //! of `s` without the bias. Adding the bias rounds once, unless there was nothing to round before: `E`
@@ -40,12 +53,13 @@
 //! the oracle too, and is counted by [`Narrowing`](girih_formats::Narrowing).
 
 mod aggregated;
+mod complex;
 mod judge;
 mod oracle;
 mod rounding;
 mod sampled;
 
-use girih_formats::{Csr, CsrPattern, FormatSpec, Scalar};
+use girih_formats::{AnyCsr, Csr, CsrPattern, FormatSpec, Real, RealNumber};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
@@ -60,6 +74,7 @@ use judge::Judge;
 use oracle::{PANEL, Sums};
 
 pub use aggregated::verify_aggregation;
+pub use complex::{ComplexProduct, verify_complex};
 pub use rounding::Rounding;
 pub use sampled::{SampledProduct, verify_sddmm};
 
@@ -82,6 +97,8 @@ pub struct Worst {
     pub row: usize,
     /// Its column.
     pub col: usize,
+    /// Whether the rest is about its imaginary part; false if it is about the real one.
+    pub is_imaginary: bool,
     /// What was found.
     pub found: f64,
     /// What the oracle says, rounded to f64.
@@ -157,8 +174,27 @@ pub fn verify<T: DenseScalar>(
 /// [`verify`] of a product that went through an epilogue.
 ///
 /// # Errors
-/// As [`verify`], for the bias too.
+/// As [`verify`], for the bias too. [`Unsupported::Epilogue`](crate::Unsupported::Epilogue) if values are complex.
 pub fn verify_with<T: DenseScalar>(
+    a: &Csr<T>,
+    plan: &Plan,
+    product: &Product<'_>,
+    epilogue: &Epilogue<'_>,
+    found: &DenseView<'_>,
+    rounding: Rounding,
+) -> Result<Verification, BackendError> {
+    match AnyCsr::from(a) {
+        AnyCsr::F16(a) => verify_real(a, plan, product, epilogue, found, rounding),
+        AnyCsr::Bf16(a) => verify_real(a, plan, product, epilogue, found, rounding),
+        AnyCsr::F32(a) => verify_real(a, plan, product, epilogue, found, rounding),
+        AnyCsr::F64(a) => verify_real(a, plan, product, epilogue, found, rounding),
+        AnyCsr::C32(a) => complex::verify_scaled(a, plan, product, epilogue, found, rounding),
+        AnyCsr::C64(a) => complex::verify_scaled(a, plan, product, epilogue, found, rounding),
+    }
+}
+
+/// [`verify_with`] of real values.
+fn verify_real<T: DenseScalar + Real>(
     a: &Csr<T>,
     plan: &Plan,
     product: &Product<'_>,
@@ -204,7 +240,7 @@ fn ones<T: DenseScalar>(a: &Csr<T>, plan: &Plan) -> Option<Csr<T>> {
 }
 
 /// The operands, typed and checked.
-struct Problem<'a, T: DenseScalar> {
+struct Problem<'a, T: DenseScalar + Real> {
     a: &'a Csr<T>,
     alpha: f64,
     b: ArrayView2<'a, T>,
@@ -221,7 +257,7 @@ enum Before<'a, A> {
     Entries(CsrPattern<'a>, ArrayView2<'a, A>),
 }
 
-impl<A: Scalar> Before<'_, A> {
+impl<A: RealNumber> Before<'_, A> {
     fn at(&self, row: usize, col: usize) -> f64 {
         match self {
             Self::Dense(c) => c[[row, col]].to_f64(),
@@ -233,7 +269,7 @@ impl<A: Scalar> Before<'_, A> {
     }
 }
 
-fn judge_row<T: DenseScalar>(
+fn judge_row<T: DenseScalar + Real>(
     problem: &Problem<'_, T>,
     judge: &Judge<'_, '_, T>,
     row: usize,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_formats::DType;
+use girih_formats::{DType, Real};
 use ndarray::{Axis, Slice};
 
 use super::Problem;
@@ -34,12 +34,12 @@ pub(super) struct Sum {
 }
 
 impl Sums {
-    pub(super) fn of<T: DenseScalar>(
+    pub(super) fn of<T: DenseScalar + Real>(
         problem: &Problem<'_, T>,
         row: usize,
         panel: Range<usize>,
     ) -> Self {
-        let mut sums = Self { high: [0.0; PANEL], low: [0.0; PANEL], magnitude: [0.0; PANEL] };
+        let mut sums = Self::none();
         if problem.alpha == 0.0 {
             return sums;
         }
@@ -59,14 +59,19 @@ impl Sums {
         sums
     }
 
-    fn add(&mut self, a: f64, x: &[f64]) {
+    /// No terms yet.
+    pub(super) fn none() -> Self {
+        Self { high: [0.0; PANEL], low: [0.0; PANEL], magnitude: [0.0; PANEL] }
+    }
+
+    pub(super) fn add(&mut self, a: f64, x: &[f64]) {
         for ((high, magnitude), x) in self.high.iter_mut().zip(&mut self.magnitude).zip(x) {
             *high += a * x;
             *magnitude += (a * x).abs();
         }
     }
 
-    fn add_compensated(&mut self, a: f64, x: &[f64]) {
+    pub(super) fn add_compensated(&mut self, a: f64, x: &[f64]) {
         let sums = self.high.iter_mut().zip(&mut self.low).zip(&mut self.magnitude);
         for (((high, low), magnitude), &x) in sums.zip(x) {
             let (product, lost) = two_prod(a, x);

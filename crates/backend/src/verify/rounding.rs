@@ -13,11 +13,11 @@ pub struct Rounding {
 }
 
 impl Rounding {
-    /// Inputs as they are, sums in the accumulation type of `dtype` rounded to nearest: 2⁻²⁴ for f32
-    /// and 2⁻⁵³ for f64.
+    /// Inputs as they are, sums in the accumulation type of `dtype`, or its parts', rounded to nearest: 2⁻²⁴ for
+    /// f32 and 2⁻⁵³ for f64.
     #[must_use]
     pub fn exact_inputs(dtype: DType) -> Self {
-        let unit = match dtype.accumulator() {
+        let unit = match dtype.accumulator().part() {
             DType::F64 => f64::EPSILON / 2.0,
             _ => f64::from(f32::EPSILON) / 2.0,
         };

@@ -1,6 +1,6 @@
 //! The verdict on a sampled product: each entry is an element of a product, judged as one.
 
-use girih_formats::{Csr, CsrPattern, RowCsr, RowLayout, Tiling};
+use girih_formats::{Csr, CsrPattern, Real, RowCsr, RowLayout, Tiling};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
@@ -35,7 +35,7 @@ pub struct SampledProduct<'a> {
 ///
 /// # Errors
 /// If a shape or a value type does not fit, or memory is short.
-pub fn verify_sddmm<T: DenseScalar>(
+pub fn verify_sddmm<T: DenseScalar + Real>(
     pattern: CsrPattern<'_>,
     product: &SampledProduct<'_>,
     found: &DenseView<'_>,
@@ -79,7 +79,9 @@ pub fn verify_sddmm<T: DenseScalar>(
 }
 
 /// A dense matrix with every element an entry.
-fn as_matrix<T: DenseScalar>(x: &ArrayView2<'_, T>) -> Result<Csr<T>, girih_formats::FormatError> {
+fn as_matrix<T: DenseScalar + Real>(
+    x: &ArrayView2<'_, T>,
+) -> Result<Csr<T>, girih_formats::FormatError> {
     let (m, d) = x.dim();
     Csr::from_rows(
         m,

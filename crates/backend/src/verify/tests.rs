@@ -13,7 +13,7 @@ fn csr<T: DenseScalar>(nrows: usize, ncols: usize, rows: &[&[(u32, f64)]]) -> Cs
         *end += row.len() as u64;
         Some(*end)
     }));
-    let values: Vec<T> = entries.iter().map(|&(_, v)| T::from_f64(v)).collect();
+    let values: Vec<T> = entries.iter().map(|&(_, v)| T::from_c64(v.into())).collect();
     let cols: Vec<u32> = entries.iter().map(|&(c, _)| c).collect();
     Csr::try_new(nrows, ncols, row_ptr, cols, values).unwrap()
 }

@@ -19,7 +19,8 @@ pub(crate) const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Tiles")]
 pub(crate) struct TileArgs {
-    /// Value type the matrix is stored and multiplied in [default: f32]
+    /// Value type the matrix is stored and multiplied in; c32 and c64 are complex numbers of two f32 or two f64, 8 and
+    /// 16 bytes [default: f32, or c32 for complex files]
     #[arg(long, value_parser = dtype_parser())]
     pub(crate) dtype: Option<DType>,
     /// Block size of bcsr, such as 64x32, or of blocked-ell, whose blocks are square [default: 64x64]

@@ -42,7 +42,8 @@ impl FromStr for ReorderArg {
 pub(crate) struct Limit(pub(crate) Option<u64>);
 
 pub(crate) fn dtype_parser() -> impl TypedValueParser<Value = DType> {
-    PossibleValuesParser::new(["f32", "f64", "f16", "bf16"]).try_map(|s| s.parse::<DType>())
+    PossibleValuesParser::new(["f32", "f64", "f16", "bf16", "c32", "c64"])
+        .try_map(|s| s.parse::<DType>())
 }
 
 pub(crate) fn precision_parser() -> impl TypedValueParser<Value = Precision> {

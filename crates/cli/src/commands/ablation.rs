@@ -45,6 +45,10 @@ pub(crate) fn run(args: &AblationArgs, progress: &Progress) -> Result<Report, Cl
                 DType::Bf16 => ablation.measure(&name, &problem.load::<bf16>(read, progress)?)?,
                 DType::F32 => ablation.measure(&name, &problem.load::<f32>(read, progress)?)?,
                 DType::F64 => ablation.measure(&name, &problem.load::<f64>(read, progress)?)?,
+                dtype @ (DType::C32 | DType::C64) => {
+                    let said = format!("a ladder is of real values, and this one is of {dtype}");
+                    return Err(CliError::usage(said));
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use girih::formats::Complex;
 use girih::{CudaOptions, DType, DenseScalar};
 use girih_measure::bench::{Bench, BenchConfig, BenchReport, SuiteReport};
 use half::{bf16, f16};
@@ -50,6 +51,8 @@ fn run_suite(
                 DType::Bf16 => measure::<bf16>(&mut bench, problem, args, progress)?,
                 DType::F32 => measure::<f32>(&mut bench, problem, args, progress)?,
                 DType::F64 => measure::<f64>(&mut bench, problem, args, progress)?,
+                DType::C32 => measure::<Complex<f32>>(&mut bench, problem, args, progress)?,
+                DType::C64 => measure::<Complex<f64>>(&mut bench, problem, args, progress)?,
             }
         }
     }

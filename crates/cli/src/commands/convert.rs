@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::Instant;
 
-use girih::formats::DType;
 use girih::formats::io as matrix_io;
+use girih::formats::{Complex, DType};
 use girih_measure::units;
 use serde::Serialize;
 
@@ -40,10 +40,11 @@ pub(crate) fn run(args: &ConvertArgs, progress: &Progress) -> Result<Report, Cli
     let source = Source::matrix(&args.source)?;
     let start = Instant::now();
     let name = shown(source.path());
-    let (csr, info) = source.read::<f64>(&args.read, progress)?;
-    let matrix: Matrix = match info.dtype {
-        Some(DType::F32) => csr.cast::<f32>().into(),
-        _ => csr.into(),
+    let (matrix, info) = source.read_either::<f64, Complex<f64>>(&args.read, progress)?;
+    let matrix = match (info.dtype, matrix) {
+        (Some(DType::F32), Matrix::F64(csr)) => csr.cast::<f32>().into(),
+        (Some(DType::C32), Matrix::C64(csr)) => csr.cast_complex::<Complex<f32>>().into(),
+        (_, matrix) => matrix,
     };
     let read = start.elapsed();
 

@@ -2,12 +2,14 @@
 
 use std::time::Instant;
 
+use girih::formats::Complex;
 use girih::reorder::{self, Method, Permutation};
 use girih_measure::units;
 use serde::Serialize;
 
 use crate::args::ReorderArgs;
 use crate::error::{CliError, shown};
+use crate::input::matrix::for_matrix;
 use crate::input::source::Source;
 use crate::output::ordering::{self, OrderEffect};
 use crate::output::progress::Progress;
@@ -61,15 +63,16 @@ pub(crate) fn run(args: &ReorderArgs, progress: &Progress) -> Result<Report, Cli
         Source::Matrix(source) => {
             let method = args.by.unwrap_or(Method::Rcm);
             let name = shown(source.path());
-            let (a, _) = source.read::<f64>(&args.read, progress)?;
+            let (a, _) = source.read_either::<f64, Complex<f64>>(&args.read, progress)?;
+            let a = for_matrix!(&a, csr => csr.pattern());
             let read = start.elapsed();
             let observer = progress.counting(format!("ordering {name}"));
             let start = Instant::now();
             let failed = |e| CliError::ordering(&name, e);
-            let order = method.order_observed(a.pattern(), &observer).map_err(failed)?;
+            let order = method.order_observed(a, &observer).map_err(failed)?;
             let ordered = start.elapsed();
             progress.stage("measuring");
-            let effect = OrderEffect::measure(a.pattern(), &order).map_err(failed)?;
+            let effect = OrderEffect::measure(a, &order).map_err(failed)?;
             let report = ReorderReport {
                 method: method.to_string(),
                 nrows: a.nrows(),

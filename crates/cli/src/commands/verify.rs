@@ -150,6 +150,8 @@ fn difference(planned: &Matrix, matrix: &Matrix) -> Result<Option<String>, CliEr
         (Matrix::Bf16(p), Matrix::Bf16(a)) => Ok(first_difference(p, a)),
         (Matrix::F32(p), Matrix::F32(a)) => Ok(first_difference(p, a)),
         (Matrix::F64(p), Matrix::F64(a)) => Ok(first_difference(p, a)),
+        (Matrix::C32(p), Matrix::C32(a)) => Ok(first_difference(p, a)),
+        (Matrix::C64(p), Matrix::C64(a)) => Ok(first_difference(p, a)),
         _ => Err(CliError::failed("the matrix was not read in the plan's value type")),
     }
 }

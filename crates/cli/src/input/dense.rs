@@ -2,7 +2,7 @@
 
 use girih::backend::{DenseView, DenseViewMut};
 use girih::formats::io::{WriteError, npy};
-use girih::formats::{DType, Narrowing, Scalar};
+use girih::formats::{Complex, DType, Narrowing, Scalar};
 use half::{bf16, f16};
 
 use super::npy::NpyFile;
@@ -16,6 +16,8 @@ pub(crate) enum Dense {
     Bf16(Operand<bf16>),
     F32(Operand<f32>),
     F64(Operand<f64>),
+    C32(Operand<Complex<f32>>),
+    C64(Operand<Complex<f64>>),
 }
 
 /// A dense matrix read from a file.
@@ -36,6 +38,8 @@ macro_rules! each {
             Dense::Bf16($operand) => $body,
             Dense::F32($operand) => $body,
             Dense::F64($operand) => $body,
+            Dense::C32($operand) => $body,
+            Dense::C64($operand) => $body,
         }
     };
 }
@@ -55,10 +59,13 @@ impl Dense {
             DType::Bf16 => typed::<bf16>(file),
             DType::F32 => typed::<f32>(file),
             DType::F64 => typed::<f64>(file),
+            DType::C32 => typed::<Complex<f32>>(file),
+            DType::C64 => typed::<Complex<f64>>(file),
         }
     }
 
-    /// A row-major matrix of seeded values, uniform in [-1, 1) before they are rounded to `dtype`.
+    /// A row-major matrix of seeded values, uniform in [-1, 1) before they are rounded to `dtype`; so
+    /// are both parts of a complex one.
     /// The same arguments give the same matrix on any number of threads.
     pub(crate) fn random(
         what: &str,
@@ -71,6 +78,8 @@ impl Dense {
             DType::Bf16 => Self::Bf16(Operand::random(what, shape, seed)?),
             DType::F32 => Self::F32(Operand::random(what, shape, seed)?),
             DType::F64 => Self::F64(Operand::random(what, shape, seed)?),
+            DType::C32 => Self::C32(Operand::random(what, shape, seed)?),
+            DType::C64 => Self::C64(Operand::random(what, shape, seed)?),
         })
     }
 
@@ -81,6 +90,8 @@ impl Dense {
             DType::Bf16 => Self::Bf16(Operand::zeros(what, shape)?),
             DType::F32 => Self::F32(Operand::zeros(what, shape)?),
             DType::F64 => Self::F64(Operand::zeros(what, shape)?),
+            DType::C32 => Self::C32(Operand::zeros(what, shape)?),
+            DType::C64 => Self::C64(Operand::zeros(what, shape)?),
         })
     }
 
@@ -105,6 +116,8 @@ impl Dense {
             Self::F16(_) | Self::Bf16(_) => None,
             Self::F32(operand) => Some(operand.view_mut().into()),
             Self::F64(operand) => Some(operand.view_mut().into()),
+            Self::C32(operand) => Some(operand.view_mut().into()),
+            Self::C64(operand) => Some(operand.view_mut().into()),
         }
     }
 
@@ -120,6 +133,8 @@ impl Dense {
             (Self::Bf16(to), Self::Bf16(from)) => to.view_mut().assign(&from.view()),
             (Self::F32(to), Self::F32(from)) => to.view_mut().assign(&from.view()),
             (Self::F64(to), Self::F64(from)) => to.view_mut().assign(&from.view()),
+            (Self::C32(to), Self::C32(from)) => to.view_mut().assign(&from.view()),
+            (Self::C64(to), Self::C64(from)) => to.view_mut().assign(&from.view()),
             _ => unreachable!("both are of the plan's accumulation type"),
         }
     }
@@ -140,7 +155,7 @@ macro_rules! from_operand {
     )*};
 }
 
-from_operand!(F16: f16, Bf16: bf16, F32: f32, F64: f64);
+from_operand!(F16: f16, Bf16: bf16, F32: f32, F64: f64, C32: Complex<f32>, C64: Complex<f64>);
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! A matrix whose value type is known at run time.
 
-use girih::formats::{AnyTiling, Csr, DType, Narrowing, Scalar};
+use girih::formats::{AnyTiling, Complex, Csr, DType, Narrowing, Scalar};
 use girih::planner::{self, Plan, PlanError, Planner, Space};
 use girih::reorder::Reordering;
 use half::{bf16, f16};
@@ -17,6 +17,8 @@ pub(crate) enum Matrix {
     Bf16(Csr<bf16>),
     F32(Csr<f32>),
     F64(Csr<f64>),
+    C32(Csr<Complex<f32>>),
+    C64(Csr<Complex<f64>>),
 }
 
 /// Evaluates an expression on the CSR inside a [`Matrix`], whatever its value type.
@@ -27,6 +29,8 @@ macro_rules! for_matrix {
             $crate::input::matrix::Matrix::Bf16($csr) => $body,
             $crate::input::matrix::Matrix::F32($csr) => $body,
             $crate::input::matrix::Matrix::F64($csr) => $body,
+            $crate::input::matrix::Matrix::C32($csr) => $body,
+            $crate::input::matrix::Matrix::C64($csr) => $body,
         }
     };
 }
@@ -56,7 +60,20 @@ impl Matrix {
             DType::Bf16 => typed::<bf16>(source, args, progress),
             DType::F32 => typed::<f32>(source, args, progress),
             DType::F64 => typed::<f64>(source, args, progress),
+            DType::C32 => typed::<Complex<f32>>(source, args, progress),
+            DType::C64 => typed::<Complex<f64>>(source, args, progress),
         }
+    }
+
+    /// Reads a matrix in f32, or in c32 if the file holds complex numbers: what a command does that was given no value
+    /// type.
+    pub(crate) fn read_in_single(
+        source: MatrixSource,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Self, Narrowing), CliError> {
+        let (matrix, info) = source.read_either::<f32, Complex<f32>>(args, progress)?;
+        Ok((matrix, info.narrowing))
     }
 
     /// The matrix that a plan's tiles hold, in the plan's order.
@@ -66,6 +83,8 @@ impl Matrix {
             AnyTiling::Bf16(tiling) => tiling.to_csr().into(),
             AnyTiling::F32(tiling) => tiling.to_csr().into(),
             AnyTiling::F64(tiling) => tiling.to_csr().into(),
+            AnyTiling::C32(tiling) => tiling.to_csr().into(),
+            AnyTiling::C64(tiling) => tiling.to_csr().into(),
         }
     }
 
@@ -87,9 +106,15 @@ impl Matrix {
         for_matrix!(self, csr => csr.prune_zeros().into())
     }
 
-    /// The matrix pruned to 2:4 by magnitude.
+    /// The matrix pruned to 2:4 by magnitude; a complex one, which no 2:4 holds, as it is.
     pub(crate) fn prune_two_four(&self) -> Self {
-        for_matrix!(self, csr => csr.prune_two_four().into())
+        match self {
+            Self::F16(csr) => csr.prune_two_four().into(),
+            Self::Bf16(csr) => csr.prune_two_four().into(),
+            Self::F32(csr) => csr.prune_two_four().into(),
+            Self::F64(csr) => csr.prune_two_four().into(),
+            Self::C32(_) | Self::C64(_) => self.clone(),
+        }
     }
 
     /// Plans the matrix, in an order if one is given. `observer` hears of progress.
@@ -132,4 +157,4 @@ macro_rules! from_csr {
     )*};
 }
 
-from_csr!(F16: f16, Bf16: bf16, F32: f32, F64: f64);
+from_csr!(F16: f16, Bf16: bf16, F32: f32, F64: f64, C32: Complex<f32>, C64: Complex<f64>);

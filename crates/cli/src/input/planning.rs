@@ -37,7 +37,10 @@ pub(crate) fn plan(
     let planner = Planner::new(options(args, n)?);
     let name = shown(source.path());
     let start = Instant::now();
-    let (mut matrix, narrowing) = Matrix::read(source, args.tiles.dtype(), &args.read, progress)?;
+    let (mut matrix, narrowing) = match args.tiles.dtype {
+        Some(dtype) => Matrix::read(source, dtype, &args.read, progress)?,
+        None => Matrix::read_in_single(source, &args.read, progress)?,
+    };
     let read = start.elapsed();
 
     let observer = progress.planning(format!("planning {name}"));

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use girih::formats::Csr;
-use girih::formats::Scalar;
 use girih::formats::io::{self as matrix_io, Info, ReadError};
+use girih::formats::{ComplexScalar, Csr, Real, Scalar};
 use girih::planner::file::PlanFileInfo;
 use girih::planner::{LoadOptions, Plan, PlanFileError};
 
 use girih_measure::units;
 
+use super::matrix::Matrix;
 use crate::args::ReadArgs;
 use crate::error::{CliError, shown};
 use crate::output::progress::Progress;
@@ -130,22 +130,51 @@ impl MatrixSource {
         args: &ReadArgs,
         progress: &Progress,
     ) -> Result<(Csr<T>, Info), CliError> {
+        let path = self.0.path.clone();
+        self.try_read(args, progress).map_err(|e| refused_matrix(&path, e))
+    }
+
+    /// Reads the matrix in the real type `R`, or in `C` if it holds complex numbers: a file says so where it begins,
+    /// and is opened again. Of what can be read once only, plain Matrix Market text is known by its first line;
+    /// anything else is read in `R`.
+    pub(crate) fn read_either<R, C>(
+        mut self,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Matrix, Info), CliError>
+    where
+        R: Real,
+        C: ComplexScalar,
+        Matrix: From<Csr<R>> + From<Csr<C>>,
+    {
+        let (path, is_file) = (self.0.path.clone(), self.0.stream.is_none());
+        if self.0.stream.as_mut().is_some_and(begins_as_complex) {
+            let (csr, info) = self.read::<C>(args, progress)?;
+            return Ok((csr.into(), info));
+        }
+        match self.try_read::<R>(args, progress) {
+            Ok((csr, info)) => Ok((csr.into(), info)),
+            Err(ReadError::Complex { .. }) if is_file => {
+                let again = Self(InputPath { path, stream: None });
+                let (csr, info) = again.read::<C>(args, progress)?;
+                Ok((csr.into(), info))
+            }
+            Err(e) => Err(refused_matrix(&path, e)),
+        }
+    }
+
+    fn try_read<T: Scalar>(
+        self,
+        args: &ReadArgs,
+        progress: &Progress,
+    ) -> Result<(Csr<T>, Info), ReadError> {
         let InputPath { path, stream } = self.0;
         let mut options = args.options();
         options.progress = progress.reading(format!("reading {}", shown(&path)));
-        let read = match stream {
+        match stream {
             Some(stream) => matrix_io::read_with_info(matrix_io::Source::reader(stream), &options),
             None => matrix_io::read_with_info(&path, &options),
-        };
-        read.map_err(|e| match e {
-            ReadError::Hypersparse { nrows, entries } => CliError::input(format!(
-                "{}: {nrows} rows for {entries} entries need {} of row offsets alone; if that is \
-                 meant, give --allow-hypersparse",
-                shown(&path),
-                units::bytes(8 * nrows)
-            )),
-            e => CliError::input_from(&path, e),
-        })
+        }
     }
 }
 
@@ -193,6 +222,31 @@ fn refused(path: &Path, error: PlanFileError) -> CliError {
             shown(path)
         )),
         error => CliError::input_from(path, error),
+    }
+}
+
+/// Whether the first line of a text says that it is a matrix of complex numbers.
+fn begins_as_complex(text: &mut BufReader<Stream>) -> bool {
+    // What cannot be looked at cannot be read either, and the reader says why.
+    let start = text.fill_buf().unwrap_or_default();
+    let line = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let is = |word: Option<&[u8]>, what: &str| {
+        word.is_some_and(|word| word.eq_ignore_ascii_case(what.as_bytes()))
+    };
+    is(words.next(), "%%MatrixMarket") && is(words.nth(2), "complex")
+}
+
+/// The error of a matrix that is not read, with the flag that helps.
+fn refused_matrix(path: &Path, error: ReadError) -> CliError {
+    match error {
+        ReadError::Hypersparse { nrows, entries } => CliError::input(format!(
+            "{}: {nrows} rows for {entries} entries need {} of row offsets alone; if that is meant, \
+             give --allow-hypersparse",
+            shown(path),
+            units::bytes(8 * nrows)
+        )),
+        e => CliError::input_from(path, e),
     }
 }
 

@@ -41,7 +41,7 @@ fn broken_matrix_market_files_are_refused_with_their_place() {
         ("real index", &format!("{BANNER}3 3 1\n1.5 1 1\n"), &["line 3", "1.5"]),
         ("two sizes", &format!("{BANNER}3 3\n1 1 1\n"), &["line 2"]),
         ("bad banner", "%%MatrixMarket matrix coordinate imaginary\n1 1 0\n", &["line 1"]),
-        ("complex", "%%MatrixMarket matrix array complex general\n1 1\n1 2\n", &["complex"]),
+        ("half a number", "%%MatrixMarket matrix array complex general\n1 1\n1\n", &["line 3"]),
         (
             "hermitian",
             "%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n1 1 1\n",

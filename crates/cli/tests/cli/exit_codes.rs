@@ -56,7 +56,9 @@ fn bad_input_is_3_and_named() {
     girih(["verify", &a]).fails(3, &["a.mtx", "girih plan"]);
     girih(["spmm", &a, "--rhs", &files.name("missing.npy")]).fails(3, &["missing.npy"]);
     let complex = "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 2\n";
-    girih(["inspect", &files.write("c.mtx", complex)]).fails(3, &["c.mtx", "complex"]);
+    let complex = files.write("c.mtx", complex);
+    girih(["inspect", &complex, "--dtype", "f32"]).fails(3, &["c.mtx", "complex"]);
+    girih(["spmm", &complex, "--random", "2", "--dtype", "f64"]).fails(3, &["c.mtx", "c64"]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod bench;
 mod broken_input;
 mod commands;
 mod common;
+mod complex;
 mod devices;
 mod exit_codes;
 #[cfg(target_os = "linux")]

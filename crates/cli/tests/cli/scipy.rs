@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::{FORMATS, Files, girih, scattered};
 
 /// `GIRIH_PYTHON` or `python3`, if it can import scipy; otherwise says that the test is skipped.
-fn python() -> Option<String> {
+pub(crate) fn python() -> Option<String> {
     let python = std::env::var("GIRIH_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let output = Command::new(&python).args(["-c", "import scipy.sparse"]).output();
     if output.is_ok_and(|output| output.status.success()) {

@@ -7,7 +7,7 @@ mod sampled;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use girih_backend::{BackendError, Capabilities, PreparedSpmm, ProductShape, Rounding};
-use girih_backend::{SpmmBackend, Unsupported, with_b_permutation};
+use girih_backend::{SpmmBackend, Unsupported, no_complex_samples, with_b_permutation};
 use girih_backend_cuda::low_level::{Gpu, refused_by, takes_b_as_it_is};
 use girih_backend_cuda::{CudaError, CudaPrepared, DeviceInfo, LibrarySearch};
 use girih_formats::{CsrPattern, DType, FormatKind};
@@ -152,6 +152,9 @@ impl CusparseBackend {
         dtype: DType,
         d: usize,
     ) -> Result<CusparseSddmm, BackendError> {
+        if dtype.is_complex() {
+            return Err(no_complex_samples(dtype).by(NAME));
+        }
         let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the pattern");
         let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
         let handle = self.handle().map_err(failed)?.clone();
@@ -217,7 +220,7 @@ impl SpmmBackend for CusparseBackend {
         let (major, minor, patch) = self.library().map_err(unavailable)?.version();
         let formats = [FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll];
         let device = format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}");
-        Ok(Capabilities::new(formats, DType::ALL, device))
+        Ok(Capabilities::new(formats, DType::REAL, device))
     }
 
     /// Plans in CSR with rows in any order, and in BCSR and Blocked-ELL with rows in their own.
@@ -226,6 +229,9 @@ impl SpmmBackend for CusparseBackend {
         let is_half = matches!(plan.dtype(), DType::F16 | DType::Bf16);
         let dtype = plan.dtype();
         let reason = match plan.spec().kind() {
+            _ if dtype.is_complex() => {
+                format!("cuSPARSE is called for real values here, and these are {dtype}")
+            }
             FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => {
                 format!("cuSPARSE multiplies {dtype} by its third algorithm for CSR alone")
             }

@@ -66,7 +66,8 @@ impl CudaRoofline {
     #[must_use]
     pub fn peak(&self, dtype: DType, tf32: bool) -> f64 {
         match dtype {
-            DType::F64 => self.f64_flops,
+            DType::F64 | DType::C64 => self.f64_flops,
+            DType::C32 => self.f32_flops,
             DType::F32 if tf32 => self.tf32_tensor_flops.unwrap_or(self.f32_flops),
             DType::F32 => self.f32_flops,
             DType::F16 | DType::Bf16 => self.bf16_tensor_flops.unwrap_or(self.f32_flops),

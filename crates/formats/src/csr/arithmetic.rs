@@ -54,8 +54,8 @@ impl<T: Scalar> Csr<T> {
             merge(a_cols, b_cols, |col, at_a, at_b| {
                 let value = match (at_a, at_b) {
                     (Some(p), None) => a[p],
-                    (None, Some(q)) => T::from_f64(factor * b[q].to_f64()),
-                    (Some(p), Some(q)) => T::from_f64(a[p].to_f64() + factor * b[q].to_f64()),
+                    (None, Some(q)) => T::from_c64(b[q].to_c64() * factor),
+                    (Some(p), Some(q)) => T::from_c64(a[p].to_c64() + b[q].to_c64() * factor),
                     (None, None) => T::ZERO,
                 };
                 if let Some((to_col, to_value)) = to.next() {
@@ -191,7 +191,7 @@ pub(crate) fn check_shape<T: Scalar>(
 
 /// A value times a factor, rounded to the value's type.
 fn times<T: Scalar>(value: T, factor: T::Acc) -> T {
-    T::from_f64((value.to_acc() * factor).to_f64())
+    T::from_c64((value.to_acc() * factor).to_c64())
 }
 
 /// Visits the union of two increasing lists in order: each column with its place in either list.

@@ -1,8 +1,10 @@
 //! Compressed sparse rows: the format every other one is built from.
 
 mod access;
+mod any;
 mod arithmetic;
 pub(crate) mod assemble;
+mod cast;
 mod construct;
 mod coo;
 mod display;
@@ -19,11 +21,11 @@ use girih_parallel::{Par, Source};
 use crate::MAX_DIM;
 use crate::buffer::Buffer;
 use crate::error::FormatError;
-use crate::narrowing::Narrowing;
 use crate::pattern::CsrPattern;
 use crate::scalar::Scalar;
 
 pub use access::Triplets;
+pub use any::AnyCsr;
 pub(crate) use arithmetic::check_shape;
 pub use coo::{Coo, Duplicates};
 pub(crate) use rows::fill_rows;
@@ -192,38 +194,6 @@ impl<T: Scalar> Csr<T> {
             col_idx: self.col_idx.clone(),
             values,
         })
-    }
-
-    /// The same matrix in another value type, rounded to nearest even; the pattern is shared.
-    #[must_use]
-    pub fn cast<U: Scalar>(&self) -> Csr<U> {
-        let mut values: Vec<U> = bytemuck::zeroed_vec(self.nnz());
-        let cast = self.values.par_iter().with_min_len(1 << 14).map(|v| U::from_f64(v.to_f64()));
-        cast.write_to(&mut values);
-        Csr {
-            nrows: self.nrows,
-            ncols: self.ncols,
-            row_ptr: self.row_ptr.clone(),
-            col_idx: self.col_idx.clone(),
-            values: values.into(),
-        }
-    }
-
-    /// The same matrix in another value type, as [`cast`](Self::cast) makes it, and what became of its
-    /// values: how many overflow, vanish or become subnormal. O(nnz), in parallel.
-    ///
-    /// ```
-    /// use girih_formats::{Csr, f16};
-    ///
-    /// let a = Csr::try_new(1, 3, vec![0, 3], vec![0, 1, 2], vec![1.5f64, 1e6, 1e-9])?;
-    /// let (narrow, found) = a.cast_counted::<f16>();
-    /// assert_eq!((narrow.values()[1], found.overflowed), (f16::INFINITY, 1));
-    /// assert_eq!((narrow.values()[2], found.vanished), (f16::ZERO, 1));
-    /// # Ok::<(), girih_formats::FormatError>(())
-    /// ```
-    #[must_use]
-    pub fn cast_counted<U: Scalar>(&self) -> (Csr<U>, Narrowing) {
-        (self.cast(), Narrowing::of(&self.values, U::DTYPE))
     }
 
     /// Bytes of the three arrays.

@@ -6,7 +6,7 @@ use girih_parallel::prelude::*;
 
 use super::Csr;
 use super::rows::fill_rows;
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 use crate::tilings::shared::windows::accumulate;
 
 impl<T: Scalar> Csr<T> {
@@ -21,6 +21,26 @@ impl<T: Scalar> Csr<T> {
         self.retain(|_, values, i| !values[i].is_zero())
     }
 
+    /// The entries `i` of each row for which `keep(cols, values, i)`.
+    fn retain(&self, keep: impl Fn(&[u32], &[T], usize) -> bool + Sync) -> Self {
+        let mut row_ptr = vec![0u64; self.nrows + 1];
+        row_ptr[1..].par_iter_mut().with_min_len(64).enumerate().for_each(|(i, count)| {
+            let (cols, values) = self.row(i);
+            *count = (0..cols.len()).filter(|&i| keep(cols, values, i)).count() as u64;
+        });
+        accumulate(&mut row_ptr);
+        let (col_idx, values) = fill_rows(&row_ptr, |i, to_cols, to_values| {
+            let (cols, values) = self.row(i);
+            let kept = (0..cols.len()).filter(|&i| keep(cols, values, i));
+            for ((i, col), value) in kept.zip(to_cols).zip(to_values) {
+                (*col, *value) = (cols[i], values[i]);
+            }
+        });
+        Self::from_parts(self.nrows, self.ncols, row_ptr, col_idx, values)
+    }
+}
+
+impl<T: Real> Csr<T> {
     /// The matrix pruned to 2:4 by magnitude: of every group of four columns (0–3, 4–7, …), each
     /// row keeps the two entries of largest absolute value.
     ///
@@ -48,24 +68,6 @@ impl<T: Scalar> Csr<T> {
                 + after.filter(|&j| against(j) == Ordering::Greater).count();
             stronger < 2
         })
-    }
-
-    /// The entries `i` of each row for which `keep(cols, values, i)`.
-    fn retain(&self, keep: impl Fn(&[u32], &[T], usize) -> bool + Sync) -> Self {
-        let mut row_ptr = vec![0u64; self.nrows + 1];
-        row_ptr[1..].par_iter_mut().with_min_len(64).enumerate().for_each(|(i, count)| {
-            let (cols, values) = self.row(i);
-            *count = (0..cols.len()).filter(|&i| keep(cols, values, i)).count() as u64;
-        });
-        accumulate(&mut row_ptr);
-        let (col_idx, values) = fill_rows(&row_ptr, |i, to_cols, to_values| {
-            let (cols, values) = self.row(i);
-            let kept = (0..cols.len()).filter(|&i| keep(cols, values, i));
-            for ((i, col), value) in kept.zip(to_cols).zip(to_values) {
-                (*col, *value) = (cols[i], values[i]);
-            }
-        });
-        Self::from_parts(self.nrows, self.ncols, row_ptr, col_idx, values)
     }
 }
 

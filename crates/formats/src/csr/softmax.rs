@@ -1,12 +1,12 @@
 //! Softmax over the entries of each row.
 
 use super::Csr;
-use crate::scalar::Scalar;
+use crate::scalar::Real;
 
 /// Exponentials that are kept on the stack: those of a longer row take memory of their own.
 const SHORT_ROW: usize = 64;
 
-impl<T: Scalar> Csr<T> {
+impl<T: Real> Csr<T> {
     /// Replaces each row's values by their softmax, `exp(v − max) / Σ exp(v − max)`, max and sum over the
     /// row's entries: what turns scores along edges into weights of attention.
     ///
@@ -30,7 +30,7 @@ impl<T: Scalar> Csr<T> {
     }
 }
 
-fn softmax<T: Scalar>(values: &mut [T]) {
+fn softmax<T: Real>(values: &mut [T]) {
     let larger = |most: f64, x: f64| if x > most || x.is_nan() { x } else { most };
     let most = values.iter().map(|value| value.to_f64()).fold(f64::NEG_INFINITY, larger);
     let (mut short, mut long) = ([0.0; SHORT_ROW], Vec::new());

@@ -59,7 +59,8 @@ impl<T: Scalar> Csr<T> {
                 row.extend(edges.map(|e| (graph.to_index(e.target()) as u32, weight(e))));
             }
             row.sort_unstable_by(|(j, v), (k, w)| {
-                j.cmp(k).then_with(|| v.to_f64().total_cmp(&w.to_f64()))
+                let (v, w) = (v.to_c64(), w.to_c64());
+                j.cmp(k).then(v.re.total_cmp(&w.re)).then(v.im.total_cmp(&w.im))
             });
             for parallel in row.chunk_by(|(j, _), (k, _)| j == k) {
                 let (col, value) = parallel[0];
@@ -68,7 +69,7 @@ impl<T: Scalar> Csr<T> {
                     _ if duplicates == Duplicates::Refuse => {
                         return Err(FormatError::Duplicate { row: i as u32, col });
                     }
-                    _ => T::from_f64(parallel.iter().map(|(_, v)| v.to_f64()).sum()),
+                    _ => T::from_c64(parallel.iter().map(|(_, v)| v.to_c64()).sum()),
                 };
                 col_idx.push(col);
                 values.push(value);
@@ -118,10 +119,10 @@ impl<T: Scalar> Csr<T> {
                 let j = self.col_idx()[position] as usize;
                 diagonal += usize::from(i == j);
                 let (cols, values) = self.row(j);
-                let value = self.values()[position].to_f64();
+                let value = self.values()[position].to_c64();
                 let mirrored = cols.binary_search(&(i as u32)).is_ok_and(|p| {
                     // total_cmp would tell the zeros apart; == would tell NaN from itself.
-                    let other = values[p].to_f64();
+                    let other = values[p].to_c64();
                     other == value || (other.is_nan() && value.is_nan())
                 });
                 if !mirrored {

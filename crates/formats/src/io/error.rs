@@ -6,8 +6,8 @@ use std::io;
 use thiserror::Error;
 
 use super::{Field, Symmetry};
+use crate::dtype::DType;
 use crate::error::FormatError;
-use crate::scalar::DType;
 
 /// A place in a text: both numbers count from 1, columns in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -82,13 +82,15 @@ pub enum ReadError {
     /// The arrays do not form a matrix.
     #[error("{0}")]
     Matrix(#[from] FormatError),
-    /// The matrix holds complex numbers.
+    /// The matrix holds complex numbers, and a real value type was requested.
     #[error(
-        "{what} holds complex numbers, and only real, integer and pattern matrices are supported; take the real part or the modulus first"
+        "{what} holds complex numbers, and values of {dtype} have no imaginary part; read it as c64, or as c32"
     )]
     Complex {
         /// Which part of the file says so.
         what: String,
+        /// The value type that was requested.
+        dtype: DType,
     },
     /// More rows than the entries justify.
     #[error("{nrows} rows for {entries} entries need {} MB of row offsets alone; if that is meant, set ReadOptions::allow_hypersparse", nrows / 125_000)]
@@ -167,6 +169,12 @@ pub enum TextFault {
     PatternWithValues {
         /// The contradicting word.
         what: &'static str,
+    },
+    /// A hermitian matrix of numbers that have no conjugate but themselves.
+    #[error("a hermitian matrix is complex, but the banner says {field}; say symmetric there")]
+    HermitianReals {
+        /// The field declared.
+        field: Field,
     },
     /// The text ends before the line with the sizes.
     #[error("the file ends before the line with the matrix's size")]

@@ -2,14 +2,15 @@
 //!
 //! | format | read | written |
 //! |---|---|---|
-//! | Matrix Market, coordinate and array; real, integer, pattern; general, symmetric, skew-symmetric | `.mtx`, `.mtx.gz` | coordinate real general |
+//! | Matrix Market, coordinate and array; real, complex, integer, pattern; general, symmetric, skew-symmetric, hermitian | `.mtx`, `.mtx.gz` | coordinate, real or complex, general |
 //! | scipy's sparse matrices: csr, csc, coo, bsr | `.npz` | csr |
 //! | Deep Learning Matrix Collection | `.smtx`, `.smtx.gz` | |
 //!
 //! Dense matrices are read and written as numpy's `.npy`: see [`npy`].
 //!
 //! [`read`] finds out by content which it is. Everything becomes [`Csr`] in the value type the
-//! caller asks for, each value rounded once from the file's. A broken file is an error that names
+//! caller asks for, each value rounded once from the file's. A complex matrix is read as a complex
+//! type, a real one as any. A broken file is an error that names
 //! the place; none makes a reader panic, hang, or allocate more than its bytes justify.
 
 mod compressed;

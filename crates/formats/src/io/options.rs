@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::csr::Duplicates;
+use crate::dtype::DType;
 use crate::narrowing::Narrowing;
-use crate::scalar::DType;
 
 /// Called while a file is read, with the bytes read so far and their total where it is known.
 ///
@@ -87,6 +87,8 @@ pub enum Field {
     Integer,
     /// Floating-point numbers.
     Real,
+    /// Complex numbers, of two floating-point numbers each.
+    Complex,
 }
 
 impl fmt::Display for Field {
@@ -95,6 +97,7 @@ impl fmt::Display for Field {
             Self::Pattern => "pattern",
             Self::Integer => "integer",
             Self::Real => "real",
+            Self::Complex => "complex",
         })
     }
 }
@@ -108,6 +111,8 @@ pub enum Symmetry {
     Symmetric,
     /// One triangle and the diagonal, which is zero: `a[j][i] = −a[i][j]`.
     SkewSymmetric,
+    /// One triangle of complex numbers: `a[j][i]` is the conjugate of `a[i][j]`. The diagonal is as it stands there.
+    Hermitian,
 }
 
 impl fmt::Display for Symmetry {
@@ -116,6 +121,7 @@ impl fmt::Display for Symmetry {
             Self::General => "general",
             Self::Symmetric => "symmetric",
             Self::SkewSymmetric => "skew-symmetric",
+            Self::Hermitian => "hermitian",
         })
     }
 }

@@ -9,9 +9,9 @@ use crate::scalar::Scalar;
 
 /// Writes a matrix in the format that the extension of `path` names: `.mtx`, `.mtx.gz` or `.npz`.
 ///
-/// Matrix Market files are general, coordinate and real, with the shortest decimals that read back
+/// Matrix Market files are general, coordinate and real or complex, with the shortest decimals that read back
 /// as the same values. A `.npz` is a compressed csr matrix for `scipy.sparse.load_npz`, its values
-/// f64 or, for the other types, f32. The same matrix gives the same bytes on any number of threads.
+/// f64, c64 or c32 or, for the other types, f32. The same matrix gives the same bytes on any number of threads.
 ///
 /// The file is written under a temporary name in the same directory and renamed when it is
 /// complete, so that an existing file is replaced at once or not at all.

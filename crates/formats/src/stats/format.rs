@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::measure::Measure;
+use crate::dtype::DType;
 use crate::error::FormatError;
 use crate::layout::RowLayout;
 use crate::pattern::CsrPattern;
-use crate::scalar::DType;
 use crate::tilings::shared::union::Unions;
 use crate::tilings::shared::windows::check_layout;
 use crate::tilings::spec::fill_ratio;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FormatStats;
+use crate::dtype::DType;
 use crate::error::FormatError;
 use crate::layout::RowLayout;
 use crate::pattern::CsrPattern;
-use crate::scalar::DType;
 use crate::tilings::FormatSpec;
 use crate::tilings::shared::union::Unions;
 

@@ -1,9 +1,12 @@
 //! One type for any tiling of any value type.
 
+use num_complex::Complex;
+
 use super::spec::{FormatKind, FormatSpec};
 use super::tiling::Tiling;
+use crate::dtype::DType;
 use crate::layout::RowLayout;
-use crate::scalar::{DType, Scalar};
+use crate::scalar::Scalar;
 
 /// A matrix in any of the formats and value types: what a plan holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +16,8 @@ pub enum AnyTiling {
     Bf16(Tiling<half::bf16>),
     F32(Tiling<f32>),
     F64(Tiling<f64>),
+    C32(Tiling<Complex<f32>>),
+    C64(Tiling<Complex<f64>>),
 }
 
 /// Evaluates an expression on the tiling inside an [`AnyTiling`], whatever its value type.
@@ -31,6 +36,33 @@ macro_rules! for_any_tiling {
             $crate::AnyTiling::Bf16($tiling) => $body,
             $crate::AnyTiling::F32($tiling) => $body,
             $crate::AnyTiling::F64($tiling) => $body,
+            $crate::AnyTiling::C32($tiling) => $body,
+            $crate::AnyTiling::C64($tiling) => $body,
+        }
+    };
+}
+
+/// Evaluates an expression on the tiling inside an [`AnyTiling`] if its values are real, and another one if they are
+/// complex.
+///
+/// ```
+/// # use girih_formats::{AnyTiling, Real, Tiling, for_real_tiling};
+/// fn largest<T: Real>(tiling: &Tiling<T>) -> f64 {
+///     tiling.to_csr().values().iter().map(|value| value.to_f64()).fold(0.0, f64::max)
+/// }
+/// fn largest_real(any: &AnyTiling) -> Option<f64> {
+///     for_real_tiling!(any, tiling => Some(largest(tiling)), complex => None)
+/// }
+/// ```
+#[macro_export]
+macro_rules! for_real_tiling {
+    ($any:expr, $tiling:ident => $body:expr, complex => $complex:expr $(,)?) => {
+        match $any {
+            $crate::AnyTiling::F16($tiling) => $body,
+            $crate::AnyTiling::Bf16($tiling) => $body,
+            $crate::AnyTiling::F32($tiling) => $body,
+            $crate::AnyTiling::F64($tiling) => $body,
+            $crate::AnyTiling::C32(_) | $crate::AnyTiling::C64(_) => $complex,
         }
     };
 }
@@ -44,6 +76,8 @@ impl AnyTiling {
             Self::Bf16(_) => DType::Bf16,
             Self::F32(_) => DType::F32,
             Self::F64(_) => DType::F64,
+            Self::C32(_) => DType::C32,
+            Self::C64(_) => DType::C64,
         }
     }
 

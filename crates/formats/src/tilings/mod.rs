@@ -4,6 +4,7 @@ mod any_tiling;
 pub(crate) mod bcsr;
 pub(crate) mod blocked_ell;
 pub(crate) mod bmat;
+mod complex_parts;
 pub(crate) mod row_csr;
 pub(crate) mod shared;
 pub(crate) mod slot_map;

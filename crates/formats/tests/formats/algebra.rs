@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use girih_formats::{Coo, Csr, Duplicates, FormatError, Scalar, f16, normalize};
+use girih_formats::{
+    Complex, Coo, Csr, DType, Duplicates, FormatError, Narrowing, Real, RealNumber, f16, normalize,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,7 +26,7 @@ fn triplets() -> impl Strategy<Value = Vec<(usize, usize, f64)>> {
     vec((0..M, 0..K, value), 0..40)
 }
 
-fn build<T: Scalar>(triplets: &[(usize, usize, f64)]) -> (Csr<T>, Entries<f64>) {
+fn build<T: Real>(triplets: &[(usize, usize, f64)]) -> (Csr<T>, Entries<f64>) {
     let of = |&(i, j, v): &(usize, usize, f64)| (i, j, T::from_f64(v));
     let mut entries = Entries::new();
     for &(i, j, v) in triplets {
@@ -34,7 +36,7 @@ fn build<T: Scalar>(triplets: &[(usize, usize, f64)]) -> (Csr<T>, Entries<f64>) 
 }
 
 /// Compares all entries, NaN equal to NaN.
-fn assert_entries<T: Scalar>(found: &Csr<T>, expected: &Entries<f64>) {
+fn assert_entries<T: Real>(found: &Csr<T>, expected: &Entries<f64>) {
     assert_eq!(found.nnz(), expected.len());
     for ((i, j, value), (&place, &v)) in found.iter().zip(expected) {
         assert_eq!((i, j), place);
@@ -43,12 +45,12 @@ fn assert_entries<T: Scalar>(found: &Csr<T>, expected: &Entries<f64>) {
     }
 }
 
-fn assert_same<T: Scalar>(found: T, expected: T) {
+fn assert_same<T: RealNumber>(found: T, expected: T) {
     let (x, y) = (found.to_f64(), expected.to_f64());
     assert!(x == y || x.is_nan() && y.is_nan(), "{x} where {y} is expected");
 }
 
-fn check<T: Scalar + Debug>(a: &[(usize, usize, f64)], b: &[(usize, usize, f64)], factor: f64) {
+fn check<T: Real + Debug>(a: &[(usize, usize, f64)], b: &[(usize, usize, f64)], factor: f64) {
     let ((a, of_a), (b, of_b)) = (build::<T>(a), build::<T>(b));
     assert_entries(&a, &of_a);
     assert_entries(&b, &of_b);
@@ -181,6 +183,45 @@ fn shapes_and_places_out_of_range_are_named() {
     assert_eq!(Csr::<f32>::identity(0).unwrap().nnz(), 0);
     assert_eq!(a.slice_rows(2..).nrows(), 0);
     assert_eq!(Csr::<f32>::empty(0, 0).unwrap().to_string(), "0×0 f32, 0 entries");
+}
+
+#[test]
+fn complex_matrices_have_the_same_algebra() {
+    let c = Complex::<f64>::new;
+    let a = Csr::from_triplets(
+        2,
+        3,
+        [(0, 0, c(1.0f64, 2.0)), (0, 2, c(-1.0, 0.5)), (1, 1, c(0.0, 4.0))],
+    )
+    .unwrap();
+    let b = Csr::from_triplets(2, 3, [(0, 0, c(0.0f64, 1.0)), (1, 0, c(3.0, 0.0))]).unwrap();
+    let sum = a.add_scaled(-2.0, &b).unwrap();
+    assert_eq!((sum.get(0, 0), sum.get(1, 0)), (Some(c(1.0, 0.0)), Some(c(-6.0, 0.0))));
+    let mut turned = a.clone();
+    turned.scale(c(0.0, 1.0));
+    assert_eq!(turned.values()[..], [c(-2.0, 1.0), c(-0.5, -1.0), c(-4.0, 0.0)]);
+    assert_eq!(a.row_sums(), [c(0.0, 2.5), c(0.0, 4.0)]);
+    assert_eq!(a.conj().t().get(2, 0), Some(c(-1.0, -0.5)));
+    assert_eq!((a.re().values()[1], a.im().values()[1]), (-1.0, 0.5));
+    assert_eq!(a.re().cast::<Complex<f64>>().values()[2], c(0.0, 0.0));
+    assert_eq!(a.cast_complex::<Complex<f32>>().cast_complex::<Complex<f64>>(), a);
+    // An entry goes only if both of its parts are zero.
+    let zeros = Csr::from_triplets(
+        1,
+        3,
+        [(0, 0, c(0.0f64, -0.0)), (0, 1, c(0.0, 1.0)), (0, 2, c(f64::NAN, 0.0))],
+    );
+    assert_eq!(zeros.unwrap().prune_zeros().col_idx()[..], [1, 2]);
+    assert_eq!(
+        Csr::from_triplets(1, 1, [(0, 0, c(1.0f64, -2.0))]).unwrap().to_string(),
+        "1×1 c64, 1 entry\n  (0, 0)  1-2i"
+    );
+    // One value counts once, as its part that fares worse.
+    let found = Narrowing::of(
+        &[c(1e300f64, 1.0), c(1e300, f64::NAN), c(0.0, 1e-60), c(0.0, 0.0)],
+        DType::C32,
+    );
+    assert_eq!((found.nonzeros, found.overflowed, found.non_finite, found.vanished), (3, 1, 1, 1));
 }
 
 #[test]

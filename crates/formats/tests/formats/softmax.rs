@@ -1,10 +1,10 @@
 //! Softmax over rows beside its formula.
 
-use girih_formats::{Csr, Scalar, bf16, f16};
+use girih_formats::{Csr, Real, bf16, f16};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn of_row<T: Scalar>(values: &[f64]) -> Vec<T> {
+fn of_row<T: Real>(values: &[f64]) -> Vec<T> {
     let entries = values.iter().enumerate().map(|(j, &v)| (0, j, T::from_f64(v)));
     let mut a = Csr::from_triplets(1, values.len().max(1), entries).unwrap();
     a.row_softmax();
@@ -12,7 +12,7 @@ fn of_row<T: Scalar>(values: &[f64]) -> Vec<T> {
 }
 
 /// Values so small that nothing overflows without a shift.
-fn follows_the_formula<T: Scalar>(rows: &[Vec<i32>]) {
+fn follows_the_formula<T: Real>(rows: &[Vec<i32>]) {
     let value = |v: i32| T::from_f64(f64::from(v) / 16.0);
     let entries = rows.iter().enumerate();
     let entries = entries

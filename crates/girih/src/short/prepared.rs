@@ -7,7 +7,7 @@ use girih_backend::{
     Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
     PreparedSpmm, ProductShape,
 };
-use girih_formats::{DType, FormatSpec, Scalar};
+use girih_formats::{Complex, DType, FormatSpec, Scalar};
 use girih_planner::Plan;
 
 use super::Operand;
@@ -175,6 +175,33 @@ impl Prepared {
         c: impl Into<DenseViewMut<'c>>,
     ) -> Result<(), BackendError> {
         self.inner.execute(alpha, b.into(), beta, c.into())
+    }
+
+    /// [`multiply_into`](Self::multiply_into) with complex α and β, as [`PreparedSpmm::execute_complex`].
+    ///
+    /// ```
+    /// use girih::prelude::*;
+    ///
+    /// let a = Csr::from_triplets(1, 2, [(0, 1, Complex::new(2.0f64, 1.0))])?;
+    /// let (b, mut c) = ([Complex::new(0.0, 0.0), Complex::new(0.0, 3.0)], [Complex::new(1.0, 1.0)]);
+    /// let prepared = a.plan(1)?.prepare()?;
+    /// prepared.multiply_into_complex(Complex::i(), &b[..], (-1.0).into(), &mut c[..])?;
+    /// // i·(2 + i)·3i − (1 + i)
+    /// assert_eq!(c, [Complex::new(-7.0, -4.0)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported::Scaling`](crate::Unsupported::Scaling) if α or β has an imaginary part and the matrix is real.
+    /// Otherwise as [`multiply_into`](Self::multiply_into).
+    pub fn multiply_into_complex<'b, 'c>(
+        &self,
+        alpha: Complex<f64>,
+        b: impl Into<DenseView<'b>>,
+        beta: Complex<f64>,
+        c: impl Into<DenseViewMut<'c>>,
+    ) -> Result<(), BackendError> {
+        self.inner.execute_complex(alpha, b.into(), beta, c.into())
     }
 
     /// `C = act(α·A·B + β·C + bias)`: [`multiply_into`](Self::multiply_into) with an [`Epilogue`], as

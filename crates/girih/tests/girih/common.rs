@@ -13,17 +13,19 @@ pub(crate) fn number(i: usize, j: usize) -> f64 {
 }
 
 pub(crate) fn dense<T: Scalar>(rows: usize, cols: usize) -> Array2<T> {
-    Array2::from_shape_fn((rows, cols), |(i, j)| T::from_f64(number(i, j)))
+    Array2::from_shape_fn((rows, cols), |(i, j)| T::from_c64(number(i, j).into()))
 }
 
 pub(crate) fn batch<T: Scalar>(batch: usize, rows: usize, cols: usize) -> Array3<T> {
-    Array3::from_shape_fn((batch, rows, cols), |(t, i, j)| T::from_f64(number(i + 1000 * t, j)))
+    Array3::from_shape_fn((batch, rows, cols), |(t, i, j)| {
+        T::from_c64(number(i + 1000 * t, j).into())
+    })
 }
 
 /// A matrix with rows of 0 to 8 entries.
 pub(crate) fn ragged<T: Scalar>(m: usize, k: usize) -> Csr<T> {
     let entries = (0..m).flat_map(|i| (0..i % 9).map(move |e| (i, (i * 7 + e * 11) % k)));
-    let at = |(i, j): (usize, usize)| (i, j, T::from_f64(number(i, j) + 0.25));
+    let at = |(i, j): (usize, usize)| (i, j, T::from_c64((number(i, j) + 0.25).into()));
     Csr::from_triplets(m, k, entries.map(at)).unwrap()
 }
 

@@ -8,7 +8,7 @@ use crate::common::{assert_product, backends, dense, number, ragged};
 fn ring<T: Scalar>(m: usize, skew: f64) -> Csr<T> {
     let at = |i: usize, j: usize| {
         let value = number(i.min(j), i.max(j)) + if i < j { skew } else { 0.0 };
-        (i, j, T::from_f64(value))
+        (i, j, T::from_c64(value.into()))
     };
     let entries = (0..m).flat_map(|i| [(i, i), (i, (i + 1) % m), (i, (i + 5) % m)]);
     let both =
@@ -31,9 +31,9 @@ fn products<T: DenseScalar<Acc = T>>(a: &Csr<T>, options: &PlanOptions) -> PlanP
         assert_pair(&pair, a, options.n);
         let mut other = a.clone();
         for factor in [3.0, 0.5] {
-            other.scale(T::from_f64(factor));
+            other.scale(T::from_c64(factor.into()));
             if !a.is_symmetric() {
-                other.values_mut()[a.nnz() / 2] = T::from_f64(-7.0);
+                other.values_mut()[a.nnz() / 2] = T::from_c64((-7.0).into());
             }
             pair.refresh(&other.values()[..]).unwrap();
             assert_pair(&pair, &other, options.n);

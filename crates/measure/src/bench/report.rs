@@ -16,7 +16,7 @@ use crate::machine::Machine;
 use crate::sampling::Summary;
 
 /// What is counted as bytes and flops, and what percentages and ratios compare.
-const COUNTED: &str = "bytes: A as CSR with 32-bit indices, B and C once each; flops: 2·nnz·n; \
+const COUNTED: &str = "bytes: A as CSR with 32-bit indices, B and C once each; flops: 2·nnz·n, of complex values 8·nnz·n; \
     gflops and gbytes_per_second: over the median time; roofline: the longer of bytes over the best \
     bandwidth at a working set of that size and flops over the peak of fused multiply-add, as a \
     share of the median time; l2_percent: the least time for reading the rows of B that the tiles name \
@@ -100,7 +100,7 @@ impl ProblemReport {
             dtype: dtype.name(),
             n,
             bytes: a.saturating_add(dense.saturating_mul(cols)),
-            flops: (2 * nnz).saturating_mul(cols),
+            flops: (if dtype.is_complex() { 8 } else { 2 } * nnz).saturating_mul(cols),
         }
     }
 }

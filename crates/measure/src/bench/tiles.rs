@@ -69,7 +69,7 @@ impl TileSizes {
 const fn pad_cols(dtype: DType) -> usize {
     match dtype {
         DType::F16 | DType::Bf16 => 16,
-        DType::F32 | DType::F64 => 8,
+        DType::F32 | DType::F64 | DType::C32 | DType::C64 => 8,
     }
 }
 

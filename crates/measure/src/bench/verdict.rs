@@ -50,7 +50,7 @@ impl Verdicts {
             return Ok(verification);
         }
         // An element that was not written is NaN.
-        let is_finite = self.every == 1 || c.as_slice().par_iter().all(|x| x.to_f64().is_finite());
+        let is_finite = self.every == 1 || c.as_slice().par_iter().all(|x| x.is_finite());
         let columns = if is_finite { self.every } else { 1 };
         let b = b.view().slice_move(s![.., ..;columns]);
         let product = Product { alpha: 1.0, b: T::erase(b), added: None };

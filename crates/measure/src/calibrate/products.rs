@@ -106,11 +106,12 @@ pub(super) fn measure(
     for pass in 0..config.passes {
         run.pass = pass;
         for dtype in &config.dtypes {
-            problems = match dtype {
+            // A complex type has the fits of its parts.
+            problems = match dtype.part() {
                 DType::F16 => run.all::<f16>(),
                 DType::Bf16 => run.all::<bf16>(),
                 DType::F32 => run.all::<f32>(),
-                DType::F64 => run.all::<f64>(),
+                _ => run.all::<f64>(),
             }?;
         }
     }

@@ -8,7 +8,9 @@ mod candidates;
 
 use girih::planner::Space;
 use girih::planner::explanation::{MeasuredCase, Measurement};
-use girih::{CpuBackend, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, Plan, Scalar};
+use girih::{
+    Complex, CpuBackend, Csr, CudaBackend, CudaOptions, DenseScalar, DeviceSpec, Plan, Scalar,
+};
 
 use self::candidates::{Candidate, Candidates};
 use crate::bench::device::{Device, skip_reason};
@@ -109,7 +111,7 @@ pub fn tune<T: DenseScalar>(
                     let prepared = team.run(|| backend.prepare(&candidate.plan))?;
                     let mut runner = Runner::Host(prepared);
                     // An element that is not written must not hold what another case has left.
-                    c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
+                    c.fill(<T::Acc as Scalar>::from_c64(Complex::new(f64::NAN, f64::NAN)));
                     runner.time(&team, 1, &b, &mut c)?;
                     runner
                 }

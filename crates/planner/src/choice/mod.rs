@@ -235,9 +235,14 @@ impl Chooser<'_> {
         }
     }
 
-    /// In which precision products are, if that is not the default and makes a difference: for a reason's
-    /// text.
+    /// In which precision products are, if that is not the default and makes a difference, and as what complex ones
+    /// are priced: for a reason's text.
     fn precision(&self) -> String {
+        let dtype = self.workload.dtype;
+        if dtype.is_complex() {
+            let (cols, part) = (self.workload.real_cols(self.workload.n), dtype.part());
+            return format!(" in {dtype}, priced as two products in {part} with {cols} columns");
+        }
         match self.workload.precision {
             precision if precision.allows_tf32(self.workload.dtype) => String::new(),
             precision => format!(" in {precision}"),

@@ -13,6 +13,10 @@
 //!          + rows of C stored out of order · 20 ns / workers, on a CPU
 //! ```
 //!
+//! A product of complex values is priced as what it comes to in real ones: real and imaginary part of each value
+//! multiply the 2n real columns of which B consists, by the rates and fits of the parts' type. So there are twice as
+//! many values and twice as many columns, and bytes are what they are.
+//!
 //! Every window fetches every row of B it holds a column of; windows of fewer than 16 rows, CSR's
 //! included, fetch as windows of 16 would, since the nearest cache keeps what so close neighbours
 //! share. What larger caches fetch is said by the [`Footprint`](super::Footprint) of the matrix: the rows
@@ -29,7 +33,7 @@
 use girih_formats::FormatKind;
 use girih_formats::stats::FormatStats;
 
-use super::{Cost, LinearCost, Resource, Workload, multiplied};
+use super::{Cost, LinearCost, Resource, Workload};
 use crate::device::{DeviceKind, DeviceSpec, Overlap, Terms, Unit};
 use crate::kernels::KernelConfig;
 
@@ -99,9 +103,9 @@ pub fn terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> T
     let evicted = |bytes: f64| (all - bytes).max(0.0);
     let private = device.private_cache_bytes as f64 * f64::from(device.workers);
     // A line of C is computed whole, however many of its columns there are.
-    let lanes = (device.simd_bits as usize / 8 / workload.dtype.accumulator().size()).max(1);
-    let cols = workload.n.next_multiple_of(lanes) as f64;
-    let values = multiplied(workload.nnz, stats) as f64;
+    let lanes = (device.simd_bits as usize / 8 / workload.dtype.accumulator().part().size()).max(1);
+    let cols = workload.real_cols(workload.n).next_multiple_of(lanes) as f64;
+    let values = workload.real_values(stats);
     Terms {
         product: 1.0,
         windows: workload.nrows as f64 + windows_of_several(stats),
@@ -139,8 +143,9 @@ pub fn price(
     let kind = stats.spec.kind();
     let Traffic { b_fetched, b_memory, c, a_passes, .. } = traffic(workload, stats, device, config);
     let a = stats.bytes as f64;
-    let cols = config.map_or(workload.n, |config| config.padded(workload.n)) as f64;
-    let values = multiplied(workload.nnz, stats) as f64;
+    let cols = config.map_or(workload.n, |config| config.padded(workload.n));
+    let cols = workload.real_cols(cols) as f64;
+    let values = workload.real_values(stats);
     let flops = 2.0 * values * cols;
     let unit = device.unit_in(kind, workload.dtype, workload.precision);
     let fit = device.fit(stats.spec, workload.dtype, workload.precision);
@@ -286,5 +291,26 @@ mod tests {
         let expected = 399.0 * SCATTERED_ROW_SECONDS / f64::from(cpu.workers);
         assert!((longer(&cpu) - expected).abs() < 1e-12, "{} s", longer(&cpu));
         assert_eq!(longer(&DeviceSpec::builtin("h200").unwrap()), 0.0);
+    }
+
+    #[test]
+    fn complex_products_are_two_real_ones_of_twice_the_columns() {
+        let a = uniform::<f32>(400, 300, 5, 1).unwrap();
+        let rows = RowLayout::natural(400, 1).unwrap();
+        let shared = SharedStats::new(a.pattern(), &rows);
+        for device in [DeviceSpec::cpu(), DeviceSpec::builtin("zen5").unwrap()] {
+            for (complex, part) in [(DType::C32, DType::F32), (DType::C64, DType::F64)] {
+                let of = |dtype, n| {
+                    let stats = shared.format(FormatSpec::Csr, dtype).unwrap();
+                    price(&Workload::of(&shared, n, dtype), &stats, &device, None, 1.0)
+                };
+                let (complex, real) = (of(complex, 24), of(part, 48));
+                assert_eq!((complex.flops, complex.flops), (8.0 * 2000.0 * 24.0, 2.0 * real.flops));
+                assert_eq!(complex.b_fetched_bytes, real.b_fetched_bytes);
+                assert_eq!(complex.c_bytes, real.c_bytes);
+                let doubled = complex.compute_seconds / real.compute_seconds;
+                assert!((doubled - 2.0).abs() < 1e-9, "{doubled}");
+            }
+        }
     }
 }

@@ -46,6 +46,17 @@ impl Workload {
         }
     }
 
+    /// The real columns that `cols` columns of B consist of: two each where values are complex.
+    pub(crate) fn real_cols(&self, cols: usize) -> usize {
+        cols * if self.dtype.is_complex() { 2 } else { 1 }
+    }
+
+    /// The real values that kernels multiply by each real column of B, in a format of these counts: real and
+    /// imaginary parts where values are complex.
+    pub(crate) fn real_values(&self, stats: &FormatStats) -> f64 {
+        multiplied(self.nnz, stats) as f64 * if self.dtype.is_complex() { 2.0 } else { 1.0 }
+    }
+
     /// The same in another precision.
     #[must_use]
     pub fn in_precision(self, precision: Precision) -> Self {

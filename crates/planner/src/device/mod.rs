@@ -227,9 +227,10 @@ impl DeviceSpec {
 
     /// The value type whose fits count for `dtype`: itself where it has any, else the first with fits of
     /// those that are multiplied alike. A CUDA device multiplies both types of 16 bits alike; a CPU widens
-    /// them to f32. Rates alone do not know what a product costs however small it is, and would take formats
+    /// them to f32. A complex type is multiplied as its parts are. Rates alone do not know what a product costs however small it is, and would take formats
     /// that are ten times slower.
     fn fitted_as(&self, dtype: DType) -> DType {
+        let dtype = dtype.part();
         let others: &[DType] = match (self.kind, dtype) {
             (DeviceKind::Cuda, DType::Bf16) => &[DType::F16],
             (DeviceKind::Cpu, DType::F16) => &[DType::Bf16, DType::F32],
@@ -251,7 +252,7 @@ impl DeviceSpec {
 
     /// Whether every number can be computed with, and the name can be shown and stored.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let dtypes = |rates: &PerDType| DType::ALL.map(|dtype| rates.get(dtype));
+        let dtypes = |rates: &PerDType| DType::REAL.map(|dtype| rates.get(dtype));
         let formats = |rate: &dyn Fn(FormatKind) -> f64| FormatKind::ALL.map(rate);
         let is_rate = |x: &f64| x.is_finite() && *x > 0.0;
         let is_time = |x: &f64| x.is_finite() && *x >= 0.0;

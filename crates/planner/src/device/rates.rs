@@ -15,14 +15,14 @@ pub struct PerDType {
 }
 
 impl PerDType {
-    /// The number for `dtype`.
+    /// The number for `dtype`; for a complex type that of its parts.
     #[must_use]
     pub const fn get(&self, dtype: DType) -> f64 {
-        match dtype {
+        match dtype.part() {
             DType::F16 => self.f16,
             DType::Bf16 => self.bf16,
             DType::F32 => self.f32,
-            DType::F64 => self.f64,
+            _ => self.f64,
         }
     }
 }

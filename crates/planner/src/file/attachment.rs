@@ -1,7 +1,7 @@
 //! What a backend keeps with a plan: arrays that only it understands.
 
 use bytemuck::{Pod, cast_slice};
-use girih_formats::Buffer;
+use girih_formats::{Buffer, Complex};
 use half::{bf16, f16};
 use thiserror::Error;
 
@@ -68,6 +68,8 @@ pub enum AttachedData {
     Bf16(Buffer<bf16>),
     F32(Buffer<f32>),
     F64(Buffer<f64>),
+    C32(Buffer<Complex<f32>>),
+    C64(Buffer<Complex<f64>>),
 }
 
 /// Evaluates an expression on the buffer inside of an [`AttachedData`].
@@ -82,6 +84,8 @@ macro_rules! for_data {
             AttachedData::Bf16($buffer) => $body,
             AttachedData::F32($buffer) => $body,
             AttachedData::F64($buffer) => $body,
+            AttachedData::C32($buffer) => $body,
+            AttachedData::C64($buffer) => $body,
         }
     };
 }
@@ -130,7 +134,18 @@ macro_rules! elements {
     )+};
 }
 
-elements!(U8: u8, U16: u16, U32: u32, U64: u64, F16: f16, Bf16: bf16, F32: f32, F64: f64);
+elements!(
+    U8: u8,
+    U16: u16,
+    U32: u32,
+    U64: u64,
+    F16: f16,
+    Bf16: bf16,
+    F32: f32,
+    F64: f64,
+    C32: Complex<f32>,
+    C64: Complex<f64>
+);
 
 impl AttachedData {
     /// The name of the element: `u8`, `f32`.
@@ -167,6 +182,8 @@ impl AttachedData {
             Self::Bf16(_) => Element::Bf16,
             Self::F32(_) => Element::F32,
             Self::F64(_) => Element::F64,
+            Self::C32(_) => Element::C32,
+            Self::C64(_) => Element::C64,
         }
     }
 }
@@ -333,6 +350,8 @@ impl Attachment {
                 Element::Bf16 => arrays.read::<bf16>(&place, row)?.into(),
                 Element::F32 => arrays.read::<f32>(&place, row)?.into(),
                 Element::F64 => arrays.read::<f64>(&place, row)?.into(),
+                Element::C32 => arrays.read::<Complex<f32>>(&place, row)?.into(),
+                Element::C64 => arrays.read::<Complex<f64>>(&place, row)?.into(),
                 Element::Task | Element::ColRange => {
                     return Err(bad("it holds what only a plan's own arrays hold"));
                 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use bytemuck::{Pod, cast_slice};
 use girih_formats::convert::SlotMap;
 use girih_formats::tilings::{ArrayName, ArraySource, Extent};
-use girih_formats::{AnyTiling, Buffer, DType, MAX_DIM, RowLayout, Scalar, Tiling};
+use girih_formats::{AnyTiling, Buffer, Complex, DType, MAX_DIM, RowLayout, Scalar, Tiling};
 use girih_reorder::Permutation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -187,6 +187,8 @@ impl LoadOptions {
             DType::Bf16 => plan::<half::bf16, S>(&header, &arrays),
             DType::F32 => plan::<f32, S>(&header, &arrays),
             DType::F64 => plan::<f64, S>(&header, &arrays),
+            DType::C32 => plan::<Complex<f32>, S>(&header, &arrays),
+            DType::C64 => plan::<Complex<f64>, S>(&header, &arrays),
         }?;
         Ok((plan, PlanFileInfo::of(&prologue, &header)))
     }

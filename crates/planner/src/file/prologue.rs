@@ -2,14 +2,22 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use girih_formats::DType;
+
 use super::PlanFileError;
 
 /// A byte with its high bit set, a name, and what text-mode transfers rewrite or stop at: CR LF,
 /// Control-Z, LF (after PNG's).
 pub(super) const MAGIC: [u8; 8] = [0xE7, b'G', b'R', b'H', b'\r', b'\n', 0x1A, b'\n'];
 
-/// Major and minor version of the files written.
-pub(super) const VERSION: (u16, u16) = (3, 1);
+/// Major and minor version of the files read at the most.
+pub(super) const VERSION: (u16, u16) = (3, 2);
+
+/// Major and minor version of the file of a plan: the least that holds its value type, so that older readers know
+/// what they can read.
+pub(super) const fn version_for(dtype: DType) -> (u16, u16) {
+    if dtype.is_complex() { VERSION } else { (3, 1) }
+}
 
 /// The most bytes of a header.
 pub(super) const MAX_HEADER: usize = 1 << 20;

@@ -83,6 +83,10 @@ pub(super) enum Element {
     /// Two u32: first column of C, one past the last.
     ColRange,
     U8,
+    /// Two f32: real and imaginary part.
+    C32,
+    /// Two f64: real and imaginary part.
+    C64,
 }
 
 impl Element {
@@ -92,7 +96,8 @@ impl Element {
             Self::U8 => 1,
             Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::U32 | Self::F32 => 4,
-            Self::U64 | Self::F64 | Self::ColRange => 8,
+            Self::U64 | Self::F64 | Self::ColRange | Self::C32 => 8,
+            Self::C64 => 16,
             Self::Task => 32,
         }
     }
@@ -105,6 +110,8 @@ impl From<DType> for Element {
             DType::Bf16 => Self::Bf16,
             DType::F32 => Self::F32,
             DType::F64 => Self::F64,
+            DType::C32 => Self::C32,
+            DType::C64 => Self::C64,
         }
     }
 }
@@ -121,6 +128,8 @@ impl Element {
             Self::Bf16 => "bf16",
             Self::F32 => "f32",
             Self::F64 => "f64",
+            Self::C32 => "c32",
+            Self::C64 => "c64",
             Self::Task => "task",
             Self::ColRange => "col_range",
         }

@@ -2,7 +2,7 @@
 //!
 //! Frozen: a change of these types takes a new major version. What is likely to grow is text that names
 //! its fields: the options, their target and the explanation are JSON. Version 3.0 has the target as TOML, as
-//! in a device's file.
+//! in a device's file. Version 3.2 has the codes of complex value types, and is written for these alone.
 
 use serde::{Deserialize, Serialize};
 

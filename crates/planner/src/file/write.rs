@@ -8,7 +8,7 @@ use girih_parallel::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::header::Header;
-use super::prologue::{Prologue, VERSION};
+use super::prologue::{Prologue, version_for};
 use super::section::{Section, SectionRow, sections};
 use super::{PAGE, PlanFileError};
 use crate::file::Attachment;
@@ -113,7 +113,7 @@ fn layout(
     let bytes = header(plan, &rows, n_own).encode()?;
     debug_assert_eq!(bytes.len() as u64, header_len);
     let prologue = Prologue {
-        version: VERSION,
+        version: version_for(plan.dtype()),
         flags: 0,
         header_offset,
         header_len,

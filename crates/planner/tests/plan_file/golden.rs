@@ -1,7 +1,7 @@
 //! Files of every version, as they were written: each still loads to the plan that it was.
 
 use girih_formats::{
-    AnyTiling, Coo, Csr, DType, Duplicates, FormatSpec, Scalar, Tiling, for_any_tiling,
+    AnyTiling, Complex, Coo, Csr, DType, Duplicates, FormatSpec, Real, Tiling, for_real_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::schedule::Reduction;
@@ -15,6 +15,7 @@ const V2_0: &[u8] = include_bytes!("v2.0.girih");
 const V2_0_PARTITIONS: &[u8] = include_bytes!("v2.0-partitions.girih");
 const V3_0: &[u8] = include_bytes!("v3.0.girih");
 const V3_1: &[u8] = include_bytes!("v3.1.girih");
+const V3_2: &[u8] = include_bytes!("v3.2.girih");
 const V2_0_ORDERS: &[u8] = include_bytes!("v2.0-orders.girih");
 
 /// Every file of an older version.
@@ -25,11 +26,11 @@ fn load(file: &[u8]) -> Plan {
 }
 
 /// The matrix of a plan, with rows and columns in its own order.
-fn matrix<T: Scalar>(plan: &Plan) -> Csr<T> {
-    for_any_tiling!(plan.tiling(), t => plan.release(&t.to_csr().cast::<T>()).unwrap())
+fn matrix<T: Real>(plan: &Plan) -> Csr<T> {
+    for_real_tiling!(plan.tiling(), t => plan.release(&t.to_csr().cast::<T>()).unwrap(), complex => unreachable!())
 }
 
-fn of_entries<T: Scalar>(
+fn of_entries<T: Real>(
     (nrows, ncols): (usize, usize),
     entries: impl Iterator<Item = (u32, u32, f32)>,
 ) -> Csr<T> {
@@ -44,7 +45,7 @@ fn of_entries<T: Scalar>(
 }
 
 /// 48×70, three entries to a row and 60 to every sixteenth.
-fn with_long_rows<T: Scalar>() -> Csr<T> {
+fn with_long_rows<T: Real>() -> Csr<T> {
     let row = |i: u32| {
         let entries = if i % 16 == 5 { 60 } else { 3 };
         (0..entries).map(move |t| {
@@ -206,6 +207,28 @@ fn version_3_is_read() {
     assert_eq!(layout.array::<u64>("empty").unwrap().len(), 0);
     assert_eq!(layout.array::<u8>("flags").unwrap()[..], [1, 2, 255]);
     assert_eq!(plan.attachments().len(), 2);
+}
+
+/// A hermitian matrix in c64, in blocks of 2×2, by windows: files of complex values have a version of their own.
+#[test]
+fn version_3_2_is_read() {
+    let c = Complex::new;
+    let entries = [
+        (0, 0, c(2.0, 0.0)),
+        (0, 2, c(0.5, -1e-300)),
+        (1, 1, c(-1.0, 0.25)),
+        (2, 0, c(0.5, 1e-300)),
+        (4, 4, c(0.0, 7.0)),
+    ];
+    let a = Csr::from_triplets(5, 5, entries).unwrap();
+    let spec = FormatSpec::Bcsr { block_rows: 2, block_cols: 2 };
+    let plan = load(V3_2);
+    assert_eq!((plan.dtype(), plan.spec(), plan.nnz()), (DType::C64, spec, 5));
+    let AnyTiling::C64(tiling) = plan.tiling() else { panic!("{}", plan.dtype()) };
+    assert_eq!(tiling.to_csr(), a);
+    assert_eq!(plan.options().n, 3);
+    assert!(plan.explanation().reason.contains("two products in f64 with 6 columns"));
+    assert_eq!((V3_2[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 2, 0], V3_2.to_vec()));
 }
 
 /// What a plan of an older version says and holds survives being saved in the version of today.

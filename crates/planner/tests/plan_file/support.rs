@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
-    BMat, Bcsr, BlockedEll, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar, Tiling,
-    TwoFour, Wcsr, for_any_tiling,
+    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar,
+    Tiling, TwoFour, Wcsr,
 };
 use girih_planner::cost::LinearCost;
 use girih_planner::file::Attachment;
@@ -20,8 +20,9 @@ use girih_reorder::{Permutation, Reordering};
 /// 6 7 . . . .
 /// ```
 pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
-    let of =
-        |values: &[u8]| -> Vec<T> { values.iter().map(|&v| T::from_f64(f64::from(v))).collect() };
+    let of = |values: &[u8]| -> Vec<T> {
+        values.iter().map(|&v| T::from_c64(Complex::new(v.into(), -f64::from(v)))).collect()
+    };
     let natural = |window_rows| RowLayout::natural(5, window_rows);
     let csr = Csr::try_new(
         5,
@@ -114,8 +115,7 @@ fn for_any() -> PlanOptions {
 pub(crate) fn plans<T: Scalar>() -> Vec<Plan> {
     let mut plans: Vec<_> = tilings::<T>().unwrap().into_iter().map(Plan::from_tiling).collect();
     // One with everything a plan can hold: a fingerprint, candidates, a slot map.
-    let csr = plans[0].tiling().clone();
-    let csr = for_any_tiling!(&csr, t => t.to_csr().cast::<T>());
+    let csr = tilings::<T>().unwrap()[0].to_csr();
     let options = for_any().n(3).keep_slot_map(true);
     plans.push(Planner::new(options).plan(&csr).unwrap());
     // One whose windows are cut by columns, for workers with partitions of their own.
@@ -145,6 +145,8 @@ pub(crate) fn all_plans() -> Vec<Plan> {
     all.extend(plans::<half::bf16>());
     all.extend(plans::<f32>());
     all.extend(plans::<f64>());
+    all.extend(plans::<Complex<f32>>());
+    all.extend(plans::<Complex<f64>>());
     all
 }
 

@@ -1,6 +1,6 @@
 //! Four sums of single products, for one column of B.
 
-use girih_formats::{Accumulator, Scalar};
+use girih_formats::{RealAccumulator, Scalar};
 
 use super::vector::Vector;
 
@@ -14,7 +14,7 @@ use super::vector::Vector;
 /// 2. `values` and `col_idx` are valid for four elements, and `x` for each of the columns.
 pub(crate) trait Four: Copy {
     /// The accumulation type.
-    type Acc: Accumulator;
+    type Acc: RealAccumulator;
 
     /// Four sums of nothing.
     ///

@@ -1,6 +1,6 @@
 //! Plain arrays that the compiler vectorizes for whatever the target has.
 
-use girih_formats::Accumulator;
+use girih_formats::RealAccumulator;
 use half::{bf16, f16};
 
 use super::four::Array;
@@ -23,7 +23,7 @@ const FUSED: bool = cfg!(any(target_feature = "fma", target_arch = "aarch64"));
 
 /// An array of sums.
 #[derive(Clone, Copy)]
-pub(crate) struct Lanes<A: Accumulator, const LANES: usize>([A; LANES]);
+pub(crate) struct Lanes<A: RealAccumulator, const LANES: usize>([A; LANES]);
 
 type F32x16 = Lanes<f32, 16>;
 type F64x8 = Lanes<f64, 8>;

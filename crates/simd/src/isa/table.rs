@@ -1,6 +1,6 @@
 //! The kernels of one instruction set, as addresses of functions.
 
-use girih_formats::Scalar;
+use girih_formats::{Real, Scalar};
 use half::{bf16, f16};
 
 #[cfg(target_arch = "x86_64")]
@@ -88,8 +88,8 @@ impl<T: KernelScalar> KernelTable<T> {
     }
 }
 
-/// A value type that there are kernels for: all four.
-pub trait KernelScalar: Scalar {
+/// A value type that there are kernels for: the four real ones.
+pub trait KernelScalar: Real {
     /// The values themselves, where they need no widening.
     fn as_acc(values: &[Self]) -> Option<&[Self::Acc]>;
 

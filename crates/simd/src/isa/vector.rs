@@ -1,6 +1,6 @@
 //! The vector interface that kernels are written against.
 
-use girih_formats::{Accumulator, Scalar};
+use girih_formats::{RealAccumulator, Scalar};
 
 use super::four::Four;
 use super::hints;

@@ -1,9 +1,9 @@
 //! Activations of single elements, as plain arithmetic that the compiler vectorizes.
 
-use girih_formats::Accumulator;
+use girih_formats::RealAccumulator;
 
 /// What activations need of an accumulation type.
-pub(crate) trait Activate: Accumulator {
+pub(crate) trait Activate: RealAccumulator {
     /// `max(x, 0)`; NaN stays.
     fn relu(self) -> Self;
 

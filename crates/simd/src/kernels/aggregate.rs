@@ -4,7 +4,7 @@
 //! a mean is a sum that is stored times the reciprocal of the number of entries. So there are two loops, and
 //! one way to store.
 
-use girih_formats::Scalar;
+use girih_formats::{RealNumber, Scalar};
 
 use super::rows::RowBlock;
 use super::store::store;

@@ -1,6 +1,6 @@
 //! Inner products of one dense row with several others.
 
-use girih_formats::{Accumulator, Scalar};
+use girih_formats::{RealAccumulator, Scalar};
 
 use crate::isa::{Vector, VectorsFor, Widen};
 
@@ -87,6 +87,6 @@ unsafe fn total<V: Vector>(sum: V) -> V::Acc {
 }
 
 #[inline(always)]
-fn plus<A: Accumulator>(a: A, b: A) -> A {
+fn plus<A: RealAccumulator>(a: A, b: A) -> A {
     a + b
 }

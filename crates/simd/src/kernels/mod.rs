@@ -54,6 +54,7 @@
 
 mod activation;
 pub(crate) mod aggregate;
+pub(crate) mod complex;
 pub(crate) mod dots;
 mod each_row;
 mod elements;

@@ -4,7 +4,7 @@
 //! `L`.
 //! [`probe`] hands it on from its own contract.
 
-use girih_formats::{Accumulator, Scalar};
+use girih_formats::{RealAccumulator, RealNumber, Scalar};
 
 use crate::isa::{Vector, VectorsFor};
 use crate::operands::VECTOR_BYTES;
@@ -236,7 +236,7 @@ unsafe fn total<L: Vector, const CHAINS: usize>(acc: [L; CHAINS]) -> L::Acc {
     sum_of(&lanes)
 }
 
-fn sum_of<A: Accumulator>(lanes: &[A]) -> A {
+fn sum_of<A: RealAccumulator>(lanes: &[A]) -> A {
     let mut sum = A::ZERO;
     for &lane in lanes {
         sum += lane;

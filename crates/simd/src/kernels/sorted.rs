@@ -1,6 +1,6 @@
 //! Sparse rows sorted by length, so that the processor predicts where each ends.
 
-use girih_formats::{Accumulator, Scalar};
+use girih_formats::{RealAccumulator, Scalar};
 
 use super::each_row::{RowKernel, Rows, all, each_row};
 use super::panel::Dot;
@@ -50,7 +50,7 @@ pub struct SortedBlock<'a, A> {
 ///    column is a row of B, and so are the `lanes - 1` after a slice's. B has `width` columns.
 /// 3. The rows of C in `block.rows`, of slices as many as `I::Vector` has lanes, are valid for `width`
 ///    columns, and no other thread accesses them.
-pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar>(
+pub(crate) unsafe fn sorted<I: VectorsFor<T>, T: Scalar<Acc: RealAccumulator>>(
     block: &SortedBlock<'_, T::Acc>,
     b: Input<T>,
     out: &Output<T::Acc>,
@@ -241,7 +241,7 @@ unsafe fn one_column<V, A, const PREFETCHES: bool>(
     out: Output<A>,
 ) where
     V: Vector<Acc = A> + Widen<A>,
-    A: Accumulator,
+    A: RealAccumulator,
 {
     let (mut col, mut value, mut row) = (0, 0, 0);
     let across = out.across();
@@ -284,7 +284,7 @@ unsafe fn one_column<V, A, const PREFETCHES: bool>(
 /// 2. `cols` is valid for `len` columns, `values` for a vector for each.
 /// 3. `x` is valid for a vector at every column.
 #[inline(always)]
-unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: Accumulator>(
+unsafe fn slice<V: Vector<Acc = A> + Widen<A>, A: RealAccumulator>(
     cols: *const u32,
     values: *const A,
     len: usize,

@@ -1,6 +1,6 @@
 //! Sums of one sparse row: over vectors of columns, or over one column.
 
-use girih_formats::{Accumulator, DType, Scalar};
+use girih_formats::{DType, RealAccumulator, Scalar};
 
 use super::prefetch::{Prefetch, prefetch_entries};
 use crate::isa::{Four, Vector, Widen};
@@ -225,7 +225,7 @@ unsafe fn add_chains<V: Vector, const K: usize, const CHAINS: usize>(
 /// 2. The columns and values of `entries` are readable, values follow one another, and columns have no shift.
 /// 3. `x` is valid for an element at every column.
 #[inline(always)]
-pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: Accumulator, const PREFETCHES: bool>(
+pub(crate) unsafe fn dot<V: Vector<Acc = A>, A: RealAccumulator, const PREFETCHES: bool>(
     entries: Entries<A>,
     x: *const A,
 ) -> A {

@@ -3,7 +3,7 @@
 use girih_backend::{
     Aggregation, BackendError, DenseScalar, PreparedSpmm, Unsupported, verify_aggregation,
 };
-use girih_formats::{Csr, Scalar};
+use girih_formats::{Csr, Real, RealNumber};
 use girih_planner::Plan;
 use ndarray::Array2;
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
@@ -11,6 +11,7 @@ use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use super::problem::{Planned, before, bits};
 use super::rows::RowOrder;
 use super::{Suite, specs};
+use crate::matrices::typed;
 use crate::operands::{Layout, Placed, random};
 
 /// Rows of every length, rows without entries, and entries that are zero.
@@ -45,7 +46,7 @@ impl Suite<'_> {
     /// Every aggregation for every size, operands of all layouts and row orders in turns, NaN and Inf in B, and
     /// other threads. A backend may refuse: by a typed error, and with C untouched. Of the plans of a size whose
     /// aggregations are all refused, one takes the check.
-    pub(super) fn aggregations<T: DenseScalar>(&mut self) {
+    pub(super) fn aggregations<T: DenseScalar + Real>(&mut self) {
         let pools = match Pools::new() {
             Ok(pools) => pools,
             Err(error) => return self.report.fail("making pools of threads", error),
@@ -53,7 +54,7 @@ impl Suite<'_> {
         let cases: Vec<_> = self
             .named(&CASES)
             .into_iter()
-            .map(|case| (case.matrix.cast::<T>(), case.name))
+            .map(|case| (typed::<T>(&case.matrix), case.name))
             .collect();
         let mut turn = 0;
         for spec in specs(self.kind) {
@@ -109,7 +110,7 @@ impl Suite<'_> {
         }
     }
 
-    fn aggregated<T: DenseScalar>(
+    fn aggregated<T: DenseScalar + Real>(
         &mut self,
         what: &str,
         turn: usize,
@@ -166,7 +167,7 @@ impl Suite<'_> {
     }
 
     /// The same bits on other threads and into rows next to each other.
-    fn same_aggregation<T: DenseScalar>(
+    fn same_aggregation<T: DenseScalar + Real>(
         &mut self,
         what: &str,
         aggregation: Aggregation,
@@ -195,7 +196,7 @@ impl Suite<'_> {
         }
     }
 
-    fn operand_that_does_not_fit<T: DenseScalar>(
+    fn operand_that_does_not_fit<T: DenseScalar + Real>(
         &mut self,
         what: &str,
         aggregation: Aggregation,

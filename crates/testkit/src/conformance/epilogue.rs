@@ -1,7 +1,7 @@
 //! Bias and activation in the store: once for every element, after everything else.
 
 use girih_backend::{Activation, BackendError, DenseScalar, Epilogue, PreparedSpmm, Unsupported};
-use girih_formats::{Csr, FormatSpec, Scalar};
+use girih_formats::{Csr, FormatSpec, Real, RealNumber, Scalar};
 use girih_planner::Plan;
 use ndarray::Array2;
 
@@ -30,7 +30,7 @@ enum BiasKind {
 impl BiasKind {
     const ALL: [Self; 3] = [Self::None, Self::PerRow, Self::PerColumn];
 
-    fn with<T: DenseScalar>(self, values: &Array2<T::Acc>) -> Epilogue<'_> {
+    fn with<T: DenseScalar + Real>(self, values: &Array2<T::Acc>) -> Epilogue<'_> {
         let values = T::erase_acc(values.view());
         match self {
             Self::None => Epilogue::new(),
@@ -40,7 +40,7 @@ impl BiasKind {
     }
 
     /// Values for an m×n C.
-    fn values<A: Scalar>(self, m: usize, n: usize) -> Array2<A> {
+    fn values<A: Scalar + RealNumber>(self, m: usize, n: usize) -> Array2<A> {
         let len = if self == Self::PerRow { m } else { n };
         // Up to 3, so that both signs stay before an activation.
         random::<A>(len, 1, 8).mapv(|x| A::from_f64(3.0 * x.to_f64()))
@@ -50,7 +50,7 @@ impl BiasKind {
 impl Suite<'_> {
     /// Every bias with every activation, for every size; operands of all layouts, scales and row orders in
     /// turns. A backend may refuse epilogues: by a typed error, and with C untouched.
-    pub(super) fn epilogues<T: DenseScalar>(&mut self) {
+    pub(super) fn epilogues<T: DenseScalar + Real>(&mut self) {
         let mut turn = 0;
         for case in self.named(&CASES) {
             for spec in specs(self.kind) {
@@ -68,7 +68,7 @@ impl Suite<'_> {
         self.non_finite_with_epilogue::<T>();
     }
 
-    fn every_epilogue<T: DenseScalar>(
+    fn every_epilogue<T: DenseScalar + Real>(
         &mut self,
         case: &str,
         planned: Planned,
@@ -105,7 +105,7 @@ impl Suite<'_> {
     }
 
     /// Multiplies and compares, or sees that the backend refuses; a second product must have the same bits.
-    fn check_epilogue<T: DenseScalar>(
+    fn check_epilogue<T: DenseScalar + Real>(
         &mut self,
         what: &str,
         run: Run,
@@ -119,7 +119,7 @@ impl Suite<'_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "a product has as many parts")]
-    fn check_epilogue_of<T: DenseScalar>(
+    fn check_epilogue_of<T: DenseScalar + Real>(
         &mut self,
         what: &str,
         run: Run,
@@ -165,7 +165,7 @@ impl Suite<'_> {
     }
 
     /// A bias for rows that is as long as a column count, and one of another type.
-    fn bias_that_does_not_fit<T: DenseScalar>(
+    fn bias_that_does_not_fit<T: DenseScalar + Real>(
         &mut self,
         spec: FormatSpec,
         a: &Csr<T>,
@@ -202,7 +202,7 @@ impl Suite<'_> {
     }
 
     /// Panels of columns, where rows of B are copied into another order, have their part of the bias.
-    fn permuted_b_with_epilogue<T: DenseScalar>(&mut self) {
+    fn permuted_b_with_epilogue<T: DenseScalar + Real>(&mut self) {
         if self.kind == girih_formats::FormatKind::TwoFour {
             return;
         }
@@ -222,7 +222,7 @@ impl Suite<'_> {
     }
 
     /// NaN stays NaN, and −Inf becomes 0 where the activation says so.
-    fn non_finite_with_epilogue<T: DenseScalar>(&mut self) {
+    fn non_finite_with_epilogue<T: DenseScalar + Real>(&mut self) {
         for case in self.named(&["sparse"]) {
             let spec = self.spec::<T>();
             self.with_plan::<T>(&case, Planned::natural(spec), |suite, a, plan, prepared| {

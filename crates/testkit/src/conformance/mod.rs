@@ -5,6 +5,7 @@
 //! [`mod@girih_backend::verify`]; see the modules for what is covered.
 
 mod aggregations;
+mod complex;
 mod epilogue;
 mod errors;
 mod new_values;
@@ -21,7 +22,7 @@ mod shapes;
 mod views;
 
 use girih_backend::{BackendError, DenseScalar, SpmmBackend};
-use girih_formats::{DType, FormatKind, FormatSpec};
+use girih_formats::{Complex, ComplexScalar, DType, FormatKind, FormatSpec, Real};
 use half::{bf16, f16};
 
 use crate::matrices::{Case, cases};
@@ -86,10 +87,12 @@ fn run_every(turns: usize, backend: &dyn SpmmBackend, kind: FormatKind, dtype: D
             suite.report.fail("capabilities", format!("{kind} {dtype} is not among them"));
         }
         Ok(_) => match dtype {
-            DType::F16 => suite.run::<f16>(),
-            DType::Bf16 => suite.run::<bf16>(),
-            DType::F32 => suite.run::<f32>(),
-            DType::F64 => suite.run::<f64>(),
+            DType::F16 => suite.run_real::<f16>(),
+            DType::Bf16 => suite.run_real::<bf16>(),
+            DType::F32 => suite.run_real::<f32>(),
+            DType::F64 => suite.run_real::<f64>(),
+            DType::C32 => suite.run_complex::<Complex<f32>>(),
+            DType::C64 => suite.run_complex::<Complex<f64>>(),
         },
     }
     suite.report
@@ -117,6 +120,8 @@ pub fn run_refusals(backend: &dyn SpmmBackend) -> Report {
                 DType::Bf16 => problem::small_plan::<bf16>(spec),
                 DType::F32 => problem::small_plan::<f32>(spec),
                 DType::F64 => problem::small_plan::<f64>(spec),
+                DType::C32 => problem::small_plan::<Complex<f32>>(spec),
+                DType::C64 => problem::small_plan::<Complex<f64>>(spec),
             };
             report.checks += 1;
             let refused = plan.map(|plan| {
@@ -182,6 +187,20 @@ pub fn specs(kind: FormatKind) -> Vec<FormatSpec> {
 }
 
 impl Suite<'_> {
+    /// What real values have besides.
+    fn run_real<T: DenseScalar + Real>(&mut self) {
+        self.run::<T>();
+        self.epilogues::<T>();
+        self.aggregations::<T>();
+    }
+
+    /// What complex values have besides.
+    fn run_complex<T: DenseScalar + ComplexScalar>(&mut self) {
+        self.run::<T>();
+        self.complex_scaling::<T>();
+        self.refuses_what_is_real::<T>();
+    }
+
     fn run<T: DenseScalar>(&mut self) {
         self.shapes::<T>();
         self.scaling::<T>();
@@ -194,8 +213,6 @@ impl Suite<'_> {
         self.repetition::<T>();
         self.threads::<T>();
         self.new_values::<T>();
-        self.epilogues::<T>();
-        self.aggregations::<T>();
         self.errors::<T>();
         self.large_offsets::<T>();
     }

@@ -7,7 +7,7 @@ use girih_reorder::Method;
 
 use super::problem::{bits, multiply};
 use super::{Suite, specs};
-use crate::matrices::Case;
+use crate::matrices::{Case, typed};
 use crate::operands::random;
 
 /// Many windows, rows of all lengths, zeros among the entries, a pattern that is symmetric.
@@ -51,7 +51,7 @@ impl Suite<'_> {
     }
 
     fn refreshed<T: DenseScalar>(&mut self, what: &str, case: &Case, options: PlanOptions) {
-        let a = case.matrix.cast::<T>();
+        let a = typed::<T>(&case.matrix);
         let mut values = random::<T>(a.nnz(), 1, 6).into_raw_vec_and_offset().0;
         values.iter_mut().skip(3).step_by(5).for_each(|value| *value = T::ZERO);
         let Ok(renewed) = a.with_values::<T>(values) else { unreachable!("as many as entries") };

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use girih_formats::{FormatError, FormatKind};
+use girih_formats::{Complex, FormatError, FormatKind};
 use ndarray::Array2;
 
 use super::problem::{Described, Planned, Run};
@@ -61,7 +61,9 @@ impl Suite<'_> {
                 for (j, mut row) in b.rows_mut().into_iter().enumerate() {
                     if is_poisoned(j) {
                         // Not every column, so that a kernel which tests whole rows is found out.
-                        row.iter_mut().step_by(2).for_each(|x| *x = T::from_f64(poison));
+                        row.iter_mut()
+                            .step_by(2)
+                            .for_each(|x| *x = T::from_c64(Complex::new(poison, 0.5)));
                     }
                 }
                 let what = Described { case: case.name, planned, run, value: PhantomData };
@@ -78,7 +80,10 @@ impl Suite<'_> {
                 self.with_plan::<T>(&case, planned, |suite, a, plan, prepared| {
                     for beta in [0.0, 1.0, 0.5] {
                         let run = Run { alpha: 0.0, beta, ..Run::plain(7) };
-                        let b = Array2::from_elem((a.ncols(), 7), T::from_f64(f64::NAN));
+                        let b = Array2::from_elem(
+                            (a.ncols(), 7),
+                            T::from_c64(Complex::new(f64::NAN, f64::NAN)),
+                        );
                         let what = Described { case: case.name, planned, run, value: PhantomData };
                         suite.check_product(&what, a, plan, prepared, &b);
                     }

@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice_mut;
 use girih_backend::{DenseScalar, Product};
-use girih_formats::Scalar;
+use girih_formats::{Complex, Scalar};
 use memmap2::{MmapMut, MmapOptions};
 use ndarray::{ArrayViewMut2, ShapeBuilder};
 
@@ -40,7 +40,7 @@ impl Suite<'_> {
                     suite.report.checks += 1;
                     let executed = if far_c {
                         let mut far = far_view::<T::Acc>(&mut space, n, columns_apart);
-                        far.fill(T::Acc::from_f64(f64::NAN));
+                        far.fill(T::Acc::from_c64(Complex::new(f64::NAN, f64::NAN)));
                         let view = T::erase_acc_mut(far.view_mut());
                         let done = prepared.execute(1.0, T::erase(b.view()), 0.0, view);
                         c.assign(&far);

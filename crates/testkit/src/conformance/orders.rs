@@ -7,6 +7,7 @@ use girih_reorder::Method;
 use super::problem::{Planned, Run};
 use super::rows::RowOrder;
 use super::{Suite, specs};
+use crate::matrices::typed;
 use crate::operands::{Layout, random};
 use girih_backend::DenseScalar;
 
@@ -37,7 +38,7 @@ impl Suite<'_> {
     pub(super) fn orderings<T: DenseScalar>(&mut self) {
         let runs = [Run::plain(33), Run { alpha: -2.5, beta: 0.5, ..Run::plain(7) }];
         for (i, case) in self.named(&CASES).into_iter().enumerate() {
-            let a = case.matrix.cast::<T>();
+            let a = typed::<T>(&case.matrix);
             for (j, spec) in specs(self.kind).into_iter().enumerate() {
                 let method = METHODS[(i + j) % METHODS.len()];
                 for space in [Space::Caller, Space::Permuted] {

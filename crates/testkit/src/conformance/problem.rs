@@ -4,14 +4,14 @@ use std::error::Error;
 use std::fmt;
 
 use girih_backend::{DenseScalar, Epilogue, PreparedSpmm, Product, verify_with};
-use girih_formats::{AnyTiling, Csr, FormatSpec, Scalar, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, FormatSpec, Scalar, Tiling};
 use girih_planner::{Plan, PlanError, Schedule};
 use girih_reorder::simple;
 use ndarray::Array2;
 
 use super::rows::RowOrder;
 use super::{Report, Suite};
-use crate::matrices::{self, Case};
+use crate::matrices::{self, Case, typed};
 use crate::operands::{Layout, Placed, random};
 
 /// How a matrix is planned.
@@ -96,7 +96,7 @@ impl Suite<'_> {
         planned: Planned,
         check: impl FnOnce(&mut Self, &Csr<T>, &Plan, &dyn PreparedSpmm),
     ) {
-        let a = case.matrix.cast::<T>();
+        let a = typed::<T>(&case.matrix);
         let what = format!("{} {}, {:?}, {planned:?}", planned.spec, T::DTYPE, case.name);
         match planned.plan(&a) {
             Ok(plan) => self.with_prepared(&what, &a, &plan, check),
@@ -224,7 +224,7 @@ impl Suite<'_> {
 fn with_finite_first_row<T: DenseScalar>(plan: &Plan, b: &Array2<T>) -> Option<Array2<T>> {
     let number = |row| plan.b_permutation().map_or(row, |order| order.new_index(row));
     let first = (0..b.nrows()).find(|&row| number(row) == 0)?;
-    if b.row(first).iter().all(|x| x.to_f64().is_finite()) {
+    if b.row(first).iter().all(|x| x.is_finite()) {
         return None;
     }
     let mut finite = b.clone();
@@ -243,7 +243,7 @@ fn with_causes(error: &dyn Error) -> String {
 /// C before a product: NaN where β = 0, which must not read it.
 pub(super) fn before<T: DenseScalar>(m: usize, n: usize, beta: f64) -> Array2<T::Acc> {
     if beta == 0.0 {
-        Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN))
+        Array2::from_elem((m, n), T::Acc::from_c64(Complex::new(f64::NAN, f64::NAN)))
     } else {
         random::<T::Acc>(m, n, 2)
     }
@@ -275,5 +275,5 @@ pub(super) fn bits<A: Scalar>(c: &Array2<A>) -> Vec<u8> {
 pub(super) fn small_plan<T: DenseScalar>(spec: FormatSpec) -> Result<Plan, PlanError> {
     let matrix = matrices::where_(8, 8, |i, j| (i + j) % 4 < 2)?;
     let matrix = matrices::fit(&matrix, spec.kind())?;
-    Planned::natural(spec).plan(&matrix.cast::<T>())
+    Planned::natural(spec).plan(&typed::<T>(&matrix))
 }

@@ -1,7 +1,9 @@
 //! Sampled products: every pattern, inner products of any length, operands of any strides.
 
-use girih_backend::{BackendError, DenseScalar, SampledProduct, SddmmBackend, verify_sddmm};
-use girih_formats::{Csr, DType, FormatKind};
+use girih_backend::{
+    BackendError, DenseScalar, SampledProduct, SddmmBackend, Unsupported, verify_sddmm,
+};
+use girih_formats::{Complex, ComplexScalar, Csr, DType, FormatKind, Real};
 use half::{bf16, f16};
 use ndarray::{Array2, Axis};
 
@@ -42,11 +44,28 @@ fn run_every(turns: usize, backend: &dyn SddmmBackend, dtype: DType) -> Report {
         DType::Bf16 => run::<bf16>(turns, backend, &mut report),
         DType::F32 => run::<f32>(turns, backend, &mut report),
         DType::F64 => run::<f64>(turns, backend, &mut report),
+        DType::C32 => refused::<Complex<f32>>(backend, &mut report),
+        DType::C64 => refused::<Complex<f64>>(backend, &mut report),
     }
     report
 }
 
-fn run<T: DenseScalar>(turns: usize, backend: &dyn SddmmBackend, report: &mut Report) {
+/// Complex values, of which products are not sampled.
+fn refused<T: DenseScalar + ComplexScalar>(backend: &dyn SddmmBackend, report: &mut Report) {
+    let Ok(pattern) = Csr::<f32>::identity(3) else { unreachable!("three rows are not too many") };
+    let (x, mut s) = (random::<T>(3, 2, 1), random::<T>(3, 1, 2));
+    let untouched = bits(&s);
+    let (x, into) = (T::erase(x.view()), T::erase_acc_mut(s.view_mut()));
+    let result = backend.sddmm(pattern.pattern(), 1.0, x.reborrow(), x.reborrow(), 0.0, into);
+    report.checks += 1;
+    let right = matches!(&result,
+        Err(BackendError::Unsupported { reason: Unsupported::ValueType { dtype, .. }, .. }) if *dtype == T::DTYPE);
+    if !right || bits(&s) != untouched {
+        report.fail("samples of complex values", format!("{result:?}"));
+    }
+}
+
+fn run<T: DenseScalar + Real>(turns: usize, backend: &dyn SddmmBackend, report: &mut Report) {
     let cases = match cases(FormatKind::Csr) {
         Ok(cases) => cases,
         Err(error) => return report.fail("building the cases", error),
@@ -78,11 +97,11 @@ fn run<T: DenseScalar>(turns: usize, backend: &dyn SddmmBackend, report: &mut Re
 }
 
 /// S before: NaN where it must not be read.
-fn before<T: DenseScalar>(nnz: usize, beta: f64) -> Array2<T::Acc> {
+fn before<T: DenseScalar + Real>(nnz: usize, beta: f64) -> Array2<T::Acc> {
     super::problem::before::<T>(nnz, 1, beta)
 }
 
-fn check<T: DenseScalar>(
+fn check<T: DenseScalar + Real>(
     backend: &dyn SddmmBackend,
     what: &str,
     pattern: &Csr<f64>,
@@ -115,7 +134,7 @@ fn check<T: DenseScalar>(
 }
 
 /// NaN in rows of Y reaches the entries of their columns and no others.
-fn non_finite<T: DenseScalar>(
+fn non_finite<T: DenseScalar + Real>(
     backend: &dyn SddmmBackend,
     name: &str,
     pattern: &Csr<f64>,
@@ -129,7 +148,7 @@ fn non_finite<T: DenseScalar>(
     check(backend, &what, pattern, [&x, &y], [Layout::RowMajor; 2], (1.0, 0.0), report);
 }
 
-fn same_bits<T: DenseScalar>(
+fn same_bits<T: DenseScalar + Real>(
     backend: &dyn SddmmBackend,
     name: &str,
     pattern: &Csr<f64>,
@@ -155,7 +174,7 @@ fn same_bits<T: DenseScalar>(
 }
 
 /// Operands that do not fit: the right error, and S untouched.
-fn misfits<T: DenseScalar>(backend: &dyn SddmmBackend, report: &mut Report) {
+fn misfits<T: DenseScalar + Real>(backend: &dyn SddmmBackend, report: &mut Report) {
     let Ok(pattern) = Csr::from_triplets(3, 4, [(0, 1, 1.0f64), (2, 3, 1.0)]) else {
         return report.fail("a small pattern", "not made");
     };

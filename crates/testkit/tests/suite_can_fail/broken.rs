@@ -1,4 +1,4 @@
-//! A backend with a fault: the reference, but for products in f32.
+//! A backend with a fault: the reference, but for products in f32 and in c32.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use girih_backend::{
     Aggregation, BackendError, Capabilities, Epilogue, PreparedSpmm, ReferenceBackend, SpmmBackend,
     Unsupported,
 };
-use girih_formats::FormatKind;
+use girih_formats::{AnyTiling, FormatKind, RowCsr, Tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
 
@@ -52,6 +52,9 @@ pub(crate) enum Fault {
     BeginsMaximaWithZero,
     IgnoresNanInMaxima,
     MeansOfTooMany,
+    ConjugatesA,
+    DropsImaginaryParts,
+    ScalesByTheRealPart,
 }
 
 /// The backend with this fault.
@@ -82,8 +85,9 @@ impl SpmmBackend for Broken {
         }
     }
 
-    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         match self.0 {
+            _ if plan.dtype().is_complex() => ReferenceBackend.supports_epilogue(plan, epilogue),
             Fault::ExecutesWhatItRefuses if !epilogue.is_none() => {
                 Err(Unsupported::Epilogue { reason: "it says so".to_owned() })
             }
@@ -104,11 +108,19 @@ impl SpmmBackend for Broken {
             Fault::IgnoresTheColumnOrder => {
                 ReferenceBackend.prepare(&with_natural_columns(plan))?
             }
+            Fault::ConjugatesA => ReferenceBackend.prepare(&conjugated(plan))?,
             _ => ReferenceBackend.prepare(plan)?,
         };
         let (fault, plan) = (self.0, plan.clone());
         Ok(Box::new(PreparedBroken { fault, plan, inner, executions: Arc::default() }))
     }
+}
+
+/// The plan of the conjugate of a matrix in CSR.
+fn conjugated(plan: &Plan) -> Plan {
+    let AnyTiling::C32(Tiling::Csr(rows)) = plan.tiling() else { return plan.clone() };
+    let rows = RowCsr::try_new(rows.layout().clone(), rows.csr().conj()).unwrap();
+    Plan::from_tiling(Tiling::Csr(rows))
 }
 
 /// The plan as if its tiles held the columns in the matrix's order.

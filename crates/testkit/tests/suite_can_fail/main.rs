@@ -68,6 +68,26 @@ faults! {
     executes_what_it_refuses: ExecutesWhatItRefuses on Csr shows as "refused, but computed";
 }
 
+/// What is wrong with complex values alone.
+#[test]
+fn faults_of_complex_values_are_found() {
+    for (fault, sign) in [
+        (Fault::ConjugatesA, "is_imaginary: true"),
+        (Fault::DropsImaginaryParts, "is_imaginary: true"),
+        (Fault::ScalesByTheRealPart, "α = 0+1i"),
+    ] {
+        for run in [run, run_in_turns] {
+            let report = run(&Broken(fault), FormatKind::Csr, DType::C32);
+            let found = |f: &girih_testkit::conformance::Failure| {
+                f.check.contains(sign) || f.reason.contains(sign)
+            };
+            assert!(report.failures.iter().any(found), "{fault:?}: {report}");
+        }
+    }
+    let report = run(&Broken(Fault::None), FormatKind::Csr, DType::C32);
+    assert!(report.passed() && report.unsupported.is_empty() && report.refreshed > 10, "{report}");
+}
+
 /// Library baselines are judged by this: what fails for row 0 of B alone is a known defect of theirs, anything
 /// else is not.
 #[test]

@@ -7,7 +7,7 @@ use girih_backend::{
     Activation, Aggregation, BackendError, Bias, DenseView, DenseViewMut, Epilogue, Lowering,
     PreparedSpmm, ProductShape, ReferenceBackend, SpmmBackend,
 };
-use girih_formats::{AnyTiling, PAD_COL, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
@@ -35,7 +35,21 @@ impl PreparedSpmm for PreparedBroken {
             (DenseView::F32(b), DenseViewMut::F32(c)) if !sound => {
                 self.break_f32(alpha, &b, beta, c)
             }
+            (b, DenseViewMut::C32(c)) if !sound => self.break_c32(alpha.into(), b, beta.into(), c),
             (b, c) => self.inner.execute(alpha, b, beta, c),
+        }
+    }
+
+    fn execute_complex(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        match c {
+            DenseViewMut::C32(c) => self.break_c32(alpha, b, beta, c),
+            c => self.inner.execute_complex(alpha, b, beta, c),
         }
     }
 
@@ -61,6 +75,9 @@ impl PreparedSpmm for PreparedBroken {
         b: DenseView<'_>,
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
+        if b.dtype().is_complex() {
+            return self.inner.aggregate(aggregation, b, c);
+        }
         let (DenseView::F32(b), DenseViewMut::F32(mut c)) = (b.reborrow(), c) else {
             unreachable!("faults are planted in f32");
         };
@@ -150,6 +167,24 @@ impl PreparedBroken {
             },
             _ => execute(beta, &mut c, epilogue),
         }
+    }
+
+    fn break_c32(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        mut c: ArrayViewMut2<'_, Complex<f32>>,
+    ) -> Result<(), BackendError> {
+        let (alpha, beta) = match self.fault {
+            Fault::ScalesByTheRealPart => (alpha.re.into(), beta.re.into()),
+            _ => (alpha, beta),
+        };
+        self.inner.execute_complex(alpha, b, beta, c.view_mut().into())?;
+        if self.fault == Fault::DropsImaginaryParts {
+            c.mapv_inplace(|x| Complex::new(x.re, 0.0));
+        }
+        Ok(())
     }
 
     fn break_f32(

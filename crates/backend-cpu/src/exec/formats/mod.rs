@@ -12,7 +12,7 @@ mod two_four;
 
 use std::ops::Range;
 
-use girih_formats::{Scalar, Tiling};
+use girih_formats::{Real, Scalar, Tiling};
 use girih_simd::{Input, Output, RowMap};
 
 use crate::kernels::{CpuScalar, Kernels};
@@ -21,7 +21,7 @@ use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
 
 /// A panel of a product: what all windows have in common.
 #[derive(Clone, Copy)]
-pub(crate) struct Panel<'a, T: Scalar> {
+pub(crate) struct Panel<'a, T: Real> {
     pub(crate) kernels: &'a Kernels<T>,
     pub(crate) b: Input<T>,
     pub(crate) out: Output<T::Acc>,
@@ -51,7 +51,7 @@ impl TaskShare {
     }
 }
 
-impl<T: Scalar> Panel<'_, T> {
+impl<T: Real> Panel<'_, T> {
     /// Some of its columns.
     pub(crate) fn part(&self, cols: &Range<usize>) -> Self {
         let (b, out) = (self.b.at_col(cols.start), self.out.at_col(cols.start));
@@ -60,7 +60,7 @@ impl<T: Scalar> Panel<'_, T> {
 }
 
 /// A format that can multiply some of its rows.
-pub(crate) trait Multiply<T: Scalar> {
+pub(crate) trait Multiply<T: Real> {
     /// Multiplies the rows in `slots` by those of their tiles that lie in `tiles`. The slots are those of
     /// whole windows, or some of one window; `map` says where each slot's row goes.
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>);
@@ -134,7 +134,7 @@ pub(crate) fn add_up<T: CpuScalar>(
 
 #[cfg(test)]
 mod tests {
-    use girih_formats::{Csr, FormatSpec, RowLayout};
+    use girih_formats::{Csr, FormatSpec, RealNumber, RowLayout};
     use girih_generate::uniform;
     use half::bf16;
     use ndarray::Array2;

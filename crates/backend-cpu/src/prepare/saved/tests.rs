@@ -1,7 +1,7 @@
 //! Layouts that are kept and loaded: the same decisions and bits, and none of what can't be.
 
 use girih_backend::{DenseScalar, PreparedSpmm};
-use girih_formats::{Csr, FormatSpec, RowLayout, Scalar, Tiling};
+use girih_formats::{Csr, FormatSpec, RealNumber, RowLayout, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::file::{AttachedData, AttachedElement, Attachment};
 use girih_planner::schedule::TaskSize;

@@ -1,7 +1,7 @@
 //! Faults in `csr_sddmm`.
 
 use girih_backend::{DenseScalar, Rounding, SampledProduct, verify_sddmm};
-use girih_formats::Csr;
+use girih_formats::{Csr, Real};
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
 use half::f16;
@@ -18,7 +18,7 @@ fn pattern() -> Csr<f64> {
 }
 
 /// A sampled product of X and Y with `d` columns, laid out so.
-fn sample<T: DenseScalar>(
+fn sample<T: DenseScalar + Real>(
     device: &Emulated,
     way: Way,
     d: usize,

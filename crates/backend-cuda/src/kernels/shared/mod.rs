@@ -15,6 +15,7 @@ pub(crate) fn value_name(dtype: DType) -> &'static str {
         DType::Bf16 => "Bf16",
         DType::F32 => "F32",
         DType::F64 => "F64",
+        DType::C32 | DType::C64 => unreachable!("plans of complex values are not supported"),
     }
 }
 

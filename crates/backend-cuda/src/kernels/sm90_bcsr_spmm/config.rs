@@ -106,7 +106,7 @@ pub(crate) fn configs(dtype: DType) -> &'static [Config] {
     match dtype {
         DType::F16 | DType::Bf16 => &CONFIGS,
         DType::F32 => &TF32_CONFIGS,
-        DType::F64 => &[],
+        DType::F64 | DType::C32 | DType::C64 => &[],
     }
 }
 
@@ -233,7 +233,7 @@ impl Config {
         let value = match dtype {
             DType::F16 => "F16",
             DType::Bf16 => "Bf16",
-            DType::F32 | DType::F64 => "Tf32",
+            DType::F32 | DType::F64 | DType::C32 | DType::C64 => "Tf32",
         };
         let Self { rows, split, columns, stages, ctas, producers, switches } = *self;
         let ablated = switches.iter().filter_map(|switch| switch.define());

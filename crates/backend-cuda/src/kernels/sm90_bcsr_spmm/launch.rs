@@ -61,7 +61,7 @@ pub(crate) fn device_plan<T: Scalar>(
     let element = match T::DTYPE {
         DType::F16 => Element::F16,
         DType::Bf16 => Element::Bf16,
-        DType::F32 | DType::F64 => Element::F32,
+        DType::F32 | DType::F64 | DType::C32 | DType::C64 => Element::F32,
     };
     let (row_ptr, col_idx) = (a.block_row_ptr(), a.block_col_idx());
     let groups = Groups::single(row_ptr, col_idx);

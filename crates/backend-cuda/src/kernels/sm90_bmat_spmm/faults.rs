@@ -71,7 +71,7 @@ fn planned<T: DenseScalar>(
     let mut columns = random::<T>(a.ncols(), n, 1);
     if poisoned {
         for (j, poison) in [(3, f64::NAN), (17, f64::INFINITY), (40, f64::NEG_INFINITY)] {
-            columns.row_mut(j).iter_mut().step_by(3).for_each(|x| *x = T::from_f64(poison));
+            columns.row_mut(j).iter_mut().step_by(3).for_each(|x| *x = T::from_c64(poison.into()));
         }
     }
     let (b, c) = (Layout::RowMajor, Layout::PaddedRows);

@@ -54,7 +54,9 @@ struct BmatLaunches {
 /// Why there is no kernel for a value type, if there is none.
 pub(crate) fn check(dtype: DType) -> Result<(), String> {
     match dtype {
-        DType::F64 => Err("its kernels multiply f16, bf16 and f32, not f64".to_owned()),
+        DType::F64 | DType::C32 | DType::C64 => {
+            Err(format!("its kernels multiply f16, bf16 and f32, not {dtype}"))
+        }
         _ => Ok(()),
     }
 }

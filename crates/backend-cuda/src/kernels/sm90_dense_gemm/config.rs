@@ -123,7 +123,7 @@ pub(crate) fn configs(dtype: DType) -> &'static [DenseConfig] {
     match dtype {
         DType::F16 | DType::Bf16 => &CONFIGS,
         DType::F32 => &TF32_CONFIGS,
-        DType::F64 => &[],
+        DType::F64 | DType::C32 | DType::C64 => &[],
     }
 }
 
@@ -144,7 +144,7 @@ impl DenseConfig {
         let (first, wide, ring) = match dtype {
             DType::F16 | DType::Bf16 => (FIRST, WIDE, RING),
             DType::F32 => (TF32_FIRST, TF32_WIDE, TF32_RING),
-            DType::F64 => return Vec::new(),
+            DType::F64 | DType::C32 | DType::C64 => return Vec::new(),
         };
         let rung = |adds, config| Rung { adds, config };
         vec![
@@ -204,7 +204,7 @@ impl DenseConfig {
         let value = match dtype {
             DType::F16 => "F16",
             DType::Bf16 => "Bf16",
-            DType::F32 | DType::F64 => "Tf32",
+            DType::F32 | DType::F64 | DType::C32 | DType::C64 => "Tf32",
         };
         let &Self { rows, columns, consumers, stages, cluster, ctas, .. } = self;
         let defines = [
@@ -267,7 +267,7 @@ impl fmt::Display for DenseConfig {
 /// The kernels of the ladder that no product runs otherwise.
 pub(crate) fn ladder_kernels() -> Vec<Kernel> {
     let mut found: Vec<Kernel> = Vec::new();
-    for dtype in DType::ALL {
+    for dtype in DType::REAL {
         for Rung { config, .. } in DenseConfig::ladder(dtype) {
             let kernel = config.kernel(dtype);
             let of_products = configs(dtype).iter().any(|config| config.kernel(dtype) == kernel);
@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     fn tables() -> impl Iterator<Item = (DType, DenseConfig)> {
-        DType::ALL.into_iter().flat_map(|dtype| {
+        DType::REAL.into_iter().flat_map(|dtype| {
             let rungs = DenseConfig::ladder(dtype).into_iter().map(|rung| rung.config);
             let all = configs(dtype).iter().copied().chain(rungs);
             all.map(move |config| (dtype, config))

@@ -77,7 +77,7 @@ pub(crate) fn device_plan<T: Scalar>(
         element: match T::DTYPE {
             DType::F16 => Element::F16,
             DType::Bf16 => Element::Bf16,
-            DType::F32 | DType::F64 => Element::F32,
+            DType::F32 | DType::F64 | DType::C32 | DType::C64 => Element::F32,
         },
         m: a.nrows() as u64,
         k: a.ncols() as u64,

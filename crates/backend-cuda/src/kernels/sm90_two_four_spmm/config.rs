@@ -67,7 +67,7 @@ const CACHE_BYTES_PER_CYCLE: f64 = 36.0;
 pub(crate) fn configs(dtype: DType) -> &'static [Config] {
     match dtype {
         DType::F16 | DType::Bf16 => &CONFIGS,
-        DType::F32 | DType::F64 => &[],
+        DType::F32 | DType::F64 | DType::C32 | DType::C64 => &[],
     }
 }
 

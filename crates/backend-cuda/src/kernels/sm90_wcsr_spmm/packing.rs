@@ -24,7 +24,9 @@ pub(super) fn pack_values<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
     match T::DTYPE {
         DType::F32 => pack(a, work, cast_slice::<T, u32>(a.values()), round_tf32),
         DType::F16 | DType::Bf16 => pack(a, work, cast_slice::<T, u16>(a.values()), |bits| bits),
-        DType::F64 => unreachable!("plans in f64 are not supported"),
+        DType::F64 | DType::C32 | DType::C64 => {
+            unreachable!("plans in f64 and of complex values are not supported")
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Faults in `sm90_window_sddmm`.
 
 use girih_backend::{DenseScalar, Rounding, SampledProduct, verify_sddmm};
-use girih_formats::Csr;
+use girih_formats::{Csr, Real};
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
 use half::{bf16, f16};
@@ -24,7 +24,7 @@ fn pattern() -> Csr<f64> {
 }
 
 /// A sampled product of X and Y with `d` columns, laid out so. It is judged as products on CUDA cores are.
-fn sample<T: DenseScalar>(
+fn sample<T: DenseScalar + Real>(
     device: &Emulated,
     way: Way,
     d: usize,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use girih::formats::io::Info;
 use girih::formats::stats::MatrixStats;
-use girih::formats::{Csr, FormatKind, FormatSpec, Narrowing, Scalar};
+use girih::formats::{Complex, Csr, CsrPattern, DType, FormatKind, FormatSpec, Narrowing, Scalar};
 use girih::planner::Reorder;
 use girih_measure::units;
 use girih_parallel::prelude::*;
@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::args::{InspectArgs, ReorderArg};
 use crate::error::{CliError, shown};
+use crate::input::matrix::for_matrix;
 use crate::input::order;
 use crate::input::source::MatrixSource;
 use crate::output::format_sizes::{FormatSizes, format_sizes, format_table};
@@ -81,7 +82,6 @@ pub(super) fn inspect(
     args: &InspectArgs,
     progress: &Progress,
 ) -> Result<Report, CliError> {
-    let dtype = args.tiles.dtype();
     if let Some(ReorderArg::Plan(Reorder::None | Reorder::Auto | Reorder::Given)) = args.reorder {
         return Err(CliError::usage(
             "--reorder needs an ordering here; `girih plan --reorder auto --explain` chooses one",
@@ -93,54 +93,80 @@ pub(super) fn inspect(
     let name = shown(source.path());
     let start = Instant::now();
     // Not in `dtype`: rounding could turn small values into explicit zeros.
-    let (a, info) = source.read::<f64>(&args.read, progress)?;
-    let read = start.elapsed();
+    let (matrix, info) = source.read_either::<f64, Complex<f64>>(&args.read, progress)?;
+    let facts = Facts { info, specs: &specs, name: &name, read: start.elapsed() };
+    for_matrix!(&matrix, csr => facts.report(csr, args, progress))
+}
 
-    progress.stage(format!("measuring {name}"));
-    let stats = MatrixStats::of(a.pattern());
-    let formats: Vec<FormatSizes> =
-        specs.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
-    let sizes_given = args.tiles.block.is_some() || args.tiles.window.is_some();
-    let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
-    let other_sizes: Vec<FormatSizes> =
-        others.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
+/// What is known of a matrix once it was read.
+struct Facts<'a> {
+    info: Info,
+    specs: &'a [FormatSpec],
+    name: &'a str,
+    read: Duration,
+}
 
-    let reordered = match &args.reorder {
-        Some(order) => Some(reordered(&a, order, &name, progress)?),
-        None => None,
-    };
+impl Facts<'_> {
+    fn report<T: Scalar>(
+        &self,
+        a: &Csr<T>,
+        args: &InspectArgs,
+        progress: &Progress,
+    ) -> Result<Report, CliError> {
+        let Self { info, specs, name, read } = self;
+        let default = if T::DTYPE.is_complex() { DType::C32 } else { DType::F32 };
+        let dtype = args.tiles.dtype.unwrap_or(default);
+        if T::DTYPE.is_complex() && !dtype.is_complex() {
+            return Err(CliError::input(format!(
+                "{name} holds complex numbers, and values of {dtype} have no imaginary part; give --dtype c64 or c32"
+            )));
+        }
+        progress.stage(format!("measuring {name}"));
+        let stats = MatrixStats::of(a.pattern());
+        let formats: Vec<FormatSizes> =
+            specs.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
+        let sizes_given = args.tiles.block.is_some() || args.tiles.window.is_some();
+        let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
+        let other_sizes: Vec<FormatSizes> =
+            others.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
 
-    let table = format_table(formats.iter().chain(&other_sizes));
-    let picture = sparsity_plot::draw(a.pattern(), PICTURE.0, PICTURE.1);
-    let report = MatrixReport {
-        file: file_report(&info),
-        explicit_zeros: explicit_zeros(&a),
-        stats,
-        dtype: dtype.name(),
-        narrowing: Narrowing::of(a.values(), dtype),
-        formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(formats).collect(),
-        other_sizes,
-        reordered,
-        read_seconds: read.as_secs_f64(),
-    };
-    let narrowed = narrowing::line(&report.narrowing, dtype);
-    let narrowed = narrowed.map_or_else(String::new, |line| format!("\n\n{line}"));
-    let mut text = format!(
-        "{}\n\n{picture}{narrowed}\n\nin {dtype}, every format would take\n\n{table}",
-        overview_table(&report, &name)
-    );
-    if let Some(Reordered { order, order_seconds, effect }) = &report.reordered {
-        let time = order_seconds.map_or_else(String::new, |seconds| {
-            format!(", computed in {}", units::time(Duration::from_secs_f64(seconds)))
-        });
-        text += &format!("\n\nin {order} order{time}\n\n{}", effect.table());
+        let reordered = match &args.reorder {
+            Some(order) => Some(reordered(a.pattern(), order, name, progress)?),
+            None => None,
+        };
+
+        let table = format_table(formats.iter().chain(&other_sizes));
+        let picture = sparsity_plot::draw(a.pattern(), PICTURE.0, PICTURE.1);
+        let report = MatrixReport {
+            file: file_report(info),
+            explicit_zeros: explicit_zeros(a),
+            stats,
+            dtype: dtype.name(),
+            narrowing: Narrowing::of(a.values(), dtype),
+            formats: FormatKind::ALL.iter().map(|kind| kind.name()).zip(formats).collect(),
+            other_sizes,
+            reordered,
+            read_seconds: read.as_secs_f64(),
+        };
+        let narrowed = narrowing::line(&report.narrowing, dtype);
+        let narrowed = narrowed.map_or_else(String::new, |line| format!("\n\n{line}"));
+        let mut text = format!(
+            "{}\n\n{picture}{narrowed}\n\nin {dtype}, every format would take\n\n{table}",
+            overview_table(&report, name)
+        );
+        if let Some(Reordered { order, order_seconds, effect }) = &report.reordered {
+            let time = order_seconds.map_or_else(String::new, |seconds| {
+                format!(", computed in {}", units::time(Duration::from_secs_f64(seconds)))
+            });
+            text += &format!("\n\nin {order} order{time}\n\n{}", effect.table());
+        }
+        Report::new(text, &report)
     }
-    Report::new(text, &report)
 }
 
 /// Says what an order would change. The order is an ordering or a file.
 fn reordered(
-    a: &Csr<f64>,
+    a: CsrPattern<'_>,
     order: &ReorderArg,
     name: &str,
     progress: &Progress,
@@ -151,12 +177,12 @@ fn reordered(
     let (order, order_seconds, ordering) = match order {
         ReorderArg::File(path) => (shown(path), None, order::read(path, (a.nrows(), a.ncols()))?),
         ReorderArg::Plan(Reorder::By(method)) => {
-            let ordering = method.order_observed(a.pattern(), &observer).map_err(failed)?;
+            let ordering = method.order_observed(a, &observer).map_err(failed)?;
             (method.to_string(), Some(start.elapsed().as_secs_f64()), ordering)
         }
         ReorderArg::Plan(_) => return Err(CliError::usage("--reorder needs an ordering")),
     };
-    let effect = OrderEffect::measure(a.pattern(), &ordering).map_err(failed)?;
+    let effect = OrderEffect::measure(a, &ordering).map_err(failed)?;
     Ok(Reordered { order, order_seconds, effect })
 }
 
@@ -170,7 +196,7 @@ fn file_report(info: &Info) -> FileReport {
     }
 }
 
-fn explicit_zeros(a: &Csr<f64>) -> usize {
+fn explicit_zeros<T: Scalar>(a: &Csr<T>) -> usize {
     a.values().par_iter().with_min_len(1 << 14).filter(|v| v.is_zero()).count()
 }
 

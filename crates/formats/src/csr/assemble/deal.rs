@@ -59,7 +59,8 @@ pub(super) fn deal<T: Scalar>(
 
     let value = |i: usize| values[i];
     let image = |i: usize| match mirror {
-        Mirror::Skew => T::from_f64(-values[i].to_f64()),
+        Mirror::Skew => T::from_c64(-values[i].to_c64()),
+        Mirror::Hermitian => values[i].conj(),
         Mirror::None | Mirror::Symmetric => values[i],
     };
     let dealt_values = plan.deal(&row_idx, &col_idx, value, image)?;

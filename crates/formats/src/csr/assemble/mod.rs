@@ -27,6 +27,8 @@ pub(crate) enum Mirror {
     Symmetric,
     /// The negated value at (column, row).
     Skew,
+    /// The conjugate at (column, row).
+    Hermitian,
 }
 
 /// How triplets become entries.

@@ -185,14 +185,14 @@ fn merge<T: Scalar>(
         i += 1;
         if i < range.end && cols[i] == c {
             let mut sum = v.to_acc();
-            let mut finite = v.to_f64().is_finite();
+            let mut finite = v.is_finite();
             while i < range.end && cols[i] == c {
                 sum += values[i].to_acc();
-                finite &= values[i].to_f64().is_finite();
+                finite &= values[i].is_finite();
                 i += 1;
             }
-            v = T::from_f64(sum.to_f64());
-            infinite_sums += u64::from(finite && !v.to_f64().is_finite());
+            v = T::from_c64(sum.to_c64());
+            infinite_sums += u64::from(finite && !v.is_finite());
         }
         if !(prune_zeros && v.is_zero()) {
             cols[out] = c;

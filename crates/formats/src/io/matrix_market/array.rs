@@ -16,12 +16,12 @@ pub(super) fn place_elements<T>(
     // Elements before column j, and the first row listed of column j.
     let before = |j: u64| match header.symmetry {
         Symmetry::General => n * u128::from(j),
-        Symmetry::Symmetric => columns_before(n, j.into()),
+        Symmetry::Symmetric | Symmetry::Hermitian => columns_before(n, j.into()),
         Symmetry::SkewSymmetric => columns_before(n.saturating_sub(1), j.into()),
     };
     let top = |j: u64| match header.symmetry {
         Symmetry::General => 0,
-        Symmetry::Symmetric => j,
+        Symmetry::Symmetric | Symmetry::Hermitian => j,
         Symmetry::SkewSymmetric => j + 1,
     };
     let (mut low, mut high) = (0, header.ncols as u64);
@@ -46,7 +46,7 @@ pub(super) fn images(header: &Header, element: u64) -> u64 {
         Symmetry::General => 1,
         // There is no diagonal.
         Symmetry::SkewSymmetric => 2,
-        Symmetry::Symmetric => {
+        Symmetry::Symmetric | Symmetry::Hermitian => {
             // Every column begins with its diagonal.
             let n = header.nrows as u128;
             let (mut low, mut high) = (0, header.ncols as u64);

@@ -67,7 +67,7 @@ impl Header {
             Some((nnz, column)) => (nnz.into(), column),
             None => match symmetry {
                 Symmetry::General => (m * n, row_column),
-                Symmetry::Symmetric => (n * (n + 1) / 2, row_column),
+                Symmetry::Symmetric | Symmetry::Hermitian => (n * (n + 1) / 2, row_column),
                 Symmetry::SkewSymmetric => (n * n.saturating_sub(1) / 2, row_column),
             },
         };
@@ -87,8 +87,10 @@ impl Header {
     /// Bytes of the shortest line that can hold an entry.
     pub(super) fn min_line(&self) -> u64 {
         match (self.is_array, self.field) {
+            (true, Field::Complex) => 4,
             (true, _) => 2,
             (false, Field::Pattern) => 4,
+            (false, Field::Complex) => 8,
             (false, _) => 6,
         }
     }
@@ -122,14 +124,7 @@ impl Lines<'_> {
     }
 
     fn error(&self, column: usize, fault: TextFault) -> ReadError {
-        match fault {
-            TextFault::Keyword { found, .. }
-                if matches!(&*found.to_ascii_lowercase(), "complex" | "hermitian") =>
-            {
-                ReadError::Complex { what: format!("the banner's word {found:?}") }
-            }
-            fault => ReadError::text(self.number, column as u64 + 1, fault),
-        }
+        ReadError::text(self.number, column as u64 + 1, fault)
     }
 }
 
@@ -150,17 +145,23 @@ fn banner(line: &[u8]) -> Result<(bool, Field, Symmetry), (usize, TextFault)> {
     };
     keyword("object", "matrix")?;
     let (_, format) = keyword("format", "coordinate, array")?;
-    let (column, field) = keyword("field", "real, double, integer, pattern")?;
-    let (sym_column, symmetry) = keyword("symmetry", "general, symmetric, skew-symmetric")?;
+    let (column, field) = keyword("field", "real, double, integer, pattern, complex")?;
+    let (sym_column, symmetry) =
+        keyword("symmetry", "general, symmetric, skew-symmetric, hermitian")?;
     cursor.end()?;
     let is_array = format == 1;
-    let field = [Field::Real, Field::Real, Field::Integer, Field::Pattern][field];
-    let symmetry = [Symmetry::General, Symmetry::Symmetric, Symmetry::SkewSymmetric][symmetry];
+    let field = [Field::Real, Field::Real, Field::Integer, Field::Pattern, Field::Complex][field];
+    let symmetry =
+        [Symmetry::General, Symmetry::Symmetric, Symmetry::SkewSymmetric, Symmetry::Hermitian]
+            [symmetry];
     if field == Field::Pattern && is_array {
         return Err((column, TextFault::PatternWithValues { what: "dense" }));
     }
     if field == Field::Pattern && symmetry == Symmetry::SkewSymmetric {
         return Err((sym_column, TextFault::PatternWithValues { what: "skew-symmetric" }));
+    }
+    if field != Field::Complex && symmetry == Symmetry::Hermitian {
+        return Err((sym_column, TextFault::HermitianReals { field }));
     }
     Ok((is_array, field, symmetry))
 }

@@ -3,6 +3,8 @@
 //! This is the specification; [`parse`](super::parse) reads ordinary lines faster and hands every
 //! other line here.
 
+use num_complex::Complex;
+
 use crate::io::error::shown;
 use crate::io::{Field, TextFault};
 
@@ -23,7 +25,8 @@ pub(super) struct Shape {
 pub(super) struct LineEntry {
     pub(super) row: u32,
     pub(super) col: u32,
-    pub(super) value: f64,
+    /// The imaginary part of a real value is 0.
+    pub(super) value: Complex<f64>,
 }
 
 /// A fault and the zero-based byte in the line where it stands.
@@ -44,10 +47,14 @@ pub(super) fn read(line: &[u8], shape: &Shape) -> Result<Option<LineEntry>, Faul
     let value = match shape.field {
         Field::Pattern => {
             cursor.ignored_value();
-            1.0
+            1.0.into()
         }
-        Field::Integer => cursor.integer()?,
-        Field::Real => cursor.real()?,
+        Field::Integer => cursor.integer()?.into(),
+        Field::Real => cursor.real("a value")?.into(),
+        Field::Complex => {
+            let re = cursor.real("a real part")?;
+            Complex::new(re, cursor.real("an imaginary part")?)
+        }
     };
     cursor.end()?;
     Ok(Some(LineEntry { row, col, value }))
@@ -122,8 +129,8 @@ impl<'l> Cursor<'l> {
         Ok((value - 1) as u32)
     }
 
-    fn real(&mut self) -> Result<f64, Fault> {
-        let (at, word) = self.needed("a value")?;
+    fn real(&mut self, what: &'static str) -> Result<f64, Fault> {
+        let (at, word) = self.needed(what)?;
         // Fortran writes 1.5D+03.
         let e_form: Vec<u8>;
         let number = if word.iter().any(|b| matches!(b, b'd' | b'D'))
@@ -145,7 +152,7 @@ impl<'l> Cursor<'l> {
     /// Passes over a number, if one is next: there are files that say pattern and hold values.
     fn ignored_value(&mut self) {
         let before = self.at;
-        if self.real().is_err() {
+        if self.real("a value").is_err() {
             self.at = before;
         }
     }
@@ -156,7 +163,7 @@ impl<'l> Cursor<'l> {
         if is_digits(digits) {
             // Integers beyond 2⁵³ are rounded to the nearest f64.
             self.at = at;
-            return self.real();
+            return self.real("a value");
         }
         let found = shown(word);
         Err((
@@ -180,7 +187,7 @@ mod tests {
     const REAL: Shape = Shape { nrows: 4, ncols: 5, field: Field::Real, is_array: false };
 
     fn ok(line: &str) -> Option<(u32, u32, f64)> {
-        read(line.as_bytes(), &REAL).unwrap().map(|e| (e.row, e.col, e.value))
+        read(line.as_bytes(), &REAL).unwrap().map(|e| (e.row, e.col, e.value.re))
     }
 
     #[test]
@@ -229,9 +236,21 @@ mod tests {
     }
 
     #[test]
+    fn complex_values_have_two_parts() {
+        let complex = Shape { field: Field::Complex, ..REAL };
+        let value = |line: &str| read(line.as_bytes(), &complex).map(|e| e.unwrap().value);
+        assert_eq!(value("1 2 3.5 -1D+1"), Ok(Complex::new(3.5, -10.0)));
+        let missing = |what| TextFault::Missing { what };
+        assert_eq!(value("1 2 3.5"), Err((7, missing("an imaginary part"))));
+        assert_eq!(value("1 2"), Err((3, missing("a real part"))));
+        assert_eq!(value("1 2 3 4 5"), Err((8, TextFault::Trailing { found: "5".into() })));
+        assert_eq!(value("1 2 3 4i"), Err((6, TextFault::NotANumber { found: "4i".into() })));
+    }
+
+    #[test]
     fn integers_are_integers_and_values_of_patterns_are_ignored() {
         let integer = Shape { field: Field::Integer, ..REAL };
-        let value = |line: &str| read(line.as_bytes(), &integer).map(|e| e.unwrap().value);
+        let value = |line: &str| read(line.as_bytes(), &integer).map(|e| e.unwrap().value.re);
         assert_eq!(value("1 1 -7"), Ok(-7.0));
         assert_eq!(value("1 1 9007199254740993"), Ok(9_007_199_254_740_992.0));
         assert_eq!(
@@ -240,7 +259,7 @@ mod tests {
         );
         assert_eq!(value("1 1 x"), Err((4, TextFault::NotANumber { found: "x".into() })));
         let pattern = Shape { field: Field::Pattern, ..REAL };
-        let one = Ok(Some(LineEntry { row: 0, col: 0, value: 1.0 }));
+        let one = Ok(Some(LineEntry { row: 0, col: 0, value: 1.0.into() }));
         assert_eq!(read(b"1 1", &pattern), one);
         assert_eq!(read(b"1 1 7.5", &pattern), one);
         assert_eq!(read(b"1 1 x", &pattern), Err((4, TextFault::Trailing { found: "x".into() })));

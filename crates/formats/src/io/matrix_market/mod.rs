@@ -32,7 +32,7 @@ use header::Header;
 use sink::EntrySink;
 
 use super::source::{Bytes, Opened, Source};
-use super::{FileKind, Info, ReadError, ReadOptions};
+use super::{Field, FileKind, Info, ReadError, ReadOptions};
 use crate::csr::Csr;
 use crate::error::FormatError;
 use crate::scalar::Scalar;
@@ -98,6 +98,10 @@ fn read_entries<T: Scalar>(
         FileKind::MatrixMarketCoordinate
     };
     let (field, symmetry) = (header.field, header.symmetry);
+    if field == Field::Complex && !T::DTYPE.is_complex() {
+        let what = "this Matrix Market file".to_owned();
+        return Err(ReadError::Complex { what, dtype: T::DTYPE });
+    }
     let mut sink = EntrySink::<T>::new(header, options, feed.bytes_left())?;
     let reading = sink.reading();
     let mut blocks = new_blocks();

@@ -1,5 +1,7 @@
 //! The entries of one block of text.
 
+use num_complex::Complex;
+
 use super::line::{self, Fault, LineEntry, Shape};
 use super::number;
 use crate::io::Field;
@@ -67,6 +69,7 @@ pub(super) fn parse<T: Scalar>(
         (false, Field::Pattern) => parse_as::<T, PATTERN>(text, end, shape, how, out),
         (false, Field::Integer) => parse_as::<T, INTEGER>(text, end, shape, how, out),
         (false, Field::Real) => parse_as::<T, REAL>(text, end, shape, how, out),
+        (false, Field::Complex) => parse_as::<T, COMPLEX>(text, end, shape, how, out),
     }
 }
 
@@ -74,6 +77,7 @@ const PATTERN: u8 = 0;
 const INTEGER: u8 = 1;
 const REAL: u8 = 2;
 const ARRAY: u8 = 3;
+const COMPLEX: u8 = 4;
 
 fn parse_as<T: Scalar, const KIND: u8>(
     text: &[u8],
@@ -104,8 +108,11 @@ fn parse_as<T: Scalar, const KIND: u8>(
                 }
             }
         };
-        let value = T::from_f64(entry.value);
-        let kind = limits.kind(entry.value);
+        let value = T::from_c64(entry.value);
+        let kind = match T::DTYPE.is_complex() {
+            true => limits.kind_of(entry.value),
+            false => limits.kind(entry.value.re),
+        };
         if KIND != ARRAY {
             let times = 1 + u64::from(mirrored && entry.row != entry.col);
             parsed.narrowing.count(kind, times);
@@ -146,7 +153,7 @@ fn ordinary_line<const KIND: u8>(
             return None;
         }
     }
-    let mut value = 1.0;
+    let (mut value, mut im) = (1.0, 0.0);
     if KIND != PATTERN {
         if KIND != ARRAY {
             p = blanks(text, p)?;
@@ -156,6 +163,10 @@ fn ordinary_line<const KIND: u8>(
             ARRAY if shape.field == Field::Integer => number::integer(text, p)?,
             _ => number::decimal(text, p)?,
         };
+        if KIND == COMPLEX || KIND == ARRAY && shape.field == Field::Complex {
+            p = blanks(text, p)?;
+            (im, p) = number::decimal(text, p)?;
+        }
     }
     if text.get(p) != Some(&b'\n') {
         p = skip_blanks(text, p);
@@ -164,7 +175,8 @@ fn ordinary_line<const KIND: u8>(
             return None;
         }
     }
-    Some((LineEntry { row: (row - 1) as u32, col: (col - 1) as u32, value }, p + 1))
+    let (row, col) = ((row - 1) as u32, (col - 1) as u32);
+    Some((LineEntry { row, col, value: Complex::new(value, im) }, p + 1))
 }
 
 /// Skips at least one blank.
@@ -209,17 +221,18 @@ mod tests {
 
         /// The fast reader may decline a line, but never reads one otherwise than the grammar says.
         #[test]
-        fn the_fast_reader_agrees_with_the_grammar(line in "[ \t]{0,2}[0-9+-]{1,9}[ \t]{1,3}[0-9.]{1,9}[ \t]{0,2}[+-]?[0-9]{0,12}\\.?[0-9]{0,21}(e[+-]?[0-9]{0,3})?[ \t\r]{0,2}") {
+        fn the_fast_reader_agrees_with_the_grammar(line in "[ \t]{0,2}[0-9+-]{1,9}[ \t]{1,3}[0-9.]{1,9}[ \t]{0,2}[+-]?[0-9]{0,12}\\.?[0-9]{0,21}(e[+-]?[0-9]{0,3})?([ \t]-?[0-9]{1,9}\\.?[0-9]{0,9})?[ \t\r]{0,2}") {
             let mut text = line.clone().into_bytes();
             text.push(b'\n');
             let end = text.len();
             text.extend([0; PADDING]);
-            for field in [Field::Real, Field::Integer, Field::Pattern] {
+            for field in [Field::Real, Field::Integer, Field::Pattern, Field::Complex] {
                 let shape = Shape { field, ..SHAPE };
                 let fast = match field {
                     Field::Real => ordinary_line::<REAL>(&text, 0, &shape),
                     Field::Integer => ordinary_line::<INTEGER>(&text, 0, &shape),
                     Field::Pattern => ordinary_line::<PATTERN>(&text, 0, &shape),
+                    Field::Complex => ordinary_line::<COMPLEX>(&text, 0, &shape),
                 };
                 if let Some((entry, next)) = fast {
                     prop_assert_eq!(next, end);

@@ -272,6 +272,7 @@ impl<'o, T: Scalar> EntrySink<'o, T> {
                     Symmetry::General => Mirror::None,
                     Symmetry::Symmetric => Mirror::Symmetric,
                     Symmetry::SkewSymmetric => Mirror::Skew,
+                    Symmetry::Hermitian => Mirror::Hermitian,
                 };
                 let (duplicates, prune_zeros) = (self.options.duplicates, self.options.prune_zeros);
                 let coo = Coo::from_parts(nrows, ncols, rows, self.minor, self.values);

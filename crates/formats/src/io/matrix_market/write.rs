@@ -1,4 +1,4 @@
-//! CSR as a Matrix Market file: general, coordinate, real.
+//! CSR as a Matrix Market file: general, coordinate, real or complex.
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -8,7 +8,9 @@ use flate2::write::GzEncoder;
 use girih_parallel::prelude::*;
 
 use crate::csr::Csr;
-use crate::scalar::{DType, Scalar};
+use crate::dtype::DType;
+use crate::io::Field;
+use crate::scalar::Scalar;
 
 /// Entries formatted by one task; fixed, so that gzipped output does not depend on the threads.
 const PIECE: usize = 1 << 17;
@@ -23,7 +25,8 @@ pub(in crate::io) fn write<T: Scalar>(
     gzip: bool,
 ) -> io::Result<()> {
     let (nrows, ncols, nnz) = (csr.nrows(), csr.ncols(), csr.nnz());
-    let head = format!("%%MatrixMarket matrix coordinate real general\n{nrows} {ncols} {nnz}\n");
+    let field = if T::DTYPE.is_complex() { Field::Complex } else { Field::Real };
+    let head = format!("%%MatrixMarket matrix coordinate {field} general\n{nrows} {ncols} {nnz}\n");
     to.write_all(&finished(head.into_bytes(), gzip)?)?;
     let pieces: Vec<Range<usize>> =
         (0..nnz).step_by(PIECE).map(|start| start..nnz.min(start + PIECE)).collect();
@@ -64,15 +67,19 @@ fn format_entries<T: Scalar>(csr: &Csr<T>, range: Range<usize>) -> Vec<u8> {
         text.push(b' ');
         text.extend_from_slice(index.format(u64::from(col) + 1).as_bytes());
         text.push(b' ');
-        text.extend_from_slice(decimal(value, &mut number).as_bytes());
+        let value = value.to_c64();
+        text.extend_from_slice(decimal::<T>(value.re, &mut number).as_bytes());
+        if T::DTYPE.is_complex() {
+            text.push(b' ');
+            text.extend_from_slice(decimal::<T>(value.im, &mut number).as_bytes());
+        }
         text.push(b'\n');
     }
     text
 }
 
-/// The shortest decimal that is read back as `value`.
-fn decimal<T: Scalar>(value: T, buffer: &mut zmij::Buffer) -> &str {
-    let x = value.to_f64();
+/// The shortest decimal that is read back as `x`, which is a part of a value.
+fn decimal<T: Scalar>(x: f64, buffer: &mut zmij::Buffer) -> &str {
     if x.is_nan() {
         return "nan";
     }
@@ -80,7 +87,7 @@ fn decimal<T: Scalar>(value: T, buffer: &mut zmij::Buffer) -> &str {
         return if x > 0.0 { "inf" } else { "-inf" };
     }
     // The narrower types are read back from an f32's digits just as well.
-    let text = if T::DTYPE == DType::F64 {
+    let text = if T::DTYPE.part() == DType::F64 {
         buffer.format_finite(x)
     } else {
         buffer.format_finite(x as f32)

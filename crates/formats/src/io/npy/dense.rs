@@ -8,10 +8,11 @@ use ndarray::{Array2, ShapeBuilder};
 use super::elements::NpyArray;
 use super::header::{Element, NpyHeader};
 use super::{Fault, Origin};
+use crate::dtype::DType;
 use crate::io::source::Opened;
 use crate::io::{ReadError, Source};
 use crate::narrowing::Narrowing;
-use crate::scalar::{DType, Scalar};
+use crate::scalar::Scalar;
 
 /// A dense matrix read from a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,7 +44,7 @@ impl fmt::Debug for DenseFile<'_> {
 }
 
 impl<'a> DenseFile<'a> {
-    /// Opens a two-dimensional array of f32 or f64, of either byte order, in C or Fortran order.
+    /// Opens a two-dimensional array of f32, f64, c32 or c64, of either byte order, in C or Fortran order.
     ///
     /// # Errors
     /// [`ReadError`] if the source cannot be read, is not a `.npy` file, or holds another type or
@@ -62,31 +63,31 @@ impl<'a> DenseFile<'a> {
         self.shape
     }
 
-    /// The value type in the file: f32 or f64.
+    /// The value type in the file: f32, f64, c32 or c64.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// Reads the elements, rounding each to the nearest `T`. O(rows · columns).
+    /// Reads the elements, rounding each part to the nearest that `T` has. O(rows · columns).
     ///
     /// Memory is taken as data arrives: never more than twice what the file has shown to hold.
     ///
     /// # Errors
     /// [`ReadError`] if the elements cannot be read, are fewer or more than the shape says, or do
-    /// not fit in memory.
+    /// not fit in memory. [`ReadError::Complex`] if they are complex and `T` is real.
     pub fn read<T: Scalar>(self) -> Result<Dense<T>, ReadError> {
         let Self { array, dtype, shape } = self;
         let order = shape.set_f(array.header.fortran_order);
         let (values, narrowing) = array.values()?;
         let array = Array2::from_shape_vec(order, values)
             .map_err(|e| Origin::File.error(e.to_string().into()))?;
-        let rounded_from = (dtype.size() > size_of::<T>()).then_some(dtype);
+        let rounded_from = (dtype.part().size() > T::DTYPE.part().size()).then_some(dtype);
         Ok(Dense { array, rounded_from, narrowing })
     }
 }
 
-/// Reads a dense matrix of f32 or f64 from a `.npy` file or stream, rounding each element to the
+/// Reads a dense matrix of f32, f64, c32 or c64 from a `.npy` file or stream, rounding each element to the
 /// nearest `T`.
 ///
 /// O(rows · columns) time. Memory is taken as data arrives: never more than twice what the source
@@ -117,8 +118,10 @@ fn dtype(header: &NpyHeader) -> Result<DType, Fault> {
     match header.element {
         Element::Float(4) => Ok(DType::F32),
         Element::Float(8) => Ok(DType::F64),
+        Element::Complex(8) => Ok(DType::C32),
+        Element::Complex(16) => Ok(DType::C64),
         _ => Err(format!(
-            "the array holds {:?}; f32 or f64 is needed: save array.astype(\"float32\")",
+            "the array holds {:?}; f32, f64, c32 or c64 is needed: save array.astype(\"float32\")",
             header.descr
         )
         .into()),

@@ -4,6 +4,7 @@ use std::io::Read;
 
 use bytemuck::Pod;
 use half::f16;
+use num_complex::Complex;
 
 use super::header::{Element, NpyHeader};
 use super::{Fault, Origin};
@@ -201,7 +202,7 @@ impl NpyArray<&mut dyn Read> {
         let mut narrowing = Narrowing::default();
         let mut t = |x: f64| {
             narrowing.count(limits.kind(x), 1);
-            Ok(T::from_f64(x))
+            Ok(T::from_c64(x.into()))
         };
         let values = match self.header.element {
             Element::Bool => self.elements(|[b]: [u8; 1], _| t(f64::from(u8::from(b != 0)))),
@@ -216,7 +217,36 @@ impl NpyArray<&mut dyn Read> {
             Element::Float(2) => self.elements(|b, _| t(f16::from_le_bytes(b).into())),
             Element::Float(4) => self.elements(|b, _| t(f32::from_le_bytes(b).into())),
             Element::Float(8) => self.elements(|b, _| t(f64::from_le_bytes(b))),
+            Element::Complex(_) => return self.convert_complex(),
             _ => Err(self.fault(format!("values of type {:?} cannot be read", self.header.descr))),
+        }?;
+        Ok((values, narrowing))
+    }
+
+    /// Complex elements as values, and what rounding made of them.
+    fn convert_complex<T: Scalar>(self) -> Result<(Vec<T>, Narrowing), ReadError> {
+        if !T::DTYPE.is_complex() {
+            return Err(self.fault(Fault::Complex(T::DTYPE)));
+        }
+        let limits = const { Limits::of(T::DTYPE) };
+        let mut narrowing = Narrowing::default();
+        // All bytes of a big-endian element were reversed: its imaginary part comes first.
+        let big_endian = self.header.big_endian;
+        let mut t = |first: f64, second: f64| {
+            let (re, im) = if big_endian { (second, first) } else { (first, second) };
+            let value = Complex::new(re, im);
+            narrowing.count(limits.kind_of(value), 1);
+            Ok(T::from_c64(value))
+        };
+        let values = match self.header.element {
+            Element::Complex(8) => self.elements(|bytes: [u8; 8], _| {
+                let [first, second]: [f32; 2] = bytemuck::cast(bytes);
+                t(first.into(), second.into())
+            }),
+            _ => self.elements(|bytes: [u8; 16], _| {
+                let [first, second]: [f64; 2] = bytemuck::cast(bytes);
+                t(first, second)
+            }),
         }?;
         Ok((values, narrowing))
     }

@@ -18,6 +18,7 @@ mod write_dense;
 use std::io;
 
 use super::ReadError;
+use crate::dtype::DType;
 
 #[cfg(feature = "ndarray")]
 pub use dense::{Dense, DenseFile, read_dense};
@@ -44,13 +45,15 @@ impl Origin {
         match (self, fault) {
             (Self::File, Fault::Io(e)) => ReadError::Io(e),
             (Self::File, Fault::Content(reason)) => ReadError::Npy { reason },
-            (Self::File, Fault::Complex) => ReadError::Complex { what: "the array".into() },
+            (Self::File, Fault::Complex(dtype)) => {
+                ReadError::Complex { what: "the array".into(), dtype }
+            }
             (Self::Archive(array), Fault::Io(e)) => {
                 ReadError::Npz { array, reason: format!("the array cannot be read: {e}") }
             }
             (Self::Archive(array), Fault::Content(reason)) => ReadError::Npz { array, reason },
-            (Self::Archive(array), Fault::Complex) => {
-                ReadError::Complex { what: format!("{array}.npy") }
+            (Self::Archive(array), Fault::Complex(dtype)) => {
+                ReadError::Complex { what: format!("{array}.npy"), dtype }
             }
         }
     }
@@ -61,8 +64,8 @@ impl Origin {
 pub(super) enum Fault {
     /// The system or the decompressor refused.
     Io(io::Error),
-    /// The elements are complex numbers.
-    Complex,
+    /// The elements are complex numbers, and this real type was requested.
+    Complex(DType),
     /// Anything else.
     Content(String),
 }

@@ -5,8 +5,9 @@ use std::io::{BufWriter, Write};
 use ndarray::ArrayView2;
 
 use super::write::write_header;
+use crate::dtype::DType;
 use crate::io::WriteError;
-use crate::scalar::{DType, Scalar};
+use crate::scalar::Scalar;
 
 /// Writes a dense matrix as `.npy`: version 1.0, little-endian, row-major whatever the order of
 /// `array`. O(rows · columns).
@@ -18,22 +19,15 @@ pub fn write_dense<T: Scalar>(to: impl Write, array: &ArrayView2<'_, T>) -> Resu
         return Err(WriteError::NoSuchType { format: "numpy", dtype: T::DTYPE });
     }
     let (rows, cols) = array.dim();
+    let kind = if T::DTYPE.is_complex() { 'c' } else { 'f' };
     let mut to = BufWriter::with_capacity(1 << 16, to);
-    write_header(&mut to, &format!("<f{}", size_of::<T>()), &format!("({rows}, {cols})"))?;
+    write_header(&mut to, &format!("<{kind}{}", size_of::<T>()), &format!("({rows}, {cols})"))?;
     for row in array.rows() {
         match row.as_slice() {
-            Some(row) if cfg!(target_endian = "little") => {
-                to.write_all(bytemuck::cast_slice(row))?;
-            }
-            _ => {
+            Some(row) => to.write_all(bytemuck::cast_slice(row))?,
+            None => {
                 for value in row {
-                    let mut bytes = [0; 8];
-                    let bytes = &mut bytes[..size_of::<T>()];
-                    bytes.copy_from_slice(bytemuck::bytes_of(value));
-                    if cfg!(target_endian = "big") {
-                        bytes.reverse();
-                    }
-                    to.write_all(bytes)?;
+                    to.write_all(bytemuck::bytes_of(value))?;
                 }
             }
         }

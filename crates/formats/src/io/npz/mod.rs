@@ -1,6 +1,6 @@
 //! scipy's `.npz`: a zip archive of `.npy` arrays, written by `scipy.sparse.save_npz`.
 //!
-//! Read are csr, csc, coo and bsr with any integer indices and any real values. Rows may be
+//! Read are csr, csc, coo and bsr with any integer indices and any real or complex values. Rows may be
 //! unsorted and hold duplicates, as scipy's may. Zeros inside the blocks of a bsr matrix are
 //! entries, as they are to scipy. Nothing in the archive is believed before it is checked.
 
@@ -19,8 +19,9 @@ use super::source::{Bytes, Opened, PlainFile};
 use super::{Field, FileKind, Info, ReadError, ReadOptions, Symmetry};
 use crate::MAX_DIM;
 use crate::csr::{Coo, Csr, check_offsets};
+use crate::dtype::DType;
 use crate::narrowing::Narrowing;
-use crate::scalar::{DType, Scalar};
+use crate::scalar::Scalar;
 
 use stream::Inflated;
 pub(super) use write::{write, write_stream};
@@ -115,6 +116,8 @@ fn read_members<T: Scalar, M: Members>(
         Element::Float(2) => (Field::Real, Some(DType::F16)),
         Element::Float(4) => (Field::Real, Some(DType::F32)),
         Element::Float(8) => (Field::Real, Some(DType::F64)),
+        Element::Complex(8) => (Field::Complex, Some(DType::C32)),
+        Element::Complex(_) => (Field::Complex, Some(DType::C64)),
         Element::Bool => (Field::Pattern, None),
         _ => (Field::Integer, None),
     };

@@ -7,10 +7,11 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::csr::Csr;
+use crate::dtype::DType;
 use crate::io::npy::{write_header, write_vector};
-use crate::scalar::{DType, Scalar};
+use crate::scalar::Scalar;
 
-/// Writes the archive. Values are f64 or f32; narrower ones are widened to f32, which is exact:
+/// Writes the archive. Values are f64, f32, c64 or c32; narrower ones are widened to f32, which is exact:
 /// scipy has no sparse matrices of them.
 pub(in crate::io) fn write<T: Scalar>(csr: &Csr<T>, to: impl Write + Seek) -> io::Result<()> {
     let error = RefCell::default();
@@ -126,11 +127,21 @@ fn write_members<T: Scalar, W: Write + Seek>(
     write_vector(&mut zip, "<i8", &[nrows, ncols], |&d| (d as i64).to_le_bytes())?;
     start(&mut zip, "data.npy")?;
     let values = &csr.values()[..];
-    if T::DTYPE == DType::F64 {
-        write_vector(&mut zip, "<f8", values, |v| v.to_f64().to_le_bytes())?;
-    } else {
-        write_vector(&mut zip, "<f4", values, |v| (v.to_f64() as f32).to_le_bytes())?;
-    }
+    let wide = |v: &T| v.to_c64();
+    let narrow = |v: &T| [wide(v).re as f32, wide(v).im as f32];
+    // The crate refuses targets whose bytes are not in this order.
+    match T::DTYPE {
+        DType::F64 => write_vector(&mut zip, "<f8", values, |v| wide(v).re.to_le_bytes()),
+        DType::C64 => write_vector(&mut zip, "<c16", values, |v| {
+            bytemuck::cast::<_, [u8; 16]>([wide(v).re, wide(v).im])
+        }),
+        DType::C32 => {
+            write_vector(&mut zip, "<c8", values, |v| bytemuck::cast::<_, [u8; 8]>(narrow(v)))
+        }
+        DType::F16 | DType::Bf16 | DType::F32 => {
+            write_vector(&mut zip, "<f4", values, |v| narrow(v)[0].to_le_bytes())
+        }
+    }?;
     zip.finish()?.flush()
 }
 

@@ -3,8 +3,9 @@
 use girih_parallel::prelude::*;
 
 use crate::buffer::Buffer;
+use crate::dtype::DType;
 use crate::error::FormatError;
-use crate::scalar::{DType, Scalar};
+use crate::scalar::Scalar;
 use crate::tilings::TwoFour;
 use crate::tilings::shared::windows::zeroed;
 

@@ -3,7 +3,7 @@
 use super::support::{SPECS, csr_of, layouts, matrix};
 use girih_formats::stats::{FormatStats, MatrixStats};
 use girih_formats::{
-    Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
+    Complex, Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
 };
 use half::{bf16, f16};
 use proptest::prelude::*;
@@ -56,11 +56,13 @@ proptest! {
     fn statistics_are_those_of_the_built_tiling((ncols, rows) in matrix(), seed: u64) {
         for spec in SPECS {
             for layout in layouts(rows.len(), spec.window_rows(), seed) {
-                match DType::ALL[(seed % 4) as usize] {
+                match DType::ALL[(seed % 6) as usize] {
                     DType::F16 => check(&csr_of::<f16>(ncols, &rows), spec, &layout),
                     DType::Bf16 => check(&csr_of::<bf16>(ncols, &rows), spec, &layout),
                     DType::F32 => check(&csr_of::<f32>(ncols, &rows), spec, &layout),
                     DType::F64 => check(&csr_of::<f64>(ncols, &rows), spec, &layout),
+                    DType::C32 => check(&csr_of::<Complex<f32>>(ncols, &rows), spec, &layout),
+                    DType::C64 => check(&csr_of::<Complex<f64>>(ncols, &rows), spec, &layout),
                 }
             }
         }

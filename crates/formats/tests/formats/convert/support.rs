@@ -1,6 +1,6 @@
 //! Matrices and layouts for the conversion and statistics tests.
 
-use girih_formats::{Csr, FormatSpec, PAD_ROW, RowLayout, Scalar};
+use girih_formats::{Complex, Csr, FormatSpec, PAD_ROW, RowLayout, Scalar};
 use proptest::prelude::*;
 
 /// Formats with sizes that divide nothing, divide everything, and exceed the matrix.
@@ -31,13 +31,20 @@ pub(crate) fn keeps_explicit_zeros(spec: FormatSpec) -> bool {
 /// A matrix as rows of (column, value).
 pub(crate) type Model = Vec<Vec<(u32, f64)>>;
 
+/// With an imaginary part beside each value, for types that have one: 0 where the value is.
 pub(crate) fn csr_of<T: Scalar>(ncols: usize, rows: &Model) -> Csr<T> {
+    let value = |v: f64| T::from_c64(Complex::new(v, if v == 0.0 { 0.0 } else { 0.5 - v }));
+    let row = |row: &Vec<(u32, f64)>| row.iter().map(|&(col, v)| (col, value(v))).collect();
+    csr_of_values(ncols, &rows.iter().map(row).collect::<Vec<_>>())
+}
+
+pub(crate) fn csr_of_values<T: Scalar>(ncols: usize, rows: &[Vec<(u32, T)>]) -> Csr<T> {
     let mut row_ptr = vec![0];
     let (mut col_idx, mut values) = (Vec::new(), Vec::new());
     for row in rows {
         for &(col, value) in row {
             col_idx.push(col);
-            values.push(T::from_f64(value));
+            values.push(value);
         }
         row_ptr.push(col_idx.len() as u64);
     }

@@ -1,7 +1,7 @@
 //! What is written is read back, in every value type, and the same on any number of threads.
 
 use girih_formats::io::{self, ReadOptions, Source};
-use girih_formats::{Coo, Csr, Duplicates, Scalar};
+use girih_formats::{Complex, Coo, Csr, Duplicates, Scalar};
 use half::{bf16, f16};
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn triplets() -> impl Strategy<Value = (usize, usize, Vec<(u32, u32, f64)>)> {
 fn coo<T: Scalar>(m: usize, k: usize, entries: &[(u32, u32, f64)]) -> Coo<T> {
     let (rows, (cols, values)) = entries
         .iter()
-        .map(|&(i, j, v)| (i, (j, T::from_f64(v))))
+        .map(|&(i, j, v)| (i, (j, T::from_c64(Complex::new(v, 1.0 - v)))))
         .collect::<(Vec<_>, (Vec<_>, Vec<_>))>();
     Coo::try_new(m, k, rows, cols, values).unwrap()
 }
@@ -34,8 +34,9 @@ fn assert_same<T: Scalar>(a: &Csr<T>, b: &Csr<T>) {
     assert_eq!((a.nrows(), a.ncols()), (b.nrows(), b.ncols()));
     assert_eq!((a.row_ptr(), a.col_idx()), (b.row_ptr(), b.col_idx()));
     for (x, y) in a.values().iter().zip(b.values().iter()) {
-        let (x, y) = (x.to_f64(), y.to_f64());
-        assert!(x == y || x.is_nan() && y.is_nan(), "{x:?} became {y:?}");
+        let same = |x: f64, y: f64| x == y || x.is_nan() && y.is_nan();
+        let (a, b) = (x.to_c64(), y.to_c64());
+        assert!(same(a.re, b.re) && same(a.im, b.im), "{x:?} became {y:?}");
     }
 }
 
@@ -62,6 +63,8 @@ proptest! {
         files_round_trip::<f32>(m, k, &entries);
         files_round_trip::<f16>(m, k, &entries);
         files_round_trip::<bf16>(m, k, &entries);
+        files_round_trip::<Complex<f32>>(m, k, &entries);
+        files_round_trip::<Complex<f64>>(m, k, &entries);
     }
 
     /// Triplets in any order, with duplicates, against a dense model that adds in the order given.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use girih::backend::Verification;
 use girih::planner::explanation::Outcome;
 use girih::{
-    Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions, Planner,
-    Precision, Scalar,
+    Complex, Csr, DType, DenseScalar, DeviceSpec, FormatChoice, Kernels, Plan, PlanOptions,
+    Planner, Precision, Scalar,
 };
 use girih_cuda_libraries::TimedOperands;
 
@@ -285,7 +285,7 @@ fn case<'a, T: DenseScalar>(
     };
     if let Runner::Host(_) = runner {
         // An element that is not written must not hold what another case has left.
-        c.fill(<T::Acc as Scalar>::from_f64(f64::NAN));
+        c.fill(<T::Acc as Scalar>::from_c64(Complex::new(f64::NAN, f64::NAN)));
         runner.time(team, 1, b, c)?;
     }
     let (who, rounding) = (engine.multiplier.name(), engine.multiplier.rounding(plan));

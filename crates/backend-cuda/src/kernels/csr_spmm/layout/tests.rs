@@ -30,7 +30,7 @@ fn operation(b_in_vectors: bool, c_whole: bool) -> Operation {
 
 #[test]
 fn every_layout_has_its_entry_points() {
-    for dtype in DType::ALL {
+    for dtype in DType::REAL {
         for n in (1..700).chain([1 << 20, 1 << 40]) {
             for (average, items) in [(0, 9), (1, 1 << 20), (9, 1000), (70, 1000), (4000, 5)] {
                 let layout = Layout::new(&problem(dtype, 1 << 16, average, items), n);
@@ -147,7 +147,7 @@ fn too_many_items_for_a_grid_are_noticed() {
 
 #[test]
 fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operands() {
-    for dtype in DType::ALL {
+    for dtype in DType::REAL {
         for n in (5..700).chain([1 << 20]) {
             for (average, rows) in [(1, 1 << 20), (9, 1000), (70, 1000), (300, 5000)] {
                 let problem = alike(dtype, rows, average, n, 4224);

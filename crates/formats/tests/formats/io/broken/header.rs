@@ -1,6 +1,7 @@
 //! Matrix Market: banners, symmetry and arrays.
 
-use girih_formats::io::{self, ReadError, ReadOptions, Symmetry, TextFault};
+use girih_formats::DType;
+use girih_formats::io::{self, Field, ReadError, ReadOptions, Symmetry, TextFault};
 
 use super::support::{fault_of, read};
 
@@ -26,14 +27,17 @@ fn banners() {
     std::fs::write(file.path(), "1 1 1\n").unwrap();
     let error = io::read::<f64>(file.path(), &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, ReadError::Text { fault: TextFault::Banner { .. }, .. }));
+    assert!(matches!(
+        banner("%%matrixmarket MATRIX Coordinate Real HERMITIAN"),
+        (1, 39, TextFault::HermitianReals { field: Field::Real })
+    ));
     for text in [
         "%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n",
         "%%MatrixMarket matrix coordinate complex Hermitian\n1 1 1\n1 1 1 0\n",
-        "%%matrixmarket MATRIX Coordinate Real HERMITIAN\n1 1 1\n1 1 1\n",
     ] {
         let error = read(text).unwrap_err();
-        assert!(matches!(error, ReadError::Complex { .. }), "{text:?}: {error}");
-        assert!(error.to_string().contains("complex numbers"), "{error}");
+        assert!(matches!(error, ReadError::Complex { dtype: DType::F64, .. }), "{text:?}: {error}");
+        assert!(error.to_string().contains("read it as c64"), "{error}");
     }
 }
 
