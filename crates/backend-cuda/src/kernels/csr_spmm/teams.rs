@@ -248,8 +248,8 @@ fn lanes_of_wide(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u
     [WARP, WARP / 2].into_iter().find(|&lanes| busy(lanes)).unwrap_or(NARROW)
 }
 
-/// Whether rows are so short, and there are so many of them, that runs of items take less time than teams: what
-/// a row takes besides its entries is then most of its time, and a run has it once for several rows.
+/// Whether rows are so short and so numerous that runs of items take less time than teams: most of a row's time
+/// is then what it takes besides its entries, and a run has that once for several rows.
 fn is_tiny(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> bool {
     // Runs take tiles of two vectors a lane.
     let tiles = tiles(dtype, n, 2 * WARP);
