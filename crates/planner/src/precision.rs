@@ -53,10 +53,10 @@ impl Precision {
         }
     }
 
-    /// Whether kernels that round f32 to TF32 may multiply a value type.
+    /// Whether kernels that round f32 to TF32 may multiply a value type, complex ones by their parts.
     #[must_use]
     pub const fn allows_tf32(self, dtype: DType) -> bool {
-        matches!((self, dtype), (Self::Tf32, _) | (_, DType::F16 | DType::Bf16 | DType::F64))
+        matches!(self, Self::Tf32) || !matches!(dtype.part(), DType::F32)
     }
 }
 
@@ -95,8 +95,8 @@ mod tests {
     fn only_f32_is_rounded() {
         for dtype in DType::ALL {
             assert!(Precision::Tf32.allows_tf32(dtype));
-            assert_eq!(Precision::F32.allows_tf32(dtype), dtype != DType::F32);
-            assert_eq!(Precision::ThreeTf32.allows_tf32(dtype), dtype != DType::F32);
+            assert_eq!(Precision::F32.allows_tf32(dtype), dtype.part() != DType::F32);
+            assert_eq!(Precision::ThreeTf32.allows_tf32(dtype), dtype.part() != DType::F32);
         }
     }
 }
