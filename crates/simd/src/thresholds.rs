@@ -184,9 +184,9 @@ thresholds! {
 
     // Products of complex values.
     /// Bytes of rows of B that a block of rows of A uses, so that its second product finds them in a core's caches.
-    COMPLEX_B_BYTES: usize = 128 << 10, "bytes", "half of a second-level cache of 256 KiB";
+    COMPLEX_B_BYTES: usize = 128 << 10, "bytes", "assumption: half of a second-level cache of 256 KiB";
     /// Sums of a block, in complex numbers.
-    COMPLEX_SUMS: usize = 1024, "numbers", "16 KiB for each of the two products of c64: half a first-level cache";
+    COMPLEX_SUMS: usize = 1024, "numbers", "by construction: 16 KiB for each of the two products of c64, half a first-level cache";
 
     // Rows and strips.
     /// Vectors of a row of B that are read one after the other where B is beyond the last-level cache.
