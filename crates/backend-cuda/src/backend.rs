@@ -1,7 +1,6 @@
 //! The backend: what it can do, and how a plan is prepared.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::CudaContext;
@@ -23,58 +22,8 @@ use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
 use crate::prepared::sddmm_layout::Choice;
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
 use crate::{
-    CsrLayout, CudaError, CudaPrepared, CudaSddmm, DeviceInfo, LibrarySearch, NAME, SddmmLayout,
+    CsrLayout, CudaError, CudaOptions, CudaPrepared, CudaSddmm, DeviceInfo, NAME, SddmmLayout,
 };
-
-/// How the backend is set up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CudaOptions {
-    /// Where libraries are looked for.
-    pub libraries: LibrarySearch,
-    /// The folder that compiled kernels are kept in; without one they are compiled in every process.
-    pub cache: Option<PathBuf>,
-    /// A folder with kernel sources in place of the built-in ones.
-    pub sources: Option<PathBuf>,
-    /// The index of the device.
-    pub device: usize,
-    /// How products in CSR are laid out, in place of what the backend would choose for each: to time layouts.
-    /// A [`CsrLayout::Teams`] must be [valid](crate::CsrTeams::is_valid), and matrices have fewer than 2³¹
-    /// entries and rows then; plans are refused otherwise.
-    pub csr_layout: Option<CsrLayout>,
-}
-
-impl CudaOptions {
-    /// With libraries from elsewhere.
-    #[must_use]
-    pub fn libraries(self, libraries: LibrarySearch) -> Self {
-        Self { libraries, ..self }
-    }
-
-    /// With a folder that compiled kernels are kept in.
-    #[must_use]
-    pub fn cache(self, cache: impl Into<Option<PathBuf>>) -> Self {
-        Self { cache: cache.into(), ..self }
-    }
-
-    /// With kernel sources from a folder.
-    #[must_use]
-    pub fn sources(self, sources: impl Into<Option<PathBuf>>) -> Self {
-        Self { sources: sources.into(), ..self }
-    }
-
-    /// With products in CSR laid out so.
-    #[must_use]
-    pub fn csr_layout(self, csr_layout: impl Into<Option<CsrLayout>>) -> Self {
-        Self { csr_layout: csr_layout.into(), ..self }
-    }
-
-    /// On another device, by its index.
-    #[must_use]
-    pub fn device(self, device: usize) -> Self {
-        Self { device, ..self }
-    }
-}
 
 /// Multiplies on a CUDA device.
 ///
@@ -158,8 +107,8 @@ impl CudaBackend {
     /// Prepares a pattern for sampled products of X and Y of a value type: compiles the kernel, unless the cache
     /// has it, and uploads the pattern. O(rows + nnz · log). For loops that sample one pattern again and again.
     ///
-    /// Entries are shared out in the [layout](SddmmLayout) that is estimated to read fewer bytes of X and Y with 64
-    /// columns; [`CudaSddmm::lowering`] says which.
+    /// Entries are shared out in the [layout](SddmmLayout) that is estimated to be faster for 64 columns of X and Y;
+    /// [`CudaSddmm::lowering`] says which.
     ///
     /// # Errors
     /// If the backend is not available, values are complex, or the pattern does not fit the device.

@@ -139,11 +139,12 @@ pub mod kernels;
 mod library;
 pub mod low_level;
 mod operand;
+mod options;
 mod prepared;
 
 pub use cudarc;
 
-pub use backend::{CudaBackend, CudaOptions};
+pub use backend::CudaBackend;
 pub use catalog::CudaKernels;
 pub use device::{DeviceInfo, devices, driver_version};
 pub use epilogue::DeviceEpilogue;
@@ -153,6 +154,7 @@ pub use kernels::csr_spmm::{CsrLayout, CsrTeams};
 pub use kernels::sm90_dense_gemm::{DenseConfig, FullBlocks, Rung};
 pub use library::{Attempt, LibrarySearch, Nvrtc};
 pub use operand::{DeviceMatrix, DeviceMatrixMut, Strides};
+pub use options::CudaOptions;
 pub use prepared::{CudaPrepared, CudaSddmm, OperandRows, SddmmLayout};
 
 /// The name of the CUDA backend.

@@ -167,8 +167,8 @@ fn pattern() -> Csr<f64> {
 }
 
 /// The bits of a sampled product whose operands are laid out so.
-fn sampled<T: DenseScalar>(
-    device: &Emulated,
+pub(super) fn sampled<T: DenseScalar>(
+    device: &impl SddmmBackend,
     pattern: &Csr<f64>,
     d: usize,
     layouts: [Layout; 2],

@@ -6,15 +6,16 @@ use std::sync::atomic::Ordering;
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, Rounding, SddmmBackend, check_sddmm,
 };
-use girih_formats::{Csr, CsrPattern, DType, PAD_ROW, RowLayout, Scalar};
+use girih_formats::{Csr, CsrPattern, DType, PAD_ROW, RowLayout};
 use girih_testkit::conformance::run_sddmm_in_turns;
 use girih_testkit::matrices;
-use girih_testkit::operands::{Layout, Placed as Operand, random};
+use girih_testkit::operands::Layout;
 use half::{bf16, f16};
 
 use super::Emulated;
 use super::entries::all_executed;
 use super::operands::Placing;
+use super::sampled::sampled;
 use crate::kernels::sm90_window_sddmm::{WINDOW_ROWS, kernel};
 use crate::prepared::sddmm_layout::Choice;
 
@@ -103,23 +104,6 @@ fn pattern() -> Csr<f64> {
         _ => (i * 7 + j) % 41 == 1,
     };
     matrices::where_(55, 1040, entry).unwrap()
-}
-
-/// The bits of a sampled product whose operands are laid out so.
-fn sampled<T: DenseScalar>(
-    device: &ByWindows,
-    pattern: &Csr<f64>,
-    d: usize,
-    layouts: [Layout; 2],
-) -> Vec<u64> {
-    let x = Operand::new(&random::<T>(pattern.nrows(), d, 1), layouts[0]);
-    let y = Operand::new(&random::<T>(pattern.ncols(), d, 2), layouts[1]);
-    let mut s = random::<T::Acc>(pattern.nnz(), 1, 3);
-    let (x, y) = (T::erase(x.view()), T::erase(y.view()));
-    let into = T::erase_acc_mut(s.view_mut());
-    let done = device.sddmm(pattern.pattern(), -2.5, x, y, 0.5, into);
-    done.unwrap_or_else(|error| panic!("d = {d}: {error:?}"));
-    s.iter().map(|s| s.to_c64().re.to_bits()).collect()
 }
 
 /// Both entry points, with one panel of columns and two, and bits that neither they nor the order of rows change.

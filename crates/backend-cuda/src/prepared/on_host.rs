@@ -69,8 +69,8 @@ impl PreparedSpmm for CudaPrepared {
             .map_err(|error| refused_by(self.backend, error, "aggregate"))
     }
 
-    /// Puts the values into a clone of the plan, which stays in the host's memory and shares all other arrays with it,
-    /// packs them as the kernels read them, and sends them where the old ones are: no device memory is allocated.
+    /// Puts the values into a clone of the plan that stays in the host's memory and shares all other arrays. They are
+    /// then packed as the kernels read them and sent where the old ones are: no device memory is allocated.
     /// Products that were enqueued before are waited for; those of captured graphs are the caller's to order.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
         let Product::Launched(launched, source) = &mut self.product else {

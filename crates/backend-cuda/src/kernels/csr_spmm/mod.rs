@@ -9,6 +9,7 @@ mod limits;
 mod params;
 mod statistics;
 mod teams;
+mod wide;
 mod work;
 
 use girih_formats::DType;

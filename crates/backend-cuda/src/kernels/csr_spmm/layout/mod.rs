@@ -6,7 +6,7 @@ mod words;
 
 use girih_formats::DType;
 
-use super::teams::Wide;
+use super::wide::Wide;
 use super::{CsrLayout, CsrTeams, ENTRIES, Statistics, THREADS, WARP, WARPS};
 
 /// Most blocks of a grid in y.

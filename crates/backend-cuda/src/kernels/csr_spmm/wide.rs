@@ -1,0 +1,293 @@
+//! Rows of much the same length, by teams of lanes: which matrices are taken so, and by what teams.
+//!
+//! # What was measured
+//! Microseconds on an H100, every layout verified (the example `csr_layouts` times them):
+//!
+//! | matrix | n | items | 8 lanes | 32 lanes, 4 rows to a team |
+//! |---|---|---|---|---|
+//! | `wave_graph` | 128 | 150 | 145 | 113 |
+//! | `wave_graph` | 512 | 570 | 531 | 404 |
+//! | `fe_body_graph` | 512 | 103 | 121 | 98 |
+//! | `delaunay_n15` | 512 | 88 | 85 | 74 |
+//! | `bcsstk33` | 512 | 74 | 118 | 76 |
+//! | `p2p-Gnutella31` | 1024 | 242 | 338 | 241 |
+//!
+//! Wide tiles win although narrow ones make more rows of a block share rows of B: what a warp waits for is
+//! less where its loads cover 512 bytes of a row. Four rows to a team, one after the other, save a quarter of
+//! one row (`wave_graph`, n = 512: 564): the next row's place and first entries arrive meanwhile. All rows
+//! for a tile of columns, before the next tile, were as fast as any order of blocks, and up to 1.2 times as
+//! fast as all tiles for a block of rows (`delaunay_n15`, n = 512: 88; 8 lanes on pruned weights: 1.19).
+//!
+//! Weights have few and long rows: 256 of 461 entries times 512 columns make 1024 teams of a warp, a quarter
+//! of what the device waits for at a time. There, tiles of 8 lanes and 4 groups of lanes to a row take 52
+//! where 32 lanes take 75 and items 68. Where rows are shorter, a warp to a row is faster from two fifths of the
+//! device's warps on. On an H200, in the way chosen by that rule and with the warps of the whole device:
+//! `maros_r7_Aeq` (3136 rows of 46), n = 128: 11.1 and 13.5; `dg_diffusion` (966 rows of 37), n = 512: 11.5 and 13.3.
+//!
+//! Rows of two or three entries are another matter: most of their time is what a row takes whatever it holds. Runs
+//! of eight items have that once. On an H200: `luxembourg_road` (2.1 entries to a row), n = 1024: 282 where teams
+//! take 354; `cont300_A` (3.0), n = 512: 237 and 297.
+//!
+//! # Narrow products
+//! There, it is round trips one after the other that take the time. `bcsstk33` (8738 rows of 68 entries), n
+//! = 32: with eight lanes to a row there are 2185 warps, 17 of them on each multiprocessor, half of what it
+//! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes it is half as many of
+//! twice as many warps: 17.6 where items take 23.8. [`groups`] counts that.
+
+use girih_formats::DType;
+
+use super::layout::RUN;
+use super::limits::is_even;
+use super::teams::{DEEP, SHALLOW, most_warps};
+use super::{CsrTeams, Statistics, WARP, lanes};
+
+/// The fewest lanes across a tile of wide products: 128 bytes of a row of B.
+const NARROW: u32 = 8;
+/// Entries of a row, on average, from which lanes wait for [`DEEP`] rows of B at a time, where half of the device's
+/// warps are idle.
+const DEEP_FROM: u64 = 48;
+/// Rows of as many entries, on average, are taken by whole warps.
+const LONG: u64 = 64;
+/// Rows of at most this many entries, on average, are items, several to a warp. There must be enough of them for this
+/// many times the device's warps.
+const TINY: u64 = 4;
+const TINY_WAVES: u64 = 3;
+/// Warps of a block.
+const BLOCK_WARPS: u32 = 8;
+/// The most rows of a team, one after the other; of this many entries together at most, where they
+/// are more than two; and the warps, for each that the device has at a time, from which a team takes one
+/// row more: half as many where rows have at most `SHORT` entries on average.
+const MOST_TURNS: u64 = 4;
+const ENTRIES_OF_TURNS: u64 = 64;
+const WAVES: u64 = 2;
+const SHORT: u64 = 8;
+/// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are cut.
+const BUSY_PART: u64 = 8;
+/// Tiles are a warp wide if two fifths of the device's warps then have one, or, of long rows, all of them.
+const ENOUGH: (u64, u64) = (2, 5);
+/// Round trips of a row besides those to rows of B: where it begins, its entries, and what launching a warp
+/// takes.
+const TRIPS: u64 = 3;
+
+/// Teams of products whose rows of B have 512 bytes or more. They are the same for all such n: else a product
+/// would have other bits than its panels of columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wide {
+    lanes: u32,
+    groups: u32,
+}
+
+impl Wide {
+    /// The order of additions of wide products of a matrix, if all its rows go to teams; `n` columns are
+    /// expected.
+    pub(crate) fn new(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> Option<Self> {
+        // A single column or vector has kernels of its own.
+        if lanes(dtype, n) < 2 || is_tiny(statistics, n, dtype, warps) {
+            return None;
+        }
+        let columns = n.max(wide_columns(dtype));
+        let lanes = lanes_of_wide(statistics, columns, dtype, warps);
+        let groups = match statistics.mean() >= LONG {
+            true => WARP / lanes,
+            false => groups(statistics, lanes, tiles(dtype, columns, lanes), warps),
+        };
+        let wide = Self { lanes, groups };
+        let (lanes, groups) = wide.lanes_and_groups(statistics, n, dtype, warps);
+        let tiles = tiles(dtype, n, lanes);
+        let needed = warps_needed(statistics, tiles, lanes * groups);
+        let cut = statistics.mean() >= LONG && needed < warps / BUSY_PART;
+        let steps = steps(statistics, lanes, tiles, warps);
+        (!cut && is_even(statistics, steps, u64::from(groups))).then_some(wide)
+    }
+
+    /// The teams for products of `n` columns.
+    pub(crate) fn teams(
+        self,
+        statistics: &Statistics,
+        n: u64,
+        dtype: DType,
+        warps: u64,
+    ) -> CsrTeams {
+        let (lanes, groups) = self.lanes_and_groups(statistics, n, dtype, warps);
+        let team = lanes * groups;
+        let needed = warps_needed(statistics, tiles(dtype, n, lanes), team);
+        let idle = lanes >= NARROW && statistics.mean() >= DEEP_FROM && 2 * needed <= warps;
+        let depth = if idle { DEEP } else { SHALLOW };
+        let most = (ENTRIES_OF_TURNS / statistics.mean().max(1)).clamp(2, MOST_TURNS);
+        let waves = if statistics.mean() <= SHORT { WAVES / 2 } else { WAVES };
+        // Three in turn took longer than two or four.
+        let turns = 1 << (needed / (waves * warps.max(1))).clamp(1, most).ilog2();
+        let warps = BLOCK_WARPS.min(most_warps(depth));
+        CsrTeams { lanes, team, depth, warps, turns, panel_tiles: 1 }
+    }
+
+    fn lanes_and_groups(
+        self,
+        statistics: &Statistics,
+        n: u64,
+        dtype: DType,
+        warps: u64,
+    ) -> (u32, u32) {
+        if n >= wide_columns(dtype) {
+            return (self.lanes, self.groups);
+        }
+        let lanes = lanes(dtype, n).min(lanes_of_wide(statistics, n, dtype, warps));
+        (lanes, groups(statistics, lanes, tiles(dtype, n, lanes), warps))
+    }
+}
+
+/// Columns that a row of B has 512 bytes of.
+fn wide_columns(dtype: DType) -> u64 {
+    u64::from(WARP) * 16 / dtype.size() as u64
+}
+
+/// Lanes across a tile of wide products: a warp, or fewer where that would leave most warps of the device idle.
+fn lanes_of_wide(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u32 {
+    let (part, of) = if statistics.mean() >= LONG { (1, 1) } else { ENOUGH };
+    let teams = |lanes| statistics.rows.saturating_mul(tiles(dtype, n, lanes));
+    let busy = |lanes| teams(lanes).saturating_mul(of) >= part * warps;
+    [WARP, WARP / 2].into_iter().find(|&lanes| busy(lanes)).unwrap_or(NARROW)
+}
+
+/// Whether rows are so short and so numerous that runs of items take less time than teams: most of a row's time
+/// is then what it takes besides its entries, and a run has that once for several rows.
+fn is_tiny(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> bool {
+    // Runs take tiles of two vectors a lane.
+    let tiles = tiles(dtype, n, 2 * WARP);
+    let runs = (statistics.rows / u64::from(RUN)).saturating_mul(tiles);
+    lanes(dtype, n) == WARP && statistics.mean() <= TINY && runs >= TINY_WAVES * warps
+}
+
+/// Tiles of columns.
+fn tiles(dtype: DType, n: u64, lanes: u32) -> u64 {
+    n.div_ceil(u64::from(lanes) * 16 / dtype.size() as u64)
+}
+
+/// Warps that have a team of lanes for every row and tile.
+fn warps_needed(statistics: &Statistics, tiles: u64, team: u32) -> u64 {
+    statistics.rows.saturating_mul(tiles).saturating_mul(u64::from(team)) / u64::from(WARP)
+}
+
+/// Entries that each warp would go through, if they were shared out evenly among those of the device, a
+/// team of `lanes` lanes to a row.
+fn steps(statistics: &Statistics, lanes: u32, tiles: u64, warps: u64) -> u64 {
+    let at_once = u64::from(WARP / lanes) * warps.max(1);
+    statistics.entries.saturating_mul(tiles) / at_once
+}
+
+/// Groups of lanes to a row: those with which the device's warps take the fewest round trips altogether. More
+/// groups make more warps, which wait at the same time, of shorter rows; beyond as many as wait at the same
+/// time anyway they cost what a warp takes besides.
+fn groups(statistics: &Statistics, lanes: u32, tiles: u64, warps: u64) -> u32 {
+    let cost = |groups: u32| {
+        let needed = warps_needed(statistics, tiles, lanes * groups);
+        let trips = TRIPS + statistics.mean().div_ceil(u64::from(groups * SHALLOW));
+        (needed.max(warps).saturating_mul(trips), groups)
+    };
+    let all = (0..=(WARP / lanes).ilog2()).map(|bit| 1 << bit);
+    all.min_by_key(|&groups| cost(groups)).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::limits::resident_warps;
+    use super::*;
+
+    const H200: u32 = 132;
+
+    /// (rows, entries, longest row, entries of heavy rows) of matrices that were counted.
+    const WAVE: (u64, u64, u64, u64) = (156_317, 2_118_662, 44, 6000);
+    const BCSSTK33: (u64, u64, u64, u64) = (8738, 591_904, 141, 700);
+    const VIBROBOX: (u64, u64, u64, u64) = (12_328, 330_250, 120, 51_000);
+    const GNUTELLA: (u64, u64, u64, u64) = (62_586, 147_892, 78, 6200);
+    const PRUNED: (u64, u64, u64, u64) = (256, 117_964, 647, 0);
+    const ROADS: (u64, u64, u64, u64) = (114_599, 239_332, 6, 0);
+    const TRIANGLES: (u64, u64, u64, u64) = (15_606, 91_756, 10, 0);
+    const CONSTRAINTS: (u64, u64, u64, u64) = (3136, 144_848, 48, 0);
+    const FLUID: (u64, u64, u64, u64) = (1651, 49_533, 62, 25_000);
+    const WEIGHTS: (u64, u64, u64, u64) = (2048, 314_572, 192, 0);
+    const ASTRO: (u64, u64, u64, u64) = (16_706, 242_502, 360, 133_000);
+
+    fn statistics((rows, entries, longest, heavy_entries): (u64, u64, u64, u64)) -> Statistics {
+        Statistics { rows, entries, longest, heavy_entries }
+    }
+
+    /// The teams of an H200 for products as wide as the plan says, in words.
+    fn teams(of: (u64, u64, u64, u64), n: u64) -> Option<String> {
+        let (statistics, warps) = (statistics(of), resident_warps(H200));
+        let wide = Wide::new(&statistics, n, DType::F32, warps)?;
+        let teams = wide.teams(&statistics, n, DType::F32, warps);
+        assert!(teams.is_valid(), "{teams}");
+        Some(teams.to_string())
+    }
+
+    #[test]
+    fn meshes_have_a_warp_to_a_row_and_up_to_four_rows_in_turn() {
+        assert_eq!(teams(WAVE, 512).unwrap(), "32/32 x4, 8 warps, 4 turns, panels of 1");
+        assert_eq!(teams(WAVE, 8).unwrap(), "2/2 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(VIBROBOX, 512).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
+        assert_eq!(teams(BCSSTK33, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+    }
+
+    #[test]
+    fn warps_that_would_be_idle_share_a_row() {
+        assert_eq!(teams(BCSSTK33, 8).unwrap(), "2/16 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(BCSSTK33, 32).unwrap(), "8/16 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(PRUNED, 512).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(PRUNED, 128).unwrap(), "8/32 x8, 8 warps, 1 turns, panels of 1");
+    }
+
+    #[test]
+    fn a_warp_takes_a_row_where_that_leaves_enough_warps() {
+        assert_eq!(teams(CONSTRAINTS, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(WEIGHTS, 512).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(WEIGHTS, 128).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
+        // Short rows in turn, from fewer on.
+        assert_eq!(teams(TRIANGLES, 128).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
+    }
+
+    #[test]
+    fn rows_that_differ_go_to_teams_too_where_no_warp_has_much_to_do() {
+        assert_eq!(teams(FLUID, 128).unwrap(), "16/32 x4, 8 warps, 1 turns, panels of 1");
+        let longer = (FLUID.0, FLUID.1, 200, FLUID.3);
+        assert_eq!(teams(longer, 128), None);
+    }
+
+    #[test]
+    fn rows_of_two_or_three_entries_are_items_where_there_are_many() {
+        assert_eq!(teams(ROADS, 128), None);
+        assert_eq!(teams(ROADS, 1024), None);
+        // Too few columns for a warp, and too few rows for the device.
+        assert_eq!(teams(ROADS, 64).unwrap(), "16/16 x4, 8 warps, 4 turns, panels of 1");
+        assert!(teams((10_000, 21_000, 6, 0), 128).is_some());
+    }
+
+    #[test]
+    fn rows_that_differ_are_items() {
+        assert_eq!(teams(ASTRO, 512), None);
+        assert_eq!(teams(GNUTELLA, 32), None);
+        // Too few warps for rows so long.
+        assert_eq!(teams(PRUNED, 32), None);
+        assert_eq!(teams(PRUNED, 8), None);
+        assert_eq!(teams((1, 1 << 20, 1 << 20, 0), 512), None);
+        // A vector of columns has no team.
+        assert_eq!(teams(WAVE, 4), None);
+    }
+
+    #[test]
+    fn wide_products_of_a_plan_are_added_up_in_one_order() {
+        for of in [WAVE, BCSSTK33, VIBROBOX, PRUNED] {
+            let statistics = statistics(of);
+            for dtype in DType::REAL {
+                for warps in [32, resident_warps(H200)] {
+                    let Some(wide) = Wide::new(&statistics, 512, dtype, warps) else { continue };
+                    let groups = |n| wide.teams(&statistics, n, dtype, warps).groups();
+                    let first = wide_columns(dtype);
+                    let all: Vec<_> =
+                        (first..first + 9).chain([1 << 14, 1 << 40]).map(groups).collect();
+                    assert!(all.iter().all(|&found| found == all[0]), "{all:?}");
+                }
+            }
+        }
+    }
+}
