@@ -13,10 +13,20 @@ pub(crate) struct Avx2;
 
 impl Compile for Avx2 {
     #[inline(never)]
-    #[target_feature(enable = "avx2,fma,f16c")]
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
-        code()
+        // SAFETY: the instruction set by point 1.
+        unsafe { with_features(code) }
     }
+}
+
+/// Compiled for the instruction set, as [`Compile::call`] promises. That is another function, since rustc 1.95 does
+/// not tell LLVM to never inline one with target features.
+///
+/// # Safety
+/// 1. The machine has the instruction set.
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn with_features<R>(code: impl FnOnce() -> R) -> R {
+    code()
 }
 
 /// Lanes of a partial register, and their number.

@@ -14,10 +14,20 @@ pub(crate) struct Neon;
 
 impl Compile for Neon {
     #[inline(never)]
-    #[target_feature(enable = "neon")]
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
-        code()
+        // SAFETY: the instruction set by point 1.
+        unsafe { with_features(code) }
     }
+}
+
+/// Compiled for the instruction set, as [`Compile::call`] promises. That is another function, since rustc 1.95 does
+/// not tell LLVM to never inline one with target features.
+///
+/// # Safety
+/// 1. The machine has the instruction set.
+#[target_feature(enable = "neon")]
+unsafe fn with_features<R>(code: impl FnOnce() -> R) -> R {
+    code()
 }
 
 vector! {

@@ -6,7 +6,7 @@ use super::panel::{FewVectors, ManyVectors, RowOperands};
 use super::prefetch::Prefetch;
 use super::sum::Entries;
 use crate::isa::{Vector, VectorsFor, Widen};
-use crate::operands::{Input, Output};
+use crate::operands::{Input, Output, Store};
 
 /// Rows in some order.
 ///
@@ -94,7 +94,8 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
         ($vector:ty, $vectors:literal, $chains:literal) => {{
             // Whole vectors with no gap between rows are at distances that the compiler knows.
             let whole = $vectors * <$vector>::LANES;
-            let is_dense = (width, b.row_stride, out.row_stride) == (whole, whole as isize, whole as isize);
+            let is_dense = (width, b.row_stride, out.row_stride) == (whole, whole as isize, whole as isize)
+                && matches!(out.store, Store::Write | Store::Stream);
             // SAFETY: the points of `few_vectors` are these. All vectors are whole if the panel is dense.
             unsafe {
                 if is_dense {
@@ -130,7 +131,7 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
 }
 
 /// Multiplies rows by a panel of `K` vectors, the last of them partial with `TAIL`. Without `TAIL` all are
-/// whole, and no gap is between rows of B nor between rows of C.
+/// whole, no gap is between rows of B nor between rows of C, and C is written, not updated.
 ///
 /// # Safety
 /// 1. The machine has the instruction set `I`, and with it that of `V`.
@@ -166,9 +167,10 @@ unsafe fn few_vectors<
                 if const { !TAIL } {
                     width = K * V::LANES;
                     (b.row_stride, out.row_stride) = (width as isize, width as isize);
+                    out.store = if out.streams() { Store::Stream } else { Store::Write };
                 }
                 let operands = RowOperands::<V, T, PREFETCHES>::new(b, out, width, prefetch);
-                all::<V>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCHES>(operands));
+                all::<V, _>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCHES>(operands));
             },
         );
     }
@@ -206,18 +208,15 @@ unsafe fn many_vectors<
     }
 }
 
-/// Calls `kernel` with all rows, by their lengths unless a vector takes many registers.
+/// Calls `kernel` with all rows, by their lengths if it asks for that and a vector takes few registers.
 ///
 /// # Safety
 /// Points 1 to 3 of [`Rows`].
 #[inline(always)]
-pub(super) unsafe fn all<V: Vector>(
-    rows: impl Rows<Acc = V::Acc>,
-    kernel: impl RowKernel<Acc = V::Acc>,
-) {
+unsafe fn all<V: Vector, K: RowKernel<Acc = V::Acc>>(rows: impl Rows<Acc = V::Acc>, kernel: K) {
     // SAFETY: points 1 to 3 are those of both methods.
     unsafe {
-        if const { V::WIDE } {
+        if const { V::WIDE && K::SHORT > 0 } {
             rows.each_by_length(kernel);
         } else {
             rows.each(kernel);

@@ -2,7 +2,7 @@
 
 use girih_formats::{RealAccumulator, Scalar};
 
-use super::each_row::{RowKernel, Rows, all, each_row};
+use super::each_row::{RowKernel, Rows, each_row};
 use super::panel::Dot;
 use super::prefetch::{PREFETCH_AHEAD_ROWS, Prefetch, entries_ahead};
 use super::store::store;
@@ -121,60 +121,99 @@ macro_rules! by_length {
 }
 
 impl<A> SortedRows<'_, A> {
-    /// Calls the kernel with every row, in code of its own for every short length if `BY_LENGTH`.
+    /// What is left of a block before its first row.
+    fn all(&self) -> Left<'_, A> {
+        let SortedBlock { rows, col_idx, values, .. } = self.block;
+        Left { rows, col_idx: col_idx.as_ptr(), values: values.as_ptr() }
+    }
+
+    /// Calls the kernel with the next row, or with the rows of the next slice of `lanes` rows, which have `len` entries
+    /// and go to `row` of C and to the rows after it.
     ///
     /// # Safety
-    /// Points 1 to 3 of [`Rows`].
+    /// 1. The machine has the instruction set that the kernel is made for.
+    /// 2. The row has `len` columns, with the next columns if the kernel prefetches rows of B, and `lanes` values for
+    ///    each. Each column is a row of the kernel's B, and so are the `lanes - 1` after it.
+    /// 3. `row` and the `lanes - 1` rows of C after it exist, and no other thread accesses them.
     #[inline(always)]
-    unsafe fn all_runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(self, kernel: &K) {
-        let block = &self.block;
-        let (col_idx, values) = (block.col_idx.as_ptr(), block.values.as_ptr());
-        let mut left = Left { rows: block.rows, col_idx, values };
-        // SAFETY: points 1 to 3 are those of `each_run`, for slices and then for what is left.
+    unsafe fn next(
+        &self,
+        left: &mut Left<'_, A>,
+        lanes: usize,
+        len: usize,
+        row: usize,
+        kernel: &impl RowKernel<Acc = A>,
+    ) {
+        let Left { col_idx, values, .. } = *left;
+        // The next rows of a slice use the rows of B after those of its first row.
+        let (next_col_idx, next_shift) = if lanes == 1 {
+            (col_idx.wrapping_add(self.ahead), 0)
+        } else {
+            (col_idx, PREFETCH_AHEAD_ROWS)
+        };
+        for r in 0..lanes {
+            // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes` apart, its
+            // columns are rows of B, and the next columns are readable. Its row of C exists by point 3.
+            unsafe {
+                let values = values.add(r);
+                let next_shift = next_shift + r;
+                let entries = Entries {
+                    col_idx,
+                    shift: r,
+                    values,
+                    step: lanes,
+                    len,
+                    next_col_idx,
+                    next_shift,
+                };
+                kernel.row(entries, row + r);
+            }
+        }
+        // SAFETY: there are as many columns and values by point 2.
         unsafe {
-            self.each_run::<K, true, BY_LENGTH>(block.slices, &mut left, kernel);
-            self.each_run::<K, false, BY_LENGTH>(block.runs, &mut left, kernel);
+            left.col_idx = col_idx.add(len);
+            left.values = values.add(len * lanes);
         }
     }
 
-    /// Calls the kernel with the rows of some runs, or with the rows of all slices in them.
+    /// Calls the kernel with the next rows: those of slices of `lanes` rows, or single ones. With `BY_LENGTH` every
+    /// short length has code of its own.
     ///
     /// # Safety
-    /// Points 1 to 3 of [`Rows`], for these rows: the next that are left.
+    /// Points 1 to 3 of [`Rows`], for these rows.
     #[inline(always)]
-    unsafe fn each_run<K, const SLICES: bool, const BY_LENGTH: bool>(
+    unsafe fn runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(
         &self,
         runs: &[Run],
         left: &mut Left<'_, A>,
+        lanes: usize,
         kernel: &K,
-    ) where
-        K: RowKernel<Acc = A>,
-    {
-        let rows_of_each = if SLICES { self.lanes } else { 1 };
+    ) {
         for run in runs {
             let (these, others) = left.rows.split_at(run.count as usize);
             left.rows = others;
             by_length!(
                 run.len as usize, if BY_LENGTH { K::SHORT } else { 0 },
                 len => for &row in these {
-                    let Left { col_idx, values, .. } = *left;
-                    let next_col_idx = col_idx.wrapping_add(self.ahead);
-                    let entries =
-                        Entries { col_idx, shift: 0, values, step: 1, len, next_col_idx, next_shift: 0 };
-                    // SAFETY: points 1 to 3 are those of both. The row has `len` columns by point 2, and as
-                    // many values for each row of a slice.
-                    unsafe {
-                        if SLICES {
-                            slice_rows(&entries, rows_of_each, row as usize, kernel);
-                        } else {
-                            kernel.row(entries, row as usize);
-                        }
-                        left.col_idx = col_idx.add(len);
-                        left.values = values.add(len * rows_of_each);
-                    }
+                    // SAFETY: points 1 to 3 are those of `next`. Rows of a run have `len` columns.
+                    unsafe { self.next(left, lanes, len, row as usize, kernel) };
                 };
                 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16
             );
+        }
+    }
+
+    /// Calls the kernel with the rows of all slices, then with all single rows.
+    ///
+    /// # Safety
+    /// Points 1 to 3 of [`Rows`].
+    #[inline(always)]
+    unsafe fn all_runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(self, kernel: &K) {
+        let mut left = self.all();
+        // SAFETY: points 1 to 3 are those of `runs`, for slices and then for what is left.
+        unsafe {
+            self.runs::<K, BY_LENGTH>(self.block.slices, &mut left, self.lanes, kernel);
+            self.runs::<K, BY_LENGTH>(self.block.runs, &mut left, 1, kernel);
         }
     }
 }
@@ -193,38 +232,6 @@ impl<A> Rows for SortedRows<'_, A> {
     unsafe fn each_by_length<K: RowKernel<Acc = A>>(self, kernel: K) {
         // SAFETY: points 1 to 3 are those of `all_runs`.
         unsafe { self.all_runs::<K, true>(&kernel) }
-    }
-}
-
-/// Calls the kernel with each row of a slice, of whose first row `entries` has the columns.
-///
-/// # Safety
-/// 1. The machine has the instruction set that the kernel is made for.
-/// 2. The columns of `entries` are readable, and `lanes` values for each. Each column is a row of the
-///    kernel's B, and so are the `lanes - 1` after it.
-/// 3. Row `first` of the kernel's C and the `lanes - 1` after it exist, and no other thread accesses them.
-#[inline(always)]
-unsafe fn slice_rows<A>(
-    entries: &Entries<A>,
-    lanes: usize,
-    first: usize,
-    kernel: &impl RowKernel<Acc = A>,
-) {
-    for r in 0..lanes {
-        // SAFETY: the instruction set by point 1. By point 2 the values of row `r` are readable `lanes`
-        // apart, and its columns are rows of B; the next columns are its own, which are readable. Its row of
-        // C exists by point 3.
-        unsafe {
-            let row = Entries {
-                shift: r,
-                values: entries.values.add(r),
-                step: lanes,
-                next_col_idx: entries.col_idx,
-                next_shift: r + PREFETCH_AHEAD_ROWS,
-                ..*entries
-            };
-            kernel.row(row, first + r);
-        }
     }
 }
 
@@ -272,9 +279,16 @@ unsafe fn one_column<V, A, const PREFETCHES: bool>(
         values: &block.values[value..],
         ..block
     };
-    let rows = SortedRows { block, lanes: V::LANES, ahead: 0 };
+    let rows = SortedRows { block, lanes: 1, ahead: 0 };
+    let kernel = Dot::<V, PREFETCHES> { x, out };
     // SAFETY: the instruction set by point 1, single rows and `x` by point 2, C by point 3.
-    unsafe { all::<V>(rows, Dot::<V, PREFETCHES> { x, out }) }
+    unsafe {
+        if const { V::WIDE } {
+            rows.runs::<_, true>(rows.block.runs, &mut rows.all(), 1, &kernel);
+        } else {
+            rows.runs::<_, false>(rows.block.runs, &mut rows.all(), 1, &kernel);
+        }
+    }
 }
 
 /// The sums of a slice's rows, each in the order of additions of [`dot`](super::sum::dot).
