@@ -8,7 +8,7 @@
 //! kernels ([`Jit`]).
 //!
 //! # What runs
-//! Plans in CSR, in any value type, row order and schedule, by a kernel after casperSPARSE: a warp for
+//! Plans in CSR, in any value type, complex ones too, row order and schedule, by a kernel after casperSPARSE: a warp for
 //! each row, a part of a warp where products are narrow, or several rows where they are short and products
 //! are wide. Where all rows are of much the same length, teams of lanes take them in their order, neighbours in
 //! one block, so that its first-level cache serves what they share of B; the columns of B go through the
@@ -146,7 +146,7 @@ pub use cudarc;
 
 pub use backend::CudaBackend;
 pub use catalog::CudaKernels;
-pub use device::{DeviceInfo, devices, driver_version};
+pub use device::{DeviceInfo, complex_memory, devices, driver_version, parts_memory};
 pub use epilogue::DeviceEpilogue;
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};

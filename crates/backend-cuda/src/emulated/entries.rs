@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use girih_backend::{
     Aggregation, DenseScalar, PreparedSpmm, Product, SpmmBackend, verify, verify_aggregation,
 };
-use girih_formats::{AnyTiling, Csr, FormatSpec, Real, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, FormatSpec, Real, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
 use girih_planner::{Plan, Precision, Schedule};
@@ -246,6 +246,16 @@ fn csr_in_f32() {
 #[test]
 fn csr_in_f64() {
     csr::<f64>();
+}
+
+#[test]
+fn csr_in_c32() {
+    csr::<Complex<f32>>();
+}
+
+#[test]
+fn csr_in_c64() {
+    csr::<Complex<f64>>();
 }
 
 #[test]

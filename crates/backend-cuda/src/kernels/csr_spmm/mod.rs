@@ -19,7 +19,7 @@ use super::{Budget, Kernel};
 
 pub(crate) use launch::device_plan;
 use layout::{ItemCounts, Layout, Operation, Problem, lanes};
-use params::{Item, Params, SplitRow};
+use params::{Item, Last, Params, SplitRow};
 use statistics::Statistics;
 pub use teams::{CsrLayout, CsrTeams};
 
@@ -81,17 +81,23 @@ pub(crate) const SCALE: &str = "csr_scale";
 /// The kernel for a value type.
 #[must_use]
 pub(crate) fn kernel(dtype: DType) -> Kernel {
+    let mut defines = vec![("VALUE", value_name(dtype).to_owned())];
+    if dtype.is_complex() {
+        defines.push(("COMPLEX", "1".to_owned()));
+    }
+    // Staged entries of c64 take 32 bytes, and all others 16 at the most.
+    let (registers, entry) = if dtype == DType::C64 { (128, 32) } else { (112, 16) };
     Kernel {
         stem: "csr_spmm",
         config: dtype.name().to_owned(),
         source: include_str!("csr_spmm.cu"),
-        defines: vec![("VALUE", value_name(dtype).to_owned())],
+        defines,
         only: None,
         budget: Budget {
-            registers: 112,
-            shared: 2048,
-            // Of 16 warps, each lane of which stages two entries of f64.
-            dynamic_shared: 16 * 32 * 2 * 16,
+            registers,
+            shared: THREADS * entry,
+            // Of 16 warps, each lane of which stages two entries.
+            dynamic_shared: 16 * 32 * 2 * entry,
             entries: &ENTRIES,
             instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL", "ATOMG"],
         },
