@@ -55,11 +55,7 @@ where
 ///
 /// # Safety
 /// They take as many bytes, and any bits of the old elements are valid new ones.
-unsafe fn retyped<T, U>(
-    stream: &Arc<CudaStream>,
-    slice: CudaSlice<T>,
-    len: usize,
-) -> CudaSlice<U> {
+unsafe fn retyped<T, U>(stream: &Arc<CudaStream>, slice: CudaSlice<T>, len: usize) -> CudaSlice<U> {
     // The slice's stream waits for what was done with it.
     let address = slice.leak();
     // SAFETY: the allocation is given up here, and the caller promises the rest.

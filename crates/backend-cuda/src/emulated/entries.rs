@@ -95,7 +95,7 @@ fn aggregations<T: DenseScalar + Real>(device: &Emulated, a: &Csr<f64>, widths: 
 
 /// Products as wide as these numbers of vectors, and of one column.
 fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
-    let a = a.cast::<T>();
+    let a = matrices::typed::<T>(a);
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
     let plan = Plan::from_tiling(tiling);

@@ -115,7 +115,7 @@ fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
     multiply::<f32>(device, way, &all_lengths(), sized)
 }
 
-fn all_lengths() -> Csr<f64> {
+pub(super) fn all_lengths() -> Csr<f64> {
     matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap()
 }
 

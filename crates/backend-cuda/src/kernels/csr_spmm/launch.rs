@@ -313,8 +313,9 @@ fn check_alignment<const N: usize>(
     let size = dtype.size() as u64;
     for (operand, &Place { address, .. }) in operands {
         if dtype.is_complex() && !address.is_multiple_of(size) {
-            let reason =
-                format!("elements of {dtype} lie on {size} bytes, and the first is at {address:#x}");
+            let reason = format!(
+                "elements of {dtype} lie on {size} bytes, and the first is at {address:#x}"
+            );
             return Err(CudaError::Operand { operand, reason });
         }
     }

@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod faults_complex;
 mod launch;
 mod layout;
 mod limits;
