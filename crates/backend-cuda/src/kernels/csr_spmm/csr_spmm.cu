@@ -101,8 +101,11 @@ CSR_SPMM(vectors_8x1, Vectors, 8, kVector)
 CSR_SPMM(vectors_16x1, Vectors, 16, kVector)
 CSR_SPMM(vectors_32x1, Vectors, 32, kVector)
 CSR_SPMM(vectors_32x2, Vectors, 32, 2 * kVector)
+// A number of 16 bytes is a vector, however its columns lie: a single column is read so.
+#if !defined(COMPLEX) || COMPLEX < 64
 CSR_SPMM(elements_column, Elements, 1, 1)
 CSR_SPMM(elements_1x1, Elements, 1, kVector)
+#endif
 CSR_SPMM(elements_2x1, Elements, 2, kVector)
 CSR_SPMM(elements_4x1, Elements, 4, kVector)
 CSR_SPMM(elements_8x1, Elements, 8, kVector)

@@ -77,6 +77,17 @@ pub(super) const AGGREGATING: [&str; 23] = {
     entries
 };
 
+/// The entries for c64, whose single columns are read in vectors too: a vector is one number.
+const WITHOUT_COLUMN: [&str; 24] = {
+    let mut entries = [""; 24];
+    let mut i = 0;
+    while i < entries.len() {
+        entries[i] = ENTRIES[if i < 7 { i } else { i + 2 }];
+        i += 1;
+    }
+    entries
+};
+
 /// Multiplies C by β.
 pub(crate) const SCALE: &str = "csr_scale";
 
@@ -85,10 +96,13 @@ pub(crate) const SCALE: &str = "csr_scale";
 pub(crate) fn kernel(dtype: DType) -> Kernel {
     let mut defines = vec![("VALUE", value_name(dtype).to_owned())];
     if dtype.is_complex() {
-        defines.push(("COMPLEX", "1".to_owned()));
+        defines.push(("COMPLEX", (8 * dtype.part().size()).to_string()));
     }
     // Staged entries of c64 take 32 bytes, and all others 16 at the most.
-    let (registers, entry) = if dtype == DType::C64 { (128, 32) } else { (112, 16) };
+    let (registers, entry, entries) = match dtype {
+        DType::C64 => (128, 32, &WITHOUT_COLUMN[..]),
+        _ => (112, 16, &ENTRIES[..]),
+    };
     Kernel {
         stem: "csr_spmm",
         config: dtype.name().to_owned(),
@@ -100,7 +114,7 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
             shared: THREADS * entry,
             // Of 16 warps, each lane of which stages two entries.
             dynamic_shared: 16 * 32 * 2 * entry,
-            entries: &ENTRIES,
+            entries,
             instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL", "ATOMG"],
         },
     }

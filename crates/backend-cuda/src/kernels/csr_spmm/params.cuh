@@ -1,5 +1,5 @@
 // What the CSR kernels are passed: items, split rows and operands. VALUE names the value type: F32, F64,
-// F16 or Bf16, or C32 or C64, for which COMPLEX is defined too. Host side: params.rs.
+// F16 or Bf16, or C32 or C64, for which COMPLEX is defined too, as the bits of a part. Host side: params.rs.
 #pragma once
 
 #include "csr_spmm/total.cuh"

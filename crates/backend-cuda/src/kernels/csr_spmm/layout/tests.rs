@@ -1,3 +1,4 @@
+use super::super::kernel;
 use super::*;
 
 /// Of items that neither a block nor a warp takes alone.
@@ -49,6 +50,9 @@ fn every_layout_has_its_entry_points() {
                         let tile = format!("{lanes}x{vectors}");
                         let tile = if how == "elements" && n == 1 { "column" } else { &tile };
                         assert_eq!(stored.entry(), format!("csr_spmm_{how}_{tile}"));
+                        // A column of c64 is read in vectors wherever it lies.
+                        let is_there = kernel(dtype).budget.entries.contains(&stored.entry());
+                        assert_eq!(is_there, dtype != DType::C64 || tile != "column");
                         assert_eq!(how == "elements", !b_in_vectors);
                         // The order of additions is that of the layout.
                         assert_eq!(stored.lanes, layout.lanes);
