@@ -15,7 +15,9 @@
 //! second-level cache in panels where it can't hold B whole. Where rows differ, those that are much longer than a warp's share are shared out among the warps of a block; those
 //! that the schedule splits, and all that are too long for a block, are computed in pieces, whose sums the
 //! block that finishes last adds in order.
-//! Values of f16 and bf16 are widened exactly and summed in f32.
+//! Values of f16 and bf16 are widened exactly and summed in f32. Complex values are laid out as real ones of twice
+//! the columns, and read once: an entry and a column take four multiply-adds. They have no epilogues, aggregations and
+//! sampled products, and a device operand begins at a multiple of an element's size.
 //!
 //! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8
 //! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied

@@ -168,7 +168,7 @@ pub(crate) fn takes_epilogue(
 pub(crate) fn takes_aggregation(plan: &Plan, aggregation: Aggregation) -> Result<(), Unsupported> {
     let reason = match (plan.spec().kind(), aggregation) {
         _ if plan.dtype().is_complex() => {
-            "aggregations are of real values: complex numbers have no order".to_owned()
+            format!("the kernels of aggregations take real values, and these are {}", plan.dtype())
         }
         (FormatKind::Csr, Aggregation::Max | Aggregation::Min | Aggregation::Mean) => return Ok(()),
         (FormatKind::Csr, other) => format!("the kernels for csr lack {other:?}"),
