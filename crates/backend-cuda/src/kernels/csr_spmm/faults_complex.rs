@@ -116,7 +116,7 @@ const FAULTS: &[Fault] = &[
     fault!("C is scaled part by part", "shared/values.cuh":
         "    if (factor.im == Part(0)) return" => "    return",
         scaled, Outcome::Wrong),
-    fault!("a real factor's imaginary part meets what is infinite", "shared/values.cuh":
+    fault!("a real factor's zero is multiplied by what is infinite", "shared/values.cuh":
         "    if (factor.im != Part(0)) return" => "    return",
         infinite, Outcome::Wrong),
 ];

@@ -71,7 +71,7 @@ fn every_layout_has_its_entry_points() {
     }
 }
 
-/// A row of B is so many bytes, whatever they are: complex columns are laid out as twice as many real ones, whose
+/// Bytes of a row of B decide, whatever they are: complex columns are laid out as twice as many real ones, whose
 /// vectors have as many bytes. A row of fewer than 16 bytes is a vector either way.
 #[test]
 fn complex_columns_are_laid_out_as_twice_as_many_real_ones() {
