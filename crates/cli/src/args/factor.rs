@@ -44,7 +44,7 @@ impl FromStr for Factor {
     /// Reads `-2.5`, `1+2i`, `-0.5i` and Python's `1+2j`, also as `(1+2j)`.
     fn from_str(text: &str) -> Result<Self, NoFactor> {
         let inner = text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')'));
-        let number = inner.unwrap_or(text).parse::<Complex<f64>>();
+        let number = inner.unwrap_or(text).trim().parse::<Complex<f64>>();
         number.map(Self).map_err(|_| NoFactor(text.to_owned()))
     }
 }
@@ -89,10 +89,11 @@ mod tests {
             ("-1e-3-2e+4i", -1e-3, -2e4),
             ("i", 0.0, 1.0),
             ("1-i", 1.0, -1.0),
+            (" 3 + 4i ", 3.0, 4.0),
         ] {
             assert_eq!(text.parse(), Ok(Factor(Complex::new(re, im))), "{text}");
         }
-        for wrong in ["", "x", "1+2", "1i2", "1+2i+3", "2i-3i", "(1+2i", "1 + 2i", "1,5", "--1"] {
+        for wrong in ["", "x", "1+2", "1i2", "1+2i+3", "2i-3i", "(1+2i", "1,5", "--1"] {
             let said = wrong.parse::<Factor>().unwrap_err().to_string();
             assert!(said.contains("1+2i") && said.contains("-2.5"), "{said}");
         }
