@@ -267,10 +267,10 @@ impl SpmmBackend for CudaBackend {
         let device = format!(
             "device {index}: {name}, {arch}, {multiprocessors} multiprocessors, {gib:.0} GiB"
         );
-        Ok(Capabilities::new(supported::formats(*arch), DType::REAL, device))
+        Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,
+    /// Plans in CSR of any value type, also of complex ones; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,
     /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR
     /// need compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
@@ -285,18 +285,18 @@ impl SpmmBackend for CudaBackend {
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
     }
 
-    /// Every epilogue, of plans in all formats that there are kernels for: it is applied once to each element of C, after
+    /// Every epilogue, of plans of real values in all formats that there are kernels for: it is applied once to each element of C, after
     /// the last part of a split window was added. Where there is neither a compiler nor a cache with the kernels for
     /// it, an epilogue is refused.
-    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        supported::takes_epilogue(activation)?;
+        supported::takes_epilogue(plan.dtype(), activation)?;
         let (Some(_), Ok(device)) = (activation, self.device()) else { return Ok(()) };
         self.check_kernels(device.arch, &kernels::with_epilogue())
             .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })
     }
 
-    /// Every aggregation of plans in CSR, and none of others. Where there is neither a compiler nor a cache with the
+    /// Every aggregation of plans of real values in CSR, and none of others. Where there is neither a compiler nor a cache with the
     /// kernels for it, an aggregation is refused.
     fn supports_aggregation(
         &self,

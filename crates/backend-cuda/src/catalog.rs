@@ -240,6 +240,9 @@ mod tests {
         assert_eq!(names(&h200, DType::Bf16), expected.replace("/8", "/16") + ", two-four");
         assert_eq!(names(&h200, DType::F64), "csr");
         assert_eq!(names(&device("a100"), DType::F16), "csr");
+        for dtype in crate::kernels::COMPLEX {
+            assert_eq!([&h200, &device("a100")].map(|gpu| names(gpu, dtype)), ["csr", "csr"]);
+        }
         assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
     }
 

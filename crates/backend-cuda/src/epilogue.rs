@@ -123,11 +123,6 @@ impl PlacedEpilogue {
         }
     }
 
-    /// What kernels of aggregations are passed in its place: where the numbers of entries of split rows are.
-    pub(crate) fn in_its_place(split_entries: u64) -> Self {
-        Self { bias: split_entries, ..Self::default() }
-    }
-
     /// Whether C is stored as it is.
     pub(crate) fn is_none(&self) -> bool {
         self.bias == 0 && self.activation == 0

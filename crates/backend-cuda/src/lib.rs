@@ -8,14 +8,16 @@
 //! kernels ([`Jit`]).
 //!
 //! # What runs
-//! Plans in CSR, in any value type, row order and schedule, by a kernel after casperSPARSE: a warp for
+//! Plans in CSR, in any value type, complex ones too, row order and schedule, by a kernel after casperSPARSE: a warp for
 //! each row, a part of a warp where products are narrow, or several rows where they are short and products
 //! are wide. Where all rows are of much the same length, teams of lanes take them in their order, neighbours in
 //! one block, so that its first-level cache serves what they share of B; the columns of B go through the
 //! second-level cache in panels where it can't hold B whole. Where rows differ, those that are much longer than a warp's share are shared out among the warps of a block; those
 //! that the schedule splits, and all that are too long for a block, are computed in pieces, whose sums the
 //! block that finishes last adds in order.
-//! Values of f16 and bf16 are widened exactly and summed in f32.
+//! Values of f16 and bf16 are widened exactly and summed in f32. Complex values are laid out as real ones of twice
+//! the columns, and read once: an entry and a column take four multiply-adds. They have no epilogues, aggregations and
+//! sampled products, and a device operand begins at a multiple of an element's size.
 //!
 //! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8
 //! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied
@@ -146,7 +148,7 @@ pub use cudarc;
 
 pub use backend::CudaBackend;
 pub use catalog::CudaKernels;
-pub use device::{DeviceInfo, devices, driver_version};
+pub use device::{DeviceInfo, complex_memory, devices, driver_version, parts_memory};
 pub use epilogue::DeviceEpilogue;
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};

@@ -8,7 +8,8 @@ use crate::CudaError;
 /// B on a device: `rows × cols` elements of a [`CudaSlice`], with any positive strides.
 ///
 /// Made before a stream is captured into a graph: making one may wait for the slice. Slices of `f16` and
-/// `bf16` are allocated with feature `f16` of cudarc, which this crate does not ask for.
+/// `bf16` are allocated with feature `f16` of cudarc, which this crate does not ask for; those of complex numbers are
+/// made by [`complex_memory`](crate::complex_memory).
 #[derive(Debug)]
 pub struct DeviceMatrix<'a, T> {
     pub(crate) slice: &'a CudaSlice<T>,

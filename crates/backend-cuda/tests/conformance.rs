@@ -34,7 +34,7 @@ fn conforms(format: &str, dtype: &str, coverage: Coverage) {
     }
 }
 
-conformance!(csr, EverySpec: f16, bf16, f32, f64);
+conformance!(csr, EverySpec: f16, bf16, f32, f64, c32, c64);
 conformance!(bcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(wcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(bmat, EverySpec: f16, bf16, f32);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use girih_backend::{BackendError, Rounding, SpmmBackend, Unsupported};
 use girih_backend_cuda::{CudaBackend, CudaKernels};
-use girih_formats::{Csr, DType, FormatSpec, Scalar};
+use girih_formats::{Complex, Csr, DType, FormatSpec, Scalar};
 use girih_generate::{banded, dense_row, rmat};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::Reduction;
@@ -60,6 +60,8 @@ fn snapshot(device: &str) -> String {
     let band = banded::<f32>(6000, 6000, 40, 20, 1).unwrap().cast::<f16>();
     let row = dense_row::<f64>(500, 20_000, 3, 7, 1).unwrap();
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
+    let phases = graph.cast::<Complex<f32>>();
+    let waves = band.cast::<Complex<f64>>();
     let mut text = String::new();
     for (name, plan) in [
         (
@@ -73,6 +75,14 @@ fn snapshot(device: &str) -> String {
         (
             "a long row in csr",
             cut(plan(&row, device, FormatSpec::Csr, 64), 4096, Reduction::TwoPass),
+        ),
+        (
+            "a complex graph in csr",
+            cut(plan(&phases, device, FormatSpec::Csr, 8), 1 << 20, Reduction::TwoPass),
+        ),
+        (
+            "a complex band in csr",
+            cut(plan(&waves, device, FormatSpec::Csr, 64), 1 << 20, Reduction::TwoPass),
         ),
         (
             "a graph in wcsr",

@@ -185,7 +185,7 @@ impl<T: DenseScalar> TimedProducts<T> {
             let (rows, n) = (self.prepared.operand_rows(), self.operands.n);
             let b = place(copy.b.address(), rows.b, n);
             let c = place(copy.c.address(), rows.c, n);
-            let operands = Operands { alpha: 1.0, beta: 0.0, b, c };
+            let operands = Operands { alpha: 1.0.into(), beta: 0.0.into(), b, c };
             self.next = (self.next + 1) % self.operands.copies.len();
             // Untracked, so that no event stands between products.
             // SAFETY: 1 and 5: both were allocated with these rows and more, for this plan's value types.

@@ -125,6 +125,15 @@ impl DenseYardstick {
         let failed = |error: Arc<CudaError>| refused_by(NAME, error, "prepare the plan");
         let (gpu, library) = (self.gpu().map_err(failed)?, self.library().map_err(failed)?);
         let shape = ProductShape { m: plan.nrows(), k: plan.ncols(), dtype: plan.dtype() };
+        if shape.dtype.is_complex() {
+            let error = CudaError::Library {
+                library: "cuBLASLt",
+                operation: "prepare the plan",
+                reason: format!("it is called for real values here, and these are {}", shape.dtype),
+                unsupported: true,
+            };
+            return Err(failed(error.into()));
+        }
         let compute = match (plan.dtype(), self.0.options.tf32) {
             (DType::F64, _) => DenseCompute::F64,
             (DType::F32, true) => DenseCompute::Tf32,
@@ -223,7 +232,8 @@ impl Densified {
             col_stride: 1,
             spare: 0,
         };
-        let operands = Operands { alpha: 1.0, beta: 0.0, b: place(&b, k), c: place(&c, m) };
+        let operands =
+            Operands { alpha: 1.0.into(), beta: 0.0.into(), b: place(&b, k), c: place(&c, m) };
         let event = || gpu.context().new_event(Some(CUevent_flags::CU_EVENT_DEFAULT));
         let (start, end) = (event().map_err(failed())?, event().map_err(failed())?);
         let mut best: Option<(f32, usize)> = None;
@@ -267,7 +277,7 @@ impl Densified {
         algorithm: usize,
         tracked: bool,
     ) -> Result<(), CudaError> {
-        let &Operands { alpha, beta, b, c } = operands;
+        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
         for (operand, place) in [("B", b), ("C", c)] {
             let dense =
                 place.col_stride == 1 && (place.row_stride == self.shape.n || place.rows == 1);

@@ -4,18 +4,21 @@ mod common;
 
 use std::sync::Arc;
 
-use girih_backend::{Product, SpmmBackend, verify};
+use girih_backend::{ComplexProduct, DenseScalar, Product, SpmmBackend, verify, verify_complex};
 use girih_backend_cuda::kernels::{check, disassemble};
 use girih_backend_cuda::{Arch, Jit};
 use girih_cuda_libraries::{
     CsrAlgorithm, CublasLt, CublasLtOptions, CudaRoofline, CusparseBackend, CusparseOptions,
     DenseYardstick, TimedOperands, TimedProducts, roofline_kernel,
 };
-use girih_formats::{Csr, DType, FormatKind, FormatSpec, RowLayout, Tiling};
+use girih_formats::{
+    Complex, ComplexScalar, Csr, DType, FormatKind, FormatSpec, RowLayout, Tiling,
+};
 use girih_generate::rmat;
 use girih_planner::{Plan, PlanOptions, Planner};
 use girih_testkit::conformance::{named_dtype, run, run_refusals};
 use girih_testkit::machine::{self, is_available};
+use girih_testkit::matrices::{typed, where_};
 use girih_testkit::operands::random;
 use ndarray::Array2;
 
@@ -53,6 +56,33 @@ macro_rules! conforms {
             })*
         }
     };
+}
+
+/// Products of complex values by complex factors.
+fn complex_products_are_right<T: DenseScalar + ComplexScalar>() {
+    let Some(backend) = cusparse(CusparseOptions::default()) else { return };
+    let a = typed::<T>(&where_(90, 70, |i, j| (i * 7 + j * 3) % 11 < 2).unwrap());
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    let prepared = backend.prepare(&plan).unwrap();
+    let (alpha, beta) = (Complex::new(0.5, -1.5), Complex::new(-0.75, 0.25));
+    for n in [1, 8, 33] {
+        let (b, before) = (random::<T>(a.ncols(), n, 1), random::<T::Acc>(a.nrows(), n, 2));
+        let mut c = before.clone();
+        let into = T::erase_acc_mut(c.view_mut());
+        prepared.execute_complex(alpha, T::erase(b.view()), beta, into).unwrap();
+        let added = Some((beta, T::erase_acc(before.view())));
+        let product = ComplexProduct { alpha, b: T::erase(b.view()), added };
+        let rounding = backend.rounding(&plan);
+        let verdict = verify_complex(&a, &plan, &product, &T::erase_acc(c.view()), rounding);
+        assert!(verdict.unwrap().passed(), "{}, n = {n}", T::DTYPE);
+    }
+}
+
+#[test]
+fn complex_products_of_csr_are_right() {
+    complex_products_are_right::<Complex<f32>>();
+    complex_products_are_right::<Complex<f64>>();
 }
 
 conforms!(csr, f16, bf16, f32, f64);

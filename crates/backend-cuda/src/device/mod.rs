@@ -1,5 +1,6 @@
 //! Devices: what there is, and one in use.
 
+mod complex;
 mod gpu;
 mod memory;
 mod spec;
@@ -13,6 +14,7 @@ use crate::CudaError;
 use crate::error::Arch;
 use crate::library::driver;
 
+pub use complex::{complex_memory, parts_memory};
 pub use gpu::{Gpu, LoadedKernel};
 pub use memory::DeviceMemory;
 pub(crate) use tensor_map::Driver;

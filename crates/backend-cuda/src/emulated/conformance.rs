@@ -72,6 +72,25 @@ fn csr_f64() {
 }
 
 #[test]
+fn csr_c32() {
+    csr(DType::C32, Placing::AsGiven, Products::InTurns);
+}
+
+/// All rows by teams.
+#[test]
+fn csr_c32_by_teams() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let teams = CsrTeams { lanes: 8, team: 16, depth: 8, warps: 2, turns: 3, panel_tiles: 1 };
+    let device = device.with_csr_layout(CsrLayout::Teams(teams));
+    Products::InTurns.conform(&device, FormatKind::Csr, DType::C32, Coverage::EverySpec);
+}
+
+#[test]
+fn csr_c64() {
+    csr(DType::C64, Placing::AsGiven, Products::All);
+}
+
+#[test]
 fn refuses_the_rest() {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
     let report = run_refusals(&device);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use girih_backend::{
     Aggregation, DenseScalar, PreparedSpmm, Product, SpmmBackend, verify, verify_aggregation,
 };
-use girih_formats::{AnyTiling, Csr, FormatSpec, Real, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, FormatSpec, Real, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::{ColRange, Columns, Reduction, Task};
 use girih_planner::{Plan, Precision, Schedule};
@@ -95,7 +95,7 @@ fn aggregations<T: DenseScalar + Real>(device: &Emulated, a: &Csr<f64>, widths: 
 
 /// Products as wide as these numbers of vectors, and of one column.
 fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
-    let a = a.cast::<T>();
+    let a = matrices::typed::<T>(a);
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let tiling = Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap();
     let plan = Plan::from_tiling(tiling);
@@ -246,6 +246,16 @@ fn csr_in_f32() {
 #[test]
 fn csr_in_f64() {
     csr::<f64>();
+}
+
+#[test]
+fn csr_in_c32() {
+    csr::<Complex<f32>>();
+}
+
+#[test]
+fn csr_in_c64() {
+    csr::<Complex<f64>>();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use girih_backend::{
     Activation, Aggregation, DenseScalar, Epilogue, Product, SpmmBackend, verify_aggregation,
     verify_with,
 };
-use girih_formats::{AnyTiling, Csr, FormatSpec, PAD_ROW, Real, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, FormatSpec, PAD_ROW, Real, RowLayout, Tiling};
 use girih_planner::{Plan, Precision, Schedule};
 use girih_testkit::operands::{Layout, Placed, random};
 use half::bf16;
@@ -182,7 +182,7 @@ pub(crate) fn multiply_prepared<T: DenseScalar>(
         Finish::PerColumn(activation) => Epilogue::from(activation).bias_per_column(bias),
     };
     let requested = Requested::Sum(&epilogue);
-    match prepared.multiply(way, (-2.5, beta), &b_view, c_view, requested) {
+    match prepared.multiply(way, ((-2.5).into(), beta.into()), &b_view, c_view, requested) {
         Ok(()) => {
             let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
@@ -213,7 +213,7 @@ pub(crate) fn aggregate<T: DenseScalar + Real>(
     let mut c = Placed::new(&random::<T::Acc>(a.nrows(), n, 2), Layout::PaddedRows);
     let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
     let prepared = device.prepare_tiles(&plan);
-    let scales = (Total::sign(aggregation), 0.0);
+    let scales = (Total::sign(aggregation), Complex::ZERO);
     match prepared.multiply(way, scales, &b_view, c_view, Requested::Aggregation(aggregation)) {
         Ok(()) => {
             let (found, rounding) = (T::erase_acc(c.view()), device.rounding(&plan));

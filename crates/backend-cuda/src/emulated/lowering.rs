@@ -1,7 +1,7 @@
 //! What a lowering says is launched is what is launched.
 
 use girih_backend::{DenseScalar, Lowering, SpmmBackend};
-use girih_formats::{AnyTiling, Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, DType, FormatSpec, RowLayout, Tiling};
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
@@ -102,6 +102,8 @@ fn launches_of_csr_are_those_named() {
     launches_are_those_named::<bf16>(&[FormatSpec::Csr]);
     launches_are_those_named::<f32>(&[FormatSpec::Csr]);
     launches_are_those_named::<f64>(&[FormatSpec::Csr]);
+    launches_are_those_named::<Complex<f32>>(&[FormatSpec::Csr]);
+    launches_are_those_named::<Complex<f64>>(&[FormatSpec::Csr]);
 }
 
 #[test]

@@ -225,16 +225,16 @@ impl SpmmBackend for Emulated {
     }
 
     fn capabilities(&self) -> Result<Capabilities, BackendError> {
-        Ok(Capabilities::new(supported::formats(Arch::SM_90A), DType::REAL, "an emulated H100"))
+        Ok(Capabilities::new(supported::formats(Arch::SM_90A), DType::ALL, "an emulated H100"))
     }
 
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         supported::supports(plan, Some(Arch::SM_90A))
     }
 
-    fn supports_epilogue(&self, _: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
+    fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        supported::takes_epilogue(activation)
+        supported::takes_epilogue(plan.dtype(), activation)
     }
 
     fn supports_aggregation(

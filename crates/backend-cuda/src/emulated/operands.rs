@@ -103,5 +103,5 @@ fn reach(n: usize, stride: usize) -> usize {
 
 /// A NaN that no kernel makes.
 fn all_bits<T: Scalar>() -> T {
-    bytemuck::pod_read_unaligned(&[0xff; 8][..size_of::<T>()])
+    bytemuck::pod_read_unaligned(&[0xff; 16][..size_of::<T>()])
 }

@@ -6,7 +6,10 @@ use std::sync::atomic::Ordering;
 
 use girih_backend::{
     Aggregation, BackendError, Bias, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
+    real_scaling,
 };
+use girih_formats::{Complex, Scalar};
+use ndarray::ArrayViewMut2;
 use ptx_emu::report::Fault;
 use ptx_emu::{Buffer, Device, Gpu, LaunchError};
 
@@ -91,12 +94,29 @@ impl PreparedSpmm for EmulatedPlan {
         let n = self.device_plan.shape.check_operands(&b, &c)?;
         epilogue.check(&self.device_plan.shape, n)?;
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        let taken = takes_epilogue(activation);
+        let taken = takes_epilogue(self.device_plan.shape.dtype, activation);
         taken.map_err(|unsupported| unsupported.by("emulated"))?;
         if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
-        self.in_turn((alpha, beta), &b, c, Requested::Sum(epilogue))
+        self.in_turn((alpha.into(), beta.into()), &b, c, Requested::Sum(epilogue))
+    }
+
+    fn execute_complex(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        let shape = self.device_plan.shape;
+        if !shape.dtype.is_complex() {
+            real_scaling(alpha, beta).map_err(|unsupported| unsupported.by("emulated"))?;
+        }
+        if shape.check_operands(&b, &c)? == 0 || shape.m == 0 {
+            return Ok(());
+        }
+        self.in_turn((alpha, beta), &b, c, Requested::Sum(&Epilogue::new()))
     }
 
     fn aggregate(
@@ -111,7 +131,7 @@ impl PreparedSpmm for EmulatedPlan {
         if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
-        let scales = (Total::sign(aggregation), 0.0);
+        let scales = (Total::sign(aggregation), Complex::ZERO);
         self.in_turn(scales, &b, c, Requested::Aggregation(aggregation))
     }
 
@@ -137,9 +157,8 @@ pub(super) fn place(gpu: &mut Gpu, name: &str, placing: Placing, view: &DenseVie
         DenseView::Bf16(view) => Placed::new(gpu, name, placing, view, true).place,
         DenseView::F32(view) => Placed::new(gpu, name, placing, view, true).place,
         DenseView::F64(view) => Placed::new(gpu, name, placing, view, true).place,
-        DenseView::C32(_) | DenseView::C64(_) => {
-            unreachable!("no plan of complex values is prepared")
-        }
+        DenseView::C32(view) => Placed::new(gpu, name, placing, view, true).place,
+        DenseView::C64(view) => Placed::new(gpu, name, placing, view, true).place,
     }
 }
 
@@ -147,7 +166,7 @@ impl EmulatedPlan {
     /// What is requested, in the way whose turn it is.
     fn in_turn(
         &self,
-        scales: (f64, f64),
+        scales: (Complex<f64>, Complex<f64>),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
         requested: Requested<'_, '_>,
@@ -168,7 +187,7 @@ impl EmulatedPlan {
     pub(crate) fn multiply(
         &self,
         way: Way,
-        (alpha, beta): (f64, f64),
+        (alpha, beta): (Complex<f64>, Complex<f64>),
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
         requested: Requested<'_, '_>,
@@ -190,25 +209,31 @@ impl EmulatedPlan {
                 Total::Sum(PlacedEpilogue::new(bias, epilogue.activation))
             }
         };
-        // With β = 0, C is not even initialized.
-        let read = beta != 0.0;
+        let factors = (alpha, beta);
         match c {
-            DenseViewMut::F32(c) => {
-                let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
-                let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands, &total)?;
-                placed.fetch(&gpu, c)
-            }
-            DenseViewMut::F64(c) => {
-                let placed = Placed::new(&mut gpu, "C", placing, &c.view(), read);
-                let operands = Operands { alpha, beta, b, c: placed.place };
-                self.run(&mut gpu, way, &operands, &total)?;
-                placed.fetch(&gpu, c)
-            }
-            DenseViewMut::C32(_) | DenseViewMut::C64(_) => {
-                unreachable!("no plan of complex values is prepared")
-            }
+            DenseViewMut::F32(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
+            DenseViewMut::F64(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
+            DenseViewMut::C32(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
+            DenseViewMut::C64(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
         }
+    }
+
+    /// Places C, executes the launches, and reads C back.
+    fn run_into<A: Scalar>(
+        &self,
+        gpu: &mut Gpu,
+        way: Way,
+        (alpha, beta): (Complex<f64>, Complex<f64>),
+        b: Place,
+        c: ArrayViewMut2<'_, A>,
+        total: &Total,
+    ) -> Result<(), Failure> {
+        // With β = 0, C is not even initialized.
+        let read = !beta.is_zero();
+        let placed = Placed::new(gpu, "C", self.device.0.placing, &c.view(), read);
+        let operands = Operands { alpha, beta, b, c: placed.place };
+        self.run(gpu, way, &operands, total)?;
+        placed.fetch(gpu, c)
     }
 
     /// Uploads the device plan and executes its launches.

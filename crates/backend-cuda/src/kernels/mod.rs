@@ -22,6 +22,9 @@ use crate::error::Arch;
 
 pub use check::{check, disassemble};
 
+/// The complex value types.
+pub(crate) const COMPLEX: [DType; 2] = [DType::C32, DType::C64];
+
 /// A kernel's source in one configuration: what becomes one [`Binary`](crate::Binary).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
@@ -109,10 +112,11 @@ impl fmt::Display for Kernel {
 pub fn all() -> Vec<Kernel> {
     let sampled = DType::REAL.into_iter().map(csr_sddmm::kernel);
     let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
-    products().chain(sampled).chain(windows).collect()
+    let complex = COMPLEX.into_iter().map(csr_spmm::kernel);
+    products().chain(sampled).chain(windows).chain(complex).collect()
 }
 
-/// Those of products.
+/// Those of products of real values.
 fn products() -> impl Iterator<Item = Kernel> {
     let csr = DType::REAL.into_iter().map(csr_spmm::kernel);
     let bcsr = DType::REAL.into_iter().flat_map(|dtype| {
@@ -130,8 +134,8 @@ fn products() -> impl Iterator<Item = Kernel> {
     csr.chain(bcsr).chain(dense).chain(windows).chain(two_four)
 }
 
-/// The kernels of products in [`all`] as those with an [epilogue](girih_backend::Epilogue) have them, each in a binary
-/// of its own.
+/// The kernels of products of real values in [`all`] as those with an [epilogue](girih_backend::Epilogue) have them,
+/// each in a binary of its own.
 #[must_use]
 pub fn with_epilogue() -> Vec<Kernel> {
     products().map(|kernel| kernel.with_epilogue()).collect()

@@ -86,8 +86,8 @@ pub(crate) fn check(
             needs.major, needs.minor, arch.major, arch.minor
         ));
     }
-    if dtype.is_complex() {
-        return Err(format!("CUDA kernels multiply real values, and these are {dtype}"));
+    if dtype.is_complex() && spec.kind() != FormatKind::Csr {
+        return Err(format!("its kernels multiply real values, and these are {dtype}; plan csr"));
     }
     let rounds = matches!(spec.kind(), FormatKind::Bcsr | FormatKind::Wcsr);
     if rounds && !precision.allows_tf32(dtype) {
@@ -145,12 +145,19 @@ pub(crate) fn supports(plan: &Plan, arch: Option<Arch>) -> Result<(), Unsupporte
 }
 
 /// Whether kernels execute an epilogue with such an activation; `None` if there is no epilogue. Those of all formats
-/// execute the same ones.
+/// execute the same ones, and none of complex values.
 ///
 /// # Errors
 /// What they lack.
-pub(crate) fn takes_epilogue(activation: Option<Activation>) -> Result<(), Unsupported> {
+pub(crate) fn takes_epilogue(
+    dtype: DType,
+    activation: Option<Activation>,
+) -> Result<(), Unsupported> {
     let Some(activation) = activation else { return Ok(()) };
+    if dtype.is_complex() {
+        let reason = "products of complex values are stored without bias and activation".to_owned();
+        return Err(Unsupported::Epilogue { reason });
+    }
     code(activation).map(|_| ()).map_err(|reason| Unsupported::Epilogue { reason })
 }
 
@@ -160,6 +167,9 @@ pub(crate) fn takes_epilogue(activation: Option<Activation>) -> Result<(), Unsup
 /// What they lack.
 pub(crate) fn takes_aggregation(plan: &Plan, aggregation: Aggregation) -> Result<(), Unsupported> {
     let reason = match (plan.spec().kind(), aggregation) {
+        _ if plan.dtype().is_complex() => {
+            format!("the kernels of aggregations take real values, and these are {}", plan.dtype())
+        }
         (FormatKind::Csr, Aggregation::Max | Aggregation::Min | Aggregation::Mean) => return Ok(()),
         (FormatKind::Csr, other) => format!("the kernels for csr lack {other:?}"),
         (kind, _) => format!("the kernels for {kind} add up products; plan csr"),
@@ -201,6 +211,7 @@ pub(crate) fn has_atomic_mode(kind: FormatKind) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::COMPLEX;
     use super::*;
 
     #[test]
@@ -243,9 +254,18 @@ mod tests {
         for dtype in DType::REAL {
             assert_eq!(check(FormatSpec::Csr, dtype, tf32, a100), Ok(()));
         }
-        for dtype in [DType::C32, DType::C64] {
-            let reason = check(FormatSpec::Csr, dtype, tf32, hopper).unwrap_err();
-            assert!(reason.contains("real values"), "{reason}");
+        for dtype in COMPLEX {
+            for precision in Precision::ALL {
+                assert_eq!(check(FormatSpec::Csr, dtype, precision, a100), Ok(()));
+            }
+            for spec in [bcsr(64), wcsr(16), FormatSpec::BMat { pattern_only: false }] {
+                let reason = check(spec, dtype, tf32, hopper).unwrap_err();
+                assert!(reason.contains("real values") && reason.contains("csr"), "{reason}");
+                assert!(matches!(
+                    refused(spec, dtype, tf32, hopper, &reason),
+                    Unsupported::ValueType { dtype: of, .. } if of == dtype
+                ));
+            }
         }
         assert_eq!(check(wcsr(24), DType::Bf16, tf32, hopper), Ok(()));
         let refused = |spec, dtype, arch| refused(spec, dtype, tf32, arch, "why");

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
 use girih_backend::{Bias, DenseView, DenseViewMut, Epilogue};
-use girih_formats::Scalar;
+use girih_formats::{Complex, Scalar};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice};
 
 use super::CudaPrepared;
@@ -23,9 +23,8 @@ pub(super) struct HostOperands {
     bias: Option<CudaSlice<u8>>,
 }
 
-/// Why there are no complex operands here.
-const NO_COMPLEX: &str =
-    "no plan of complex values is prepared, and operands are of the plan's type";
+/// α and β.
+type Scales = (Complex<f64>, Complex<f64>);
 
 impl HostOperands {
     /// The product or aggregation of operands that fit.
@@ -33,7 +32,7 @@ impl HostOperands {
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
-        scales: (f64, f64),
+        scales: Scales,
         b: &DenseView<'_>,
         c: DenseViewMut<'_>,
         requested: Requested<'_, '_>,
@@ -43,7 +42,8 @@ impl HostOperands {
             DenseView::Bf16(b) => self.with_b(prepared, transfer, scales, b, c, requested),
             DenseView::F32(b) => self.with_b(prepared, transfer, scales, b, c, requested),
             DenseView::F64(b) => self.with_b(prepared, transfer, scales, b, c, requested),
-            DenseView::C32(_) | DenseView::C64(_) => unreachable!("{NO_COMPLEX}"),
+            DenseView::C32(b) => self.with_b(prepared, transfer, scales, b, c, requested),
+            DenseView::C64(b) => self.with_b(prepared, transfer, scales, b, c, requested),
         }
     }
 
@@ -51,7 +51,7 @@ impl HostOperands {
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
-        scales: (f64, f64),
+        scales: Scales,
         b: &ArrayView2<'_, T>,
         c: DenseViewMut<'_>,
         requested: Requested<'_, '_>,
@@ -59,7 +59,8 @@ impl HostOperands {
         match c {
             DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
             DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
-            DenseViewMut::C32(_) | DenseViewMut::C64(_) => unreachable!("{NO_COMPLEX}"),
+            DenseViewMut::C32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
+            DenseViewMut::C64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
         }
     }
 
@@ -68,7 +69,7 @@ impl HostOperands {
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
-        (alpha, beta): (f64, f64),
+        (alpha, beta): Scales,
         b: &ArrayView2<'_, T>,
         c: ArrayViewMut2<'_, A>,
         requested: Requested<'_, '_>,
@@ -84,15 +85,15 @@ impl HostOperands {
         let mut moving = transfer.begin(c, panels.len() > 1)?;
         for ((panel, b_place), c_place) in panels.into_iter().zip(b_places).zip(c_places) {
             // With α = 0, B is not read.
-            if alpha != 0.0 {
+            if !alpha.is_zero() {
                 moving.send(&b_place, &b.slice_axis(Axis(1), Slice::from(panel.clone())))?;
             }
-            if beta != 0.0 {
+            if !beta.is_zero() {
                 moving.send_c(&c_place, panel.clone())?;
             }
             moving.sent()?;
             let stream = moving.stream().clone();
-            if alpha != 0.0 {
+            if !alpha.is_zero() {
                 clear_rows::<T>(&stream, &b_place, b.nrows())?;
             }
             let operands = Operands { alpha, beta, b: b_place, c: c_place };
@@ -122,7 +123,9 @@ impl HostOperands {
             DenseView::Bf16(v) => transfer.send_matrix(&places[0], v)?,
             DenseView::F32(v) => transfer.send_matrix(&places[0], v)?,
             DenseView::F64(v) => transfer.send_matrix(&places[0], v)?,
-            DenseView::C32(_) | DenseView::C64(_) => unreachable!("{NO_COMPLEX}"),
+            DenseView::C32(_) | DenseView::C64(_) => {
+                unreachable!("products of complex values have no epilogue, and it was checked")
+            }
         }
         Ok(PlacedEpilogue::new(Some((&places[0], is_per_row(epilogue))), epilogue.activation))
     }

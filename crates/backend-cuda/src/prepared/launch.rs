@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::Buffer;
+use girih_formats::{Buffer, Complex};
 
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use crate::CudaError;
@@ -38,14 +38,22 @@ pub(crate) type Each<'a> = &'a mut dyn FnMut(&Launch<'_>) -> Result<(), CudaErro
 /// The operands of `C = α·A·B + β·C` but A: scalars, and where B and C are in device memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Operands {
-    /// α.
-    pub alpha: f64,
-    /// β; where it is 0, C is not read.
-    pub beta: f64,
+    /// α; its imaginary part is 0 where values are real.
+    pub alpha: Complex<f64>,
+    /// β, too; where it is 0, C is not read.
+    pub beta: Complex<f64>,
     /// B.
     pub b: Place,
     /// C.
     pub c: Place,
+}
+
+impl Operands {
+    /// α and β of a product of real values.
+    #[must_use]
+    pub fn real_factors(&self) -> (f64, f64) {
+        (self.alpha.re, self.beta.re)
+    }
 }
 
 /// Where a device plan has been put.

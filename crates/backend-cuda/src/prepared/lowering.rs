@@ -98,7 +98,7 @@ impl Outline {
         let ProductShape { m, k, dtype } = self.shape;
         let b = Place::row_major(ALIGN, (k, n), dtype.size());
         let c = Place::row_major(ALIGN, (m, n), dtype.accumulator().size());
-        Operands { alpha: 1.0, beta: 0.0, b, c }
+        Operands { alpha: 1.0.into(), beta: 0.0.into(), b, c }
     }
 
     /// The launches of a product of such operands, in their order.

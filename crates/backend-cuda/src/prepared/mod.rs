@@ -22,7 +22,7 @@ mod total;
 mod upload;
 
 use girih_backend::Rounding;
-use girih_formats::{DType, FormatKind, Tiling, for_real_tiling};
+use girih_formats::{AnyTiling, DType, FormatKind, Tiling, for_real_tiling};
 use girih_planner::{Plan, Precision};
 
 use crate::CsrLayout;
@@ -61,27 +61,32 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
     let multiprocessors = machine.multiprocessors;
     let (schedule, n, precision) = (plan.schedule(), plan.options().n, plan.precision());
     let runs = machine.variant.map(|variant| variant.runs());
-    let mut made = for_real_tiling!(plan.tiling(), tiling => match (tiling, runs) {
-        (Tiling::Bcsr(a), Some(Runs::Bcsr(config))) => {
-            sm90_bcsr_spmm::device_plan(a, Some(config), multiprocessors)
-        }
-        (Tiling::Bcsr(a), Some(Runs::Dense(rung))) => {
-            let config = DenseConfig::ladder(plan.dtype())[rung].config;
-            sm90_dense_gemm::device_plan(a, machine, FullBlocks::Dense(config))
-        }
-        (Tiling::BMat(a), Some(Runs::Bmat(config))) => {
-            sm90_bmat_spmm::device_plan(a, schedule, n, precision, Some(config))
-        }
-        (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => {
-            sm90_two_four_spmm::device_plan(a, machine, Some(config))
-        }
-        (Tiling::Csr(a), _) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
-        (Tiling::Bcsr(a), _) => sm90_dense_gemm::device_plan(a, machine, full),
-        (Tiling::BMat(a), _) => sm90_bmat_spmm::device_plan(a, schedule, n, precision, None),
-        (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
-        (Tiling::TwoFour(a), _) => sm90_two_four_spmm::device_plan(a, machine, None),
-        _ => unreachable!("plans are checked to be supported first"),
-    }, complex => unreachable!("plans are checked to be supported first"));
+    let tasks = schedule.tasks();
+    let mut made = match plan.tiling() {
+        AnyTiling::C32(Tiling::Csr(a)) => return csr_spmm::device_plan(a, tasks, n, machine),
+        AnyTiling::C64(Tiling::Csr(a)) => return csr_spmm::device_plan(a, tasks, n, machine),
+        real => for_real_tiling!(real, tiling => match (tiling, runs) {
+            (Tiling::Bcsr(a), Some(Runs::Bcsr(config))) => {
+                sm90_bcsr_spmm::device_plan(a, Some(config), multiprocessors)
+            }
+            (Tiling::Bcsr(a), Some(Runs::Dense(rung))) => {
+                let config = DenseConfig::ladder(plan.dtype())[rung].config;
+                sm90_dense_gemm::device_plan(a, machine, FullBlocks::Dense(config))
+            }
+            (Tiling::BMat(a), Some(Runs::Bmat(config))) => {
+                sm90_bmat_spmm::device_plan(a, schedule, n, precision, Some(config))
+            }
+            (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => {
+                sm90_two_four_spmm::device_plan(a, machine, Some(config))
+            }
+            (Tiling::Csr(a), _) => csr_spmm::device_plan(a, tasks, n, machine),
+            (Tiling::Bcsr(a), _) => sm90_dense_gemm::device_plan(a, machine, full),
+            (Tiling::BMat(a), _) => sm90_bmat_spmm::device_plan(a, schedule, n, precision, None),
+            (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+            (Tiling::TwoFour(a), _) => sm90_two_four_spmm::device_plan(a, machine, None),
+            _ => unreachable!("plans are checked to be supported first"),
+        }, complex => unreachable!("plans are checked to be supported first")),
+    };
     if let Some(variant) = machine.variant {
         made.kernels.iter_mut().for_each(|kernel| variant.name_kernel(kernel));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{Activation, Aggregation, BackendError, DenseScalar, ProductShape};
-use girih_formats::DType;
+use girih_formats::{Complex, ComplexScalar, DType};
 
 use super::host::HostOperands;
 use super::launch::Operands;
@@ -165,6 +165,35 @@ impl CudaPrepared {
         c: &mut DeviceMatrixMut<'_, T::Acc>,
         epilogue: &DeviceEpilogue<'_, T::Acc>,
     ) -> Result<(), BackendError> {
+        self.execute_on_device(stream, (alpha.into(), beta.into()), b, c, epilogue)
+    }
+
+    /// [`execute_device`](Self::execute_device) of complex values, with complex α and β: see
+    /// [`PreparedSpmm::execute_complex`](girih_backend::PreparedSpmm::execute_complex). Elements lie on a multiple of
+    /// their size, 8 or 16 bytes, as they do in whatever a device allocates.
+    /// [`complex_memory`](crate::complex_memory) makes slices of such values.
+    ///
+    /// # Errors
+    /// As for `execute_device`. [`BackendError::Failed`] too if elements begin elsewhere.
+    pub fn execute_device_complex<T: DenseScalar + ComplexScalar>(
+        &self,
+        stream: &CudaStream,
+        alpha: Complex<f64>,
+        b: &DeviceMatrix<'_, T>,
+        beta: Complex<f64>,
+        c: &mut DeviceMatrixMut<'_, T::Acc>,
+    ) -> Result<(), BackendError> {
+        self.execute_on_device(stream, (alpha, beta), b, c, &DeviceEpilogue::new())
+    }
+
+    fn execute_on_device<T: DenseScalar>(
+        &self,
+        stream: &CudaStream,
+        (alpha, beta): (Complex<f64>, Complex<f64>),
+        b: &DeviceMatrix<'_, T>,
+        c: &mut DeviceMatrixMut<'_, T::Acc>,
+        epilogue: &DeviceEpilogue<'_, T::Acc>,
+    ) -> Result<(), BackendError> {
         self.check(&b.place, T::DTYPE, &c.place)?;
         let bias = epilogue.bias();
         if let Some((bias, per_row)) = bias {
@@ -197,7 +226,7 @@ impl CudaPrepared {
         self.check(&b.place, T::DTYPE, &c.place)?;
         let total = self.load_aggregation(aggregation)?;
         let alpha = Total::sign(aggregation);
-        let operands = Operands { alpha, beta: 0.0, b: b.place, c: c.place };
+        let operands = Operands { alpha, beta: Complex::ZERO, b: b.place, c: c.place };
         self.on_device(stream, &operands, &total, b, c, None)
     }
 
@@ -254,7 +283,7 @@ impl CudaPrepared {
     /// epilogue.
     pub(super) fn load_epilogue(&self, activation: Option<Activation>) -> Result<(), BackendError> {
         self.product
-            .takes_epilogue(activation)
+            .takes_epilogue(self.shape.dtype, activation)
             .map_err(|unsupported| unsupported.by(self.backend))?;
         let (Product::Launched(launched, _), Some(_)) = (&self.product, activation) else {
             return Ok(());

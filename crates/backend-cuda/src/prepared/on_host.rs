@@ -4,7 +4,9 @@ use std::sync::PoisonError;
 
 use girih_backend::{
     Aggregation, BackendError, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
+    real_scaling,
 };
+use girih_formats::Complex;
 
 use super::on_device::CudaPrepared;
 use super::product::Product;
@@ -37,16 +39,21 @@ impl PreparedSpmm for CudaPrepared {
         c: DenseViewMut<'_>,
         epilogue: &Epilogue<'_>,
     ) -> Result<(), BackendError> {
-        let n = self.shape.check_operands(&b, &c)?;
-        epilogue.check(&self.shape, n)?;
-        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.activation))?;
-        if self.shape.m == 0 || n == 0 {
-            return Ok(());
+        self.execute_on_host((alpha.into(), beta.into()), &b, c, epilogue)
+    }
+
+    /// Plans in CSR of complex values take factors with imaginary parts.
+    fn execute_complex(
+        &self,
+        alpha: Complex<f64>,
+        b: DenseView<'_>,
+        beta: Complex<f64>,
+        c: DenseViewMut<'_>,
+    ) -> Result<(), BackendError> {
+        if !self.shape.dtype.is_complex() {
+            real_scaling(alpha, beta).map_err(|unsupported| unsupported.by(self.backend))?;
         }
-        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut transfer = self.gpu.transfer();
-        host.multiply(self, &mut transfer, (alpha, beta), &b, c, Requested::Sum(epilogue))
-            .map_err(|error| refused_by(self.backend, error, "multiply"))
+        self.execute_on_host((alpha, beta), &b, c, &Epilogue::new())
     }
 
     /// Copies B to the device and C back, as a product does. The first maximum or minimum loads the kernels of both,
@@ -64,7 +71,7 @@ impl PreparedSpmm for CudaPrepared {
         }
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         let mut transfer = self.gpu.transfer();
-        let scales = (Total::sign(aggregation), 0.0);
+        let scales = (Total::sign(aggregation), Complex::ZERO);
         host.multiply(self, &mut transfer, scales, &b, c, Requested::Aggregation(aggregation))
             .map_err(|error| refused_by(self.backend, error, "aggregate"))
     }
@@ -86,5 +93,26 @@ impl PreparedSpmm for CudaPrepared {
 
     fn lowering(&self, n: usize) -> Lowering {
         self.product.describe(Lowering::new(self.backend, self.gpu.info.machine(), n))
+    }
+}
+
+impl CudaPrepared {
+    fn execute_on_host(
+        &self,
+        scales: (Complex<f64>, Complex<f64>),
+        b: &DenseView<'_>,
+        c: DenseViewMut<'_>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<(), BackendError> {
+        let n = self.shape.check_operands(b, &c)?;
+        epilogue.check(&self.shape, n)?;
+        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.activation))?;
+        if self.shape.m == 0 || n == 0 {
+            return Ok(());
+        }
+        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut transfer = self.gpu.transfer();
+        host.multiply(self, &mut transfer, scales, b, c, Requested::Sum(epilogue))
+            .map_err(|error| refused_by(self.backend, error, "multiply"))
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use cudarc::driver::CudaStream;
 use girih_backend::{Activation, Aggregation, Lowering, Unsupported};
+use girih_formats::DType;
 
 use super::launch::Operands;
 use super::launched::Launched;
@@ -58,10 +59,14 @@ impl Product {
     }
 
     /// Whether it executes an epilogue with such an activation; `None` if there is no epilogue.
-    pub(super) fn takes_epilogue(&self, activation: Option<Activation>) -> Result<(), Unsupported> {
+    pub(super) fn takes_epilogue(
+        &self,
+        dtype: DType,
+        activation: Option<Activation>,
+    ) -> Result<(), Unsupported> {
         match (self, activation) {
             (_, None) => Ok(()),
-            (Self::Launched(..), _) => takes_epilogue(activation),
+            (Self::Launched(..), _) => takes_epilogue(dtype, activation),
             (Self::Other(_), _) => Err(Unsupported::Epilogue {
                 reason: "its products are stored without bias and activation".to_owned(),
             }),

@@ -1,6 +1,7 @@
 //! What the products of a row's entries come to, and the kernels that compute it.
 
 use girih_backend::{Aggregation, Epilogue};
+use girih_formats::Complex;
 
 use super::launch::{Addresses, Each, LaunchSequence, Operands};
 use super::tensor_map::MapEncoder;
@@ -70,8 +71,8 @@ impl Total {
 
     /// The α of an aggregation's operands: the least product is the greatest with A's signs changed, with its own
     /// changed again.
-    pub(crate) fn sign(aggregation: Aggregation) -> f64 {
-        if aggregation == Aggregation::Min { -1.0 } else { 1.0 }
+    pub(crate) fn sign(aggregation: Aggregation) -> Complex<f64> {
+        if aggregation == Aggregation::Min { -Complex::ONE } else { Complex::ONE }
     }
 
     /// Hands each launch that computes it to `each`: see [`LaunchSequence`].

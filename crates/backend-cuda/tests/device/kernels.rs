@@ -2,12 +2,12 @@
 
 use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_backend_cuda::{CudaBackend, DenseConfig, FullBlocks};
-use girih_formats::{AnyTiling, Csr, DType, FormatKind, FormatSpec, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, DType, FormatKind, FormatSpec, RowLayout, Tiling};
 use girih_generate::two_four;
 use girih_planner::cost::LinearCost;
 use girih_planner::{Plan, Schedule};
 use girih_testkit::conformance::specs;
-use girih_testkit::matrices::{fit, where_};
+use girih_testkit::matrices::{fit, typed, where_};
 use girih_testkit::operands::random;
 use half::{bf16, f16};
 
@@ -26,7 +26,8 @@ fn every_kernel_multiplies() {
                 DType::Bf16 => every_width::<bf16>(&backend, kind),
                 DType::F32 => every_width::<f32>(&backend, kind),
                 DType::F64 => every_width::<f64>(&backend, kind),
-                DType::C32 | DType::C64 => panic!("{dtype} has no kernel"),
+                DType::C32 => every_width::<Complex<f32>>(&backend, kind),
+                DType::C64 => every_width::<Complex<f64>>(&backend, kind),
             }
         }
     }
@@ -34,7 +35,7 @@ fn every_kernel_multiplies() {
 
 fn every_width<T: DenseScalar>(backend: &CudaBackend, kind: FormatKind) {
     let entry = |i: usize, j: usize| i == 7 || (i % 6 > 1 && (i * 7 + j) % (9 + i) == 3);
-    let a = fit(&where_(150, 600, entry).unwrap(), kind).unwrap().cast::<T>();
+    let a = typed::<T>(&fit(&where_(150, 600, entry).unwrap(), kind).unwrap());
     for spec in specs(kind) {
         let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
         let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());

@@ -4,6 +4,7 @@ mod aggregations;
 mod captured;
 #[path = "../common/mod.rs"]
 mod common;
+mod complex;
 mod epilogues;
 mod host;
 mod kernels;

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{Json, PlannerArgs};
+use super::{Factor, Json, PlannerArgs};
 
 /// Compute C = α·A·B + β·C, timed, and verified on request
 ///
 /// A is a matrix, planned on the fly, or a plan made by `girih plan`. A and B are rounded to the value
 /// type of the plan; values that overflow, vanish or become subnormal there are counted and reported. C
-/// has its accumulation type: f64 for f64, f32 for the rest.
+/// has its accumulation type: f64 for f64, f32 for other real types, and complex types themselves.
 #[derive(Debug, Args)]
 pub(crate) struct SpmmArgs {
     /// Matrix or plan file; - is standard input
@@ -25,12 +25,12 @@ pub(crate) struct SpmmArgs {
     /// Write C, row-major
     #[arg(short, long, value_name = "C.npy")]
     pub(crate) output: Option<PathBuf>,
-    /// Factor of A·B
-    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true)]
-    pub(crate) alpha: f64,
-    /// Factor of the old C, which is added. Anything but 0 needs --c
-    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
-    pub(crate) beta: f64,
+    /// Factor of A·B: a real number, or of complex values also one such as 1+2i or -0.5i (Python's j will do)
+    #[arg(long, default_value = "1", allow_hyphen_values = true)]
+    pub(crate) alpha: Factor,
+    /// Factor of the old C, which is added, written like alpha. Anything but 0 needs --c
+    #[arg(long, default_value = "0", allow_hyphen_values = true)]
+    pub(crate) beta: Factor,
     /// C before the product: two-dimensional, f32 or f64, C or Fortran order
     #[arg(long, value_name = "C0.npy")]
     pub(crate) c: Option<PathBuf>,

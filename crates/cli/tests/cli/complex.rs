@@ -55,6 +55,30 @@ fn csr_and_bcsr_are_multiplied_and_verified_and_the_rest_is_refused() {
 }
 
 #[test]
+fn factors_are_complex_where_values_are() {
+    let files = Files::new();
+    let a = files.write("h.mtx", HERMITIAN);
+    let of = |more: &[&str]| {
+        girih(["spmm", &a, "--random", "5", "--verify", "--json"].iter().chain(more))
+    };
+    for backend in ["cpu", "reference"] {
+        for alpha in ["1+2i", "-0.5i", "(1-2j)", "0.25"] {
+            let json = of(&["--alpha", alpha, "--backend", backend, "--dtype", "c64"]).ok().json();
+            assert!(json["max_error_over_bound"].as_f64().is_some_and(|e| e <= 1.0), "{json}");
+        }
+    }
+    let json = of(&["--alpha", "1+2i"]).ok().json();
+    assert_eq!((&json["alpha"], &json["beta"]), (&vec![1.0, 2.0].into(), &vec![0.0, 0.0].into()));
+    of(&["--alpha", "1+2k"]).fails(2, &["1+2k", "1+2i", "-2.5", "1+2j"]);
+    of(&["--beta", "0.5j"]).fails(2, &["--beta 0.5i", "--c"]);
+    let real =
+        files.write("r.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 1\n1 1 1\n");
+    let on_real = |factor| girih(["spmm", &real, "--random", "5", "--json", "--alpha", factor]);
+    on_real("-0.5i").fails(2, &["--alpha", "imaginary part", "f32", "--dtype c32"]);
+    assert_eq!(on_real("-2").ok().json()["alpha"], -2.0);
+}
+
+#[test]
 fn files_go_both_ways_and_products_are_those_of_scipy() {
     let Some(python) = python() else { return };
     let files = Files::new();
@@ -82,6 +106,17 @@ a, b, c = sp.load_npz(sys.argv[1]), np.load(sys.argv[2]), np.load(sys.argv[3])
 assert c.dtype == np.complex128 and abs(a @ b - c).max() < 1e-14, a @ b - c
 ";
     run(product, &[&npz, &b, &c]);
+    let scaled = files.name("scaled.npy");
+    let factors = ["--alpha", "1-2j", "--beta", "-0.5j", "--c", &b];
+    let args = ["spmm", &npz, "--rhs", &b, "-o", &scaled, "--dtype", "c64", "--verify"];
+    girih(args.iter().chain(&factors)).ok();
+    let scale = "
+import sys, numpy as np, scipy.sparse as sp
+a, b, c = sp.load_npz(sys.argv[1]), np.load(sys.argv[2]), np.load(sys.argv[3])
+expected = (1-2j) * (a @ b) + -0.5j * b
+assert abs(expected - c).max() < 1e-13, expected - c
+";
+    run(scale, &[&npz, &b, &scaled]);
     // A real plan has no place for imaginary parts.
     let real =
         files.write("r.mtx", "%%MatrixMarket matrix coordinate real general\n4 4 1\n1 1 1\n");

@@ -220,17 +220,17 @@ impl SpmmBackend for CusparseBackend {
         let (major, minor, patch) = self.library().map_err(unavailable)?.version();
         let formats = [FormatKind::Csr, FormatKind::Bcsr, FormatKind::BlockedEll];
         let device = format!("device {index}: {name}, cuSPARSE {major}.{minor}.{patch}");
-        Ok(Capabilities::new(formats, DType::REAL, device))
+        Ok(Capabilities::new(formats, DType::ALL, device))
     }
 
-    /// Plans in CSR with rows in any order, and in BCSR and Blocked-ELL with rows in their own.
+    /// Plans in CSR with rows in any order, of complex values too, and in BCSR and Blocked-ELL with rows in their own.
     fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let CusparseOptions { csr, tf32, .. } = self.0.options;
         let is_half = matches!(plan.dtype(), DType::F16 | DType::Bf16);
         let dtype = plan.dtype();
         let reason = match plan.spec().kind() {
-            _ if dtype.is_complex() => {
-                format!("cuSPARSE is called for real values here, and these are {dtype}")
+            kind if dtype.is_complex() && kind != FormatKind::Csr => {
+                format!("cuSPARSE is called for complex values in CSR here, and these are {dtype}")
             }
             FormatKind::Csr if is_half && csr != CsrAlgorithm::Three => {
                 format!("cuSPARSE multiplies {dtype} by its third algorithm for CSR alone")

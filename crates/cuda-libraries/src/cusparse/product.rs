@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use girih_backend_cuda::cudarc::driver::CudaStream;
 use girih_backend_cuda::low_level::{DeviceMemory, DeviceProduct, Gpu, Operands, Place};
 use girih_backend_cuda::{CudaError, OperandRows};
-use girih_formats::DType;
+use girih_formats::{Complex, DType};
 
 use super::arrays::SparseArrays;
 use crate::library::{Algorithm, Cusparse, DenseMatrix, Handle, Scale, SparseMatrix, Spmm};
@@ -111,7 +111,7 @@ impl CusparseProduct {
             for width in widths.chain([n, this.panel]) {
                 for multiplied in [true, false] {
                     let (b, c) = operands(width);
-                    let spmm = this.spmm(multiplied, false, b, c, (1.0, 0.0));
+                    let spmm = this.spmm(multiplied, false, b, c, (Complex::ONE, Complex::ZERO));
                     bytes = bytes.max(spmm.buffer_size(&handle)?);
                 }
             }
@@ -120,7 +120,7 @@ impl CusparseProduct {
         if preprocess && !arrays.is_empty {
             this.analysed = Some(describe(arrays.placed(&parts))?);
             let (b, c) = operands(n);
-            let spmm = this.spmm(true, true, b, c, (1.0, 0.0));
+            let spmm = this.spmm(true, true, b, c, (Complex::ONE, Complex::ZERO));
             let handle = lock(&this.handle);
             let memory = buffer(spmm.buffer_size(&handle)?)?;
             // SAFETY: A and the buffer are this plan's own and are waited for below.
@@ -137,7 +137,7 @@ impl CusparseProduct {
         analysed: bool,
         b: DenseMatrix,
         c: DenseMatrix,
-        (alpha, beta): (f64, f64),
+        (alpha, beta): (Complex<f64>, Complex<f64>),
     ) -> Spmm<'_> {
         let acc = self.dtype.accumulator();
         let (alpha, beta) = (Scale::new(alpha, acc), Scale::new(beta, acc));

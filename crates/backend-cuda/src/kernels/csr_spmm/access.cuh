@@ -26,7 +26,8 @@ struct Vectors {
 // B element by element, whatever its strides: neighbouring lanes hold neighbouring columns.
 template <u32 LANES, u32 COLUMNS>
 struct Elements {
-    static constexpr u32 kUnroll = COLUMNS >= 8 ? 1 : COLUMNS >= 4 ? 2 : 4;
+    static constexpr u32 kUnroll =
+        COLUMNS >= 8 ? 1 : COLUMNS >= 4 || COLUMNS * sizeof(Stored) > 16 ? 2 : 4;
     using Loaded = Stored;
 
     static __device__ __forceinline__ u64 column(u64 tile, u32 lane, u32 i) {

@@ -35,10 +35,16 @@
 // Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
 // fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are
 // too few only where a lane has a tile to itself.
-// An epilogue takes registers, and with one there are fewer blocks; so does a comparison.
-constexpr u32 kBlocksOfRuns = (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 1 : 0);
+// An epilogue takes registers, and with one there are fewer blocks; so do a comparison and complex factors.
+constexpr u32 kBlocksOfRuns =
+    kIsComplex ? (sizeof(Stored) == 16 ? 4 : 5) : (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 1 : 0);
 template <u32 kLanes>
-constexpr u32 kBlocksOfItems = kHasEpilogue ? 0 : kIsGreatest ? 5 : kLanes == 1 ? 7 : sizeof(Stored) == 2 ? 6 : 0;
+constexpr u32 kBlocksOfItems = kHasEpilogue          ? 0
+                               : kIsGreatest         ? 5
+                               : kIsComplex          ? (kLanes == 1 || sizeof(Stored) == 16 ? 5 : 6)
+                               : kLanes == 1         ? 7
+                               : sizeof(Stored) == 2 ? 6
+                                                     : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
     extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
@@ -63,7 +69,7 @@ template <u32 DEPTH>
 constexpr u32 kThreadsOfRows = DEPTH > 4 ? 256 : 512;
 template <u32 LANES, u32 DEPTH>
 constexpr u32 kBlocksOfRows =
-    (LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8))) ||
+    (LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8) || sizeof(Stored) == 16)) ||
             ((kHasEpilogue || kIsGreatest) && DEPTH <= 4 && sizeof(Stored) == 2)
         ? 1
         : 2;
@@ -95,8 +101,11 @@ CSR_SPMM(vectors_8x1, Vectors, 8, kVector)
 CSR_SPMM(vectors_16x1, Vectors, 16, kVector)
 CSR_SPMM(vectors_32x1, Vectors, 32, kVector)
 CSR_SPMM(vectors_32x2, Vectors, 32, 2 * kVector)
+// A number of 16 bytes is a vector, however its columns lie: a single column is read so.
+#if !defined(COMPLEX) || COMPLEX < 64
 CSR_SPMM(elements_column, Elements, 1, 1)
 CSR_SPMM(elements_1x1, Elements, 1, kVector)
+#endif
 CSR_SPMM(elements_2x1, Elements, 2, kVector)
 CSR_SPMM(elements_4x1, Elements, 4, kVector)
 CSR_SPMM(elements_8x1, Elements, 8, kVector)
@@ -108,12 +117,12 @@ CSR_SPMM(elements_32x2, Elements, 32, 2 * kVector)
 // C = beta * C: the product for alpha = 0, which reads neither A nor B.
 extern "C" __global__ void __launch_bounds__(256) csr_scale(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
-    const Acc beta = Acc(p.beta);
+    const Acc beta = beta_of(p);
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
         const u64 row = i / p.n;
         const u64 column = i % p.n;
         Acc* at = static_cast<Acc*>(p.c) + row * p.c_row_stride + column * p.c_col_stride;
-        *at = p.epilogue(beta == Acc(0) ? Acc(0) : beta * *at, row, column);
+        *at = p.epilogue(beta == Acc(0) ? Acc(0) : scale(beta, *at), row, column);
     }
 }
 #endif

@@ -115,7 +115,7 @@ fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
     multiply::<f32>(device, way, &all_lengths(), sized)
 }
 
-fn all_lengths() -> Csr<f64> {
+pub(super) fn all_lengths() -> Csr<f64> {
     matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap()
 }
 
@@ -183,7 +183,7 @@ const FAULTS: &[Fault] = &[
         "owner + s - 1) <= number) owner" => "owner + s - 1) < number) owner",
         runs, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("sums are kept from one row to the next", "csr_spmm/runs.cuh":
-        "                        sum[i + w] = 0;\n" => "",
+        "                        sum[i + w] = Acc(0);\n" => "",
         wide_runs, Outcome::Wrong),
     fault!("rows without entries are left out", "csr_spmm/runs.cuh":
         "while (current < items && next_end == at)" => "if (current < items && next_end == at)",
@@ -257,10 +257,10 @@ const FAULTS: &[Fault] = &[
         "-Acc(__int_as_float(0x7f800000))" => "Acc(0)",
         maxima, Outcome::Wrong),
     fault!("minima are of products with their own signs", "csr_spmm/total.cuh":
-        "kIsGreatest ? sign * value : value" => "value",
+        "    if constexpr (kIsGreatest) return sign * value;\n" => "",
         minima, Outcome::Wrong),
     fault!("parts of maxima are added", "csr_spmm/total.cuh":
-        "kIsGreatest ? ptx::greater(x, y) : x + y" => "x + y",
+        "return ptx::greater(x, y);" => "return x + y;",
         maxima, Outcome::Wrong),
     fault!("means of rows without entries are divided", "csr_spmm/total.cuh":
         "    if (entries == 0) return Acc(0);\n" => "",

@@ -95,7 +95,7 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll
             for (u32 i = 0; i < COLUMNS; ++i) {
-                sum[i] = join(sum[i], __shfl_xor_sync(kWholeWarp, sum[i], s));
+                sum[i] = join(sum[i], shuffle_xor(sum[i], s));
             }
         }
         if (is_by_block(p)) {

@@ -10,11 +10,12 @@ use super::limits::resident_warps;
 use super::statistics::rows_of_slots;
 use super::work::{Limits, Work};
 use super::{
-    ELEMENT_THREADS, ItemCounts, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
+    ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
     element_grid, kernel,
 };
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
+use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
@@ -125,9 +126,11 @@ impl LaunchSequence for CsrLaunches {
         each: Each<'_>,
     ) -> Result<(), CudaError> {
         if !self.is_scaling(operands) {
-            return self.rows(at, operands, epilogue, self.layout(operands), each);
+            let last = self.last(operands, epilogue);
+            return self.rows(at, operands, last, self.layout(operands), each);
         }
         let &Operands { beta, b, c, .. } = operands;
+        check_alignment(self.problem.dtype, [("C", &c)])?;
         let n = b.cols as u64;
         let params = Params {
             c: c.address,
@@ -135,8 +138,8 @@ impl LaunchSequence for CsrLaunches {
             c_col_stride: c.col_stride,
             m: self.m,
             n,
-            beta,
-            epilogue: *epilogue,
+            beta: beta.re,
+            last: self.last(operands, epilogue).words(0, 0),
             ..Params::default()
         };
         let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
@@ -158,8 +161,8 @@ impl LaunchSequence for CsrLaunches {
         operands: &Operands,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let split_entries = PlacedEpilogue::in_its_place(at.parts[SPLIT_ENTRIES]);
-        self.rows(at, operands, &split_entries, self.layout_of_rows(operands, false), each)
+        let last = Last::SplitEntries(at.parts[SPLIT_ENTRIES]);
+        self.rows(at, operands, last, self.layout_of_rows(operands, false), each)
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
@@ -204,13 +207,14 @@ impl CsrLaunches {
         &self,
         at: &Addresses,
         operands: &Operands,
-        epilogue: &PlacedEpilogue,
+        last: Last,
         layout: Layout,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
         let &Operands { alpha, beta, b, c } = operands;
         let n = b.cols as u64;
         let Problem { dtype, items, .. } = self.problem;
+        check_alignment(dtype, [("B", &b), ("C", &c)])?;
         let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
         let mut params = Params {
             items: at.parts[ITEMS],
@@ -230,8 +234,8 @@ impl CsrLaunches {
             b_col_stride: b.col_stride,
             c_row_stride: c.row_stride,
             c_col_stride: c.col_stride,
-            alpha,
-            beta,
+            alpha: alpha.re,
+            beta: beta.re,
             c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
             counted_tiles: counted_tiles(dtype, self.panel),
             row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
@@ -249,7 +253,7 @@ impl CsrLaunches {
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
             params.c = c.address + first * c.col_stride * acc;
-            params.epilogue = epilogue.columns(first, acc);
+            params.last = last.words(first, acc);
             let Some(grid) = layout.grid(width, dtype) else {
                 let reason = "is cut into more items than a grid has blocks".to_owned();
                 return Err(CudaError::Operand { operand: "A", reason });
@@ -262,6 +266,14 @@ impl CsrLaunches {
             first += width;
         }
         Ok(())
+    }
+
+    /// What kernels of products are passed last. Complex values have no epilogue.
+    fn last(&self, operands: &Operands, epilogue: &PlacedEpilogue) -> Last {
+        match self.problem.dtype.is_complex() {
+            true => Last::Imaginary(operands.alpha.im, operands.beta.im),
+            false => Last::Epilogue(*epilogue),
+        }
     }
 
     /// How a product is laid over lanes.
@@ -284,9 +296,28 @@ impl CsrLaunches {
 
     /// Whether α is zero as the kernels see it, in the accumulation type: nothing is multiplied then.
     fn is_scaling(&self, operands: &Operands) -> bool {
-        match self.problem.dtype {
-            DType::F64 => operands.alpha == 0.0,
-            _ => operands.alpha as f32 == 0.0,
+        let is_zero = |part: f64| match self.problem.dtype.part() {
+            DType::F64 => part == 0.0,
+            _ => part as f32 == 0.0,
+        };
+        is_zero(operands.alpha.re) && is_zero(operands.alpha.im)
+    }
+}
+
+/// Refuses complex operands that begin anywhere but at a multiple of an element's size: the kernels move both parts of
+/// an element at once.
+fn check_alignment<const N: usize>(
+    dtype: DType,
+    operands: [(&'static str, &Place); N],
+) -> Result<(), CudaError> {
+    let size = dtype.size() as u64;
+    for (operand, &Place { address, .. }) in operands {
+        if dtype.is_complex() && !address.is_multiple_of(size) {
+            let reason = format!(
+                "elements of {dtype} lie on {size} bytes, and the first is at {address:#x}"
+            );
+            return Err(CudaError::Operand { operand, reason });
         }
     }
+    Ok(())
 }

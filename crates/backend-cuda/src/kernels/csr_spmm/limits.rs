@@ -102,6 +102,11 @@ mod tests {
         // 4096 warps share 2¹⁸ entries of 4 tiles.
         assert_eq!(limits(1 << 18, 1024), (128, 256));
         assert_eq!(limits(1 << 22, 1024), (2048, 4096));
+        // A complex column is two real ones.
+        for (complex, part) in [(DType::C32, DType::F32), (DType::C64, DType::F64)] {
+            let of = |dtype, n| Limits::new(1 << 20, n, dtype, resident_warps(128));
+            assert!([4, 9, 64, 65, 1024].into_iter().all(|n| of(complex, n) == of(part, 2 * n)));
+        }
         // However little there is.
         assert_eq!(limits(0, 0), (64, 2048));
         assert_eq!(limits(1 << 10, 1024), (64, 256));

@@ -3,6 +3,8 @@
 
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod faults_complex;
 mod launch;
 mod layout;
 mod limits;
@@ -19,7 +21,7 @@ use super::{Budget, Kernel};
 
 pub(crate) use launch::device_plan;
 use layout::{ItemCounts, Layout, Operation, Problem, lanes};
-use params::{Item, Params, SplitRow};
+use params::{Item, Last, Params, SplitRow};
 use statistics::Statistics;
 pub use teams::{CsrLayout, CsrTeams};
 
@@ -75,24 +77,44 @@ pub(super) const AGGREGATING: [&str; 23] = {
     entries
 };
 
+/// The entries for c64, whose single columns are read in vectors too: a vector is one number.
+const WITHOUT_COLUMN: [&str; 24] = {
+    let mut entries = [""; 24];
+    let mut i = 0;
+    while i < entries.len() {
+        entries[i] = ENTRIES[if i < 7 { i } else { i + 2 }];
+        i += 1;
+    }
+    entries
+};
+
 /// Multiplies C by β.
 pub(crate) const SCALE: &str = "csr_scale";
 
 /// The kernel for a value type.
 #[must_use]
 pub(crate) fn kernel(dtype: DType) -> Kernel {
+    let mut defines = vec![("VALUE", value_name(dtype).to_owned())];
+    if dtype.is_complex() {
+        defines.push(("COMPLEX", (8 * dtype.part().size()).to_string()));
+    }
+    // Staged entries of c64 take 32 bytes, and all others 16 at the most.
+    let (registers, entry, entries) = match dtype {
+        DType::C64 => (128, 32, &WITHOUT_COLUMN[..]),
+        _ => (112, 16, &ENTRIES[..]),
+    };
     Kernel {
         stem: "csr_spmm",
         config: dtype.name().to_owned(),
         source: include_str!("csr_spmm.cu"),
-        defines: vec![("VALUE", value_name(dtype).to_owned())],
+        defines,
         only: None,
         budget: Budget {
-            registers: 112,
-            shared: 2048,
-            // Of 16 warps, each lane of which stages two entries of f64.
-            dynamic_shared: 16 * 32 * 2 * 16,
-            entries: &ENTRIES,
+            registers,
+            shared: THREADS * entry,
+            // Of 16 warps, each lane of which stages two entries.
+            dynamic_shared: 16 * 32 * 2 * entry,
+            entries,
             instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL", "ATOMG"],
         },
     }

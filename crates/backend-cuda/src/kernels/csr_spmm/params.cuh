@@ -1,5 +1,5 @@
 // What the CSR kernels are passed: items, split rows and operands. VALUE names the value type: F32, F64,
-// F16 or Bf16. Host side: params.rs.
+// F16 or Bf16, or C32 or C64, for which COMPLEX is defined too, as the bits of a part. Host side: params.rs.
 #pragma once
 
 #include "csr_spmm/total.cuh"
@@ -37,6 +37,23 @@ struct alignas(16) SplitRow {
     u32 row;
 };
 static_assert(sizeof(SplitRow) == 16, "the host writes split rows of 16 bytes");
+
+// No variable either: see total.cuh.
+#ifdef COMPLEX
+enum : bool { kIsComplex = true };
+// Complex values have no epilogue. In its place stand the imaginary parts of the factors.
+struct Imaginary {
+    double alpha;
+    double beta;
+    u64 unused[2];
+
+    __device__ __forceinline__ Acc operator()(Acc x, u64, u64) const { return x; }
+};
+using Last = Imaginary;
+#else
+enum : bool { kIsComplex = false };
+using Last = Epilogue;
+#endif
 
 // Strides count elements. Of B, whole vectors may be read where the tile's variant reads vectors.
 struct Params {
@@ -86,10 +103,19 @@ struct Params {
     const u32* split_entries;
     u64 unused[3];
 #else
-    Epilogue epilogue;
+    Last epilogue;
 #endif
 };
 static_assert(sizeof(Params) == 248, "the host passes 248 bytes");
+
+// The factors. An aggregation's alpha is its sign.
+#ifdef COMPLEX
+__device__ __forceinline__ Acc alpha_of(const Params& p) { return Acc(p.alpha, p.epilogue.alpha); }
+__device__ __forceinline__ Acc beta_of(const Params& p) { return Acc(p.beta, p.epilogue.beta); }
+#else
+__device__ __forceinline__ Acc alpha_of(const Params& p) { return Acc(p.alpha); }
+__device__ __forceinline__ Acc beta_of(const Params& p) { return Acc(p.beta); }
+#endif
 
 struct alignas(2 * sizeof(Acc)) Entry {
     u32 col;
@@ -149,6 +175,6 @@ __device__ __forceinline__ u64 rest_items(const Params& p) {
 
 __device__ __forceinline__ Entry load_entry(const Params& p, u64 index) {
     return {ptx::load_constant_32(p.col_idx + index),
-            signed_value(Acc(p.alpha),
+            signed_value(alpha_of(p),
                          Value::widen(Value::load(static_cast<const Stored*>(p.values) + index)))};
 }

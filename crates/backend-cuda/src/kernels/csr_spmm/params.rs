@@ -1,6 +1,6 @@
 //! What the entry points are passed.
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::{Pod, Zeroable, cast};
 
 use crate::epilogue::PlacedEpilogue;
 
@@ -62,7 +62,30 @@ pub(crate) struct Params {
     pub(crate) rows: u64,
     pub(crate) turns: u32,
     pub(crate) panel_tiles: u32,
-    pub(crate) epilogue: PlacedEpilogue,
+    /// What [`Last`] is in words.
+    pub(crate) last: [u64; 4],
+}
+
+/// What kernels are passed last, each kind in the same place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Last {
+    /// What is applied to products of real values.
+    Epilogue(PlacedEpilogue),
+    /// Of aggregations: where the numbers of entries of split rows are.
+    SplitEntries(u64),
+    /// Of products of complex values: the imaginary parts of α and β.
+    Imaginary(f64, f64),
+}
+
+impl Last {
+    /// That of the columns from `first` on, of elements of C of `size` bytes.
+    pub(crate) fn words(&self, first: u64, size: u64) -> [u64; 4] {
+        match *self {
+            Self::Epilogue(epilogue) => cast(epilogue.columns(first, size)),
+            Self::SplitEntries(address) => [address, 0, 0, 0],
+            Self::Imaginary(alpha, beta) => [alpha.to_bits(), beta.to_bits(), 0, 0],
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Item>() == 16 && size_of::<SplitRow>() == 16);

@@ -120,7 +120,7 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll
             for (u32 i = 0; i < kVector; ++i) {
-                sum[i] = join(sum[i], __shfl_xor_sync(kWholeWarp, sum[i], s));
+                sum[i] = join(sum[i], shuffle_xor(sum[i], s));
             }
         }
         if (index < end && in_team < LANES) {

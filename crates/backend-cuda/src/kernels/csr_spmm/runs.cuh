@@ -21,8 +21,8 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     constexpr u64 kTile = kWarpSize * COLUMNS;
 
     const u32 lane = threadIdx.x % kWarpSize;
-    const Acc alpha = Acc(p.alpha);
-    const Acc beta = Acc(p.beta);
+    const Acc alpha = alpha_of(p);
+    const Acc beta = beta_of(p);
     const u64 first = (warp_number(p) - p.n_by_warp) * p.team;
     if (first >= rest_items(p)) return;
     const u32 items = static_cast<u32>(min(u64(p.team), rest_items(p) - first));
@@ -73,7 +73,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
 #pragma unroll
                     for (u32 w = 0; w < kWidth; ++w) {
                         out.sum[w] = sum[i + w];
-                        sum[i + w] = 0;
+                        sum[i + w] = Acc(0);
                     }
                     if (column < p.n && row != kNoRow) {
                         ptx::store_global(to + column, scaled(out, to + column, column).vector);

@@ -7,7 +7,7 @@
 struct Scaled {
     Acc alpha;
     Acc beta;
-    const Epilogue& epilogue;
+    const Last& epilogue;
     u64 row;
 
     __device__ __forceinline__ bool reads() const { return beta != Acc(0); }
@@ -30,10 +30,12 @@ struct Scaled {
 
 private:
     __device__ __forceinline__ Acc scaled(Acc sum, Acc before) const {
-        return reads() ? multiply_add(alpha, sum, beta * before) : alpha * sum;
+        return reads() ? scale_add(alpha, sum, scale(beta, before)) : scale(alpha, sum);
     }
 };
 
+// What becomes of what the products of a row of C with `entries` entries come to.
+#ifdef AGGREGATE
 // What the products of a row come to, where that is not their sum.
 struct Aggregated {
     Acc sign;
@@ -50,11 +52,9 @@ struct Aggregated {
     }
 };
 
-// What becomes of what the products of a row of C with `entries` entries come to.
-#ifdef AGGREGATE
 using Finish = Aggregated;
 __device__ __forceinline__ Finish finish_of(const Params& p, u64, u32 entries) {
-    return {Acc(p.alpha), entries};
+    return {alpha_of(p), entries};
 }
 __device__ __forceinline__ u32 entries_of_split(const Params& p, u32 number) {
     return p.split_entries[number];
@@ -62,7 +62,7 @@ __device__ __forceinline__ u32 entries_of_split(const Params& p, u32 number) {
 #else
 using Finish = Scaled;
 __device__ __forceinline__ Finish finish_of(const Params& p, u64 row, u32) {
-    return {Acc(p.alpha), Acc(p.beta), p.epilogue, row};
+    return {alpha_of(p), beta_of(p), p.epilogue, row};
 }
 __device__ __forceinline__ u32 entries_of_split(const Params&, u32) { return 0; }
 #endif

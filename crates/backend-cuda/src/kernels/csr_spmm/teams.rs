@@ -131,6 +131,8 @@ mod tests {
         }
         assert_eq!(teams.shared_bytes(DType::F32), 16 * 32 * 8);
         assert_eq!(CsrTeams { lanes: 4, ..teams }.shared_bytes(DType::F64), 16 * 32 * 2 * 16);
+        let complex = [DType::C32, DType::C64].map(|dtype| teams.shared_bytes(dtype));
+        assert_eq!(complex, [16 * 32 * 16, 16 * 32 * 32]);
         assert_eq!(teams.rows_of_block(), 16 * 4 * 9);
     }
 }

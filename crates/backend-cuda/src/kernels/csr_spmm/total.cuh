@@ -18,7 +18,8 @@ enum : bool { kIsGreatest = false };
 // A value of A as its products are made of it.
 template <class Acc>
 __device__ __forceinline__ Acc signed_value(Acc sign, Acc value) {
-    return kIsGreatest ? sign * value : value;
+    if constexpr (kIsGreatest) return sign * value;
+    return value;
 }
 
 // What no products come to, before they are finished.
@@ -26,20 +27,32 @@ template <class Acc, u32 COLUMNS>
 __device__ __forceinline__ void clear(Acc (&total)[COLUMNS]) {
 #pragma unroll
     for (u32 i = 0; i < COLUMNS; ++i) {
-        total[i] = kIsGreatest ? -Acc(__int_as_float(0x7f800000)) : Acc(0);
+        if constexpr (kIsGreatest) {
+            total[i] = -Acc(__int_as_float(0x7f800000));
+        } else {
+            total[i] = Acc(0);
+        }
     }
 }
 
 // What `total`, of earlier products, and a product come to.
 template <class Acc>
 __device__ __forceinline__ Acc add_product(Acc a, Acc b, Acc total) {
-    return kIsGreatest ? ptx::greater(a * b, total) : multiply_add(a, b, total);
+    if constexpr (kIsGreatest) {
+        return ptx::greater(a * b, total);
+    } else {
+        return multiply_add(a, b, total);
+    }
 }
 
 // What both parts of a row's products come to.
 template <class Acc>
 __device__ __forceinline__ Acc join(Acc x, Acc y) {
-    return kIsGreatest ? ptx::greater(x, y) : x + y;
+    if constexpr (kIsGreatest) {
+        return ptx::greater(x, y);
+    } else {
+        return x + y;
+    }
 }
 
 // The element of C, of what the products of `entries` entries came to. The reciprocal is rounded, and then the

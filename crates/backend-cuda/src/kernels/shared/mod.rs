@@ -15,7 +15,8 @@ pub(crate) fn value_name(dtype: DType) -> &'static str {
         DType::Bf16 => "Bf16",
         DType::F32 => "F32",
         DType::F64 => "F64",
-        DType::C32 | DType::C64 => unreachable!("plans of complex values are not supported"),
+        DType::C32 => "C32",
+        DType::C64 => "C64",
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn device_plan<T: Scalar>(
 
 impl LaunchSequence for BmatLaunches {
     fn uses_workspace(&self, operands: &Operands) -> bool {
-        self.panel > 0 && operands.alpha as f32 != 0.0
+        self.panel > 0 && operands.alpha.re as f32 != 0.0
     }
 
     fn launches(
@@ -126,7 +126,7 @@ impl LaunchSequence for BmatLaunches {
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let &Operands { alpha, beta, b, c } = operands;
+        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
         let n = b.cols as u64;
         let config = self.config(&b);
         let list = Work::list(&self.lists, config.ctas);

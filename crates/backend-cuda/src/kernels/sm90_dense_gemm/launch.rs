@@ -138,7 +138,7 @@ impl LaunchSequence for DenseLaunches {
         let Some(Chosen { config, kernel, entry }) = self.choose(&operands.b) else {
             return self.blocks.launches(at, operands, epilogue, encoder, each);
         };
-        let &Operands { alpha, beta, b, c } = operands;
+        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
         let (n, size) = (b.cols as u64, self.full.dtype.size() as u64);
         let (alpha, beta) = (alpha as f32, beta as f32);
         let rows = self.full.block_rows * BLOCK as u64;

@@ -98,7 +98,7 @@ impl LaunchSequence for TwoFourLaunches {
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let &Operands { alpha, beta, b, c } = operands;
+        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
         // What tensor copies write is as it leaves the sums.
         let is_plain = beta == 0.0 && epilogue.is_none();
         let n = b.cols as u64;

@@ -116,7 +116,7 @@ pub(crate) fn device_plan<T: Scalar>(
 
 impl LaunchSequence for WcsrLaunches {
     fn uses_workspace(&self, operands: &Operands) -> bool {
-        self.panel > 0 && operands.alpha as f32 != 0.0
+        self.panel > 0 && operands.alpha.re as f32 != 0.0
     }
 
     fn launches(
@@ -127,7 +127,7 @@ impl LaunchSequence for WcsrLaunches {
         _: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let &Operands { alpha, beta, b, c } = operands;
+        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
         let (n, size) = (b.cols as u64, self.dtype.size() as u64);
         let is_atomic = self.reduction == Reduction::Atomic;
         let mut params = Params {

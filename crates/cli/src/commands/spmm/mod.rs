@@ -7,8 +7,8 @@ mod report;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use girih::formats::Narrowing;
 use girih::formats::io::WriteError;
+use girih::formats::{DType, Narrowing};
 use girih::planner::Plan;
 
 use crate::args::SpmmArgs;
@@ -37,7 +37,7 @@ struct Loaded {
 }
 
 pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliError> {
-    if args.beta != 0.0 && args.c.is_none() {
+    if !args.beta.is_zero() && args.c.is_none() {
         return Err(CliError::usage(format!(
             "--beta {} needs the C that is added: --c C0.npy",
             args.beta
@@ -47,6 +47,7 @@ pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliErr
     let sources = OperandSources::open(args)?;
     let loaded = load(args, sources.n(), progress)?;
     let plan = &loaded.plan;
+    check_factors(args, plan.dtype())?;
 
     progress.stage("reading the operands");
     let operands = sources.read(plan, progress)?;
@@ -76,6 +77,19 @@ pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliErr
     }
     let outcome = Outcome { n: c.dim().1, timing, lowering, verification };
     report::report(args, &loaded, &operands, &selected, outcome)
+}
+
+/// Refuses factors with an imaginary part where values have none.
+fn check_factors(args: &SpmmArgs, dtype: DType) -> Result<(), CliError> {
+    for (flag, factor) in [("--alpha", args.alpha), ("--beta", args.beta)] {
+        if factor.0.im != 0.0 && !dtype.is_complex() {
+            return Err(CliError::usage(format!(
+                "{flag} {factor} has an imaginary part, and products are of {dtype}: plan the matrix with --dtype \
+                 c32 or c64, or write a real number"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Loads the plan, or reads the matrix and plans it.

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use girih::backend::{
-    Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend, Verification,
-    verify as judge,
+    ComplexProduct, Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend,
+    Verification, verify as judge, verify_complex,
 };
 use girih::planner::Plan;
 
@@ -87,7 +87,7 @@ fn execute(
     let b = operands.b.view();
     let c = c.view_mut().ok_or_else(|| CliError::failed("C is not of an accumulation type"))?;
     let start = Instant::now();
-    prepared.execute(args.alpha, b, args.beta, c)?;
+    prepared.execute_complex(args.alpha.0, b, args.beta.0, c)?;
     Ok(start.elapsed())
 }
 
@@ -104,11 +104,20 @@ pub(super) fn verify(
     let matrix = planned()
         .and_then(|matrix| matrix.in_space_of(plan))
         .map_err(|e| CliError::failed("cannot read the plan's entries back").because(e))?;
-    let product = Product {
-        alpha: args.alpha,
+    let (alpha, beta) = (args.alpha.0, args.beta.0);
+    let (found, rounding) = (c.view(), backend.rounding(plan));
+    let complex = ComplexProduct {
+        alpha,
         b: operands.b.view(),
-        added: operands.c0.as_ref().map(|c0| (args.beta, c0.view())),
+        added: operands.c0.as_ref().map(|c0| (beta, c0.view())),
     };
-    let rounding = backend.rounding(plan);
-    Ok(for_matrix!(&matrix, csr => judge(csr, plan, &product, &c.view(), rounding))?)
+    Ok(match &matrix {
+        Matrix::C32(csr) => verify_complex(csr, plan, &complex, &found, rounding),
+        Matrix::C64(csr) => verify_complex(csr, plan, &complex, &found, rounding),
+        real => {
+            let added = complex.added.map(|(beta, c0)| (beta.re, c0));
+            let product = Product { alpha: alpha.re, b: complex.b, added };
+            for_matrix!(real, csr => judge(csr, plan, &product, &found, rounding))
+        }
+    }?)
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Loaded;
 use super::operands::Operands;
 use super::product::Timing;
-use crate::args::SpmmArgs;
+use crate::args::{FactorReport, SpmmArgs};
 use crate::error::{Class, CliError};
 use crate::output::report::Report;
 use crate::output::{narrowing, table};
@@ -33,8 +33,9 @@ struct SpmmReport {
     k: usize,
     n: usize,
     nnz: usize,
-    alpha: f64,
-    beta: f64,
+    /// A number each, or [real part, imaginary part] where values are complex.
+    alpha: FactorReport,
+    beta: FactorReport,
     repeat: u32,
     /// Reading the matrix, or loading the plan.
     load_seconds: f64,
@@ -119,8 +120,8 @@ pub(super) fn report(
         k: plan.ncols(),
         n,
         nnz: plan.nnz(),
-        alpha: args.alpha,
-        beta: args.beta,
+        alpha: args.alpha.report(plan.dtype()),
+        beta: args.beta.report(plan.dtype()),
         repeat: args.repeat.get(),
         load_seconds: loaded.load.as_secs_f64(),
         plan_seconds: loaded.planning.map(|t| t.as_secs_f64()),
@@ -143,7 +144,7 @@ pub(super) fn report(
         explanation,
         executed_as_lowered: lowering
             .as_ref()
-            .map(|_| operands.b.is_row_major() && args.beta == 0.0),
+            .map(|_| operands.b.is_row_major() && args.beta.is_zero()),
         lowering,
     };
     let report = Report::new(text(args, loaded, &timing, &report), &report)?;

@@ -201,6 +201,7 @@ pub(in crate::library) fn data_type(dtype: DType) -> c_int {
         DType::F64 => 1,
         DType::F16 => 2,
         DType::Bf16 => 14,
-        DType::C32 | DType::C64 => unreachable!("products of complex values are not prepared"),
+        DType::C32 => 4,
+        DType::C64 => 5,
     }
 }

@@ -5,7 +5,7 @@ use std::ptr;
 
 use girih_backend_cuda::CudaError;
 use girih_backend_cuda::cudarc::driver::CudaStream;
-use girih_formats::DType;
+use girih_formats::{Complex, DType, Scalar};
 
 use super::operand::{DenseMatrix, Described, SparseMatrix};
 use super::{Handle, Opaque, Status, data_type};
@@ -18,17 +18,28 @@ pub(super) const AS_IT_IS: c_int = 0;
 pub(crate) enum Scale {
     F32(f32),
     F64(f64),
+    C32(Complex<f32>),
+    C64(Complex<f64>),
 }
 
 impl Scale {
-    pub(crate) fn new(value: f64, compute: DType) -> Self {
-        if compute == DType::F64 { Self::F64(value) } else { Self::F32(value as f32) }
+    /// A real type takes the real part alone.
+    pub(crate) fn new(value: impl Into<Complex<f64>>, compute: DType) -> Self {
+        let value = value.into();
+        match compute {
+            DType::F64 => Self::F64(value.re),
+            DType::C32 => Self::C32(Complex::from_c64(value)),
+            DType::C64 => Self::C64(value),
+            _ => Self::F32(value.re as f32),
+        }
     }
 
     pub(crate) fn address(&self) -> *const c_void {
         match self {
             Self::F32(value) => ptr::from_ref(value).cast(),
             Self::F64(value) => ptr::from_ref(value).cast(),
+            Self::C32(value) => ptr::from_ref(value).cast(),
+            Self::C64(value) => ptr::from_ref(value).cast(),
         }
     }
 
@@ -37,6 +48,8 @@ impl Scale {
         match *self {
             Self::F32(value) => value == 0.0,
             Self::F64(value) => value == 0.0,
+            Self::C32(value) => value.is_zero(),
+            Self::C64(value) => value.is_zero(),
         }
     }
 }

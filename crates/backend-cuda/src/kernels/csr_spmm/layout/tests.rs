@@ -1,3 +1,4 @@
+use super::super::kernel;
 use super::*;
 
 /// Of items that neither a block nor a warp takes alone.
@@ -30,7 +31,7 @@ fn operation(b_in_vectors: bool, c_whole: bool) -> Operation {
 
 #[test]
 fn every_layout_has_its_entry_points() {
-    for dtype in DType::REAL {
+    for dtype in DType::ALL {
         for n in (1..700).chain([1 << 20, 1 << 40]) {
             for (average, items) in [(0, 9), (1, 1 << 20), (9, 1000), (70, 1000), (4000, 5)] {
                 let layout = Layout::new(&problem(dtype, 1 << 16, average, items), n);
@@ -49,6 +50,9 @@ fn every_layout_has_its_entry_points() {
                         let tile = format!("{lanes}x{vectors}");
                         let tile = if how == "elements" && n == 1 { "column" } else { &tile };
                         assert_eq!(stored.entry(), format!("csr_spmm_{how}_{tile}"));
+                        // A column of c64 is read in vectors wherever it lies.
+                        let is_there = kernel(dtype).budget.entries.contains(&stored.entry());
+                        assert_eq!(is_there, dtype != DType::C64 || tile != "column");
                         assert_eq!(how == "elements", !b_in_vectors);
                         // The order of additions is that of the layout.
                         assert_eq!(stored.lanes, layout.lanes);
@@ -67,6 +71,34 @@ fn every_layout_has_its_entry_points() {
     }
 }
 
+/// Bytes of a row of B decide, whatever they are: complex columns are laid out as twice as many real ones, whose
+/// vectors have as many bytes. A row of fewer than 16 bytes is a vector either way.
+#[test]
+fn complex_columns_are_laid_out_as_twice_as_many_real_ones() {
+    for (complex, part) in [(DType::C32, DType::F32), (DType::C64, DType::F64)] {
+        for (rows, average) in [(9, 1), (1 << 20, 2), (1 << 20, 7), (1 << 16, 40), (1000, 70)] {
+            for n in (2..300).chain([1000, 1 << 14]) {
+                for warps in [32, 4224] {
+                    let of = |dtype, n| {
+                        let items = Layout::new(&problem(dtype, 1 << 16, average, rows), n);
+                        let teams = Layout::new(&alike(dtype, rows, average, n, warps), n);
+                        [items, teams].map(|layout| {
+                            let Layout { lanes, vectors, team, .. } = layout;
+                            let grid = layout.grid(n, dtype).map(|grid| (grid.blocks, grid.turns));
+                            (lanes, vectors, team, layout.entry(), grid)
+                        })
+                    };
+                    assert_eq!(
+                        of(complex, n),
+                        of(part, 2 * n),
+                        "{rows} rows of {average}, n = {n}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn lanes_cover_the_columns() {
     let lanes = |dtype, n| {
@@ -78,6 +110,10 @@ fn lanes_cover_the_columns() {
     assert_eq!(lanes(DType::F32, 128), (32, 1, 32));
     assert_eq!(lanes(DType::F32, 129), (32, 2, 32));
     assert_eq!(lanes(DType::F64, 64), (32, 1, 32));
+    assert_eq!(lanes(DType::C32, 2), (1, 1, 8));
+    assert_eq!(lanes(DType::C64, 1), (1, 1, 8));
+    assert_eq!(lanes(DType::C64, 2), (2, 1, 8));
+    assert_eq!(lanes(DType::C64, 33), (32, 2, 32));
     assert_eq!(lanes(DType::Bf16, 256), (32, 1, 32));
     assert_eq!(lanes(DType::F16, 100), (16, 1, 16));
 }

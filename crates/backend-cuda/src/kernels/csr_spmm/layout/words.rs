@@ -7,9 +7,13 @@ impl Layout {
     /// Columns of a block, for people.
     pub(crate) fn tile_in_words(&self) -> String {
         let Self { lanes, vectors, per_vector, .. } = *self;
-        let each = match (self.way, vectors * per_vector) {
-            (Way::Elements, each) => format!("{each} columns to a lane, element by element"),
-            (_, each) => format!("{each} columns to a lane, in vectors of 16 bytes"),
+        let each = match vectors * per_vector {
+            1 => "1 column".to_owned(),
+            each => format!("{each} columns"),
+        };
+        let each = match self.way {
+            Way::Elements => format!("{each} to a lane, element by element"),
+            _ => format!("{each} to a lane, in vectors of 16 bytes"),
         };
         format!("{} columns: {lanes} lanes, {each}", lanes * vectors * per_vector)
     }
