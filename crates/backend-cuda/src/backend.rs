@@ -159,6 +159,13 @@ impl CudaBackend {
         self.prepare_by(plan, FullBlocks::Fastest, Some(variant))
     }
 
+    /// How products by a step of an ablation round: as those of [plans](SpmmBackend::rounding) do, but for steps that
+    /// leave sums of e4m3 to tensor cores.
+    #[must_use]
+    pub fn variant_rounding(&self, plan: &Plan, variant: Variant) -> Rounding {
+        prepared::rounding(plan, Some(variant))
+    }
+
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan, full: FullBlocks) -> Result<CudaPrepared, BackendError> {
         self.prepare_by(plan, full, None)
@@ -311,7 +318,7 @@ impl SpmmBackend for CudaBackend {
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
-        prepared::rounding(plan)
+        prepared::rounding(plan, None)
     }
 
     /// The product on the device, and copies of B there and of C back.

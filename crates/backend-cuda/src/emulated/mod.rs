@@ -246,7 +246,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
-        prepared::rounding(plan)
+        prepared::rounding(plan, None)
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {

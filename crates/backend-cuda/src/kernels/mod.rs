@@ -3,6 +3,7 @@
 mod check;
 pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
+pub(crate) mod quantize_e4m3;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_bmat_spmm;
@@ -109,7 +110,8 @@ impl fmt::Display for Kernel {
 pub fn all() -> Vec<Kernel> {
     let sampled = DType::REAL.into_iter().map(csr_sddmm::kernel);
     let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
-    products().chain(sampled).chain(windows).collect()
+    let quantized = quantize_e4m3::DTYPES.into_iter().map(quantize_e4m3::kernel);
+    products().chain(quantized).chain(sampled).chain(windows).collect()
 }
 
 /// Those of products.
@@ -126,6 +128,8 @@ fn products() -> impl Iterator<Item = Kernel> {
     let two_four = DType::REAL.into_iter().flat_map(|dtype| {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
+    let narrow = sm90_two_four_spmm::narrow_configs().iter();
+    let two_four = two_four.chain(narrow.map(|config| config.kernel(DType::F16)));
     let windows = wcsr.chain(bmat);
     csr.chain(bcsr).chain(dense).chain(windows).chain(two_four)
 }

@@ -6,7 +6,7 @@ use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Precision};
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use super::{quantize_e4m3, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::epilogue::code;
 use crate::{Arch, CsrLayout};
 
@@ -100,6 +100,9 @@ pub(crate) fn check(
         FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
         FormatSpec::BMat { .. } => sm90_bmat_spmm::check(dtype),
+        FormatSpec::TwoFourE4m3 { .. } if !quantize_e4m3::DTYPES.contains(&dtype) => {
+            Err(format!("its kernels round B of f16, bf16 and f32 to e4m3, not of {dtype}"))
+        }
         FormatSpec::TwoFour if sm90_two_four_spmm::configs(dtype).is_empty() => Err(format!(
             "sparse tensor cores store two values of four of f16 and bf16, but not of {dtype}"
         )),
@@ -227,6 +230,12 @@ mod tests {
             (FormatSpec::TwoFour, DType::F16, a100, "9.0 (Hopper), and the device has 8.0"),
             (FormatSpec::TwoFour, DType::F32, hopper, "f16 and bf16, but not of f32"),
             (FormatSpec::TwoFour, DType::F64, None, "f16 and bf16, but not of f64"),
+            (
+                FormatSpec::TwoFourE4m3 { scales: girih_formats::ScalesPer::Row },
+                DType::F64,
+                None,
+                "f16, bf16 and f32 to e4m3, not of f64",
+            ),
             (FormatSpec::BMat { pattern_only: false }, DType::F32, a100, "compute capability 9.0"),
             (FormatSpec::BMat { pattern_only: true }, DType::F64, hopper, "not f64"),
             (

@@ -1,6 +1,8 @@
 //! A matrix whose value type is known at run time.
 
-use girih::formats::{AnyTiling, Complex, Csr, DType, Narrowing, Scalar};
+use girih::formats::{
+    AnyTiling, Complex, Csr, DType, E4m3Narrowing, E4m3Scales, Narrowing, Scalar, ScalesPer,
+};
 use girih::planner::{self, Plan, PlanError, Planner, Space};
 use girih::reorder::Reordering;
 use half::{bf16, f16};
@@ -99,6 +101,11 @@ impl Matrix {
             Space::Caller => Ok(self.clone()),
             Space::Permuted => Ok(for_matrix!(self, csr => plan.hold(csr)?.into())),
         }
+    }
+
+    /// What storing the matrix in e4m3 does to its values; nothing is known of a complex one, which is not stored so.
+    pub(crate) fn e4m3_narrowing(&self, per: ScalesPer) -> Option<E4m3Narrowing> {
+        for_matrix!(self, csr => E4m3Scales::of(csr, per).narrowing(csr).ok())
     }
 
     /// The matrix without its explicit zeros.
