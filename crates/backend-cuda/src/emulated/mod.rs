@@ -158,7 +158,7 @@ impl Emulated {
     }
 
     /// Executes a launch of a kernel.
-    fn launch(
+    pub(crate) fn launch(
         &self,
         gpu: &mut Gpu,
         (timing, schedule): Way,

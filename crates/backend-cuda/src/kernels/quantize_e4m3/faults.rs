@@ -1,10 +1,14 @@
 //! Faults in `quantize_e4m3`.
 
-use girih_formats::{FormatSpec, ScalesPer};
-use girih_testkit::operands::Layout;
+use girih_formats::{FormatSpec, RowLayout, ScalesPer, Tiling};
+use girih_planner::Plan;
+use girih_testkit::operands::{Layout, random};
 use half::bf16;
+use ndarray::s;
 
-use crate::emulated::faults::{Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply};
+use crate::emulated::faults::{
+    Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_plan,
+};
 use crate::emulated::{Emulated, Way};
 use crate::kernels::sm90_two_four_spmm::matrix;
 
@@ -18,9 +22,14 @@ const SIZED: Sized = Sized {
     epilogue: Finish::Nothing,
 };
 
-/// B in rows, two parts of k.
+/// B in rows, two parts of k, of which the second has what is large.
 fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
-    multiply::<bf16>(device, way, &matrix(20, 700), SIZED)
+    let a = matrix(20, 700).cast::<bf16>();
+    let layout = RowLayout::natural(20, 1).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, SIZED.spec, layout).unwrap());
+    let mut b = random::<bf16>(700, SIZED.n, 1);
+    b.slice_mut(s![600.., ..]).mapv_inplace(|x| bf16::from_f32(64.0 * x.to_f32()));
+    multiply_plan(device, way, (&a, &plan), &b, SIZED)
 }
 
 /// B in columns.

@@ -7,6 +7,8 @@
 
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod tests;
 
 use bytemuck::{Pod, Zeroable, bytes_of};
 use girih_formats::DType;
