@@ -278,7 +278,8 @@ impl SpmmBackend for CudaBackend {
     }
 
     /// Plans in CSR of any value type; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,
-    /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR
+    /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4, and
+    /// with values in e4m3 of f32 too. All but CSR
     /// need compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
     /// In another [precision](girih_planner::Precision) than the default, f32 is multiplied in CSR and BMat

@@ -197,7 +197,7 @@ impl Variant {
     /// Tells a kernel that only this variant has from those of products and of other variants.
     pub(crate) fn name_kernel(&self, kernel: &mut Kernel) {
         let is_shared =
-            kernel.stem == "quantize_e4m3" || matches!(self.runs, Runs::Csr | Runs::Dense(_));
+            kernel.stem == quantize_e4m3::STEM || matches!(self.runs, Runs::Csr | Runs::Dense(_));
         if !is_shared {
             kernel.config = format!("{} {}", kernel.config, self.name);
         }

@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 use girih_backend::{
     Aggregation, BackendError, Bias, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
 };
+use girih_formats::Real;
+use ndarray::ArrayViewMut2;
 use ptx_emu::report::Fault;
 use ptx_emu::{Buffer, Device, Gpu, LaunchError};
 
@@ -209,6 +211,26 @@ impl EmulatedPlan {
                 unreachable!("no plan of complex values is prepared")
             }
         }
+    }
+
+    /// The product in a C of f16 or bf16, on a device that has nothing else in its memory.
+    ///
+    /// # Errors
+    /// What a kernel does wrong.
+    pub(crate) fn multiply_rounded<C: Real>(
+        &self,
+        way: Way,
+        (alpha, beta): (f64, f64),
+        b: &DenseView<'_>,
+        c: ArrayViewMut2<'_, C>,
+    ) -> Result<(), Failure> {
+        let mut gpu = Gpu::new(Device::h100());
+        let placing = self.device.0.placing;
+        let b = place(&mut gpu, "B", placing, b);
+        let placed = Placed::new(&mut gpu, "C", placing, &c.view(), beta != 0.0);
+        let operands = Operands { alpha, beta, b, c: placed.place };
+        self.run(&mut gpu, way, &operands, &Total::Rounded(C::DTYPE))?;
+        placed.fetch(&gpu, c)
     }
 
     /// Uploads the device plan and executes its launches.

@@ -67,9 +67,24 @@ impl Kernel {
     #[must_use]
     pub(crate) fn with_epilogue(&self) -> Self {
         let mut with = self.clone();
+        if !self.stores_c() {
+            return with;
+        }
         with.config += " epilogue";
         with.defines.push(("EPILOGUE", "1".to_owned()));
         with.budget.registers = (self.budget.registers + 16).min(255);
+        with
+    }
+
+    /// The kernel whose C is of f16 or bf16, in a binary of its own.
+    #[must_use]
+    pub(crate) fn with_output(&self, dtype: DType) -> Self {
+        let mut with = self.clone();
+        if !self.stores_c() {
+            return with;
+        }
+        with.config = format!("{} to {dtype}", self.config);
+        with.defines.push(("OUTPUT", shared::value_name(dtype).to_owned()));
         with
     }
 
@@ -86,6 +101,11 @@ impl Kernel {
         with.defines.push(("AGGREGATE", code.to_string()));
         with.budget.entries = &csr_spmm::AGGREGATING;
         with
+    }
+
+    /// Whether it stores C: it is otherwise the same whatever becomes of C.
+    fn stores_c(&self) -> bool {
+        self.stem != quantize_e4m3::STEM
     }
 
     /// Refuses an architecture that the kernel [is not for](Self::is_for).

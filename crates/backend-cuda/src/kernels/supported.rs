@@ -170,6 +170,24 @@ pub(crate) fn takes_aggregation(plan: &Plan, aggregation: Aggregation) -> Result
     Err(Unsupported::Aggregation { reason })
 }
 
+/// Whether the kernels of a plan write a C of a type besides its accumulation type.
+///
+/// # Errors
+/// What they lack.
+pub(crate) fn takes_output(plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+    let spec = plan.spec();
+    let reason = match (spec, dtype) {
+        (FormatSpec::TwoFourE4m3 { .. }, DType::F16 | DType::Bf16) => return Ok(()),
+        (FormatSpec::TwoFourE4m3 { .. }, other) => {
+            format!("C of products in e4m3 is of f32, f16 or bf16, not of {other}")
+        }
+        _ => {
+            format!("C of products in {spec} is of {}, not of {dtype}", plan.dtype().accumulator())
+        }
+    };
+    Err(Unsupported::ValueType { dtype, reason })
+}
+
 /// What of a format with its sizes, a value type and a precision [`check`] refuses for this reason.
 fn refused(
     spec: FormatSpec,

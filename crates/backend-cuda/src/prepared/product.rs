@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use cudarc::driver::CudaStream;
 use girih_backend::{Activation, Aggregation, Lowering, Unsupported};
+use girih_formats::DType;
 
 use super::launch::Operands;
 use super::launched::Launched;
@@ -74,6 +75,17 @@ impl Product {
             Self::Launched(_, source) => source.takes_aggregation(aggregation),
             Self::Other(_) => Err(Unsupported::Aggregation {
                 reason: "its products are the sums of a row's products".to_owned(),
+            }),
+        }
+    }
+
+    /// Whether it writes a C of a type besides the plan's accumulation type.
+    pub(super) fn takes_output(&self, dtype: DType) -> Result<(), Unsupported> {
+        match self {
+            Self::Launched(_, source) => source.takes_output(dtype),
+            Self::Other(_) => Err(Unsupported::ValueType {
+                dtype,
+                reason: "its C is of the accumulation type".to_owned(),
             }),
         }
     }

@@ -19,6 +19,9 @@ use crate::CudaError;
 use crate::operand::Place;
 use crate::prepared::launch::{ALIGN, Each, Launch};
 
+/// Its name.
+pub(crate) const STEM: &str = "quantize_e4m3";
+
 /// Columns of a CTA.
 const COLUMNS: u64 = 32;
 /// Threads of one.
@@ -58,7 +61,7 @@ const _: () = assert!(size_of::<Params>() == 88);
 /// The kernel for a value type of B.
 pub(crate) fn kernel(dtype: DType) -> Kernel {
     Kernel {
-        stem: "quantize_e4m3",
+        stem: STEM,
         config: dtype.name().to_owned(),
         source: include_str!("quantize_e4m3.cu"),
         defines: vec![("VALUE", value_name(dtype).to_owned())],

@@ -3,19 +3,22 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{DenseScalar, Product, SpmmBackend, verify};
+use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{
-    Csr, E4m3Overflow, E4m3Scales, FormatSpec, RowLayout, ScalesPer, Tiling, TwoFour,
+    Csr, E4m3Overflow, E4m3Scales, FormatSpec, Real, RowLayout, ScalesPer, Tiling, TwoFour,
 };
 use girih_planner::Plan;
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
 use half::{bf16, f16};
 use ndarray::Array2;
+use ptx_emu::{Schedule, Timing};
 
 use crate::emulated::Emulated;
 use crate::emulated::operands::Placing;
 use crate::kernels;
+use crate::kernels::sm90_dense_gemm::FullBlocks;
+use crate::kernels::supported;
 
 /// Groups of four columns with none, one or two entries, in all places that these can have.
 pub(crate) fn matrix(m: usize, k: usize) -> Csr<f64> {
@@ -152,6 +155,38 @@ fn small_sums_of_e4m3_are_exact() {
             let (cols, values) = a.row(i);
             let terms = cols.iter().zip(values).map(|(&col, a)| a * b[[col as usize, j]]);
             assert_eq!(*found, terms.sum::<f32>(), "C({i}, {j}), n = {n}");
+        }
+    }
+}
+
+/// Products in a C of 16 bits are those in f32, rounded once.
+fn rounds_what_f32_has<C: Real>(device: &Emulated, n: usize, beta: f64, layout: Layout) {
+    let a = matrix(150, 300).cast::<bf16>();
+    let spec = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
+    let rows = RowLayout::explicit(150, 1, (0..150).rev().collect::<Vec<u32>>()).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, spec, rows).unwrap());
+    assert!(supported::takes_output(&plan, C::DTYPE).is_ok());
+    let prepared = device.prepare_with(&plan, 1, FullBlocks::Fastest);
+    let b = random::<bf16>(300, n, 1);
+    let before = random::<C>(150, n, 2);
+    let mut c = Placed::new(&before, layout);
+    let way = (Timing::Random(1), Schedule::Random(2));
+    prepared.multiply_rounded(way, (-2.5, beta), &b.view().into(), c.view_mut()).unwrap();
+    let mut wide = before.mapv(|x| x.to_f64() as f32);
+    prepared.execute(-2.5, b.view().into(), beta, wide.view_mut().into()).unwrap();
+    for ((at, found), wide) in c.view().indexed_iter().zip(&wide) {
+        let expected = C::from_f64(f64::from(*wide));
+        assert_eq!(*found, expected, "C{at:?} of {}, n = {n}, β = {beta}", C::DTYPE);
+    }
+}
+
+#[test]
+fn c_of_16_bits_is_rounded_once() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    for (n, layout) in [(104, Layout::RowMajor), (37, Layout::PaddedRows), (40, Layout::ColMajor)] {
+        for beta in [0.0, 0.5] {
+            rounds_what_f32_has::<f16>(&device, n, beta, layout);
+            rounds_what_f32_has::<bf16>(&device, n, beta, layout);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{E4m3Values, PAD_ROW, Scalar, TwoFour};
+use girih_formats::{DType, E4m3Values, PAD_ROW, Scalar, TwoFour};
 
 use super::config::{BY_COLUMNS, Config, NARROW_DEPTH, ROWS, Work, narrow_configs};
 use super::packing::{pack_metadata_8bit, pack_values};
@@ -111,16 +111,52 @@ impl LaunchSequence for NarrowLaunches {
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
+        self.product(at, operands, (DType::F32, epilogue), encoder, each)
+    }
+
+    fn rounded(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        dtype: DType,
+        encoder: &dyn MapEncoder,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
+        self.product(at, operands, (dtype, &PlacedEpilogue::default()), encoder, each)
+    }
+
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
+        let (_, config) = self.choose(self.quantized.columns().min(operands.b.cols as u64));
+        lowering
+            .with("values", "e4m3", "B is rounded to it, by a scale for each column")
+            .with("tile", format!("{ROWS} rows × {} columns", config.columns()), config.why())
+            .with("stages", config.stages_in_words(), "")
+            .with("tasks", self.row_tiles.to_string(), "tiles of rows, whatever the schedule cuts")
+            .with("reduction", "none", "one block of threads sums a tile of rows, in order")
+    }
+}
+
+impl NarrowLaunches {
+    /// The launches of a product, whose C is of a type.
+    fn product(
+        &self,
+        at: &Addresses,
+        operands: &Operands,
+        (of_c, epilogue): (DType, &PlacedEpilogue),
+        encoder: &dyn MapEncoder,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
         let &Operands { alpha, beta, b, c } = operands;
         // What tensor copies write is as it leaves the sums.
-        let is_plain = beta == 0.0 && epilogue.is_none();
+        let is_plain = beta == 0.0 && epilogue.is_none() && of_c == DType::F32;
+        let size_of_c = of_c.size() as u64;
         let is_scaling = alpha as f32 == 0.0;
         let n = b.cols as u64;
         let mut first = 0;
         while first < n {
             let width = self.quantized.columns().min(n - first);
             let b = b.columns(first, width, self.size);
-            let c = c.columns(first, width, 4);
+            let c = c.columns(first, width, size_of_c);
             if !is_scaling {
                 self.quantized.launches(self.quantizes(), &b, at.workspace, each)?;
             }
@@ -165,18 +201,6 @@ impl LaunchSequence for NarrowLaunches {
         Ok(())
     }
 
-    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
-        let (_, config) = self.choose(self.quantized.columns().min(operands.b.cols as u64));
-        lowering
-            .with("values", "e4m3", "B is rounded to it, by a scale for each column")
-            .with("tile", format!("{ROWS} rows × {} columns", config.columns()), config.why())
-            .with("stages", config.stages_in_words(), "")
-            .with("tasks", self.row_tiles.to_string(), "tiles of rows, whatever the schedule cuts")
-            .with("reduction", "none", "one block of threads sums a tile of rows, in order")
-    }
-}
-
-impl NarrowLaunches {
     /// Which kernel quantizes.
     fn quantizes(&self) -> usize {
         if self.ablated.is_some() { 1 } else { narrow_configs().len() }

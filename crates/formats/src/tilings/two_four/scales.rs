@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(per_row.by_slot([Some(1), None].into_iter()), [7.0 / 448.0, 1.0]);
         let found = per_row.narrowing(&a).unwrap();
         assert_eq!((found.counts.nonzeros, found.counts.non_finite), (5, 1));
-        assert_eq!((found.counts.overflowed, found.counts.vanished), (0, 1));
+        assert_eq!((found.counts.overflowed, found.counts.subnormal), (0, 1));
         assert!(per_row.narrowing(&Csr::<f32>::empty(3, 4).unwrap()).is_err());
     }
 
