@@ -126,7 +126,7 @@ impl LaunchSequence for NarrowLaunches {
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
-        let (_, config) = self.choose(self.quantized.columns().min(operands.b.cols as u64));
+        let (_, config) = self.choose(operands.b.cols as u64);
         lowering
             .with("values", "e4m3", "B is rounded to it, by a scale for each column")
             .with("tile", format!("{ROWS} rows × {} columns", config.columns()), config.why())
@@ -152,6 +152,7 @@ impl NarrowLaunches {
         let size_of_c = of_c.size() as u64;
         let is_scaling = alpha as f32 == 0.0;
         let n = b.cols as u64;
+        let (kernel, config) = self.choose(n);
         let mut first = 0;
         while first < n {
             let width = self.quantized.columns().min(n - first);
@@ -160,7 +161,6 @@ impl NarrowLaunches {
             if !is_scaling {
                 self.quantized.launches(self.quantizes(), &b, at.workspace, each)?;
             }
-            let (kernel, config) = self.choose(width);
             let copies_c =
                 is_plain && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
             let params = Params {
