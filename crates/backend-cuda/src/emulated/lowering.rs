@@ -313,7 +313,8 @@ fn a_planner_finds_two_four_where_a_matrix_is() {
     let mut file = Vec::new();
     narrow.write_to(&mut file).unwrap();
     let loaded = girih_planner::Plan::read_from(&file[..]).unwrap();
-    assert_eq!((loaded.spec(), &loaded), (E4M3, &narrow));
+    assert_eq!(loaded.spec(), E4M3);
+    assert!(loaded.tiling() == narrow.tiling());
     assert!(narrow.tile_bytes() < 3 * fixed.tile_bytes() / 4, "a byte for two");
     let lowering = crate::CudaBackend::default().lower(&loaded).unwrap();
     assert_eq!(lowering.choice("values"), Some("e4m3"), "{lowering}");

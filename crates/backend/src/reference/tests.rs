@@ -152,7 +152,7 @@ fn two_four_in_e4m3() {
     let verdict =
         |c: &Array2<f32>| verify(&a, &plan, &product, &c.view().into(), rounding).unwrap();
     assert!(verdict(&c).passed());
-    // Where 9 and 8.96 are told apart, the plan's value counts.
+    // The plan has 8.96 in the place of 9, and that counts.
     c[[1, 0]] = 9.0 * 4.5;
     assert!(!verdict(&c).passed());
 }

@@ -28,7 +28,7 @@ const COLUMNS: u64 = 32;
 const THREADS: u32 = 256;
 /// Rows of B that a CTA has in shared memory at a time.
 const DEPTH: u64 = 128;
-/// Parts of k that are worth a CTA, in rows, and how many there are at most.
+/// The least rows of a part of k, of which each has a CTA, and the most parts.
 const PART_ROWS: u64 = 512;
 const MAX_PARTS: u64 = 64;
 

@@ -21,7 +21,7 @@ const METADATA: usize = 1;
 const SLOTS: usize = 2;
 const SCALES: usize = 3;
 
-/// Columns of B that are quantized at a time: a multiple of those of every tile, and of what is worth a launch.
+/// Columns of B that are quantized at a time are a multiple of this, and so of those of every tile.
 const COLUMNS: u64 = 256;
 /// The most bytes that a quantized B takes: what it has more goes through them after the first.
 const WORKSPACE: u64 = 256 << 20;
@@ -206,7 +206,7 @@ impl NarrowLaunches {
         if self.ablated.is_some() { 1 } else { narrow_configs().len() }
     }
 
-    /// The kernel for products with so many columns, and its configuration.
+    /// The kernel for products with `n` columns, and its configuration.
     fn choose(&self, n: u64) -> (usize, Config) {
         if let Some(config) = self.ablated {
             return (0, config);

@@ -100,7 +100,7 @@ impl E4m3Scales {
         }
     }
 
-    /// Whether they are of a matrix with so many rows.
+    /// Whether they are of a matrix with `nrows` rows.
     pub(super) fn check_rows(&self, nrows: usize) -> Result<(), FormatError> {
         match self.per {
             ScalesPer::Tensor => Ok(()),
@@ -163,7 +163,7 @@ impl E4m3Narrowing {
 }
 
 impl ScalesPer {
-    /// How many scales a matrix has whose rows stand in so many slots.
+    /// How many scales a matrix has whose rows stand in `n_slots` slots.
     pub(crate) fn count(self, n_slots: usize) -> usize {
         match self {
             Self::Tensor => 1,
