@@ -312,7 +312,7 @@ fn a_planner_finds_two_four_where_a_matrix_is() {
     let narrow = plan(&a, FormatChoice::Fixed(E4M3)).unwrap();
     let mut file = Vec::new();
     narrow.write_to(&mut file).unwrap();
-    let loaded = girih_planner::Plan::read_from(&file[..]).unwrap();
+    let loaded = Plan::read_from(&file[..]).unwrap();
     assert_eq!(loaded.spec(), E4M3);
     assert!(loaded.tiling() == narrow.tiling());
     assert!(narrow.tile_bytes() < 3 * fixed.tile_bytes() / 4, "a byte for two");

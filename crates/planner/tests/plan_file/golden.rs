@@ -1,8 +1,8 @@
 //! Files of every version, as they were written: each still loads to the plan that it was.
 
 use girih_formats::{
-    AnyTiling, Complex, Coo, Csr, DType, Duplicates, E4m3Overflow, E4m3Scales, FormatSpec, Real,
-    RowLayout, ScalesPer, Tiling, TwoFour, f16, for_real_tiling,
+    AnyTiling, Complex, Coo, Csr, DType, Duplicates, E4m3, E4m3Overflow, E4m3Scales, FormatSpec,
+    Real, RowLayout, ScalesPer, Tiling, TwoFour, f16, for_real_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::schedule::Reduction;
@@ -243,7 +243,7 @@ fn version_3_3_is_read() {
     let AnyTiling::F16(Tiling::TwoFour(tiling)) = plan.tiling() else { panic!("{}", plan.spec()) };
     let narrow = tiling.e4m3().unwrap();
     assert_eq!(narrow.scales()[..], [1.0 / 64.0, 1.0, 0.5]);
-    let codes: Vec<u8> = narrow.codes().iter().map(|code| code.to_bits()).collect();
+    let codes: Vec<u8> = narrow.codes().iter().map(E4m3::to_bits).collect();
     // 448 and 7 are 0x7e and 0x4e; −448, −0.25 and 1 have 0xfe, 0xa8 and 0x38.
     assert_eq!(codes, [0x7e, 0x4e, 0, 0, 0, 0, 0, 0, 0x38, 0xfe, 0xa8, 0]);
     assert_eq!((V3_3[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 3, 0], V3_3.to_vec()));

@@ -186,7 +186,7 @@ mod tests {
                 let found = (word >> (in_step % 8 * 4) & 0xf) as usize;
                 let row = &values[(step * 128 + slot % 128) * 64..][..64];
                 let place = ((in_step * 2 / 16) ^ (slot % 128 / 2 % 4)) * 16 + in_step * 2 % 16;
-                let pair = [row[place], row[place + 1]].map(|code: E4m3| code.to_bits());
+                let pair = [row[place], row[place + 1]].map(|code| E4m3::to_bits(&code));
                 if slot < m && group < k.div_ceil(4) {
                     let [first, second] = a.positions(slot, group);
                     assert_eq!(found, first | second << 2, "slot {slot}, group {group}");
