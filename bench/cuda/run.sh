@@ -161,8 +161,8 @@ layouts() {
 
 # 2:4 on sparse tensor cores beside the dense product, at the size of Croqtile's worklog and of a cube.
 bench_two_four() {
-    record two-four two-four:4096x8192 two-four:8192x8192 --backend cuda,cublas --format two-four \
-        --dtype f16,bf16 --n 8192
+    record two-four two-four:4096x8192 two-four:8192x8192 --backend cuda,cublas \
+        --format two-four,two-four:e4m3/row --dtype f16,bf16 --n 8192
     record two-four-narrow two-four:4096x8192 --backend cuda,cublas --format two-four --dtype f16 \
         --n 64,256,1024
 }
@@ -177,7 +177,7 @@ ladder() {
 # The ladders of the papers, each to a record of its own.
 ablation() {
     local ladder
-    for ladder in asyncsparse tiles voltrix croqtile-f16 article; do
+    for ladder in asyncsparse tiles voltrix croqtile-f16 croqtile-e4m3 article; do
         step "ablation: $ladder"
         "$here/girih" ablation "$ladder" --output "$results/ablation-$ladder.json" \
             ${SECONDS_PER_CASE:+--seconds "$SECONDS_PER_CASE"} \

@@ -150,6 +150,11 @@ impl SpmmBackend for CpuBackend {
             let reason = format!("it multiplies values of {dtype} in csr and bcsr, not in {spec}");
             return Err(Unsupported::ValueType { dtype, reason });
         }
+        if let FormatSpec::TwoFourE4m3 { .. } = spec {
+            let reason =
+                format!("{spec}: it multiplies values as they are stored in their own type");
+            return Err(Unsupported::Format { format: spec.kind(), reason });
+        }
         match schedule.columns() {
             Some(_) if schedule.split_windows() > 0 => Err(unsupported(
                 "its schedule cuts windows by columns and by tiles at once".to_owned(),

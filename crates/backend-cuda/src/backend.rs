@@ -159,6 +159,13 @@ impl CudaBackend {
         self.prepare_by(plan, FullBlocks::Fastest, Some(variant))
     }
 
+    /// How products by a step of an ablation round: as those of [plans](SpmmBackend::rounding) do, but for steps that
+    /// leave sums of e4m3 to tensor cores.
+    #[must_use]
+    pub fn variant_rounding(&self, plan: &Plan, variant: Variant) -> Rounding {
+        prepared::rounding(plan, Some(variant))
+    }
+
     /// Prepares the tiles of a plan, whatever their columns are.
     fn prepare_tiles(&self, plan: &Plan, full: FullBlocks) -> Result<CudaPrepared, BackendError> {
         self.prepare_by(plan, full, None)
@@ -270,8 +277,9 @@ impl SpmmBackend for CudaBackend {
         Ok(Capabilities::new(supported::formats(*arch), DType::ALL, device))
     }
 
-    /// Plans in CSR of any value type, also of complex ones; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64, in BMat,
-    /// and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4. All but CSR
+    /// Plans in CSR of any value type, also of complex ones; in f16, bf16 and f32 also plans in BCSR with blocks of 64×64,
+    /// in BMat, and in WCSR with windows of 8 to 64 rows in steps of 8; in f16 and bf16 also plans in 2:4, and with values
+    /// in e4m3 of f32 too. All but CSR
     /// need compute capability 9.0. Where no device is found, that is not checked. Rows may be in any order.
     ///
     /// In another [precision](girih_planner::Precision) than the default, f32 is multiplied in CSR and BMat
@@ -311,7 +319,7 @@ impl SpmmBackend for CudaBackend {
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
-        prepared::rounding(plan)
+        prepared::rounding(plan, None)
     }
 
     /// The product on the device, and copies of B there and of C back.

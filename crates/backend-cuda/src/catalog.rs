@@ -10,8 +10,9 @@ use girih_planner::{DeviceSpec, Kernels, Precision};
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, Load};
 use crate::kernels::sm90_bmat_spmm::{self, Arithmetic};
 use crate::kernels::sm90_dense_gemm::{self, Full};
+use crate::kernels::sm90_two_four_spmm::{self, BY_COLUMNS};
+use crate::kernels::sm90_wcsr_spmm;
 use crate::kernels::supported::{self, has_atomic_mode};
-use crate::kernels::{sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::operand::Place;
 use crate::{Arch, NAME};
 
@@ -150,7 +151,7 @@ impl KernelCatalog for InPrecision {
                 sm90_wcsr_spmm::blocks(windows, tasks, (window_rows, pad_cols), step)
             }
             FormatSpec::Bcsr { .. } => windows.n_windows() as u64,
-            FormatSpec::TwoFour => {
+            FormatSpec::TwoFour | FormatSpec::TwoFourE4m3 { .. } => {
                 let n_slots = windows.n_windows() * spec.window_rows();
                 n_slots.div_ceil(sm90_two_four_spmm::ROWS) as u64
             }
@@ -212,8 +213,16 @@ impl KernelCatalog for InPrecision {
                 let entry = sm90_two_four_spmm::entry(&b);
                 let multiprocessors = device.workers;
                 let work = sm90_two_four_spmm::Work { row_tiles: tasks, n, multiprocessors };
-                let index = sm90_two_four_spmm::Config::index(entry, work);
-                Some(sm90_two_four_spmm::configs(dtype).get(index)?.described(entry))
+                let configs = sm90_two_four_spmm::configs(dtype);
+                let index = sm90_two_four_spmm::Config::index(configs, entry, work);
+                Some(configs.get(index)?.described(entry))
+            }
+            FormatSpec::TwoFourE4m3 { .. } => {
+                let multiprocessors = device.workers;
+                let work = sm90_two_four_spmm::Work { row_tiles: tasks, n, multiprocessors };
+                let configs = sm90_two_four_spmm::narrow_configs();
+                let index = sm90_two_four_spmm::Config::index(configs, BY_COLUMNS, work);
+                Some(configs.get(index)?.described(BY_COLUMNS))
             }
             _ => None,
         }

@@ -70,7 +70,7 @@ pub use sddmm::{SddmmBackend, check_sddmm, no_complex_samples};
 pub use select::{Estimate, Registry, Rejection, Selection};
 pub use shape::{ProductShape, put_new_values, put_values_into_plan};
 pub use verify::{
-    ComplexProduct, Product, Rounding, SampledProduct, Verification, verify, verify_aggregation,
-    verify_complex, verify_sddmm, verify_with,
+    ComplexProduct, E4m3Sums, Product, Rounding, SampledProduct, Verification, verify,
+    verify_aggregation, verify_complex, verify_sddmm, verify_with,
 };
 pub use views::SliceStrides;

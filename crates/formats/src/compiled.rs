@@ -13,7 +13,9 @@ use crate::pattern::CsrPattern;
 use crate::scalar::Scalar;
 use crate::tilings::slot_map::SlotMap;
 use crate::tilings::value_places::ValuePlaces;
-use crate::tilings::{BMat, Bcsr, BlockedEll, RowCsr, Tiling, TwoFour, Wcsr};
+use crate::tilings::{
+    BMat, Bcsr, BlockedEll, E4m3Overflow, E4m3Scales, RowCsr, Tiling, TwoFour, Wcsr,
+};
 
 /// How long the rows of a matrix are.
 pub(crate) type RowLen<'a> = &'a (dyn Fn(usize) -> usize + Sync);
@@ -88,6 +90,14 @@ pub trait Compiled: Sized + 'static {
     fn two_four_from_csr(csr: &Csr<Self>, layout: RowLayout) -> Result<TwoFour<Self>, FormatError>
     where
         Self: Scalar;
+    fn two_four_e4m3(
+        csr: &Csr<Self>,
+        layout: RowLayout,
+        scales: &E4m3Scales,
+        overflow: E4m3Overflow,
+    ) -> Result<TwoFour<Self>, FormatError>
+    where
+        Self: Scalar;
     fn two_four_to_csr(tiling: &TwoFour<Self>) -> Csr<Self>
     where
         Self: Scalar;
@@ -157,6 +167,9 @@ macro_rules! compiled {
             }
             fn two_four_from_csr(csr: &Csr<Self>, layout: RowLayout) -> Result<TwoFour<Self>, FormatError> {
                 TwoFour::tiled(csr, layout)
+            }
+            fn two_four_e4m3(csr: &Csr<Self>, layout: RowLayout, scales: &E4m3Scales, overflow: E4m3Overflow) -> Result<TwoFour<Self>, FormatError> {
+                TwoFour::tiled_e4m3(csr, layout, scales, overflow)
             }
             fn two_four_to_csr(tiling: &TwoFour<Self>) -> Csr<Self> {
                 tiling.untiled()

@@ -206,8 +206,22 @@ pub enum FormatError {
         /// Entries that it was built from.
         expected: usize,
     },
-    /// The tiling stores no values.
-    #[error("the tiling is pattern-only and stores no values")]
+    /// A value is beyond what e4m3 holds: NaN, infinite, or more than 464 times its scale.
+    #[error(
+        "e4m3 can't hold {found} at row {row}, column {col}, with a scale of {scale}: at most 448 times that"
+    )]
+    BeyondE4m3 {
+        /// Its row.
+        row: usize,
+        /// Its column.
+        col: usize,
+        /// The value, for people.
+        found: String,
+        /// The scale, for people.
+        scale: String,
+    },
+    /// The tiling stores no values that new ones could take the place of.
+    #[error("the tiling stores its pattern only, or values in e4m3, and takes no new values")]
     NoValues,
     /// Something exists for some value types only.
     #[error("{what} exist for {expected}, not for {found}")]

@@ -53,6 +53,7 @@ pub use buffer::Buffer;
 pub use csr::{AnyCsr, Coo, Csr, Duplicates, Triplets};
 pub use dtype::DType;
 pub use error::FormatError;
+pub use float8::F8E4M3 as E4m3;
 pub use half::{bf16, f16};
 pub use layout::{PAD_ROW, RowLayout};
 pub use narrowing::Narrowing;
@@ -60,7 +61,8 @@ pub use num_complex::Complex;
 pub use pattern::CsrPattern;
 pub use scalar::{Accumulator, ComplexScalar, Real, RealAccumulator, RealNumber, Scalar};
 pub use tilings::{
-    AnyTiling, BMat, Bcsr, BlockedEll, FormatKind, FormatSpec, RowCsr, Tiling, TwoFour, Wcsr,
+    AnyTiling, BMat, Bcsr, BlockedEll, E4m3Narrowing, E4m3Overflow, E4m3Scales, E4m3Values,
+    FormatKind, FormatSpec, RowCsr, ScalesPer, Tiling, TwoFour, Wcsr,
 };
 
 /// Marks a padded column slot. No kernel reads a row of B for it, so `0 · NaN` cannot leak.

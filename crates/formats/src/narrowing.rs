@@ -151,6 +151,13 @@ impl Limits {
         }
     }
 
+    /// Those of e4m3: what it rounds to 0 or to a normal number, and what lies beyond its largest number, 448, once
+    /// rounded. The tie with 480, which would be next, goes to 448.
+    pub(crate) const fn e4m3() -> Self {
+        let beyond = f64::from_bits(464f64.to_bits() + 1);
+        Self { overflows: beyond, ..Self::ieee(4, -6, 8) }
+    }
+
     /// The kind of a value: of a complex one that of the part which fares worse.
     #[inline(always)]
     pub(crate) fn kind_of<T: Scalar>(&self, value: T) -> Kind {

@@ -290,6 +290,9 @@ impl KernelCatalog for AnyKernels {
             DeviceKind::Cpu if dtype.is_complex() && !multiplies_complex(spec) => {
                 Err(format!("it is multiplied in real value types only, and values are {dtype}"))
             }
+            DeviceKind::Cpu if matches!(spec, FormatSpec::TwoFourE4m3 { .. }) => {
+                Err("values in e4m3 are multiplied on GPUs alone".to_owned())
+            }
             DeviceKind::Cpu => Ok(()),
             DeviceKind::Cuda => Err(format!(
                 "no kernels for {} were given; `PlanOptions::kernels` takes those of a backend",

@@ -7,13 +7,14 @@
 //! of which paper is data of whoever measures them: `girih ablation`.
 
 use girih_backend::Unsupported;
-use girih_formats::{DType, FormatSpec};
+use girih_formats::{DType, FormatSpec, ScalesPer};
 use girih_planner::Plan;
 
 use crate::DenseConfig;
 use crate::kernels::sm90_bcsr_spmm::{BLOCK, Switch};
 use crate::kernels::sm90_bmat_spmm::Arithmetic;
-use crate::kernels::{Kernel, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm};
+use crate::kernels::sm90_two_four_spmm::Narrow;
+use crate::kernels::{Kernel, quantize_e4m3, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm};
 
 /// A step of an ablation.
 ///
@@ -66,12 +67,18 @@ const fn two_four(name: &'static str, stages: u32, cluster: u32, late: bool) -> 
     Variant { name, runs: Runs::TwoFour(config), partitions: false }
 }
 
+/// 2:4's in e4m3: columns, stages, whether metadata are loaded late, how sums are added.
+const fn e4m3(name: &'static str, sizes: (u32, u32), late: bool, sums: Narrow) -> Variant {
+    let config = sm90_two_four_spmm::Config::ablated_narrow(sizes, late, sums);
+    Variant { name, runs: Runs::TwoFour(config), partitions: false }
+}
+
 /// The sizes of AsyncSparse's kernel: two warpgroups of 256 columns, three stages. A warp copies, where the paper's
 /// warpgroup hands its registers over: those of a thread are limited to what it is launched with.
 const FULL: [u32; 5] = [2, 256, 3, 1, 32];
 
 /// Every variant.
-const VARIANTS: [Variant; 31] = [
+const VARIANTS: [Variant; 36] = [
     Variant { name: "csr", runs: Runs::Csr, partitions: false },
     bcsr("bcsr-elements", [1, 256, 1, 1, 128], &[Elements, AllArrive, Clears]),
     bcsr("bcsr-alone", [1, 256, 3, 1, 0], &[Alone, AllArrive, Clears]),
@@ -104,6 +111,11 @@ const VARIANTS: [Variant; 31] = [
     two_four("two-four-deep", 5, 1, false),
     two_four("two-four-cluster", 5, 2, false),
     two_four("two-four-cluster-of-four", 5, 4, false),
+    e4m3("e4m3-waits", (256, 1), true, Narrow::Fast),
+    e4m3("e4m3-two-stages", (256, 2), true, Narrow::Fast),
+    e4m3("e4m3-metadata", (256, 2), false, Narrow::Fast),
+    e4m3("e4m3-deep", (256, 5), false, Narrow::Fast),
+    e4m3("e4m3-in-f32", (128, 8), false, Narrow::InF32),
 ];
 
 impl Variant {
@@ -134,6 +146,9 @@ impl Variant {
                 FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK }
             }
             Runs::Bmat(_) => FormatSpec::BMat { pattern_only: false },
+            Runs::TwoFour(config) if config.is_narrow() => {
+                FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row }
+            }
             Runs::TwoFour(_) => FormatSpec::TwoFour,
         }
     }
@@ -152,6 +167,7 @@ impl Variant {
             Runs::Csr => true,
             Runs::Dense(rung) => rung < DenseConfig::ladder(dtype).len(),
             Runs::Bmat(_) => dtype == DType::F32,
+            Runs::TwoFour(config) if config.is_narrow() => quantize_e4m3::DTYPES.contains(&dtype),
             Runs::Bcsr(_) | Runs::TwoFour(_) => matches!(dtype, DType::F16 | DType::Bf16),
         }
     }
@@ -162,7 +178,8 @@ impl Variant {
     /// The format or value type that it is not for.
     pub fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
         let (spec, dtype, name) = (plan.spec(), plan.dtype(), self.name);
-        if spec.kind() != self.spec().kind() {
+        let is_narrow = |spec| matches!(spec, FormatSpec::TwoFourE4m3 { .. });
+        if spec.kind() != self.spec().kind() || is_narrow(spec) != is_narrow(self.spec()) {
             let reason = format!("{name} multiplies {}, not {spec}", self.spec());
             return Err(Unsupported::Format { format: spec.kind(), reason });
         }
@@ -179,7 +196,9 @@ impl Variant {
 
     /// Tells a kernel that only this variant has from those of products and of other variants.
     pub(crate) fn name_kernel(&self, kernel: &mut Kernel) {
-        if !matches!(self.runs, Runs::Csr | Runs::Dense(_)) {
+        let is_shared =
+            kernel.stem == quantize_e4m3::STEM || matches!(self.runs, Runs::Csr | Runs::Dense(_));
+        if !is_shared {
             kernel.config = format!("{} {}", kernel.config, self.name);
         }
     }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
+use girih_backend::{DenseScalar, PreparedSpmm, Product, verify};
 use girih_formats::{AnyTiling, Csr, RowLayout, Tiling};
 use girih_planner::cost::LinearCost;
 use girih_planner::{Plan, Schedule};
@@ -12,6 +12,7 @@ use ndarray::Array2;
 use super::*;
 use crate::emulated::Emulated;
 use crate::emulated::operands::Placing;
+use crate::prepared::rounding;
 
 #[test]
 fn names_and_kernels_are_distinct() {
@@ -90,7 +91,7 @@ fn product<T: DenseScalar>(
     done.unwrap_or_else(|error| panic!("{}: {error:?}", variant.name));
     let product = Product { alpha: 1.5, b: T::erase(b.view()), added: None };
     let found = T::erase_acc(c.view());
-    let verdict = verify(a, &plan, &product, &found, device.rounding(&plan)).unwrap();
+    let verdict = verify(a, &plan, &product, &found, rounding(&plan, Some(*variant))).unwrap();
     assert!(verdict.passed(), "{}: {verdict:?}", variant.name);
     c
 }
@@ -138,4 +139,14 @@ fn bitmasks_are_multiplied_by_every_variant() {
 fn two_of_four_are_multiplied_by_every_variant() {
     let a = matrices::where_(300, 280, |i, j| [5, 3, 9, 6][(i + j / 4) % 4] >> (j % 4) & 1 == 1);
     all_multiply::<bf16>(&a.unwrap(), "two-four", 264);
+}
+
+/// The same in e4m3: each way of adding sums up has bits of its own.
+#[test]
+fn e4m3_is_multiplied_by_every_variant() {
+    let a = matrices::where_(300, 700, |i, j| [5, 3, 9, 6][(i + j / 4) % 4] >> (j % 4) & 1 == 1);
+    let a = a.unwrap();
+    for prefix in ["e4m3-waits", "e4m3-two", "e4m3-metadata", "e4m3-deep", "e4m3-in-f32"] {
+        all_multiply::<bf16>(&a, prefix, 264);
+    }
 }

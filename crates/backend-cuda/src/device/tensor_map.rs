@@ -19,6 +19,7 @@ pub(crate) struct Driver;
 impl MapEncoder for Driver {
     fn encode(&self, map: &TensorMap) -> Result<EncodedMap, CudaError> {
         let element = match map.element {
+            Element::U8 => DataType::CU_TENSOR_MAP_DATA_TYPE_UINT8,
             Element::F16 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
             Element::Bf16 => DataType::CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
             Element::F32 => DataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,

@@ -13,6 +13,7 @@ pub(super) struct Encoder;
 impl MapEncoder for Encoder {
     fn encode(&self, map: &TensorMap) -> Result<EncodedMap, CudaError> {
         let data_type = match map.element {
+            Element::U8 => DataType::Uint8,
             Element::F16 => DataType::Float16,
             Element::Bf16 => DataType::Bfloat16,
             Element::F32 => DataType::Float32,

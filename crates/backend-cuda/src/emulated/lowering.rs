@@ -1,7 +1,7 @@
 //! What a lowering says is launched is what is launched.
 
 use girih_backend::{DenseScalar, Lowering, SpmmBackend};
-use girih_formats::{AnyTiling, Complex, Csr, DType, FormatSpec, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Complex, Csr, DType, FormatSpec, RowLayout, ScalesPer, Tiling};
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::kernels::{KernelCatalog, KernelWork};
 use girih_planner::schedule::Reduction;
@@ -149,12 +149,15 @@ fn a_lowering_says_which_kernel_and_why() {
     }
 }
 
+const E4M3: FormatSpec = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
+
 #[test]
 fn launches_of_two_four_are_those_named() {
     for m in [70, 200] {
         let a = two_four(m);
         launches_of_are_those_named::<f16>(&a, &[FormatSpec::TwoFour]);
         launches_of_are_those_named::<bf16>(&a, &[FormatSpec::TwoFour]);
+        launches_of_are_those_named::<f32>(&a, &[E4M3]);
     }
 }
 
@@ -239,6 +242,7 @@ fn what_a_planner_is_told_is_what_is_launched() {
         told_is_launched::<f16>(&long, FormatSpec::BMat { pattern_only: true }, workers);
         for m in [70, 200, 300, 2000] {
             told_is_launched::<bf16>(&two_four(m), FormatSpec::TwoFour, workers);
+            told_is_launched::<f16>(&two_four(m), E4M3, workers);
         }
     }
 }
@@ -305,6 +309,17 @@ fn a_planner_finds_two_four_where_a_matrix_is() {
     assert!(launch.contains("sm90_two_four_spmm_rows"), "{lowering}");
     let free = plan(&a, FormatChoice::Auto).unwrap();
     assert_eq!(free.spec(), FormatSpec::TwoFour, "{}", free.explanation());
+
+    // e4m3 rounds, and is planned where it is named.
+    let narrow = plan(&a, FormatChoice::Fixed(E4M3)).unwrap();
+    let mut file = Vec::new();
+    narrow.write_to(&mut file).unwrap();
+    let loaded = Plan::read_from(&file[..]).unwrap();
+    assert_eq!(loaded.spec(), E4M3);
+    assert!(loaded.tiling() == narrow.tiling());
+    assert!(narrow.tile_bytes() < 3 * fixed.tile_bytes() / 4, "a byte for two");
+    let lowering = crate::CudaBackend::default().lower(&loaded).unwrap();
+    assert_eq!(lowering.choice("values"), Some("e4m3"), "{lowering}");
 
     let crowded = girih_generate::uniform::<f16>(256, 256, 64, 1).unwrap();
     let free = plan(&crowded, FormatChoice::Auto).unwrap();

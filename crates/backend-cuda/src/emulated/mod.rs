@@ -158,7 +158,7 @@ impl Emulated {
     }
 
     /// Executes a launch of a kernel.
-    fn launch(
+    pub(crate) fn launch(
         &self,
         gpu: &mut Gpu,
         (timing, schedule): Way,
@@ -246,7 +246,7 @@ impl SpmmBackend for Emulated {
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {
-        prepared::rounding(plan)
+        prepared::rounding(plan, None)
     }
 
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {

@@ -1,7 +1,7 @@
 //! Products in panels of columns have the bits of whole ones.
 
 use girih_backend::{DenseScalar, SpmmBackend};
-use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
+use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, ScalesPer, Tiling};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Schedule};
 use girih_testkit::matrices;
@@ -157,4 +157,5 @@ fn of_two_four() {
     let a = matrices::where_(200, 260, |i, j| (i + j / 4) % 3 != 0 && (i + j) % 2 == 0).unwrap();
     bits_are_the_same::<f16>(&a, FormatSpec::TwoFour, u64::MAX);
     bits_are_the_same::<bf16>(&a, FormatSpec::TwoFour, u64::MAX);
+    bits_are_the_same::<f16>(&a, FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row }, u64::MAX);
 }

@@ -8,7 +8,7 @@ use girih_backend::{
     Aggregation, BackendError, Bias, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
     real_scaling,
 };
-use girih_formats::{Complex, Scalar};
+use girih_formats::{Complex, Real, Scalar};
 use ndarray::ArrayViewMut2;
 use ptx_emu::report::Fault;
 use ptx_emu::{Buffer, Device, Gpu, LaunchError};
@@ -234,6 +234,27 @@ impl EmulatedPlan {
         let operands = Operands { alpha, beta, b, c: placed.place };
         self.run(gpu, way, &operands, total)?;
         placed.fetch(gpu, c)
+    }
+
+    /// The product in a C of f16 or bf16, on a device that has nothing else in its memory.
+    ///
+    /// # Errors
+    /// What a kernel does wrong.
+    pub(crate) fn multiply_rounded<C: Real>(
+        &self,
+        way: Way,
+        (alpha, beta): (f64, f64),
+        b: &DenseView<'_>,
+        c: ArrayViewMut2<'_, C>,
+    ) -> Result<(), Failure> {
+        let mut gpu = Gpu::new(Device::h100());
+        let placing = self.device.0.placing;
+        let b = place(&mut gpu, "B", placing, b);
+        let placed = Placed::new(&mut gpu, "C", placing, &c.view(), beta != 0.0);
+        let (alpha, beta) = (Complex::from(alpha), Complex::from(beta));
+        let operands = Operands { alpha, beta, b, c: placed.place };
+        self.run(&mut gpu, way, &operands, &Total::Rounded(C::DTYPE))?;
+        placed.fetch(&gpu, c)
     }
 
     /// Uploads the device plan and executes its launches.

@@ -3,6 +3,7 @@
 mod check;
 pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
+pub(crate) mod quantize_e4m3;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_bmat_spmm;
@@ -69,9 +70,24 @@ impl Kernel {
     #[must_use]
     pub(crate) fn with_epilogue(&self) -> Self {
         let mut with = self.clone();
+        if !self.stores_c() {
+            return with;
+        }
         with.config += " epilogue";
         with.defines.push(("EPILOGUE", "1".to_owned()));
         with.budget.registers = (self.budget.registers + 16).min(255);
+        with
+    }
+
+    /// The kernel whose C is of f16 or bf16, in a binary of its own.
+    #[must_use]
+    pub(crate) fn with_output(&self, dtype: DType) -> Self {
+        let mut with = self.clone();
+        if !self.stores_c() {
+            return with;
+        }
+        with.config = format!("{} to {dtype}", self.config);
+        with.defines.push(("OUTPUT", shared::value_name(dtype).to_owned()));
         with
     }
 
@@ -88,6 +104,11 @@ impl Kernel {
         with.defines.push(("AGGREGATE", code.to_string()));
         with.budget.entries = &csr_spmm::AGGREGATING;
         with
+    }
+
+    /// Whether it stores C: it is otherwise the same whatever becomes of C.
+    fn stores_c(&self) -> bool {
+        self.stem != quantize_e4m3::STEM
     }
 
     /// Refuses an architecture that the kernel [is not for](Self::is_for).
@@ -112,8 +133,9 @@ impl fmt::Display for Kernel {
 pub fn all() -> Vec<Kernel> {
     let sampled = DType::REAL.into_iter().map(csr_sddmm::kernel);
     let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
+    let quantized = quantize_e4m3::DTYPES.into_iter().map(quantize_e4m3::kernel);
     let complex = COMPLEX.into_iter().map(csr_spmm::kernel);
-    products().chain(sampled).chain(windows).chain(complex).collect()
+    products().chain(quantized).chain(sampled).chain(windows).chain(complex).collect()
 }
 
 /// Those of products of real values.
@@ -130,6 +152,8 @@ fn products() -> impl Iterator<Item = Kernel> {
     let two_four = DType::REAL.into_iter().flat_map(|dtype| {
         sm90_two_four_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
+    let narrow = sm90_two_four_spmm::narrow_configs().iter();
+    let two_four = two_four.chain(narrow.map(|config| config.kernel(DType::F16)));
     let windows = wcsr.chain(bmat);
     csr.chain(bcsr).chain(dense).chain(windows).chain(two_four)
 }

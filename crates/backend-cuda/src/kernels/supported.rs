@@ -6,7 +6,7 @@ use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Precision};
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::{sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use super::{quantize_e4m3, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::epilogue::code;
 use crate::{Arch, CsrLayout};
 
@@ -100,6 +100,9 @@ pub(crate) fn check(
         FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
         FormatSpec::BMat { .. } => sm90_bmat_spmm::check(dtype),
+        FormatSpec::TwoFourE4m3 { .. } if !quantize_e4m3::DTYPES.contains(&dtype) => {
+            Err(format!("its kernels round B of f16, bf16 and f32 to e4m3, not of {dtype}"))
+        }
         FormatSpec::TwoFour if sm90_two_four_spmm::configs(dtype).is_empty() => Err(format!(
             "sparse tensor cores store two values of four of f16 and bf16, but not of {dtype}"
         )),
@@ -177,6 +180,24 @@ pub(crate) fn takes_aggregation(plan: &Plan, aggregation: Aggregation) -> Result
     Err(Unsupported::Aggregation { reason })
 }
 
+/// Whether the kernels of a plan write a C of a type besides its accumulation type.
+///
+/// # Errors
+/// What they lack.
+pub(crate) fn takes_output(plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+    let spec = plan.spec();
+    let reason = match (spec, dtype) {
+        (FormatSpec::TwoFourE4m3 { .. }, DType::F16 | DType::Bf16) => return Ok(()),
+        (FormatSpec::TwoFourE4m3 { .. }, other) => {
+            format!("C of products in e4m3 is of f32, f16 or bf16, not of {other}")
+        }
+        _ => {
+            format!("C of products in {spec} is of {}, not of {dtype}", plan.dtype().accumulator())
+        }
+    };
+    Err(Unsupported::ValueType { dtype, reason })
+}
+
 /// What of a format with its sizes, a value type and a precision [`check`] refuses for this reason.
 fn refused(
     spec: FormatSpec,
@@ -238,6 +259,12 @@ mod tests {
             (FormatSpec::TwoFour, DType::F16, a100, "9.0 (Hopper), and the device has 8.0"),
             (FormatSpec::TwoFour, DType::F32, hopper, "f16 and bf16, but not of f32"),
             (FormatSpec::TwoFour, DType::F64, None, "f16 and bf16, but not of f64"),
+            (
+                FormatSpec::TwoFourE4m3 { scales: girih_formats::ScalesPer::Row },
+                DType::F64,
+                None,
+                "f16, bf16 and f32 to e4m3, not of f64",
+            ),
             (FormatSpec::BMat { pattern_only: false }, DType::F32, a100, "compute capability 9.0"),
             (FormatSpec::BMat { pattern_only: true }, DType::F64, hopper, "not f64"),
             (

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{Buffer, Complex};
+use girih_formats::{Buffer, Complex, DType};
 
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use crate::CudaError;
@@ -98,6 +98,23 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
     /// Those of `each`.
     fn aggregations(&self, _: &Addresses, _: &Operands, _: Each<'_>) -> Result<(), CudaError> {
         unreachable!("only plans that take aggregations compute them")
+    }
+
+    /// Hands each launch of a product whose C is of f16 or bf16, `dtype`, to `each`. The operands fit the plan, and neither m
+    /// nor n is 0. The plan [takes](crate::kernels::supported::takes_output) such a C, and the launches are of its
+    /// kernels [for it](Kernel::with_output).
+    ///
+    /// # Errors
+    /// Those of `each` and of `encoder`.
+    fn rounded(
+        &self,
+        _: &Addresses,
+        _: &Operands,
+        _: DType,
+        _: &dyn MapEncoder,
+        _: Each<'_>,
+    ) -> Result<(), CudaError> {
+        unreachable!("only plans that take such a C compute one")
     }
 
     /// Adds what decides the launches of such a product to a lowering: tiles, stages, parts and how

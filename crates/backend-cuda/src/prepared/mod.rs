@@ -21,8 +21,10 @@ pub(crate) mod tensor_map;
 mod total;
 mod upload;
 
-use girih_backend::Rounding;
-use girih_formats::{AnyTiling, DType, FormatKind, Tiling, for_real_tiling};
+use girih_backend::{E4m3Sums, Rounding};
+use girih_formats::{
+    AnyTiling, DType, FormatKind, FormatSpec, Scalar, Tiling, TwoFour, for_real_tiling,
+};
 use girih_planner::{Plan, Precision};
 
 use crate::CsrLayout;
@@ -76,14 +78,12 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
             (Tiling::BMat(a), Some(Runs::Bmat(config))) => {
                 sm90_bmat_spmm::device_plan(a, schedule, n, precision, Some(config))
             }
-            (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => {
-                sm90_two_four_spmm::device_plan(a, machine, Some(config))
-            }
+            (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => two_four(a, n, machine, Some(config)),
             (Tiling::Csr(a), _) => csr_spmm::device_plan(a, tasks, n, machine),
             (Tiling::Bcsr(a), _) => sm90_dense_gemm::device_plan(a, machine, full),
             (Tiling::BMat(a), _) => sm90_bmat_spmm::device_plan(a, schedule, n, precision, None),
             (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
-            (Tiling::TwoFour(a), _) => sm90_two_four_spmm::device_plan(a, machine, None),
+            (Tiling::TwoFour(a), _) => two_four(a, n, machine, None),
             _ => unreachable!("plans are checked to be supported first"),
         }, complex => unreachable!("plans are checked to be supported first")),
     };
@@ -93,9 +93,28 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
     made
 }
 
-/// How products of a plan round.
-pub(crate) fn rounding(plan: &Plan) -> Rounding {
+/// What a plan in 2:4 needs, by what its values are stored in.
+fn two_four<T: Scalar>(
+    a: &TwoFour<T>,
+    n: usize,
+    machine: Machine,
+    ablated: Option<sm90_two_four_spmm::Config>,
+) -> DevicePlan {
+    match a.e4m3() {
+        Some(narrow) => sm90_two_four_spmm::narrow_device_plan(a, narrow, n, machine, ablated),
+        None => sm90_two_four_spmm::device_plan(a, machine, ablated),
+    }
+}
+
+/// How products of a plan round, or those of a step of an ablation.
+pub(crate) fn rounding(plan: &Plan, variant: Option<Variant>) -> Rounding {
     let (dtype, precision) = (plan.dtype(), plan.precision());
+    if let FormatSpec::TwoFourE4m3 { .. } = plan.spec() {
+        return match variant.map(|variant| variant.runs()) {
+            Some(Runs::TwoFour(config)) if !config.sums_in_f32() => e4m3(plan.ncols()),
+            _ => e4m3(sm90_two_four_spmm::TOGETHER),
+        };
+    }
     match plan.spec().kind() {
         FormatKind::Csr => Rounding::exact_inputs(dtype),
         FormatKind::BMat if dtype == DType::F32 && precision == Precision::F32 => {
@@ -117,12 +136,27 @@ pub(crate) fn rounding(plan: &Plan) -> Rounding {
 /// cores](tensor_cores), and to the tiles before it in f32.
 fn three_tf32() -> Rounding {
     let Rounding { unit, .. } = tensor_cores(DType::F32);
-    Rounding { input_unit: 2f64.powi(-22), unit: 3.0 * unit + 2f64.powi(-24) }
+    let unit = 3.0 * unit + 2f64.powi(-24);
+    Rounding { input_unit: 2f64.powi(-22), unit, e4m3: None }
 }
 
 /// How tensor cores round. Addends are cut to 25 bits below the largest, and sums to 24, both toward
 /// zero: for each entry that is at most 2⁻²² of what was summed so far. f32 is rounded to TF32 before.
 fn tensor_cores(dtype: DType) -> Rounding {
     let input_unit = if dtype == DType::F32 { 2f64.powi(-11) } else { 0.0 };
-    Rounding { input_unit, unit: 2f64.powi(-22) }
+    Rounding { input_unit, unit: 2f64.powi(-22), e4m3: None }
+}
+
+/// How tensor cores round sums of e4m3 that are added up in f32 for every `columns` columns of A. An instruction adds up
+/// to 32 products and what was summed before: each is cut to 13 bits below the largest, toward zero, and the sum to as
+/// many. So an instruction is off by at most 34 · 2⁻¹³ of the largest, and those of `columns` columns by as much of the
+/// sum of magnitudes each.
+///
+/// (DeepSeek-V3, arXiv 2412.19437, §3.3.2; Xie et al., MMA-Sim, arXiv 2511.10909.)
+pub(crate) fn e4m3(columns: usize) -> Rounding {
+    let instructions = columns.div_ceil(64) as f64;
+    let partial = instructions * 34.0 * 2f64.powi(-13);
+    // What was summed before is as large as it was found, not as it is.
+    let partial = partial * (1.0 + partial);
+    Rounding { e4m3: Some(E4m3Sums { partial }), ..Rounding::exact_inputs(DType::F32) }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use cudarc::driver::sys::CUstreamCaptureStatus;
 use cudarc::driver::{CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::{Activation, Aggregation, BackendError, DenseScalar, ProductShape};
-use girih_formats::{Complex, ComplexScalar, DType};
+use girih_formats::{Complex, ComplexScalar, DType, Real, Scalar};
 
 use super::host::HostOperands;
 use super::launch::Operands;
@@ -230,14 +230,42 @@ impl CudaPrepared {
         self.on_device(stream, &operands, &total, b, c, None)
     }
 
+    /// Enqueues `C = α·A·B + β·C` of a plan in e4m3 with a C of f16 or bf16: what
+    /// [`execute_device`](Self::execute_device) would store is rounded to it once, to nearest even.
+    ///
+    /// The first such product loads its kernels, from the cache or the compiler: one should be enqueued before a
+    /// stream is captured.
+    ///
+    /// # Errors
+    /// As for `execute_device`. [`BackendError::Unsupported`] unless the plan is in e4m3 and C of f16 or bf16.
+    pub fn execute_device_rounded<T: DenseScalar, C: Real>(
+        &self,
+        stream: &CudaStream,
+        alpha: f64,
+        b: &DeviceMatrix<'_, T>,
+        beta: f64,
+        c: &mut DeviceMatrixMut<'_, C>,
+    ) -> Result<(), BackendError> {
+        self.check(&b.place, T::DTYPE, &c.place)?;
+        self.product.takes_output(C::DTYPE).map_err(|unsupported| unsupported.by(self.backend))?;
+        let total = Total::Rounded(C::DTYPE);
+        if let (Product::Launched(launched, _), Some(later)) = (&self.product, total.later()) {
+            let failed = |error| refused_by(self.backend, error, "load kernels of a rounded C");
+            launched.load(later).map_err(failed)?;
+        }
+        let (alpha, beta) = (alpha.into(), beta.into());
+        let operands = Operands { alpha, beta, b: b.place, c: c.place };
+        self.on_device(stream, &operands, &total, b, c, None)
+    }
+
     /// Enqueues what is requested, of operands that fit and by kernels that are loaded.
-    fn on_device<T: DenseScalar>(
+    fn on_device<T: DenseScalar, C: Scalar>(
         &self,
         stream: &CudaStream,
         operands: &Operands,
         total: &Total,
         b: &DeviceMatrix<'_, T>,
-        c: &mut DeviceMatrixMut<'_, T::Acc>,
+        c: &mut DeviceMatrixMut<'_, C>,
         bias: Option<&DeviceMatrix<'_, T::Acc>>,
     ) -> Result<(), BackendError> {
         let failed = |error: CudaError| refused_by(self.backend, error, "multiply");

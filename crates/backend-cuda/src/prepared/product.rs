@@ -83,6 +83,17 @@ impl Product {
         }
     }
 
+    /// Whether it writes a C of a type besides the plan's accumulation type.
+    pub(super) fn takes_output(&self, dtype: DType) -> Result<(), Unsupported> {
+        match self {
+            Self::Launched(_, source) => source.takes_output(dtype),
+            Self::Other(_) => Err(Unsupported::ValueType {
+                dtype,
+                reason: "its C is of the accumulation type".to_owned(),
+            }),
+        }
+    }
+
     /// Whether the columns of C may be computed in panels, with the same bits.
     pub(super) fn takes_panels(&self) -> bool {
         matches!(self, Self::Launched(..))

@@ -1,12 +1,13 @@
 //! Where a prepared plan takes new values from.
 
 use girih_backend::{Aggregation, BackendError, DenseView, Unsupported, put_values_into_plan};
+use girih_formats::DType;
 use girih_planner::{NewValues, Plan};
 
 use super::launch::DevicePlan;
 use super::{Machine, device_plan};
 use crate::kernels::sm90_dense_gemm::FullBlocks;
-use crate::kernels::supported::takes_aggregation;
+use crate::kernels::supported::{takes_aggregation, takes_output};
 
 /// A clone of the plan, which shares its arrays, and what its device plan is made by.
 #[derive(Clone, Debug)]
@@ -26,6 +27,11 @@ impl Source {
     /// Whether the plan's kernels compute an aggregation.
     pub(crate) fn takes_aggregation(&self, aggregation: Aggregation) -> Result<(), Unsupported> {
         takes_aggregation(&self.plan, aggregation)
+    }
+
+    /// Whether the plan's kernels write a C of this type.
+    pub(crate) fn takes_output(&self, dtype: DType) -> Result<(), Unsupported> {
+        takes_output(&self.plan, dtype)
     }
 
     /// The device plan with new values: all parts but its [values](DevicePlan::values) are as before, since they

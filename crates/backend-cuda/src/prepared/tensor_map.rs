@@ -8,6 +8,7 @@ use crate::CudaError;
 /// uploads them, so there is no type for that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Element {
+    U8,
     F16,
     Bf16,
     F32,

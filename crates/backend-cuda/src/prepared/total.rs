@@ -1,7 +1,7 @@
 //! What the products of a row's entries come to, and the kernels that compute it.
 
 use girih_backend::{Aggregation, Epilogue};
-use girih_formats::Complex;
+use girih_formats::{Complex, DType};
 
 use super::launch::{Addresses, Each, LaunchSequence, Operands};
 use super::tensor_map::MapEncoder;
@@ -25,6 +25,8 @@ pub(crate) enum Total {
     Sum(PlacedEpilogue),
     /// An aggregation that the plan takes. α is its [sign](Self::sign), and β is zero.
     Aggregation(Aggregation),
+    /// Their sum, in a C of f16 or bf16.
+    Rounded(DType),
 }
 
 /// Kernels besides those of plain products, which are loaded when they are first requested.
@@ -34,11 +36,13 @@ pub(crate) enum Later {
     Means,
     /// The greatest products, and the least.
     Extremes,
+    InF16,
+    InBf16,
 }
 
 impl Later {
     /// How many there are.
-    pub(super) const COUNT: usize = Self::Extremes as usize + 1;
+    pub(super) const COUNT: usize = Self::InBf16 as usize + 1;
 
     /// The kernel in the place of one of plain products.
     pub(crate) fn kernel(self, plain: &Kernel) -> Kernel {
@@ -46,6 +50,8 @@ impl Later {
             Self::WithEpilogue => plain.with_epilogue(),
             Self::Means => plain.with_aggregation(Aggregation::Mean),
             Self::Extremes => plain.with_aggregation(Aggregation::Max),
+            Self::InF16 => plain.with_output(DType::F16),
+            Self::InBf16 => plain.with_output(DType::Bf16),
         }
     }
 }
@@ -58,6 +64,8 @@ impl Total {
             Self::Sum(_) => Some(Later::WithEpilogue),
             Self::Aggregation(Aggregation::Mean) => Some(Later::Means),
             Self::Aggregation(_) => Some(Later::Extremes),
+            Self::Rounded(DType::F16) => Some(Later::InF16),
+            Self::Rounded(_) => Some(Later::InBf16),
         }
     }
 
@@ -65,7 +73,7 @@ impl Total {
     pub(super) fn columns(self, first: u64, size: u64) -> Self {
         match self {
             Self::Sum(epilogue) => Self::Sum(epilogue.columns(first, size)),
-            aggregation @ Self::Aggregation(_) => aggregation,
+            other @ (Self::Aggregation(_) | Self::Rounded(_)) => other,
         }
     }
 
@@ -90,6 +98,7 @@ impl Total {
         match self {
             Self::Sum(epilogue) => sequence.launches(at, operands, epilogue, encoder, each),
             Self::Aggregation(_) => sequence.aggregations(at, operands, each),
+            Self::Rounded(dtype) => sequence.rounded(at, operands, *dtype, encoder, each),
         }
     }
 }

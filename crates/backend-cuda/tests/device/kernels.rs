@@ -2,7 +2,9 @@
 
 use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_backend_cuda::{CudaBackend, DenseConfig, FullBlocks};
-use girih_formats::{AnyTiling, Complex, Csr, DType, FormatKind, FormatSpec, RowLayout, Tiling};
+use girih_formats::{
+    AnyTiling, Complex, Csr, DType, FormatKind, FormatSpec, RowLayout, ScalesPer, Tiling,
+};
 use girih_generate::two_four;
 use girih_planner::cost::LinearCost;
 use girih_planner::{Plan, Schedule};
@@ -87,10 +89,13 @@ fn two_four_multiplies_in_every_configuration() {
     let Some(backend) = common::backend() else { return };
     for (m, n) in [(100, 64), (100, 16896), (100, 33792), (2000, 1024), (600, 8192), (1000, 8192)] {
         let a = two_four::<f16>(m, 600, 1).unwrap();
-        let plan = plan_of(&a, FormatSpec::TwoFour);
-        if backend.supports(&plan).is_ok() {
-            let prepared = backend.prepare(&plan).unwrap();
-            is_right::<f16>(&backend, &*prepared, &plan, &a, n);
+        let narrow = ScalesPer::ALL.map(|scales| FormatSpec::TwoFourE4m3 { scales });
+        for spec in narrow.into_iter().chain([FormatSpec::TwoFour]) {
+            let plan = plan_of(&a, spec);
+            if backend.supports(&plan).is_ok() {
+                let prepared = backend.prepare(&plan).unwrap();
+                is_right::<f16>(&backend, &*prepared, &plan, &a, n);
+            }
         }
     }
 }

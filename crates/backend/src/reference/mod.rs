@@ -186,12 +186,13 @@ fn multiply<T: DenseScalar + Real>(
             let b = b.slice_axis(Axis(1), panel);
             let mut sums = [0.0; PANEL];
             if alpha != 0.0 {
-                tiling.visit_stored(slot, |col, a| {
+                let add = |col: usize, a: f64| {
                     let col = row_of_b.map_or(col, |rows| rows[col] as usize);
                     for (sum, x) in sums.iter_mut().zip(b.row(col)) {
-                        *sum += a.to_f64() * x.to_f64();
+                        *sum += a * x.to_f64();
                     }
-                });
+                };
+                visit_exact(tiling, slot, add);
             }
             let mut stored = c.slice_axis_mut(Axis(1), panel);
             for ((col, out), sum) in (start..).zip(stored.row_mut(row)).zip(sums) {
@@ -200,6 +201,18 @@ fn multiply<T: DenseScalar + Real>(
                 *out = T::Acc::from_f64(epilogue.apply(row, col, product + before));
             }
         }
+    }
+}
+
+/// Visits every stored value of a slot, exactly: in e4m3 it has more digits than T.
+fn visit_exact<T: DenseScalar + Real>(
+    tiling: &Tiling<T>,
+    slot: usize,
+    mut visit: impl FnMut(usize, f64),
+) {
+    match tiling {
+        Tiling::TwoFour(narrow) if narrow.e4m3().is_some() => narrow.visit_exact(slot, visit),
+        _ => tiling.visit_stored(slot, |col, a| visit(col, a.to_f64())),
     }
 }
 

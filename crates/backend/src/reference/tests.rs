@@ -11,11 +11,13 @@
 //! Where a format has slots that are no part of A, it holds 99, which must not count.
 
 use girih_formats::{
-    BMat, Bcsr, BlockedEll, Csr, PAD_COL, PAD_ROW, RowCsr, RowLayout, TwoFour, Wcsr,
+    BMat, Bcsr, BlockedEll, Csr, E4m3Overflow, E4m3Scales, PAD_COL, PAD_ROW, RowCsr, RowLayout,
+    TwoFour, Wcsr, f16,
 };
 use ndarray::{Array2, array};
 
 use super::*;
+use crate::{Product, verify};
 
 fn b() -> Array2<f32> {
     Array2::from_shape_fn((5, 2), |(j, n)| (j + 1) as f32 * [1.0, 10.0][n])
@@ -126,6 +128,33 @@ fn two_four() {
     let padding = 0b0100_0100_0000_0000;
     let metadata = [0b0100_1001, 0b0100_0100, 0b1100_1000, 0b0100_0100].map(|m| m | padding);
     check(Tiling::TwoFour(TwoFour::try_new(rows(1), 5, 5, values, metadata.to_vec()).unwrap()));
+}
+
+/// Values in e4m3 have more digits than their type: they are multiplied exactly.
+#[test]
+fn two_four_in_e4m3() {
+    let third = 1.0f32 / 3.0;
+    let entries = [(0, 0, 4.0 * third), (0, 3, -448.0 * third), (1, 4, 9.0)];
+    let a = Csr::from_triplets(2, 5, entries.map(|(i, j, x)| (i, j, f16::from_f32(x)))).unwrap();
+    let scales = E4m3Scales::per_row(vec![third, 0.02]).unwrap();
+    let layout = RowLayout::natural(2, 1).unwrap();
+    let tiled = TwoFour::from_csr_e4m3(&a, layout, &scales, E4m3Overflow::Error).unwrap();
+    let plan = Plan::from_tiling(Tiling::TwoFour(tiled));
+    let b = Array2::from_shape_fn((5, 1), |(i, _)| f16::from_f32(i as f32 + 0.5));
+    let mut c = Array2::from_elem((2, 1), f32::NAN);
+    let prepared = ReferenceBackend.prepare(&plan).unwrap();
+    prepared.execute(1.0, b.view().into(), 0.0, c.view_mut().into()).unwrap();
+    // 9/0.02 = 450 becomes 448.
+    let exact = [(4.0 * 0.5 - 448.0 * 3.5) * f64::from(third), 448.0 * 4.5 * f64::from(0.02f32)];
+    assert_eq!(c, array![[exact[0] as f32], [exact[1] as f32]]);
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = ReferenceBackend.rounding(&plan);
+    let verdict =
+        |c: &Array2<f32>| verify(&a, &plan, &product, &c.view().into(), rounding).unwrap();
+    assert!(verdict(&c).passed());
+    // The plan has 8.96 in the place of 9, and that counts.
+    c[[1, 0]] = 9.0 * 4.5;
+    assert!(!verdict(&c).passed());
 }
 
 #[test]

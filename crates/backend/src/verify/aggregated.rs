@@ -40,7 +40,14 @@ pub fn verify_aggregation<T: DenseScalar + Real>(
     let (Some(b), Some(found)) = views else { unreachable!("the types were checked") };
     let ones = ones(a, plan);
     let a = ones.as_ref().unwrap_or(a);
-    let problem = Problem { a, alpha: 1.0, b, before: None, epilogue: Epilogue::new() };
+    let problem = Problem {
+        a,
+        alpha: 1.0,
+        b,
+        before: None,
+        epilogue: Epilogue::new(),
+        scales: super::Scales::default(),
+    };
     let judge = |row| match aggregation {
         Aggregation::Mean => means(&problem, row, &found, rounding),
         Aggregation::Max | Aggregation::Min => extremes(&problem, aggregation, row, &found),

@@ -63,7 +63,7 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
             slot_of,
             row_of_b: plan.b_permutation().map(Permutation::order),
             rounding,
-            scaling_roundings: of_factor(problem.alpha) + added,
+            scaling_roundings: of_factor(problem.alpha) + added + problem.scales.roundings(),
             range,
         }
     }
@@ -78,7 +78,8 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
             ..one
         };
         let (beta, before) = self.before(row, col);
-        let magnitude = self.problem.alpha.abs() * sum.magnitude + (beta * before).abs();
+        let alpha = self.problem.alpha_at(row, col);
+        let magnitude = alpha.abs() * sum.magnitude + (beta * before).abs();
         let (activation, bias) =
             (self.problem.epilogue.activation, self.problem.epilogue.bias_at(row, col));
         if !(magnitude + bias.abs()).is_finite() {
@@ -95,7 +96,7 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         if (magnitude + bias.abs()).max(sum.magnitude) > self.range.1 / 2.0 {
             return Verification { unjudged: 1, ..one };
         }
-        let (product, lost) = self.scaled(sum, beta, before);
+        let (product, lost) = self.scaled(alpha, sum, beta, before);
         let (biased, lost_by_bias) = two_sum(product, bias);
         let (expected, low) = activated(activation, biased, lost + lost_by_bias);
         if !found.is_finite() {
@@ -107,7 +108,7 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         if error == 0.0 {
             return one;
         }
-        let bound = self.bound(row, sum.magnitude, magnitude);
+        let bound = self.bound(row, alpha, sum, magnitude);
         let bound = self.bound_with_epilogue(bound, biased);
         wrong(expected + low, bound, error / bound)
     }
@@ -118,8 +119,7 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
     }
 
     /// `α·sum + β·before`, and what rounding took from it.
-    fn scaled(&self, sum: Sum, beta: f64, before: f64) -> (f64, f64) {
-        let alpha = self.problem.alpha;
+    fn scaled(&self, alpha: f64, sum: Sum, beta: f64, before: f64) -> (f64, f64) {
         if alpha == 0.0 {
             return two_prod(beta, before);
         }
@@ -144,25 +144,27 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
     }
 
     /// How far from the exact value an element may lie, before bias and activation.
-    fn bound(&self, row: usize, sum_magnitude: f64, magnitude: f64) -> f64 {
+    fn bound(&self, row: usize, alpha: f64, sum: Sum, magnitude: f64) -> f64 {
         if magnitude == 0.0 {
             return 0.0;
         }
-        let (alpha, u) = (self.problem.alpha.abs(), self.rounding.input_unit);
+        let (alpha, u) = (alpha.abs(), self.rounding.input_unit);
         let roundings = self.problem.a.row_range(row).len() as u64 + self.scaling_roundings;
         let gamma = self.rounding.gamma(roundings);
         // The magnitudes were summed in f64 and may be too small by as many of its roundings.
         let oracle = 1.0 + Rounding::exact_inputs(DType::F64).gamma(roundings + 4);
-        let inputs = (2.0 * u + u * u) * alpha * sum_magnitude;
+        let inputs = (2.0 * u + u * u) * alpha * sum.magnitude;
+        let partial = self.problem.scales.sums.map_or(0.0, |sums| sums.partial);
+        let partial = partial * (1.0 + gamma) * alpha * sum.aligned;
         let sums = gamma * (1.0 + u) * (1.0 + u) * magnitude;
         let underflow = roundings as f64 * alpha.max(1.0) * self.range.0;
-        (inputs + sums) * oracle + underflow
+        (inputs + sums + partial) * oracle + underflow
     }
 
     /// NaN, +Inf or −Inf as non-finite inputs and the bias make it; `None` if it is not they alone that
     /// decide.
     fn class(&self, row: usize, col: usize, bias: f64) -> Option<f64> {
-        let (alpha, (beta, before)) = (self.problem.alpha, self.before(row, col));
+        let (alpha, (beta, before)) = (self.problem.alpha_at(row, col), self.before(row, col));
         if !alpha.is_finite() || !beta.is_finite() {
             return None;
         }

@@ -28,6 +28,16 @@
 //! has two terms likewise. A factor that is complex costs three roundings: of itself, of its products and of their
 //! sum. The bound above then holds for each part.
 //!
+//! # Values in e4m3
+//! Of a plan [in e4m3](girih_formats::TwoFour::from_csr_e4m3) the product that counts is that of what is multiplied:
+//! of the codes of A, and, if the backend [narrows](Rounding::e4m3) B too, of B's, each times the scale of its row or
+//! column. A and B are narrowed anew for that. How far narrowed values are from what they were before is another
+//! question, which [`E4m3Scales::narrowing`](girih_formats::E4m3Scales::narrowing) answers.
+//!
+//! Tensor cores sum e4m3 with fewer bits than the accumulation type has: the bound grows by `κ·(1 + γ)·|α|·M`. `M` is
+//! the sum of the terms' magnitudes, in which a subnormal operand counts as the least normal number, for that is what
+//! it is aligned as. The scales cost two roundings each.
+//!
 //! # Epilogues
 //! With an [`Epilogue`], `s = α·A·B + β·C + bias` and `c = act(s)`. Let `E` be the bound above on the error
 //! of `s` without the bias. Adding the bias rounds once, unless there was nothing to round before: `E`
@@ -55,6 +65,7 @@
 mod aggregated;
 mod complex;
 mod judge;
+mod narrow;
 mod oracle;
 mod rounding;
 mod sampled;
@@ -71,11 +82,12 @@ use crate::epilogue::Epilogue;
 use crate::error::BackendError;
 use crate::shape::{ProductShape, check};
 use judge::Judge;
+use narrow::{Narrow, Scales};
 use oracle::{PANEL, Sums};
 
 pub use aggregated::verify_aggregation;
 pub use complex::{ComplexProduct, verify_complex};
-pub use rounding::Rounding;
+pub use rounding::{E4m3Sums, Rounding};
 pub use sampled::{SampledProduct, verify_sddmm};
 
 /// What was computed: `α·A·B`, or `α·A·B + β·C` of the C there was before.
@@ -224,7 +236,15 @@ fn verify_real<T: DenseScalar + Real>(
     let before = before.map(|(beta, c)| (beta, Before::Dense(c)));
     let ones = ones(a, plan);
     let (a, alpha) = (ones.as_ref().unwrap_or(a), product.alpha);
-    let problem = Problem { a, alpha, b, before, epilogue: epilogue.reborrow() };
+    let narrow = Narrow::of(a, plan.tiling(), &b, rounding.e4m3);
+    let (a, b, scales) = match &narrow {
+        None => (a, b, Scales::default()),
+        Some(narrow) => {
+            let b = narrow.b.as_ref().map_or(b, |b| b.view());
+            (&narrow.a, b, narrow.scales.clone())
+        }
+    };
+    let problem = Problem { a, alpha, b, before, epilogue: epilogue.reborrow(), scales };
     let judge = Judge::new(&problem, plan, rounding);
     Ok((0..dim.0)
         .into_par_iter()
@@ -247,6 +267,14 @@ struct Problem<'a, T: DenseScalar + Real> {
     /// β, never 0, and C before.
     before: Option<(f64, Before<'a, T::Acc>)>,
     epilogue: Epilogue<'a>,
+    scales: Scales,
+}
+
+impl<T: DenseScalar + Real> Problem<'_, T> {
+    /// By what an element of the product of `a` and `b` is multiplied.
+    fn alpha_at(&self, row: usize, col: usize) -> f64 {
+        self.alpha * self.scales.at(row, col)
+    }
 }
 
 /// Elements of C before a product.

@@ -6,6 +6,7 @@ use girih_formats::{DType, Real};
 use ndarray::{Axis, Slice};
 
 use super::Problem;
+use super::narrow::aligned;
 use crate::dense::DenseScalar;
 
 /// Columns summed at once: the sums live on the stack.
@@ -20,6 +21,7 @@ pub(super) struct Sums {
     high: [f64; PANEL],
     low: [f64; PANEL],
     magnitude: [f64; PANEL],
+    aligned: [f64; PANEL],
 }
 
 /// One element of the sums.
@@ -31,6 +33,8 @@ pub(super) struct Sum {
     pub(super) low: f64,
     /// The sum of the terms' magnitudes.
     pub(super) magnitude: f64,
+    /// The same of operands in e4m3 as tensor cores align them; 0 of others.
+    pub(super) aligned: f64,
 }
 
 impl Sums {
@@ -55,19 +59,29 @@ impl Sums {
             } else {
                 sums.add(a.to_f64(), x);
             }
+            if problem.scales.sums.is_some() {
+                sums.add_aligned(a.to_f64(), x);
+            }
         }
         sums
     }
 
     /// No terms yet.
     pub(super) fn none() -> Self {
-        Self { high: [0.0; PANEL], low: [0.0; PANEL], magnitude: [0.0; PANEL] }
+        let zeros = [0.0; PANEL];
+        Self { high: zeros, low: zeros, magnitude: zeros, aligned: zeros }
     }
 
     pub(super) fn add(&mut self, a: f64, x: &[f64]) {
         for ((high, magnitude), x) in self.high.iter_mut().zip(&mut self.magnitude).zip(x) {
             *high += a * x;
             *magnitude += (a * x).abs();
+        }
+    }
+
+    fn add_aligned(&mut self, a: f64, x: &[f64]) {
+        for (sum, x) in self.aligned.iter_mut().zip(x) {
+            *sum += aligned(a) * aligned(*x);
         }
     }
 
@@ -83,7 +97,8 @@ impl Sums {
     }
 
     pub(super) fn at(&self, i: usize) -> Sum {
-        Sum { high: self.high[i], low: self.low[i], magnitude: self.magnitude[i] }
+        let Self { high, low, magnitude, aligned } = self;
+        Sum { high: high[i], low: low[i], magnitude: magnitude[i], aligned: aligned[i] }
     }
 }
 

@@ -10,6 +10,17 @@ pub struct Rounding {
     pub input_unit: f64,
     /// `ε`: the relative error of one multiplication or addition.
     pub unit: f64,
+    /// Of a plan whose values are in e4m3: whether B is narrowed to it too, and how tensor cores sum then.
+    pub e4m3: Option<E4m3Sums>,
+}
+
+/// Sums of products of e4m3 on tensor cores: B is narrowed by a
+/// [scale for each column](girih_formats::E4m3Scales::of_column).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct E4m3Sums {
+    /// `κ`: how far a sum may be from exact before it is added to others in the accumulation type, relative to the sum
+    /// of its terms' magnitudes, in which no operand counts as less than the least normal number.
+    pub partial: f64,
 }
 
 impl Rounding {
@@ -21,7 +32,7 @@ impl Rounding {
             DType::F64 => f64::EPSILON / 2.0,
             _ => f64::from(f32::EPSILON) / 2.0,
         };
-        Self { input_unit: 0.0, unit }
+        Self { input_unit: 0.0, unit, e4m3: None }
     }
 
     /// `γ = t·ε/(1 − t·ε)`: the bound on the relative error of `t` roundings in a row; infinite where

@@ -65,7 +65,8 @@ pub fn verify_sddmm<T: DenseScalar + Real>(
     let rows = RowCsr::from_csr(&matrix, layout).map_err(no_memory)?;
     let plan = Plan::from_tiling(Tiling::Csr(rows));
     let (alpha, b, epilogue) = (product.alpha, y.reversed_axes(), Epilogue::new());
-    let problem = Problem { a: &matrix, alpha, b, before, epilogue };
+    let problem =
+        Problem { a: &matrix, alpha, b, before, epilogue, scales: super::Scales::default() };
     let judge = Judge::new(&problem, &plan, rounding);
     let row = |i: usize| {
         pattern.row_range(i).fold(Verification::default(), |verdict, at| {

@@ -1,6 +1,6 @@
 //! Bounds and classes by hand.
 
-use girih_formats::{RowCsr, RowLayout, Tiling, Wcsr};
+use girih_formats::{E4m3Overflow, E4m3Scales, RowCsr, RowLayout, Tiling, TwoFour, Wcsr};
 use ndarray::{Array2, array};
 
 use super::*;
@@ -67,7 +67,7 @@ fn f64_is_judged_by_more_than_f64() {
     let a = csr::<f64>(1, 3, &[&[(0, big), (1, 1.0), (2, -big)]]);
     let b = array![[1.0f64], [1.0], [1.0]];
     let product = Product { alpha: 1.0, b: b.view().into(), added: None };
-    let rounding = Rounding { input_unit: 0.0, unit: 2f64.powi(-53) };
+    let rounding = Rounding::exact_inputs(girih_formats::DType::F64);
     let judge =
         |c: f64| verify(&a, &plan(&a), &product, &array![[c]].view().into(), rounding).unwrap();
     assert_eq!(judge(1.0).max_error_over_bound, 0.0);
@@ -285,4 +285,54 @@ fn non_finite_values_go_through_the_activation() {
     let bias = [f32::INFINITY];
     let biased = Epilogue::new().bias_per_row(&bias[..]);
     assert!(judge_with(&biased, f32::INFINITY).passed() && !judge_with(&biased, 1.0).passed());
+}
+
+/// Of B too, what is multiplied is what counts, and sums may be off by what tensor cores lose.
+#[test]
+fn products_of_e4m3_are_judged_by_their_codes() {
+    let a = csr::<f32>(1, 6, &[&[(0, 1.0), (4, 2.0)]]);
+    let scales = E4m3Scales::per_tensor(0.5).unwrap();
+    let layout = RowLayout::natural(1, 1).unwrap();
+    let tiled = TwoFour::from_csr_e4m3(&a, layout, &scales, E4m3Overflow::Error).unwrap();
+    let plan = Plan::from_tiling(Tiling::TwoFour(tiled));
+    // The scale of the column is 1, and 17.25 becomes 18.
+    let b = array![[17.25f32], [0.0], [0.0], [0.0], [448.0], [0.0]];
+    let product = Product { alpha: 3.0, b: b.view().into(), added: None };
+    let rounding = |partial| Rounding {
+        e4m3: Some(E4m3Sums { partial }),
+        ..Rounding::exact_inputs(girih_formats::DType::F32)
+    };
+    let judge = |c: f32, partial| {
+        verify(&a, &plan, &product, &array![[c]].view().into(), rounding(partial)).unwrap()
+    };
+    let (exact, magnitude) = (3.0 * (18.0 + 896.0), 3.0 * (18.0 + 896.0));
+    assert_eq!(judge(exact, 0.0).max_error_over_bound, 0.0);
+    assert!(!judge(3.0 * (17.25 + 896.0), 0.0).passed());
+    let off = judge(exact - 0.01 * magnitude, 0.02);
+    assert!((off.max_error_over_bound - 0.5).abs() < 1e-3, "{off:?}");
+    assert!(!judge(exact - 0.03 * magnitude, 0.02).passed());
+    // A backend that takes B as it is has another exact product.
+    let as_it_is = Rounding::exact_inputs(girih_formats::DType::F32);
+    let found = array![[3.0 * (17.25f32 + 896.0)]];
+    assert!(verify(&a, &plan, &product, &found.view().into(), as_it_is).unwrap().passed());
+}
+
+/// 2⁻⁹ is aligned as 2⁻⁶ is.
+#[test]
+fn subnormal_codes_widen_the_bound() {
+    let a = csr::<f32>(1, 1, &[&[(0, 2f64.powi(-9))]]);
+    let scales = E4m3Scales::per_tensor(1.0).unwrap();
+    let layout = RowLayout::natural(1, 1).unwrap();
+    let tiled = TwoFour::from_csr_e4m3(&a, layout, &scales, E4m3Overflow::Error).unwrap();
+    let plan = Plan::from_tiling(Tiling::TwoFour(tiled));
+    let b = array![[448.0f32]];
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let rounding = Rounding {
+        e4m3: Some(E4m3Sums { partial: 0.125 }),
+        ..Rounding::exact_inputs(girih_formats::DType::F32)
+    };
+    // The bound is an eighth of 448·2⁻⁶: the product itself.
+    let found = array![[0.0f32]];
+    let verdict = verify(&a, &plan, &product, &found.view().into(), rounding).unwrap();
+    assert!((verdict.max_error_over_bound - 1.0).abs() < 1e-3, "{verdict:?}");
 }

@@ -46,7 +46,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "SUITE.toml")]
     pub(crate) suite: Option<PathBuf>,
     /// Formats, some with sizes: csr, auto, bcsr, bcsr:16x16, wcsr:8, blocked-ell:32, bmat,
-    /// two-four [default: csr,auto]
+    /// two-four, two-four:e4m3/row [default: csr,auto]
     #[arg(long, value_name = "FORMAT,...", value_delimiter = ',')]
     pub(crate) format: Vec<FormatRequest>,
     /// Orders of the rows in the tiles: none, auto, rcm, window, degree, reverse, random; as in girih plan.

@@ -1,14 +1,14 @@
 //! The flags of commands that make a plan.
 
 use clap::Args;
-use girih::formats::{DType, FormatKind, FormatSpec};
+use girih::formats::{DType, FormatKind, FormatSpec, ScalesPer};
 use girih::planner::Precision;
 use girih_measure::bench::{Block, TileSizes, parse_block};
 
 use super::read::ReadArgs;
 use super::value::{
     FormatArg, Limit, ReorderArg, dtype_parser, format_parser, parse_limit, parse_seconds,
-    precision_parser,
+    precision_parser, scales_parser,
 };
 use crate::error::CliError;
 
@@ -69,6 +69,11 @@ pub(crate) struct PlanningArgs {
     /// [default: auto]
     #[arg(long, value_parser = format_parser())]
     pub(crate) format: Option<FormatArg>,
+    /// Store the values of two-four in e4m3, a byte each, with one scale (tensor) or one for each row (row). CUDA
+    /// kernels round B to e4m3 too, by a scale for each column; a CPU does not multiply such plans [default: values
+    /// of --dtype]
+    #[arg(long, value_name = "SCALES", value_parser = scales_parser())]
+    pub(crate) e4m3: Option<ScalesPer>,
     /// Most bytes the tiles may take, as 512MiB, 4GiB or none [default: 4GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_limit)]
     pub(crate) memory_limit: Option<Limit>,
@@ -120,6 +125,16 @@ impl PlannerArgs {
     /// If sizes were given that the format does not have.
     pub(crate) fn format(&self) -> Result<Option<FormatSpec>, CliError> {
         let (block, window) = (self.tiles.block.is_some(), self.tiles.window.is_some());
+        if let Some(scales) = self.planning.e4m3 {
+            return match self.planning.format {
+                Some(FormatArg::Kind(FormatKind::TwoFour)) if !block && !window => {
+                    Ok(Some(FormatSpec::TwoFourE4m3 { scales }))
+                }
+                _ => {
+                    Err(CliError::usage("--e4m3 needs --format two-four, and tiles have no sizes"))
+                }
+            };
+        }
         let kind = match self.planning.format {
             None | Some(FormatArg::Auto) => {
                 if block || window {
@@ -155,6 +170,7 @@ impl PlannerArgs {
             ("--window", tiles.window.is_some()),
             ("--n", planning.n.is_some()),
             ("--format", planning.format.is_some()),
+            ("--e4m3", planning.e4m3.is_some()),
             ("--memory-limit", planning.memory_limit.is_some()),
             ("--exact", planning.exact),
             ("--precision", planning.precision.is_some()),

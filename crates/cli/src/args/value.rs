@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use girih::formats::{DType, FormatKind};
+use girih::formats::{DType, FormatKind, ScalesPer};
 use girih::planner::{Precision, Reorder};
 
 /// A format, or the planner's choice.
@@ -49,6 +49,13 @@ pub(crate) fn dtype_parser() -> impl TypedValueParser<Value = DType> {
 pub(crate) fn precision_parser() -> impl TypedValueParser<Value = Precision> {
     PossibleValuesParser::new(Precision::ALL.map(Precision::name))
         .try_map(|s| s.parse::<Precision>())
+}
+
+pub(crate) fn scales_parser() -> impl TypedValueParser<Value = ScalesPer> {
+    PossibleValuesParser::new(ScalesPer::ALL.map(ScalesPer::name)).map(|s| {
+        let named = ScalesPer::ALL.into_iter().find(|per| per.name() == s);
+        named.unwrap_or_else(|| unreachable!("it is one of the possible values"))
+    })
 }
 
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = FormatArg> {

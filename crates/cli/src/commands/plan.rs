@@ -99,6 +99,7 @@ pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliErr
     let n = args.plan.planning.n.unwrap_or(DEFAULT_N);
     let Planned { mut plan, matrix, narrowing, read, planning } =
         planning::plan(source, &args.plan, n, progress)?;
+    let e4m3 = args.plan.planning.e4m3.and_then(|per| matrix.e4m3_narrowing(per));
     // The plan holds all that is written; its source need not stay in memory beside it.
     let source_bytes = matrix.bytes();
     drop(matrix);
@@ -171,6 +172,7 @@ pub(crate) fn run(args: &PlanArgs, progress: &Progress) -> Result<Report, CliErr
         ("format", format!("{}, {}", report.spec, report.dtype)),
     ];
     rows.extend(narrowing::line(&narrowing, plan.dtype()).map(|line| ("values of A", line)));
+    rows.extend(e4m3.map(|found| ("values of A", narrowing::e4m3_line(&found))));
     rows.extend([
         ("tuned for", format!("n = {n} on {}", report.device)),
         ("tasks", units::count(report.tasks as u64)),

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use girih::formats::{Csr, Narrowing, Scalar};
+use girih::formats::{Csr, FormatSpec, Narrowing, Scalar};
 use girih_measure::units;
 use girih_parallel::prelude::*;
 use serde::Serialize;
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &VerifyArgs, progress: &Progress) -> Result<Report, CliE
             let planned = Matrix::from_plan(&plan).map_err(|e| {
                 CliError::failed(format!("cannot read the entries of {name} back")).because(e)
             })?;
-            Some(compare(&planned, &matrix, narrowing)?)
+            Some(compare(&planned, &matrix, narrowing, plan.spec())?)
         }
     };
     let mut rows = vec![
@@ -121,10 +121,16 @@ pub(crate) fn run(args: &VerifyArgs, progress: &Progress) -> Result<Report, CliE
 }
 
 /// Compares a plan's entries with a matrix, as it is and after each pruning that the planner
-/// may have done. `narrowing` is what reading the matrix made of its values.
-fn compare(planned: &Matrix, matrix: &Matrix, narrowing: Narrowing) -> Result<Against, CliError> {
+/// may have done, with values as the plan's format stores them. `narrowing` is what reading the matrix made of its
+/// values.
+fn compare(
+    planned: &Matrix,
+    matrix: &Matrix,
+    narrowing: Narrowing,
+    spec: FormatSpec,
+) -> Result<Against, CliError> {
     let equal = Against { equal: true, pruning: None, difference: None, narrowing };
-    let Some(difference) = difference(planned, matrix)? else {
+    let Some(difference) = difference(planned, &matrix.as_stored(spec))? else {
         return Ok(equal);
     };
     // Pruning drops entries: a plan that holds as many as the matrix was not pruned.
@@ -135,7 +141,7 @@ fn compare(planned: &Matrix, matrix: &Matrix, narrowing: Narrowing) -> Result<Ag
             ("pruning to 2:4", &matrix.prune_two_four()),
             ("dropping explicit zeros and pruning to 2:4", &without_zeros.prune_two_four()),
         ] {
-            if self::difference(planned, pruned)?.is_none() {
+            if self::difference(planned, &pruned.as_stored(spec))?.is_none() {
                 return Ok(Against { pruning: Some(pruning), ..equal });
             }
         }

@@ -1,6 +1,9 @@
 //! A matrix whose value type is known at run time.
 
-use girih::formats::{AnyTiling, Complex, Csr, DType, Narrowing, Scalar};
+use girih::formats::{
+    AnyTiling, Complex, Csr, DType, E4m3Narrowing, E4m3Scales, FormatSpec, Narrowing, RowLayout,
+    Scalar, ScalesPer, Tiling,
+};
 use girih::planner::{self, Plan, PlanError, Planner, Space};
 use girih::reorder::Reordering;
 use half::{bf16, f16};
@@ -99,6 +102,22 @@ impl Matrix {
             Space::Caller => Ok(self.clone()),
             Space::Permuted => Ok(for_matrix!(self, csr => plan.hold(csr)?.into())),
         }
+    }
+
+    /// What storing the matrix in e4m3 does to its values; nothing is known of a complex one, which is not stored so.
+    pub(crate) fn e4m3_narrowing(&self, per: ScalesPer) -> Option<E4m3Narrowing> {
+        for_matrix!(self, csr => E4m3Scales::of(csr, per).narrowing(csr).ok())
+    }
+
+    /// The matrix with values as a format stores them: in e4m3, with the scales that a planner chooses, rounded to it. A
+    /// matrix that the format does not hold stays as it is.
+    pub(crate) fn as_stored(&self, spec: FormatSpec) -> Self {
+        let FormatSpec::TwoFourE4m3 { .. } = spec else { return self.clone() };
+        for_matrix!(self, csr => {
+            let layout = RowLayout::natural(csr.nrows(), spec.window_rows());
+            let stored = layout.and_then(|layout| Tiling::from_csr(csr, spec, layout));
+            stored.map_or_else(|_| self.clone(), |tiling| tiling.to_csr().into())
+        })
     }
 
     /// The matrix without its explicit zeros.

@@ -1,6 +1,6 @@
 //! What rounding to the value type did to values, in words.
 
-use girih::formats::{DType, Narrowing, for_any_tiling};
+use girih::formats::{DType, E4m3Narrowing, Narrowing, for_any_tiling};
 use girih::planner::Plan;
 
 use girih_measure::units;
@@ -27,9 +27,22 @@ pub(crate) fn line(found: &Narrowing, dtype: DType) -> Option<String> {
     Some(format!("of {} nonzero values in {dtype}, {}", units::count(nonzeros), parts.join(", ")))
 }
 
+/// One line about what storing a matrix in e4m3 does to its values.
+pub(crate) fn e4m3_line(found: &E4m3Narrowing) -> String {
+    let Narrowing { nonzeros, vanished, subnormal, .. } = found.counts;
+    format!(
+        "e4m3: off by at most {:.2} %; of {} nonzero values, {} vanish to 0, {} are subnormal",
+        100.0 * found.largest_error,
+        units::count(nonzeros),
+        units::count(vanished),
+        units::count(subnormal)
+    )
+}
+
 /// How many values of a plan's tiles are NaN or infinite.
 pub(crate) fn non_finite_in(plan: &Plan) -> u64 {
     for_any_tiling!(plan.tiling(), tiling => {
+        // In e4m3 the planner stores finite values alone.
         tiling.values().map_or(0, |values| Narrowing::of(values, plan.dtype()).non_finite)
     })
 }
@@ -58,5 +71,9 @@ mod tests {
         let said = "of 5 000 nonzero values in bf16, 1 200 overflow to Inf, 1 vanishes to 0, \
                     2 are subnormal, 3 were NaN or Inf before";
         assert_eq!(line(&all, DType::Bf16).as_deref(), Some(said));
+        let narrow = E4m3Narrowing { counts: all, largest_error: 0.0588 };
+        let said =
+            "e4m3: off by at most 5.88 %; of 5 000 nonzero values, 1 vanish to 0, 2 are subnormal";
+        assert_eq!(e4m3_line(&narrow), said);
     }
 }

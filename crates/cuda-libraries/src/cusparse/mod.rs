@@ -257,7 +257,9 @@ impl SpmmBackend for CusparseBackend {
         let exact = Rounding::exact_inputs(plan.dtype());
         match (plan.spec().kind(), plan.dtype()) {
             (FormatKind::Csr, _) | (_, DType::F64) | (FormatKind::Bcsr, DType::F32) => exact,
-            (_, DType::F32) => Rounding { input_unit: 0.5f64.powi(10), unit: TENSOR_CORE_UNIT },
+            (_, DType::F32) => {
+                Rounding { input_unit: 0.5f64.powi(10), unit: TENSOR_CORE_UNIT, ..exact }
+            }
             _ => Rounding { unit: TENSOR_CORE_UNIT, ..exact },
         }
     }

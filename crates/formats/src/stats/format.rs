@@ -76,7 +76,9 @@ impl FormatStats {
         Ok(Self {
             spec,
             dtype,
-            bytes: layout.bytes() + sizes.index_bytes + sizes.stored as u64 * dtype.size() as u64,
+            bytes: layout.bytes()
+                + sizes.index_bytes
+                + sizes.stored as u64 * spec.value_bytes(dtype) as u64,
             stored: sizes.stored as u64,
             fill_ratio: fill_ratio(pattern.nnz(), sizes.multiplied),
             windows: layout.n_windows() as u64,

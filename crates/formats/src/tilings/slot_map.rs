@@ -83,7 +83,7 @@ impl Index {
             Elements::U16(array) => Some(IndexArray::U16(array.clone())),
             Elements::U32(array) => Some(IndexArray::U32(array.clone())),
             Elements::U64(array) => Some(IndexArray::U64(array.clone())),
-            Elements::Values(_) => None,
+            Elements::Values(_) | Elements::E4m3(_) | Elements::F32(_) => None,
         };
         let (spec, layout, ncols) = (tiling.spec(), tiling.layout().clone(), tiling.ncols());
         Self {

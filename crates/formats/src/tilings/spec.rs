@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::MAX_DIM;
 use crate::PAD_COL;
 use crate::csr::{check_index_list, first_error};
+use crate::dtype::DType;
 use crate::error::FormatError;
 
 /// A format, without its sizes.
@@ -96,6 +97,34 @@ pub enum FormatSpec {
     },
     /// 2:4.
     TwoFour,
+    /// 2:4, whose values are stored in e4m3.
+    TwoFourE4m3 {
+        /// What has a scale of its own.
+        scales: ScalesPer,
+    },
+}
+
+/// What of a matrix has a scale of its own, where values are stored in a type that is too narrow for their range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum ScalesPer {
+    /// All of it: one scale.
+    Tensor,
+    /// Each row.
+    Row,
+}
+
+impl ScalesPer {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Tensor, Self::Row];
+
+    /// The name used by the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tensor => "tensor",
+            Self::Row => "row",
+        }
+    }
 }
 
 impl FormatSpec {
@@ -108,7 +137,7 @@ impl FormatSpec {
             Self::Wcsr { .. } => FormatKind::Wcsr,
             Self::BlockedEll { .. } => FormatKind::BlockedEll,
             Self::BMat { .. } => FormatKind::BMat,
-            Self::TwoFour => FormatKind::TwoFour,
+            Self::TwoFour | Self::TwoFourE4m3 { .. } => FormatKind::TwoFour,
         }
     }
 
@@ -116,7 +145,7 @@ impl FormatSpec {
     #[must_use]
     pub const fn window_rows(self) -> usize {
         match self {
-            Self::Csr | Self::TwoFour => 1,
+            Self::Csr | Self::TwoFour | Self::TwoFourE4m3 { .. } => 1,
             Self::Bcsr { block_rows, .. } => block_rows,
             Self::Wcsr { window_rows, .. } => window_rows,
             Self::BlockedEll { block_size } => block_size,
@@ -139,9 +168,18 @@ impl FormatSpec {
                 (block_size, Some(block_size.saturating_mul(block_size)), Some(block_size))
             }
             Self::BMat { .. } => (8, None, Some(1)),
-            Self::TwoFour => (4, Some(2), None),
+            Self::TwoFour | Self::TwoFourE4m3 { .. } => (4, Some(2), None),
         };
         TileShape { cols, values, union_width }
+    }
+
+    /// Bytes of a stored value of a matrix of this value type.
+    #[must_use]
+    pub const fn value_bytes(self, dtype: DType) -> usize {
+        match self {
+            Self::TwoFourE4m3 { .. } => 1,
+            _ => dtype.size(),
+        }
     }
 }
 
@@ -165,6 +203,7 @@ impl Display for FormatSpec {
             Self::Wcsr { window_rows, pad_cols } => write!(f, "wcsr {window_rows}/{pad_cols}"),
             Self::BlockedEll { block_size } => write!(f, "blocked-ell {block_size}x{block_size}"),
             Self::BMat { pattern_only: true } => write!(f, "bmat (pattern)"),
+            Self::TwoFourE4m3 { scales } => write!(f, "two-four e4m3/{}", scales.name()),
             Self::Csr | Self::BMat { .. } | Self::TwoFour => Display::fmt(&self.kind(), f),
         }
     }

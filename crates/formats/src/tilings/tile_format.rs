@@ -3,6 +3,7 @@
 use super::shared::fill::Locate;
 use super::shared::read_back::Rows;
 use super::spec::FormatSpec;
+use crate::E4m3;
 use crate::buffer::Buffer;
 use crate::error::FormatError;
 use crate::scalar::Scalar;
@@ -62,6 +63,8 @@ pub enum ArrayName {
     TileValuePtr,
     Metadata,
     Values,
+    Codes,
+    Scales,
 }
 
 /// One of the arrays of a tiling.
@@ -81,6 +84,8 @@ pub enum Elements<'a, T: Scalar> {
     U32(&'a Buffer<u32>),
     U64(&'a Buffer<u64>),
     Values(&'a Buffer<T>),
+    E4m3(&'a Buffer<E4m3>),
+    F32(&'a Buffer<f32>),
 }
 
 impl<'a, T: Scalar> Array<'a, T> {
@@ -100,12 +105,22 @@ impl<'a, T: Scalar> Array<'a, T> {
         Self { name: ArrayName::Values, elements: Elements::Values(array) }
     }
 
+    pub(crate) fn codes(array: &'a Buffer<E4m3>) -> Self {
+        Self { name: ArrayName::Codes, elements: Elements::E4m3(array) }
+    }
+
+    pub(crate) fn scales(array: &'a Buffer<f32>) -> Self {
+        Self { name: ArrayName::Scales, elements: Elements::F32(array) }
+    }
+
     fn bytes(&self) -> u64 {
         let bytes = match self.elements {
             Elements::U16(array) => size_of_val(&array[..]),
             Elements::U32(array) => size_of_val(&array[..]),
             Elements::U64(array) => size_of_val(&array[..]),
             Elements::Values(array) => size_of_val(&array[..]),
+            Elements::E4m3(array) => size_of_val(&array[..]),
+            Elements::F32(array) => size_of_val(&array[..]),
         };
         bytes as u64
     }
@@ -133,6 +148,18 @@ pub trait ArraySource {
     /// # Errors
     /// If there is no such array.
     fn u64s(&self, name: ArrayName) -> Result<Buffer<u64>, Self::Error>;
+
+    /// The values in e4m3.
+    ///
+    /// # Errors
+    /// If there is no such array.
+    fn codes(&self) -> Result<Buffer<E4m3>, Self::Error>;
+
+    /// The scales of values in e4m3.
+    ///
+    /// # Errors
+    /// If there is no such array.
+    fn scales(&self) -> Result<Buffer<f32>, Self::Error>;
 
     /// The value array.
     ///

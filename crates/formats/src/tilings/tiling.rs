@@ -9,7 +9,7 @@ use super::shared::read_back::Rows;
 use super::shared::windows::check_layout;
 use super::spec::{FormatKind, FormatSpec};
 use super::tile_format::{Array, ArraySource, Extent, TileFormat};
-use super::two_four::{self, TwoFour};
+use super::two_four::{self, E4m3Overflow, E4m3Scales, TwoFour};
 use super::wcsr::{self, Wcsr};
 use crate::buffer::Buffer;
 use crate::csr::Csr;
@@ -55,6 +55,7 @@ pub(crate) fn sizes(spec: FormatSpec, measure: &Measure<'_>) -> Result<Sizes, Fo
         FormatSpec::BlockedEll { .. } => blocked_ell::stats::sizes(measure),
         FormatSpec::BMat { pattern_only } => Ok(bmat::stats::sizes(measure, pattern_only)),
         FormatSpec::TwoFour => two_four::stats::sizes(measure),
+        FormatSpec::TwoFourE4m3 { scales } => two_four::stats::sizes_e4m3(measure, scales),
     }
 }
 
@@ -81,6 +82,10 @@ impl<T: Scalar> Tiling<T> {
                 Self::BMat(BMat::from_csr(csr, layout, pattern_only)?)
             }
             FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_csr(csr, layout)?),
+            FormatSpec::TwoFourE4m3 { scales } => {
+                let scales = E4m3Scales::of(csr, scales);
+                Self::TwoFour(TwoFour::from_csr_e4m3(csr, layout, &scales, E4m3Overflow::Error)?)
+            }
         })
     }
 
@@ -118,6 +123,9 @@ impl<T: Scalar> Tiling<T> {
                 Self::BMat(BMat::from_arrays(layout, extent, pattern_only, arrays)?)
             }
             FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_arrays(layout, extent, arrays)?),
+            FormatSpec::TwoFourE4m3 { scales } => {
+                Self::TwoFour(TwoFour::from_narrow_arrays(layout, extent, scales, arrays)?)
+            }
         })
     }
 
@@ -169,7 +177,7 @@ impl<T: Scalar> Tiling<T> {
         on_format!(self, t => t.arrays())
     }
 
-    /// The value array; `None` for a pattern-only BMat.
+    /// The value array; `None` for a pattern-only BMat and for values in e4m3.
     #[must_use]
     pub fn values(&self) -> Option<&Buffer<T>> {
         on_format!(self, t => TileFormat::values(t))

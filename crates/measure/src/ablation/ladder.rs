@@ -216,6 +216,7 @@ mod tests {
             ("tiles", 9),
             ("voltrix", 6),
             ("croqtile-f16", 6),
+            ("croqtile-e4m3", 6),
             ("article", 10),
         ];
         for (name, steps) in whole {

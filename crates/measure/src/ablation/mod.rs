@@ -181,7 +181,7 @@ impl<'a> Ablation<'a> {
             }
         };
         let prepared = self.backend.prepare_variant(&plan, variant)?;
-        let rounding = self.backend.rounding(&plan);
+        let rounding = self.backend.variant_rounding(&plan, variant);
         on_device.ready(a, &plan, prepared, (variant.name(), rounding), (b, c))
     }
 

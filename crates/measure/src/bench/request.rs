@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use girih::cpu::Isa;
-use girih::formats::{DType, FormatKind};
+use girih::formats::{DType, FormatKind, FormatSpec, ScalesPer};
 use girih::planner::{FormatChoice, Reorder};
 
 use super::tiles::{Block, TileSizes, parse_block};
@@ -80,6 +80,8 @@ pub struct FormatRequest {
     kind: Option<FormatKind>,
     block: Option<Block>,
     window: Option<u32>,
+    /// Whether values are stored in e4m3, by these scales.
+    e4m3: Option<ScalesPer>,
 }
 
 impl FromStr for FormatRequest {
@@ -87,7 +89,7 @@ impl FromStr for FormatRequest {
 
     fn from_str(s: &str) -> Result<Self, String> {
         let (name, size) = s.split_once(':').map_or((s, None), |(name, size)| (name, Some(size)));
-        let (mut block, mut window) = (None, None);
+        let (mut block, mut window, mut e4m3) = (None, None, None);
         let kind = match name {
             "auto" => None,
             // The list in the error has formats only.
@@ -104,9 +106,15 @@ impl FromStr for FormatRequest {
                     format!("{size:?} is not a number of rows; write for example wcsr:16")
                 })?);
             }
+            (Some(FormatKind::TwoFour), Some(values)) => {
+                let named = |per: &ScalesPer| values.strip_prefix("e4m3/") == Some(per.name());
+                e4m3 = Some(ScalesPer::ALL.into_iter().find(named).ok_or_else(|| {
+                    format!("{values:?} is not e4m3/row or e4m3/tensor; write for example two-four:e4m3/row")
+                })?);
+            }
             (_, Some(size)) => return Err(format!("{name} takes no size, but {size:?} was given")),
         }
-        Ok(Self { kind, block, window })
+        Ok(Self { kind, block, window, e4m3 })
     }
 }
 
@@ -117,7 +125,7 @@ impl FormatRequest {
     pub const AUTO: Self = Self::without_sizes(None);
 
     const fn without_sizes(kind: Option<FormatKind>) -> Self {
-        Self { kind, block: None, window: None }
+        Self { kind, block: None, window: None, e4m3: None }
     }
 
     /// The planner's option for matrices of a value type.
@@ -126,6 +134,9 @@ impl FormatRequest {
     /// If a size does not suit the format.
     pub fn choice(self, dtype: DType) -> Result<FormatChoice, MeasureError> {
         let Some(kind) = self.kind else { return Ok(FormatChoice::Auto) };
+        if let Some(scales) = self.e4m3 {
+            return Ok(FormatChoice::Fixed(FormatSpec::TwoFourE4m3 { scales }));
+        }
         let sizes = TileSizes { dtype, block: self.block, window: self.window };
         sizes.spec(kind).map(FormatChoice::Fixed).map_err(MeasureError::Request)
     }
@@ -138,7 +149,7 @@ impl Display for FormatRequest {
         match (self.block, self.window) {
             (Some(Block { rows, cols }), _) => write!(f, ":{rows}x{cols}"),
             (None, Some(rows)) => write!(f, ":{rows}"),
-            (None, None) => Ok(()),
+            (None, None) => self.e4m3.map_or(Ok(()), |per| write!(f, ":e4m3/{}", per.name())),
         }
     }
 }
@@ -233,7 +244,6 @@ pub fn isa_name(isa: Isa) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih::formats::FormatSpec;
 
     #[test]
     fn formats_are_read_with_their_sizes() {
@@ -246,15 +256,19 @@ mod tests {
             ("bcsr:16x8", fixed(FormatSpec::Bcsr { block_rows: 16, block_cols: 8 })),
             ("wcsr:8", fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 })),
             ("blocked-ell:32", fixed(FormatSpec::BlockedEll { block_size: 32 })),
+            ("two-four:e4m3/row", fixed(FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row })),
         ] {
             assert_eq!(spec(text, DType::F32), expected, "{text}");
         }
         let half = fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 16 });
         assert_eq!(spec("wcsr:8", DType::F16), half);
-        for text in ["auto", "csr", "bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four"] {
+        let with_sizes = ["bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four:e4m3/tensor"];
+        for text in ["auto", "csr", "two-four"].into_iter().chain(with_sizes) {
             assert_eq!(text.parse::<FormatRequest>().unwrap().to_string(), text);
         }
-        for text in ["", "coo", "csr:8", "auto:8", "wcsr:0", "wcsr:8x8", "bcsr:x", "bcsr:"] {
+        for text in
+            ["", "coo", "csr:8", "auto:8", "wcsr:0", "wcsr:8x8", "bcsr:x", "bcsr:", "two-four:e4m3"]
+        {
             assert!(text.parse::<FormatRequest>().is_err(), "{text}");
         }
         let ell = "blocked-ell:8x4".parse::<FormatRequest>().unwrap();

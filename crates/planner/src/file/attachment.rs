@@ -352,7 +352,7 @@ impl Attachment {
                 Element::F64 => arrays.read::<f64>(&place, row)?.into(),
                 Element::C32 => arrays.read::<Complex<f32>>(&place, row)?.into(),
                 Element::C64 => arrays.read::<Complex<f64>>(&place, row)?.into(),
-                Element::Task | Element::ColRange => {
+                Element::Task | Element::ColRange | Element::E4m3 => {
                     return Err(bad("it holds what only a plan's own arrays hold"));
                 }
             };

@@ -7,7 +7,7 @@ use std::path::Path;
 use bytemuck::{Pod, cast_slice};
 use girih_formats::convert::SlotMap;
 use girih_formats::tilings::{ArrayName, ArraySource, Extent};
-use girih_formats::{AnyTiling, Buffer, Complex, DType, MAX_DIM, RowLayout, Scalar, Tiling};
+use girih_formats::{AnyTiling, Buffer, Complex, DType, E4m3, MAX_DIM, RowLayout, Scalar, Tiling};
 use girih_reorder::Permutation;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -270,6 +270,14 @@ impl<S: Source> ArraySource for Arrays<'_, S> {
 
     fn u64s(&self, name: ArrayName) -> Result<Buffer<u64>, PlanFileError> {
         self.get(name.into(), Element::U64)
+    }
+
+    fn codes(&self) -> Result<Buffer<E4m3>, PlanFileError> {
+        self.get(SectionKind::Codes, Element::E4m3)
+    }
+
+    fn scales(&self) -> Result<Buffer<f32>, PlanFileError> {
+        self.get(SectionKind::Scales, Element::F32)
     }
 
     fn values<T: Scalar>(&self) -> Result<Buffer<T>, PlanFileError> {

@@ -2,7 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use girih_formats::DType;
+use girih_formats::{DType, FormatSpec};
 
 use super::PlanFileError;
 
@@ -11,12 +11,16 @@ use super::PlanFileError;
 pub(super) const MAGIC: [u8; 8] = [0xE7, b'G', b'R', b'H', b'\r', b'\n', 0x1A, b'\n'];
 
 /// Major and minor version of the files read at the most.
-pub(super) const VERSION: (u16, u16) = (3, 2);
+pub(super) const VERSION: (u16, u16) = (3, 3);
 
-/// Major and minor version of the file of a plan: the least that holds its value type, so that older readers know
-/// what they can read.
-pub(super) const fn version_for(dtype: DType) -> (u16, u16) {
-    if dtype.is_complex() { VERSION } else { (3, 1) }
+/// Major and minor version of the file of a plan: the least that holds its format and value type, so that older
+/// readers know what they can read.
+pub(super) const fn version_for(spec: FormatSpec, dtype: DType) -> (u16, u16) {
+    match spec {
+        FormatSpec::TwoFourE4m3 { .. } => (3, 3),
+        _ if dtype.is_complex() => (3, 2),
+        _ => (3, 1),
+    }
 }
 
 /// The most bytes of a header.

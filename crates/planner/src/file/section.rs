@@ -38,6 +38,10 @@ pub(super) enum SectionKind {
     NewCols,
     /// An array of an attachment: there may be several.
     Attached,
+    /// Values in e4m3.
+    Codes,
+    /// What values in e4m3 are multiplied by.
+    Scales,
 }
 
 impl Display for SectionKind {
@@ -64,6 +68,8 @@ impl Display for SectionKind {
             Self::NewRows => "new_rows",
             Self::NewCols => "new_cols",
             Self::Attached => "attached",
+            Self::Codes => "codes",
+            Self::Scales => "scales",
         })
     }
 }
@@ -87,13 +93,15 @@ pub(super) enum Element {
     C32,
     /// Two f64: real and imaginary part.
     C64,
+    /// An 8-bit float with four bits of exponent.
+    E4m3,
 }
 
 impl Element {
     /// Bytes of one.
     pub(super) const fn size(self) -> u64 {
         match self {
-            Self::U8 => 1,
+            Self::U8 | Self::E4m3 => 1,
             Self::U16 | Self::F16 | Self::Bf16 => 2,
             Self::U32 | Self::F32 => 4,
             Self::U64 | Self::F64 | Self::ColRange | Self::C32 => 8,
@@ -130,6 +138,7 @@ impl Element {
             Self::F64 => "f64",
             Self::C32 => "c32",
             Self::C64 => "c64",
+            Self::E4m3 => "e4m3",
             Self::Task => "task",
             Self::ColRange => "col_range",
         }
@@ -222,6 +231,8 @@ impl From<ArrayName> for SectionKind {
             ArrayName::TileValuePtr => Self::TileValuePtr,
             ArrayName::Metadata => Self::Metadata,
             ArrayName::Values => Self::Values,
+            ArrayName::Codes => Self::Codes,
+            ArrayName::Scales => Self::Scales,
         }
     }
 }
@@ -234,6 +245,8 @@ impl<'a, T: Scalar> From<Array<'a, T>> for Section<'a> {
             Elements::U32(array) => Self::new(kind, Element::U32, array.as_slice()),
             Elements::U64(array) => Self::new(kind, Element::U64, array.as_slice()),
             Elements::Values(array) => Self::new(kind, T::DTYPE.into(), array.as_slice()),
+            Elements::E4m3(array) => Self::new(kind, Element::E4m3, array.as_slice()),
+            Elements::F32(array) => Self::new(kind, Element::F32, array.as_slice()),
         }
     }
 }

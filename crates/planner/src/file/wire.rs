@@ -3,7 +3,7 @@
 //! Frozen: a code is the position of a variant in these lists, whatever becomes of the public type
 //! that it stands for. New variants go to the end.
 
-use girih_formats::{DType, FormatSpec};
+use girih_formats::{DType, FormatSpec, ScalesPer};
 use girih_reorder::Method;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,7 @@ codes! {
     DTypeCode for DType { F16, Bf16, F32, F64, C32, C64 }
     SpaceCode for Space { Caller, Permuted }
     ReductionCode for Reduction { TwoPass, Atomic }
+    ScalesCode for ScalesPer { Tensor, Row }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +85,7 @@ pub(super) enum SpecCode {
     BlockedEll { block_size: u64 },
     BMat { pattern_only: bool },
     TwoFour,
+    TwoFourE4m3 { scales: ScalesCode },
 }
 
 impl From<FormatSpec> for SpecCode {
@@ -101,6 +103,7 @@ impl From<FormatSpec> for SpecCode {
             }
             FormatSpec::BMat { pattern_only } => Self::BMat { pattern_only },
             FormatSpec::TwoFour => Self::TwoFour,
+            FormatSpec::TwoFourE4m3 { scales } => Self::TwoFourE4m3 { scales: scales.into() },
         }
     }
 }
@@ -122,6 +125,7 @@ impl TryFrom<SpecCode> for FormatSpec {
             }
             SpecCode::BMat { pattern_only } => Self::BMat { pattern_only },
             SpecCode::TwoFour => Self::TwoFour,
+            SpecCode::TwoFourE4m3 { scales } => Self::TwoFourE4m3 { scales: scales.into() },
         })
     }
 }
@@ -212,8 +216,9 @@ mod tests {
             encode(&SpecCode::from(spec)).unwrap(),
             [2, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]
         );
-        let last = encode(&SpecCode::from(FormatSpec::TwoFour)).unwrap();
-        assert_eq!(last, [5, 0, 0, 0]);
+        assert_eq!(encode(&SpecCode::from(FormatSpec::TwoFour)).unwrap(), [5, 0, 0, 0]);
+        let last = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
+        assert_eq!(encode(&SpecCode::from(last)).unwrap(), [6, 0, 0, 0, 1, 0, 0, 0]);
         let by = Reorder::By(Method::Window { window_rows: Some(16) });
         assert_eq!(
             encode(&ReorderCode::from(by)).unwrap(),
@@ -223,8 +228,10 @@ mod tests {
         assert_eq!(encode(&ReductionCode::from(Reduction::Atomic)).unwrap(), [1, 0, 0, 0]);
         assert_eq!(encode(&SectionKind::RowSlots).unwrap(), [0; 4]);
         assert_eq!(encode(&SectionKind::Attached).unwrap(), [20, 0, 0, 0]);
+        assert_eq!(encode(&SectionKind::Scales).unwrap(), [22, 0, 0, 0]);
         assert_eq!(encode(&Element::U16).unwrap(), [0; 4]);
         assert_eq!(encode(&Element::U8).unwrap(), [9, 0, 0, 0]);
         assert_eq!(encode(&Element::C64).unwrap(), [11, 0, 0, 0]);
+        assert_eq!(encode(&Element::E4m3).unwrap(), [12, 0, 0, 0]);
     }
 }

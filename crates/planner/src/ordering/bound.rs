@@ -155,7 +155,7 @@ impl Invariants {
                 let index_bytes = 8 * (windows + 1) + 8 * (tiles + 1) + 4 * words * tiles;
                 (if pattern_only { 0 } else { nnz }, tiles, packed, 0, index_bytes, 0)
             }
-            FormatSpec::TwoFour => {
+            FormatSpec::TwoFour | FormatSpec::TwoFourE4m3 { .. } => {
                 let slots = self.nrows as u64;
                 let groups = TwoFour::<f32>::groups_of(self.ncols) as u64;
                 let words = TwoFour::<f32>::words_of(self.ncols) as u64;
@@ -166,7 +166,7 @@ impl Invariants {
         FormatStats {
             spec,
             dtype,
-            bytes: index_bytes + stored * dtype.size() as u64,
+            bytes: index_bytes + stored * spec.value_bytes(dtype) as u64,
             stored,
             fill_ratio: if stored > 0 { nnz as f64 / stored as f64 } else { 1.0 },
             windows,

@@ -1,7 +1,8 @@
 //! Files of every version, as they were written: each still loads to the plan that it was.
 
 use girih_formats::{
-    AnyTiling, Complex, Coo, Csr, DType, Duplicates, FormatSpec, Real, Tiling, for_real_tiling,
+    AnyTiling, Complex, Coo, Csr, DType, Duplicates, E4m3, E4m3Overflow, E4m3Scales, FormatSpec,
+    Real, RowLayout, ScalesPer, Tiling, TwoFour, f16, for_real_tiling,
 };
 use girih_planner::explanation::{Outcome, ScheduleKind};
 use girih_planner::schedule::Reduction;
@@ -16,6 +17,7 @@ const V2_0_PARTITIONS: &[u8] = include_bytes!("v2.0-partitions.girih");
 const V3_0: &[u8] = include_bytes!("v3.0.girih");
 const V3_1: &[u8] = include_bytes!("v3.1.girih");
 const V3_2: &[u8] = include_bytes!("v3.2.girih");
+const V3_3: &[u8] = include_bytes!("v3.3.girih");
 const V2_0_ORDERS: &[u8] = include_bytes!("v2.0-orders.girih");
 
 /// Every file of an older version.
@@ -229,6 +231,33 @@ fn version_3_2_is_read() {
     assert_eq!(plan.options().n, 3);
     assert!(plan.explanation().reason.contains("two products in f64 with 6 columns"));
     assert_eq!((V3_2[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 2, 0], V3_2.to_vec()));
+}
+
+/// A matrix in e4m3 with a scale for each row, for a generic CPU: its files have a version of their own too.
+#[test]
+fn version_3_3_is_read() {
+    let plan = load(V3_3);
+    let spec = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
+    assert_eq!((plan.dtype(), plan.spec(), plan.nnz()), (DType::F16, spec, 5));
+    assert_eq!(plan.tiling(), narrow_plan().tiling());
+    let AnyTiling::F16(Tiling::TwoFour(tiling)) = plan.tiling() else { panic!("{}", plan.spec()) };
+    let narrow = tiling.e4m3().unwrap();
+    assert_eq!(narrow.scales()[..], [1.0 / 64.0, 1.0, 0.5]);
+    let codes: Vec<u8> = narrow.codes().iter().map(E4m3::to_bits).collect();
+    // 448 and 7 are 0x7e and 0x4e; −448, −0.25 and 1 have 0xfe, 0xa8 and 0x38.
+    assert_eq!(codes, [0x7e, 0x4e, 0, 0, 0, 0, 0, 0, 0x38, 0xfe, 0xa8, 0]);
+    assert_eq!((V3_3[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 3, 0], V3_3.to_vec()));
+}
+
+/// The plan of `v3.3.girih`.
+fn narrow_plan() -> Plan {
+    let entries = [(0, 1, 7.0), (0, 2, 7.0 / 64.0), (2, 0, 0.5), (2, 2, -224.0), (2, 4, -0.125)];
+    let entries = entries.map(|(i, j, x)| (i, j, f16::from_f64(x)));
+    let a = Csr::from_triplets(3, 5, entries).unwrap();
+    let scales = E4m3Scales::of(&a, ScalesPer::Row);
+    let layout = RowLayout::natural(3, 1).unwrap();
+    let tiled = TwoFour::from_csr_e4m3(&a, layout, &scales, E4m3Overflow::Error).unwrap();
+    Plan::from_tiling(Tiling::TwoFour(tiled))
 }
 
 /// What a plan of an older version says and holds survives being saved in the version of today.

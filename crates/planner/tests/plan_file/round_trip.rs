@@ -14,7 +14,7 @@ fn values_of(tiling: &AnyTiling) -> Option<(*const u8, bool)> {
         Tiling::Wcsr(t) => Some(at(t.values())),
         Tiling::BlockedEll(t) => Some(at(t.values())),
         Tiling::BMat(t) => t.values().map(at),
-        Tiling::TwoFour(t) => Some(at(t.values())),
+        Tiling::TwoFour(t) => Some(t.e4m3().map_or_else(|| at(t.values()), |t| at(t.codes()))),
     })
 }
 

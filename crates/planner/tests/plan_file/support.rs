@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
-    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, PAD_COL, PAD_ROW, RowCsr, RowLayout, Scalar,
-    Tiling, TwoFour, Wcsr,
+    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, FormatSpec, PAD_COL, PAD_ROW, RowCsr,
+    RowLayout, Scalar, ScalesPer, Tiling, TwoFour, Wcsr,
 };
 use girih_planner::cost::LinearCost;
 use girih_planner::file::Attachment;
@@ -106,6 +106,17 @@ pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
     ])
 }
 
+/// The matrix in e4m3, with one scale and with one for each row.
+pub(crate) fn narrow_tilings() -> Vec<Tiling<half::bf16>> {
+    let csr = tilings::<half::bf16>().unwrap()[0].to_csr();
+    ScalesPer::ALL
+        .map(|scales| {
+            let layout = RowLayout::natural(csr.nrows(), 1).unwrap();
+            Tiling::from_csr(&csr, FormatSpec::TwoFourE4m3 { scales }, layout).unwrap()
+        })
+        .into()
+}
+
 /// For the same machine wherever tests run, so that files have the same size.
 fn for_any() -> PlanOptions {
     PlanOptions::default().target(DeviceSpec::cpu())
@@ -147,6 +158,7 @@ pub(crate) fn all_plans() -> Vec<Plan> {
     all.extend(plans::<f64>());
     all.extend(plans::<Complex<f32>>());
     all.extend(plans::<Complex<f64>>());
+    all.extend(narrow_tilings().into_iter().map(Plan::from_tiling));
     all
 }
 

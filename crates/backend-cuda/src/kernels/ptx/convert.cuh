@@ -13,6 +13,13 @@ __device__ __forceinline__ u32 round_tf32(u32 bits) {
     return rounded;
 }
 
+// Two floats in e4m3, `low` in the low byte: rounded to nearest even, at most 448; NaN stays NaN.
+__device__ __forceinline__ u16 narrow_e4m3(float high, float low) {
+    u16 narrow;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(narrow) : "f"(high), "f"(low));
+    return narrow;
+}
+
 // Bytes of a and b: digit i of `selector` picks byte i of the result, 0 to 3 of a, 4 to 7 of b.
 __device__ __forceinline__ u32 permute_bytes(u32 a, u32 b, u32 selector) {
     u32 bytes;

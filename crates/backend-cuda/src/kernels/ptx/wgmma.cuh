@@ -15,14 +15,15 @@
 
 namespace ptx {
 
-enum class Element { F16, Bf16, Tf32 };
+enum class Element { F16, Bf16, Tf32, E4m3 };
 
 // Values along k of one instruction.
 template <Element E>
 constexpr u32 kDepth = E == Element::Tf32 ? 8 : 16;
 
-// The same where A is sparse, of 16-bit values: two of every four are stored.
-constexpr u32 kSparseDepth = 32;
+// The same where A is sparse: two of every four values are stored, of 16 bits or of 8.
+template <Element E>
+constexpr u32 kSparseDepth = E == Element::E4m3 ? 64 : 32;
 
 // How the rows of a tile in shared memory are permuted, as a descriptor says it: in groups of eight,
 // 16-byte chunks change places within rows of as many bytes. Tiles begin where the pattern does: at
@@ -96,7 +97,8 @@ __device__ __forceinline__ void hold(u32 (&r)[COUNT]) {
 //       the same with A in registers, which keep their values until the product was waited for
 //
 //   Wgmma<N>::sparse<E, SELECTOR, TRANS_B>(d, a, b, metadata, accumulate)
-//       the same with A of 64 x 32, of whose every four values in a row two are stored, 16-bit types only
+//       the same with A of 64 x 32, of whose every four values in a row two are stored, of 16 bits; or of
+//       64 x 64, of e4m3
 //
 // TRANS_A and TRANS_B say which operands are M- or N-major; 16-bit types only.
 //
@@ -104,7 +106,10 @@ __device__ __forceinline__ void hold(u32 (&r)[COUNT]) {
 // in its low bits, which is the lower. Of every four lanes l, two speak, l%4 = 2 * SELECTOR + h for h = 0
 // and 1: the low half of their word is about row l/4 of their warp's 16, the high half about row l/4 + 8,
 // both about columns 16h to 16h + 15, from the low bits up. So one register holds the metadata of two
-// products, one for each SELECTOR.
+// products, one for each SELECTOR. Of 8 bits every lane speaks: its word is about row l/4 if l is even and
+// about row l/4 + 8 if it is odd, for columns 32(l%4/2) and the 31 next.
+//
+// Of e4m3, a product keeps 14 bits of its sum: what is added to an accumulator that is larger loses the rest.
 template <u32 N>
 struct Wgmma;
 

@@ -66,6 +66,15 @@ namespace ptx {
                  : "l"(a), "l"(b), "r"(metadata), "r"(accumulate), "n"(SELECTOR), "n"(TRANS_B)     \
                  : "memory")
 
+// The same of 8-bit values: B is K-major, and all lanes have metadata.
+#define PTX_WGMMA_SPARSE_8(N, TYPE, P0, P1, P2, P3, ...)                                           \
+    asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %" #P3 ", 0;\n"               \
+                 "wgmma.mma_async.sp.sync.aligned.m64n" #N "k64.f32." TYPE "." TYPE                \
+                 " {" PTX_TEXT_##N "}, %" #P0 ", %" #P1 ", %" #P2 ", 0, accumulate, 1, 1;\n}"      \
+                 : __VA_ARGS__                                                                     \
+                 : "l"(a), "l"(b), "r"(metadata), "r"(accumulate)                                  \
+                 : "memory")
+
 #define PTX_WGMMA(N, P0, P1, P2, P3, P4, P5, P6, ...)                                              \
     template <>                                                                                    \
     struct Wgmma<N> {                                                                              \
@@ -101,6 +110,9 @@ namespace ptx {
             static_assert(SELECTOR == 0 || SELECTOR == 1, "a pair of each four lanes speaks");     \
             if constexpr (E == Element::F16) {                                                     \
                 PTX_WGMMA_SPARSE(N, "f16", P0, P1, P2, P3, P4, P5, __VA_ARGS__);                   \
+            } else if constexpr (E == Element::E4m3) {                                             \
+                static_assert(SELECTOR == 0 && !TRANS_B, "8-bit operands are K-major");            \
+                PTX_WGMMA_SPARSE_8(N, "e4m3", P0, P1, P2, P3, __VA_ARGS__);                        \
             } else {                                                                               \
                 PTX_WGMMA_SPARSE(N, "bf16", P0, P1, P2, P3, P4, P5, __VA_ARGS__);                  \
             }                                                                                      \
@@ -128,6 +140,7 @@ PTX_WGMMA(256, 128, 129, 130, 131, 132, 133, 134, PTX_HELD_64(0), PTX_HELD_64(64
 #undef PTX_WGMMA_SHARED
 #undef PTX_WGMMA_REGISTERS
 #undef PTX_WGMMA_SPARSE
+#undef PTX_WGMMA_SPARSE_8
 #undef PTX_WGMMA_TEXT
 
 }  // namespace ptx

@@ -1,14 +1,35 @@
 // Where sums go: C = alpha * sum + beta * C, finished by an epilogue, rows scattered.
+//
+// C is of f32, or of OUTPUT if that is defined, F16 or Bf16: what would be stored is then rounded to it once.
 #pragma once
 
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
+#ifdef OUTPUT
+#include "shared/values.cuh"
+#include "ptx/convert.cuh"
+#endif
 
 constexpr u32 kNoRow = 0xffffffffu;
 
+#ifdef OUTPUT
+using OfC = u16;
+__device__ __forceinline__ float widen_c(OfC c) { return OUTPUT::widen(c); }
+__device__ __forceinline__ OfC round_to_c(float c) { return OUTPUT::round(c); }
+#else
+using OfC = float;
+__device__ __forceinline__ float widen_c(OfC c) { return c; }
+__device__ __forceinline__ OfC round_to_c(float c) { return c; }
+#endif
+
+// Four of them side by side, as one load or store moves them.
+struct alignas(4 * sizeof(OfC)) FourOfC {
+    OfC value[4];
+};
+
 // C as a kernel writes it. Strides count elements.
 struct Output {
-    float* c;
+    OfC* c;
     // The row of C for each slot, or kNoRow; null where slot i is row i.
     const u32* rows;
     u64 m;
@@ -31,20 +52,23 @@ struct Output {
     }
 
     // What becomes of a sum. With beta = 0, C is not read.
-    __device__ __forceinline__ float finish(float sum, const float* before, u32 row,
-                                            u64 column) const {
-        return epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *before), row,
-                        column);
+    __device__ __forceinline__ OfC finish(float sum, const OfC* before, u32 row,
+                                             u64 column) const {
+        const float scaled =
+            beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * widen_c(*before));
+        return round_to_c(epilogue(scaled, row, column));
     }
 
     // Stores four sums side by side; `column` is a multiple of four.
     __device__ __forceinline__ void store(u32 row, u64 column, const float4& sum,
                                           bool in_vectors) const {
-        float* const at = c + row * row_stride + column * col_stride;
+        OfC* const at = c + row * row_stride + column * col_stride;
         if (in_vectors && column + 4 <= n) {
             float4 out = {alpha * sum.x, alpha * sum.y, alpha * sum.z, alpha * sum.w};
             if (beta != 0.0f) {
-                const float4 before = *reinterpret_cast<const float4*>(at);
+                const FourOfC stored = *reinterpret_cast<const FourOfC*>(at);
+                const float4 before = {widen_c(stored.value[0]), widen_c(stored.value[1]),
+                                       widen_c(stored.value[2]), widen_c(stored.value[3])};
                 out = {__fmaf_rn(alpha, sum.x, beta * before.x),
                        __fmaf_rn(alpha, sum.y, beta * before.y),
                        __fmaf_rn(alpha, sum.z, beta * before.z),
@@ -54,13 +78,14 @@ struct Output {
                 out = {epilogue(out.x, row, column), epilogue(out.y, row, column + 1),
                        epilogue(out.z, row, column + 2), epilogue(out.w, row, column + 3)};
             }
-            *reinterpret_cast<float4*>(at) = out;
+            *reinterpret_cast<FourOfC*>(at) = {round_to_c(out.x), round_to_c(out.y),
+                                                  round_to_c(out.z), round_to_c(out.w)};
             return;
         }
         const float sums[4] = {sum.x, sum.y, sum.z, sum.w};
 #pragma unroll
         for (u32 i = 0; i < 4; ++i) {
-            float* const element = at + i * col_stride;
+            OfC* const element = at + i * col_stride;
             if (column + i < n) *element = finish(sums[i], element, row, column + i);
         }
     }

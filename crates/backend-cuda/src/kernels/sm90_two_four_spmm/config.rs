@@ -8,11 +8,13 @@ use crate::kernels::{Budget, Kernel};
 
 /// Slots of a CTA.
 pub(crate) const ROWS: usize = 128;
-/// Columns of A in a step.
+/// Columns of A in a step, of 16-bit values.
 pub(crate) const DEPTH: usize = 64;
+/// The same of e4m3: as many bytes.
+pub(crate) const NARROW_DEPTH: usize = 128;
 /// Bytes of a swizzled row of B in shared memory.
 const ROW_BYTES: u32 = 128;
-/// Bytes of a stage's values of A, and of its metadata.
+/// Bytes of a stage's values of A, and of its metadata: of e4m3 twice as many.
 const BYTES_A: u32 = (ROWS * DEPTH) as u32;
 const BYTES_METADATA: u32 = 1024;
 /// Threads of a warpgroup.
@@ -29,6 +31,9 @@ pub(crate) const BY_ELEMENTS: &str = "sm90_two_four_spmm_elements";
 
 /// What the machine code must have; the last where producers hand registers over.
 const INSTRUCTIONS: [&str; 6] = ["HGMMA.SP", "UTMALDG", "UBLKCP", "UTMASTG", "SYNCS", "USETMAXREG"];
+/// The same of e4m3.
+const NARROW_INSTRUCTIONS: [&str; 6] =
+    ["QGMMA.SP", "UTMALDG", "UBLKCP", "UTMASTG", "SYNCS", "USETMAXREG"];
 
 /// How a product is cut into CTAs, and what a CTA is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +50,21 @@ pub(crate) struct Config {
     producers: u32,
     /// Whether metadata are loaded when the operands are there, not before: for an ablation.
     late_metadata: bool,
+    /// Whether values are in e4m3, and how they are summed.
+    narrow: Option<Narrow>,
 }
+
+/// How products of e4m3 are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Narrow {
+    /// Two steps by tensor cores, and such sums in f32.
+    InF32,
+    /// All by tensor cores, which keep 14 bits: for an ablation.
+    Fast,
+}
+
+/// Columns of A whose products tensor cores sum in [`Narrow::InF32`].
+pub(crate) const TOGETHER: usize = 2 * NARROW_DEPTH;
 
 /// The configurations, for f16 and bf16.
 ///
@@ -54,9 +73,56 @@ pub(crate) struct Config {
 /// other, and are slower: `girih ablation croqtile-f16` has them. Several small CTAs on a multiprocessor hide
 /// the store of C behind the products of others.
 const CONFIGS: [Config; 3] = [
-    Config { columns: 64, stages: 6, ctas: 2, cluster: 1, producers: 32, late_metadata: false },
-    Config { columns: 128, stages: 4, ctas: 2, cluster: 1, producers: 32, late_metadata: false },
-    Config { columns: 256, stages: 5, ctas: 1, cluster: 1, producers: 128, late_metadata: false },
+    Config {
+        columns: 64,
+        stages: 6,
+        ctas: 2,
+        cluster: 1,
+        producers: 32,
+        late_metadata: false,
+        narrow: None,
+    },
+    Config {
+        columns: 128,
+        stages: 4,
+        ctas: 2,
+        cluster: 1,
+        producers: 32,
+        late_metadata: false,
+        narrow: None,
+    },
+    Config {
+        columns: 256,
+        stages: 5,
+        ctas: 1,
+        cluster: 1,
+        producers: 128,
+        late_metadata: false,
+        narrow: None,
+    },
+];
+
+/// The configurations, for e4m3. A thread has each sum twice, in what tensor cores add to and in f32, so that tiles of
+/// 256 columns have no registers left, and one CTA with tiles of 128 takes them all.
+const NARROW_CONFIGS: [Config; 2] = [
+    Config {
+        columns: 64,
+        stages: 6,
+        ctas: 2,
+        cluster: 1,
+        producers: 32,
+        late_metadata: false,
+        narrow: Some(Narrow::InF32),
+    },
+    Config {
+        columns: 128,
+        stages: 8,
+        ctas: 1,
+        cluster: 1,
+        producers: 128,
+        late_metadata: false,
+        narrow: Some(Narrow::InF32),
+    },
 ];
 
 /// Bytes that a multiprocessor reads from the second-level cache in a cycle, when all do: 8 TB/s on an H200.
@@ -71,6 +137,11 @@ pub(crate) fn configs(dtype: DType) -> &'static [Config] {
     }
 }
 
+/// The configurations for values in e4m3.
+pub(crate) fn narrow_configs() -> &'static [Config] {
+    &NARROW_CONFIGS
+}
+
 /// What decides between configurations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
@@ -83,9 +154,9 @@ pub(crate) struct Work {
 }
 
 impl Config {
-    /// The best of [`configs`] where B is read by this entry point: its index.
-    pub(crate) fn index(entry: &str, work: Work) -> usize {
-        let candidates = CONFIGS.iter().enumerate();
+    /// The best of some [`configs`] where B is read by this entry point: its index.
+    pub(crate) fn index(configs: &[Self], entry: &str, work: Work) -> usize {
+        let candidates = configs.iter().enumerate();
         let candidates = candidates.filter(|(_, config)| config.entries().contains(&entry));
         let cycles = candidates.map(|(index, config)| (index, config.cycles(work)));
         cycles.min_by(|(_, x), (_, y)| x.total_cmp(y)).map_or(0, |(index, _)| index)
@@ -93,7 +164,38 @@ impl Config {
 
     /// A configuration of an ablation: 256 columns of each of the `cluster` CTAs.
     pub(crate) const fn ablated(stages: u32, cluster: u32, late_metadata: bool) -> Self {
-        Self { columns: 256, stages, ctas: 1, cluster, producers: WARPGROUP, late_metadata }
+        let (columns, producers, narrow) = (256, WARPGROUP, None);
+        Self { columns, stages, ctas: 1, cluster, producers, late_metadata, narrow }
+    }
+
+    /// A configuration of an ablation in e4m3.
+    pub(crate) const fn ablated_narrow(
+        (columns, stages): (u32, u32),
+        late_metadata: bool,
+        sums: Narrow,
+    ) -> Self {
+        let (cluster, producers, narrow) = (1, WARPGROUP, Some(sums));
+        Self { columns, stages, ctas: 1, cluster, producers, late_metadata, narrow }
+    }
+
+    /// Whether it multiplies values in e4m3.
+    pub(crate) fn is_narrow(&self) -> bool {
+        self.narrow.is_some()
+    }
+
+    /// Whether tensor cores sum no more than [`TOGETHER`] columns of A in e4m3.
+    pub(crate) fn sums_in_f32(&self) -> bool {
+        self.narrow == Some(Narrow::InF32)
+    }
+
+    /// Columns of A in a step.
+    pub(crate) fn depth(&self) -> usize {
+        if self.is_narrow() { NARROW_DEPTH } else { DEPTH }
+    }
+
+    /// Bytes of a stage's metadata.
+    fn bytes_metadata(&self) -> u32 {
+        if self.is_narrow() { 2 * BYTES_METADATA } else { BYTES_METADATA }
     }
 
     /// Cycles that a step takes of all CTAs, in turns of as many as run at once: the larger of what the cache
@@ -105,13 +207,14 @@ impl Config {
         let at_once = ctas.div_ceil(multiprocessors).clamp(1, u64::from(self.ctas));
         let turns = ctas.div_ceil(multiprocessors * at_once);
         let multiplied = f64::from(2 * self.columns + 64);
-        let read = BYTES_A + BYTES_METADATA + ROW_BYTES * self.columns;
+        let read = BYTES_A + self.bytes_metadata() + ROW_BYTES * self.columns;
         turns as f64 * at_once as f64 * multiplied.max(f64::from(read) / CACHE_BYTES_PER_CYCLE)
     }
 
     /// The entry points.
     fn entries(&self) -> &'static [&'static str] {
         match self.cluster {
+            _ if self.is_narrow() => &[BY_COLUMNS],
             1 => &[BY_ROWS, BY_COLUMNS, BY_ELEMENTS],
             _ => &[BY_ROWS, BY_COLUMNS],
         }
@@ -136,7 +239,7 @@ impl Config {
     pub(crate) fn shared_bytes(&self) -> u32 {
         let stages = self.stages * (BYTES_A + self.columns * ROW_BYTES);
         // Sums leave by where the stages were.
-        stages.max(ROWS as u32 * self.columns * 4) + self.stages * (BYTES_METADATA + 24)
+        stages.max(ROWS as u32 * self.columns * 4) + self.stages * (self.bytes_metadata() + 24)
     }
 
     /// The ring, for people.
@@ -146,7 +249,8 @@ impl Config {
             1 => String::new(),
             _ => format!(", copied by {cluster} blocks of threads for all of them"),
         };
-        format!("{stages} of {ROWS}×{DEPTH} of A in 2:4 and {DEPTH} rows of B{shared}")
+        let depth = self.depth();
+        format!("{stages} of {ROWS}×{depth} of A in 2:4 and {depth} rows of B{shared}")
     }
 
     /// Why this configuration, for people.
@@ -161,7 +265,7 @@ impl Config {
             .threads(self.threads(entry))
             .stages(self.stages)
             // Tiles are groups of four columns of one row.
-            .stage_tiles((ROWS * DEPTH / 4) as u32)
+            .stage_tiles((ROWS * self.depth() / 4) as u32)
             .shared_bytes(u64::from(self.shared_bytes()))
             .blocks_per_worker(self.ctas)
             .rows_together(ROWS as u32)
@@ -172,10 +276,14 @@ impl Config {
         MAX_GRID_Y * u64::from(self.columns)
     }
 
-    /// The kernel for a value type that has this configuration.
+    /// The kernel for a value type that has this configuration; in e4m3 the value type does not matter.
     pub(crate) fn kernel(&self, dtype: DType) -> Kernel {
-        let value = if dtype == DType::F16 { "F16" } else { "Bf16" };
-        let Self { columns, stages, ctas, cluster, producers, late_metadata } = *self;
+        let (value, name) = match (self.narrow, dtype) {
+            (Some(_), _) => ("E4m3", "e4m3"),
+            (None, DType::F16) => ("F16", dtype.name()),
+            _ => ("Bf16", dtype.name()),
+        };
+        let Self { columns, stages, ctas, cluster, producers, late_metadata, narrow } = *self;
         let defines = [
             ("COLUMNS", columns),
             ("STAGES", stages),
@@ -184,6 +292,8 @@ impl Config {
             ("PRODUCERS", producers),
             ("SHARED", self.shared_bytes()),
             ("LATE_METADATA", u32::from(late_metadata)),
+            ("NARROW", u32::from(narrow.is_some())),
+            ("PROMOTES", u32::from(narrow == Some(Narrow::InF32))),
         ];
         let defines = defines.map(|(name, number)| (name, number.to_string()));
         let clustered = match cluster {
@@ -192,18 +302,20 @@ impl Config {
         };
         // Producers of a warp have nothing to hand over.
         let hands_over = producers == WARPGROUP || self.entries().contains(&BY_ELEMENTS);
+        let of_all = if narrow.is_some() { &NARROW_INSTRUCTIONS } else { &INSTRUCTIONS };
         Kernel {
             stem: "sm90_two_four_spmm",
-            config: format!("{dtype} {ROWS}x{columns}{clustered}"),
+            config: format!("{name} {ROWS}x{columns}{clustered}"),
             source: include_str!("sm90_two_four_spmm.cu"),
             defines: [("VALUE", value.to_owned())].into_iter().chain(defines).collect(),
             only: Some(Arch::SM_90A),
             budget: Budget {
-                registers: 168,
+                // One CTA of a multiprocessor has those of two.
+                registers: if narrow.is_some() && ctas == 1 { 224 } else { 168 },
                 shared: 0,
                 dynamic_shared: self.shared_bytes(),
                 entries: self.entries(),
-                instructions: if hands_over { &INSTRUCTIONS } else { &INSTRUCTIONS[..5] },
+                instructions: &of_all[..if hands_over { 6 } else { 5 }],
             },
         }
     }
@@ -215,7 +327,7 @@ mod tests {
 
     fn columns(row_tiles: u64, n: u64, entry: &str) -> u32 {
         let work = Work { row_tiles, n, multiprocessors: 132 };
-        CONFIGS[Config::index(entry, work)].columns
+        CONFIGS[Config::index(&CONFIGS, entry, work)].columns
     }
 
     #[test]
@@ -237,8 +349,17 @@ mod tests {
     }
 
     #[test]
+    fn tiles_of_e4m3_are_chosen_too() {
+        let columns = |row_tiles, n| {
+            let work = Work { row_tiles, n, multiprocessors: 132 };
+            NARROW_CONFIGS[Config::index(&NARROW_CONFIGS, BY_COLUMNS, work)].columns
+        };
+        assert_eq!((columns(32, 8192), columns(32, 256), columns(1, 1)), (128, 64, 64));
+    }
+
+    #[test]
     fn configurations_fit_a_multiprocessor() {
-        for config in CONFIGS {
+        for config in CONFIGS.into_iter().chain(NARROW_CONFIGS) {
             assert!(config.ctas * (config.shared_bytes() + 1024) <= 228 << 10, "{config:?}");
             assert!(config.shared_bytes() <= 227 << 10, "{config:?}");
             // Sums leave by where the stages were.

@@ -1,6 +1,6 @@
 //! Faults in `sm90_two_four_spmm`.
 
-use girih_formats::FormatSpec;
+use girih_formats::{FormatSpec, ScalesPer};
 use girih_testkit::operands::Layout;
 use half::bf16;
 use ptx_emu::report::Problem;
@@ -40,6 +40,16 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     multiply::<bf16>(device, way, &matrix(100, 464), sized)
 }
 
+/// Twelve steps in e4m3, every two of them added up in f32: rows of A have scales far apart.
+fn narrow(device: &Emulated, way: Way) -> (Outcome, String) {
+    let spec = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
+    let a = matrix(100, 1500);
+    let scaled =
+        (0..100).flat_map(|i| a.row(i).1.iter().map(move |x| x * [1.0, 16.0, 256.0][i % 3]));
+    let a = a.with_values(scaled.collect::<Vec<_>>()).unwrap();
+    multiply::<bf16>(device, way, &a, Sized { spec, ..SIZED })
+}
+
 const SIZED: Sized = Sized {
     spec: FormatSpec::TwoFour,
     tiles_per_task: None,
@@ -62,11 +72,11 @@ const FAULTS: &[Fault] = &[
         "if (step + 1 < n_steps) other = load_metadata" => "if (step + 1 < n_steps) load_metadata",
         alone, Outcome::Wrong | Outcome::Report(Problem::Operand { .. } | Problem::DeadMetadata { .. })),
     fault!("metadata may lose their register", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "        ptx::keep(other);\n" => "",
+        "        keep(other);\n" => "",
         alone, Outcome::Report(Problem::DeadMetadata { .. })),
     fault!("metadata of the first warpgroup are taken", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "shared.metadata(at) + threadIdx.x * 4" =>
-        "shared.metadata(at) + threadIdx.x % kWarpgroupSize * 4",
+        "                                       threadIdx.x * 4);" =>
+        "                                       threadIdx.x % kWarpgroupSize * 4);",
         alone, Outcome::Wrong),
     fault!("metadata of the other half are selected", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "sparse<kElement, 0, kByRows>" => "sparse<kElement, 1, kByRows>",
@@ -100,17 +110,17 @@ const FAULTS: &[Fault] = &[
         "shared.a(at) + consumer * kSlots * kRowBytesA" => "shared.a(at)",
         alone, Outcome::Wrong),
     fault!("each step begins anew", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "                         step > 0);" => "                         0);",
+        "                         follows);" => "                         0);",
         alone, Outcome::Wrong),
     fault!("a stage is given back while it is multiplied", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "        ptx::wgmma_wait<kUnderWay>();\n" => "",
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::DeadMetadata { .. })),
     fault!("the stage of the newest products is given back", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "        if (kUnderWay == 0 || step > 0) {\n            release<SOURCE>(ring, done);" =>
+        "        if (kUnderWay == 0 || follows) {\n            release<SOURCE>(ring, done);" =>
         "        {\n            release<SOURCE>(ring, done);",
         alone, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Mbarrier { .. })),
     fault!("sums are taken before they are there", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
-        "    ptx::wgmma_wait<0>();\n" => "",
+        "    }\n    ptx::wgmma_wait<0>();\n" => "    }\n",
         alone, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. })),
     fault!("products are not committed", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
         "        ptx::wgmma_commit();\n" => "",
@@ -173,6 +183,43 @@ const FAULTS: &[Fault] = &[
         "const u64 first_slot = consumer * kSlots;",
         pair, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
 ];
+
+/// Faults in what only values in e4m3 have.
+const NARROW: &[Fault] = &[
+    fault!("both products have the metadata of the first", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "metadata.word[NARROW], 1);" => "metadata.word[0], 1);",
+        narrow, Outcome::Wrong),
+    fault!("metadata of the second product are those of the first", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "shared.metadata(at) + i * kConsumerThreads * 4 +" => "shared.metadata(at) +",
+        narrow, Outcome::Wrong),
+    fault!("sums are added up in f32 before they are there", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        ptx::wgmma_wait<0>();\n        ptx::hold(sum);\n        keep(now);\n" => "        keep(now);\n",
+        narrow, Outcome::Report(_)),
+    fault!("the last stage of two is not given back", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "        if (kUnderWay > 0) {\n            release<SOURCE>(ring, done);\n" =>
+        "        if (kUnderWay > 0) {\n",
+        narrow, Outcome::Report(_)),
+    fault!("sums are not added up", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "total[PROMOTES ? i : 0] += sum[i];" => "total[PROMOTES ? i : 0] = sum[i];",
+        narrow, Outcome::Wrong),
+    fault!("sums of the step before are forgotten", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "PROMOTES ? step % kTogether != 0 : step > 0;" => "PROMOTES ? false : step > 0;",
+        narrow, Outcome::Wrong | Outcome::Report(_)),
+    fault!("slots have the scales of their neighbours", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "p.slot_scales[first_slot + row + half * 8];" => "p.slot_scales[first_slot + row];",
+        narrow, Outcome::Wrong),
+    fault!("columns have no scales", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "column < p.output.n ? p.column_scales[column] : 0.0f;" => "1.0f;",
+        narrow, Outcome::Wrong),
+    fault!("scales are left out", "sm90_two_four_spmm/sm90_two_four_spmm.cu":
+        "    if constexpr (NARROW) scale_sums(p, first_slot, column, sum);\n" => "",
+        narrow, Outcome::Wrong),
+];
+
+#[test]
+fn faults_in_e4m3_show() {
+    check(&[narrow as Multiply], NARROW);
+}
 
 #[test]
 fn faults_in_two_four_show() {

@@ -75,7 +75,7 @@ pub(crate) fn device_plan<T: Scalar>(
         }),
         values: VALUES,
         parts: vec![
-            Box::new(pack_values(a, tiles)),
+            Box::new(pack_values(a.layout(), a.values(), a.row_stride(), tiles)),
             Box::new(pack_metadata(a, tiles)),
             Box::new(slots),
         ],
@@ -135,7 +135,7 @@ impl LaunchSequence for TwoFourLaunches {
                 n_steps: self.n_steps,
                 copies_c: u32::from(copies_c),
                 is_scaling: u32::from(alpha as f32 == 0.0),
-                padding: [0; 9],
+                ..Params::default()
             };
             each(&Launch {
                 kernel,
@@ -167,8 +167,9 @@ impl TwoFourLaunches {
         if let Some(config) = self.ablated {
             return (0, config);
         }
-        let index = Config::index(entry(b), self.work(b.cols as u64));
-        (index, configs(self.dtype)[index])
+        let configs = configs(self.dtype);
+        let index = Config::index(configs, entry(b), self.work(b.cols as u64));
+        (index, configs[index])
     }
 
     fn work(&self, n: u64) -> Work {

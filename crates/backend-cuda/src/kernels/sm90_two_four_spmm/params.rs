@@ -23,7 +23,10 @@ pub(crate) struct Params {
     pub(crate) n_steps: u32,
     pub(crate) copies_c: u32,
     pub(crate) is_scaling: u32,
-    pub(crate) padding: [u32; 9],
+    pub(crate) unused: u32,
+    pub(crate) slot_scales: u64,
+    pub(crate) column_scales: u64,
+    pub(crate) padding: [u32; 4],
 }
 
 const _: () = assert!(size_of::<Params>() == 448);

@@ -3,7 +3,7 @@
 // tensor cores.
 //
 // Host side: config.rs, params.rs, packing.rs. A source is configured by
-//   VALUE     the value type: F16 or Bf16
+//   VALUE     the value type: F16, Bf16 or E4m3
 //   COLUMNS   columns of a CTA: 64, 128, 192 or 256
 //   STAGES    stages of the ring
 //   CTAS      CTAs that one multiprocessor holds at once
@@ -11,15 +11,21 @@
 //   PRODUCERS threads that fill the ring: 32, or 128, which hand their registers to the others
 //   SHARED    bytes of shared memory, for the host and this source to agree on
 //   LATE_METADATA whether metadata are loaded when the operands are there, not before: 1 in an ablation
+//   NARROW    1 where values are E4m3, which have scales, else 0
+//   PROMOTES  whether sums of two steps are added up in f32: 1 for E4m3, 0 but in an ablation for others
 //
 // The work of a CTA is 128 slots times a tile of columns, and its steps are all of k, 64 columns of A at a
-// time. A is laid out by the host as the stages hold it. The entry points differ in how B is read: by tensor
+// time, or 128 of e4m3. A is laid out by the host as the stages hold it. The entry points differ in how B is read: by tensor
 // copies of rows, or of columns, or element by element where no copy can.
 //
 // Metadata come by a copy of their own with a barrier of its own. They are small and arrive long before B, so a
 // consumer loads those of the next step into a register before it waits for the operands of that step.
 // Croqtile gives a stage back as soon as its last product is issued. But a product reads shared memory until it
 // is done. So here a consumer waits for it: while one step is multiplied, the stage of the one before goes back.
+//
+// Of e4m3, tensor cores keep 14 bits of a sum. So two steps are summed by them, and such sums in f32: while one
+// warpgroup adds, the other multiplies. Products are then multiplied by the scales of their row and column. B is
+// read by columns alone, for its k must be contiguous: quantize_e4m3.cu has made it so.
 #include "shared/outgoing.cuh"
 #include "shared/output.cuh"
 #include "shared/pipeline.cuh"
@@ -37,28 +43,37 @@
 constexpr u32 kConsumers = 2;
 constexpr u32 kConsumerThreads = kConsumers * kWarpgroupSize;
 constexpr ptx::Element kElement = ptx::Element::VALUE;
-// Slots of a warpgroup and of a CTA, columns of A in a step.
+constexpr u32 kValueBytes = NARROW ? 1 : 2;
+static_assert(NARROW == (kElement == ptx::Element::E4m3), "values of e4m3 are narrow");
+// Slots of a warpgroup and of a CTA, columns of A in a step: those of two products.
 constexpr u32 kSlots = 64;
 constexpr u32 kRows = kConsumers * kSlots;
-constexpr u32 kDepth = 64;
+constexpr u32 kDepth = 2 * ptx::kSparseDepth<kElement>;
+// Steps whose products tensor cores sum up, where those sums are added in f32.
+constexpr u32 kTogether = 2;
 
 // Shared memory: the stages, which the swizzle wants on 1024 bytes, then their metadata, then the barriers. A
-// stage holds 32 stored values of each slot in swizzled rows of 64 bytes, then B in swizzled rows of 128: in
+// stage holds a step's stored values of each slot in swizzled rows of 64 bytes, then B in swizzled rows of 128: in
 // groups of 64 columns, a row of a group on each row; or its columns, one on each row.
-constexpr u32 kRowBytesA = kDepth / 2 * 2;
+constexpr u32 kRowBytesA = kDepth / 2 * kValueBytes;
 constexpr u32 kRowBytes = 128;
 constexpr u32 kGroup = 64;
 constexpr u32 kGroupBytes = kDepth * kRowBytes;
 constexpr u32 kBytesA = kRows * kRowBytesA;
-constexpr u32 kBytesB = COLUMNS / kGroup * kGroupBytes;
+constexpr u32 kBytesB = COLUMNS * kDepth * kValueBytes;
+static_assert(kRowBytesA == 64 && kDepth * kValueBytes == kRowBytes, "a step fills swizzled rows");
 constexpr u32 kStageBytes = kBytesA + kBytesB;
 // Sums leave by where the stages were.
 using Sums = Outgoing<kSlots, COLUMNS>;
 constexpr u32 kStagesBytes = STAGES * kStageBytes;
 constexpr u32 kRingBytes =
     kStagesBytes > kConsumers * Sums::kBytes ? kStagesBytes : kConsumers * Sums::kBytes;
-// Metadata of a step: a word for each lane of a consumer.
-constexpr u32 kBytesMetadata = kConsumerThreads * 4;
+// Metadata of a step, of a lane of a consumer: a word for both products, or of 8 bits one for each.
+struct Metadata {
+    static constexpr u32 kWords = NARROW ? 2 : 1;
+    u32 word[kWords];
+};
+constexpr u32 kBytesMetadata = kConsumerThreads * sizeof(Metadata);
 constexpr u32 kMetadataAt = kRingBytes;
 constexpr u32 kBarriersAt = kMetadataAt + STAGES * kBytesMetadata;
 using Stages = Ring<STAGES>;
@@ -96,6 +111,9 @@ struct Params {
     u32 copies_c;
     // Whether alpha is zero, and nothing is multiplied.
     u32 is_scaling;
+    // Of every slot and of every column, where values are narrow.
+    const float* slot_scales;
+    const float* column_scales;
 };
 static_assert(sizeof(Params) == 448, "the host passes 448 bytes");
 
@@ -205,25 +223,38 @@ __device__ __forceinline__ void produce(const Params& p, const Shared& shared, u
 
 // The metadata of a step for a lane: of four lanes, the first two have those of the step's first 32
 // columns of A, the others those of the last.
-__device__ __forceinline__ u32 load_metadata(const Shared& shared, const Stages::Place& at) {
+__device__ __forceinline__ Metadata load_metadata(const Shared& shared, const Stages::Place& at) {
     ptx::mbarrier_wait(shared.metadata_full(at), at.parity);
-    return ptx::load_shared_32(shared.metadata(at) + threadIdx.x * 4);
+    Metadata metadata;
+#pragma unroll
+    for (u32 i = 0; i < Metadata::kWords; ++i) {
+        metadata.word[i] = ptx::load_shared_32(shared.metadata(at) + i * kConsumerThreads * 4 +
+                                               threadIdx.x * 4);
+    }
+    return metadata;
+}
+
+// Keeps metadata in their registers up to here.
+__device__ __forceinline__ void keep(const Metadata& metadata) {
+#pragma unroll
+    for (u32 i = 0; i < Metadata::kWords; ++i) ptx::keep(metadata.word[i]);
 }
 
 // Adds the products of one stage to the sums.
 template <Source SOURCE>
-__device__ __forceinline__ void multiply(u32 a_at, u32 b_at, u32 metadata, float (&sum)[COLUMNS / 2],
-                                         u32 accumulate) {
+__device__ __forceinline__ void multiply(u32 a_at, u32 b_at, const Metadata& metadata,
+                                         float (&sum)[COLUMNS / 2], u32 accumulate) {
     constexpr bool kByRows = SOURCE != Source::Columns;
     // A is K-major. B is N-major where its rows are, and its 64 columns wide groups lie apart.
     const u64 a = ptx::descriptor(a_at, ptx::Swizzle::Bytes64, 8 * kRowBytesA, 0);
     const u64 b = ptx::descriptor(b_at, ptx::Swizzle::Bytes128, 8 * kRowBytes,
                                   kByRows ? kGroupBytes : 0);
-    constexpr u32 kOnB = kByRows ? ptx::kSparseDepth * kRowBytes : ptx::kSparseDepth * 2;
+    constexpr u32 kOnB = kDepth / 2 * (kByRows ? kRowBytes : kValueBytes);
     using Wgmma = ptx::Wgmma<COLUMNS>;
-    Wgmma::template sparse<kElement, 0, kByRows>(sum, a, b, metadata, accumulate);
-    Wgmma::template sparse<kElement, 1, kByRows>(sum, ptx::advance(a, kRowBytesA / 2),
-                                                 ptx::advance(b, kOnB), metadata, 1);
+    Wgmma::template sparse<kElement, 0, kByRows>(sum, a, b, metadata.word[0], accumulate);
+    Wgmma::template sparse<kElement, !NARROW, kByRows>(sum, ptx::advance(a, kRowBytesA / 2),
+                                                       ptx::advance(b, kOnB),
+                                                       metadata.word[NARROW], 1);
 }
 
 // Gives a stage back to those that fill it: in a cluster all CTAs do, and one lane signals each.
@@ -237,6 +268,26 @@ __device__ __forceinline__ void release(const Stages& ring, const Stages::Place&
         }
     } else if (kLanesRelease<SOURCE> || lane == 0) {
         ring.release(at);
+    }
+}
+
+// Multiplies a warpgroup's sums by the scales of their slots and columns. Slots beyond the last have scales too.
+__device__ __forceinline__ void scale_sums(const Params& p, u64 first_slot, u64 first_column,
+                                           float (&sum)[COLUMNS / 2]) {
+    const u32 lane = threadIdx.x % kWarpSize;
+    const u32 row = threadIdx.x % kWarpgroupSize / kWarpSize * 16 + lane / 4;
+    float of_slot[2];
+#pragma unroll
+    for (u32 half = 0; half < 2; ++half) of_slot[half] = p.slot_scales[first_slot + row + half * 8];
+#pragma unroll
+    for (u32 i = 0; i < COLUMNS / 8; ++i) {
+#pragma unroll
+        for (u32 odd = 0; odd < 2; ++odd) {
+            const u64 column = first_column + i * 8 + lane % 4 * 2 + odd;
+            const float of_column = column < p.output.n ? p.column_scales[column] : 0.0f;
+            sum[4 * i + odd] = sum[4 * i + odd] * of_slot[0] * of_column;
+            sum[4 * i + 2 + odd] = sum[4 * i + 2 + odd] * of_slot[1] * of_column;
+        }
     }
 }
 
@@ -263,27 +314,31 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
     const u32 consumer = threadIdx.x / kWarpgroupSize;
     const Stages ring = shared.ring();
     float sum[COLUMNS / 2];
+    // Sums of steps that are done, in f32.
+    float total[PROMOTES ? COLUMNS / 2 : 1] = {};
     Stages::Place at, done;
     // Tensor cores read metadata from their register while they multiply, so two take turns: the one that is
     // loaded is that of products that are done.
-    u32 metadata[2] = {0, 0};
+    Metadata metadata[2] = {};
     if (n_steps > 0) metadata[0] = load_metadata(shared, at);
     // A single stage is given back before it is waited for.
     constexpr u32 kUnderWay = STAGES > 1 ? 1 : 0;
-    const auto multiply_step = [&](u32 step, u32& now, u32& other) {
+    const auto multiply_step = [&](u32 step, Metadata& now, Metadata& other) {
+        // Whether the step before is under way, and its sums are added to.
+        const bool follows = PROMOTES ? step % kTogether != 0 : step > 0;
         ring.wait_full(at);
         if constexpr (LATE_METADATA) now = load_metadata(shared, at);
         ptx::hold(sum);
         ptx::wgmma_fence();
         multiply<SOURCE>(shared.a(at) + consumer * kSlots * kRowBytesA, shared.b(at), now, sum,
-                         step > 0);
+                         follows);
         ptx::wgmma_commit();
         at.next();
         // The products of the step before are done: its stage is given back, and its metadata are free.
         ptx::wgmma_wait<kUnderWay>();
         ptx::hold(sum);
-        ptx::keep(other);
-        if (kUnderWay == 0 || step > 0) {
+        keep(other);
+        if (kUnderWay == 0 || follows) {
             release<SOURCE>(ring, done);
             done.next();
         }
@@ -291,24 +346,41 @@ __device__ __forceinline__ void consume(const Params& p, const Shared& shared, u
             if (step + 1 < n_steps) other = load_metadata(shared, at);
         }
     };
+    // Adds what tensor cores have summed up, and gives the last stage of that back.
+    const auto add_in_f32 = [&](Metadata& now) {
+        ptx::wgmma_wait<0>();
+        ptx::hold(sum);
+        keep(now);
+        if (kUnderWay > 0) {
+            release<SOURCE>(ring, done);
+            done.next();
+        }
+#pragma unroll
+        for (u32 i = 0; i < COLUMNS / 2; ++i) total[PROMOTES ? i : 0] += sum[i];
+    };
     u32 step = 0;
     for (; step + 1 < n_steps; step += 2) {
         multiply_step(step, metadata[0], metadata[1]);
         multiply_step(step + 1, metadata[1], metadata[0]);
+        if constexpr (PROMOTES) add_in_f32(metadata[1]);
     }
-    if (step < n_steps) multiply_step(step, metadata[0], metadata[1]);
+    if (step < n_steps) {
+        multiply_step(step, metadata[0], metadata[1]);
+        if constexpr (PROMOTES) add_in_f32(metadata[0]);
+    }
     ptx::wgmma_wait<0>();
     ptx::hold(sum);
-    ptx::keep(metadata[0]);
-    ptx::keep(metadata[1]);
-    if (n_steps == 0) {
+    keep(metadata[0]);
+    keep(metadata[1]);
+    if (PROMOTES || n_steps == 0) {
 #pragma unroll
-        for (u32 i = 0; i < COLUMNS / 2; ++i) sum[i] = 0.0f;
+        for (u32 i = 0; i < COLUMNS / 2; ++i) sum[i] = PROMOTES ? total[PROMOTES ? i : 0] : 0.0f;
     }
     const u64 first_slot = u64(blockIdx.x) * kRows + consumer * kSlots;
     // All have read the stages; copies to them have come, since each consumer waits for all.
     ptx::barrier_sync(1, kConsumerThreads);
     if (first_slot >= p.n_slots) return;
+    if constexpr (NARROW) scale_sums(p, first_slot, column, sum);
     const u32 sums = shared.begin + consumer * Sums::kBytes;
     spread_sums(sums, p.copies_c ? p.output.alpha : 1.0f, sum);
     if (p.copies_c) ptx::fence_proxy_async_shared();
@@ -363,17 +435,19 @@ __device__ __forceinline__ void two_four_spmm(const Params& p) {
     }
 }
 
+#if !NARROW
 extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
     sm90_two_four_spmm_rows(const __grid_constant__ Params p) {
     two_four_spmm<Source::Rows, PRODUCERS, CTAS>(p);
 }
+#endif
 
 extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
     sm90_two_four_spmm_columns(const __grid_constant__ Params p) {
     two_four_spmm<Source::Columns, PRODUCERS, CTAS>(p);
 }
 
-#if CLUSTER == 1
+#if CLUSTER == 1 && !NARROW
 extern "C" __global__ void __launch_bounds__(kConsumerThreads + kWarpgroupSize, 1)
     sm90_two_four_spmm_elements(const __grid_constant__ Params p) {
     two_four_spmm<Source::Elements, kWarpgroupSize, 1>(p);

@@ -171,12 +171,12 @@ impl<T: Scalar> Rows<T> for TwoFour<T> {
 
     #[inline(always)]
     fn for_each(&self, slot: usize, mut entry: impl FnMut(u32, T)) {
-        let values = &self.values()[slot * self.row_stride()..][..self.row_stride()];
-        for (group, pair) in values.chunks_exact(2).enumerate() {
+        for group in 0..Self::groups_of(self.ncols()) {
+            let pair = self.pair(slot, group);
             if pair[0].is_zero() && pair[1].is_zero() {
                 continue;
             }
-            for (&value, position) in pair.iter().zip(self.positions(slot, group)) {
+            for (value, position) in pair.into_iter().zip(self.positions(slot, group)) {
                 let col = 4 * group + position;
                 // A slot map from a file may have put a value past the last column.
                 if !value.is_zero() && col < self.ncols() {

@@ -12,7 +12,10 @@ impl<T: Scalar> TileFormat<T> for TwoFour<T> {
     type Places<'a> = Pairs<'a>;
 
     fn spec(&self) -> FormatSpec {
-        FormatSpec::TwoFour
+        match self.e4m3() {
+            Some(narrow) => FormatSpec::TwoFourE4m3 { scales: narrow.per() },
+            None => FormatSpec::TwoFour,
+        }
     }
 
     fn nnz(&self) -> usize {
@@ -25,15 +28,21 @@ impl<T: Scalar> TileFormat<T> for TwoFour<T> {
     }
 
     fn arrays(&self) -> Vec<Array<'_, T>> {
-        vec![Array::u16s(ArrayName::Metadata, self.metadata()), Array::values(self.values())]
+        let metadata = Array::u16s(ArrayName::Metadata, self.metadata());
+        match self.e4m3() {
+            Some(narrow) => {
+                vec![metadata, Array::codes(narrow.codes()), Array::scales(narrow.scales())]
+            }
+            None => vec![metadata, Array::values(self.values())],
+        }
     }
 
     fn values(&self) -> Option<&Buffer<T>> {
-        Some(self.values())
+        self.e4m3().is_none().then(|| self.values())
     }
 
     fn values_mut(&mut self) -> Option<&mut Buffer<T>> {
-        Some(self.values_mut())
+        self.e4m3().is_none().then(|| self.values_mut())
     }
 
     fn places(&self) -> Pairs<'_> {
@@ -43,9 +52,9 @@ impl<T: Scalar> TileFormat<T> for TwoFour<T> {
     /// Both stored positions of every group, without those past the last column.
     #[inline]
     fn visit_stored(&self, slot: usize, mut visit: impl FnMut(usize, T)) {
-        let values = &self.values()[slot * self.row_stride()..][..self.row_stride()];
-        for (group, pair) in values.chunks_exact(2).enumerate() {
-            for (position, &value) in self.positions(slot, group).into_iter().zip(pair) {
+        for group in 0..Self::groups_of(self.ncols()) {
+            let pair = self.pair(slot, group);
+            for (position, value) in self.positions(slot, group).into_iter().zip(pair) {
                 let col = 4 * group + position;
                 if col < self.ncols() {
                     visit(col, value);

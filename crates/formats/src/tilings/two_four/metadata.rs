@@ -70,6 +70,52 @@ impl<T: Scalar> TwoFour<T> {
     }
 }
 
+/// Columns of A that one instruction covers where values have 8 bits: four metadata words of a row.
+const TILE_COLS_8: usize = 64;
+/// `u32` words of such a tile: one of every lane.
+const TILE_WORDS_8: usize = 32;
+
+impl<T: Scalar> TwoFour<T> {
+    /// The metadata in the order `wgmma.mma_async.sp` (m64nNk64) reads it for 8-bit values: an array
+    /// `[⌈slots/16⌉, ⌈k/64⌉, 32]` of `u32`.
+    ///
+    /// Of a tile of 16 rows × 64 columns, word `4g + 2h + u` belongs to the thread of that lane, and holds the
+    /// positions of row `g + 8u` in columns `32h .. 32h + 32`: every lane speaks, and there is no selector. Warps,
+    /// and what lies beyond the matrix, are as in [`prepacked_metadata`](Self::prepacked_metadata).
+    ///
+    /// The order is that of the metadata figures in the PTX ISA (sparse `mma.m16n8k64` with `.e4m3`, and
+    /// `wgmma.mma_async.sp`).
+    ///
+    /// # Errors
+    /// If memory is short.
+    pub fn prepacked_metadata_8bit(&self) -> Result<Buffer<u32>, FormatError> {
+        let words = Self::words_of(self.ncols());
+        let n_slots = self.layout().n_slots();
+        let (tile_rows, tile_cols) =
+            (n_slots.div_ceil(TILE_ROWS), self.ncols().div_ceil(TILE_COLS_8));
+        let mut packed = zeroed(&[tile_rows, tile_cols, TILE_WORDS_8])?;
+        if tile_cols == 0 {
+            return Ok(packed);
+        }
+        let word = |slot: usize, word: usize| {
+            let inside = slot < n_slots && word < words;
+            let empty = Self::EMPTY_GROUP * 0x1111;
+            u32::from(if inside { self.metadata()[slot * words + word] } else { empty })
+        };
+        let rows = packed.make_mut().par_chunks_exact_mut(tile_cols * TILE_WORDS_8).enumerate();
+        rows.for_each(|(i, tiles)| {
+            for (j, tile) in tiles.chunks_exact_mut(TILE_WORDS_8).enumerate() {
+                for (lane, packed) in tile.iter_mut().enumerate() {
+                    let slot = i * TILE_ROWS + lane / 4 + lane % 2 * 8;
+                    let column = 4 * j + lane % 4 / 2 * 2;
+                    *packed = word(slot, column) | word(slot, column + 1) << 16;
+                }
+            }
+        });
+        Ok(packed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use half::bf16;
@@ -116,5 +162,24 @@ mod tests {
         ));
         assert!(two_four::<bf16>(0, &[&[]]).prepacked_metadata().unwrap().is_empty());
         assert!(two_four::<bf16>(9, &[]).prepacked_metadata().unwrap().is_empty());
+    }
+
+    #[test]
+    fn words_of_8_bit_values_are_of_one_row() {
+        // Row 1: columns 2, 3 and 19. Row 9: column 39. Row 16: column 66.
+        let mut rows = vec![&[][..]; 17];
+        rows[1] = &[2, 3, 19];
+        rows[9] = &[39];
+        rows[16] = &[66];
+        let packed = two_four::<f32>(67, &rows).prepacked_metadata_8bit().unwrap();
+        assert_eq!(packed.len(), 2 * 2 * 32);
+        // Quad 1: row 1 in columns 0–31, row 9 there, row 1 in columns 32–63, row 9 there.
+        assert_eq!(packed[4..8], [0x444c_444e, 0x4444_4444, 0x4444_4444, 0x4444_44c4]);
+        // The second row of tiles, columns 64–127.
+        let second = (2 + 1) * 32;
+        assert_eq!(packed[second], 0x4444_4448);
+        let others = (0..128).filter(|i| ![4, 7, second].contains(i));
+        assert!(others.into_iter().all(|i| packed[i] == 0x4444_4444));
+        assert!(two_four::<f32>(0, &[&[]]).prepacked_metadata_8bit().unwrap().is_empty());
     }
 }

@@ -3,6 +3,8 @@
 pub(crate) mod convert;
 mod format;
 mod metadata;
+mod narrow;
+mod scales;
 pub(crate) mod stats;
 
 use girih_parallel::prelude::*;
@@ -15,6 +17,9 @@ use crate::scalar::Scalar;
 use crate::tilings::spec;
 use crate::tilings::tile_format::TileFormat;
 
+pub use narrow::E4m3Values;
+pub use scales::{E4m3Narrowing, E4m3Overflow, E4m3Scales};
+
 /// 2:4 structured sparsity: of every four consecutive columns a row stores two.
 ///
 /// `values` is row-major, one row per slot, two values per group of four columns: `m × k/2` with k
@@ -26,12 +31,17 @@ use crate::tilings::tile_format::TileFormat;
 /// entries at any position survive. A position may lie beyond `ncols` in the last group; its value
 /// is zero and no kernel reads B for it. Zeros in a stored slot count as stored, as in
 /// [`Bcsr`](crate::Bcsr).
+///
+/// Values may be stored in [e4m3](Self::from_csr_e4m3), a byte each, with a scale for all or for each row. There are
+/// then no `values`, and T is the type of B.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoFour<T: Scalar> {
     layout: RowLayout,
     ncols: usize,
     nnz: usize,
+    /// Empty if they are in e4m3.
     values: Buffer<T>,
+    narrow: Option<E4m3Values>,
     metadata: Buffer<u16>,
 }
 
@@ -64,18 +74,22 @@ impl<T: Scalar> TwoFour<T> {
         metadata: impl Into<Buffer<u16>>,
     ) -> Result<Self, FormatError> {
         let (values, metadata) = (values.into(), metadata.into());
-        check_dims(layout.nrows(), ncols)?;
-        let (groups, words) = (Self::groups_of(ncols), Self::words_of(ncols));
+        let groups = Self::groups_of(ncols);
         let elements = spec::checked_elements(&[layout.n_slots(), groups, 2])?;
         check_len("values", values.len(), elements)?;
-        let expected = spec::checked_elements(&[layout.n_slots(), words])?;
-        check_len("metadata", metadata.len(), expected)?;
-        spec::check_nnz(nnz, elements)?;
-        let this = Self { layout, ncols, nnz, values, metadata };
-        if groups > 0 {
-            first_error((0..this.layout.n_slots()).into_par_iter(), |slot| this.check_row(slot))?;
+        Self { layout, ncols, nnz, values, narrow: None, metadata }.validated(elements)
+    }
+
+    /// Itself, if all but the number of its values, `elements`, is right too.
+    fn validated(self, elements: usize) -> Result<Self, FormatError> {
+        check_dims(self.layout.nrows(), self.ncols)?;
+        let (n_slots, words) = (self.layout.n_slots(), Self::words_of(self.ncols));
+        check_len("metadata", self.metadata.len(), spec::checked_elements(&[n_slots, words])?)?;
+        spec::check_nnz(self.nnz, elements)?;
+        if self.ncols > 0 {
+            first_error((0..n_slots).into_par_iter(), |slot| self.check_row(slot))?;
         }
-        Ok(this)
+        Ok(self)
     }
 
     fn check_row(&self, slot: usize) -> Result<(), FormatError> {
@@ -93,8 +107,12 @@ impl<T: Scalar> TwoFour<T> {
         }
         let last = Self::groups_of(self.ncols) - 1;
         for (i, position) in self.positions(slot, last).into_iter().enumerate() {
-            let value = self.values[slot * self.row_stride() + 2 * last + i];
-            if 4 * last + position >= self.ncols && !value.is_zero() {
+            let at = slot * self.row_stride() + 2 * last + i;
+            let is_zero = match &self.narrow {
+                Some(narrow) => narrow.codes()[at].to_bits() & 0x7f == 0,
+                None => self.values[at].is_zero(),
+            };
+            if 4 * last + position >= self.ncols && !is_zero {
                 return Err(inconsistent(last, "a position beyond the last column has a value"));
             }
         }
@@ -118,7 +136,7 @@ impl<T: Scalar> TwoFour<T> {
         values: Buffer<T>,
         metadata: Buffer<u16>,
     ) -> Self {
-        Self { layout, ncols, nnz, values, metadata }
+        Self { layout, ncols, nnz, values, narrow: None, metadata }
     }
 
     /// Which original row stands in which slot.
@@ -151,7 +169,8 @@ impl<T: Scalar> TwoFour<T> {
         2 * Self::groups_of(self.ncols)
     }
 
-    /// The values, row-major, [`row_stride`](Self::row_stride) per slot.
+    /// The values, row-major, [`row_stride`](Self::row_stride) per slot. None if they are in
+    /// [e4m3](Self::e4m3).
     #[must_use]
     pub fn values(&self) -> &Buffer<T> {
         &self.values
@@ -176,6 +195,6 @@ impl<T: Scalar> TwoFour<T> {
     /// The share of stored values that are entries. 1 for a matrix without columns or rows.
     #[must_use]
     pub fn fill_ratio(&self) -> f64 {
-        spec::fill_ratio(self.nnz, self.values.len())
+        spec::fill_ratio(self.nnz, self.layout.n_slots() * self.row_stride())
     }
 }

@@ -4,7 +4,7 @@ use super::convert::check_two_four;
 use crate::error::FormatError;
 use crate::stats::measure::{Measure, Sizes};
 use crate::tilings::TwoFour;
-use crate::tilings::spec::checked_elements;
+use crate::tilings::spec::{ScalesPer, checked_elements};
 
 /// Counts what 2:4 would hold, without building it.
 pub(crate) fn sizes(measure: &Measure<'_>) -> Result<Sizes, FormatError> {
@@ -22,4 +22,11 @@ pub(crate) fn sizes(measure: &Measure<'_>) -> Result<Sizes, FormatError> {
         gathered_cols: stored as u64,
         ..Sizes::default()
     })
+}
+
+/// [`sizes`] with values in e4m3: scales count as indices.
+pub(crate) fn sizes_e4m3(measure: &Measure<'_>, scales: ScalesPer) -> Result<Sizes, FormatError> {
+    let mut sizes = sizes(measure)?;
+    sizes.index_bytes += 4 * scales.count(measure.layout.n_slots()) as u64;
+    Ok(sizes)
 }
