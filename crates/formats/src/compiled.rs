@@ -13,7 +13,7 @@ use crate::pattern::CsrPattern;
 use crate::scalar::Scalar;
 use crate::tilings::slot_map::SlotMap;
 use crate::tilings::value_places::ValuePlaces;
-use crate::tilings::{BMat, Bcsr, BlockedEll, RowCsr, Tiling, TwoFour, Wcsr};
+use crate::tilings::{BMat, Bcsr, BlockedEll, Hybrid, RowCsr, Tiling, TwoFour, Wcsr};
 
 /// How long the rows of a matrix are.
 pub(crate) type RowLen<'a> = &'a (dyn Fn(usize) -> usize + Sync);
@@ -91,6 +91,16 @@ pub trait Compiled: Sized + 'static {
     fn two_four_to_csr(tiling: &TwoFour<Self>) -> Csr<Self>
     where
         Self: Scalar;
+    fn hybrid_from_csr(
+        csr: &Csr<Self>,
+        layout: RowLayout,
+        sizes: (usize, usize),
+    ) -> Result<Hybrid<Self>, FormatError>
+    where
+        Self: Scalar;
+    fn hybrid_to_csr(tiling: &Hybrid<Self>) -> Csr<Self>
+    where
+        Self: Scalar;
     fn slot_map(tiling: &Tiling<Self>, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError>
     where
         Self: Scalar;
@@ -159,6 +169,12 @@ macro_rules! compiled {
                 TwoFour::tiled(csr, layout)
             }
             fn two_four_to_csr(tiling: &TwoFour<Self>) -> Csr<Self> {
+                tiling.untiled()
+            }
+            fn hybrid_from_csr(csr: &Csr<Self>, layout: RowLayout, sizes: (usize, usize)) -> Result<Hybrid<Self>, FormatError> {
+                Hybrid::tiled(csr, layout, sizes)
+            }
+            fn hybrid_to_csr(tiling: &Hybrid<Self>) -> Csr<Self> {
                 tiling.untiled()
             }
             fn slot_map(tiling: &Tiling<Self>, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError> {

@@ -3,6 +3,7 @@
 mod check;
 pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
+pub(crate) mod hybrid;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
 pub(crate) mod sm90_bmat_spmm;

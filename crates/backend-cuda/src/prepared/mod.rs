@@ -29,7 +29,7 @@ use crate::CsrLayout;
 use crate::ablation::{Runs, Variant};
 use crate::kernels::sm90_dense_gemm::{self, DenseConfig, FullBlocks};
 use crate::kernels::{
-    csr_spmm, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
+    csr_spmm, hybrid, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
 };
 
 use launch::DevicePlan;
@@ -75,10 +75,17 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
         (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => {
             sm90_two_four_spmm::device_plan(a, machine, Some(config))
         }
-        (Tiling::Csr(a), _) => csr_spmm::device_plan(a, schedule.tasks(), n, machine),
+        (Tiling::Csr(a), _) => {
+            csr_spmm::device_plan(&csr_spmm::Rows::of(a), schedule.tasks(), n, machine)
+        }
         (Tiling::Bcsr(a), _) => sm90_dense_gemm::device_plan(a, machine, full),
         (Tiling::BMat(a), _) => sm90_bmat_spmm::device_plan(a, schedule, n, precision, None),
-        (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+        (Tiling::Wcsr(a), _) => {
+            let windows = sm90_wcsr_spmm::Windows::of(a);
+            let cut = (&schedule.tasks()[..], schedule.reduction());
+            sm90_wcsr_spmm::device_plan(&windows, cut, n, multiprocessors)
+        }
+        (Tiling::Hybrid(a), _) => hybrid::device_plan(a, schedule, n, machine),
         (Tiling::TwoFour(a), _) => sm90_two_four_spmm::device_plan(a, machine, None),
         _ => unreachable!("plans are checked to be supported first"),
     }, complex => unreachable!("plans are checked to be supported first"));

@@ -26,7 +26,7 @@ pub(crate) struct TileArgs {
     /// Block size of bcsr, such as 64x32, or of blocked-ell, whose blocks are square [default: 64x64]
     #[arg(long, value_name = "RxC", value_parser = parse_block)]
     pub(crate) block: Option<Block>,
-    /// Rows of a window of wcsr [default: 64]
+    /// Rows of a window of wcsr or hybrid [default: 64]
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) window: Option<u32>,
 }
@@ -125,7 +125,7 @@ impl PlannerArgs {
                 if block || window {
                     return Err(CliError::usage(
                         "--block needs --format bcsr or blocked-ell, and --window needs --format \
-                         wcsr",
+                         wcsr or hybrid",
                     ));
                 }
                 return Ok(None);
@@ -135,7 +135,7 @@ impl PlannerArgs {
         if block && !matches!(kind, FormatKind::Bcsr | FormatKind::BlockedEll) {
             return Err(CliError::usage(format!("--block does not apply to {kind}")));
         }
-        if window && kind != FormatKind::Wcsr {
+        if window && !matches!(kind, FormatKind::Wcsr | FormatKind::Hybrid) {
             return Err(CliError::usage(format!("--window does not apply to {kind}")));
         }
         self.tiles.spec(kind).map(Some)

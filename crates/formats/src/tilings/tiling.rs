@@ -4,6 +4,7 @@
 use super::bcsr::{self, Bcsr};
 use super::blocked_ell::{self, BlockedEll};
 use super::bmat::{self, BMat};
+use super::hybrid::{self, Hybrid};
 use super::row_csr::{self, RowCsr};
 use super::shared::read_back::Rows;
 use super::shared::windows::check_layout;
@@ -28,6 +29,7 @@ pub enum Tiling<T: Scalar> {
     BlockedEll(BlockedEll<T>),
     BMat(BMat<T>),
     TwoFour(TwoFour<T>),
+    Hybrid(Hybrid<T>),
 }
 
 /// Evaluates an expression on the [`TileFormat`] inside a tiling, whichever it is.
@@ -40,6 +42,7 @@ macro_rules! on_format {
             $crate::tilings::Tiling::BlockedEll($t) => $body,
             $crate::tilings::Tiling::BMat($t) => $body,
             $crate::tilings::Tiling::TwoFour($t) => $body,
+            $crate::tilings::Tiling::Hybrid($t) => $body,
         }
     };
 }
@@ -55,6 +58,9 @@ pub(crate) fn sizes(spec: FormatSpec, measure: &Measure<'_>) -> Result<Sizes, Fo
         FormatSpec::BlockedEll { .. } => blocked_ell::stats::sizes(measure),
         FormatSpec::BMat { pattern_only } => Ok(bmat::stats::sizes(measure, pattern_only)),
         FormatSpec::TwoFour => two_four::stats::sizes(measure),
+        FormatSpec::Hybrid { pad_cols, tile_entries, .. } => {
+            hybrid::stats::sizes(measure, (pad_cols, tile_entries))
+        }
     }
 }
 
@@ -81,13 +87,16 @@ impl<T: Scalar> Tiling<T> {
                 Self::BMat(BMat::from_csr(csr, layout, pattern_only)?)
             }
             FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_csr(csr, layout)?),
+            FormatSpec::Hybrid { pad_cols, tile_entries, .. } => {
+                Self::Hybrid(Hybrid::from_csr(csr, layout, (pad_cols, tile_entries))?)
+            }
         })
     }
 
     /// The matrix back in CSR: exactly the stored nonzeros, rows in their original order.
     ///
-    /// Explicit zeros survive in CSR and BMat, which know what is an entry; in the tiles of the
-    /// other formats a zero is a zero. A pattern-only BMat gives ones.
+    /// Explicit zeros survive in CSR and BMat, which know what is an entry, and in the windows of rows of a
+    /// hybrid; in the tiles of the other formats a zero is a zero. A pattern-only BMat gives ones.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
         on_format!(self, t => t.to_csr())
@@ -118,6 +127,10 @@ impl<T: Scalar> Tiling<T> {
                 Self::BMat(BMat::from_arrays(layout, extent, pattern_only, arrays)?)
             }
             FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_arrays(layout, extent, arrays)?),
+            FormatSpec::Hybrid { pad_cols, tile_entries, .. } => {
+                let sizes = (pad_cols, tile_entries);
+                Self::Hybrid(Hybrid::from_arrays(layout, extent, sizes, arrays)?)
+            }
         })
     }
 
@@ -190,7 +203,8 @@ impl<T: Scalar> Tiling<T> {
     ///
     /// A tile is the fine unit of work, the finest at which a window may be split: a nonzero of
     /// CSR, a block of BCSR or Blocked-ELL (padding slots included), a padded group of `pad_cols`
-    /// packed columns of WCSR, a 16×8 tile of BMat, a group of four columns of 2:4.
+    /// packed columns of WCSR, a 16×8 tile of BMat, a group of four columns of 2:4. A hybrid has WCSR's in
+    /// packed windows, and runs of entries in others.
     ///
     /// # Panics
     /// If `w > n_windows()`.

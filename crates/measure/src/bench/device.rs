@@ -185,6 +185,12 @@ pub(crate) fn named_rows(plan: &Plan) -> Option<u64> {
     let tiling = plan.tiling();
     let per_tile = match plan.spec().kind() {
         FormatKind::BMat | FormatKind::TwoFour => return None,
+        FormatKind::Hybrid => {
+            return for_any_tiling!(tiling, tiling => match tiling {
+                Tiling::Hybrid(a) => Some((a.packed_cols() + a.col_idx().len()) as u64),
+                _ => None,
+            });
+        }
         _ => plan.spec().tile().cols,
     };
     Some(tiling.tile_ptr(tiling.n_windows()) * per_tile as u64)

@@ -98,10 +98,10 @@ impl FromStr for FormatRequest {
             (Some(FormatKind::Bcsr | FormatKind::BlockedEll), Some(size)) => {
                 block = Some(parse_block(size)?);
             }
-            (Some(FormatKind::Wcsr), Some(size)) => {
+            (Some(FormatKind::Wcsr | FormatKind::Hybrid), Some(size)) => {
                 let rows = size.parse().ok().filter(|&rows: &u32| rows > 0);
                 window = Some(rows.ok_or_else(|| {
-                    format!("{size:?} is not a number of rows; write for example wcsr:16")
+                    format!("{size:?} is not a number of rows; write for example {name}:16")
                 })?);
             }
             (_, Some(size)) => return Err(format!("{name} takes no size, but {size:?} was given")),

@@ -211,6 +211,10 @@ impl CalibrationRun<'_> {
                     continue;
                 };
                 let spec = candidate.spec;
+                // It is priced as the two products that it consists of.
+                if spec.kind() == FormatKind::Hybrid {
+                    continue;
+                }
                 let Some(seconds) = self.time(a, n, spec, &b, &mut c)? else { continue };
                 let stats = shared.format(spec, T::DTYPE).map_err(MeasureError::Statistics)?;
                 let mut terms = terms(&workload, &stats, &self.device).to_array();

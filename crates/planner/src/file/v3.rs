@@ -2,7 +2,8 @@
 //!
 //! Frozen: a change of these types takes a new major version. What is likely to grow is text that names
 //! its fields: the options, their target and the explanation are JSON. Version 3.0 has the target as TOML, as
-//! in a device's file. Version 3.2 has the codes of complex value types, and is written for these alone.
+//! in a device's file. Version 3.2 has the codes of complex value types, and is written for these alone; version 3.3
+//! that of hybrids, and is written for plans that name one.
 
 use serde::{Deserialize, Serialize};
 

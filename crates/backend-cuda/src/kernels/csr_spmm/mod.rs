@@ -7,6 +7,7 @@ mod launch;
 mod layout;
 mod limits;
 mod params;
+mod rows;
 mod statistics;
 mod teams;
 mod wide;
@@ -20,6 +21,7 @@ use super::{Budget, Kernel};
 pub(crate) use launch::device_plan;
 use layout::{ItemCounts, Layout, Operation, Problem, lanes};
 use params::{Item, Params, SplitRow};
+pub(crate) use rows::Rows;
 use statistics::Statistics;
 pub use teams::{CsrLayout, CsrTeams};
 
