@@ -247,8 +247,14 @@ mod tests {
     #[test]
     fn candidates_are_what_a_device_has_kernels_for() {
         let names = |device: &DeviceSpec, dtype| {
-            let all = CudaKernels.candidates(device, dtype);
+            let mut all = CudaKernels.candidates(device, dtype);
+            all.retain(|spec| spec.kind() != FormatKind::Hybrid);
             all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let hybrids = |device: &DeviceSpec, dtype| {
+            let all = CudaKernels.candidates(device, dtype).into_iter();
+            let hybrids = all.filter(|spec| spec.kind() == FormatKind::Hybrid);
+            hybrids.map(|spec| spec.to_string()).collect::<Vec<_>>()
         };
         let h200 = device("h200");
         let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
@@ -257,6 +263,15 @@ mod tests {
         assert_eq!(names(&h200, DType::F64), "csr");
         assert_eq!(names(&device("a100"), DType::F16), "csr");
         assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
+        // Windows of three heights, and four numbers of entries to a tile.
+        let of_f32 = hybrids(&h200, DType::F32);
+        assert_eq!(
+            (of_f32.len(), &of_f32[0][..], &of_f32[11][..]),
+            (12, "hybrid 16/8/10", "hybrid 64/8/24")
+        );
+        assert_eq!(hybrids(&h200, DType::Bf16)[5], "hybrid 32/16/24");
+        assert!(hybrids(&h200, DType::F64).is_empty());
+        assert!(hybrids(&device("a100"), DType::F16).is_empty());
     }
 
     #[test]
@@ -323,6 +338,8 @@ mod tests {
         assert_eq!(kinds(FormatSpec::Csr), [ScheduleKind::Tasks]);
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         assert_eq!(kinds(bcsr), [ScheduleKind::Windows]);
+        let hybrid = FormatSpec::Hybrid { window_rows: 16, pad_cols: 8, tile_entries: 10 };
+        assert_eq!(kinds(hybrid), expected[..2]);
         let bmat = kinds(FormatSpec::BMat { pattern_only: false });
         let expected = [ScheduleKind::Partitions, ScheduleKind::Windows, split(Reduction::TwoPass)];
         assert_eq!(bmat, expected);

@@ -224,13 +224,21 @@ mod tests {
         }
     }
 
+    /// Eight rows alike, and eight with a column of their own each.
+    fn tall(tile_entries: usize) -> Hybrid<f32> {
+        let alike = (0..8).flat_map(|i| [0, 2, 5].map(|j| (i, j, 1.0)));
+        let entries: Vec<_> = alike.chain((0..8).map(|j| (8 + j, j, 1.0))).collect();
+        let a = Csr::from_triplets(16, 9, entries).unwrap();
+        Hybrid::from_csr(&a, RowLayout::natural(16, 8).unwrap(), (8, tile_entries)).unwrap()
+    }
+
     fn entries(a: &Hybrid<f32>, alpha: f64) -> Vec<(usize, String)> {
         let tiling = girih_formats::AnyTiling::from(girih_formats::Tiling::Hybrid(a.clone()));
         let plan = device_plan(a, &Schedule::by_window(&tiling), 64, machine());
         let parts: Vec<u64> = (1..=plan.parts.len() as u64).map(|part| part * ALIGN).collect();
         let at = plan.placed(parts, 0, &Unencoded).unwrap();
         let place = |rows| crate::operand::Place::row_major(0, (rows, 64), 4);
-        let operands = Operands { alpha, beta: 0.5, b: place(9), c: place(8) };
+        let operands = Operands { alpha, beta: 0.5, b: place(9), c: place(16) };
         let mut launched = Vec::new();
         let plain = PlacedEpilogue::default();
         let each = &mut |launch: &Launch<'_>| {
@@ -244,21 +252,20 @@ mod tests {
 
     #[test]
     fn each_part_is_launched_where_it_has_rows_and_c_is_scaled_once() {
-        let both = hybrid(RowLayout::natural(8, 2).unwrap());
-        let launched = entries(&both, 1.0);
+        let launched = entries(&tall(10), 1.0);
         assert_eq!(launched.iter().map(|one| one.0).collect::<Vec<_>>(), [0, 1]);
-        assert!(
-            launched[0].1.starts_with("wcsr") && launched[1].1.starts_with("csr"),
-            "{launched:?}"
-        );
-        assert_eq!(entries(&both, 0.0).len(), 1);
-        let a = both.to_csr();
-        let sized = |tile_entries| {
-            Hybrid::from_csr(&a, RowLayout::natural(8, 2).unwrap(), (2, tile_entries)).unwrap()
-        };
-        let rows_alone = entries(&sized(100), 1.0);
-        assert!(matches!(&rows_alone[..], [(0, entry)] if entry.starts_with("csr")));
-        assert_eq!(entries(&sized(100), 0.0).len(), 1);
+        let is_of = |at: usize, kernel: &str| launched[at].1.starts_with(kernel);
+        assert!(is_of(0, "wcsr") && is_of(1, "csr"), "{launched:?}");
+        for (tile_entries, kernel) in [(1, "wcsr"), (100, "csr")] {
+            let launched = entries(&tall(tile_entries), 1.0);
+            assert!(
+                matches!(&launched[..], [(0, entry)] if entry.starts_with(kernel)),
+                "{launched:?}"
+            );
+        }
+        for tile_entries in [1, 10, 100] {
+            assert_eq!(entries(&tall(tile_entries), 0.0).len(), 1);
+        }
     }
 
     #[test]
