@@ -50,13 +50,13 @@ pub struct Operands {
 
 /// Where a device plan has been put.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedParts {
     pub(crate) parts: Vec<u64>,
     pub(crate) maps: Vec<EncodedMap>,
     pub(crate) workspace: u64,
 }
 
-impl Placed {
+impl PlacedParts {
     /// All of it.
     pub(crate) fn addresses(&self) -> Addresses<'_> {
         Addresses { parts: &self.parts, maps: &self.maps, workspace: self.workspace }
@@ -152,10 +152,10 @@ impl DevicePlan {
         parts: Vec<u64>,
         workspace: u64,
         encoder: &dyn MapEncoder,
-    ) -> Result<Placed, CudaError> {
+    ) -> Result<PlacedParts, CudaError> {
         let maps = self.maps.iter().map(|(part, map)| {
             encoder.encode(&TensorMap { address: map.address + parts[*part], ..*map })
         });
-        Ok(Placed { maps: maps.collect::<Result<_, _>>()?, parts, workspace })
+        Ok(PlacedParts { maps: maps.collect::<Result<_, _>>()?, parts, workspace })
     }
 }

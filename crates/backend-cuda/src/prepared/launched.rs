@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
-use super::launch::{DevicePlan, LaunchSequence, Operands, Placed};
+use super::launch::{DevicePlan, LaunchSequence, Operands, PlacedParts};
 use super::lowering::Outline;
 use super::product::DeviceProduct;
 use super::total::{Later, Total};
@@ -36,7 +36,7 @@ pub(crate) struct Launched {
     arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
     workspace: Option<Mutex<CudaSlice<u8>>>,
-    at: Placed,
+    at: PlacedParts,
     /// Which of its parts hold A's values.
     values: Vec<usize>,
     outline: Outline,

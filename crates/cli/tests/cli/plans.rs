@@ -17,7 +17,7 @@ fn inspect_tells_what_a_plan_holds() {
         for key in ["reordered", "gathers", "permuted", "file_bytes"] {
             assert_eq!(json[key], planned[key], "{key}");
         }
-        assert_eq!(json["version"], "3.1");
+        assert_eq!(json["version"], if name == "hybrid" { "3.3" } else { "3.1" });
         assert_eq!(json["schedule"]["tasks"], planned["tasks"]);
         assert_eq!(json["explanation"]["reason"], planned["reason"]);
         assert_eq!(json["fingerprint"]["pattern"].as_str().unwrap().len(), 16);

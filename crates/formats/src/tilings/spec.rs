@@ -145,7 +145,7 @@ impl FormatSpec {
         }
     }
 
-    /// Whether a hybrid of these sizes packs a window with so many entries and columns in its union; no other format
+    /// Whether a hybrid of these sizes packs a window with these entries and columns in its union; no other format
     /// has a choice.
     ///
     /// ```

@@ -60,7 +60,7 @@ pub struct ScheduleOption {
 }
 
 impl ScheduleOption {
-    /// A task for each of so many windows.
+    /// A task for each of `windows` windows.
     pub(crate) fn whole_windows(windows: u64) -> Self {
         Self {
             kind: ScheduleKind::Windows,

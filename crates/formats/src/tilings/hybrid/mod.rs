@@ -261,7 +261,7 @@ impl<T: Scalar> Hybrid<T> {
     }
 }
 
-/// Whether a window of so many entries and columns in its union is packed.
+/// Whether a window with these entries, and these columns in its union, is packed.
 pub(crate) const fn is_packed(
     entries: usize,
     columns: usize,
