@@ -103,6 +103,11 @@ impl<'a> HybridWindows<'a> {
         let layout = shared.layout().with_window_rows(spec.window_rows())?;
         let (counts, pattern) = (shared.unions(spec.window_rows(), 1)?, shared.pattern());
         let entries = |w| {
+            if layout.is_natural() {
+                let slots = layout.window(w);
+                let at = |slot: usize| pattern.row_ptr()[slot.min(layout.nrows())];
+                return (at(slots.end) - at(slots.start)) as usize;
+            }
             let rows = layout.rows(w).flatten();
             rows.map(|row| pattern.row(row).len()).sum::<usize>()
         };

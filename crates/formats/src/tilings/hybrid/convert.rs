@@ -13,7 +13,7 @@ use crate::tilings::shared::fill::{Locate, Sink, fill};
 use crate::tilings::shared::read_back::{self, Rows};
 use crate::tilings::shared::union::{ColumnSet, Unions};
 use crate::tilings::shared::windows::{
-    accumulate, check_layout, occupied, split_at_ends, window_chunks, zeroed,
+    accumulate, check_layout, occupied, split_at_ends, window_chunks, window_entries, zeroed,
 };
 use crate::tilings::{Hybrid, spec};
 
@@ -115,7 +115,8 @@ impl<T: Scalar> Hybrid<T> {
         spec::check_size("pad_cols", sizes.0)?;
         spec::check_size("tile_entries", sizes.1)?;
         let unions = Unions { pattern: csr.pattern(), layout: &layout, width: 1 };
-        let is_kept = |w, columns| is_packed(unions.entries(w..w + 1), columns, sizes);
+        let entries = |w| window_entries(&layout, csr.row_ptr(), w);
+        let is_kept = |w, columns| is_packed(entries(w), columns, sizes);
         let packed = unions.index_where(sizes.0, is_kept)?;
         let (row_ptr, col_idx) = rows_besides(csr, &layout, &packed.ptr)?;
         let dense = spec::checked_elements(&[packed.idx.len(), layout.window_rows()])?;

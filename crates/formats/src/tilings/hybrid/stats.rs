@@ -3,7 +3,7 @@
 use super::is_packed;
 use crate::error::FormatError;
 use crate::stats::measure::{Measure, Sizes, ptr_bytes};
-use crate::tilings::shared::windows::occupied;
+use crate::tilings::shared::windows::window_entries;
 use crate::tilings::spec::{check_size, checked_elements};
 
 /// Counts what the format would hold, without building it.
@@ -20,7 +20,7 @@ pub(crate) fn sizes(
     let mut packed = 0u128;
     for (w, &columns) in counts.iter().enumerate() {
         let columns = columns as usize;
-        let entries: usize = occupied(layout, w).map(|(_, row)| pattern.row(row).len()).sum();
+        let entries = window_entries(layout, pattern.row_ptr(), w);
         let tiles = if is_packed(entries, columns, (pad_cols, tile_entries)) {
             let tiles = columns.div_ceil(pad_cols);
             packed += tiles as u128 * pad_cols as u128;

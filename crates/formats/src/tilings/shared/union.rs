@@ -206,7 +206,7 @@ impl Unions<'_> {
     }
 
     /// Entries of some windows.
-    pub(crate) fn entries(&self, windows: Range<usize>) -> usize {
+    fn entries(&self, windows: Range<usize>) -> usize {
         let rows = windows.flat_map(|w| occupied(self.layout, w));
         rows.map(|(_, row)| self.pattern.row(row).len()).sum()
     }
