@@ -5,9 +5,10 @@ use std::sync::Arc;
 use girih::backend::BackendError;
 use girih::cuda::low_level::takes_b_as_it_is;
 use girih::cuda::{CudaError, CudaPrepared, DeviceInfo};
+use girih::formats::for_any_tiling;
 use girih::{
     CudaBackend, CudaOptions, DType, DeviceSpec, FormatKind, FormatSpec, Plan, Rounding,
-    SpmmBackend,
+    SpmmBackend, Tiling,
 };
 use girih_cuda_libraries::{
     CsrAlgorithm, CublasLt, CublasLtOptions, CudaRoofline, CusparseBackend, CusparseOptions,
@@ -198,7 +199,7 @@ pub(crate) fn named_rows(plan: &Plan) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use girih::{Csr, RowLayout, Tiling};
+    use girih::{Csr, RowLayout};
 
     use super::*;
 

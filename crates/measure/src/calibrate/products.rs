@@ -6,8 +6,8 @@ use girih::planner::calibrate::Observation;
 use girih::planner::cost::{Workload, terms};
 use girih::planner::device::Terms;
 use girih::{
-    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatSpec, PlanOptions, Planner, RowLayout,
-    SpmmBackend,
+    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatKind, FormatSpec, PlanOptions, Planner,
+    RowLayout, SpmmBackend,
 };
 use half::{bf16, f16};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use girih_formats::{Hybrid, Scalar};
+use girih_formats::Hybrid;
 use girih_simd::{RowMap, Runs, Strip};
 
 use super::csr::Entries;
