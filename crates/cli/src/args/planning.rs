@@ -29,6 +29,10 @@ pub(crate) struct TileArgs {
     /// Rows of a window of wcsr or hybrid [default: 64]
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) window: Option<u32>,
+    /// The fewest entries, on average, of the tiles of a window that hybrid packs, each of them 8 columns wide, or 16
+    /// in 16 bits [default: 1.5 a column]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tile_entries: Option<u32>,
 }
 
 impl TileArgs {
@@ -41,7 +45,12 @@ impl TileArgs {
     /// # Errors
     /// If a size does not suit the format.
     pub(crate) fn spec(&self, kind: FormatKind) -> Result<FormatSpec, CliError> {
-        let sizes = TileSizes { dtype: self.dtype(), block: self.block, window: self.window };
+        let sizes = TileSizes {
+            dtype: self.dtype(),
+            block: self.block,
+            window: self.window,
+            tile_entries: self.tile_entries,
+        };
         sizes.spec(kind).map_err(CliError::usage)
     }
 }
@@ -120,12 +129,13 @@ impl PlannerArgs {
     /// If sizes were given that the format does not have.
     pub(crate) fn format(&self) -> Result<Option<FormatSpec>, CliError> {
         let (block, window) = (self.tiles.block.is_some(), self.tiles.window.is_some());
+        let entries = self.tiles.tile_entries.is_some();
         let kind = match self.planning.format {
             None | Some(FormatArg::Auto) => {
-                if block || window {
+                if block || window || entries {
                     return Err(CliError::usage(
                         "--block needs --format bcsr or blocked-ell, and --window needs --format \
-                         wcsr or hybrid",
+                         wcsr or hybrid, and --tile-entries needs --format hybrid",
                     ));
                 }
                 return Ok(None);
@@ -137,6 +147,9 @@ impl PlannerArgs {
         }
         if window && !matches!(kind, FormatKind::Wcsr | FormatKind::Hybrid) {
             return Err(CliError::usage(format!("--window does not apply to {kind}")));
+        }
+        if self.tiles.tile_entries.is_some() && kind != FormatKind::Hybrid {
+            return Err(CliError::usage(format!("--tile-entries does not apply to {kind}")));
         }
         self.tiles.spec(kind).map(Some)
     }
@@ -153,6 +166,7 @@ impl PlannerArgs {
             ("--dtype", tiles.dtype.is_some()),
             ("--block", tiles.block.is_some()),
             ("--window", tiles.window.is_some()),
+            ("--tile-entries", tiles.tile_entries.is_some()),
             ("--n", planning.n.is_some()),
             ("--format", planning.format.is_some()),
             ("--memory-limit", planning.memory_limit.is_some()),

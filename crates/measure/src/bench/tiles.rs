@@ -34,9 +34,11 @@ pub struct TileSizes {
     pub dtype: DType,
     /// The block of BCSR and Blocked-ELL; 64×64 if it is `None`.
     pub block: Option<Block>,
-    /// The rows of a window of WCSR and of hybrids; 64 if it is `None`. Hybrids pack windows whose packed columns have
-    /// 1½ entries on average: about what a packed column costs at n = 128, by the fits of an H100.
+    /// The rows of a window of WCSR and of hybrids; 64 if it is `None`.
     pub window: Option<u32>,
+    /// The fewest entries, on average, of the tiles of a window that a hybrid packs. If it is `None`, 1½ for each
+    /// column of a tile: about what a packed column costs at n = 128, by the fits of an H100.
+    pub tile_entries: Option<u32>,
 }
 
 impl TileSizes {
@@ -66,7 +68,9 @@ impl TileSizes {
                 FormatSpec::Hybrid {
                     window_rows: window_rows as usize,
                     pad_cols,
-                    tile_entries: pad_cols + pad_cols / 2,
+                    tile_entries: self
+                        .tile_entries
+                        .map_or(pad_cols + pad_cols / 2, |entries| entries as usize),
                 }
             }
         })
