@@ -22,7 +22,7 @@ use crate::prepare::lower;
 
 const WIDTHS: [usize; 4] = [1, 8, 64, 512];
 
-const SPECS: [FormatSpec; 9] = [
+const SPECS: [FormatSpec; 8] = [
     FormatSpec::Csr,
     FormatSpec::Bcsr { block_rows: 8, block_cols: 8 },
     FormatSpec::Bcsr { block_rows: 64, block_cols: 1 },
@@ -31,7 +31,6 @@ const SPECS: [FormatSpec; 9] = [
     FormatSpec::BlockedEll { block_size: 16 },
     FormatSpec::BMat { pattern_only: false },
     FormatSpec::TwoFour,
-    FormatSpec::Hybrid { window_rows: 16, pad_cols: 8, tile_entries: 12 },
 ];
 
 /// Machines with small caches, so that small matrices reach every threshold.
