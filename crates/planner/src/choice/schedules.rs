@@ -35,7 +35,8 @@ impl Chooser<'_> {
             let Ok(priced) = &mut all[i] else { continue };
             if let FormatSpec::Hybrid { window_rows, .. } = priced.candidate.spec {
                 if heights.contains(&window_rows) {
-                    let reason = "another number of entries is estimated to take less at this height";
+                    let reason =
+                        "another number of entries is estimated to take less at this height";
                     priced.candidate.outcome = Outcome::Rejected { reason: reason.to_owned() };
                     all[i] = Err(Box::new(priced.candidate.clone()));
                     continue;
