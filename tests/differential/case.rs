@@ -42,7 +42,7 @@ pub(crate) const FIELDS: usize = Field::Backend as usize + 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Case(pub(crate) [u64; FIELDS]);
 
-const SPECS: [FormatSpec; 14] = [
+const SPECS: [FormatSpec; 17] = [
     FormatSpec::Csr,
     FormatSpec::Bcsr { block_rows: 1, block_cols: 1 },
     FormatSpec::Bcsr { block_rows: 8, block_cols: 4 },
@@ -57,6 +57,9 @@ const SPECS: [FormatSpec; 14] = [
     FormatSpec::BMat { pattern_only: false },
     FormatSpec::BMat { pattern_only: true },
     FormatSpec::TwoFour,
+    FormatSpec::Hybrid { window_rows: 16, pad_cols: 8, tile_entries: 12 },
+    FormatSpec::Hybrid { window_rows: 8, pad_cols: 4, tile_entries: 7 },
+    FormatSpec::Hybrid { window_rows: 7, pad_cols: 3, tile_entries: 4 },
 ];
 
 /// Orders of the rows, and, as the last, one of the columns alone.

@@ -19,6 +19,10 @@ use crate::{Arch, NAME};
 /// Windows that are considered where the choice of a format is free.
 const WINDOW_ROWS: [usize; 4] = [8, 16, 32, 64];
 
+/// Windows of hybrids that are considered, and the fewest entries of four packed columns in those that are packed.
+const HYBRID_ROWS: [usize; 3] = [16, 32, 64];
+const HYBRID_ENTRIES: [usize; 4] = [5, 6, 8, 12];
+
 /// Rows of B that stand for any number of them but one.
 const SEVERAL: usize = 2;
 
@@ -100,15 +104,22 @@ impl KernelCatalog for InPrecision {
     }
 
     /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to what one
-    /// instruction multiplies, 32 bytes of values, and 2:4: those that the device has kernels for. None for a
-    /// CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others for
+    /// instruction multiplies, 32 bytes of values, 2:4, and hybrids of windows of 16 to 64 rows, of which those are
+    /// packed that have 1¼ to 3 entries to a packed column: what the device has kernels for. None for a CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others for
     /// each of 15 real matrices at n of 8, 128 and 1024. Where f32 must not be rounded to TF32, CSR is left: on
     /// an H100, BMat's kernels without that rounding were slower for each of 11 matrices at n from 8 to 1024.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
         let pad_cols = sm90_wcsr_spmm::step(dtype);
         let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
-        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr).chain([FormatSpec::TwoFour]);
+        let hybrids = HYBRID_ROWS.into_iter().flat_map(|window_rows| {
+            HYBRID_ENTRIES.map(|entries| {
+                let tile_entries = entries * pad_cols / 4;
+                FormatSpec::Hybrid { window_rows, pad_cols, tile_entries }
+            })
+        });
+        let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr);
+        let all = all.chain([FormatSpec::TwoFour]).chain(hybrids);
         all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
     }
 
@@ -121,7 +132,8 @@ impl KernelCatalog for InPrecision {
 
     /// CSR: balanced tasks, whose cuts it keeps but for short parts. WCSR: a window each, or windows
     /// that are split, added up in order or atomically. BMat: partitions for persistent workers, a window each,
-    /// or windows that are split and added up in order. All others: a window each; BCSR and 2:4 sum every
+    /// or windows that are split and added up in order. Hybrid: a window each, or packed windows that are split and
+    /// added up in order. All others: a window each; BCSR and 2:4 sum every
     /// row in one block of threads, however a schedule cuts its window.
     fn schedules(&self, spec: FormatSpec) -> Vec<ScheduleKind> {
         match spec.kind() {
@@ -133,6 +145,9 @@ impl KernelCatalog for InPrecision {
                     kinds.push(ScheduleKind::Split(Reduction::Atomic));
                 }
                 kinds
+            }
+            FormatKind::Hybrid => {
+                vec![ScheduleKind::Windows, ScheduleKind::Split(Reduction::TwoPass)]
             }
             FormatKind::BMat => vec![
                 ScheduleKind::Partitions,
@@ -180,7 +195,8 @@ impl KernelCatalog for InPrecision {
         let b = Place::row_major(0, (SEVERAL, n.max(1)), dtype.size());
         let n = b.cols as u64;
         match spec {
-            FormatSpec::Wcsr { window_rows, .. } => {
+            // Of a hybrid, what its packed windows run in.
+            FormatSpec::Wcsr { window_rows, .. } | FormatSpec::Hybrid { window_rows, .. } => {
                 let of = (dtype, window_rows);
                 let in_rows = b.reads_in_vectors(16 / dtype.size() as u64);
                 let config = sm90_wcsr_spmm::choose(of, (tasks, n), in_rows, device.workers);
@@ -240,8 +256,14 @@ mod tests {
     #[test]
     fn candidates_are_what_a_device_has_kernels_for() {
         let names = |device: &DeviceSpec, dtype| {
-            let all = CudaKernels.candidates(device, dtype);
+            let mut all = CudaKernels.candidates(device, dtype);
+            all.retain(|spec| spec.kind() != FormatKind::Hybrid);
             all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        let hybrids = |device: &DeviceSpec, dtype| {
+            let all = CudaKernels.candidates(device, dtype).into_iter();
+            let hybrids = all.filter(|spec| spec.kind() == FormatKind::Hybrid);
+            hybrids.map(|spec| spec.to_string()).collect::<Vec<_>>()
         };
         let h200 = device("h200");
         let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
@@ -253,6 +275,15 @@ mod tests {
             assert_eq!([&h200, &device("a100")].map(|gpu| names(gpu, dtype)), ["csr", "csr"]);
         }
         assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
+        // Windows of three heights, and four numbers of entries to a tile.
+        let of_f32 = hybrids(&h200, DType::F32);
+        assert_eq!(
+            (of_f32.len(), &of_f32[0][..], &of_f32[11][..]),
+            (12, "hybrid 16/8/10", "hybrid 64/8/24")
+        );
+        assert_eq!(hybrids(&h200, DType::Bf16)[5], "hybrid 32/16/24");
+        assert!(hybrids(&h200, DType::F64).is_empty());
+        assert!(hybrids(&device("a100"), DType::F16).is_empty());
     }
 
     #[test]
@@ -319,6 +350,8 @@ mod tests {
         assert_eq!(kinds(FormatSpec::Csr), [ScheduleKind::Tasks]);
         let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
         assert_eq!(kinds(bcsr), [ScheduleKind::Windows]);
+        let hybrid = FormatSpec::Hybrid { window_rows: 16, pad_cols: 8, tile_entries: 10 };
+        assert_eq!(kinds(hybrid), expected[..2]);
         let bmat = kinds(FormatSpec::BMat { pattern_only: false });
         let expected = [ScheduleKind::Partitions, ScheduleKind::Windows, split(Reduction::TwoPass)];
         assert_eq!(bmat, expected);

@@ -39,6 +39,7 @@ conformance!(bcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(wcsr, SupportedSpecs: f16, bf16, f32);
 conformance!(bmat, EverySpec: f16, bf16, f32);
 conformance!(two_four, EverySpec: f16, bf16);
+conformance!(hybrid, SupportedSpecs: f16, bf16, f32);
 
 /// Plans of f32 in BMat that are not to be rounded to TF32.
 #[expect(clippy::print_stderr, reason = "a test says why it is skipped")]

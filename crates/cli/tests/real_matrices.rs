@@ -12,7 +12,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const FORMATS: [&str; 6] = ["csr", "bcsr", "wcsr", "blocked-ell", "bmat", "two-four"];
+const FORMATS: [&str; 7] = ["csr", "bcsr", "wcsr", "blocked-ell", "bmat", "two-four", "hybrid"];
 const COLUMNS: [&str; 3] = ["1", "7", "64"];
 
 /// Columns of `INDEX.csv`, and the keys `inspect` gives the same facts under.

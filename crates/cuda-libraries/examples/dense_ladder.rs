@@ -239,7 +239,7 @@ fn check<T: DenseScalar + Real>(
 ) -> Outcome<()> {
     let (m, n) = c.dim();
     let (rows, columns) = (m.min(SAMPLE), n.min(SAMPLE));
-    let Rounding { input_unit: u, unit } = rounding;
+    let Rounding { input_unit: u, unit, .. } = rounding;
     let additions = a.ncols() as f64 * unit;
     let gamma = additions / (1.0 - additions);
     for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j))) {

@@ -14,7 +14,7 @@ use crate::scalar::Scalar;
 use crate::tilings::slot_map::SlotMap;
 use crate::tilings::value_places::ValuePlaces;
 use crate::tilings::{
-    BMat, Bcsr, BlockedEll, E4m3Overflow, E4m3Scales, RowCsr, Tiling, TwoFour, Wcsr,
+    BMat, Bcsr, BlockedEll, E4m3Overflow, E4m3Scales, Hybrid, RowCsr, Tiling, TwoFour, Wcsr,
 };
 
 /// How long the rows of a matrix are.
@@ -101,6 +101,16 @@ pub trait Compiled: Sized + 'static {
     fn two_four_to_csr(tiling: &TwoFour<Self>) -> Csr<Self>
     where
         Self: Scalar;
+    fn hybrid_from_csr(
+        csr: &Csr<Self>,
+        layout: RowLayout,
+        sizes: (usize, usize),
+    ) -> Result<Hybrid<Self>, FormatError>
+    where
+        Self: Scalar;
+    fn hybrid_to_csr(tiling: &Hybrid<Self>) -> Csr<Self>
+    where
+        Self: Scalar;
     fn slot_map(tiling: &Tiling<Self>, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError>
     where
         Self: Scalar;
@@ -172,6 +182,12 @@ macro_rules! compiled {
                 TwoFour::tiled_e4m3(csr, layout, scales, overflow)
             }
             fn two_four_to_csr(tiling: &TwoFour<Self>) -> Csr<Self> {
+                tiling.untiled()
+            }
+            fn hybrid_from_csr(csr: &Csr<Self>, layout: RowLayout, sizes: (usize, usize)) -> Result<Hybrid<Self>, FormatError> {
+                Hybrid::tiled(csr, layout, sizes)
+            }
+            fn hybrid_to_csr(tiling: &Hybrid<Self>) -> Csr<Self> {
                 tiling.untiled()
             }
             fn slot_map(tiling: &Tiling<Self>, pattern: CsrPattern<'_>) -> Result<SlotMap, FormatError> {

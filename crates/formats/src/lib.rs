@@ -1,7 +1,7 @@
 //! Sparse formats for SpMM and everything that turns one into another.
 //!
 //! A matrix enters as a [`Csr`] — from triplets ([`Coo`]), a file ([`io`]) or another crate's type
-//! ([`interop`]) — and is laid out in one of the five tilings of [`tilings`]. Every tiling can say
+//! ([`interop`]) — and is laid out in one of the five tilings of [`tilings`] or a hybrid of two. Every tiling can say
 //! what it would cost before it is built ([`stats`]), is built in parallel with the same bytes on
 //! any number of threads ([`convert`]), and gives back exactly the stored nonzeros.
 //!
@@ -13,6 +13,7 @@
 //! | [`BlockedEll`] | square dense block, uniform row width | per block, direct | cuSPARSE |
 //! | [`BMat`] | 16×8 bitmask tile with its values | per tile column, gathered | Voltrix §3.1.1 |
 //! | [`TwoFour`] | 2 of every 4 columns of a row | direct | 2:4 sparse tensor cores |
+//! | [`Hybrid`] | packed column of a dense window, else a nonzero | gathered | RSH-SpMM |
 //!
 //! [`Csr`] also has what graph and solver code does before products: sums, scaling by rows and columns,
 //! diagonals, iterators, and [normalizations](normalize).
@@ -62,7 +63,7 @@ pub use pattern::CsrPattern;
 pub use scalar::{Accumulator, ComplexScalar, Real, RealAccumulator, RealNumber, Scalar};
 pub use tilings::{
     AnyTiling, BMat, Bcsr, BlockedEll, E4m3Narrowing, E4m3Overflow, E4m3Scales, E4m3Values,
-    FormatKind, FormatSpec, RowCsr, ScalesPer, Tiling, TwoFour, Wcsr,
+    FormatKind, FormatSpec, Hybrid, RowCsr, ScalesPer, Tiling, TwoFour, Wcsr,
 };
 
 /// Marks a padded column slot. No kernel reads a row of B for it, so `0 · NaN` cannot leak.

@@ -30,6 +30,18 @@ pub(crate) fn parse(name: &str) -> Outcome<FormatChoice> {
             (rows, cols) if rows == cols => FormatSpec::BlockedEll { block_size: rows },
             _ => return Err(format!("{name:?}: blocks of Blocked-ELL are square").into()),
         },
+        FormatKind::Hybrid => {
+            let (window_rows, rest) = sizes
+                .and_then(|sizes| sizes.split_once('/'))
+                .ok_or_else(|| format!("{name:?} lacks its sizes, as in \"{kind} 16/8/12\""))?;
+            let (pad_cols, tile_entries) =
+                rest.split_once('/').ok_or_else(|| format!("{name:?} has two sizes of three"))?;
+            FormatSpec::Hybrid {
+                window_rows: window_rows.parse()?,
+                pad_cols: pad_cols.parse()?,
+                tile_entries: tile_entries.parse()?,
+            }
+        }
         _ if sizes.is_some() => return Err(format!("{kind} takes no sizes, as in {name:?}").into()),
         FormatKind::Csr => FormatSpec::Csr,
         FormatKind::BMat => FormatSpec::BMat { pattern_only: false },
@@ -44,7 +56,15 @@ mod tests {
 
     #[test]
     fn names_are_those_that_formats_print() {
-        for name in ["csr", "bmat", "two-four", "bcsr 64x32", "wcsr 16/8", "blocked-ell 64x64"] {
+        for name in [
+            "csr",
+            "bmat",
+            "two-four",
+            "bcsr 64x32",
+            "wcsr 16/8",
+            "blocked-ell 64x64",
+            "hybrid 16/8/12",
+        ] {
             let Ok(FormatChoice::Fixed(spec)) = parse(name) else { panic!("{name}") };
             assert_eq!(spec.to_string(), name);
         }

@@ -116,6 +116,11 @@ pub(super) fn decide_for_a(case: &Case, matrix: &impl MatrixNumbers) -> Decision
                 why,
             )
         }
+        // Some windows are strips and others rows, each of its own stream.
+        FormatSpec::Hybrid { .. } => {
+            let why = "windows of both kinds take turns".to_owned();
+            Decision::new(PrefetchA::default(), why)
+        }
         // Each block is read some rows at a time.
         FormatSpec::Bcsr { .. } => {
             let bytes = stored.saturating_mul(value_bytes);

@@ -8,7 +8,7 @@ macro_rules! conforms {
     ($($isa_name:ident: $isa:ident),*) => {$(
         mod $isa_name {
             use super::*;
-            conforms!(@formats $isa, csr, bcsr, wcsr, blocked_ell, bmat, two_four);
+            conforms!(@formats $isa, csr, bcsr, wcsr, blocked_ell, bmat, two_four, hybrid);
 
             mod complex {
                 use super::*;

@@ -112,6 +112,29 @@ fn wcsr_tf32() {
     wcsr(DType::F32, Placing::AsGiven, Products::All);
 }
 
+fn hybrid(dtype: DType, placing: Placing, products: Products) {
+    let Some(device) = Emulated::new(placing) else { return };
+    products.conform(&device, FormatKind::Hybrid, dtype, Coverage::SupportedSpecs);
+    let executed = device.executed();
+    let is_there = |stem: &str| executed.iter().any(|(kernel, _)| kernel.starts_with(stem));
+    assert!(is_there("sm90_wcsr_spmm") && is_there("csr_spmm"), "{executed:?}");
+}
+
+#[test]
+fn hybrid_f16() {
+    hybrid(DType::F16, Placing::AsSent, Products::InTurns);
+}
+
+#[test]
+fn hybrid_bf16() {
+    hybrid(DType::Bf16, Placing::AsGiven, Products::InTurns);
+}
+
+#[test]
+fn hybrid_tf32() {
+    hybrid(DType::F32, Placing::AsGiven, Products::All);
+}
+
 fn bcsr(dtype: DType, placing: Placing, products: Products) {
     let Some(device) = Emulated::new(placing) else { return };
     products.conform(&device, FormatKind::Bcsr, dtype, Coverage::SupportedSpecs);

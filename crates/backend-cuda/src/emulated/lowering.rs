@@ -114,6 +114,18 @@ fn launches_of_wcsr_are_those_named() {
 }
 
 #[test]
+fn launches_of_hybrids_are_those_named() {
+    let hybrid = |window_rows, pad_cols, tile_entries| FormatSpec::Hybrid {
+        window_rows,
+        pad_cols,
+        tile_entries,
+    };
+    launches_are_those_named::<f16>(&[hybrid(16, 16, 40)]);
+    launches_are_those_named::<bf16>(&[hybrid(8, 16, 30)]);
+    launches_are_those_named::<f32>(&[hybrid(16, 8, 20), hybrid(64, 8, 30)]);
+}
+
+#[test]
 fn launches_of_bmat_are_those_named() {
     launches_are_those_named::<f16>(&[BMAT]);
     launches_are_those_named::<bf16>(&[FormatSpec::BMat { pattern_only: true }]);

@@ -143,6 +143,19 @@ fn of_wcsr() {
 }
 
 #[test]
+fn of_hybrids() {
+    let spec = FormatSpec::Hybrid { window_rows: 16, pad_cols: 8, tile_entries: 20 };
+    // Dense windows between others, some rows of which are long.
+    let has = |i: usize, j: usize| match (i / 16) % 2 {
+        0 => j % 5 == 1,
+        _ => i == 20 || (i * 3 + j) % (11 * (i % 9) + 13) == 1,
+    };
+    let a = matrices::where_(70, 900, has).unwrap();
+    bits_are_the_same::<f32>(&a, spec, 7);
+    bits_are_the_same::<bf16>(&a, spec, u64::MAX);
+}
+
+#[test]
 fn of_bcsr() {
     // Three block rows that share columns, and so are taken together where the product is wide.
     let has = |i: usize, j: usize| (i * 7 + j * 3).is_multiple_of(11);

@@ -138,10 +138,11 @@ impl PreparedSpmm for EmulatedPlan {
     /// As on a device: the values alone are replaced.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
         let mut renewed = self.source.renewed("emulated", values)?;
-        let at = self.device_plan.values;
-        let values = renewed.parts.swap_remove(at);
-        assert_eq!(values.bytes().len(), self.device_plan.parts[at].bytes().len());
-        self.device_plan.parts[at] = values;
+        for &at in &renewed.values {
+            let (new, old) = (&mut renewed.parts[at], &mut self.device_plan.parts[at]);
+            assert_eq!(new.bytes().len(), old.bytes().len());
+            std::mem::swap(new, old);
+        }
         Ok(())
     }
 
@@ -294,7 +295,7 @@ impl EmulatedPlan {
             Err(ended())
         };
         let sequence = &*self.device_plan.sequence;
-        let done = total.launches(sequence, &at, operands, &Encoder, launches);
+        let done = total.launches(sequence, &at.addresses(), operands, &Encoder, launches);
         *self.device.0.launches.lock().unwrap_or_else(PoisonError::into_inner) = recorded;
         failure.map_or(done.map_err(Failure::from), Err)
     }

@@ -11,12 +11,13 @@ use crate::epilogue::code;
 use crate::{Arch, CsrLayout};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
-const FORMATS: [(FormatKind, Option<Arch>); 5] = [
+const FORMATS: [(FormatKind, Option<Arch>); 6] = [
     (FormatKind::Csr, None),
     (FormatKind::Bcsr, Some(Arch::SM_90A)),
     (FormatKind::Wcsr, Some(Arch::SM_90A)),
     (FormatKind::BMat, Some(Arch::SM_90A)),
     (FormatKind::TwoFour, Some(Arch::SM_90A)),
+    (FormatKind::Hybrid, Some(Arch::SM_90A)),
 ];
 
 /// Refuses plans that [permute](Plan::b_permutation) B, which is done on the host: for operands on the device.
@@ -89,7 +90,7 @@ pub(crate) fn check(
     if dtype.is_complex() && spec.kind() != FormatKind::Csr {
         return Err(format!("its kernels multiply real values, and these are {dtype}; plan csr"));
     }
-    let rounds = matches!(spec.kind(), FormatKind::Bcsr | FormatKind::Wcsr);
+    let rounds = matches!(spec.kind(), FormatKind::Bcsr | FormatKind::Wcsr | FormatKind::Hybrid);
     if rounds && !precision.allows_tf32(dtype) {
         return Err(format!(
             "its kernels round f32 to TF32, and products are to be in {precision}; those for csr and bmat \
@@ -97,7 +98,9 @@ pub(crate) fn check(
         ));
     }
     match spec {
-        FormatSpec::Wcsr { window_rows, .. } => sm90_wcsr_spmm::check(dtype, window_rows),
+        FormatSpec::Wcsr { window_rows, .. } | FormatSpec::Hybrid { window_rows, .. } => {
+            sm90_wcsr_spmm::check(dtype, window_rows)
+        }
         FormatSpec::Bcsr { block_rows, block_cols } => check_bcsr(dtype, (block_rows, block_cols)),
         FormatSpec::BMat { .. } => sm90_bmat_spmm::check(dtype),
         FormatSpec::TwoFourE4m3 { .. } if !quantize_e4m3::DTYPES.contains(&dtype) => {
@@ -271,7 +274,7 @@ mod tests {
                 FormatSpec::BlockedEll { block_size: 16 },
                 DType::F16,
                 hopper,
-                "kernels for csr, bcsr, wcsr, bmat, two-four",
+                "kernels for csr, bcsr, wcsr, bmat, two-four, hybrid",
             ),
             (FormatSpec::BlockedEll { block_size: 16 }, DType::F32, None, "no CUDA kernel"),
         ] {

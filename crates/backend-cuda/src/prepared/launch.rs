@@ -58,11 +58,26 @@ impl Operands {
 
 /// Where a device plan has been put.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Addresses {
-    /// Of its parts, each a multiple of [`ALIGN`].
+pub(crate) struct PlacedParts {
     pub(crate) parts: Vec<u64>,
-    /// Its tensor maps, of parts that have addresses now.
     pub(crate) maps: Vec<EncodedMap>,
+    pub(crate) workspace: u64,
+}
+
+impl PlacedParts {
+    /// All of it.
+    pub(crate) fn addresses(&self) -> Addresses<'_> {
+        Addresses { parts: &self.parts, maps: &self.maps, workspace: self.workspace }
+    }
+}
+
+/// Where a device plan, or one of several that it consists of, has been put.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Addresses<'a> {
+    /// Of its parts, each a multiple of [`ALIGN`].
+    pub(crate) parts: &'a [u64],
+    /// Its tensor maps, of parts that have addresses now.
+    pub(crate) maps: &'a [EncodedMap],
     /// Of its workspace, a multiple of [`ALIGN`]; 0 where it needs none.
     pub(crate) workspace: u64,
 }
@@ -146,8 +161,8 @@ pub(crate) struct DevicePlan {
     pub(crate) kernels: Vec<Kernel>,
     /// What is uploaded.
     pub(crate) parts: Vec<Box<dyn Bytes>>,
-    /// Which part holds A's values. The others follow from its pattern.
-    pub(crate) values: usize,
+    /// Which parts hold A's values. The others follow from its pattern.
+    pub(crate) values: Vec<usize>,
     /// Tensor maps of parts: which one, and the map, its address counted from the part's begin.
     pub(crate) maps: Vec<(usize, TensorMap)>,
     /// Bytes of memory that products write and read again.
@@ -162,10 +177,10 @@ impl DevicePlan {
         parts: Vec<u64>,
         workspace: u64,
         encoder: &dyn MapEncoder,
-    ) -> Result<Addresses, CudaError> {
+    ) -> Result<PlacedParts, CudaError> {
         let maps = self.maps.iter().map(|(part, map)| {
             encoder.encode(&TensorMap { address: map.address + parts[*part], ..*map })
         });
-        Ok(Addresses { maps: maps.collect::<Result<_, _>>()?, parts, workspace })
+        Ok(PlacedParts { maps: maps.collect::<Result<_, _>>()?, parts, workspace })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, DevicePtrMut};
 use girih_backend::Lowering;
 
-use super::launch::{Addresses, DevicePlan, LaunchSequence, Operands};
+use super::launch::{DevicePlan, LaunchSequence, Operands, PlacedParts};
 use super::lowering::Outline;
 use super::product::DeviceProduct;
 use super::total::{Later, Total};
@@ -36,9 +36,9 @@ pub(crate) struct Launched {
     arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
     workspace: Option<Mutex<CudaSlice<u8>>>,
-    at: Addresses,
-    /// Which of its parts holds A's values.
-    values: usize,
+    at: PlacedParts,
+    /// Which of its parts hold A's values.
+    values: Vec<usize>,
     outline: Outline,
     sequence: Box<dyn LaunchSequence>,
 }
@@ -90,15 +90,18 @@ impl Launched {
         self.outline.describe(&*self.sequence, lowering)
     }
 
-    /// Puts new values in the place of A's, of which there are as many bytes.
-    pub(super) fn replace_values(&mut self, gpu: &Gpu, bytes: &[u8]) -> Result<(), CudaError> {
+    /// Puts the values of the same device plan with new ones in the place of A's, of which there are as many bytes.
+    pub(super) fn replace_values(&mut self, gpu: &Gpu, new: &DevicePlan) -> Result<(), CudaError> {
         let mut transfer = gpu.transfer();
         let stream = transfer.stream().clone();
         // The stream waits for products that read the old ones.
         let (_, guard) = self.arena.device_ptr_mut(&stream);
-        transfer.send(self.at.parts[self.values], bytes.len() as u64, 1, |range, to| {
-            to.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
-        })?;
+        for &part in &self.values {
+            let bytes = new.parts[part].bytes();
+            transfer.send(self.at.parts[part], bytes.len() as u64, 1, |range, to| {
+                to.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
+            })?;
+        }
         drop(guard);
         transfer.wait()
     }
@@ -149,7 +152,7 @@ impl Launched {
             .as_mut()
             .filter(|_| tracked)
             .map(|workspace| workspace.device_ptr_mut(stream));
-        total.launches(&*self.sequence, &self.at, operands, &Driver, &mut |launch| {
+        total.launches(&*self.sequence, &self.at.addresses(), operands, &Driver, &mut |launch| {
             // SAFETY: the caller's promise on B, C and the bias; A and the workspace are this plan's own, and what
             // makes the launches was given their addresses and sizes.
             unsafe { kernels[launch.kernel].launch(stream, launch) }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use girih_backend::{Lowering, ProductShape};
 
-use super::launch::{ALIGN, Addresses, DevicePlan, Launch, LaunchSequence, Operands};
+use super::launch::{ALIGN, DevicePlan, Launch, LaunchSequence, Operands, PlacedParts};
 use super::panels::panels;
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use super::upload::arena_bytes;
@@ -114,16 +114,22 @@ impl Outline {
         if self.shape.m == 0 || n == 0 {
             return Ok(recorded);
         }
-        let at = Addresses {
+        let at = PlacedParts {
             parts: vec![ALIGN; self.n_parts],
             maps: vec![EncodedMap::default(); self.n_maps],
             workspace: ALIGN,
         };
         let plain = PlacedEpilogue::default();
-        sequence.launches(&at, &self.operands(n), &plain, &Unencoded, &mut |launch| {
-            recorded.push(Recorded::of(launch, &self.kernels));
-            Ok(())
-        })?;
+        sequence.launches(
+            &at.addresses(),
+            &self.operands(n),
+            &plain,
+            &Unencoded,
+            &mut |launch| {
+                recorded.push(Recorded::of(launch, &self.kernels));
+                Ok(())
+            },
+        )?;
         Ok(recorded)
     }
 

@@ -31,7 +31,7 @@ use crate::CsrLayout;
 use crate::ablation::{Runs, Variant};
 use crate::kernels::sm90_dense_gemm::{self, DenseConfig, FullBlocks};
 use crate::kernels::{
-    csr_spmm, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
+    csr_spmm, hybrid, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
 };
 
 use launch::DevicePlan;
@@ -65,8 +65,12 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
     let runs = machine.variant.map(|variant| variant.runs());
     let tasks = schedule.tasks();
     let mut made = match plan.tiling() {
-        AnyTiling::C32(Tiling::Csr(a)) => return csr_spmm::device_plan(a, tasks, n, machine),
-        AnyTiling::C64(Tiling::Csr(a)) => return csr_spmm::device_plan(a, tasks, n, machine),
+        AnyTiling::C32(Tiling::Csr(a)) => {
+            return csr_spmm::device_plan(&csr_spmm::Rows::of(a), tasks, n, machine);
+        }
+        AnyTiling::C64(Tiling::Csr(a)) => {
+            return csr_spmm::device_plan(&csr_spmm::Rows::of(a), tasks, n, machine);
+        }
         real => for_real_tiling!(real, tiling => match (tiling, runs) {
             (Tiling::Bcsr(a), Some(Runs::Bcsr(config))) => {
                 sm90_bcsr_spmm::device_plan(a, Some(config), multiprocessors)
@@ -79,10 +83,15 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
                 sm90_bmat_spmm::device_plan(a, schedule, n, precision, Some(config))
             }
             (Tiling::TwoFour(a), Some(Runs::TwoFour(config))) => two_four(a, n, machine, Some(config)),
-            (Tiling::Csr(a), _) => csr_spmm::device_plan(a, tasks, n, machine),
+            (Tiling::Csr(a), _) => csr_spmm::device_plan(&csr_spmm::Rows::of(a), tasks, n, machine),
             (Tiling::Bcsr(a), _) => sm90_dense_gemm::device_plan(a, machine, full),
             (Tiling::BMat(a), _) => sm90_bmat_spmm::device_plan(a, schedule, n, precision, None),
-            (Tiling::Wcsr(a), _) => sm90_wcsr_spmm::device_plan(a, schedule, n, multiprocessors),
+            (Tiling::Wcsr(a), _) => {
+                let windows = sm90_wcsr_spmm::Windows::of(a);
+                let cut = (&tasks[..], schedule.reduction());
+                sm90_wcsr_spmm::device_plan(&windows, cut, n, multiprocessors)
+            }
+            (Tiling::Hybrid(a), _) => hybrid::device_plan(a, schedule, n, machine),
             (Tiling::TwoFour(a), _) => two_four(a, n, machine, None),
             _ => unreachable!("plans are checked to be supported first"),
         }, complex => unreachable!("plans are checked to be supported first")),

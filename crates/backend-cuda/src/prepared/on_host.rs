@@ -87,7 +87,7 @@ impl PreparedSpmm for CudaPrepared {
         };
         let device_plan = source.renewed(self.backend, values)?;
         launched
-            .replace_values(&self.gpu, device_plan.parts[device_plan.values].bytes())
+            .replace_values(&self.gpu, &device_plan)
             .map_err(|error| refused_by(self.backend, error, "send new values"))
     }
 

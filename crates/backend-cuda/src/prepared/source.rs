@@ -34,7 +34,7 @@ impl Source {
         takes_output(&self.plan, dtype)
     }
 
-    /// The device plan with new values: all parts but its [values](DevicePlan::values) are as before, since they
+    /// The device plan with new values: all parts but those of its [values](DevicePlan::values) are as before, since they
     /// follow from the pattern alone. O(nnz) and a pass over the tiles; the first call takes a copy of the
     /// values, which the plan shared until then.
     pub(crate) fn renewed(

@@ -36,6 +36,7 @@ impl InspectArgs {
             ("--dtype", self.tiles.dtype.is_some()),
             ("--block", self.tiles.block.is_some()),
             ("--window", self.tiles.window.is_some()),
+            ("--tile-entries", self.tiles.tile_entries.is_some()),
         ];
         own.into_iter()
             .filter_map(|(name, given)| given.then_some(name))

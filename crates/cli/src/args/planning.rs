@@ -26,9 +26,13 @@ pub(crate) struct TileArgs {
     /// Block size of bcsr, such as 64x32, or of blocked-ell, whose blocks are square [default: 64x64]
     #[arg(long, value_name = "RxC", value_parser = parse_block)]
     pub(crate) block: Option<Block>,
-    /// Rows of a window of wcsr [default: 64]
+    /// Rows of a window of wcsr or hybrid [default: 64]
     #[arg(long, value_name = "ROWS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) window: Option<u32>,
+    /// The fewest entries, on average, of the tiles of a window that hybrid packs, each of them 8 columns wide, or 16
+    /// in 16 bits [default: 1.5 a column]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) tile_entries: Option<u32>,
 }
 
 impl TileArgs {
@@ -41,7 +45,12 @@ impl TileArgs {
     /// # Errors
     /// If a size does not suit the format.
     pub(crate) fn spec(&self, kind: FormatKind) -> Result<FormatSpec, CliError> {
-        let sizes = TileSizes { dtype: self.dtype(), block: self.block, window: self.window };
+        let sizes = TileSizes {
+            dtype: self.dtype(),
+            block: self.block,
+            window: self.window,
+            tile_entries: self.tile_entries,
+        };
         sizes.spec(kind).map_err(CliError::usage)
     }
 }
@@ -125,9 +134,10 @@ impl PlannerArgs {
     /// If sizes were given that the format does not have.
     pub(crate) fn format(&self) -> Result<Option<FormatSpec>, CliError> {
         let (block, window) = (self.tiles.block.is_some(), self.tiles.window.is_some());
+        let entries = self.tiles.tile_entries.is_some();
         if let Some(scales) = self.planning.e4m3 {
             return match self.planning.format {
-                Some(FormatArg::Kind(FormatKind::TwoFour)) if !block && !window => {
+                Some(FormatArg::Kind(FormatKind::TwoFour)) if !block && !window && !entries => {
                     Ok(Some(FormatSpec::TwoFourE4m3 { scales }))
                 }
                 _ => {
@@ -137,10 +147,10 @@ impl PlannerArgs {
         }
         let kind = match self.planning.format {
             None | Some(FormatArg::Auto) => {
-                if block || window {
+                if block || window || entries {
                     return Err(CliError::usage(
                         "--block needs --format bcsr or blocked-ell, and --window needs --format \
-                         wcsr",
+                         wcsr or hybrid, and --tile-entries needs --format hybrid",
                     ));
                 }
                 return Ok(None);
@@ -150,8 +160,11 @@ impl PlannerArgs {
         if block && !matches!(kind, FormatKind::Bcsr | FormatKind::BlockedEll) {
             return Err(CliError::usage(format!("--block does not apply to {kind}")));
         }
-        if window && kind != FormatKind::Wcsr {
+        if window && !matches!(kind, FormatKind::Wcsr | FormatKind::Hybrid) {
             return Err(CliError::usage(format!("--window does not apply to {kind}")));
+        }
+        if self.tiles.tile_entries.is_some() && kind != FormatKind::Hybrid {
+            return Err(CliError::usage(format!("--tile-entries does not apply to {kind}")));
         }
         self.tiles.spec(kind).map(Some)
     }
@@ -168,6 +181,7 @@ impl PlannerArgs {
             ("--dtype", tiles.dtype.is_some()),
             ("--block", tiles.block.is_some()),
             ("--window", tiles.window.is_some()),
+            ("--tile-entries", tiles.tile_entries.is_some()),
             ("--n", planning.n.is_some()),
             ("--format", planning.format.is_some()),
             ("--e4m3", planning.e4m3.is_some()),

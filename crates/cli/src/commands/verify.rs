@@ -145,6 +145,10 @@ fn compare(
                 return Ok(Against { pruning: Some(pruning), ..equal });
             }
         }
+        // A hybrid's rows keep theirs.
+        if self::difference(&planned.prune_zeros(), &without_zeros)?.is_none() {
+            return Ok(Against { pruning: Some("dropping some explicit zeros"), ..equal });
+        }
     }
     Ok(Against { equal: false, difference: Some(difference), ..equal })
 }

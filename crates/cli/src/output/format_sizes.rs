@@ -37,7 +37,8 @@ pub(crate) struct TileCounts {
 /// One line about a matrix: its structure, and the number of formats that can hold it.
 pub(crate) fn overview<T: Scalar>(a: &Csr<T>) -> String {
     let stats = MatrixStats::of(a.pattern());
-    let default_sizes = TileSizes { dtype: T::DTYPE, block: None, window: None };
+    let default_sizes =
+        TileSizes { dtype: T::DTYPE, block: None, window: None, tile_entries: None };
     let measured = FormatKind::ALL
         .into_iter()
         .filter_map(|kind| default_sizes.spec(kind).ok())

@@ -229,11 +229,12 @@ pub(crate) fn read_npy(path: &Path) -> (String, Vec<f64>) {
 }
 
 /// Every format with the options that name it.
-pub(crate) const FORMATS: [(&str, &[&str]); 6] = [
+pub(crate) const FORMATS: [(&str, &[&str]); 7] = [
     ("csr", &["--format", "csr"]),
     ("bcsr", &["--format", "bcsr", "--block", "8x4"]),
     ("wcsr", &["--format", "wcsr", "--window", "16"]),
     ("blocked-ell", &["--format", "blocked-ell", "--block", "8"]),
     ("bmat", &["--format", "bmat"]),
     ("two-four", &["--format", "two-four", "--prune-two-four"]),
+    ("hybrid", &["--format", "hybrid", "--window", "8"]),
 ];

@@ -37,10 +37,16 @@ pub struct FormatStats {
     /// Columns of A that the windows hold, summed over windows, padding excluded: the rows of B
     /// read when each window is computed once and nothing is cached.
     pub gathered_cols: u64,
-    /// Column slots that are padding (WCSR, BMat, Blocked-ELL), summed over windows.
+    /// Column slots that are padding (WCSR, BMat, Blocked-ELL, packed windows of a hybrid), summed over windows.
     pub padding_cols: u64,
     /// Block slots of a block row; 0 except for Blocked-ELL.
     pub ell_width: u64,
+    /// Windows of a hybrid that are not packed; 0 for other formats.
+    #[serde(default)]
+    pub row_windows: u64,
+    /// Entries of the rows in them.
+    #[serde(default)]
+    pub row_entries: u64,
 }
 
 impl FormatStats {
@@ -87,6 +93,8 @@ impl FormatStats {
             gathered_cols: sizes.gathered_cols,
             padding_cols: sizes.padding_cols,
             ell_width: sizes.ell_width,
+            row_windows: sizes.row_windows,
+            row_entries: sizes.row_entries,
         })
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Sizes {
     pub(crate) gathered_cols: u64,
     pub(crate) padding_cols: u64,
     pub(crate) ell_width: u64,
+    pub(crate) row_windows: u64,
+    pub(crate) row_entries: u64,
 }
 
 /// A pattern, its row layout, and the sizes of its windows' unions.

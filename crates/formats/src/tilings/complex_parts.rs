@@ -50,7 +50,11 @@ impl<T: ComplexScalar> Tiling<T> {
                     values.into(),
                 )))
             }
-            Self::Wcsr(_) | Self::BlockedEll(_) | Self::BMat(_) | Self::TwoFour(_) => None,
+            Self::Wcsr(_)
+            | Self::BlockedEll(_)
+            | Self::BMat(_)
+            | Self::TwoFour(_)
+            | Self::Hybrid(_) => None,
         }
     }
 }

@@ -1,10 +1,11 @@
-//! The five tilings, and CSR in a row order: types, their invariants, their names.
+//! The five tilings, hybrids of two, and CSR in a row order: types, their invariants, their names.
 
 mod any_tiling;
 pub(crate) mod bcsr;
 pub(crate) mod blocked_ell;
 pub(crate) mod bmat;
 mod complex_parts;
+pub(crate) mod hybrid;
 pub(crate) mod row_csr;
 pub(crate) mod shared;
 pub(crate) mod slot_map;
@@ -19,6 +20,7 @@ pub use any_tiling::AnyTiling;
 pub use bcsr::Bcsr;
 pub use blocked_ell::BlockedEll;
 pub use bmat::BMat;
+pub use hybrid::Hybrid;
 pub use row_csr::RowCsr;
 pub use spec::{FormatKind, FormatSpec, ScalesPer, TileShape};
 pub use tile_format::{Array, ArrayName, ArraySource, Elements, Extent};

@@ -11,6 +11,7 @@ use crate::PAD_COL;
 use crate::csr::{check_index_list, first_error};
 use crate::dtype::DType;
 use crate::error::FormatError;
+use crate::tilings::hybrid::is_packed;
 
 /// A format, without its sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -27,12 +28,21 @@ pub enum FormatKind {
     BMat,
     /// 2:4 structured sparsity.
     TwoFour,
+    /// Packed windows beside windows of rows.
+    Hybrid,
 }
 
 impl FormatKind {
     /// Every format.
-    pub const ALL: [Self; 6] =
-        [Self::Csr, Self::Bcsr, Self::Wcsr, Self::BlockedEll, Self::BMat, Self::TwoFour];
+    pub const ALL: [Self; 7] = [
+        Self::Csr,
+        Self::Bcsr,
+        Self::Wcsr,
+        Self::BlockedEll,
+        Self::BMat,
+        Self::TwoFour,
+        Self::Hybrid,
+    ];
 
     /// The name used by the command line and in plan files.
     #[must_use]
@@ -44,6 +54,7 @@ impl FormatKind {
             Self::BlockedEll => "blocked-ell",
             Self::BMat => "bmat",
             Self::TwoFour => "two-four",
+            Self::Hybrid => "hybrid",
         }
     }
 }
@@ -61,7 +72,7 @@ impl FromStr for FormatKind {
         Self::ALL.into_iter().find(|k| k.name() == s).ok_or_else(|| FormatError::UnknownName {
             what: "format",
             found: s.to_owned(),
-            expected: "csr, bcsr, wcsr, blocked-ell, bmat or two-four",
+            expected: "csr, bcsr, wcsr, blocked-ell, bmat, two-four or hybrid",
         })
     }
 }
@@ -102,6 +113,15 @@ pub enum FormatSpec {
         /// What has a scale of its own.
         scales: ScalesPer,
     },
+    /// Windows that are dense enough as in WCSR, the rows of the others as in CSR.
+    Hybrid {
+        /// Rows of a window.
+        window_rows: usize,
+        /// What a packed window's columns are padded to a multiple of: the columns of its tiles.
+        pad_cols: usize,
+        /// The fewest entries, on average, of the tiles of a window that is packed.
+        tile_entries: usize,
+    },
 }
 
 /// What of a matrix has a scale of its own, where values are stored in a type that is too narrow for their range.
@@ -138,6 +158,7 @@ impl FormatSpec {
             Self::BlockedEll { .. } => FormatKind::BlockedEll,
             Self::BMat { .. } => FormatKind::BMat,
             Self::TwoFour | Self::TwoFourE4m3 { .. } => FormatKind::TwoFour,
+            Self::Hybrid { .. } => FormatKind::Hybrid,
         }
     }
 
@@ -147,9 +168,29 @@ impl FormatSpec {
         match self {
             Self::Csr | Self::TwoFour | Self::TwoFourE4m3 { .. } => 1,
             Self::Bcsr { block_rows, .. } => block_rows,
-            Self::Wcsr { window_rows, .. } => window_rows,
+            Self::Wcsr { window_rows, .. } | Self::Hybrid { window_rows, .. } => window_rows,
             Self::BlockedEll { block_size } => block_size,
             Self::BMat { .. } => 16,
+        }
+    }
+
+    /// Whether a hybrid of these sizes packs a window with these entries and columns in its union; no other format
+    /// has a choice.
+    ///
+    /// ```
+    /// use girih_formats::FormatSpec;
+    ///
+    /// // Five columns are two tiles of four.
+    /// let hybrid = FormatSpec::Hybrid { window_rows: 16, pad_cols: 4, tile_entries: 9 };
+    /// assert_eq!([17, 18].map(|entries| hybrid.packs(entries, 5)), [false, true]);
+    /// ```
+    #[must_use]
+    pub const fn packs(self, entries: usize, columns: usize) -> bool {
+        match self {
+            Self::Hybrid { pad_cols, tile_entries, .. } => {
+                is_packed(entries, columns, (pad_cols, tile_entries))
+            }
+            _ => false,
         }
     }
 
@@ -169,6 +210,7 @@ impl FormatSpec {
             }
             Self::BMat { .. } => (8, None, Some(1)),
             Self::TwoFour | Self::TwoFourE4m3 { .. } => (4, Some(2), None),
+            Self::Hybrid { pad_cols, .. } => (pad_cols, None, Some(1)),
         };
         TileShape { cols, values, union_width }
     }
@@ -201,6 +243,9 @@ impl Display for FormatSpec {
         match *self {
             Self::Bcsr { block_rows, block_cols } => write!(f, "bcsr {block_rows}x{block_cols}"),
             Self::Wcsr { window_rows, pad_cols } => write!(f, "wcsr {window_rows}/{pad_cols}"),
+            Self::Hybrid { window_rows, pad_cols, tile_entries } => {
+                write!(f, "hybrid {window_rows}/{pad_cols}/{tile_entries}")
+            }
             Self::BlockedEll { block_size } => write!(f, "blocked-ell {block_size}x{block_size}"),
             Self::BMat { pattern_only: true } => write!(f, "bmat (pattern)"),
             Self::TwoFourE4m3 { scales } => write!(f, "two-four e4m3/{}", scales.name()),

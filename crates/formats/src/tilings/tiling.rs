@@ -4,6 +4,7 @@
 use super::bcsr::{self, Bcsr};
 use super::blocked_ell::{self, BlockedEll};
 use super::bmat::{self, BMat};
+use super::hybrid::{self, Hybrid};
 use super::row_csr::{self, RowCsr};
 use super::shared::read_back::Rows;
 use super::shared::windows::check_layout;
@@ -28,6 +29,7 @@ pub enum Tiling<T: Scalar> {
     BlockedEll(BlockedEll<T>),
     BMat(BMat<T>),
     TwoFour(TwoFour<T>),
+    Hybrid(Hybrid<T>),
 }
 
 /// Evaluates an expression on the [`TileFormat`] inside a tiling, whichever it is.
@@ -40,6 +42,7 @@ macro_rules! on_format {
             $crate::tilings::Tiling::BlockedEll($t) => $body,
             $crate::tilings::Tiling::BMat($t) => $body,
             $crate::tilings::Tiling::TwoFour($t) => $body,
+            $crate::tilings::Tiling::Hybrid($t) => $body,
         }
     };
 }
@@ -56,6 +59,9 @@ pub(crate) fn sizes(spec: FormatSpec, measure: &Measure<'_>) -> Result<Sizes, Fo
         FormatSpec::BMat { pattern_only } => Ok(bmat::stats::sizes(measure, pattern_only)),
         FormatSpec::TwoFour => two_four::stats::sizes(measure),
         FormatSpec::TwoFourE4m3 { scales } => two_four::stats::sizes_e4m3(measure, scales),
+        FormatSpec::Hybrid { pad_cols, tile_entries, .. } => {
+            hybrid::stats::sizes(measure, (pad_cols, tile_entries))
+        }
     }
 }
 
@@ -86,13 +92,16 @@ impl<T: Scalar> Tiling<T> {
                 let scales = E4m3Scales::of(csr, scales);
                 Self::TwoFour(TwoFour::from_csr_e4m3(csr, layout, &scales, E4m3Overflow::Error)?)
             }
+            FormatSpec::Hybrid { pad_cols, tile_entries, .. } => {
+                Self::Hybrid(Hybrid::from_csr(csr, layout, (pad_cols, tile_entries))?)
+            }
         })
     }
 
     /// The matrix back in CSR: exactly the stored nonzeros, rows in their original order.
     ///
-    /// Explicit zeros survive in CSR and BMat, which know what is an entry; in the tiles of the
-    /// other formats a zero is a zero. A pattern-only BMat gives ones.
+    /// Explicit zeros survive in CSR and BMat, which know what is an entry, and in the windows of rows of a
+    /// hybrid; in the tiles of the other formats a zero is a zero. A pattern-only BMat gives ones.
     #[must_use]
     pub fn to_csr(&self) -> Csr<T> {
         on_format!(self, t => t.to_csr())
@@ -125,6 +134,10 @@ impl<T: Scalar> Tiling<T> {
             FormatSpec::TwoFour => Self::TwoFour(TwoFour::from_arrays(layout, extent, arrays)?),
             FormatSpec::TwoFourE4m3 { scales } => {
                 Self::TwoFour(TwoFour::from_narrow_arrays(layout, extent, scales, arrays)?)
+            }
+            FormatSpec::Hybrid { pad_cols, tile_entries, .. } => {
+                let sizes = (pad_cols, tile_entries);
+                Self::Hybrid(Hybrid::from_arrays(layout, extent, sizes, arrays)?)
             }
         })
     }
@@ -198,7 +211,8 @@ impl<T: Scalar> Tiling<T> {
     ///
     /// A tile is the fine unit of work, the finest at which a window may be split: a nonzero of
     /// CSR, a block of BCSR or Blocked-ELL (padding slots included), a padded group of `pad_cols`
-    /// packed columns of WCSR, a 16×8 tile of BMat, a group of four columns of 2:4.
+    /// packed columns of WCSR, a 16×8 tile of BMat, a group of four columns of 2:4. A hybrid has WCSR's in
+    /// packed windows, and runs of entries in others.
     ///
     /// # Panics
     /// If `w > n_windows()`.

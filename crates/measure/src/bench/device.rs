@@ -5,9 +5,10 @@ use std::sync::Arc;
 use girih::backend::BackendError;
 use girih::cuda::low_level::takes_b_as_it_is;
 use girih::cuda::{CudaError, CudaPrepared, DeviceInfo};
+use girih::formats::for_any_tiling;
 use girih::{
     CudaBackend, CudaOptions, DType, DeviceSpec, FormatKind, FormatSpec, Plan, Rounding,
-    SpmmBackend,
+    SpmmBackend, Tiling,
 };
 use girih_cuda_libraries::{
     CsrAlgorithm, CublasLt, CublasLtOptions, CudaRoofline, CusparseBackend, CusparseOptions,
@@ -185,6 +186,12 @@ pub(crate) fn named_rows(plan: &Plan) -> Option<u64> {
     let tiling = plan.tiling();
     let per_tile = match plan.spec().kind() {
         FormatKind::BMat | FormatKind::TwoFour => return None,
+        FormatKind::Hybrid => {
+            return for_any_tiling!(tiling, tiling => match tiling {
+                Tiling::Hybrid(a) => Some((a.packed_cols() + a.col_idx().len()) as u64),
+                _ => None,
+            });
+        }
         _ => plan.spec().tile().cols,
     };
     Some(tiling.tile_ptr(tiling.n_windows()) * per_tile as u64)
@@ -192,7 +199,7 @@ pub(crate) fn named_rows(plan: &Plan) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use girih::{Csr, RowLayout, Tiling};
+    use girih::{Csr, RowLayout};
 
     use super::*;
 

@@ -80,6 +80,7 @@ pub struct FormatRequest {
     kind: Option<FormatKind>,
     block: Option<Block>,
     window: Option<u32>,
+    tile_entries: Option<u32>,
     /// Whether values are stored in e4m3, by these scales.
     e4m3: Option<ScalesPer>,
 }
@@ -89,7 +90,7 @@ impl FromStr for FormatRequest {
 
     fn from_str(s: &str) -> Result<Self, String> {
         let (name, size) = s.split_once(':').map_or((s, None), |(name, size)| (name, Some(size)));
-        let (mut block, mut window, mut e4m3) = (None, None, None);
+        let (mut block, mut window, mut tile_entries, mut e4m3) = (None, None, None, None);
         let kind = match name {
             "auto" => None,
             // The list in the error has formats only.
@@ -100,10 +101,21 @@ impl FromStr for FormatRequest {
             (Some(FormatKind::Bcsr | FormatKind::BlockedEll), Some(size)) => {
                 block = Some(parse_block(size)?);
             }
-            (Some(FormatKind::Wcsr), Some(size)) => {
+            (Some(FormatKind::Hybrid), Some(size)) if size.contains('/') => {
+                let sizes = size.split_once('/');
+                let sizes = sizes.and_then(|(rows, n)| rows.parse().ok().zip(n.parse().ok()));
+                let sizes = sizes.filter(|&(rows, n): &(u32, u32)| rows > 0 && n > 0);
+                let Some((rows, entries)) = sizes else {
+                    return Err(format!(
+                        "{size:?} is no number of rows and one of entries; write for example hybrid:32/12"
+                    ));
+                };
+                (window, tile_entries) = (Some(rows), Some(entries));
+            }
+            (Some(FormatKind::Wcsr | FormatKind::Hybrid), Some(size)) => {
                 let rows = size.parse().ok().filter(|&rows: &u32| rows > 0);
                 window = Some(rows.ok_or_else(|| {
-                    format!("{size:?} is not a number of rows; write for example wcsr:16")
+                    format!("{size:?} is not a number of rows; write for example {name}:16")
                 })?);
             }
             (Some(FormatKind::TwoFour), Some(values)) => {
@@ -114,7 +126,7 @@ impl FromStr for FormatRequest {
             }
             (_, Some(size)) => return Err(format!("{name} takes no size, but {size:?} was given")),
         }
-        Ok(Self { kind, block, window, e4m3 })
+        Ok(Self { kind, block, window, tile_entries, e4m3 })
     }
 }
 
@@ -125,7 +137,7 @@ impl FormatRequest {
     pub const AUTO: Self = Self::without_sizes(None);
 
     const fn without_sizes(kind: Option<FormatKind>) -> Self {
-        Self { kind, block: None, window: None, e4m3: None }
+        Self { kind, block: None, window: None, tile_entries: None, e4m3: None }
     }
 
     /// The planner's option for matrices of a value type.
@@ -137,7 +149,8 @@ impl FormatRequest {
         if let Some(scales) = self.e4m3 {
             return Ok(FormatChoice::Fixed(FormatSpec::TwoFourE4m3 { scales }));
         }
-        let sizes = TileSizes { dtype, block: self.block, window: self.window };
+        let Self { block, window, tile_entries, .. } = self;
+        let sizes = TileSizes { dtype, block, window, tile_entries };
         sizes.spec(kind).map(FormatChoice::Fixed).map_err(MeasureError::Request)
     }
 }
@@ -148,7 +161,10 @@ impl Display for FormatRequest {
         f.write_str(self.kind.map_or("auto", FormatKind::name))?;
         match (self.block, self.window) {
             (Some(Block { rows, cols }), _) => write!(f, ":{rows}x{cols}"),
-            (None, Some(rows)) => write!(f, ":{rows}"),
+            (None, Some(rows)) => match self.tile_entries {
+                Some(entries) => write!(f, ":{rows}/{entries}"),
+                None => write!(f, ":{rows}"),
+            },
             (None, None) => self.e4m3.map_or(Ok(()), |per| write!(f, ":e4m3/{}", per.name())),
         }
     }
@@ -260,15 +276,33 @@ mod tests {
         ] {
             assert_eq!(spec(text, DType::F32), expected, "{text}");
         }
+        let hybrid = |window_rows, pad_cols, tile_entries| {
+            fixed(FormatSpec::Hybrid { window_rows, pad_cols, tile_entries })
+        };
+        assert_eq!(spec("hybrid", DType::F32), hybrid(64, 8, 12));
+        assert_eq!(spec("hybrid:16", DType::F16), hybrid(16, 16, 24));
+        assert_eq!(spec("hybrid:32/10", DType::F32), hybrid(32, 8, 10));
         let half = fixed(FormatSpec::Wcsr { window_rows: 8, pad_cols: 16 });
         assert_eq!(spec("wcsr:8", DType::F16), half);
-        let with_sizes = ["bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four:e4m3/tensor"];
+        let with_sizes =
+            ["bcsr:16x8", "wcsr:8", "blocked-ell:32x32", "two-four:e4m3/tensor", "hybrid:32/10"];
         for text in ["auto", "csr", "two-four"].into_iter().chain(with_sizes) {
             assert_eq!(text.parse::<FormatRequest>().unwrap().to_string(), text);
         }
-        for text in
-            ["", "coo", "csr:8", "auto:8", "wcsr:0", "wcsr:8x8", "bcsr:x", "bcsr:", "two-four:e4m3"]
-        {
+        for text in [
+            "",
+            "coo",
+            "csr:8",
+            "auto:8",
+            "wcsr:0",
+            "wcsr:8x8",
+            "wcsr:8/8",
+            "hybrid:8/",
+            "hybrid:0/8",
+            "bcsr:x",
+            "bcsr:",
+            "two-four:e4m3",
+        ] {
             assert!(text.parse::<FormatRequest>().is_err(), "{text}");
         }
         let ell = "blocked-ell:8x4".parse::<FormatRequest>().unwrap();

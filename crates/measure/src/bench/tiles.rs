@@ -34,8 +34,11 @@ pub struct TileSizes {
     pub dtype: DType,
     /// The block of BCSR and Blocked-ELL; 64×64 if it is `None`.
     pub block: Option<Block>,
-    /// The rows of a window of WCSR; 64 if it is `None`.
+    /// The rows of a window of WCSR and of hybrids; 64 if it is `None`.
     pub window: Option<u32>,
+    /// The fewest entries, on average, of the tiles of a window that a hybrid packs. If it is `None`, 1½ for each
+    /// column of a tile: about what a packed column costs at n = 128, by the fits of an H100.
+    pub tile_entries: Option<u32>,
 }
 
 impl TileSizes {
@@ -60,6 +63,16 @@ impl TileSizes {
             }
             FormatKind::BMat => FormatSpec::BMat { pattern_only: false },
             FormatKind::TwoFour => FormatSpec::TwoFour,
+            FormatKind::Hybrid => {
+                let (window_rows, pad_cols) = (self.window.unwrap_or(64), pad_cols(self.dtype));
+                FormatSpec::Hybrid {
+                    window_rows: window_rows as usize,
+                    pad_cols,
+                    tile_entries: self
+                        .tile_entries
+                        .map_or(pad_cols + pad_cols / 2, |entries| entries as usize),
+                }
+            }
         })
     }
 }

@@ -5,4 +5,4 @@ mod windows;
 
 pub(crate) use schedules::{Compared, Cut, compare};
 pub use schedules::{ScheduleKind, ScheduleOption};
-pub(crate) use windows::counted_windows;
+pub(crate) use windows::{HybridWindows, counted_windows};

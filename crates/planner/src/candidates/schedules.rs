@@ -59,6 +59,27 @@ pub struct ScheduleOption {
     pub stretch: f64,
 }
 
+impl ScheduleOption {
+    /// A task for each of `windows` windows.
+    pub(crate) fn whole_windows(windows: u64) -> Self {
+        Self {
+            kind: ScheduleKind::Windows,
+            limit: 0,
+            tasks: windows,
+            split_windows: 0,
+            makespan: 0.0,
+            imbalance: 1.0,
+            idle_share: 0.0,
+            stretch: 1.0,
+        }
+    }
+
+    /// A schedule of packed windows with a task for each of a hybrid's other windows.
+    pub(crate) fn beside(self, windows: u64) -> Self {
+        Self { tasks: self.tasks + windows, ..self }
+    }
+}
+
 /// What is cut, and for which kernels of which device.
 pub(crate) struct Cut<'a> {
     pub(crate) spec: FormatSpec,
@@ -177,16 +198,7 @@ impl Cut<'_> {
     /// A schedule that is taken to be even, for it is too large to be replayed.
     fn unplayed(&self, kind: ScheduleKind, limit: u64, windows: &impl Windows) -> Compared {
         let tasks = self.most_tasks(kind, limit, windows);
-        let option = ScheduleOption {
-            kind,
-            limit,
-            tasks,
-            split_windows: 0,
-            makespan: 0.0,
-            imbalance: 1.0,
-            idle_share: 0.0,
-            stretch: 1.0,
-        };
+        let option = ScheduleOption { kind, limit, ..ScheduleOption::whole_windows(tasks) };
         Compared { option, config: self.config(tasks, windows) }
     }
 

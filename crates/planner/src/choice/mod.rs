@@ -20,7 +20,7 @@ use crate::explanation::{Candidate, Outcome, Seconds};
 use crate::kernels::{KernelConfig, KernelWork};
 use crate::options::{FormatChoice, PlanOptions};
 use crate::progress::{Stage, Watch};
-use constraints::{Budget, Need, objection};
+use constraints::{Budget, Need, objection, uniform};
 use pick::Picked;
 
 /// What was chosen, and why.
@@ -107,6 +107,13 @@ impl Choice {
     /// advantage does.
     pub(crate) fn doubt(options: &PlanOptions, spec: FormatSpec, dtype: DType) -> Option<f64> {
         let (device, precision) = (&options.target, options.precision);
+        // A hybrid's packed windows are WCSR's, in its estimate too.
+        let spec = match spec {
+            FormatSpec::Hybrid { window_rows, pad_cols, .. } => {
+                FormatSpec::Wcsr { window_rows, pad_cols }
+            }
+            spec => spec,
+        };
         match device.fit(spec, dtype, precision) {
             Some(fit) => Some(fit.quality.mean_relative_error),
             None if device.kind == DeviceKind::Cpu => Some(UNCALIBRATED),
@@ -259,7 +266,7 @@ impl Chooser<'_> {
         self.options.kernels.check(device, spec, dtype).map_err(rejected)?;
         budget.count(spec, Need::IfTime).map_err(rejected)?;
         let stats = self.shared.format(spec, dtype).map_err(|error| rejected(error.to_string()))?;
-        let reason = objection(self.options, &self.workload, &stats);
+        let reason = objection(self.options, &self.workload, &stats).or_else(|| uniform(&stats));
         let mut priced = self.bare(stats);
         match reason {
             None => Ok(priced),

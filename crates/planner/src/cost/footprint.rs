@@ -81,6 +81,17 @@ impl Footprint {
         Self { near, far, fetched, ..*self }
     }
 
+    /// Of some of the rows, windows of 16 of which fetch `near`: what is fetched more than once shrinks with that,
+    /// for a cache of any size.
+    pub(crate) fn part(&self, nrows: usize, near: f64) -> Self {
+        let share = if self.near > 0.0 { near / self.near } else { 0.0 };
+        let once = self.once.min(near);
+        let beyond = |fetched: f64| once + (fetched - self.once).max(0.0) * share;
+        let fetched = self.fetched.map(beyond);
+        let far = beyond(self.far).clamp(once, near.max(once));
+        Self { nrows: nrows as f64, once, near, far, fetched }
+    }
+
     /// Rows of B that all rows of A touch.
     #[must_use]
     pub fn once(&self) -> f64 {

@@ -8,6 +8,7 @@
 mod breakdown;
 mod footprint;
 mod linear;
+mod parts;
 mod price;
 mod rerate;
 mod workload;
@@ -15,6 +16,7 @@ mod workload;
 pub use breakdown::{Cost, Resource};
 pub use footprint::Footprint;
 pub use linear::LinearCost;
+pub(crate) use parts::{Part, parts};
 pub use price::{linear_cost, price, terms};
 pub use rerate::{seconds_on, transfer_seconds};
 pub use workload::Workload;

@@ -27,13 +27,15 @@
 //! many bytes are on their way at once, and whether many rows fetch all of B together, as those of 2:4 do on
 //! sparse tensor cores. By Little's law the cache gives no more than the bytes on their way per latency.
 //!
+//! A hybrid is priced as the two products that it consists of.
+//!
 //! Where calibration found coefficients for the format and value type, they are what counts:
 //! `seconds = Σ coefficient · quantity` over the [`Terms`], Voltrix's eq. 1 with cf₁ taken apart.
 
-use girih_formats::FormatKind;
 use girih_formats::stats::FormatStats;
+use girih_formats::{FormatKind, FormatSpec};
 
-use super::{Cost, LinearCost, Resource, Workload};
+use super::{Cost, LinearCost, Resource, Workload, parts};
 use crate::device::{DeviceKind, DeviceSpec, Overlap, Terms, Unit};
 use crate::kernels::KernelConfig;
 
@@ -99,8 +101,10 @@ pub fn terms(workload: &Workload, stats: &FormatStats, device: &DeviceSpec) -> T
     let Traffic { b_once, b_fetched, b_cache, b_memory, c, .. } =
         traffic(workload, stats, device, None);
     // Products follow one another: of what one touches, a cache still has what fits into it.
-    let all = stats.bytes as f64 + b_once + c;
-    let evicted = |bytes: f64| (all - bytes).max(0.0);
+    let own = stats.bytes as f64 + b_once + c;
+    let all = own + workload.beside_bytes;
+    let share = if all > 0.0 { own / all } else { 0.0 };
+    let evicted = |bytes: f64| (all - bytes).max(0.0) * share;
     let private = device.private_cache_bytes as f64 * f64::from(device.workers);
     // A line of C is computed whole, however many of its columns there are.
     let lanes = (device.simd_bits as usize / 8 / workload.dtype.accumulator().part().size()).max(1);
@@ -125,8 +129,8 @@ fn windows_of_several(stats: &FormatStats) -> f64 {
 
 /// Estimates a product: a pure function of what is known of it.
 ///
-/// `config` is the kernel's on a device with shared memory; `imbalance` the schedule's, 1 if it is
-/// perfect. On a CPU it counts as the number of workers at the most: what takes no less time together, one
+/// `config` is the kernel's on a device with shared memory, of a hybrid that of its packed windows; `imbalance` the
+/// schedule's, 1 if it is perfect. On a CPU it counts as the number of workers at the most: what takes no less time together, one
 /// of them does alone.
 #[must_use]
 pub fn price(
@@ -136,6 +140,14 @@ pub fn price(
     config: Option<&KernelConfig>,
     imbalance: f64,
 ) -> Cost {
+    // One kernel after the other, the second of which has but one configuration.
+    let each = parts(workload, stats).into_iter().map(|part| {
+        let config = config.filter(|_| part.stats.spec != FormatSpec::Csr);
+        price(&part.workload, &part.stats, device, config, imbalance)
+    });
+    if let Some(cost) = Cost::of_parts(each, stats) {
+        return cost;
+    }
     let imbalance = match device.kind {
         DeviceKind::Cpu => imbalance.min(f64::from(device.workers)),
         DeviceKind::Cuda => imbalance,

@@ -26,6 +26,8 @@ pub struct Workload {
     pub footprint: Footprint,
     /// Rows of C that are not stored right behind the one before.
     pub scattered_rows: usize,
+    /// Bytes that other products touch between two of this one: those of a plan's other part.
+    pub beside_bytes: f64,
 }
 
 impl Workload {
@@ -43,6 +45,7 @@ impl Workload {
             precision: Precision::default(),
             footprint: Footprint::of(shared),
             scattered_rows: scattered_rows(shared.layout()),
+            beside_bytes: 0.0,
         }
     }
 

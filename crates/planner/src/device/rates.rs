@@ -53,7 +53,8 @@ impl PerFormat {
         match kind {
             FormatKind::Csr => self.csr,
             FormatKind::Bcsr => self.bcsr,
-            FormatKind::Wcsr => self.wcsr,
+            // A hybrid's packed windows are WCSR's; by its rows, CSR's number counts.
+            FormatKind::Wcsr | FormatKind::Hybrid => self.wcsr,
             FormatKind::BlockedEll => self.blocked_ell,
             FormatKind::BMat => self.bmat,
             FormatKind::TwoFour => self.two_four,
@@ -81,7 +82,7 @@ impl PerFormat {
         Self::of([x; 6])
     }
 
-    /// Numbers for all, in the order of [`FormatKind::ALL`].
+    /// Numbers for all that have one of their own, in the order of [`FormatKind::ALL`].
     pub(crate) const fn of([csr, bcsr, wcsr, blocked_ell, bmat, two_four]: [f64; 6]) -> Self {
         Self {
             csr: Some(csr),

@@ -89,6 +89,14 @@ impl Explanation {
         (saved > 0.0).then(|| (planning_seconds / saved).ceil())
     }
 
+    /// Every format that is named.
+    pub(crate) fn specs(&self) -> impl Iterator<Item = FormatSpec> + '_ {
+        let measured = self.measured.iter().flat_map(|measured| &measured.cases);
+        let ordered = self.orderings.iter().filter_map(|order| order.spec);
+        let considered = self.candidates.iter().map(|candidate| candidate.spec);
+        considered.chain(ordered).chain(measured.map(|case| case.spec))
+    }
+
     /// The texts, which a plan file must be able to show on a terminal.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         let rejected = self.candidates.iter().filter_map(|c| match &c.outcome {

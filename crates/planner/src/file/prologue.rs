@@ -2,9 +2,11 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use girih_formats::{DType, FormatSpec};
+use girih_formats::{FormatKind, FormatSpec};
 
 use super::PlanFileError;
+use crate::options::FormatChoice;
+use crate::plan::Plan;
 
 /// A byte with its high bit set, a name, and what text-mode transfers rewrite or stop at: CR LF,
 /// Control-Z, LF (after PNG's).
@@ -13,13 +15,21 @@ pub(super) const MAGIC: [u8; 8] = [0xE7, b'G', b'R', b'H', b'\r', b'\n', 0x1A, b
 /// Major and minor version of the files read at the most.
 pub(super) const VERSION: (u16, u16) = (3, 3);
 
-/// Major and minor version of the file of a plan: the least that holds its format and value type, so that older
-/// readers know what they can read.
-pub(super) const fn version_for(spec: FormatSpec, dtype: DType) -> (u16, u16) {
-    match spec {
-        FormatSpec::TwoFourE4m3 { .. } => (3, 3),
-        _ if dtype.is_complex() => (3, 2),
-        _ => (3, 1),
+/// Major and minor version of the file of a plan: the least that has codes for its value type and for every format
+/// that it names, so that older readers know what they can read.
+pub(super) fn version_for(plan: &Plan) -> (u16, u16) {
+    let requested = match plan.options.format {
+        FormatChoice::Fixed(spec) => Some(spec),
+        FormatChoice::Auto => None,
+    };
+    let mut named = plan.explanation.specs().chain([plan.tiling.spec()]).chain(requested);
+    let is_new = |spec: FormatSpec| {
+        spec.kind() == FormatKind::Hybrid || matches!(spec, FormatSpec::TwoFourE4m3 { .. })
+    };
+    match plan.dtype().is_complex() {
+        _ if named.any(is_new) => VERSION,
+        true => (3, 2),
+        false => (3, 1),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Frozen: a change of these types takes a new major version. What is likely to grow is text that names
 //! its fields: the options, their target and the explanation are JSON. Version 3.0 has the target as TOML, as
-//! in a device's file. Version 3.2 has the codes of complex value types, and version 3.3 values in
-//! e4m3; each is written for these alone.
+//! in a device's file. Version 3.2 has the codes of complex value types, and is written for these alone; version 3.3
+//! those of hybrids and of values in e4m3, and is written for plans that name one.
 
 use serde::{Deserialize, Serialize};
 

@@ -85,6 +85,7 @@ pub(super) enum SpecCode {
     BlockedEll { block_size: u64 },
     BMat { pattern_only: bool },
     TwoFour,
+    Hybrid { window_rows: u64, pad_cols: u64, tile_entries: u64 },
     TwoFourE4m3 { scales: ScalesCode },
 }
 
@@ -103,6 +104,11 @@ impl From<FormatSpec> for SpecCode {
             }
             FormatSpec::BMat { pattern_only } => Self::BMat { pattern_only },
             FormatSpec::TwoFour => Self::TwoFour,
+            FormatSpec::Hybrid { window_rows, pad_cols, tile_entries } => Self::Hybrid {
+                window_rows: window_rows as u64,
+                pad_cols: pad_cols as u64,
+                tile_entries: tile_entries as u64,
+            },
             FormatSpec::TwoFourE4m3 { scales } => Self::TwoFourE4m3 { scales: scales.into() },
         }
     }
@@ -125,6 +131,11 @@ impl TryFrom<SpecCode> for FormatSpec {
             }
             SpecCode::BMat { pattern_only } => Self::BMat { pattern_only },
             SpecCode::TwoFour => Self::TwoFour,
+            SpecCode::Hybrid { window_rows, pad_cols, tile_entries } => Self::Hybrid {
+                window_rows: size(window_rows)?,
+                pad_cols: size(pad_cols)?,
+                tile_entries: size(tile_entries)?,
+            },
             SpecCode::TwoFourE4m3 { scales } => Self::TwoFourE4m3 { scales: scales.into() },
         })
     }
@@ -216,9 +227,13 @@ mod tests {
             encode(&SpecCode::from(spec)).unwrap(),
             [2, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]
         );
-        assert_eq!(encode(&SpecCode::from(FormatSpec::TwoFour)).unwrap(), [5, 0, 0, 0]);
+        let two_four = encode(&SpecCode::from(FormatSpec::TwoFour)).unwrap();
+        assert_eq!(two_four, [5, 0, 0, 0]);
+        let hybrid = FormatSpec::Hybrid { window_rows: 32, pad_cols: 8, tile_entries: 12 };
+        let hybrid = encode(&SpecCode::from(hybrid)).unwrap();
+        assert_eq!((&hybrid[..5], hybrid.len()), (&[6, 0, 0, 0, 32][..], 4 + 3 * 8));
         let last = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
-        assert_eq!(encode(&SpecCode::from(last)).unwrap(), [6, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(encode(&SpecCode::from(last)).unwrap(), [7, 0, 0, 0, 1, 0, 0, 0]);
         let by = Reorder::By(Method::Window { window_rows: Some(16) });
         assert_eq!(
             encode(&ReorderCode::from(by)).unwrap(),

@@ -113,7 +113,7 @@ fn layout(
     let bytes = header(plan, &rows, n_own).encode()?;
     debug_assert_eq!(bytes.len() as u64, header_len);
     let prologue = Prologue {
-        version: version_for(plan.spec(), plan.dtype()),
+        version: version_for(plan),
         flags: 0,
         header_offset,
         header_len,

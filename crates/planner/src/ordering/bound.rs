@@ -106,7 +106,8 @@ impl Invariants {
     ) -> Workload {
         let Self { nrows, ncols, nnz, .. } = *self;
         let precision = Precision::default();
-        Workload { nrows, ncols, nnz, n, dtype, precision, footprint, scattered_rows }
+        let beside_bytes = 0.0;
+        Workload { nrows, ncols, nnz, n, dtype, precision, footprint, scattered_rows, beside_bytes }
     }
 
     /// Counts of a format in the best order that could be, of those that decide its price.
@@ -134,7 +135,8 @@ impl Invariants {
                 let cols = blocks * block_cols as u64;
                 (cols * rows, blocks, cols, 0, 8 * (windows + 1) + 4 * blocks, 0)
             }
-            FormatSpec::Wcsr { pad_cols, .. } => {
+            // What an order of windows aims at: that all are packed.
+            FormatSpec::Wcsr { pad_cols, .. } | FormatSpec::Hybrid { pad_cols, .. } => {
                 let packed = packed(rows as usize);
                 let tiles = packed.div_ceil(pad_cols.max(1) as u64);
                 (packed * rows, tiles, packed, 0, 8 * (windows + 1) + 4 * packed, 0)
@@ -176,6 +178,8 @@ impl Invariants {
             gathered_cols,
             padding_cols,
             ell_width,
+            row_windows: 0,
+            row_entries: 0,
         }
     }
 }

@@ -9,14 +9,14 @@ pub(super) fn by_window(windows: &(impl Windows + ?Sized)) -> Vec<Task> {
     (0..windows.n_windows()).map(|w| whole(windows, w, w + 1)).collect()
 }
 
-/// A task for each window of up to `limit` tiles, several for longer ones.
+/// A task for each window of up to `limit` tiles, several for longer ones that may be split.
 pub(super) fn by_limit(windows: &(impl Windows + ?Sized), limit: u64) -> Vec<Task> {
     let limit = limit.max(1);
     let mut tasks = Vec::new();
     for w in 0..windows.n_windows() {
         let task = whole(windows, w, w + 1);
         let mut start = task.tile_start;
-        while task.tile_end - start > limit {
+        while windows.may_split(w) && task.tile_end - start > limit {
             tasks.push(Task { tile_start: start, tile_end: start + limit, ..task });
             start += limit;
         }

@@ -126,8 +126,9 @@ impl Schedule {
         Self::of_tasks(cut::by_size(windows, size), Reduction::TwoPass, windows)
     }
 
-    /// One task for each window of at most `limit` tiles, and for longer ones sub-tasks of `limit`
-    /// tiles each, the last with what is left: the fixed-size splitting of AsyncSparse §III-C.
+    /// One task for each window of at most `limit` tiles, and for longer ones that [may be
+    /// split](Windows::may_split) sub-tasks of `limit` tiles each, the last with what is left: the fixed-size
+    /// splitting of AsyncSparse §III-C.
     /// O(tasks).
     #[must_use]
     pub fn by_limit(windows: &(impl Windows + ?Sized), limit: u64, reduction: Reduction) -> Self {

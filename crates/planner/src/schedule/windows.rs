@@ -1,6 +1,6 @@
 //! The shape that schedules are cut for: how many tiles every window has.
 
-use girih_formats::{AnyTiling, Scalar, Tiling};
+use girih_formats::{AnyTiling, Scalar, Tiling, for_any_tiling};
 
 /// Windows and the tiles in them, all that a schedule needs to know of a tiling. Implemented by
 /// tilings, and by [`TilePtr`] for tilings that were only counted.
@@ -14,6 +14,12 @@ pub trait Windows {
     /// Tiles of all windows.
     fn n_tiles(&self) -> u64 {
         self.tile_ptr(self.n_windows())
+    }
+
+    /// Whether [`Schedule::by_limit`](super::Schedule::by_limit) may split window `w`: any but those of a hybrid that
+    /// are not packed, for their kernel cuts long rows by itself.
+    fn may_split(&self, _: usize) -> bool {
+        true
     }
 
     /// Tiles of window `w`.
@@ -30,6 +36,13 @@ impl<T: Scalar> Windows for Tiling<T> {
     fn tile_ptr(&self, w: usize) -> u64 {
         Tiling::tile_ptr(self, w)
     }
+
+    fn may_split(&self, w: usize) -> bool {
+        match self {
+            Self::Hybrid(hybrid) => hybrid.is_packed(w),
+            _ => true,
+        }
+    }
 }
 
 impl Windows for AnyTiling {
@@ -39,6 +52,10 @@ impl Windows for AnyTiling {
 
     fn tile_ptr(&self, w: usize) -> u64 {
         AnyTiling::tile_ptr(self, w)
+    }
+
+    fn may_split(&self, w: usize) -> bool {
+        for_any_tiling!(self, tiling => Windows::may_split(tiling, w))
     }
 }
 

@@ -18,6 +18,7 @@ const V3_0: &[u8] = include_bytes!("v3.0.girih");
 const V3_1: &[u8] = include_bytes!("v3.1.girih");
 const V3_2: &[u8] = include_bytes!("v3.2.girih");
 const V3_3: &[u8] = include_bytes!("v3.3.girih");
+const V3_3_E4M3: &[u8] = include_bytes!("v3.3-e4m3.girih");
 const V2_0_ORDERS: &[u8] = include_bytes!("v2.0-orders.girih");
 
 /// Every file of an older version.
@@ -233,10 +234,32 @@ fn version_3_2_is_read() {
     assert_eq!((V3_2[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 2, 0], V3_2.to_vec()));
 }
 
-/// A matrix in e4m3 with a scale for each row, for a generic CPU: its files have a version of their own too.
+/// Four rows alike, which are packed, before rows of their own columns: files that name hybrids have a version of
+/// their own.
 #[test]
 fn version_3_3_is_read() {
+    let alike = (0..4).flat_map(|i| [0, 2, 5].map(|j| (i, j, (8 * i + j + 1) as f32)));
+    let others = [(4, 1, 0.5), (5, 3, -2.0), (5, 7, 4.0)];
     let plan = load(V3_3);
+    let spec = FormatSpec::Hybrid { window_rows: 4, pad_cols: 8, tile_entries: 12 };
+    assert_eq!((plan.spec(), plan.options().format), (spec, FormatChoice::Fixed(spec)));
+    let AnyTiling::F32(Tiling::Hybrid(tiling)) = plan.tiling() else { panic!("{}", plan.spec()) };
+    assert_eq!([0, 1].map(|w| tiling.is_packed(w)), [true, false]);
+    let pad = u32::MAX;
+    assert_eq!(tiling.window_col_idx()[..], [0, 2, 5, pad, pad, pad, pad, pad]);
+    assert_eq!(tiling.row_ptr()[..], [0, 0, 0, 0, 0, 1, 3, 3, 3]);
+    assert_eq!(
+        (&tiling.col_idx()[..], &tiling.values()[32..]),
+        (&[1, 3, 7][..], &[0.5, -2.0, 4.0][..])
+    );
+    assert_eq!(matrix::<f32>(&plan), of_entries((7, 8), alike.chain(others)));
+    assert_eq!((V3_3[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 3, 0], V3_3.to_vec()));
+}
+
+/// A matrix in e4m3 with a scale for each row, for a generic CPU: its files have a version of their own too.
+#[test]
+fn version_3_3_is_read_in_e4m3() {
+    let plan = load(V3_3_E4M3);
     let spec = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
     assert_eq!((plan.dtype(), plan.spec(), plan.nnz()), (DType::F16, spec, 5));
     assert_eq!(plan.tiling(), narrow_plan().tiling());
@@ -246,10 +269,10 @@ fn version_3_3_is_read() {
     let codes: Vec<u8> = narrow.codes().iter().map(E4m3::to_bits).collect();
     // 448 and 7 are 0x7e and 0x4e; −448, −0.25 and 1 have 0xfe, 0xa8 and 0x38.
     assert_eq!(codes, [0x7e, 0x4e, 0, 0, 0, 0, 0, 0, 0x38, 0xfe, 0xa8, 0]);
-    assert_eq!((V3_3[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 3, 0], V3_3.to_vec()));
+    assert_eq!((V3_3_E4M3[8..12].to_vec(), file_of(&plan)), (vec![3, 0, 3, 0], V3_3_E4M3.to_vec()));
 }
 
-/// The plan of `v3.3.girih`.
+/// The plan of `v3.3-e4m3.girih`.
 fn narrow_plan() -> Plan {
     let entries = [(0, 1, 7.0), (0, 2, 7.0 / 64.0), (2, 0, 0.5), (2, 2, -224.0), (2, 4, -0.125)];
     let entries = entries.map(|(i, j, x)| (i, j, f16::from_f64(x)));

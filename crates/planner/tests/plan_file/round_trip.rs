@@ -15,6 +15,7 @@ fn values_of(tiling: &AnyTiling) -> Option<(*const u8, bool)> {
         Tiling::BlockedEll(t) => Some(at(t.values())),
         Tiling::BMat(t) => t.values().map(at),
         Tiling::TwoFour(t) => Some(t.e4m3().map_or_else(|| at(t.values()), |t| at(t.codes()))),
+        Tiling::Hybrid(t) => Some(at(t.values())),
     })
 }
 

@@ -4,8 +4,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_formats::{
-    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, FormatSpec, PAD_COL, PAD_ROW, RowCsr,
-    RowLayout, Scalar, ScalesPer, Tiling, TwoFour, Wcsr,
+    BMat, Bcsr, BlockedEll, Complex, Csr, FormatError, FormatSpec, Hybrid, PAD_COL, PAD_ROW,
+    RowCsr, RowLayout, Scalar, ScalesPer, Tiling, TwoFour, Wcsr,
 };
 use girih_planner::cost::LinearCost;
 use girih_planner::file::Attachment;
@@ -102,6 +102,18 @@ pub(crate) fn tilings<T: Scalar>() -> Result<Vec<Tiling<T>>, FormatError> {
             7,
             of(&[1, 2, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 5, 6, 7, 0, 0]),
             vec![0x444C, 0x444C, 0x4444, 0x4444, 0x4444],
+        )?),
+        // Rows 0 and 1 are packed, and the others held one by one.
+        Tiling::Hybrid(Hybrid::try_new(
+            natural(2)?,
+            6,
+            7,
+            (2, 3),
+            vec![0, 2, 2, 2],
+            vec![0, 3],
+            vec![0, 0, 0, 0, 2, 4, 4],
+            vec![1, 5, 0, 1],
+            of(&[1, 2, 0, 3, 4, 5, 6, 7]),
         )?),
     ])
 }

@@ -30,6 +30,7 @@ fn specs() -> impl Strategy<Value = FormatSpec> {
         FormatSpec::Wcsr { window_rows: 3, pad_cols: 2 },
         FormatSpec::BlockedEll { block_size: 4 },
         FormatSpec::BMat { pattern_only: false },
+        FormatSpec::Hybrid { window_rows: 3, pad_cols: 2, tile_entries: 4 },
     ])
 }
 

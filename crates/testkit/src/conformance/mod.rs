@@ -172,6 +172,11 @@ pub fn assert_conforms_in_turns(
 pub fn specs(kind: FormatKind) -> Vec<FormatSpec> {
     let bcsr = |(block_rows, block_cols)| FormatSpec::Bcsr { block_rows, block_cols };
     let wcsr = |(window_rows, pad_cols)| FormatSpec::Wcsr { window_rows, pad_cols };
+    let hybrid = |(window_rows, pad_cols, tile_entries)| FormatSpec::Hybrid {
+        window_rows,
+        pad_cols,
+        tile_entries,
+    };
     match kind {
         FormatKind::Csr => vec![FormatSpec::Csr],
         FormatKind::Bcsr => [(8, 8), (1, 1), (3, 5), (4, 1), (16, 16), (64, 64)].map(bcsr).to_vec(),
@@ -183,6 +188,12 @@ pub fn specs(kind: FormatKind) -> Vec<FormatSpec> {
             [false, true].map(|pattern_only| FormatSpec::BMat { pattern_only }).to_vec()
         }
         FormatKind::TwoFour => vec![FormatSpec::TwoFour],
+        // Half of the windows of most cases are packed; then all, and none.
+        FormatKind::Hybrid => {
+            [(16, 8, 16), (8, 8, 12), (64, 16, 40), (5, 3, 4), (16, 8, 1), (8, 8, 1 << 20)]
+                .map(hybrid)
+                .to_vec()
+        }
     }
 }
 

@@ -12,28 +12,54 @@ use crate::thresholds::STACK_CSR_ENTRIES;
 impl<T: CpuScalar> Multiply<T> for RowCsr<T> {
     fn multiply(&self, slots: Range<usize>, tiles: Range<u64>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let csr = self.csr();
-        let row_ptr: &[u64] = csr.row_ptr();
-        if let Some(values) = T::as_acc(csr.values()) {
+        let (row_ptr, col_idx, values) = (csr.row_ptr(), csr.col_idx(), csr.values());
+        Entries { row_ptr, first: 0, col_idx, values }.multiply(slots, tiles, map, on);
+    }
+}
+
+/// Some of the entries of rows.
+pub(super) struct Entries<'a, T> {
+    /// Where the entries of each slot's row begin.
+    pub(super) row_ptr: &'a [u64],
+    /// The entry that `col_idx[0]` and `values[0]` belong to.
+    pub(super) first: u64,
+    pub(super) col_idx: &'a [u32],
+    pub(super) values: &'a [T],
+}
+
+impl<T: CpuScalar> Entries<'_, T> {
+    /// Multiplies the rows in `slots` by those of their entries that lie in `entries` and are among these.
+    pub(super) fn multiply(
+        &self,
+        slots: Range<usize>,
+        entries: Range<u64>,
+        map: RowMap<'_>,
+        on: &Panel<'_, T>,
+    ) {
+        let &Self { row_ptr, first: begin, col_idx, values } = self;
+        if let Some(values) = T::as_acc(values) {
             let block = RowBlock {
                 row_ptr: &row_ptr[slots.start..=slots.end],
-                entries: (tiles.start, tiles.end),
-                first: 0,
-                col_idx: csr.col_idx(),
+                entries: (entries.start, entries.end),
+                first: begin,
+                col_idx,
                 values,
             };
             return on.kernels.rows(&block, on.b, &on.out, map, on.width);
         }
-        let entry = |slot: usize| row_ptr[slot].clamp(tiles.start, tiles.end) as usize;
+        let entry = |slot: usize| row_ptr[slot].clamp(entries.start, entries.end) as usize;
+        let (begin, ends) = (begin as usize, entries.clone());
         let mut wide = [T::Acc::ZERO; STACK_CSR_ENTRIES];
         let mut widened =
             |slots: Range<usize>, entries: Range<usize>, map: RowMap<'_>, on: &Panel<'_, T>| {
                 let wide = &mut wide[..entries.len()];
-                on.kernels.widen(&csr.values()[entries.clone()], wide);
+                let own = entries.start - begin..entries.end - begin;
+                on.kernels.widen(&values[own.clone()], wide);
                 let block = RowBlock {
                     row_ptr: &row_ptr[slots.start..=slots.end],
                     entries: (entries.start as u64, entries.end as u64),
                     first: entries.start as u64,
-                    col_idx: &csr.col_idx()[entries],
+                    col_idx: &col_idx[own],
                     values: wide,
                 };
                 on.kernels.rows(&block, on.b, &on.out, map, on.width);
@@ -43,7 +69,7 @@ impl<T: CpuScalar> Multiply<T> for RowCsr<T> {
             // As many whole rows as a chunk holds, or one row that is longer.
             let first = entry(slot);
             let fits = row_ptr[slot + 1..=slots.end].partition_point(|&p| {
-                p.clamp(tiles.start, tiles.end) as usize - first <= STACK_CSR_ENTRIES
+                p.clamp(ends.start, ends.end) as usize - first <= STACK_CSR_ENTRIES
             });
             let rows = slot..slot + fits.max(1);
             let map = map.part(slot - slots.start, rows.len());

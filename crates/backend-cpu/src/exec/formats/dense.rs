@@ -83,13 +83,17 @@ impl<T: CpuScalar> Multiply<T> for Wcsr<T> {
 }
 
 /// The list without the padding at its end.
-fn without_padding(list: &[u32]) -> &[u32] {
+pub(super) fn without_padding(list: &[u32]) -> &[u32] {
     let used = list.iter().rposition(|&c| c != PAD_COL).map_or(0, |last| last + 1);
     &list[..used]
 }
 
 /// Multiplies a strip, widening its values if need be.
-fn multiply_strip<T: CpuScalar>(strip: &Strip<'_, T>, map: RowMap<'_>, on: &Panel<'_, T>) {
+pub(super) fn multiply_strip<T: CpuScalar>(
+    strip: &Strip<'_, T>,
+    map: RowMap<'_>,
+    on: &Panel<'_, T>,
+) {
     if let Some(values) = T::as_acc(strip.values) {
         let strip = strip.with_values(values);
         return match PackedStrip::try_new(&strip, map, on) {

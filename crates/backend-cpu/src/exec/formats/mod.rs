@@ -7,6 +7,7 @@ mod bmat;
 mod csr;
 mod csr_copies;
 mod dense;
+mod hybrid;
 mod packed_strip;
 mod two_four;
 
@@ -75,6 +76,7 @@ impl<T: CpuScalar> Multiply<T> for Tiling<T> {
             Self::BlockedEll(t) => t.multiply(slots, tiles, map, on),
             Self::BMat(t) => t.multiply(slots, tiles, map, on),
             Self::TwoFour(t) => t.multiply(slots, tiles, map, on),
+            Self::Hybrid(t) => t.multiply(slots, tiles, map, on),
         }
     }
 }
@@ -161,6 +163,7 @@ mod tests {
             FormatSpec::BlockedEll { block_size: 32 },
             FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 },
             FormatSpec::BMat { pattern_only: false },
+            FormatSpec::Hybrid { window_rows: 64, pad_cols: 8, tile_entries: 80 },
         ] {
             let layout = RowLayout::natural(m, spec.window_rows()).unwrap();
             let tiles = Tiling::from_csr(&a, spec, layout).unwrap();

@@ -2,12 +2,12 @@
 
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{DType, RowCsr, Scalar};
+use girih_formats::{DType, Scalar};
 use girih_planner::schedule::Task;
 
 use super::layout::Order;
 use super::limits::resident_warps;
-use super::statistics::rows_of_slots;
+use super::rows::Rows;
 use super::work::{Limits, Work};
 use super::{
     ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
@@ -45,38 +45,36 @@ struct CsrLaunches {
     panel: u64,
 }
 
-/// A matrix with its work, for a device; `n` columns are expected.
+/// Rows with their work, for a device; `n` columns are expected.
 pub(crate) fn device_plan<T: Scalar>(
-    a: &RowCsr<T>,
+    a: &Rows<'_, T>,
     tasks: &[Task],
     n: usize,
     machine: Machine,
 ) -> DevicePlan {
-    let csr = a.csr();
     let warps = resident_warps(machine.multiprocessors);
-    let statistics = Statistics::of(csr.row_ptr());
+    let statistics = Statistics::of(&a.row_ptr);
     let order = Order::new(machine.csr_layout, &statistics, n as u64, T::DTYPE, warps);
     let (work, row_ptr, rows) = if order.has_items() {
-        let limits = Limits::new(csr.nnz() as u64, n, T::DTYPE, warps);
-        (Work::new(csr.row_ptr(), a.layout(), tasks, limits), Vec::new(), Vec::new())
+        let limits = Limits::new(a.col_idx.len() as u64, n, T::DTYPE, warps);
+        (Work::new(&a.row_ptr, a.order(), tasks, limits), Vec::new(), Vec::new())
     } else {
         // No matrix with 2³¹ entries or more is.
-        let row_ptr: Vec<u32> = csr.row_ptr().iter().map(|&end| end as u32).collect();
-        let rows = rows_of_slots(a.layout(), row_ptr.len() - 1);
-        (Work::alike(statistics.rows, statistics.entries), row_ptr, rows)
+        let row_ptr: Vec<u32> = a.row_ptr.iter().map(|&end| end as u32).collect();
+        (Work::alike(statistics.rows, statistics.entries), row_ptr, a.listed())
     };
-    let m = a.layout().nrows();
+    let (m, k) = a.shape;
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
-    let panel = panel(per_column, n as u64, a.bytes());
+    let panel = panel(per_column, n as u64, a.bytes);
     let split_entries = work.split_entries();
     let arrived = work.splits.len() as u64 * counted_tiles(T::DTYPE, panel);
     DevicePlan {
-        shape: ProductShape { m, k: csr.ncols(), dtype: T::DTYPE },
+        shape: ProductShape { m, k, dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE)],
         sequence: Box::new(CsrLaunches {
             problem: Problem {
                 dtype: T::DTYPE,
-                k: csr.ncols() as u64,
+                k: k as u64,
                 items: work.counts,
                 rest_entries: work.rest_entries,
                 warps,
@@ -90,14 +88,14 @@ pub(crate) fn device_plan<T: Scalar>(
             has_rows: !rows.is_empty(),
             panel,
         }),
-        values: VALUES,
+        values: vec![VALUES],
         parts: vec![
             Box::new(work.items),
             Box::new(work.splits),
             Box::new(work.split_of),
             Box::new(vec![0u32; arrived as usize]),
-            Box::new(csr.col_idx().clone()),
-            Box::new(csr.values().clone()),
+            Box::new(a.col_idx.clone()),
+            Box::new(a.values.clone()),
             Box::new(row_ptr),
             Box::new(rows),
             Box::new(split_entries),

@@ -9,6 +9,7 @@ mod launch;
 mod layout;
 mod limits;
 mod params;
+mod rows;
 mod statistics;
 mod teams;
 mod wide;
@@ -22,6 +23,7 @@ use super::{Budget, Kernel};
 pub(crate) use launch::device_plan;
 use layout::{ItemCounts, Layout, Operation, Problem, lanes};
 use params::{Item, Last, Params, SplitRow};
+pub(crate) use rows::Rows;
 use statistics::Statistics;
 pub use teams::{CsrLayout, CsrTeams};
 

@@ -2,10 +2,10 @@
 
 use std::cmp::Reverse;
 
-use girih_formats::RowLayout;
 use girih_planner::schedule::Task;
 
 use super::limits::heavy;
+use super::rows::RowOfSlot;
 use super::{Item, ItemCounts, SplitRow};
 
 /// Rows whose lengths are within this of each other may as well stay in their order.
@@ -54,7 +54,12 @@ impl Work {
     /// Pieces that are multiplied at the same time lie at the same height of their rows, so that they
     /// read rows of B that are near each other. Long rows come before short ones, which else keep
     /// their order.
-    pub(super) fn new(row_ptr: &[u64], layout: &RowLayout, tasks: &[Task], limits: Limits) -> Self {
+    pub(super) fn new(
+        row_ptr: &[u64],
+        layout: &impl RowOfSlot,
+        tasks: &[Task],
+        limits: Limits,
+    ) -> Self {
         let heavy = heavy(row_ptr);
         // Of each piece, which one of its row it is.
         let mut pieces: Vec<(u32, Item)> = Vec::new();

@@ -105,7 +105,7 @@ pub(crate) fn device_plan<T: Scalar>(
             ablated,
             multiprocessors,
         }),
-        values: VALUES,
+        values: vec![VALUES],
         parts: vec![
             Box::new(groups.groups),
             Box::new(groups.steps),

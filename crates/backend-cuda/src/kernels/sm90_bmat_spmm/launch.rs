@@ -97,7 +97,7 @@ pub(crate) fn device_plan<T: Scalar>(
             ablated,
             lists: work.lists,
         }),
-        values: VALUES,
+        values: vec![VALUES],
         parts: vec![
             Box::new(work.blocks),
             Box::new(work.runs),

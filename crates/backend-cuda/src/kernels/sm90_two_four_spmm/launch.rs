@@ -73,7 +73,7 @@ pub(crate) fn device_plan<T: Scalar>(
             machine,
             ablated,
         }),
-        values: VALUES,
+        values: vec![VALUES],
         parts: vec![
             Box::new(pack_values(a.layout(), a.values(), a.row_stride(), tiles)),
             Box::new(pack_metadata(a, tiles)),

@@ -79,7 +79,7 @@ pub(crate) fn device_plan<T: Scalar>(
             machine,
             ablated,
         }),
-        values: VALUES,
+        values: vec![VALUES],
         parts: vec![
             Box::new(pack_values(a.layout(), narrow.codes(), a.row_stride(), tiles)),
             Box::new(pack_metadata_8bit(a, tiles)),

@@ -2,9 +2,8 @@
 
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{Buffer, DType, Scalar, Wcsr};
-use girih_planner::Schedule;
-use girih_planner::schedule::Reduction;
+use girih_formats::{DType, Scalar};
+use girih_planner::schedule::{Reduction, Task};
 
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, choose,
@@ -12,6 +11,7 @@ use super::config::{
 };
 use super::packing::{pack_columns, pack_values};
 use super::params::Params;
+use super::windows::Windows;
 use super::work::Work;
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
@@ -60,54 +60,53 @@ pub(crate) fn check(dtype: DType, window_rows: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// A matrix with its work; `n` columns are expected.
+/// Windows with their work, which `tasks` cut; `n` columns are expected.
 pub(crate) fn device_plan<T: Scalar>(
-    a: &Wcsr<T>,
-    schedule: &Schedule,
+    a: &Windows<'_, T>,
+    (tasks, reduction): (&[Task], Reduction),
     n: usize,
     multiprocessors: u32,
 ) -> DevicePlan {
-    let (window_ptr, window_col_idx) = (a.window_ptr(), a.window_col_idx());
+    let (m, k) = a.shape;
     let work = Work::new(
-        window_ptr,
-        window_col_idx,
-        (a.window_rows(), a.pad_cols()),
+        &a.window_ptr,
+        a.window_col_idx,
+        (a.window_rows, a.pad_cols),
         step(T::DTYPE),
-        schedule.tasks(),
+        tasks,
     );
     let col_idx = pack_columns(a, &work);
     let values = pack_values(a, &work);
-    let slots = a.layout().slots().cloned().unwrap_or_else(|| Buffer::from(Vec::new()));
     // Sums of a part: those of all rows of a window.
-    let kept = match schedule.reduction() {
+    let kept = match reduction {
         Reduction::TwoPass => u64::from(work.n_pieces),
         Reduction::Atomic => 0,
     };
-    let per_column = kept * (a.window_rows() * size_of::<f32>()) as u64;
-    let panel = panel(per_column, n as u64, a.bytes());
+    let per_column = kept * (a.window_rows * size_of::<f32>()) as u64;
+    let panel = panel(per_column, n as u64, a.bytes);
     DevicePlan {
-        shape: ProductShape { m: a.nrows(), k: a.ncols(), dtype: T::DTYPE },
-        kernels: vec![kernel(T::DTYPE, a.window_rows())],
+        shape: ProductShape { m, k, dtype: T::DTYPE },
+        kernels: vec![kernel(T::DTYPE, a.window_rows)],
         sequence: Box::new(WcsrLaunches {
             dtype: T::DTYPE,
-            window_rows: a.window_rows(),
-            m: a.nrows() as u64,
+            window_rows: a.window_rows,
+            m: m as u64,
             n_tasks: work.tasks.len() as u64,
             n_splits: work.splits.len() as u64,
             n_pieces: u64::from(work.n_pieces),
-            scatters: !a.layout().is_natural(),
-            reduction: schedule.reduction(),
+            scatters: !a.rows.is_empty(),
+            reduction,
             panel,
             multiprocessors,
         }),
-        values: VALUES,
+        values: vec![VALUES],
         parts: vec![
             Box::new(work.tasks),
             Box::new(work.segments),
             Box::new(work.splits),
             Box::new(col_idx),
             Box::new(values),
-            Box::new(slots),
+            Box::new(a.rows.clone()),
         ],
         maps: Vec::new(),
         workspace: panel * per_column,

@@ -6,10 +6,12 @@ mod faults;
 mod launch;
 mod packing;
 mod params;
+mod windows;
 mod work;
 
 #[cfg(test)]
 pub(crate) use config::kernel;
 pub(crate) use config::{choose, kernels, step};
 pub(crate) use launch::{check, device_plan};
+pub(crate) use windows::Windows;
 pub(crate) use work::blocks;

@@ -1,17 +1,19 @@
 //! Values and packed columns as the kernel wants them.
 
 use bytemuck::{Pod, cast_slice};
-use girih_formats::{DType, PAD_COL, Scalar, Wcsr};
+use girih_formats::{DType, PAD_COL, Scalar};
 use girih_parallel::prelude::*;
 
 use super::config::{ROW_UNIT, step, step_bytes};
+use super::params::Segment;
+use super::windows::Windows;
 use super::work::Work;
 
 /// The packed columns of all steps, [`PAD_COL`] where a segment's last step has none.
-pub(super) fn pack_columns<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
+pub(super) fn pack_columns<T: Scalar>(a: &Windows<'_, T>, work: &Work) -> Vec<u32> {
     let mut packed = vec![PAD_COL; work.n_steps as usize * step(T::DTYPE)];
-    for_segments(work, &mut packed, step(T::DTYPE), |span, to| {
-        to[..span.len()].copy_from_slice(&a.window_col_idx()[span]);
+    for_segments(work, &mut packed, step(T::DTYPE), |_, span, to| {
+        to[..span.len()].copy_from_slice(&a.window_col_idx[span]);
     });
     packed
 }
@@ -20,10 +22,10 @@ pub(super) fn pack_columns<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
 ///
 /// A step's are core matrices of 8 rows of 16 bytes, two for each 8 rows of the window, one after the
 /// other. f32 is rounded to TF32, to nearest with ties away from zero, as the kernel rounds B.
-pub(super) fn pack_values<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
+pub(super) fn pack_values<T: Scalar>(a: &Windows<'_, T>, work: &Work) -> Vec<u32> {
     match T::DTYPE {
-        DType::F32 => pack(a, work, cast_slice::<T, u32>(a.values()), round_tf32),
-        DType::F16 | DType::Bf16 => pack(a, work, cast_slice::<T, u16>(a.values()), |bits| bits),
+        DType::F32 => pack(a, work, cast_slice::<T, u32>(a.values), round_tf32),
+        DType::F16 | DType::Bf16 => pack(a, work, cast_slice::<T, u16>(a.values), |bits| bits),
         DType::F64 | DType::C32 | DType::C64 => {
             unreachable!("plans in f64 and of complex values are not supported")
         }
@@ -31,18 +33,19 @@ pub(super) fn pack_values<T: Scalar>(a: &Wcsr<T>, work: &Work) -> Vec<u32> {
 }
 
 fn pack<T: Scalar, V: Pod + Send + Sync>(
-    a: &Wcsr<T>,
+    a: &Windows<'_, T>,
     work: &Work,
     values: &[V],
     convert: impl Fn(V) -> V + Sync,
 ) -> Vec<u32> {
-    let (window_rows, stride) = (a.window_rows(), a.packed_cols());
+    let window_rows = a.window_rows;
     let per_step = step_bytes(window_rows) / size_of::<V>();
     let mut packed = vec![0u32; work.n_steps as usize * step_bytes(window_rows) / 4];
-    for_segments(work, bytemuck::cast_slice_mut(&mut packed), per_step, |span, to: &mut [V]| {
+    let packed_values = bytemuck::cast_slice_mut(&mut packed);
+    for_segments(work, packed_values, per_step, |segment, span, to: &mut [V]| {
         for row in 0..window_rows {
-            let begin = row * stride;
-            let of_row = &values[begin + span.start..begin + span.end];
+            let begin = a.place(segment.window as usize, row, span.start);
+            let of_row = &values[begin..begin + span.len()];
             for (of_step, to) in of_row.chunks(step(T::DTYPE)).zip(to.chunks_mut(per_step)) {
                 for (col, &value) in of_step.iter().enumerate() {
                     to[place::<V>(row, col)] = convert(value);
@@ -73,15 +76,18 @@ fn for_segments<V: Send>(
     work: &Work,
     mut packed: &mut [V],
     per_step: usize,
-    fill: impl Fn(std::ops::Range<usize>, &mut [V]) + Sync,
+    fill: impl Fn(&Segment, std::ops::Range<usize>, &mut [V]) + Sync,
 ) {
     let mut parts = Vec::with_capacity(work.segments.len());
     for (segment, span) in work.segments.iter().zip(&work.spans) {
         let (part, rest) = packed.split_at_mut(segment.n_steps as usize * per_step);
-        parts.push((span.clone(), part));
+        parts.push((segment, span.clone(), part));
         packed = rest;
     }
-    parts.into_par_iter().with_min_len(16).for_each(|(span, part)| fill(span, part));
+    parts
+        .into_par_iter()
+        .with_min_len(16)
+        .for_each(|(segment, span, part)| fill(segment, span, part));
 }
 
 /// The bits of a float rounded to TF32 as `cvt.rna` does it: to nearest, ties away from zero.

@@ -125,7 +125,9 @@ impl Facts<'_> {
         let stats = MatrixStats::of(a.pattern());
         let formats: Vec<FormatSizes> =
             specs.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();
-        let sizes_given = args.tiles.block.is_some() || args.tiles.window.is_some();
+        let tiles = &args.tiles;
+        let sizes_given =
+            tiles.block.is_some() || tiles.window.is_some() || tiles.tile_entries.is_some();
         let others: &[FormatSpec] = if sizes_given { &[] } else { &OTHER_SIZES };
         let other_sizes: Vec<FormatSizes> =
             others.iter().map(|&spec| format_sizes(a.pattern(), spec, dtype)).collect();

@@ -21,5 +21,6 @@ pub(crate) fn sizes(measure: &Measure<'_>) -> Result<Sizes, FormatError> {
         gathered_cols: nnzb * block_size as u64,
         padding_cols: (slots as u64 - nnzb) * block_size as u64,
         ell_width,
+        ..Sizes::default()
     })
 }

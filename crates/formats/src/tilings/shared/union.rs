@@ -237,6 +237,19 @@ impl Unions<'_> {
     /// # Errors
     /// [`FormatError::OutOfMemory`].
     pub(crate) fn index(&self, pad: usize) -> Result<WindowIndex, FormatError> {
+        self.index_where(pad, |_, _| true)
+    }
+
+    /// The same with empty lists for windows that are not kept, by their number and the members of their
+    /// union.
+    ///
+    /// # Errors
+    /// [`FormatError::OutOfMemory`].
+    pub(crate) fn index_where(
+        &self,
+        pad: usize,
+        is_kept: impl Fn(usize, usize) -> bool + Sync,
+    ) -> Result<WindowIndex, FormatError> {
         let chunks = window_chunks(self.layout, self.pattern.row_ptr(), usize::MAX);
         let mut ptr = vec![0u64; self.layout.n_windows() + 1];
         let pieces = split_at_ends(&mut ptr[1..], chunks.iter().map(|c| c.end));
@@ -255,8 +268,10 @@ impl Unions<'_> {
                         for (w, len) in windows.clone().zip(lens) {
                             let start = list.len();
                             self.collect(set, w);
-                            set.sort();
-                            list.extend(set.members());
+                            if is_kept(w, set.len()) {
+                                set.sort();
+                                list.extend(set.members());
+                            }
                             set.clear();
                             list.resize(
                                 start + (list.len() - start).next_multiple_of(pad),

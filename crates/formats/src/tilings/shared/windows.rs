@@ -44,6 +44,16 @@ pub(crate) fn occupied(layout: &RowLayout, w: usize) -> impl Iterator<Item = (us
     slots.filter_map(move |slot| layout.row(slot).map(|row| (slot - first, row)))
 }
 
+/// Entries of window `w`: O(1) for the natural layout, O(rows of the window) for others.
+pub(crate) fn window_entries(layout: &RowLayout, row_ptr: &[u64], w: usize) -> usize {
+    if layout.is_natural() {
+        let slots = layout.window(w);
+        let at = |slot: usize| row_ptr[slot.min(layout.nrows())];
+        return (at(slots.end) - at(slots.start)) as usize;
+    }
+    occupied(layout, w).map(|(_, row)| (row_ptr[row + 1] - row_ptr[row]) as usize).sum()
+}
+
 /// Cuts the windows into at most `limit` runs of about equal work, in order. What a conversion
 /// computes must not depend on where the cuts are.
 pub(crate) fn window_chunks(

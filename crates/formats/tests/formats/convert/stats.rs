@@ -3,7 +3,8 @@
 use super::support::{SPECS, csr_of, layouts, matrix};
 use girih_formats::stats::{FormatStats, MatrixStats};
 use girih_formats::{
-    Complex, Csr, DType, FormatError, FormatSpec, RowLayout, Scalar, Tiling, for_any_tiling,
+    Complex, Csr, DType, FormatError, FormatSpec, PAD_COL, RowLayout, Scalar, Tiling,
+    for_any_tiling,
 };
 use half::{bf16, f16};
 use proptest::prelude::*;
@@ -43,6 +44,15 @@ fn check<T: Scalar>(csr: &Csr<T>, spec: FormatSpec, layout: &RowLayout) {
             (t.values().map_or(0, |values| values.len()), t.fill_ratio())
         }
         Tiling::TwoFour(t) => (t.values().len(), t.fill_ratio()),
+        Tiling::Hybrid(t) => {
+            let padding = t.window_col_idx().iter().filter(|&&col| col == PAD_COL).count();
+            assert_eq!(stats.padding_cols, padding as u64);
+            let gathered = t.packed_cols() - padding + t.col_idx().len();
+            assert_eq!(stats.gathered_cols, gathered as u64);
+            assert_eq!(stats.row_windows as usize, tiling.n_windows() - t.packed_windows());
+            assert_eq!(stats.row_entries, t.col_idx().len() as u64);
+            (t.values().len(), t.fill_ratio())
+        }
     };
     assert_eq!((stats.stored, stats.fill_ratio), (stored as u64, fill_ratio), "{spec}");
     let any = girih_formats::AnyTiling::from(tiling);

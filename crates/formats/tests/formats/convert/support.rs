@@ -1,10 +1,10 @@
 //! Matrices and layouts for the conversion and statistics tests.
 
-use girih_formats::{Complex, Csr, FormatSpec, PAD_ROW, RowLayout, Scalar};
+use girih_formats::{Complex, Csr, FormatSpec, PAD_ROW, RowLayout, Scalar, Tiling};
 use proptest::prelude::*;
 
 /// Formats with sizes that divide nothing, divide everything, and exceed the matrix.
-pub(crate) const SPECS: [FormatSpec; 16] = [
+pub(crate) const SPECS: [FormatSpec; 20] = [
     FormatSpec::Csr,
     FormatSpec::Bcsr { block_rows: 1, block_cols: 1 },
     FormatSpec::Bcsr { block_rows: 3, block_cols: 5 },
@@ -21,11 +21,21 @@ pub(crate) const SPECS: [FormatSpec; 16] = [
     FormatSpec::BMat { pattern_only: false },
     FormatSpec::BMat { pattern_only: true },
     FormatSpec::TwoFour,
+    FormatSpec::Hybrid { window_rows: 8, pad_cols: 8, tile_entries: 10 },
+    FormatSpec::Hybrid { window_rows: 5, pad_cols: 3, tile_entries: 4 },
+    FormatSpec::Hybrid { window_rows: 16, pad_cols: 4, tile_entries: 1 },
+    FormatSpec::Hybrid { window_rows: 1, pad_cols: 2, tile_entries: 3 },
 ];
 
-/// Whether a format stores its zeros as entries.
-pub(crate) fn keeps_explicit_zeros(spec: FormatSpec) -> bool {
-    matches!(spec, FormatSpec::Csr | FormatSpec::BMat { .. })
+/// Whether a tiling stores the zeros of a row as entries.
+pub(crate) fn keeps_explicit_zeros<T: Scalar>(tiling: &Tiling<T>, row: usize) -> bool {
+    let slots = tiling.layout().slot_of_rows();
+    let slot = slots.map_or(row, |slots| slots[row]);
+    match tiling {
+        Tiling::Csr(_) | Tiling::BMat(_) => true,
+        Tiling::Hybrid(t) => !t.is_packed(slot / t.window_rows()),
+        _ => false,
+    }
 }
 
 /// A matrix as rows of (column, value).
