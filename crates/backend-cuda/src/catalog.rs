@@ -19,10 +19,6 @@ use crate::{Arch, NAME};
 /// Windows that are considered where the choice of a format is free.
 const WINDOW_ROWS: [usize; 4] = [8, 16, 32, 64];
 
-/// Windows of hybrids that are considered, and the fewest entries of four packed columns in those that are packed.
-const HYBRID_ROWS: [usize; 3] = [16, 32, 64];
-const HYBRID_ENTRIES: [usize; 4] = [5, 6, 8, 12];
-
 /// Rows of B that stand for any number of them but one.
 const SEVERAL: usize = 2;
 
@@ -104,22 +100,18 @@ impl KernelCatalog for InPrecision {
     }
 
     /// CSR, BCSR with blocks of 64×64, WCSR with windows of 8 to 64 rows whose columns are padded to what one
-    /// instruction multiplies, 32 bytes of values, 2:4, and hybrids of windows of 16 to 64 rows, of which those are
-    /// packed that have 1¼ to 3 entries to a packed column: what the device has kernels for. None for a CPU. BMat is left to callers who name it: on an H200 it was slower than the best of the others for
-    /// each of 15 real matrices at n of 8, 128 and 1024. Where f32 must not be rounded to TF32, CSR is left: on
-    /// an H100, BMat's kernels without that rounding were slower for each of 11 matrices at n from 8 to 1024.
+    /// instruction multiplies, 32 bytes of values, and 2:4: what the device has kernels for. None for a CPU.
+    ///
+    /// BMat and hybrids are left to callers who name them. On an H200, BMat was slower than the best of the others for
+    /// each of 15 real matrices at n of 8, 128 and 1024, and no hybrid was faster for any of nine in three orders.
+    /// Where f32 must not be rounded to TF32, CSR is left: on an H100, BMat's kernels without that rounding were slower
+    /// for each of 11 matrices at n from 8 to 1024.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {
         let bcsr = FormatSpec::Bcsr { block_rows: BLOCK, block_cols: BLOCK };
         let pad_cols = sm90_wcsr_spmm::step(dtype);
         let wcsr = WINDOW_ROWS.map(|window_rows| FormatSpec::Wcsr { window_rows, pad_cols });
-        let hybrids = HYBRID_ROWS.into_iter().flat_map(|window_rows| {
-            HYBRID_ENTRIES.map(|entries| {
-                let tile_entries = entries * pad_cols / 4;
-                FormatSpec::Hybrid { window_rows, pad_cols, tile_entries }
-            })
-        });
         let all = [FormatSpec::Csr, bcsr].into_iter().chain(wcsr);
-        let all = all.chain([FormatSpec::TwoFour]).chain(hybrids);
+        let all = all.chain([FormatSpec::TwoFour]);
         all.filter(|&spec| self.check(device, spec, dtype).is_ok()).collect()
     }
 
@@ -256,14 +248,8 @@ mod tests {
     #[test]
     fn candidates_are_what_a_device_has_kernels_for() {
         let names = |device: &DeviceSpec, dtype| {
-            let mut all = CudaKernels.candidates(device, dtype);
-            all.retain(|spec| spec.kind() != FormatKind::Hybrid);
+            let all = CudaKernels.candidates(device, dtype);
             all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-        };
-        let hybrids = |device: &DeviceSpec, dtype| {
-            let all = CudaKernels.candidates(device, dtype).into_iter();
-            let hybrids = all.filter(|spec| spec.kind() == FormatKind::Hybrid);
-            hybrids.map(|spec| spec.to_string()).collect::<Vec<_>>()
         };
         let h200 = device("h200");
         let expected = "csr, bcsr 64x64, wcsr 8/8, wcsr 16/8, wcsr 32/8, wcsr 64/8";
@@ -275,15 +261,6 @@ mod tests {
             assert_eq!([&h200, &device("a100")].map(|gpu| names(gpu, dtype)), ["csr", "csr"]);
         }
         assert_eq!(names(&DeviceSpec::cpu(), DType::F32), "");
-        // Windows of three heights, and four numbers of entries to a tile.
-        let of_f32 = hybrids(&h200, DType::F32);
-        assert_eq!(
-            (of_f32.len(), &of_f32[0][..], &of_f32[11][..]),
-            (12, "hybrid 16/8/10", "hybrid 64/8/24")
-        );
-        assert_eq!(hybrids(&h200, DType::Bf16)[5], "hybrid 32/16/24");
-        assert!(hybrids(&h200, DType::F64).is_empty());
-        assert!(hybrids(&device("a100"), DType::F16).is_empty());
     }
 
     #[test]

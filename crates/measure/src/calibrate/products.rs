@@ -6,8 +6,8 @@ use girih::planner::calibrate::Observation;
 use girih::planner::cost::{Workload, terms};
 use girih::planner::device::Terms;
 use girih::{
-    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatKind, FormatSpec, PlanOptions, Planner,
-    RowLayout, SpmmBackend,
+    CpuBackend, Csr, CudaBackend, DType, DenseScalar, FormatSpec, PlanOptions, Planner, RowLayout,
+    SpmmBackend,
 };
 use half::{bf16, f16};
 
@@ -211,10 +211,6 @@ impl CalibrationRun<'_> {
                     continue;
                 };
                 let spec = candidate.spec;
-                // It is priced as the two products that it consists of.
-                if spec.kind() == FormatKind::Hybrid {
-                    continue;
-                }
                 let Some(seconds) = self.time(a, n, spec, &b, &mut c)? else { continue };
                 let stats = shared.format(spec, T::DTYPE).map_err(MeasureError::Statistics)?;
                 let mut terms = terms(&workload, &stats, &self.device).to_array();

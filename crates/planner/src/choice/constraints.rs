@@ -26,19 +26,6 @@ pub(super) fn objection(
     })
 }
 
-/// Why a hybrid is no candidate of its own, if all its windows are of one kind; `None` for other formats.
-pub(super) fn uniform(stats: &FormatStats) -> Option<String> {
-    let FormatSpec::Hybrid { window_rows, pad_cols, .. } = stats.spec else { return None };
-    match stats.row_windows {
-        0 => {
-            let wcsr = FormatSpec::Wcsr { window_rows, pad_cols };
-            Some(format!("it would pack every window, as {wcsr} does"))
-        }
-        rows if rows == stats.windows => Some("it would pack no window: that is csr".to_owned()),
-        _ => None,
-    }
-}
-
 /// Seconds that counting the unions of an entry's windows takes, on one core.
 const COUNT_SECONDS: f64 = 3e-9;
 

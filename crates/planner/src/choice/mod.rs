@@ -20,7 +20,7 @@ use crate::explanation::{Candidate, Outcome, Seconds};
 use crate::kernels::{KernelConfig, KernelWork};
 use crate::options::{FormatChoice, PlanOptions};
 use crate::progress::{Stage, Watch};
-use constraints::{Budget, Need, objection, uniform};
+use constraints::{Budget, Need, objection};
 use pick::Picked;
 
 /// What was chosen, and why.
@@ -266,7 +266,7 @@ impl Chooser<'_> {
         self.options.kernels.check(device, spec, dtype).map_err(rejected)?;
         budget.count(spec, Need::IfTime).map_err(rejected)?;
         let stats = self.shared.format(spec, dtype).map_err(|error| rejected(error.to_string()))?;
-        let reason = objection(self.options, &self.workload, &stats).or_else(|| uniform(&stats));
+        let reason = objection(self.options, &self.workload, &stats);
         let mut priced = self.bare(stats);
         match reason {
             None => Ok(priced),

@@ -29,20 +29,8 @@ impl Chooser<'_> {
             (0..all.len()).filter_map(|i| Some((i, seconds(&all[i])?))).collect();
         order.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut best = f64::INFINITY;
-        // Hybrids that were scheduled, by the height of their windows: one of each is enough.
-        let mut heights = Vec::new();
         for (i, bare) in self.watch.each(Stage::Schedules, order.into_iter()) {
             let Ok(priced) = &mut all[i] else { continue };
-            if let FormatSpec::Hybrid { window_rows, .. } = priced.candidate.spec {
-                if heights.contains(&window_rows) {
-                    let reason =
-                        "another number of entries is estimated to take less at this height";
-                    priced.candidate.outcome = Outcome::Rejected { reason: reason.to_owned() };
-                    all[i] = Err(Box::new(priced.candidate.clone()));
-                    continue;
-                }
-                heights.push(window_rows);
-            }
             let is_csr = priced.candidate.spec == FormatSpec::Csr;
             if bare > best * HOPELESS && !is_csr {
                 continue;
