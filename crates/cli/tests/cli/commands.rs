@@ -150,7 +150,7 @@ fn backends_are_listed() {
         if backend["available"] == true {
             let formats = backend["formats"].as_array().unwrap();
             // What runs on processors takes everything.
-            assert!(formats.len() == 6 || backend["name"] == "cuda", "{backend}");
+            assert!(formats.len() == 7 || backend["name"] == "cuda", "{backend}");
             has_keys(backend, &["device", "dtypes"]);
         } else {
             has_keys(backend, &["reason"]);

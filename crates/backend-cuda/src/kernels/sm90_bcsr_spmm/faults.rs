@@ -152,7 +152,7 @@ const FAULTS: &[Fault] = &[
         "group.block_rows[row]" => "p.groups[0].block_rows[row]",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("C is read with beta = 0", "shared/output.cuh":
-        "epilogue(beta == 0.0f ? alpha * sum : __fmaf_rn" => "epilogue(__fmaf_rn",
+        "beta == 0.0f ? alpha * sum : __fmaf_rn" => "__fmaf_rn",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("half of the consumers are waited for", "sm90_bcsr_spmm/sm90_bcsr_spmm.cu":
         "? kConsumerThreads : kConsumerThreads / kWarpSize;" =>
