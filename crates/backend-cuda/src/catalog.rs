@@ -103,7 +103,7 @@ impl KernelCatalog for InPrecision {
     /// instruction multiplies, 32 bytes of values, and 2:4: what the device has kernels for. None for a CPU.
     ///
     /// BMat and hybrids are left to callers who name them. On an H200, BMat was slower than the best of the others for
-    /// each of 15 real matrices at n of 8, 128 and 1024, and no hybrid was faster for any of nine in three orders.
+    /// each of 15 real matrices at n of 8, 128 and 1024. Hybrids were not faster for any of nine in three orders.
     /// Where f32 must not be rounded to TF32, CSR is left: on an H100, BMat's kernels without that rounding were slower
     /// for each of 11 matrices at n from 8 to 1024.
     fn candidates(&self, device: &DeviceSpec, dtype: DType) -> Vec<FormatSpec> {

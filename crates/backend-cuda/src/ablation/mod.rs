@@ -3,7 +3,7 @@
 //! A [`Variant`] is a kernel with something left out, or added, that products never run: one stage instead of
 //! three, no producers, a cluster. Its kernel is compiled when it is [prepared](crate::CudaBackend::prepare_variant),
 //! and is in no [catalog](crate::CudaKernels). The macros that it defines are listed in
-//! `sm90_bcsr_spmm/ablation.cuh` and `sm90_two_four_spmm.cu`; all else is sizes. Which variants make up the ladder
+//! `sm90_bcsr_spmm/ablation.cuh` and `sm90_two_four_spmm/consume.cuh`; all else is sizes. Which variants make up the ladder
 //! of which paper is data of whoever measures them: `girih ablation`.
 
 use girih_backend::Unsupported;

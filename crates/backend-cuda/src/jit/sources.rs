@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 59] = [
+const HEADERS: [(&str, &str); 62] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
@@ -67,6 +67,9 @@ const HEADERS: [(&str, &str); 59] = [
     header!("sm90_dense_gemm/produce.cuh"),
     header!("sm90_dense_gemm/store.cuh"),
     header!("sm90_dense_gemm/walk.cuh"),
+    header!("sm90_two_four_spmm/config.cuh"),
+    header!("sm90_two_four_spmm/consume.cuh"),
+    header!("sm90_two_four_spmm/produce.cuh"),
     header!("sm90_wcsr_spmm/config.cuh"),
     header!("sm90_wcsr_spmm/consume.cuh"),
     header!("sm90_wcsr_spmm/params.cuh"),

@@ -18,8 +18,8 @@ pub struct Rounding {
 /// [scale for each column](girih_formats::E4m3Scales::of_column).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct E4m3Sums {
-    /// `κ`: how far a sum may be from exact before it is added to others in the accumulation type, relative to the sum
-    /// of its terms' magnitudes, in which no operand counts as less than the least normal number.
+    /// `κ`: how far a sum may be from exact before it is added to others in the accumulation type. It is relative to
+    /// the sum of its terms' magnitudes. There no operand counts as less than the least normal number.
     pub partial: f64,
 }
 

@@ -127,8 +127,8 @@ impl<A> SortedRows<'_, A> {
         Left { rows, col_idx: col_idx.as_ptr(), values: values.as_ptr() }
     }
 
-    /// Calls the kernel with the next row, or with the rows of the next slice of `lanes` rows, which have `len` entries
-    /// and go to `row` of C and to the rows after it.
+    /// Calls the kernel with the next row, or with each row of the next slice of `lanes` rows. Each has `len` entries.
+    /// The first goes to `row` of C, the others to the rows after it.
     ///
     /// # Safety
     /// 1. The machine has the instruction set that the kernel is made for.

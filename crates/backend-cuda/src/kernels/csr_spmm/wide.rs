@@ -14,9 +14,9 @@
 //!
 //! Wide tiles win although narrow ones make more rows of a block share rows of B: what a warp waits for is
 //! less where its loads cover 512 bytes of a row. Four rows to a team, one after the other, save a quarter of
-//! one row (`wave_graph`, n = 512: 564): the next row's place and first entries arrive meanwhile. All rows
-//! for a tile of columns, before the next tile, were as fast as any order of blocks, and up to 1.2 times as
-//! fast as all tiles for a block of rows (`delaunay_n15`, n = 512: 88; 8 lanes on pruned weights: 1.19).
+//! one row (`wave_graph`, n = 512: 564): the next row's place and first entries arrive meanwhile. Blocks take
+//! all rows for a tile of columns, then the next tile. No other order was faster, and all tiles for a block of
+//! rows were up to 1.2 times as slow (`delaunay_n15`, n = 512: 88; 8 lanes on pruned weights: 1.19).
 //!
 //! Weights have few and long rows: 256 of 461 entries times 512 columns make 1024 teams of a warp, a quarter
 //! of what the device waits for at a time. There, tiles of 8 lanes and 4 groups of lanes to a row take 52

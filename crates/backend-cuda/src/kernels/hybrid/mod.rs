@@ -2,7 +2,7 @@
 //!
 //! There is no kernel for both. `sm90_wcsr_spmm` multiplies the packed windows and `csr_spmm` the rows of the others,
 //! one after the other on the same stream. Each row of C belongs to one of the two, rows without entries to the
-//! second, so each element is written once and goes through its epilogue once, and C has the same bits each time.
+//! second. So each element is written once, after one epilogue, and C has the same bits each time.
 
 #[cfg(test)]
 mod faults;

@@ -6,6 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
 
 use crate::epilogue::PlacedEpilogue;
+use crate::operand::Place;
 pub(crate) use copied::{Reading, is_matrix, map_of_c};
 
 /// A value type's name in `values.cuh`: CUDA cores multiply all of them.
@@ -34,6 +35,29 @@ pub(crate) struct Output {
     pub(crate) alpha: f32,
     pub(crate) beta: f32,
     pub(crate) epilogue: PlacedEpilogue,
+}
+
+impl Output {
+    /// The columns `c` of a C of `m` rows. `rows` is the address of the row for each slot, or 0. α and β are rounded to
+    /// f32.
+    pub(crate) fn new(
+        c: &Place,
+        (rows, m): (u64, u64),
+        (alpha, beta): (f64, f64),
+        epilogue: PlacedEpilogue,
+    ) -> Self {
+        Self {
+            c: c.address,
+            rows,
+            m,
+            n: c.cols as u64,
+            row_stride: c.row_stride,
+            col_stride: c.col_stride,
+            alpha: alpha as f32,
+            beta: beta as f32,
+            epilogue,
+        }
+    }
 }
 
 const _: () = assert!(size_of::<Output>() == 88);

@@ -138,10 +138,11 @@ impl LaunchSequence for DenseLaunches {
         let Some(Chosen { config, kernel, entry }) = self.choose(&operands.b) else {
             return self.blocks.launches(at, operands, epilogue, encoder, each);
         };
-        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
+        let (&Operands { b, c, .. }, factors) = (operands, operands.real_factors());
         let (n, size) = (b.cols as u64, self.full.dtype.size() as u64);
-        let (alpha, beta) = (alpha as f32, beta as f32);
+        let (alpha, beta) = (factors.0 as f32, factors.1 as f32);
         let rows = self.full.block_rows * BLOCK as u64;
+        let row_of_slot = if self.is_natural { 0 } else { at.parts[SLOTS] };
         let mut first = 0;
         while first < n {
             let width = Grid::max_columns(&config, rows).min(n - first);
@@ -160,17 +161,7 @@ impl LaunchSequence for DenseLaunches {
                 b: self.map_of_b(&b, entry, &config, encoder)?,
                 c: if copies_c { map_of_c(&c, encoder)? } else { EncodedMap::default() },
                 b_elements: Elements::of(&b),
-                output: Output {
-                    c: c.address,
-                    rows: if self.is_natural { 0 } else { at.parts[SLOTS] },
-                    m: self.m,
-                    n: width,
-                    row_stride: c.row_stride,
-                    col_stride: c.col_stride,
-                    alpha,
-                    beta,
-                    epilogue: epilogue.columns(first, 4),
-                },
+                output: Output::new(&c, (row_of_slot, self.m), factors, epilogue.columns(first, 4)),
                 block_rows: self.full.block_rows as u32,
                 block_cols: if alpha == 0.0 { 0 } else { self.full.block_cols as u32 },
                 tiles_down: grid.down as u32,

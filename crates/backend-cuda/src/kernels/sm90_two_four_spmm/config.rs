@@ -102,8 +102,8 @@ const CONFIGS: [Config; 3] = [
     },
 ];
 
-/// The configurations, for e4m3. A thread has each sum twice, in what tensor cores add to and in f32, so that tiles of
-/// 256 columns have no registers left, and one CTA with tiles of 128 takes them all.
+/// The configurations, for e4m3. A thread has each sum twice: in what tensor cores add to, and in f32. So there are
+/// no registers for tiles of 256 columns, and one CTA with tiles of 128 takes them all.
 const NARROW_CONFIGS: [Config; 2] = [
     Config {
         columns: 64,

@@ -146,13 +146,15 @@ impl NarrowLaunches {
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
+        let (&Operands { b, c, .. }, factors) = (operands, operands.real_factors());
+        let (alpha, beta) = factors;
         // What tensor copies write is as it leaves the sums.
         let is_plain = beta == 0.0 && epilogue.is_none() && of_c == DType::F32;
         let size_of_c = of_c.size() as u64;
         let is_scaling = alpha as f32 == 0.0;
         let n = b.cols as u64;
         let (kernel, config) = self.choose(n);
+        let row_of_slot = if self.is_natural { 0 } else { at.parts[SLOTS] };
         let mut first = 0;
         while first < n {
             let width = self.quantized.columns().min(n - first);
@@ -169,17 +171,7 @@ impl NarrowLaunches {
                 values: at.parts[VALUES],
                 metadata: at.parts[METADATA],
                 n_slots: self.n_slots,
-                output: Output {
-                    c: c.address,
-                    rows: if self.is_natural { 0 } else { at.parts[SLOTS] },
-                    m: self.m,
-                    n: width,
-                    row_stride: c.row_stride,
-                    col_stride: c.col_stride,
-                    alpha: alpha as f32,
-                    beta: beta as f32,
-                    epilogue: epilogue.columns(first, 4),
-                },
+                output: Output::new(&c, (row_of_slot, self.m), factors, epilogue.columns(first, 4)),
                 n_steps: self.n_steps,
                 copies_c: u32::from(copies_c),
                 is_scaling: u32::from(is_scaling),

@@ -1,4 +1,4 @@
-//! A as the stages of `sm90_two_four_spmm.cu` hold it, so that each stage is one contiguous copy.
+//! A as the stages of `produce.cuh` hold it, so that each stage is one contiguous copy.
 //!
 //! Tiles of 128 slots × 64 columns, of e4m3 128, all steps of 128 slots one after the other. What a tile has beyond the
 //! matrix are zeros at the positions of an empty group.

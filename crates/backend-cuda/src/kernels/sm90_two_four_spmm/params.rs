@@ -1,4 +1,4 @@
-//! What the entry points are passed: the host's side of the structure in `sm90_two_four_spmm.cu`.
+//! What the entry points are passed: the host's side of the structure in `config.cuh`.
 
 use bytemuck::{Pod, Zeroable};
 

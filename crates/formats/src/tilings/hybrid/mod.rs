@@ -56,9 +56,10 @@ impl<T: Scalar> Hybrid<T> {
     /// Takes ownership of the arrays and validates them: O(slots + packed columns + entries), in parallel.
     ///
     /// # Errors
-    /// If an array has the wrong length, offsets do not ascend to their array's length, `window_ptr` counts
-    /// something else than whole tiles, a window's or row's columns are out of range or not strictly increasing,
-    /// a window is packed and has rows with entries too, or an empty slot has entries.
+    /// - If an array has the wrong length, or offsets do not ascend to their array's length.
+    /// - If `window_ptr` counts something else than whole tiles.
+    /// - If columns of a window or of a row are out of range or not strictly increasing.
+    /// - If a packed window has rows with entries too, or an empty slot has entries.
     #[expect(clippy::too_many_arguments, reason = "each is an array of the format, by its name")]
     pub fn try_new(
         layout: RowLayout,

@@ -79,8 +79,8 @@ impl<T: Scalar> TwoFour<T> {
     /// The metadata in the order `wgmma.mma_async.sp` (m64nNk64) reads it for 8-bit values: an array
     /// `[⌈slots/16⌉, ⌈k/64⌉, 32]` of `u32`.
     ///
-    /// Of a tile of 16 rows × 64 columns, word `4g + 2h + u` belongs to the thread of that lane, and holds the
-    /// positions of row `g + 8u` in columns `32h .. 32h + 32`: every lane speaks, and there is no selector. Warps,
+    /// Of a tile of 16 rows × 64 columns, word `4g + 2h + u` belongs to the thread of that lane. It holds the
+    /// positions of row `g + 8u` in columns `32h .. 32h + 32`. Every lane has a word, so there is no selector. Warps,
     /// and what lies beyond the matrix, are as in [`prepacked_metadata`](Self::prepacked_metadata).
     ///
     /// The order is that of the metadata figures in the PTX ISA (sparse `mma.m16n8k64` with `.e4m3`, and
