@@ -180,7 +180,7 @@
 mod short;
 
 pub use girih_backend as backend;
-#[cfg(feature = "cpu")]
+#[cfg(feature = "cpu-portable")]
 pub use girih_backend_cpu as cpu;
 #[cfg(feature = "cuda")]
 pub use girih_backend_cuda as cuda;
@@ -200,7 +200,7 @@ pub use girih_backend::{
     SddmmBackend, Selection, SpmmBackend, Unsupported, Verification, verify, verify_complex,
     verify_with,
 };
-#[cfg(feature = "cpu")]
+#[cfg(feature = "cpu-portable")]
 pub use girih_backend_cpu::CpuBackend;
 #[cfg(feature = "cuda")]
 pub use girih_backend_cuda::{CudaBackend, CudaKernels, CudaOptions};
@@ -236,7 +236,7 @@ pub mod prelude {
 /// process; [`backends_with`] says otherwise.
 ///
 /// ```
-/// # #[cfg(all(feature = "cpu", feature = "cuda"))]
+/// # #[cfg(all(feature = "cpu-portable", feature = "cuda"))]
 /// assert!(girih::backends().iter().map(|b| b.name()).eq(["cuda", "cpu", "reference"]));
 /// for report in girih::backends().report() {
 ///     match report.capabilities {
@@ -264,7 +264,7 @@ pub fn backends_with(cuda: CudaOptions) -> Registry {
 /// The same backends as samplers, in the same order: what [`sddmm`] chooses among.
 ///
 /// ```
-/// # #[cfg(all(feature = "cpu", feature = "cuda"))]
+/// # #[cfg(all(feature = "cpu-portable", feature = "cuda"))]
 /// assert!(girih::samplers().iter().map(|(name, _)| name).eq(["cuda", "cpu", "reference"]));
 /// ```
 #[must_use]
@@ -303,7 +303,7 @@ pub fn kernels_for(device: &DeviceSpec) -> Kernels {
 /// The backends that need nothing but the processor.
 fn host_backends() -> Registry {
     let registry = Registry::new();
-    #[cfg(feature = "cpu")]
+    #[cfg(feature = "cpu-portable")]
     let registry = registry.with(CpuBackend::new());
     registry.with(ReferenceBackend)
 }
@@ -311,7 +311,7 @@ fn host_backends() -> Registry {
 /// The samplers that need nothing but the processor.
 fn host_samplers() -> Samplers {
     let samplers = Samplers::new();
-    #[cfg(feature = "cpu")]
+    #[cfg(feature = "cpu-portable")]
     let samplers = samplers.with("cpu", CpuBackend::new());
     samplers.with("reference", ReferenceBackend)
 }

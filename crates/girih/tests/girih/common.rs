@@ -51,9 +51,9 @@ pub(crate) fn assert_product<T: DenseScalar>(
 pub(crate) fn backends() -> Vec<Box<dyn SpmmBackend>> {
     vec![
         Box::new(ReferenceBackend),
-        #[cfg(feature = "cpu")]
+        #[cfg(feature = "cpu-portable")]
         Box::new(girih::CpuBackend::new()),
-        #[cfg(feature = "cpu")]
+        #[cfg(feature = "cpu-portable")]
         Box::new(girih::CpuBackend::new().with_threads(3).unwrap()),
     ]
 }

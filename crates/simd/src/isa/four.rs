@@ -92,7 +92,7 @@ impl<V: Vector> Four for Array<V> {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 pub(crate) mod x86 {
     //! Registers of AVX, with FMA.
 

@@ -1,8 +1,8 @@
 //! Instruction sets: what they are called, whether they are here, and their kernels.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 mod avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 mod avx512;
 mod four;
 mod hints;
@@ -11,7 +11,7 @@ mod neon;
 mod portable;
 #[cfg(not(test))]
 mod table;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", feature = "avx2"), target_arch = "aarch64"))]
 mod two;
 mod vector;
 
@@ -44,11 +44,11 @@ impl Isa {
     /// Every instruction set, the best first.
     pub const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Neon, Self::Portable];
 
-    /// Whether this machine has it.
+    /// Whether this machine has it, and kernels were compiled for it.
     #[must_use]
     pub fn is_available(self) -> bool {
         match self {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
             Self::Avx512 => {
                 Self::Avx2.is_available()
                     && is_x86_feature_detected!("avx512f")
@@ -56,7 +56,7 @@ impl Isa {
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512dq")
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
             Self::Avx2 => {
                 is_x86_feature_detected!("avx2")
                     && is_x86_feature_detected!("fma")

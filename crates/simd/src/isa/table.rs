@@ -3,9 +3,9 @@
 use girih_formats::{Real, Scalar};
 use half::{bf16, f16};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
 use super::avx2::Avx2;
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 use super::avx512::Avx512;
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
@@ -111,9 +111,9 @@ macro_rules! kernel_scalar {
             fn kernels(isa: Isa) -> KernelTable<Self> {
                 assert!(isa.is_available(), "this machine has no {isa}");
                 match isa {
-                    #[cfg(target_arch = "x86_64")]
+                    #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
                     Isa::Avx512 => KernelTable::for_isa::<Avx512>(),
-                    #[cfg(target_arch = "x86_64")]
+                    #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
                     Isa::Avx2 => KernelTable::for_isa::<Avx2>(),
                     #[cfg(target_arch = "aarch64")]
                     Isa::Neon => KernelTable::for_isa::<Neon>(),
@@ -139,7 +139,9 @@ const fn is_as_named<I: VectorsFor<f32>>(isa: Isa) -> bool {
 }
 
 const _: () = assert!(is_as_named::<Portable>(Isa::Portable));
-#[cfg(target_arch = "x86_64")]
-const _: () = assert!(is_as_named::<Avx2>(Isa::Avx2) && is_as_named::<Avx512>(Isa::Avx512));
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+const _: () = assert!(is_as_named::<Avx2>(Isa::Avx2));
+#[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+const _: () = assert!(is_as_named::<Avx512>(Isa::Avx512));
 #[cfg(target_arch = "aarch64")]
 const _: () = assert!(is_as_named::<Neon>(Isa::Neon));

@@ -186,7 +186,7 @@ pub(crate) trait VectorsFor<T: Scalar>: Compile {
 /// Implements [`Vector`] for a type around one register, and [`Widen`] from the accumulation type.
 ///
 /// Each function named is unsafe, and requires what the method does that calls it.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", feature = "avx2"), target_arch = "aarch64"))]
 macro_rules! vector {
     (
         $name:ident($register:ty) of $isa:ty: $lanes:literal of $acc:ty, $mask:ty, $four:ty, [$($constant:ident: $value:expr),*];
@@ -292,6 +292,6 @@ macro_rules! vectors_for {
     )*};
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(all(target_arch = "x86_64", feature = "avx2"), target_arch = "aarch64"))]
 pub(super) use vector;
 pub(super) use vectors_for;
