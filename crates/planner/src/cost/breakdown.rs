@@ -58,7 +58,8 @@ pub struct Cost {
     pub compute_seconds: f64,
     /// Seconds spent per product, per window and per tile.
     pub overhead_seconds: f64,
-    /// How many times as long the schedule takes as with the work shared out evenly; 1 is perfect.
+    /// How many times as long the schedule takes as with the work shared out evenly; 1 is perfect. A GPU's memory
+    /// and L2 serve those that still work, so there it is less than the schedule's own.
     pub imbalance: f64,
     /// Seconds in all.
     pub seconds: f64,

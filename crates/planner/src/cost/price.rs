@@ -1,8 +1,9 @@
 //! From counts to seconds.
 //!
 //! A product takes as long as the busiest of memory, cache and arithmetic — or all of them together,
-//! on a device without [overlap](crate::device::Overlap) — and the work per window and tile on top; all of it
-//! longer by the schedule's imbalance:
+//! on a device without [overlap](crate::device::Overlap) — and the work per window and tile on top. An uneven
+//! schedule makes arithmetic longer. On a CPU all is longer, on a GPU what multiprocessors share is not: its memory
+//! and L2 serve those that still work.
 //!
 //! ```text
 //! memory   = (tiles + B once + B missed + C) / memory_bandwidth
@@ -209,9 +210,15 @@ pub fn price(
     ]
     .into_iter()
     .fold((Resource::Memory, -1.0), |a, b| if b.1 > a.1 { b } else { a });
-    let busy = match device.overlap {
+    let busy = |compute_seconds: f64| match device.overlap {
         Overlap::Full if fit.is_none() => memory_seconds.max(cache_seconds).max(compute_seconds),
         _ => memory_seconds + cache_seconds + compute_seconds,
+    };
+    let evenly = busy(compute_seconds);
+    // All multiprocessors of a GPU share its memory and L2: while some are done, the others have more of them.
+    let imbalance = match device.kind {
+        DeviceKind::Cuda if evenly > 0.0 => busy(compute_seconds * imbalance) / evenly,
+        _ => imbalance,
     };
     debug_assert!(longest >= 0.0);
     Cost {
@@ -228,7 +235,7 @@ pub fn price(
         compute_seconds,
         overhead_seconds,
         imbalance,
-        seconds: busy * imbalance + overhead_seconds,
+        seconds: evenly * imbalance + overhead_seconds,
         dominant,
     }
 }
@@ -303,6 +310,26 @@ mod tests {
         let expected = 399.0 * SCATTERED_ROW_SECONDS / f64::from(cpu.workers);
         assert!((longer(&cpu) - expected).abs() < 1e-12, "{} s", longer(&cpu));
         assert_eq!(longer(&DeviceSpec::builtin("h200").unwrap()), 0.0);
+    }
+
+    #[test]
+    fn an_uneven_schedule_leaves_a_gpu_its_memory_and_l2() {
+        let a = uniform::<f32>(400, 300, 5, 1).unwrap();
+        let rows = RowLayout::natural(400, 1).unwrap();
+        let shared = SharedStats::new(a.pattern(), &rows);
+        let stats = shared.format(FormatSpec::Csr, DType::F32).unwrap();
+        let workload = Workload::of(&shared, 32, DType::F32);
+        for (name, longer) in [("h200", 1.0), ("zen5", 2.0)] {
+            let device = DeviceSpec::builtin(name).unwrap();
+            let of = |imbalance| price(&workload, &stats, &device, None, imbalance);
+            let (even, uneven) = (of(1.0), of(2.0));
+            let shared = even.memory_seconds + even.cache_seconds;
+            let expected = longer * shared + 2.0 * even.compute_seconds + even.overhead_seconds;
+            assert!((uneven.seconds / expected - 1.0).abs() < 1e-9, "{name}: {uneven:?}");
+            let evenly = shared + even.compute_seconds;
+            let imbalance = (expected - even.overhead_seconds) / evenly;
+            assert!((uneven.imbalance - imbalance).abs() < 1e-9, "{name}: {uneven:?}");
+        }
     }
 
     #[test]
