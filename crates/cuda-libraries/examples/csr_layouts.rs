@@ -87,7 +87,15 @@ fn layouts(n: usize) -> Vec<CsrLayout> {
         if widest == 32 && lanes < 8 {
             continue;
         }
-        let base = CsrTeams { lanes, team: lanes, depth: 4, warps: 8, turns: 4, panel_tiles: 1 };
+        let base = CsrTeams {
+            lanes,
+            team: lanes,
+            depth: 4,
+            vectors: 1,
+            warps: 8,
+            turns: 4,
+            panel_tiles: 1,
+        };
         let wider = |times: u32| CsrTeams { team: lanes * times, turns: 1, ..base };
         let mut teams = vec![
             base,
@@ -101,7 +109,14 @@ fn layouts(n: usize) -> Vec<CsrLayout> {
             CsrTeams { depth: 8, ..wider(4) },
         ];
         if n > 4 * lanes as usize {
+            let both = CsrTeams { vectors: 2, ..base };
             teams.push(CsrTeams { panel_tiles: ALL, ..base });
+            teams.extend([4, 2, 1].map(|turns| CsrTeams { turns, ..both }));
+            for warps in [2, 4] {
+                teams.extend([4, 8, 16].map(|turns| CsrTeams { warps, turns, ..both }));
+                teams.extend([4, 8, 16].map(|turns| CsrTeams { warps, turns, ..base }));
+            }
+            teams.extend([both, base].map(|teams| CsrTeams { turns: 8, ..teams }));
         }
         all.extend(teams.into_iter().filter(CsrTeams::is_valid).map(CsrLayout::Teams));
     }

@@ -61,7 +61,8 @@ fn csr_f32() {
 #[test]
 fn csr_f32_by_teams() {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
-    let teams = CsrTeams { lanes: 4, team: 8, depth: 4, warps: 3, turns: 2, panel_tiles: 2 };
+    let teams =
+        CsrTeams { lanes: 4, team: 8, depth: 4, vectors: 1, warps: 3, turns: 2, panel_tiles: 2 };
     let device = device.with_csr_layout(CsrLayout::Teams(teams));
     Products::InTurns.conform(&device, FormatKind::Csr, DType::F32, Coverage::EverySpec);
 }
@@ -80,7 +81,8 @@ fn csr_c32() {
 #[test]
 fn csr_c32_by_teams() {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
-    let teams = CsrTeams { lanes: 8, team: 16, depth: 8, warps: 2, turns: 3, panel_tiles: 1 };
+    let teams =
+        CsrTeams { lanes: 8, team: 16, depth: 8, vectors: 1, warps: 2, turns: 3, panel_tiles: 1 };
     let device = device.with_csr_layout(CsrLayout::Teams(teams));
     Products::InTurns.conform(&device, FormatKind::Csr, DType::C32, Coverage::EverySpec);
 }

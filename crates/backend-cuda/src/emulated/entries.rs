@@ -29,6 +29,23 @@ fn short_rows() -> Csr<f64> {
     matrices::where_(90, 60, |i, j| (i * 7 + j) % 19 == i % 5).unwrap()
 }
 
+/// Lanes, depth and vectors of every kernel for rows that are alike.
+const TEAMS: [(u32, u32, u32); 9] = [
+    (2, 4, 1),
+    (4, 4, 1),
+    (8, 4, 1),
+    (16, 4, 1),
+    (32, 4, 1),
+    (8, 8, 1),
+    (16, 8, 1),
+    (32, 8, 1),
+    (32, 4, 2),
+];
+
+fn teams(lanes: u32, team: u32, depth: u32, vectors: u32) -> CsrTeams {
+    CsrTeams { lanes, team, depth, vectors, warps: 3, turns: 3, panel_tiles: 2 }
+}
+
 fn csr<T: DenseScalar>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     products::<T>(&device, &matrix(), &[1, 2, 4, 8, 16, 32, 33]);
@@ -37,17 +54,14 @@ fn csr<T: DenseScalar>() {
     products::<T>(&items, &short_rows(), &[32, 33]);
     let mut executed = device.executed();
     executed.extend(items.executed());
-    for lanes in [2, 4, 8, 16, 32] {
-        for depth in [4, 8].into_iter().filter(|&depth| depth == 4 || lanes >= 8) {
-            for team in [lanes, 32] {
-                let (turns, panel_tiles) = (3, 2);
-                let teams = CsrTeams { lanes, team, depth, warps: 3, turns, panel_tiles };
-                assert!(teams.is_valid());
-                let teams = device.with_csr_layout(CsrLayout::Teams(teams));
-                products::<T>(&teams, &matrix(), &[2, 9]);
-                products::<T>(&teams, &short_rows(), &[lanes as usize + 1]);
-                executed.extend(teams.executed());
-            }
+    for (lanes, depth, vectors) in TEAMS {
+        for team in [lanes, 32] {
+            let teams = teams(lanes, team, depth, vectors);
+            assert!(teams.is_valid());
+            let teams = device.with_csr_layout(CsrLayout::Teams(teams));
+            products::<T>(&teams, &matrix(), &[2, 9]);
+            products::<T>(&teams, &short_rows(), &[(lanes * vectors) as usize + 1]);
+            executed.extend(teams.executed());
         }
     }
     all_executed(&executed, &csr_spmm::kernel(T::DTYPE));
@@ -58,11 +72,11 @@ fn csr_aggregations<T: DenseScalar + Real>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     aggregations::<T>(&device, &matrix(), &[0, 1, 2, 4, 8, 16, 32, 33]);
     let mut executed = device.executed();
-    for (lanes, depth) in [(2, 4), (4, 4), (8, 4), (16, 4), (32, 4), (8, 8), (16, 8), (32, 8)] {
+    for (lanes, depth, vectors) in TEAMS {
         let team = if lanes == 8 { 16 } else { lanes };
-        let teams = CsrTeams { lanes, team, depth, warps: 3, turns: 3, panel_tiles: 2 };
+        let teams = teams(lanes, team, depth, vectors);
         let teams = device.with_csr_layout(CsrLayout::Teams(teams));
-        aggregations::<T>(&teams, &short_rows(), &[lanes as usize + 1]);
+        aggregations::<T>(&teams, &short_rows(), &[(lanes * vectors) as usize + 1]);
         executed.extend(teams.executed());
     }
     for aggregation in [Aggregation::Max, Aggregation::Mean] {

@@ -106,13 +106,15 @@ fn csr_has_the_same_bits_by_every_layout_that_adds_in_one_order() {
     let Some(sent) = Emulated::new(Placing::AsSent) else { return };
     for groups in [1, 2] {
         let mut all = Vec::new();
-        for lanes in [2, 4, 8, 16, 32].into_iter().filter(|lanes| lanes * groups <= 32) {
+        let kernels = [(2, 1), (4, 1), (8, 1), (16, 1), (32, 1), (32, 2)];
+        for (lanes, vectors) in kernels.into_iter().filter(|(lanes, _)| lanes * groups <= 32) {
             for (warps, turns, panel_tiles) in [(1, 1, 1), (5, 3, 2)] {
                 let team = lanes * groups;
-                let teams = CsrTeams { lanes, team, depth: 4, warps, turns, panel_tiles };
+                let teams = CsrTeams { lanes, team, depth: 4, vectors, warps, turns, panel_tiles };
                 let layout = CsrLayout::Teams(teams);
                 let (bits, entries) = product(&sent, layout, aligned);
-                assert_eq!(entries, [format!("csr_spmm_rows_{lanes}x4")]);
+                let (twice, times) = if vectors == 2 { ("x2", "x2") } else { ("", "x1") };
+                assert_eq!(entries, [format!("csr_spmm_rows_{lanes}x4{twice}")]);
                 all.push(bits);
                 for operands in [
                     (Layout::ColMajor, Layout::RowMajor),
@@ -120,7 +122,7 @@ fn csr_has_the_same_bits_by_every_layout_that_adds_in_one_order() {
                     aligned,
                 ] {
                     let (bits, entries) = product(&device, layout, operands);
-                    assert_eq!(entries, [format!("csr_spmm_elements_{lanes}x1")]);
+                    assert_eq!(entries, [format!("csr_spmm_elements_{lanes}{times}")]);
                     all.push(bits);
                 }
             }

@@ -64,32 +64,34 @@ constexpr u32 kBlocksOfItems = kHasEpilogue          ? 0
         }                                                                           \
     }
 
-// Threads of a block at most, and blocks of a multiprocessor that there are registers for then.
-template <u32 DEPTH>
-constexpr u32 kThreadsOfRows = DEPTH > 4 ? 256 : 512;
-template <u32 LANES, u32 DEPTH>
+// Threads of a block at most, and blocks of a multiprocessor that there are registers for then, by the vectors of
+// rows of B that a lane waits for at a time.
+template <u32 LOADS>
+constexpr u32 kThreadsOfRows = LOADS > 4 ? 256 : 512;
+template <u32 LANES, u32 LOADS>
 constexpr u32 kBlocksOfRows =
     (LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8) || sizeof(Stored) == 16)) ||
-            ((kHasEpilogue || kIsGreatest) && DEPTH <= 4 && sizeof(Stored) == 2)
+            ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2)
         ? 1
         : 2;
 
-#define CSR_SPMM_ROWS(NAME, LANES, DEPTH)                                           \
-    extern "C" __global__ void                                                      \
-        __launch_bounds__(kThreadsOfRows<DEPTH>, kBlocksOfRows<LANES, DEPTH>)       \
-            csr_spmm_##NAME(const __grid_constant__ Params p) {                     \
-        extern __shared__ ptx::Vector16 dynamic[];                                  \
-        multiply_rows<LANES, DEPTH>(p, reinterpret_cast<Entry*>(dynamic));          \
+#define CSR_SPMM_ROWS(NAME, LANES, DEPTH, VECTORS)                                           \
+    extern "C" __global__ void __launch_bounds__(kThreadsOfRows<DEPTH * VECTORS>,            \
+                                                 kBlocksOfRows<LANES, DEPTH * VECTORS>)      \
+        csr_spmm_##NAME(const __grid_constant__ Params p) {                                  \
+        extern __shared__ ptx::Vector16 dynamic[];                                           \
+        multiply_rows<LANES, DEPTH, VECTORS>(p, reinterpret_cast<Entry*>(dynamic));          \
     }
 
-CSR_SPMM_ROWS(rows_2x4, 2, 4)
-CSR_SPMM_ROWS(rows_4x4, 4, 4)
-CSR_SPMM_ROWS(rows_8x4, 8, 4)
-CSR_SPMM_ROWS(rows_16x4, 16, 4)
-CSR_SPMM_ROWS(rows_32x4, 32, 4)
-CSR_SPMM_ROWS(rows_8x8, 8, 8)
-CSR_SPMM_ROWS(rows_16x8, 16, 8)
-CSR_SPMM_ROWS(rows_32x8, 32, 8)
+CSR_SPMM_ROWS(rows_2x4, 2, 4, 1)
+CSR_SPMM_ROWS(rows_4x4, 4, 4, 1)
+CSR_SPMM_ROWS(rows_8x4, 8, 4, 1)
+CSR_SPMM_ROWS(rows_16x4, 16, 4, 1)
+CSR_SPMM_ROWS(rows_32x4, 32, 4, 1)
+CSR_SPMM_ROWS(rows_8x8, 8, 8, 1)
+CSR_SPMM_ROWS(rows_16x8, 16, 8, 1)
+CSR_SPMM_ROWS(rows_32x8, 32, 8, 1)
+CSR_SPMM_ROWS(rows_32x4x2, 32, 4, 2)
 #ifndef AGGREGATE
 CSR_SPMM_RUNS(runs_32x1, kVector)
 CSR_SPMM_RUNS(runs_32x2, 2 * kVector)

@@ -65,9 +65,19 @@ fn biased_runs(device: &Emulated, way: Way) -> (Outcome, String) {
 /// Rows of 0 to 12 entries by teams of two groups of lanes each, three times, in panels of two tiles.
 fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
     let a = matrices::where_(101, 90, |i, j| (i * 5 + j) % 31 < i % 5).unwrap();
-    let teams = CsrTeams { lanes: 4, team: 8, depth: 4, warps: 2, turns: 3, panel_tiles: 2 };
+    let teams =
+        CsrTeams { lanes: 4, team: 8, depth: 4, vectors: 1, warps: 2, turns: 3, panel_tiles: 2 };
     let device = device.with_csr_layout(CsrLayout::Teams(teams));
     multiply::<f32>(&device, way, &a, Sized { n: 52, ..SIZED })
+}
+
+/// The same rows by a warp each, two vectors to a lane, of which the first lane alone has both in the last tile.
+fn wide_rows(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(50, 90, |i, j| (i * 5 + j) % 31 < i % 5).unwrap();
+    let teams =
+        CsrTeams { lanes: 32, team: 32, depth: 4, vectors: 2, warps: 2, turns: 3, panel_tiles: 1 };
+    let device = device.with_csr_layout(CsrLayout::Teams(teams));
+    multiply::<f32>(&device, way, &a, Sized { n: 256 + 132, ..SIZED })
 }
 
 /// The greatest products of rows of all lengths, one of them in pieces and one of a single entry.
@@ -218,6 +228,11 @@ const FAULTS: &[Fault] = &[
     fault!("groups of lanes do not add up what they have", "csr_spmm/rows.cuh":
         "for (u32 s = LANES; s < team; s *= 2) {" => "for (u32 s = team; s < team; s *= 2) {",
         rows, Outcome::Wrong),
+    fault!("a lane reads its first vector twice", "csr_spmm/rows.cuh":
+        "row + v * next_vector" => "row", wide_rows, Outcome::Wrong),
+    fault!("lanes read second vectors beyond the last column", "csr_spmm/rows.cuh":
+        "column + LANES * kVector < p.n ? LANES * 16 : 0" => "LANES * 16",
+        wide_rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
     fault!("a panel has its first tile only", "csr_spmm/params.cuh":
         "* p.panel_tiles + blockIdx.x % p.panel_tiles" => "* p.panel_tiles",
         rows, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
@@ -275,7 +290,7 @@ const FAULTS: &[Fault] = &[
 
 #[test]
 fn faults_in_csr_show() {
-    let plain = [vectors as Multiply, elements, column, runs, wide_runs, rows];
+    let plain = [vectors as Multiply, elements, column, runs, wide_runs, rows, wide_rows];
     let biased = [biased_rows as Multiply, biased_columns, biased_elements, biased_runs];
     let aggregated = [maxima as Multiply, minima, means, long_means];
     check(&[&plain[..], &biased[..], &aggregated[..]].concat(), FAULTS);

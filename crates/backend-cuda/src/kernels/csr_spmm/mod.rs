@@ -37,8 +37,8 @@ pub(crate) const THREADS: u32 = WARPS as u32 * WARP;
 pub(crate) const ELEMENT_THREADS: u32 = 256;
 
 /// By how B is read: in vectors, by their lanes; a single column; element by element, by lanes again; in
-/// vectors by several items to a warp, by how many; by teams without items, by lanes and by depth.
-const ENTRIES: [&str; 26] = [
+/// vectors by several items to a warp, by how many; by teams without items, by lanes, by depth and by vectors.
+const ENTRIES: [&str; 27] = [
     "csr_spmm_vectors_1x1",
     "csr_spmm_vectors_2x1",
     "csr_spmm_vectors_4x1",
@@ -64,13 +64,14 @@ const ENTRIES: [&str; 26] = [
     "csr_spmm_rows_8x8",
     "csr_spmm_rows_16x8",
     "csr_spmm_rows_32x8",
+    "csr_spmm_rows_32x4x2",
     SCALE,
 ];
 
 /// The entries that compute aggregations: all but those that take several items to a warp, and the one that
 /// multiplies nothing.
-pub(super) const AGGREGATING: [&str; 23] = {
-    let mut entries = [""; 23];
+pub(super) const AGGREGATING: [&str; 24] = {
+    let mut entries = [""; 24];
     let mut i = 0;
     while i < entries.len() {
         entries[i] = ENTRIES[if i < 15 { i } else { i + 2 }];
@@ -80,8 +81,8 @@ pub(super) const AGGREGATING: [&str; 23] = {
 };
 
 /// The entries for c64, whose single columns are read in vectors too: a vector is one number.
-const WITHOUT_COLUMN: [&str; 24] = {
-    let mut entries = [""; 24];
+const WITHOUT_COLUMN: [&str; 25] = {
+    let mut entries = [""; 25];
     let mut i = 0;
     while i < entries.len() {
         entries[i] = ENTRIES[if i < 7 { i } else { i + 2 }];

@@ -13,21 +13,27 @@ struct Run {
 
 // Adds the products of the first DEPTH of a group's entries, or of as many as are `left`: all loads before
 // the first use, and no branch, so that teams with fewer entries wait no longer than the others.
-template <class Access, u32 DEPTH>
-__device__ __forceinline__ void multiply_together(const char* b, u32 stride, const Entry* entries,
-                                                  i32 left, Acc (&sum)[kVector]) {
-    ptx::Vector16 loaded[DEPTH];
+template <class Access, u32 DEPTH, u32 VECTORS>
+__device__ __forceinline__ void multiply_together(const char* b, u32 stride, u32 next_vector,
+                                                  const Entry* entries, i32 left,
+                                                  Acc (&sum)[VECTORS * kVector]) {
+    ptx::Vector16 loaded[DEPTH][VECTORS];
 #pragma unroll
     for (u32 u = 0; u < DEPTH; ++u) {
-        loaded[u] =
-            ptx::load_constant_if(static_cast<i32>(u) < left, b + u64(entries[u].col) * stride);
+        const char* const row = b + u64(entries[u].col) * stride;
+#pragma unroll
+        for (u32 v = 0; v < VECTORS; ++v) {
+            loaded[u][v] =
+                ptx::load_constant_if(static_cast<i32>(u) < left, row + v * next_vector);
+        }
     }
 #pragma unroll
     for (u32 u = 0; u < DEPTH; ++u) {
         if (static_cast<i32>(u) < left) {
 #pragma unroll
-            for (u32 i = 0; i < kVector; ++i) {
-                sum[i] = add_product(entries[u].value, Access::widen(loaded[u], i), sum[i]);
+            for (u32 i = 0; i < VECTORS * kVector; ++i) {
+                const Acc wide = Access::widen(loaded[u][i / kVector], i % kVector);
+                sum[i] = add_product(entries[u].value, wide, sum[i]);
             }
         }
     }
@@ -36,11 +42,13 @@ __device__ __forceinline__ void multiply_together(const char* b, u32 stride, con
 // Rows that no list of items names, `turns` to a team, by blocks of any number of warps, times one tile of
 // columns. In each turn the teams of a block have neighbouring rows. A row is looked up two turns ahead, its
 // first entries one batch ahead, so that a team waits for rows of B alone. A team's groups of LANES lanes
-// take its entries by turns; those of a group lie side by side where they are staged.
-template <u32 LANES, u32 DEPTH>
+// take its entries by turns; those of a group lie side by side where they are staged. A lane holds VECTORS
+// vectors of a row of B.
+template <u32 LANES, u32 DEPTH, u32 VECTORS>
 __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
-    using Access = Vectors<LANES, kVector>;
-    constexpr u64 kTile = LANES * kVector;
+    constexpr u32 kColumns = VECTORS * kVector;
+    using Access = Vectors<LANES, kColumns>;
+    constexpr u64 kTile = LANES * kColumns;
     // Entries that a lane stages at a time, and that a group has then.
     constexpr u32 kEach = LANES >= 8 ? 1 : 2;
     constexpr u32 kOfGroup = LANES * kEach;
@@ -64,6 +72,7 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
     const char* const b =
         static_cast<const char*>(p.b) + (column < p.n ? column : tile) * sizeof(Stored);
     const u32 stride = static_cast<u32>(p.b_row_stride * sizeof(Stored));
+    const u32 next_vector = column + LANES * kVector < p.n ? LANES * 16 : 0;
 
     u32 index = static_cast<u32>(block_number(p)) * teams * p.turns + (threadIdx.x >> team_bits);
     const u32 end = min(index + teams * p.turns, static_cast<u32>(p.n_items));
@@ -91,7 +100,7 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
         for (u32 s = team; s < kWarpSize; s *= 2) {
             longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
         }
-        Acc sum[kVector];
+        Acc sum[kColumns];
         clear(sum);
         u32 done = 0;
         do {
@@ -111,22 +120,22 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
 // Unrolled, it would have the entries of all batches in registers at once.
 #pragma unroll 1
             for (u32 e = 0; e < min(most, kOfGroup); e += DEPTH) {
-                multiply_together<Access, DEPTH>(b, stride, from + e, mine - static_cast<i32>(e),
-                                                 sum);
+                multiply_together<Access, DEPTH, VECTORS>(b, stride, next_vector, from + e,
+                                                          mine - static_cast<i32>(e), sum);
             }
             __syncwarp();
             done = ahead;
         } while (done < longest);
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll
-            for (u32 i = 0; i < kVector; ++i) {
+            for (u32 i = 0; i < kColumns; ++i) {
                 sum[i] = join(sum[i], shuffle_xor(sum[i], s));
             }
         }
         if (index < end && in_team < LANES) {
             const u32 row = row_of_slot(p, index);
             if (row != kNoRow) {
-                store_item<Access, kVector>(p, false, row, run.length, tile, across, sum);
+                store_item<Access, kColumns>(p, false, row, run.length, tile, across, sum);
             }
         }
         run = following;

@@ -10,24 +10,26 @@ use super::WARP;
 pub(super) const SHALLOW: u32 = 4;
 pub(super) const DEEP: u32 = 8;
 
-/// The most warps of a block, by the kernel's registers.
-pub(super) const fn most_warps(depth: u32) -> u32 {
-    if depth > SHALLOW { 8 } else { 16 }
+/// The most warps of a block, by the kernel's registers: those of the vectors that a lane waits for at a time.
+pub(super) const fn most_warps(depth: u32, vectors: u32) -> u32 {
+    if depth * vectors > SHALLOW { 8 } else { 16 }
 }
 
 /// Teams of lanes that take rows one after the other, times tiles of columns.
 ///
 /// [`Display`](fmt::Display) gives `lanes/team depth warps turns panel` as in `8/8 x4, 8 warps, 4 turns,
-/// panels of 1`.
+/// panels of 1`, and `32/32 x4 x2` where lanes hold two vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CsrTeams {
-    /// Lanes across a tile, each of which holds 16 bytes of a row of B: 2, 4, 8, 16 or 32.
+    /// Lanes across a tile: 2, 4, 8, 16 or 32.
     pub lanes: u32,
     /// Lanes to a row: a power of two from `lanes` to 32. More than `lanes` take entries by turns.
     pub team: u32,
     /// Rows of B that a lane waits for at a time: 4, or with 8 to 32 lanes also 8.
     pub depth: u32,
-    /// Warps of a block, up to 16 (of depth 8 up to 8). Their teams have neighbouring rows.
+    /// Vectors of 16 bytes of a row of B that a lane holds: 1, or with 32 lanes and depth 4 also 2.
+    pub vectors: u32,
+    /// Warps of a block, up to 16 (of depth 8 or two vectors up to 8). Their teams have neighbouring rows.
     pub warps: u32,
     /// Rows that a team takes one after the other, at least 1.
     pub turns: u32,
@@ -52,8 +54,12 @@ pub enum CsrLayout {
 
 impl fmt::Display for CsrTeams {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lanes, team, depth, warps, turns, panel_tiles } = self;
-        write!(f, "{lanes}/{team} x{depth}, {warps} warps, {turns} turns, panels of {panel_tiles}")
+        let Self { lanes, team, depth, vectors, warps, turns, panel_tiles } = self;
+        let vectors = if *vectors == 2 { " x2" } else { "" };
+        write!(
+            f,
+            "{lanes}/{team} x{depth}{vectors}, {warps} warps, {turns} turns, panels of {panel_tiles}"
+        )
     }
 }
 
@@ -70,14 +76,15 @@ impl CsrTeams {
     /// Whether there is a kernel for it.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        let Self { lanes, team, depth, warps, turns, panel_tiles } = *self;
+        let Self { lanes, team, depth, vectors, warps, turns, panel_tiles } = *self;
         let power = |x: u32, range: std::ops::RangeInclusive<u32>| {
             x.is_power_of_two() && range.contains(&x)
         };
         power(lanes, 2..=WARP)
             && power(team, lanes..=WARP)
             && (depth == SHALLOW || depth == DEEP && lanes >= 8)
-            && (1..=most_warps(depth)).contains(&warps)
+            && (vectors == 1 || vectors == 2 && (lanes, depth) == (WARP, SHALLOW))
+            && (1..=most_warps(depth, vectors)).contains(&warps)
             && turns >= 1
             && panel_tiles >= 1
     }
@@ -112,8 +119,12 @@ mod tests {
 
     #[test]
     fn only_what_kernels_are_compiled_for_is_valid() {
-        let teams = CsrTeams { lanes: 8, team: 8, depth: 4, warps: 16, turns: 9, panel_tiles: 1 };
+        let (warps, turns) = (16, 9);
+        let teams =
+            CsrTeams { lanes: 8, team: 8, depth: 4, vectors: 1, warps, turns, panel_tiles: 1 };
         assert!(teams.is_valid());
+        let wide = CsrTeams { lanes: 32, team: 32, vectors: 2, warps: 8, ..teams };
+        assert!(wide.is_valid());
         for wrong in [
             CsrTeams { lanes: 1, ..teams },
             CsrTeams { lanes: 64, team: 64, ..teams },
@@ -122,6 +133,11 @@ mod tests {
             CsrTeams { depth: 5, ..teams },
             CsrTeams { depth: 8, ..teams },
             CsrTeams { lanes: 4, depth: 8, warps: 1, ..teams },
+            CsrTeams { vectors: 0, ..teams },
+            CsrTeams { vectors: 2, warps: 8, ..teams },
+            CsrTeams { vectors: 3, ..wide },
+            CsrTeams { depth: 8, ..wide },
+            CsrTeams { warps: 9, ..wide },
             CsrTeams { warps: 17, ..teams },
             CsrTeams { warps: 0, ..teams },
             CsrTeams { turns: 0, ..teams },

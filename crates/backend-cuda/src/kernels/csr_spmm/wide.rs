@@ -24,6 +24,12 @@
 //! device's warps on. On an H200, in the way chosen by that rule and with the warps of the whole device:
 //! `maros_r7_Aeq` (3136 rows of 46), n = 128: 11.1 and 13.5; `dg_diffusion` (966 rows of 37), n = 512: 11.5 and 13.3.
 //!
+//! Where rows are long, a lane holds two vectors of a row of B, so that half as many warps go through the entries. On an
+//! H100, 2048 rows of 154 entries, n = 256, 512 and 1024: 17.9, 32.3 and 60.0, with one vector 21.1, 35.2 and 64.9;
+//! `bcsstk33`, n = 512: 70.1 and 70.8. Shorter rows gain or lose: `fe_body_graph` takes 88 and 94, `delaunay_n15` 76 and
+//! 69, `vibrobox_graph` 68 and 65. With n = 128 those 2048 rows keep half of the warps busy, and that is enough: on an
+//! H200 they take 14.1 where four groups of 8 lanes to a row take 17.6; 512 rows of 461 take 51 and 45 (n = 512).
+//!
 //! Rows of two or three entries are another matter: most of their time is what a row takes whatever it holds. Runs
 //! of eight items have that once. On an H200: `luxembourg_road` (2.1 entries to a row), n = 1024: 282 where teams
 //! take 354; `cont300_A` (3.0), n = 512: 237 and 297.
@@ -46,8 +52,11 @@ const NARROW: u32 = 8;
 /// Entries of a row, on average, from which lanes wait for [`DEEP`] rows of B at a time, where half of the device's
 /// warps are idle.
 const DEEP_FROM: u64 = 48;
-/// Rows of as many entries, on average, are taken by whole warps.
+/// Rows of as many entries, on average, are taken by whole warps, which hold two vectors of a row of B each where that
+/// leaves enough of them.
 const LONG: u64 = 64;
+/// Rows of as many need all warps of the device before one of them takes a row alone.
+const VERY_LONG: u64 = 256;
 /// Rows of at most this many entries, on average, are items, several to a warp. There must be enough of them for this
 /// many times the device's warps.
 const TINY: u64 = 4;
@@ -63,7 +72,8 @@ const WAVES: u64 = 2;
 const SHORT: u64 = 8;
 /// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are cut.
 const BUSY_PART: u64 = 8;
-/// Tiles are a warp wide if two fifths of the device's warps then have one, or, of long rows, all of them.
+/// Tiles are a warp wide, or two vectors to a lane, if two fifths of the device's warps then have one, or, of very
+/// long rows, all of them.
 const ENOUGH: (u64, u64) = (2, 5);
 /// Round trips of a row besides those to rows of B: where it begins, its entries, and what launching a warp
 /// takes.
@@ -117,8 +127,12 @@ impl Wide {
         let waves = if statistics.mean() <= SHORT { WAVES / 2 } else { WAVES };
         // Three in turn took longer than two or four.
         let turns = 1 << (needed / (waves * warps.max(1))).clamp(1, most).ilog2();
-        let warps = BLOCK_WARPS.min(most_warps(depth));
-        CsrTeams { lanes, team, depth, warps, turns, panel_tiles: 1 }
+        let halved = warps_needed(statistics, tiles(dtype, n, 2 * lanes), team);
+        let is_wide = (lanes, team, depth) == (WARP, WARP, SHALLOW) && n > wide_columns(dtype);
+        let in_pairs = is_wide && statistics.mean() >= LONG && is_enough(statistics, halved, warps);
+        let vectors = if in_pairs { 2 } else { 1 };
+        let warps = BLOCK_WARPS.min(most_warps(depth, vectors));
+        CsrTeams { lanes, team, depth, vectors, warps, turns, panel_tiles: 1 }
     }
 
     fn lanes_and_groups(
@@ -143,10 +157,15 @@ fn wide_columns(dtype: DType) -> u64 {
 
 /// Lanes across a tile of wide products: a warp, or fewer where that would leave most warps of the device idle.
 fn lanes_of_wide(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> u32 {
-    let (part, of) = if statistics.mean() >= LONG { (1, 1) } else { ENOUGH };
     let teams = |lanes| statistics.rows.saturating_mul(tiles(dtype, n, lanes));
-    let busy = |lanes| teams(lanes).saturating_mul(of) >= part * warps;
+    let busy = |lanes| is_enough(statistics, teams(lanes), warps);
     [WARP, WARP / 2].into_iter().find(|&lanes| busy(lanes)).unwrap_or(NARROW)
+}
+
+/// Whether as many teams of a warp or less keep the device's warps busy.
+fn is_enough(statistics: &Statistics, teams: u64, warps: u64) -> bool {
+    let (part, of) = if statistics.mean() >= VERY_LONG { (1, 1) } else { ENOUGH };
+    teams.saturating_mul(of) >= part * warps
 }
 
 /// Whether rows are so short and so numerous that runs of items take less time than teams: most of a row's time
@@ -240,10 +259,22 @@ mod tests {
     #[test]
     fn a_warp_takes_a_row_where_that_leaves_enough_warps() {
         assert_eq!(teams(CONSTRAINTS, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
-        assert_eq!(teams(WEIGHTS, 512).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
-        assert_eq!(teams(WEIGHTS, 128).unwrap(), "8/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(WEIGHTS, 128).unwrap(), "32/32 x8, 8 warps, 1 turns, panels of 1");
         // Short rows in turn, from fewer on.
         assert_eq!(teams(TRIANGLES, 128).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
+    }
+
+    #[test]
+    fn warps_hold_two_vectors_of_long_rows_where_that_leaves_enough_of_them() {
+        for n in [256, 512, 1024] {
+            assert_eq!(teams(WEIGHTS, n).unwrap(), "32/32 x4 x2, 8 warps, 1 turns, panels of 1");
+        }
+        assert_eq!(teams(BCSSTK33, 512).unwrap(), "32/32 x4 x2, 8 warps, 2 turns, panels of 1");
+        assert_eq!(teams(CONSTRAINTS, 512).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(
+            teams((1024, 157_000, 192, 0), 256).unwrap(),
+            "32/32 x8, 8 warps, 1 turns, panels of 1"
+        );
     }
 
     #[test]

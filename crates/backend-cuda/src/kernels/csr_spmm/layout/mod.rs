@@ -179,7 +179,7 @@ impl Layout {
         let &Problem { dtype, items, .. } = problem;
         Self {
             lanes: teams.lanes,
-            vectors: 1,
+            vectors: teams.vectors,
             per_vector: 16 / dtype.size() as u32,
             team: teams.team,
             n,
@@ -235,7 +235,8 @@ impl Layout {
             Way::Elements if self.n == 1 => ENTRIES[7],
             Way::Elements => ENTRIES[8 + by_lanes],
             Way::Runs => ENTRIES[14 + self.vectors as usize],
-            Way::Rows(teams) if teams.depth == 4 => ENTRIES[16 + by_lanes],
+            Way::Rows(CsrTeams { vectors: 2, .. }) => ENTRIES[25],
+            Way::Rows(CsrTeams { depth: 4, .. }) => ENTRIES[16 + by_lanes],
             Way::Rows(_) => ENTRIES[19 + by_lanes],
         }
     }

@@ -234,7 +234,8 @@ fn a_vector_of_columns_needs_no_team() {
 
 #[test]
 fn what_is_forced_is_launched() {
-    let teams = CsrTeams { lanes: 16, team: 32, depth: 8, warps: 4, turns: 2, panel_tiles: 3 };
+    let teams =
+        CsrTeams { lanes: 16, team: 32, depth: 8, vectors: 1, warps: 4, turns: 2, panel_tiles: 3 };
     let statistics = Statistics::default();
     let order = |forced| Order::new(Some(forced), &statistics, 512, DType::F32, 4224);
     let of = |forced| Problem { order: order(forced), ..problem(DType::F32, 1000, 9, 1000) };
