@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 /// The compiler; `None`, with a note, where there is none.
 fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
-    let jit = Jit::new(common::libraries(), cache, sources);
+    let jit = Jit::new(common::libraries(), cache, sources).keeping_ptx();
     if let Err(error) = jit.nvrtc() {
         machine::note(error);
         return None;
@@ -34,6 +34,12 @@ fn compiled() -> Option<&'static [(Kernel, Binary)]> {
         Some(compile(&jit, products.chain(ladder()).collect()))
     });
     compiled.as_deref()
+}
+
+/// A compiler that has kept the PTX of them all.
+fn compiler_of_all() -> Option<Jit> {
+    compiled()?;
+    compiler(machine::kept_kernels(), None)
 }
 
 fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<(Kernel, Binary)> {
@@ -56,6 +62,11 @@ fn wrong(compiled: &[(Kernel, Binary)]) -> Vec<String> {
         wrong.extend(found.into_iter().map(|what| format!("{kernel}: {what}")));
     }
     wrong
+}
+
+/// The kernel that compiles fastest.
+fn smallest() -> Kernel {
+    all().into_iter().find(|kernel| kernel.stem == "quantize_e4m3").unwrap()
 }
 
 #[test]
@@ -94,7 +105,7 @@ fn csr_reads_b_and_writes_c_in_vectors() {
 
 #[test]
 fn a_kernel_for_any_device_compiles_for_an_older_one() {
-    let Some(jit) = compiler(None, None) else { return };
+    let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
     let ampere = Arch { major: 8, minor: 0 };
     let kernel = all().into_iter().find(|kernel| kernel.only.is_none()).unwrap();
     let resources = jit.binary(&kernel, ampere).unwrap().resources();
@@ -117,7 +128,7 @@ fn a_binary_says_what_the_assembler_said() {
 
 #[test]
 fn ptx_is_text_with_every_entry() {
-    let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
+    let Some(jit) = compiler_of_all() else { return };
     for kernel in all() {
         let ptx = jit.ptx(&kernel, Arch::SM_90A).unwrap();
         assert!(ptx.contains(".target sm_90a"), "{kernel}");
@@ -127,12 +138,39 @@ fn ptx_is_text_with_every_entry() {
     }
 }
 
+/// An entry point in PTX, with labels that don't count the functions before it.
+fn body(ptx: &str, entry: &str) -> String {
+    let from = ptx.find(&format!(".entry {entry}(")).unwrap_or_else(|| panic!("no {entry}"));
+    let body = ptx[from..].split("\n}\n").next().unwrap();
+    let mut pieces = body.split("$L__BB");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        text + "$" + piece.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
+}
+
+#[test]
+fn an_entry_compiled_alone_is_what_it_is_among_the_others() {
+    let Some(jit) = compiler_of_all() else { return };
+    let mut kernels = all();
+    kernels.dedup_by_key(|kernel| kernel.stem);
+    kernels.into_par_iter().with_max_len(1).for_each(|kernel| {
+        let whole = jit.ptx(&kernel, Arch::SM_90A).unwrap();
+        let entries = kernel.budget.entries;
+        for entry in [entries[0], entries[entries.len() - 1]] {
+            let alone = jit.ptx_of_entry(&kernel, entry, Arch::SM_90A).unwrap();
+            assert_eq!(alone.matches(".entry").count(), 1, "{kernel}: {entry}");
+            assert_eq!(body(&alone, entry), body(&whole, entry), "{kernel}: {entry}");
+        }
+    });
+}
+
 #[test]
 fn a_cache_serves_a_machine_without_a_compiler() {
     let folder = tempfile::tempdir().unwrap();
     let cache = || Some(folder.path().join("kernels"));
     let Some(jit) = compiler(cache(), None) else { return };
-    let kernel = &all()[0];
+    let kernel = &smallest();
     assert!(jit.cached(kernel, Arch::SM_90A).unwrap().is_none());
     let compiled = jit.binary(kernel, Arch::SM_90A).unwrap();
     assert!(matches!(compiled.origin, Origin::Compiled(Some(_))));
@@ -153,7 +191,7 @@ fn a_cache_serves_a_machine_without_a_compiler() {
 fn sources_can_be_replaced_by_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let Some(jit) = compiler(None, Some(folder.path().to_owned())) else { return };
-    let kernel = &all()[0];
+    let kernel = &smallest();
     let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
     let CudaError::Source { path, .. } = &*error else { panic!("{error}") };
     assert!(path.starts_with(folder.path()), "{}", path.display());
@@ -175,6 +213,6 @@ fn sources_can_be_replaced_by_a_folder() {
     fs::write(&source, "#include \"shared/types.cuh\"\nthis is no CUDA;\n").unwrap();
     let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
     let CudaError::Compile { log, options, .. } = &*error else { panic!("{error}") };
-    assert!(log.contains("csr_spmm.cu(2): error"), "{log}");
+    assert!(log.contains("quantize_e4m3.cu(2): error"), "{log}");
     assert!(options.contains(&"--gpu-architecture=sm_90a".to_owned()), "{options:?}");
 }

@@ -256,7 +256,7 @@ fn patched(fault: &Fault, folder: &Path) -> Compiler {
     let found = source.matches(fault.from).count();
     assert_eq!(found, 1, "{}: {:?} is in {} {found} times", fault.what, fault.from, fault.file);
     fs::write(&path, source.replace(fault.from, fault.to)).unwrap();
-    Compiler::new(Some(folder.to_owned()))
+    Compiler::of_folder(folder.to_owned())
 }
 
 /// The ways in which a fault must show.

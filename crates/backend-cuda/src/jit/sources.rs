@@ -14,7 +14,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 62] = [
+const HEADERS: [(&str, &str); 63] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
@@ -42,6 +42,7 @@ const HEADERS: [(&str, &str); 62] = [
     header!("ptx/wgmma_shapes.cuh"),
     header!("shared/complex.cuh"),
     header!("shared/elements.cuh"),
+    header!("shared/entry.cuh"),
     header!("shared/epilogue.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
