@@ -1,5 +1,6 @@
 //! The CUDA sources: built into the program, or read from a folder while a kernel is worked on.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +87,7 @@ pub(super) struct Sources {
     folder: Option<PathBuf>,
 }
 
-/// A kernel's source and all headers.
+/// A kernel's source and the headers that are included, in order of their names.
 #[derive(Debug)]
 pub(super) struct Texts {
     pub(super) source: String,
@@ -100,28 +101,76 @@ impl Sources {
     }
 
     /// What a kernel is compiled from. The folder has the headers, and the sources of this crate's kernels;
-    /// another's is compiled from the source it comes with.
+    /// another's is compiled from the source it comes with. A header that the source does not include, itself or
+    /// through others, is left out: a change of it leaves the kernel as it is.
     ///
     /// # Errors
     /// If a file of the folder can't be read: nothing built-in takes its place.
     pub(super) fn texts(&self, kernel: &Kernel) -> Result<Texts, CudaError> {
-        let Some(folder) = &self.folder else {
-            let headers = HEADERS
-                .map(|(name, text)| (name.to_owned(), text.to_owned()))
-                .into_iter()
-                .collect();
-            return Ok(Texts { source: kernel.source.to_owned(), headers });
+        let source = match &self.folder {
+            Some(folder) if kernels::all().iter().any(|own| own.stem == kernel.stem) => {
+                read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?
+            }
+            _ => kernel.source.to_owned(),
         };
-        let source = match kernels::all().iter().any(|own| own.stem == kernel.stem) {
-            true => read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?,
-            false => kernel.source.to_owned(),
-        };
-        let headers =
-            HEADERS.iter().map(|(name, _)| Ok(((*name).to_owned(), read(&folder.join(name))?)));
-        Ok(Texts { source, headers: headers.collect::<Result<_, CudaError>>()? })
+        let mut headers = BTreeMap::new();
+        let mut names = included(&source);
+        while let Some(name) = names.pop() {
+            // One that is not there is reported by NVRTC, with the line.
+            let Some((name, built_in)) = HEADERS.iter().find(|(known, _)| *known == name) else {
+                continue;
+            };
+            if !headers.contains_key(*name) {
+                let text = match &self.folder {
+                    Some(folder) => read(&folder.join(name))?,
+                    None => (*built_in).to_owned(),
+                };
+                names.extend(included(&text));
+                headers.insert((*name).to_owned(), text);
+            }
+        }
+        Ok(Texts { source, headers: headers.into_iter().collect() })
     }
+}
+
+/// The names of the headers that a text includes, under whatever condition.
+fn included(text: &str) -> Vec<String> {
+    let names = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split_once('"'));
+    names.map(|(name, _)| name.to_owned()).collect()
 }
 
 fn read(path: &Path) -> Result<String, CudaError> {
     fs::read_to_string(path).map_err(|source| CudaError::Source { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_header_is_included_by_some_kernel() {
+        let sources = Sources::new(None);
+        let mut found = BTreeSet::new();
+        for kernel in kernels::all() {
+            let texts = sources.texts(&kernel).unwrap();
+            assert!(texts.headers.len() < HEADERS.len(), "{kernel} includes all");
+            for text in texts.headers.iter().map(|(_, text)| text).chain([&texts.source]) {
+                for name in included(text) {
+                    assert!(texts.headers.iter().any(|(known, _)| *known == name), "{name}");
+                }
+            }
+            found.extend(texts.headers.into_iter().map(|(name, _)| name));
+        }
+        assert_eq!(found, HEADERS.iter().map(|(name, _)| (*name).to_owned()).collect());
+    }
+
+    #[test]
+    fn includes_are_read_from_lines() {
+        let text = "// #include \"no.cuh\"\n#include \"a/b.cuh\"\n  #include \"c.cuh\" // why\n#include <d>\n";
+        assert_eq!(included(text), ["a/b.cuh", "c.cuh"]);
+    }
 }
