@@ -24,10 +24,16 @@ fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
     Some(jit)
 }
 
-/// Every kernel with what the compiler made of it, in this or an earlier run, on all cores; `None`, with a note,
-/// where there is no compiler.
-fn compiled() -> Option<&'static [(Kernel, Binary)]> {
-    static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
+/// A kernel, what the compiler made of it in this or an earlier run, and that as text where there is `nvdisasm`.
+struct Compiled {
+    kernel: Kernel,
+    binary: Binary,
+    sass: Option<String>,
+}
+
+/// Every kernel of products; `None`, with a note, where there is no compiler.
+fn compiled() -> Option<&'static [Compiled]> {
+    static COMPILED: OnceLock<Option<Vec<Compiled>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
         let jit = compiler(machine::kept_kernels(), None)?;
         let products = all().into_iter().chain(with_epilogue()).chain(with_aggregation());
@@ -42,26 +48,26 @@ fn compiler_of_all() -> Option<Jit> {
     compiler(machine::kept_kernels(), None)
 }
 
-fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<(Kernel, Binary)> {
+/// Compiles kernels, on all cores.
+fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<Compiled> {
+    let nvdisasm = nvdisasm();
     let compile = |kernel: Kernel| {
         let kept = jit.cached(&kernel, Arch::SM_90A).unwrap();
         let binary = kept.unwrap_or_else(|| jit.compile(&kernel, Arch::SM_90A, false).unwrap());
-        (kernel, binary)
+        let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
+        Compiled { kernel, binary, sass }
     };
     // One at a time to a thread: some take far longer than others.
     kernels.into_par_iter().with_max_len(1).map(compile).collect()
 }
 
 /// Everything that is wrong with binaries.
-fn wrong(compiled: &[(Kernel, Binary)]) -> Vec<String> {
-    let nvdisasm = nvdisasm();
-    let mut wrong = Vec::new();
-    for (kernel, binary) in compiled {
-        let sass = nvdisasm.as_ref().map(|program| disassemble(program, binary).unwrap());
+fn wrong(compiled: &[Compiled]) -> Vec<String> {
+    let wrong = compiled.iter().flat_map(|Compiled { kernel, binary, sass }| {
         let found = check(kernel, binary, sass.as_deref());
-        wrong.extend(found.into_iter().map(|what| format!("{kernel}: {what}")));
-    }
-    wrong
+        found.into_iter().map(move |what| format!("{kernel}: {what}"))
+    });
+    wrong.collect()
 }
 
 /// The kernel that compiles fastest.
@@ -85,10 +91,9 @@ fn steps_of_ablations_keep_theirs() {
 
 #[test]
 fn csr_reads_b_and_writes_c_in_vectors() {
-    let Some(nvdisasm) = nvdisasm() else { return };
     let Some(compiled) = compiled() else { return };
-    for (kernel, binary) in compiled.iter().filter(|(kernel, _)| kernel.stem == "csr_spmm") {
-        let sass = disassemble(&nvdisasm, binary).unwrap();
+    for Compiled { kernel, sass, .. } in compiled.iter().filter(|it| it.kernel.stem == "csr_spmm") {
+        let Some(sass) = sass else { return };
         for entry in kernel.budget.entries {
             let label = format!(".text.{entry}:");
             let from = sass.find(&label).unwrap_or_else(|| panic!("{kernel}: no {entry}"));
@@ -115,7 +120,7 @@ fn a_kernel_for_any_device_compiles_for_an_older_one() {
 #[test]
 fn a_binary_says_what_the_assembler_said() {
     let Some(compiled) = compiled() else { return };
-    for (kernel, reported) in compiled {
+    for Compiled { kernel, binary: reported, .. } in compiled {
         let silent = Binary { log: String::new(), ..reported.clone() };
         let mut expected = reported.resources();
         for resources in &mut expected {

@@ -196,7 +196,8 @@ impl Jit {
         self.virtual_code(kernel, arch, &options)
     }
 
-    /// The PTX of one entry point of a kernel, compiled without the others and so in a fraction of the time.
+    /// The PTX of one entry point of a kernel, compiled without the others and so in a fraction of the time. Its source
+    /// has it by the macro `ENTRY_POINT` of the header `shared/entry.cuh`.
     ///
     /// # Errors
     /// As for [`compile`](Self::compile).
