@@ -1,7 +1,6 @@
 //! Kernels compiled to PTX and read by the emulator, once for a process.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use girih_testkit::machine;
@@ -43,9 +42,9 @@ impl Compiler {
         }
     }
 
-    /// That of the sources in a folder, for a product or two.
-    pub(super) fn of_folder(sources: PathBuf) -> Self {
-        let jit = Jit::new(libraries(), machine::kept_kernels(), Some(sources));
+    /// That of sources of which one is another text, for a product or two.
+    pub(super) fn replacing(path: &str, text: String) -> Self {
+        let jit = Jit::new(libraries(), machine::kept_kernels(), None).replacing(path, text);
         Self { jit, one_by_one: true, modules: Mutex::default() }
     }
 

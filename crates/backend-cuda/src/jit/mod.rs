@@ -88,11 +88,18 @@ impl Jit {
         }
     }
 
-    /// The compiler, keeping the PTX of every kernel beside its machine code, whichever of them is asked for: one run
-    /// of NVRTC makes both. Without a cache it is as it was.
+    /// The compiler, keeping the PTX of every kernel beside its machine code, whichever of them is requested: one
+    /// run of NVRTC makes both. Without a cache it is as it was.
     #[must_use]
     pub fn keeping_ptx(self) -> Self {
         Self { keeps_ptx: true, ..self }
+    }
+
+    /// The compiler, with a text in the place of a source or header, by its path in the folder `src/kernels`.
+    #[cfg(test)]
+    pub(crate) fn replacing(mut self, path: &str, text: String) -> Self {
+        self.sources.replace(path, text);
+        self
     }
 
     /// The compiler.

@@ -85,6 +85,9 @@ const HEADERS: [(&str, &str); 63] = [
 #[derive(Debug)]
 pub(super) struct Sources {
     folder: Option<PathBuf>,
+    /// Texts that stand in the place of others, by their paths in the folder.
+    #[cfg(test)]
+    replaced: BTreeMap<String, String>,
 }
 
 /// A kernel's source and the headers that are included, in order of their names.
@@ -97,7 +100,29 @@ pub(super) struct Texts {
 impl Sources {
     /// The built-in sources, or those of a folder laid out like them.
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder }
+        Self {
+            folder,
+            #[cfg(test)]
+            replaced: BTreeMap::new(),
+        }
+    }
+
+    /// Puts a text in the place of that of a path.
+    #[cfg(test)]
+    pub(super) fn replace(&mut self, path: &str, text: String) {
+        self.replaced.insert(path.to_owned(), text);
+    }
+
+    /// The text of a path, which is built in as this.
+    fn text(&self, path: &str, built_in: &str) -> Result<String, CudaError> {
+        #[cfg(test)]
+        if let Some(text) = self.replaced.get(path) {
+            return Ok(text.clone());
+        }
+        match &self.folder {
+            Some(folder) => read(&folder.join(path)),
+            None => Ok(built_in.to_owned()),
+        }
     }
 
     /// What a kernel is compiled from. The folder has the headers, and the sources of this crate's kernels;
@@ -107,11 +132,10 @@ impl Sources {
     /// # Errors
     /// If a file of the folder can't be read: nothing built-in takes its place.
     pub(super) fn texts(&self, kernel: &Kernel) -> Result<Texts, CudaError> {
-        let source = match &self.folder {
-            Some(folder) if kernels::all().iter().any(|own| own.stem == kernel.stem) => {
-                read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?
-            }
-            _ => kernel.source.to_owned(),
+        let stem = kernel.stem;
+        let source = match kernels::all().iter().any(|own| own.stem == stem) {
+            true => self.text(&format!("{stem}/{stem}.cu"), kernel.source)?,
+            false => kernel.source.to_owned(),
         };
         let mut headers = BTreeMap::new();
         let mut names = included(&source);
@@ -121,10 +145,7 @@ impl Sources {
                 continue;
             };
             if !headers.contains_key(*name) {
-                let text = match &self.folder {
-                    Some(folder) => read(&folder.join(name))?,
-                    None => (*built_in).to_owned(),
-                };
+                let text = self.text(name, built_in)?;
                 names.extend(included(&text));
                 headers.insert((*name).to_owned(), text);
             }
