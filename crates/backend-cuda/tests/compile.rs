@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 /// The compiler; `None`, with a note, where there is none.
 fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
-    let jit = Jit::new(common::libraries(), cache, sources);
+    let jit = Jit::new(common::libraries(), cache, sources).keeping_ptx();
     if let Err(error) = jit.nvrtc() {
         machine::note(error);
         return None;
@@ -24,10 +24,16 @@ fn compiler(cache: Option<PathBuf>, sources: Option<PathBuf>) -> Option<Jit> {
     Some(jit)
 }
 
-/// Every kernel with what the compiler made of it, in this or an earlier run, on all cores; `None`, with a note,
-/// where there is no compiler.
-fn compiled() -> Option<&'static [(Kernel, Binary)]> {
-    static COMPILED: OnceLock<Option<Vec<(Kernel, Binary)>>> = OnceLock::new();
+/// A kernel, what the compiler made of it in this or an earlier run, and that as text where there is `nvdisasm`.
+struct Compiled {
+    kernel: Kernel,
+    binary: Binary,
+    sass: Option<String>,
+}
+
+/// Every kernel of products; `None`, with a note, where there is no compiler.
+fn compiled() -> Option<&'static [Compiled]> {
+    static COMPILED: OnceLock<Option<Vec<Compiled>>> = OnceLock::new();
     let compiled = COMPILED.get_or_init(|| {
         let jit = compiler(machine::kept_kernels(), None)?;
         let products = all().into_iter().chain(with_epilogue()).chain(with_aggregation());
@@ -36,26 +42,37 @@ fn compiled() -> Option<&'static [(Kernel, Binary)]> {
     compiled.as_deref()
 }
 
-fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<(Kernel, Binary)> {
+/// A compiler that has kept the PTX of them all.
+fn compiler_of_all() -> Option<Jit> {
+    compiled()?;
+    compiler(machine::kept_kernels(), None)
+}
+
+/// Compiles kernels, on all cores.
+fn compile(jit: &Jit, kernels: Vec<Kernel>) -> Vec<Compiled> {
+    let nvdisasm = nvdisasm();
     let compile = |kernel: Kernel| {
         let kept = jit.cached(&kernel, Arch::SM_90A).unwrap();
         let binary = kept.unwrap_or_else(|| jit.compile(&kernel, Arch::SM_90A, false).unwrap());
-        (kernel, binary)
+        let sass = nvdisasm.as_ref().map(|program| disassemble(program, &binary).unwrap());
+        Compiled { kernel, binary, sass }
     };
     // One at a time to a thread: some take far longer than others.
     kernels.into_par_iter().with_max_len(1).map(compile).collect()
 }
 
 /// Everything that is wrong with binaries.
-fn wrong(compiled: &[(Kernel, Binary)]) -> Vec<String> {
-    let nvdisasm = nvdisasm();
-    let mut wrong = Vec::new();
-    for (kernel, binary) in compiled {
-        let sass = nvdisasm.as_ref().map(|program| disassemble(program, binary).unwrap());
+fn wrong(compiled: &[Compiled]) -> Vec<String> {
+    let wrong = compiled.iter().flat_map(|Compiled { kernel, binary, sass }| {
         let found = check(kernel, binary, sass.as_deref());
-        wrong.extend(found.into_iter().map(|what| format!("{kernel}: {what}")));
-    }
-    wrong
+        found.into_iter().map(move |what| format!("{kernel}: {what}"))
+    });
+    wrong.collect()
+}
+
+/// The kernel that compiles fastest.
+fn smallest() -> Kernel {
+    all().into_iter().find(|kernel| kernel.stem == "quantize_e4m3").unwrap()
 }
 
 #[test]
@@ -74,10 +91,9 @@ fn steps_of_ablations_keep_theirs() {
 
 #[test]
 fn csr_reads_b_and_writes_c_in_vectors() {
-    let Some(nvdisasm) = nvdisasm() else { return };
     let Some(compiled) = compiled() else { return };
-    for (kernel, binary) in compiled.iter().filter(|(kernel, _)| kernel.stem == "csr_spmm") {
-        let sass = disassemble(&nvdisasm, binary).unwrap();
+    for Compiled { kernel, sass, .. } in compiled.iter().filter(|it| it.kernel.stem == "csr_spmm") {
+        let Some(sass) = sass else { return };
         for entry in kernel.budget.entries {
             let label = format!(".text.{entry}:");
             let from = sass.find(&label).unwrap_or_else(|| panic!("{kernel}: no {entry}"));
@@ -94,7 +110,7 @@ fn csr_reads_b_and_writes_c_in_vectors() {
 
 #[test]
 fn a_kernel_for_any_device_compiles_for_an_older_one() {
-    let Some(jit) = compiler(None, None) else { return };
+    let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
     let ampere = Arch { major: 8, minor: 0 };
     let kernel = all().into_iter().find(|kernel| kernel.only.is_none()).unwrap();
     let resources = jit.binary(&kernel, ampere).unwrap().resources();
@@ -104,7 +120,7 @@ fn a_kernel_for_any_device_compiles_for_an_older_one() {
 #[test]
 fn a_binary_says_what_the_assembler_said() {
     let Some(compiled) = compiled() else { return };
-    for (kernel, reported) in compiled {
+    for Compiled { kernel, binary: reported, .. } in compiled {
         let silent = Binary { log: String::new(), ..reported.clone() };
         let mut expected = reported.resources();
         for resources in &mut expected {
@@ -117,7 +133,7 @@ fn a_binary_says_what_the_assembler_said() {
 
 #[test]
 fn ptx_is_text_with_every_entry() {
-    let Some(jit) = compiler(machine::kept_kernels(), None) else { return };
+    let Some(jit) = compiler_of_all() else { return };
     for kernel in all() {
         let ptx = jit.ptx(&kernel, Arch::SM_90A).unwrap();
         assert!(ptx.contains(".target sm_90a"), "{kernel}");
@@ -127,12 +143,39 @@ fn ptx_is_text_with_every_entry() {
     }
 }
 
+/// An entry point in PTX, with labels that don't count the functions before it.
+fn body(ptx: &str, entry: &str) -> String {
+    let from = ptx.find(&format!(".entry {entry}(")).unwrap_or_else(|| panic!("no {entry}"));
+    let body = ptx[from..].split("\n}\n").next().unwrap();
+    let mut pieces = body.split("$L__BB");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| {
+        text + "$" + piece.trim_start_matches(|c: char| c.is_ascii_digit())
+    })
+}
+
+#[test]
+fn an_entry_compiled_alone_is_what_it_is_among_the_others() {
+    let Some(jit) = compiler_of_all() else { return };
+    let mut kernels = all();
+    kernels.dedup_by_key(|kernel| kernel.stem);
+    kernels.into_par_iter().with_max_len(1).for_each(|kernel| {
+        let whole = jit.ptx(&kernel, Arch::SM_90A).unwrap();
+        let entries = kernel.budget.entries;
+        for entry in [entries[0], entries[entries.len() - 1]] {
+            let alone = jit.ptx_of_entry(&kernel, entry, Arch::SM_90A).unwrap();
+            assert_eq!(alone.matches(".entry").count(), 1, "{kernel}: {entry}");
+            assert_eq!(body(&alone, entry), body(&whole, entry), "{kernel}: {entry}");
+        }
+    });
+}
+
 #[test]
 fn a_cache_serves_a_machine_without_a_compiler() {
     let folder = tempfile::tempdir().unwrap();
     let cache = || Some(folder.path().join("kernels"));
     let Some(jit) = compiler(cache(), None) else { return };
-    let kernel = &all()[0];
+    let kernel = &smallest();
     assert!(jit.cached(kernel, Arch::SM_90A).unwrap().is_none());
     let compiled = jit.binary(kernel, Arch::SM_90A).unwrap();
     assert!(matches!(compiled.origin, Origin::Compiled(Some(_))));
@@ -153,7 +196,7 @@ fn a_cache_serves_a_machine_without_a_compiler() {
 fn sources_can_be_replaced_by_a_folder() {
     let folder = tempfile::tempdir().unwrap();
     let Some(jit) = compiler(None, Some(folder.path().to_owned())) else { return };
-    let kernel = &all()[0];
+    let kernel = &smallest();
     let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
     let CudaError::Source { path, .. } = &*error else { panic!("{error}") };
     assert!(path.starts_with(folder.path()), "{}", path.display());
@@ -175,6 +218,6 @@ fn sources_can_be_replaced_by_a_folder() {
     fs::write(&source, "#include \"shared/types.cuh\"\nthis is no CUDA;\n").unwrap();
     let error = jit.binary(kernel, Arch::SM_90A).unwrap_err();
     let CudaError::Compile { log, options, .. } = &*error else { panic!("{error}") };
-    assert!(log.contains("csr_spmm.cu(2): error"), "{log}");
+    assert!(log.contains("quantize_e4m3.cu(2): error"), "{log}");
     assert!(options.contains(&"--gpu-architecture=sm_90a".to_owned()), "{options:?}");
 }

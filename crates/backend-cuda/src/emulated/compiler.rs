@@ -1,7 +1,6 @@
 //! Kernels compiled to PTX and read by the emulator, once for a process.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use girih_testkit::machine;
@@ -20,20 +19,20 @@ fn libraries() -> LibrarySearch {
 /// A compiler, which keeps what it makes for the next run, and the kernels that were read from that.
 pub(super) struct Compiler {
     jit: Jit,
+    /// Whether entry points are compiled one by one, when they are launched.
+    one_by_one: bool,
     modules: Mutex<HashMap<String, Arc<OnceLock<Module>>>>,
 }
 
 impl Compiler {
-    /// Of the built-in sources, or of those in a folder.
-    pub(super) fn new(sources: Option<PathBuf>) -> Self {
-        let jit = Jit::new(libraries(), machine::kept_kernels(), sources);
-        Self { jit, modules: Mutex::default() }
-    }
-
-    /// That of the built-in sources; `None`, with a note, where there is none.
+    /// That of the built-in sources; `None`, with a note, where there is none. Most entry points of a kernel are
+    /// launched by some test, and `tests/compile.rs` wants its machine code: it is compiled whole.
     pub(super) fn built_in() -> Option<Arc<Self>> {
         static COMPILER: OnceLock<Arc<Compiler>> = OnceLock::new();
-        let compiler = COMPILER.get_or_init(|| Arc::new(Self::new(None)));
+        let compiler = COMPILER.get_or_init(|| {
+            let jit = Jit::new(libraries(), machine::kept_kernels(), None).keeping_ptx();
+            Arc::new(Self { jit, one_by_one: false, modules: Mutex::default() })
+        });
         match compiler.jit.nvrtc() {
             Ok(_) => Some(compiler.clone()),
             Err(error) => {
@@ -43,13 +42,26 @@ impl Compiler {
         }
     }
 
-    /// A kernel, read from its PTX.
-    pub(super) fn module(&self, kernel: &Kernel) -> Arc<OnceLock<Module>> {
+    /// That of sources of which one is another text, for a product or two.
+    pub(super) fn replacing(path: &str, text: String) -> Self {
+        let jit = Jit::new(libraries(), machine::kept_kernels(), None).replacing(path, text);
+        Self { jit, one_by_one: true, modules: Mutex::default() }
+    }
+
+    /// What has an entry point of a kernel, read from its PTX.
+    pub(super) fn module(&self, kernel: &Kernel, entry: &str) -> Arc<OnceLock<Module>> {
+        let name = match self.one_by_one {
+            true => format!("{kernel} {entry}"),
+            false => kernel.to_string(),
+        };
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        let module = modules.entry(kernel.to_string()).or_default().clone();
+        let module = modules.entry(name).or_default().clone();
         drop(modules);
         module.get_or_init(|| {
-            let ptx = self.jit.ptx(kernel, Arch::SM_90A);
+            let ptx = match self.one_by_one {
+                true => self.jit.ptx_of_entry(kernel, entry, Arch::SM_90A),
+                false => self.jit.ptx(kernel, Arch::SM_90A),
+            };
             let ptx = ptx.unwrap_or_else(|error| panic!("{error}"));
             Module::parse(&ptx).unwrap_or_else(|error| panic!("{kernel}: {error}"))
         });

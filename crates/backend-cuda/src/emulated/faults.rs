@@ -239,24 +239,12 @@ pub(crate) fn failed(failure: Failure) -> (Outcome, String) {
 }
 
 /// The sources with a fault in them.
-fn patched(fault: &Fault, folder: &Path) -> Compiler {
-    let built_in = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernels");
-    for kernel in built_in.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
-        if kernel.is_dir() {
-            let copy = folder.join(kernel.file_name().unwrap());
-            fs::create_dir(&copy).unwrap();
-            let entries = kernel.read_dir().unwrap().map(|entry| entry.unwrap().path());
-            for file in entries.filter(|path| path.is_file()) {
-                fs::copy(&file, copy.join(file.file_name().unwrap())).unwrap();
-            }
-        }
-    }
-    let path = folder.join(fault.file);
-    let source = fs::read_to_string(&path).unwrap();
+fn patched(fault: &Fault) -> Compiler {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kernels").join(fault.file);
+    let source = fs::read_to_string(path).unwrap();
     let found = source.matches(fault.from).count();
     assert_eq!(found, 1, "{}: {:?} is in {} {found} times", fault.what, fault.from, fault.file);
-    fs::write(&path, source.replace(fault.from, fault.to)).unwrap();
-    Compiler::new(Some(folder.to_owned()))
+    Compiler::replacing(fault.file, source.replace(fault.from, fault.to))
 }
 
 /// The ways in which a fault must show.
@@ -274,8 +262,7 @@ pub(crate) fn check(products: &[Multiply], faults: &[Fault]) {
     }
     let mut wrong = Vec::new();
     for fault in faults {
-        let folder = tempfile::tempdir().unwrap();
-        let compiler = Arc::new(patched(fault, folder.path()));
+        let compiler = Arc::new(patched(fault));
         let device = Emulated::with(compiler, Placing::AsGiven, &WAYS);
         for way in SHOWN_IN {
             let (outcome, text) = (fault.product)(&device, way);

@@ -180,7 +180,7 @@ impl Emulated {
         if cluster > 1 {
             emulated = emulated.cluster(cluster, 1, 1);
         }
-        let module = self.0.compiler.module(kernel);
+        let module = self.0.compiler.module(kernel, entry);
         let Some(module) = module.get() else { unreachable!("it was read") };
         gpu.launch(module, entry, &emulated, &[Arg::bytes(params)]).map(|_| ())
     }

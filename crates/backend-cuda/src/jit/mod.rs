@@ -16,11 +16,11 @@ use std::sync::{Arc, OnceLock};
 use crate::CudaError;
 use crate::error::Arch;
 use crate::kernels::Kernel;
-use crate::library::{LibrarySearch, Nvrtc, Program};
+use crate::library::{Code, LibrarySearch, Nvrtc, Program};
 
 use cache::{Cache, Key};
 pub use resources::Resources;
-use sources::Sources;
+use sources::{Sources, Texts};
 
 /// What is passed to the compiler for every kernel.
 const OPTIONS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];
@@ -68,6 +68,7 @@ pub struct Jit {
     search: LibrarySearch,
     cache: Option<Cache>,
     sources: Sources,
+    keeps_ptx: bool,
     nvrtc: OnceLock<Result<Nvrtc, Arc<CudaError>>>,
 }
 
@@ -82,8 +83,23 @@ impl Jit {
             search,
             cache: cache.map(Cache::new),
             sources: Sources::new(sources),
+            keeps_ptx: false,
             nvrtc: OnceLock::new(),
         }
+    }
+
+    /// The compiler, keeping the PTX of every kernel beside its machine code, whichever of them is requested: one
+    /// run of NVRTC makes both. Without a cache it is as it was.
+    #[must_use]
+    pub fn keeping_ptx(self) -> Self {
+        Self { keeps_ptx: true, ..self }
+    }
+
+    /// The compiler, with a text in the place of a source or header, by its path in the folder `src/kernels`.
+    #[cfg(test)]
+    pub(crate) fn replacing(mut self, path: &str, text: String) -> Self {
+        self.sources.replace(path, text);
+        self
     }
 
     /// The compiler.
@@ -152,26 +168,22 @@ impl Jit {
         more: &[&str],
     ) -> Result<Binary, Arc<CudaError>> {
         kernel.check_arch(arch)?;
-        let nvrtc = self.nvrtc()?;
         let texts = self.sources.texts(kernel)?;
         let options = options(kernel, arch);
-        let name = format!("{}.cu", kernel.stem);
-        let (source, headers) = (&texts.source, &texts.headers);
-        let passed: Vec<_> =
-            options.iter().cloned().chain(more.iter().map(|&more| more.to_owned())).collect();
-        let program = Program { name: &name, source, headers, options: &passed };
-        let compiled = nvrtc.cubin(&program)?;
-        let Some(cubin) = compiled.code else {
-            let kernel = kernel.to_string();
-            return Err(CudaError::Compile { kernel, arch, options, log: compiled.log }.into());
-        };
-        let mut binary = Binary { cubin, log: compiled.log, origin: Origin::Compiled(None) };
+        let (code, log) = self.run(kernel, arch, &options, more, &texts)?;
+        let mut binary = Binary { cubin: code.cubin, log, origin: Origin::Compiled(None) };
+        let version = self.nvrtc()?.version();
         if let Some(cache) = &self.cache {
             let key = Key::of(kernel, arch, &options, &texts);
-            match cache.store(&key, nvrtc.version(), &binary) {
+            match cache.store(&key, version, &binary) {
                 Ok(path) => binary.origin = Origin::Compiled(Some(path)),
                 Err(error) if must_keep => return Err(error.into()),
                 Err(_) => {}
+            }
+            if self.keeps_ptx {
+                let key = Key::of(kernel, arch, &virtual_options(kernel, arch), &texts);
+                // What can't be kept is compiled again.
+                drop(cache.store_ptx(&key, version, &code.ptx));
             }
         }
         Ok(binary)
@@ -183,31 +195,85 @@ impl Jit {
     /// # Errors
     /// As for [`compile`](Self::compile).
     pub fn ptx(&self, kernel: &Kernel, arch: Arch) -> Result<String, Arc<CudaError>> {
-        kernel.check_arch(arch)?;
-        let nvrtc = self.nvrtc()?;
+        let options = virtual_options(kernel, arch);
+        let keeps = self.keeps_ptx && self.cache.is_some();
+        if keeps && self.kept_ptx(kernel, arch, &options)?.is_none() {
+            self.compile(kernel, arch, false)?;
+        }
+        self.virtual_code(kernel, arch, &options)
+    }
+
+    /// The PTX of one entry point of a kernel, compiled without the others and so in a fraction of the time. Its source
+    /// has it by the macro `ENTRY_POINT` of the header `shared/entry.cuh`.
+    ///
+    /// # Errors
+    /// As for [`compile`](Self::compile).
+    pub fn ptx_of_entry(
+        &self,
+        kernel: &Kernel,
+        entry: &str,
+        arch: Arch,
+    ) -> Result<String, Arc<CudaError>> {
+        let mut options = virtual_options(kernel, arch);
+        options.push("--define-macro=ONLY".to_owned());
+        options.push(format!("--define-macro=ONLY_{entry}=, extern \"C\""));
+        self.virtual_code(kernel, arch, &options)
+    }
+
+    /// PTX, with options for a virtual architecture.
+    fn virtual_code(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+        options: &[String],
+    ) -> Result<String, Arc<CudaError>> {
+        if let Some(kept) = self.kept_ptx(kernel, arch, options)? {
+            return Ok(kept);
+        }
         let texts = self.sources.texts(kernel)?;
-        let mut options = options(kernel, arch);
-        options[0] = options[0].replace("sm_", "compute_");
-        options.retain(|option| !option.starts_with("--ptxas"));
-        let key = Key::of(kernel, arch, &options, &texts);
-        let kept = self.cache.as_ref().and_then(|cache| cache.load_ptx(&key, nvrtc.version()));
-        if let Some(ptx) = kept {
-            return Ok(ptx);
-        }
-        let name = format!("{}.cu", kernel.stem);
-        let (source, headers) = (&texts.source, &texts.headers);
-        let program = Program { name: &name, source, headers, options: &options };
-        let compiled = nvrtc.ptx(&program)?;
-        let Some(ptx) = compiled.code else {
-            let kernel = kernel.to_string();
-            return Err(CudaError::Compile { kernel, arch, options, log: compiled.log }.into());
-        };
-        let ptx = String::from_utf8_lossy(&ptx).into_owned();
+        let (code, _) = self.run(kernel, arch, options, &[], &texts)?;
         if let Some(cache) = &self.cache {
+            let key = Key::of(kernel, arch, options, &texts);
             // What can't be kept is compiled again.
-            drop(cache.store_ptx(&key, nvrtc.version(), &ptx));
+            drop(cache.store_ptx(&key, self.nvrtc()?.version(), &code.ptx));
         }
-        Ok(ptx)
+        Ok(code.ptx)
+    }
+
+    /// The PTX that the cache has.
+    fn kept_ptx(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+        options: &[String],
+    ) -> Result<Option<String>, Arc<CudaError>> {
+        kernel.check_arch(arch)?;
+        let version = self.nvrtc()?.version();
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let texts = self.sources.texts(kernel)?;
+        Ok(cache.load_ptx(&Key::of(kernel, arch, options, &texts), version))
+    }
+
+    /// Runs NVRTC: the code, and what it printed.
+    fn run(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+        options: &[String],
+        more: &[&str],
+        texts: &Texts,
+    ) -> Result<(Code, String), Arc<CudaError>> {
+        let name = format!("{}.cu", kernel.stem);
+        let more = more.iter().map(|&more| more.to_owned());
+        let passed: Vec<_> = options.iter().cloned().chain(more).collect();
+        let (source, headers) = (&texts.source, &texts.headers);
+        let program = Program { name: &name, source, headers, options: &passed };
+        let compiled = self.nvrtc()?.compile(&program)?;
+        let (kernel, options, log) = (kernel.to_string(), options.to_vec(), compiled.log);
+        match compiled.code {
+            Some(code) => Ok((code, log)),
+            None => Err(CudaError::Compile { kernel, arch, options, log }.into()),
+        }
     }
 }
 
@@ -218,5 +284,13 @@ fn options(kernel: &Kernel, arch: Arch) -> Vec<String> {
     options.extend(
         kernel.defines.iter().map(|(name, value)| format!("--define-macro={name}={value}")),
     );
+    options
+}
+
+/// The options of a kernel's PTX.
+fn virtual_options(kernel: &Kernel, arch: Arch) -> Vec<String> {
+    let mut options = options(kernel, arch);
+    options[0] = options[0].replace("sm_", "compute_");
+    options.retain(|option| !option.starts_with("--ptxas"));
     options
 }

@@ -1,5 +1,6 @@
 //! The CUDA sources: built into the program, or read from a folder while a kernel is worked on.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 62] = [
+const HEADERS: [(&str, &str); 63] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
@@ -42,6 +43,7 @@ const HEADERS: [(&str, &str); 62] = [
     header!("ptx/wgmma_shapes.cuh"),
     header!("shared/complex.cuh"),
     header!("shared/elements.cuh"),
+    header!("shared/entry.cuh"),
     header!("shared/epilogue.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
@@ -83,9 +85,12 @@ const HEADERS: [(&str, &str); 62] = [
 #[derive(Debug)]
 pub(super) struct Sources {
     folder: Option<PathBuf>,
+    /// Texts that stand in the place of others, by their paths in the folder.
+    #[cfg(test)]
+    replaced: BTreeMap<String, String>,
 }
 
-/// A kernel's source and all headers.
+/// A kernel's source and the headers that are included, in order of their names.
 #[derive(Debug)]
 pub(super) struct Texts {
     pub(super) source: String,
@@ -95,32 +100,98 @@ pub(super) struct Texts {
 impl Sources {
     /// The built-in sources, or those of a folder laid out like them.
     pub(super) fn new(folder: Option<PathBuf>) -> Self {
-        Self { folder }
+        Self {
+            folder,
+            #[cfg(test)]
+            replaced: BTreeMap::new(),
+        }
+    }
+
+    /// Puts a text in the place of that of a path.
+    #[cfg(test)]
+    pub(super) fn replace(&mut self, path: &str, text: String) {
+        self.replaced.insert(path.to_owned(), text);
+    }
+
+    /// The text of a path, which is built in as this.
+    fn text(&self, path: &str, built_in: &str) -> Result<String, CudaError> {
+        #[cfg(test)]
+        if let Some(text) = self.replaced.get(path) {
+            return Ok(text.clone());
+        }
+        match &self.folder {
+            Some(folder) => read(&folder.join(path)),
+            None => Ok(built_in.to_owned()),
+        }
     }
 
     /// What a kernel is compiled from. The folder has the headers, and the sources of this crate's kernels;
-    /// another's is compiled from the source it comes with.
+    /// another's is compiled from the source it comes with. A header that the source does not include, itself or
+    /// through others, is left out: a change of it leaves the kernel as it is.
     ///
     /// # Errors
     /// If a file of the folder can't be read: nothing built-in takes its place.
     pub(super) fn texts(&self, kernel: &Kernel) -> Result<Texts, CudaError> {
-        let Some(folder) = &self.folder else {
-            let headers = HEADERS
-                .map(|(name, text)| (name.to_owned(), text.to_owned()))
-                .into_iter()
-                .collect();
-            return Ok(Texts { source: kernel.source.to_owned(), headers });
-        };
-        let source = match kernels::all().iter().any(|own| own.stem == kernel.stem) {
-            true => read(&folder.join(kernel.stem).join(format!("{}.cu", kernel.stem)))?,
+        let stem = kernel.stem;
+        let source = match kernels::all().iter().any(|own| own.stem == stem) {
+            true => self.text(&format!("{stem}/{stem}.cu"), kernel.source)?,
             false => kernel.source.to_owned(),
         };
-        let headers =
-            HEADERS.iter().map(|(name, _)| Ok(((*name).to_owned(), read(&folder.join(name))?)));
-        Ok(Texts { source, headers: headers.collect::<Result<_, CudaError>>()? })
+        let mut headers = BTreeMap::new();
+        let mut names = included(&source);
+        while let Some(name) = names.pop() {
+            // One that is not there is reported by NVRTC, with the line.
+            let Some((name, built_in)) = HEADERS.iter().find(|(known, _)| *known == name) else {
+                continue;
+            };
+            if !headers.contains_key(*name) {
+                let text = self.text(name, built_in)?;
+                names.extend(included(&text));
+                headers.insert((*name).to_owned(), text);
+            }
+        }
+        Ok(Texts { source, headers: headers.into_iter().collect() })
     }
+}
+
+/// The names of the headers that a text includes, under whatever condition.
+fn included(text: &str) -> Vec<String> {
+    let names = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("#include \"")?.split_once('"'));
+    names.map(|(name, _)| name.to_owned()).collect()
 }
 
 fn read(path: &Path) -> Result<String, CudaError> {
     fs::read_to_string(path).map_err(|source| CudaError::Source { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_header_is_included_by_some_kernel() {
+        let sources = Sources::new(None);
+        let mut found = BTreeSet::new();
+        for kernel in kernels::all() {
+            let texts = sources.texts(&kernel).unwrap();
+            assert!(texts.headers.len() < HEADERS.len(), "{kernel} includes all");
+            for text in texts.headers.iter().map(|(_, text)| text).chain([&texts.source]) {
+                for name in included(text) {
+                    assert!(texts.headers.iter().any(|(known, _)| *known == name), "{name}");
+                }
+            }
+            found.extend(texts.headers.into_iter().map(|(name, _)| name));
+        }
+        assert_eq!(found, HEADERS.iter().map(|(name, _)| (*name).to_owned()).collect());
+    }
+
+    #[test]
+    fn includes_are_read_from_lines() {
+        let text = "// #include \"no.cuh\"\n#include \"a/b.cuh\"\n  #include \"c.cuh\" // why\n#include <d>\n";
+        assert_eq!(included(text), ["a/b.cuh", "c.cuh"]);
+    }
 }

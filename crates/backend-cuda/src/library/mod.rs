@@ -19,7 +19,7 @@ use crate::CudaError;
 
 pub(crate) use driver::driver;
 pub use nvrtc::Nvrtc;
-pub(crate) use nvrtc::Program;
+pub(crate) use nvrtc::{Code, Program};
 
 /// Folders to look for libraries in, before the system's loader looks.
 ///

@@ -57,10 +57,19 @@ pub(crate) struct Program<'a> {
 /// What NVRTC made of a program.
 #[derive(Debug)]
 pub(crate) struct Compiled {
-    /// The machine code or PTX, or nothing if the program does not compile.
-    pub(crate) code: Option<Vec<u8>>,
+    /// Nothing if the program does not compile.
+    pub(crate) code: Option<Code>,
     /// What the compiler and assembler printed.
     pub(crate) log: String,
+}
+
+/// A program as code.
+#[derive(Debug)]
+pub(crate) struct Code {
+    /// What was assembled, or would be.
+    pub(crate) ptx: String,
+    /// The machine code; empty for a virtual architecture, which has none.
+    pub(crate) cubin: Vec<u8>,
 }
 
 /// NVRTC, loaded.
@@ -110,32 +119,11 @@ impl Nvrtc {
         self.version
     }
 
-    /// Compiles to machine code.
+    /// Compiles a program: to machine code too if its options name an architecture that has some.
     ///
     /// # Errors
     /// [`CudaError::Nvrtc`] if NVRTC fails; a program with errors is no such failure.
-    pub(crate) fn cubin(&self, program: &Program<'_>) -> Result<Compiled, CudaError> {
-        self.compile(program, self.functions.cubin_size, self.functions.cubin)
-    }
-
-    /// Compiles to PTX, without the zero at its end.
-    ///
-    /// # Errors
-    /// As for [`cubin`](Self::cubin).
-    pub(crate) fn ptx(&self, program: &Program<'_>) -> Result<Compiled, CudaError> {
-        let mut compiled = self.compile(program, self.functions.ptx_size, self.functions.ptx)?;
-        if let Some(code) = &mut compiled.code {
-            code.truncate(code.iter().position(|&byte| byte == 0).unwrap_or(code.len()));
-        }
-        Ok(compiled)
-    }
-
-    fn compile(
-        &self,
-        program: &Program<'_>,
-        size: unsafe extern "C" fn(Handle, *mut usize) -> Status,
-        get: unsafe extern "C" fn(Handle, *mut c_char) -> Status,
-    ) -> Result<Compiled, CudaError> {
+    pub(crate) fn compile(&self, program: &Program<'_>) -> Result<Compiled, CudaError> {
         let strings = Strings::of(program)?;
         let mut handle = ptr::null_mut();
         // SAFETY: strings end with a zero, both arrays have as many as is said, and all outlive
@@ -157,9 +145,8 @@ impl Nvrtc {
             let options = &strings.options;
             (self.functions.compile)(handle.handle, options.len() as c_int, options.as_ptr())
         };
-        let mut log = self.output(&handle, self.functions.log_size, self.functions.log)?;
-        log.truncate(log.iter().position(|&byte| byte == 0).unwrap_or(log.len()));
-        let log = String::from_utf8_lossy(&log).trim().to_owned();
+        let log = self.output(&handle, self.functions.log_size, self.functions.log)?;
+        let log = text(log).trim().to_owned();
         if status == COMPILATION {
             return Ok(Compiled { code: None, log });
         }
@@ -169,10 +156,12 @@ impl Nvrtc {
             }
             error => error,
         })?;
-        Ok(Compiled { code: Some(self.output(&handle, size, get)?), log })
+        let ptx = text(self.output(&handle, self.functions.ptx_size, self.functions.ptx)?);
+        let cubin = self.output(&handle, self.functions.cubin_size, self.functions.cubin)?;
+        Ok(Compiled { code: Some(Code { ptx, cubin }), log })
     }
 
-    /// What a function writes whose size another tells.
+    /// What a function writes whose size another tells; nothing if that is zero.
     fn output(
         &self,
         program: &Guard<'_>,
@@ -182,6 +171,9 @@ impl Nvrtc {
         let mut len = 0;
         // SAFETY: the program is alive and the size is written to an integer.
         self.check("tell a size", unsafe { size(program.handle, &raw mut len) })?;
+        if len == 0 {
+            return Ok(Vec::new());
+        }
         let mut bytes = vec![0u8; len];
         // SAFETY: as many bytes as NVRTC said.
         self.check("hand over", unsafe { get(program.handle, bytes.as_mut_ptr().cast()) })?;
@@ -202,6 +194,12 @@ impl Nvrtc {
         };
         Err(CudaError::Nvrtc { operation, reason })
     }
+}
+
+/// Bytes up to the first zero, as text.
+fn text(mut bytes: Vec<u8>) -> String {
+    bytes.truncate(bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len()));
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A program, destroyed when dropped.

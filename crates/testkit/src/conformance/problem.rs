@@ -167,7 +167,7 @@ impl Suite<'_> {
         self.report.checks += 1;
         let none = Epilogue::new();
         match self.judge(run, a, plan, prepared, b, &none) {
-            Ok(error_over_bound) => {
+            Ok((error_over_bound, _)) => {
                 let worst = &mut self.report.max_error_over_bound;
                 *worst = worst.max(error_over_bound);
             }
@@ -182,7 +182,7 @@ impl Suite<'_> {
         }
     }
 
-    /// Multiplies and compares: the largest error over its bound.
+    /// Multiplies and compares: the largest error over its bound, and the bits of C.
     ///
     /// # Errors
     /// What is wrong.
@@ -194,7 +194,7 @@ impl Suite<'_> {
         prepared: &dyn PreparedSpmm,
         b: &Array2<T>,
         epilogue: &Epilogue<'_>,
-    ) -> Result<f64, String> {
+    ) -> Result<(f64, Vec<u8>), String> {
         let before = before::<T>(a.nrows(), run.n, run.beta);
         let b = Placed::new(b, run.b);
         let mut c = Placed::new(&before, run.c);
@@ -213,7 +213,7 @@ impl Suite<'_> {
             return Err("something was written between C's elements".to_owned());
         }
         if verdict.passed() {
-            Ok(verdict.max_error_over_bound)
+            Ok((verdict.max_error_over_bound, bits(&c.view().to_owned())))
         } else {
             Err(format!("{verdict:?}"))
         }

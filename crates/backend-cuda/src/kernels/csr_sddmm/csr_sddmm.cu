@@ -11,6 +11,7 @@
 // take other entries: so sums cross few lanes. A sum is added up in an order that d and the value type decide.
 #include "csr_sddmm/access.cuh"
 #include "csr_sddmm/params.cuh"
+#include "shared/entry.cuh"
 
 template <class Access, u32 LANES, u32 VECTORS>
 __device__ __forceinline__ void load_x(const Params& p, u64 row, const Columns<LANES>& columns,
@@ -125,8 +126,8 @@ __device__ __forceinline__ void sample_run(const Params& p) {
 }
 
 #define CSR_SDDMM(NAME, ACCESS, LANES, VECTORS, PANELS)                                     \
-    extern "C" __global__ void __launch_bounds__(kThreads)                                  \
-        csr_sddmm_##NAME(const __grid_constant__ Params p) {                                \
+    ENTRY_POINT(csr_sddmm_##NAME, kThreads)                                                 \
+    (const __grid_constant__ Params p) {                                                    \
         sample_run<ACCESS, LANES, VECTORS, PANELS>(p);                                      \
     }
 
@@ -148,7 +149,7 @@ CSR_SDDMM(elements_32x2, Elements, 32, 2, false)
 CSR_SDDMM(elements_panels, Elements, 32, 2, true)
 
 // S = beta * S: the product for alpha = 0, which reads neither X nor Y.
-extern "C" __global__ void __launch_bounds__(256) csr_sddmm_scale(const __grid_constant__ Params p) {
+ENTRY_POINT(csr_sddmm_scale, 256)(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     const Acc beta = p.beta;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.nnz; i += threads) {

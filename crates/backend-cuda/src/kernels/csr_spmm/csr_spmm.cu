@@ -28,6 +28,7 @@
 #include "csr_spmm/items.cuh"
 #include "csr_spmm/params.cuh"
 #include "csr_spmm/rows.cuh"
+#include "shared/entry.cuh"
 #ifndef AGGREGATE
 #include "csr_spmm/runs.cuh"
 #endif
@@ -47,15 +48,15 @@ constexpr u32 kBlocksOfItems = kHasEpilogue          ? 0
                                                      : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
-    extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfItems<LANES>)   \
-        csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
+    ENTRY_POINT(csr_spmm_##NAME, kThreads, kBlocksOfItems<LANES>)                   \
+    (const __grid_constant__ Params p) {                                            \
         __shared__ Staging staging;                                                 \
         multiply_items<ACCESS, LANES, COLUMNS>(p, staging);                         \
     }
 
 #define CSR_SPMM_RUNS(NAME, COLUMNS)                                                \
-    extern "C" __global__ void __launch_bounds__(kThreads, kBlocksOfRuns)           \
-        csr_spmm_##NAME(const __grid_constant__ Params p) {                         \
+    ENTRY_POINT(csr_spmm_##NAME, kThreads, kBlocksOfRuns)                           \
+    (const __grid_constant__ Params p) {                                            \
         __shared__ Staging staging;                                                 \
         if (is_run(p)) {                                                            \
             multiply_run<COLUMNS>(p, staging);                                      \
@@ -75,12 +76,11 @@ constexpr u32 kBlocksOfRows =
         ? 1
         : 2;
 
-#define CSR_SPMM_ROWS(NAME, LANES, DEPTH, VECTORS)                                           \
-    extern "C" __global__ void __launch_bounds__(kThreadsOfRows<DEPTH * VECTORS>,            \
-                                                 kBlocksOfRows<LANES, DEPTH * VECTORS>)      \
-        csr_spmm_##NAME(const __grid_constant__ Params p) {                                  \
-        extern __shared__ ptx::Vector16 dynamic[];                                           \
-        multiply_rows<LANES, DEPTH, VECTORS>(p, reinterpret_cast<Entry*>(dynamic));          \
+#define CSR_SPMM_ROWS(NAME, LANES, DEPTH, VECTORS)                                  \
+    ENTRY_POINT(csr_spmm_##NAME, kThreadsOfRows<DEPTH * VECTORS>,                   \
+                kBlocksOfRows<LANES, DEPTH * VECTORS>)(const __grid_constant__ Params p) { \
+        extern __shared__ ptx::Vector16 dynamic[];                                  \
+        multiply_rows<LANES, DEPTH, VECTORS>(p, reinterpret_cast<Entry*>(dynamic)); \
     }
 
 CSR_SPMM_ROWS(rows_2x4, 2, 4, 1)
@@ -117,7 +117,7 @@ CSR_SPMM(elements_32x2, Elements, 32, 2 * kVector)
 
 #ifndef AGGREGATE
 // C = beta * C: the product for alpha = 0, which reads neither A nor B.
-extern "C" __global__ void __launch_bounds__(256) csr_scale(const __grid_constant__ Params p) {
+ENTRY_POINT(csr_scale, 256)(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     const Acc beta = beta_of(p);
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {

@@ -7,6 +7,7 @@
 // An element is divided by it in f32 and rounded to nearest even. What is not finite becomes NaN. Two launches: the
 // first finds the largest magnitude of each column in parts of k, the second takes the largest of those. So all
 // multiprocessors have work however few columns there are, and nothing depends on their order.
+#include "shared/entry.cuh"
 #include "shared/types.cuh"
 #include "shared/values.cuh"
 #include "ptx/convert.cuh"
@@ -54,8 +55,7 @@ __device__ __forceinline__ u32 magnitude(float x) {
     return bits < kInfinity ? bits : 0;
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    quantize_e4m3_largest(const __grid_constant__ Params p) {
+ENTRY_POINT(quantize_e4m3_largest, kThreads)(const __grid_constant__ Params p) {
     __shared__ u32 largest[kColumns];
     const u64 first = u64(blockIdx.x) * kColumns;
     const u64 begin = u64(blockIdx.y) * p.part_rows;
@@ -92,8 +92,7 @@ extern "C" __global__ void __launch_bounds__(kThreads)
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    quantize_e4m3_codes(const __grid_constant__ Params p) {
+ENTRY_POINT(quantize_e4m3_codes, kThreads)(const __grid_constant__ Params p) {
     // A word more than a column has, so that lanes meet different banks.
     constexpr u32 kWords = kDepth / 4;
     __shared__ u32 tile[kColumns][kWords + 1];

@@ -17,6 +17,7 @@
 // in ablation.cuh.
 #include "sm90_bcsr_spmm/consume.cuh"
 #include "sm90_bcsr_spmm/produce.cuh"
+#include "shared/entry.cuh"
 #include "ptx/registers.cuh"
 #include "ptx/shared.cuh"
 #include "ptx/tensor.cuh"
@@ -69,19 +70,19 @@ __device__ __forceinline__ void bcsr_spmm(const Params& p) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
-    sm90_bcsr_spmm_rows(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_bcsr_spmm_rows, kConsumerThreads + PRODUCERS, CTAS)
+(const __grid_constant__ Params p) {
     bcsr_spmm<Source::Rows, PRODUCERS, CTAS>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
-    sm90_bcsr_spmm_columns(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_bcsr_spmm_columns, kConsumerThreads + PRODUCERS, CTAS)
+(const __grid_constant__ Params p) {
     bcsr_spmm<Source::Columns, PRODUCERS, CTAS>(p);
 }
 
 #if ROWS == 1 && !ALONE && !PERSISTENT && SHARES_A == 1
-extern "C" __global__ void __launch_bounds__(kConsumerThreads + kWarpgroupSize, 1)
-    sm90_bcsr_spmm_elements(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_bcsr_spmm_elements, kConsumerThreads + kWarpgroupSize, 1)
+(const __grid_constant__ Params p) {
     bcsr_spmm<Source::Elements, kWarpgroupSize, 1>(p);
 }
 #endif

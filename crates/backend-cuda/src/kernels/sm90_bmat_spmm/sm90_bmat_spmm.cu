@@ -14,6 +14,7 @@
 // bmat_combine adds up in order. Producers are by then some stages ahead, in the next segment.
 //
 // With EPILOGUE, a bias and an activation are applied to each element as it is stored, and not to sums of a part.
+#include "shared/entry.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"
@@ -48,16 +49,15 @@ __device__ __forceinline__ void bmat_spmm(const Params& p) {
 }
 
 #define ENTRY(NAME, SHARED, ...)                                                               \
-    extern "C" __global__ void                                                                 \
-        __launch_bounds__(Config<__VA_ARGS__>::kThreads, Config<__VA_ARGS__>::kCtas)           \
-            NAME(const __grid_constant__ Params p) {                                           \
+    ENTRY_POINT(NAME, Config<__VA_ARGS__>::kThreads, Config<__VA_ARGS__>::kCtas)               \
+    (const __grid_constant__ Params p) {                                                       \
         static_assert(Config<__VA_ARGS__>::kShared == SHARED, "the host reckons otherwise");   \
         bmat_spmm<Config<__VA_ARGS__>>(p);                                                     \
     }
 ENTRIES
 
 // Adds up the parts of split windows, in order: an element for each thread, in turns.
-extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_constant__ Params p) {
+ENTRY_POINT(bmat_combine, 256)(const __grid_constant__ Params p) {
     const Store store = {1, p.c_col_stride, p.alpha, p.beta, false, true, 0, p.epilogue};
     const u64 width = p.end - p.begin;
     const u64 threads = u64(gridDim.x) * blockDim.x;
@@ -83,7 +83,7 @@ extern "C" __global__ void __launch_bounds__(256) bmat_combine(const __grid_cons
 }
 
 // C = beta * C: the product for alpha = 0, which reads neither A nor B.
-extern "C" __global__ void __launch_bounds__(256) bmat_scale(const __grid_constant__ Params p) {
+ENTRY_POINT(bmat_scale, 256)(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
         const u64 row = i / p.n;

@@ -19,6 +19,7 @@
 // TF32 is multiplied transposed (shared/transposed.cuh), half a block in a stage.
 #include "sm90_dense_gemm/consume.cuh"
 #include "sm90_dense_gemm/produce.cuh"
+#include "shared/entry.cuh"
 #include "ptx/registers.cuh"
 
 template <Source SOURCE>
@@ -49,19 +50,16 @@ __device__ __forceinline__ void dense_gemm(const Params& p) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, CTAS)
-    sm90_dense_gemm_rows(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_dense_gemm_rows, kThreads, CTAS)(const __grid_constant__ Params p) {
     dense_gemm<Source::Rows>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads, CTAS)
-    sm90_dense_gemm_columns(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_dense_gemm_columns, kThreads, CTAS)(const __grid_constant__ Params p) {
     dense_gemm<Source::Columns>(p);
 }
 
 #if CLUSTER == 1
-extern "C" __global__ void __launch_bounds__(kThreads, CTAS)
-    sm90_dense_gemm_elements(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_dense_gemm_elements, kThreads, CTAS)(const __grid_constant__ Params p) {
     dense_gemm<Source::Elements>(p);
 }
 #endif

@@ -29,6 +29,7 @@
 
 #include "sm90_two_four_spmm/consume.cuh"
 #include "sm90_two_four_spmm/produce.cuh"
+#include "shared/entry.cuh"
 #include "ptx/cluster.cuh"
 #include "ptx/mbarrier.cuh"
 #include "ptx/registers.cuh"
@@ -79,20 +80,20 @@ __device__ __forceinline__ void two_four_spmm(const Params& p) {
 }
 
 #if !NARROW
-extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
-    sm90_two_four_spmm_rows(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_two_four_spmm_rows, kConsumerThreads + PRODUCERS, CTAS)
+(const __grid_constant__ Params p) {
     two_four_spmm<Source::Rows, PRODUCERS, CTAS>(p);
 }
 #endif
 
-extern "C" __global__ void __launch_bounds__(kConsumerThreads + PRODUCERS, CTAS)
-    sm90_two_four_spmm_columns(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_two_four_spmm_columns, kConsumerThreads + PRODUCERS, CTAS)
+(const __grid_constant__ Params p) {
     two_four_spmm<Source::Columns, PRODUCERS, CTAS>(p);
 }
 
 #if CLUSTER == 1 && !NARROW
-extern "C" __global__ void __launch_bounds__(kConsumerThreads + kWarpgroupSize, 1)
-    sm90_two_four_spmm_elements(const __grid_constant__ Params p) {
+ENTRY_POINT(sm90_two_four_spmm_elements, kConsumerThreads + kWarpgroupSize, 1)
+(const __grid_constant__ Params p) {
     two_four_spmm<Source::Elements, kWarpgroupSize, 1>(p);
 }
 #endif

@@ -18,6 +18,7 @@
 // With EPILOGUE, a bias and an activation are applied to each element once nothing more is added to it: to those of
 // windows that are whole as they are stored, to those of split windows by wcsr_combine, or by wcsr_split_rows where
 // parts were added to C.
+#include "shared/entry.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_wcsr_spmm/config.cuh"
@@ -52,9 +53,8 @@ __device__ __forceinline__ void wcsr_spmm(const Params& p) {
 }
 
 #define ENTRY(NAME, SHARED, ...)                                                               \
-    extern "C" __global__ void                                                                 \
-        __launch_bounds__(Config<__VA_ARGS__>::kThreads, Config<__VA_ARGS__>::kCtas)           \
-            NAME(const __grid_constant__ Params p) {                                           \
+    ENTRY_POINT(NAME, Config<__VA_ARGS__>::kThreads, Config<__VA_ARGS__>::kCtas)               \
+    (const __grid_constant__ Params p) {                                                       \
         static_assert(Config<__VA_ARGS__>::kShared == SHARED, "the host reckons otherwise");   \
         wcsr_spmm<Config<__VA_ARGS__>>(p);                                                     \
     }
@@ -77,7 +77,7 @@ __device__ __forceinline__ void for_split_rows(const Params& p, const Do& action
 }
 
 // Adds up the parts of split windows, in order.
-extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_constant__ Params p) {
+ENTRY_POINT(wcsr_combine, 256)(const __grid_constant__ Params p) {
     const Store store = {p.n, p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0, false};
     const Finish finish = {p.epilogue, true};
     for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, u32 row, float* begin) {
@@ -96,7 +96,7 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_combine(const __grid_cons
 
 // C = beta * C in the rows of split windows: before their parts are added and, with beta = 1, after that, for the
 // sake of the epilogue.
-extern "C" __global__ void __launch_bounds__(256) wcsr_split_rows(const __grid_constant__ Params p) {
+ENTRY_POINT(wcsr_split_rows, 256)(const __grid_constant__ Params p) {
     const Store store = {p.n, p.c_col_stride, 0.0f, p.beta, p.c_in_vectors != 0, false};
     const Finish finish = {p.epilogue, true};
     for_split_rows(p, [&](const SplitWindow&, u32, u64 column, u32 row, float* begin) {
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(256) wcsr_split_rows(const __grid_c
 }
 
 // C = beta * C: the product for alpha = 0, which reads neither A nor B.
-extern "C" __global__ void __launch_bounds__(256) wcsr_scale(const __grid_constant__ Params p) {
+ENTRY_POINT(wcsr_scale, 256)(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
         const u64 row = i / p.n;

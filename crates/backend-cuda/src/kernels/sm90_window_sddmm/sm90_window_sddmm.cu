@@ -13,6 +13,7 @@
 // entry's sum is added up in an order that d decides.
 #include "sm90_window_sddmm/access.cuh"
 #include "sm90_window_sddmm/params.cuh"
+#include "shared/entry.cuh"
 #include "ptx/mma.cuh"
 #include "ptx/shared.cuh"
 
@@ -160,12 +161,10 @@ __device__ __forceinline__ void sample_windows(const Params& p) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    window_sddmm_vectors(const __grid_constant__ Params p) {
+ENTRY_POINT(window_sddmm_vectors, kThreads)(const __grid_constant__ Params p) {
     sample_windows<Vectors>(p);
 }
 
-extern "C" __global__ void __launch_bounds__(kThreads)
-    window_sddmm_elements(const __grid_constant__ Params p) {
+ENTRY_POINT(window_sddmm_elements, kThreads)(const __grid_constant__ Params p) {
     sample_windows<Elements>(p);
 }
