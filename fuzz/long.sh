@@ -15,8 +15,10 @@ cd "$(dirname "$0")"
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <(ls seeds)
 mkdir -p artifacts
-# Freed memory is kept from use for the next few inputs, and files of inputs are written to memory.
-export ASAN_OPTIONS="quarantine_size_mb=8:${ASAN_OPTIONS:-}"
+# Freed memory is kept from use for the next few inputs, without the stacks of who allocated it: run what was found
+# again for those. No stack frame is kept, since Rust returns no reference to one. With both, and files of inputs in
+# memory, plans are twice as fast (1553 a second of a processor beside 793).
+export ASAN_OPTIONS="quarantine_size_mb=8:malloc_context_size=0:detect_stack_use_after_return=0:${ASAN_OPTIONS:-}"
 [ ! -d /dev/shm ] || export TMPDIR=/dev/shm
 logs=artifacts/logs
 rm -rf "$logs"

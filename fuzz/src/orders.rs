@@ -23,7 +23,13 @@ const SPECS: [FormatSpec; 11] = [
 /// columns.
 pub(crate) fn run(data: &[u8]) {
     let &[what, width, nrows, ref rest @ ..] = data else { return };
-    let (nrows, ncols) = (usize::from(nrows), 1 + usize::from(width) * usize::from(width));
+    let spec = SPECS[usize::from(what >> 4) % SPECS.len()];
+    // 2:4 stores something for every four columns of every row: wide ones take all the time.
+    let width = match spec {
+        FormatSpec::TwoFour | FormatSpec::TwoFourE4m3 { .. } => usize::from(width),
+        _ => usize::from(width) * usize::from(width),
+    };
+    let (nrows, ncols) = (usize::from(nrows), 1 + width);
     let (lens, mut steps) = rest.split_at(nrows.min(rest.len()));
     let (mut row_ptr, mut col_idx) = (vec![0], Vec::new());
     for row in 0..nrows {
@@ -39,16 +45,20 @@ pub(crate) fn run(data: &[u8]) {
         }
         row_ptr.push(col_idx.len() as u64);
     }
-    let values: Vec<f32> = (0..col_idx.len()).map(|i| 1.0 + i as f32).collect();
-    let Ok(a) = Csr::try_new(nrows, ncols, row_ptr, col_idx, values) else {
-        unreachable!("columns rise within the matrix")
-    };
-    let spec = SPECS[usize::from(what >> 4) % SPECS.len()];
     let method: Method = METHODS[usize::from(what & 15) % METHODS.len()].parse().unwrap();
     if usize::from(what & 15) / METHODS.len() == 1 {
-        orders(method, &a.cast_complex::<Complex<f32>>(), spec, rest);
+        orders(method, &matrix::<Complex<f32>>(ncols, row_ptr, col_idx), spec, rest);
     } else {
-        orders(method, &a, spec, rest);
+        orders(method, &matrix::<f32>(ncols, row_ptr, col_idx), spec, rest);
+    }
+}
+
+/// A matrix whose entries count from 1.
+fn matrix<T: Scalar>(ncols: usize, row_ptr: Vec<u64>, col_idx: Vec<u32>) -> Csr<T> {
+    let values: Vec<T> = (1..=col_idx.len()).map(|i| T::from_c64((i as f64).into())).collect();
+    match Csr::try_new(row_ptr.len() - 1, ncols, row_ptr, col_idx, values) {
+        Ok(a) => a,
+        Err(error) => unreachable!("columns rise within the matrix: {error}"),
     }
 }
 
