@@ -22,8 +22,8 @@ if [ -f "$library" ]; then
     export CXXSTDLIB=static=stdc++
     coverage="$coverage -L native=$(dirname "$library")"
 fi
-RUSTC_BOOTSTRAP=1 RUSTFLAGS="$coverage --cfg fuzzing -Zsanitizer=address" RUSTDOCFLAGS= \
-    cargo build --release --target "$triple" --bins
+RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$PWD/rustc.sh RUSTFLAGS="$coverage --cfg fuzzing -Zsanitizer=address" RUSTDOCFLAGS= \
+    cargo build ${GIRIH_JOBS:+-j$GIRIH_JOBS} --release --target "$triple" --bins
 [ "$seconds" != 0 ] || exit 0
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <(ls seeds)

@@ -1,5 +1,7 @@
 #![no_main]
 #[path = "../src/lowered.rs"]
 mod target;
+#[path = "../src/worker.rs"]
+mod worker;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| target::run(data));
+libfuzzer_sys::fuzz_target!(init: worker::start(), |data: &[u8]| target::run(data));

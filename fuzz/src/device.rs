@@ -2,14 +2,20 @@
 
 use girih_planner::{DeviceSpec, PlanOptions, Planner};
 
-/// The built-in file whose lines an input changes.
-const FILE: &str = include_str!("../../crates/planner/devices/h100-sxm.toml");
+/// Built-in files whose lines an input changes: with rates and with fits, of GPUs and of CPUs.
+const FILES: [&str; 4] = [
+    include_str!("../../crates/planner/devices/h100-sxm.toml"),
+    include_str!("../../crates/planner/devices/a100.toml"),
+    include_str!("../../crates/planner/devices/cpu.toml"),
+    include_str!("../../crates/planner/devices/zen3.toml"),
+];
 
 /// Runs the target on an input: a file, or lines of one and what replaces them.
 pub(crate) fn run(data: &[u8]) {
     let Some((&flags, rest)) = data.split_first() else { return };
     let text = if flags & 1 == 0 {
-        let mut lines: Vec<&[u8]> = FILE.as_bytes().split(|&b| b == b'\n').collect();
+        let file = FILES[usize::from(flags >> 1) % FILES.len()];
+        let mut lines: Vec<&[u8]> = file.as_bytes().split(|&b| b == b'\n').collect();
         for change in rest.split(|&b| b == b'\n') {
             let Some((&line, value)) = change.split_first() else { continue };
             let at = usize::from(line) % lines.len();
