@@ -7,6 +7,7 @@
 mod batch;
 #[cfg(any(feature = "faer", feature = "nalgebra"))]
 mod foreign;
+mod gather;
 mod many;
 mod operand;
 mod pair;

@@ -45,7 +45,7 @@ fn every_layout<T: DenseScalar>(prepared: &Prepared, a: &Csr<T>, (size, n): (usi
 #[test]
 fn every_matrix_of_a_batch_is_multiplied_whatever_the_strides() {
     for backend in backends() {
-        for sizes in [(1, 3), (5, 1), (4, 3), (9, 8)] {
+        for sizes in [(1, 3), (5, 1), (4, 3), (9, 8), (25, 3), (5, 17)] {
             let a = ragged::<f32>(37, 23);
             every_layout(&a.plan(sizes.1).unwrap().prepare_on(&*backend).unwrap(), &a, sizes);
         }
@@ -59,8 +59,11 @@ fn every_matrix_of_a_batch_is_multiplied_whatever_the_strides() {
 fn large_products_of_a_batch() {
     let a = ragged::<f32>(20_000, 500);
     let prepared = a.plan(8).unwrap().prepare().unwrap();
-    let b = batch::<f32>(3, 500, 8);
-    assert_batch(&a, 1.0, b.view(), None, prepared.multiply_batch(b.view()).unwrap().view());
+    // Narrow ones are copied side by side, four at a time; wide ones are not.
+    for (size, n) in [(6, 8), (3, 20)] {
+        let b = batch::<f32>(size, 500, n);
+        assert_batch(&a, 1.0, b.view(), None, prepared.multiply_batch(b.view()).unwrap().view());
+    }
 }
 
 #[test]
