@@ -70,9 +70,9 @@ impl Prepared {
     /// - **One product** of batch·n columns, where strides allow to see B and C as one matrix each:
     ///   k×batch×n or k×n×batch in memory, or single columns (n = 1). A is read as often as by one product. Plan
     ///   for batch·n columns.
-    /// - **Narrow matrices side by side**, where rows of B are shorter than a cache line: they are copied into a matrix
-    ///   with rows of two lines, and so are their products from it. A is read once for them. A thread that multiplies
-    ///   takes memory for one such B and C.
+    /// - **Narrow matrices side by side**, where rows of B are shorter than half a cache line, and A has many entries for
+    ///   each: they are copied into a matrix with rows of two lines, and so are their products from it. A is read once
+    ///   for them. A thread that multiplies takes memory for one such B and C.
     /// - **A product for each matrix** otherwise, as for wider ones that are batch×k×n in memory: A is read for each.
     ///   Nothing is allocated for each product that would not be for one alone.
     ///
@@ -103,7 +103,7 @@ impl Prepared {
                 return self.as_spmm().execute(alpha, T::erase(b), beta, T::erase_acc_mut(c));
             }
         }
-        let together = gathered::<T>(batch, n);
+        let together = gathered::<T>(self, batch, n);
         let is_large = self.nnz().saturating_mul(n * together) > SMALL;
         let each = |first: usize, mut c: ArrayViewMut3<'_, T::Acc>| {
             let mut memory = (together > 1).then(|| Gathered::new(self, together, n));

@@ -1,9 +1,7 @@
 //! Narrow matrices of a batch, copied side by side and multiplied as one.
 
-use std::ops::Range;
-
 use girih_backend::ndarray::{
-    Array2, ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, Slice,
+    ArrayView2, ArrayView3, ArrayViewMut2, ArrayViewMut3, Axis, ShapeError, Slice,
 };
 use girih_backend::{BackendError, DenseScalar};
 use girih_formats::Scalar;
@@ -11,9 +9,11 @@ use girih_parallel::prelude::*;
 
 use super::Prepared;
 
-/// Bytes of a row of B below which a product reads a part of a cache line, and A for little work: such rows are copied
-/// side by side.
-const NARROW: usize = 64;
+/// Bytes of a row of B below which a product reads a small part of a cache line, and A for little work.
+const NARROW: usize = 32;
+
+/// Entries for each row of B and C from which one pass over A for many matrices saves more than copies take.
+const ENTRIES: usize = 16;
 
 /// Bytes of a row of the copies.
 const WIDE: usize = 128;
@@ -22,15 +22,16 @@ const WIDE: usize = 128;
 const ROWS: usize = 64;
 
 /// How many matrices with `n` columns of a value type are multiplied as one; at most as many as there are.
-pub(super) fn gathered<T: Scalar>(batch: usize, n: usize) -> usize {
-    let row = n * size_of::<T>();
-    if row < NARROW { (WIDE / row).min(batch) } else { 1 }
+pub(super) fn gathered<T: Scalar>(prepared: &Prepared, batch: usize, n: usize) -> usize {
+    let (row, rows) = (n * size_of::<T>(), prepared.nrows() + prepared.ncols());
+    let is_worth_it = row < NARROW && prepared.nnz() >= ENTRIES.saturating_mul(rows);
+    if is_worth_it { (WIDE / row).min(batch) } else { 1 }
 }
 
-/// Copies of matrices of a batch, side by side, and their product.
+/// Copies of matrices of a batch, side by side, and their product: both row-major, as wide as what is multiplied.
 pub(super) struct Gathered<T: Scalar> {
-    b: Array2<T>,
-    c: Array2<T::Acc>,
+    b: Vec<T>,
+    c: Vec<T::Acc>,
 }
 
 /// The factors of a product.
@@ -44,8 +45,8 @@ impl<T: DenseScalar> Gathered<T> {
     /// Memory for `count` matrices with `n` columns.
     pub(super) fn new(prepared: &Prepared, count: usize, n: usize) -> Self {
         Self {
-            b: Array2::from_elem((prepared.ncols(), count * n), T::ZERO),
-            c: Array2::from_elem((prepared.nrows(), count * n), T::Acc::ZERO),
+            b: vec![T::ZERO; prepared.ncols() * count * n],
+            c: vec![T::Acc::ZERO; prepared.nrows() * count * n],
         }
     }
 
@@ -59,78 +60,95 @@ impl<T: DenseScalar> Gathered<T> {
         c: &mut ArrayViewMut3<'_, T::Acc>,
         in_parallel: bool,
     ) -> Result<(), BackendError> {
-        let (batch, _, n) = b.dim();
-        let used = Slice::from(..batch * n);
-        let mut to = self.b.slice_axis_mut(Axis(1), used);
-        in_blocks(&mut to, in_parallel, |rows, mut to| {
-            for (t, b) in b.outer_iter().enumerate() {
-                let mut to = to.slice_axis_mut(Axis(1), Slice::from(t * n..(t + 1) * n));
-                copy(&b.slice_axis(Axis(0), Slice::from(rows.clone())), &mut to);
-            }
-        });
-        let mut product = self.c.slice_axis_mut(Axis(1), used);
+        let (batch, k, n) = b.dim();
+        let (m, cols) = (prepared.nrows(), batch * n);
+        let (to, product) = (&mut self.b[..k * cols], &mut self.c[..m * cols]);
+        gather(b, to, in_parallel);
         if beta != 0.0 {
-            let c = c.view();
-            in_blocks(&mut product, in_parallel, |rows, mut to| {
-                for (t, c) in c.outer_iter().enumerate() {
-                    let mut to = to.slice_axis_mut(Axis(1), Slice::from(t * n..(t + 1) * n));
-                    copy(&c.slice_axis(Axis(0), Slice::from(rows.clone())), &mut to);
-                }
-            });
+            gather(&c.view(), product, in_parallel);
         }
-        let from = T::erase(to.view());
-        prepared.as_spmm().execute(alpha, from, beta, T::erase_acc_mut(product.view_mut()))?;
-        let scatter = |(t, mut c): (usize, ArrayViewMut2<'_, T::Acc>)| {
-            copy(&product.slice_axis(Axis(1), Slice::from(t * n..(t + 1) * n)), &mut c);
+        let from = ArrayView2::from_shape((k, cols), &*to).map_err(unfit)?;
+        let into = ArrayViewMut2::from_shape((m, cols), &mut *product).map_err(unfit)?;
+        prepared.as_spmm().execute(alpha, T::erase(from), beta, T::erase_acc_mut(into))?;
+        let blocks: Vec<_> =
+            c.axis_chunks_iter_mut(Axis(1), ROWS).zip(product.chunks(ROWS * cols)).collect();
+        let scatter = |(mut c, from): (ArrayViewMut3<'_, T::Acc>, &[T::Acc])| {
+            for (t, mut c) in c.outer_iter_mut().enumerate() {
+                let rows = from.chunks_exact(cols).map(|row| &row[t * n..(t + 1) * n]);
+                if !c.is_standard_layout() {
+                    for (mut to, from) in c.outer_iter_mut().zip(rows) {
+                        to.iter_mut().zip(from).for_each(|(to, x)| *to = *x);
+                    }
+                } else if let Some(c) = c.as_slice_mut() {
+                    by_width(rows, c.chunks_exact_mut(n), n);
+                }
+            }
         };
-        let each: Vec<_> = c.outer_iter_mut().collect();
         match in_parallel {
-            true => each.into_par_iter().enumerate().with_max_len(1).for_each(scatter),
-            false => each.into_iter().enumerate().for_each(scatter),
+            true => blocks.into_par_iter().for_each(scatter),
+            false => blocks.into_iter().for_each(scatter),
         }
         Ok(())
     }
 }
 
-/// Calls `fill` for blocks of rows of a matrix.
-fn in_blocks<A: Send>(
-    to: &mut ArrayViewMut2<'_, A>,
-    in_parallel: bool,
-    fill: impl Fn(Range<usize>, ArrayViewMut2<'_, A>) + Sync,
-) {
-    let fill = |(block, to): (usize, ArrayViewMut2<'_, A>)| {
-        fill(block * ROWS..block * ROWS + to.nrows(), to);
-    };
-    let blocks = to.axis_chunks_iter_mut(Axis(0), ROWS);
-    match in_parallel {
-        true => blocks.collect::<Vec<_>>().into_par_iter().enumerate().for_each(fill),
-        false => blocks.enumerate().for_each(fill),
+/// The error of sizes that contradict each other, which those of one array can't.
+fn unfit(error: ShapeError) -> BackendError {
+    BackendError::Failed {
+        backend: "girih".to_owned(),
+        operation: "see copies of B and C as matrices".to_owned(),
+        source: Box::new(error),
     }
 }
 
-/// Copies a narrow matrix, in runs of known length where its columns and those of its copy lie next to each other.
-fn copy<A: Copy>(from: &ArrayView2<'_, A>, to: &mut ArrayViewMut2<'_, A>) {
-    macro_rules! by_width {
-        ($($n:literal)*) => {
-            match from.ncols() {
-                $($n => runs::<A, $n>(from, to),)*
-                _ => false,
+/// Copies the matrices of a batch side by side, block of rows by block of rows.
+fn gather<A: Copy + Send + Sync>(batch: &ArrayView3<'_, A>, to: &mut [A], in_parallel: bool) {
+    let (count, _, n) = batch.dim();
+    let cols = count * n;
+    let fill = |(block, to): (usize, &mut [A])| {
+        let first = block * ROWS;
+        let rows = Slice::from(first..first + to.len() / cols);
+        for (t, from) in batch.slice_axis(Axis(1), rows).outer_iter().enumerate() {
+            let rows = to.chunks_exact_mut(cols).map(|row| &mut row[t * n..(t + 1) * n]);
+            match from.as_slice() {
+                Some(from) => by_width(from.chunks_exact(n), rows, n),
+                None => from.outer_iter().zip(rows).for_each(|(from, to)| {
+                    to.iter_mut().zip(from).for_each(|(to, x)| *to = *x);
+                }),
             }
-        };
-    }
-    if !by_width!(1 2 3 4 5 6 7 8) {
-        to.assign(from);
+        }
+    };
+    match in_parallel {
+        true => to.par_chunks_mut(ROWS * cols).enumerate().for_each(fill),
+        false => to.chunks_mut(ROWS * cols).enumerate().for_each(fill),
     }
 }
 
-/// [`copy`] of rows with N elements; false, without a change, if their elements are apart.
-fn runs<A: Copy, const N: usize>(from: &ArrayView2<'_, A>, to: &mut ArrayViewMut2<'_, A>) -> bool {
-    for (from, mut to) in from.outer_iter().zip(to.outer_iter_mut()) {
-        let (Some(from), Some(to)) = (from.to_slice(), to.as_slice_mut()) else { return false };
-        let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) else {
-            return false;
-        };
-        *to = *from;
+/// Copies rows of `n` elements, in runs of known length if there are few.
+fn by_width<'a, A: Copy + 'a>(
+    from: impl Iterator<Item = &'a [A]>,
+    to: impl Iterator<Item = &'a mut [A]>,
+    n: usize,
+) {
+    fn runs<'a, A: Copy + 'a, const N: usize>(
+        from: impl Iterator<Item = &'a [A]>,
+        to: impl Iterator<Item = &'a mut [A]>,
+    ) {
+        for (from, to) in from.zip(to) {
+            if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut::<N>()) {
+                *to = *from;
+            }
+        }
     }
-    true
+    match n {
+        1 => runs::<_, 1>(from, to),
+        2 => runs::<_, 2>(from, to),
+        3 => runs::<_, 3>(from, to),
+        4 => runs::<_, 4>(from, to),
+        5 => runs::<_, 5>(from, to),
+        6 => runs::<_, 6>(from, to),
+        7 => runs::<_, 7>(from, to),
+        8 => runs::<_, 8>(from, to),
+        _ => from.zip(to).for_each(|(from, to)| to.copy_from_slice(from)),
+    }
 }

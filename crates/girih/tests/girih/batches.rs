@@ -59,10 +59,24 @@ fn every_matrix_of_a_batch_is_multiplied_whatever_the_strides() {
 fn large_products_of_a_batch() {
     let a = ragged::<f32>(20_000, 500);
     let prepared = a.plan(8).unwrap().prepare().unwrap();
-    // Narrow ones are copied side by side, four at a time; wide ones are not.
     for (size, n) in [(6, 8), (3, 20)] {
         let b = batch::<f32>(size, 500, n);
         assert_batch(&a, 1.0, b.view(), None, prepared.multiply_batch(b.view()).unwrap().view());
+    }
+}
+
+/// So many entries that narrow matrices are copied side by side, in every layout and on all threads.
+#[test]
+fn narrow_matrices_side_by_side() {
+    let dense = |m: usize, k: usize| {
+        let entries = (0..m * k).map(|e| (e / k, e % k, (e % 7) as f32 - 3.0));
+        Csr::from_triplets(m, k, entries).unwrap()
+    };
+    for (m, k, sizes) in [(60, 50, (25, 3)), (60, 50, (9, 1)), (400, 300, (12, 5))] {
+        let a = dense(m, k);
+        assert!(a.nnz() >= 16 * (m + k));
+        let prepared = a.plan(sizes.1).unwrap().prepare_on(&girih::CpuBackend::new()).unwrap();
+        every_layout(&prepared, &a, sizes);
     }
 }
 
