@@ -104,7 +104,7 @@ impl CpuBackend {
     /// Prepares a plan of complex values.
     fn complex<R>(&self, tiling: &Tiling<Complex<R>>, plan: &Plan) -> PreparedComplex<R>
     where
-        R: CpuScalar<Acc = R> + RealAccumulator + DenseScalar,
+        R: CpuScalar<Acc = R> + RealAccumulator,
         Complex<R>: ComplexScalar<Part = R> + DenseScalar,
     {
         PreparedComplex::new(self.isa, self.team.clone(), tiling, plan)

@@ -12,12 +12,6 @@ use crate::thresholds::{COMPLEX_B_BYTES, COMPLEX_SUMS, THREADS_GRAIN, THREADS_SH
 /// Bytes of the columns that kernels multiply at a time.
 const GROUP_BYTES: usize = 256;
 
-/// Whether a product of `n` columns, if the plan is for such, is one real product with a copy of B: each row of that
-/// is no more than what kernels multiply at a time. `R` is the type of the parts.
-pub(crate) fn is_narrow<R>(n: usize) -> bool {
-    2 * n * size_of::<R>() <= GROUP_BYTES
-}
-
 /// The numbers that decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ComplexLowering {

@@ -9,10 +9,6 @@
 //!
 //! where P and Q are real products by the kernels there are. They are computed a [block](BlockSizes) at a time, into
 //! scratch that each thread keeps: Q's product then finds its rows of B in the caches, and P and Q are there when C is stored.
-//!
-//! [`narrow`] products are one real product each.
-
-mod narrow;
 
 use std::ops::Range;
 
@@ -25,15 +21,14 @@ use girih_formats::{Buffer, Complex, ComplexScalar, FormatError, RealAccumulator
 use girih_planner::schedule::Columns;
 use girih_planner::{NewValues, Plan};
 use girih_simd::{Input, Output, RowMap};
-use ndarray::{ArrayView2, ArrayViewMut2, Axis};
+use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::formats::{Multiply, Panel};
 use super::team::Team;
 use crate::kernels::{CpuScalar, Kernels, store_products};
-use crate::lowering::complex::{BlockSizes, ComplexLowering, is_narrow};
+use crate::lowering::complex::{BlockSizes, ComplexLowering};
 use crate::thresholds::COMPLEX_SUMS;
 use crate::{Isa, NAME};
-use narrow::Narrow;
 
 /// A plan of complex values, ready.
 #[derive(Debug)]
@@ -48,8 +43,6 @@ where
     tiling: Tiling<Complex<R>>,
     /// Its real parts, and its imaginary parts.
     parts: [Tiling<R>; 2],
-    /// For narrow products, if the plan is for such.
-    narrow: Option<Narrow<R>>,
     /// Slots of each task. A window that the schedule splits is one task: its rows are summed in one piece.
     tasks: Vec<Range<usize>>,
     /// The columns of C that each task is for, if not for all.
@@ -59,7 +52,7 @@ where
 
 impl<R> PreparedComplex<R>
 where
-    R: CpuScalar<Acc = R> + RealAccumulator + DenseScalar,
+    R: CpuScalar<Acc = R> + RealAccumulator,
     Complex<R>: ComplexScalar<Part = R> + DenseScalar,
 {
     /// Takes the parts of the values apart: O(stored values), in parallel. The tiling is in CSR or BCSR, and the
@@ -77,7 +70,6 @@ where
         }
         Self {
             lowering: ComplexLowering::new(tiling, plan.options().n, team.threads(), isa),
-            narrow: Narrow::new(isa, &team, tiling, plan),
             kernels: Kernels::new(isa),
             team,
             parts: parts(tiling),
@@ -95,7 +87,7 @@ where
         b: &ArrayView2<'_, Complex<R>>,
         beta: Complex<R>,
         mut c: ArrayViewMut2<'_, Complex<R>>,
-    ) -> Result<(), BackendError> {
+    ) -> Result<(), FormatError> {
         let (m, n) = c.dim();
         if m == 0 || n == 0 {
             return Ok(());
@@ -111,16 +103,13 @@ where
             }
             return Ok(());
         }
-        if let Some(narrow) = self.narrow.as_ref().filter(|_| is_narrow::<R>(n)) {
-            return narrow.multiply(alpha, b, beta, c);
-        }
         let out = Output::new(&mut c, alpha, beta);
         let copy;
         // A single column has none next to it.
         let (ptr, row_stride) = if n == 1 || b.strides()[1] == 1 {
             (b.as_ptr(), b.strides()[0])
         } else {
-            copy = self.row_major(b).map_err(no_memory)?;
+            copy = self.row_major(b)?;
             (copy.as_ptr(), n as isize)
         };
         let b = Input::new(ptr.cast::<R>(), 2 * row_stride, 2 * n);
@@ -225,7 +214,7 @@ where
 
 impl<R> PreparedSpmm for PreparedComplex<R>
 where
-    R: CpuScalar<Acc = R> + RealAccumulator + DenseScalar,
+    R: CpuScalar<Acc = R> + RealAccumulator,
     Complex<R>: ComplexScalar<Part = R> + DenseScalar,
 {
     fn execute(
@@ -264,37 +253,22 @@ where
             unreachable!("the operands' types were checked");
         };
         let (alpha, beta) = (Complex::<R>::from_c64(alpha), Complex::<R>::from_c64(beta));
-        self.multiply(alpha, &b, beta, c)
+        self.multiply(alpha, &b, beta, c).map_err(|source| BackendError::Failed {
+            backend: NAME.to_owned(),
+            operation: "copy a B whose columns are not next to each other".to_owned(),
+            source: Box::new(source),
+        })
     }
 
     /// One pass over the values, in parallel, and one more that takes their parts apart.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
-        put_new_values(NAME, &mut self.new_values, &mut self.tiling, values.reborrow())?;
+        put_new_values(NAME, &mut self.new_values, &mut self.tiling, values)?;
         self.parts = parts(&self.tiling);
-        let (Some(narrow), Some(values)) = (&mut self.narrow, Complex::<R>::view(values)) else {
-            return Ok(());
-        };
-        let values = values.index_axis_move(Axis(1), 0);
-        match values.to_slice() {
-            Some(values) => narrow.refresh(values),
-            None => narrow.refresh(&values.to_vec()),
-        }
+        Ok(())
     }
 
     fn lowering(&self, n: usize) -> Lowering {
-        match self.narrow.as_ref().filter(|_| is_narrow::<R>(n)) {
-            Some(narrow) => narrow.lowering(n),
-            None => self.lowering.describe(n, self.tasks.len(), self.team.threads()),
-        }
-    }
-}
-
-/// The error of a product for which there is no memory for a copy of B.
-fn no_memory(source: FormatError) -> BackendError {
-    BackendError::Failed {
-        backend: NAME.to_owned(),
-        operation: "copy B".to_owned(),
-        source: Box::new(source),
+        self.lowering.describe(n, self.tasks.len(), self.team.threads())
     }
 }
 
