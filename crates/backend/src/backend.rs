@@ -52,11 +52,14 @@ pub trait SpmmBackend: Debug + Send + Sync {
     /// [`BackendError::Unavailable`] if it can't run here at all, saying what is missing.
     fn capabilities(&self) -> Result<Capabilities, BackendError>;
 
-    /// Whether this backend can run `plan`.
+    /// Whether this backend can run `plan`. The default looks for its format and value type among the
+    /// [capabilities](Self::capabilities).
     ///
     /// # Errors
     /// What of the plan it can't run.
-    fn supports(&self, plan: &Plan) -> Result<(), Unsupported>;
+    fn supports(&self, plan: &Plan) -> Result<(), Unsupported> {
+        by_capabilities(self.capabilities(), plan)
+    }
 
     /// Whether prepared plans of `plan` execute this epilogue: see
     /// [`execute_with`](PreparedSpmm::execute_with). The default refuses every epilogue but none.
@@ -253,6 +256,28 @@ pub fn real_scaling(alpha: Complex<f64>, beta: Complex<f64>) -> Result<(f64, f64
                 .to_owned(),
         }),
     }
+}
+
+/// Whether a backend of these capabilities takes a plan's format and value type.
+fn by_capabilities(
+    capabilities: Result<Capabilities, BackendError>,
+    plan: &Plan,
+) -> Result<(), Unsupported> {
+    let can = capabilities.map_err(|error| Unsupported::Device { reason: error.to_string() })?;
+    let (format, dtype) = (plan.spec().kind(), plan.dtype());
+    if !can.formats.contains(&format) {
+        let reason = format!("it multiplies {}, not {format}", list(&can.formats));
+        return Err(Unsupported::Format { format, reason });
+    }
+    if !can.dtypes.contains(&dtype) {
+        let reason = format!("it takes values in {}, not in {dtype}", list(&can.dtypes));
+        return Err(Unsupported::ValueType { dtype, reason });
+    }
+    Ok(())
+}
+
+fn list(names: &[impl ToString]) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Refuses every epilogue but none.

@@ -38,6 +38,7 @@ mod error;
 #[expect(unsafe_code, reason = "views of other crates' memory")]
 mod foreign;
 mod lowering;
+mod prepare_fn;
 pub mod reference;
 mod samplers;
 mod sddmm;
@@ -64,6 +65,7 @@ pub use foreign::view_faer;
 #[cfg(feature = "nalgebra")]
 pub use foreign::view_nalgebra;
 pub use lowering::{Decision, Lowering};
+pub use prepare_fn::{Operands, prepare_fn};
 pub use reference::ReferenceBackend;
 pub use samplers::{SampledSelection, SampledShape, Samplers};
 pub use sddmm::{SddmmBackend, check_sddmm, no_complex_samples};

@@ -193,6 +193,14 @@ pub enum FormatError {
         /// The row, in the original order.
         row: usize,
     },
+    /// Two matrices that must have one pattern differ in a row.
+    #[error(
+        "row {row} has other columns than the same row of the other matrix; both need the same entries"
+    )]
+    OtherPattern {
+        /// The first row that differs.
+        row: usize,
+    },
     /// A slot map was offered to a tiling that it was not made for.
     #[error("the slot map was made for another tiling; make one for this tiling with slot_map")]
     OtherTiling,

@@ -6,9 +6,10 @@
 //! |---|---|
 //! | [`uniform`] | hashed or sampled features, random graphs: no locality at all |
 //! | [`rmat`] | social networks and web graphs: skewed degrees, hubs |
+//! | [`planted_partition`] | citations, communities: vertices of groups that mostly know their own |
 //! | [`power_law_rows`] | web graphs, ratings, text: a few very long rows |
 //! | [`fem_2d`], [`fem_3d`] | stiffness matrices of finite elements: small dense node blocks |
-//! | [`laplacian_5pt`] | ordered finite-difference stencils |
+//! | [`laplacian_5pt`], [`laplacian_7pt`] | ordered finite-difference stencils |
 //! | [`banded`] | one-dimensional discretisations, splines, time series |
 //! | [`block_sparse`] | weights pruned in blocks |
 //! | [`pruned_weights`] | weights pruned entry by entry |
@@ -25,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod grid;
+mod partition;
 mod problem;
 mod random;
 mod rmat;
@@ -34,7 +36,8 @@ mod sampling;
 mod skewed;
 mod weights;
 
-pub use grid::{banded, fem_2d, fem_3d, laplacian_5pt};
+pub use grid::{banded, fem_2d, fem_3d, laplacian_5pt, laplacian_7pt};
+pub use partition::planted_partition;
 pub use problem::Problem;
 pub use random::uniform;
 pub use rmat::rmat;

@@ -51,14 +51,9 @@ impl Attention {
     ) -> Result<[Matrix; 3], girih::SpmmError> {
         self.transposed.refresh(p.values())?;
         let by_v = self.transposed.multiply(by_o)?;
-        // The gradient by P along the edges, then through the softmax: p·(g − Σ p·g) in each row.
+        // The gradient by P along the edges, then through the softmax.
         let mut by_scores = girih::sddmm(&self.edges, by_o, v)?;
-        for i in 0..p.nrows() {
-            let (row, weights) = (p.row_range(i), p.row(i).1);
-            let by_scores = &mut by_scores.values_mut()[row];
-            let mean: f64 = weights.iter().zip(&*by_scores).map(|(p, g)| p * g).sum();
-            by_scores.iter_mut().zip(weights).for_each(|(g, p)| *g = p * (*g - mean));
-        }
+        by_scores.row_softmax_gradient(p)?;
         by_scores.scale(1.0 / (q.ncols() as f64).sqrt());
         self.plain.refresh(by_scores.values())?;
         self.transposed.refresh(by_scores.values())?;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use girih::DType;
+
 /// Bytes with a binary prefix: `512 B`, `1.50 KiB`, `4.00 GiB`.
 pub fn bytes(n: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -52,10 +54,17 @@ pub fn rate(per_second: f64, what: &str) -> String {
     format!("{value:.2} {prefix}{what}/s")
 }
 
-/// 10⁹ flops per second of a product with `nnz` nonzeros and `n` columns: two flops for each pair.
-pub fn gflops(nnz: usize, n: usize, time: Duration) -> f64 {
+/// Flops of a product with `nnz` entries and `n` columns of a value type: 2 for each multiply-add, 8 for a complex one.
+/// No more than `u64::MAX`.
+pub fn flops(dtype: DType, nnz: usize, n: usize) -> u64 {
+    let of_one = if dtype.is_complex() { 8 } else { 2 };
+    (nnz as u64).saturating_mul(of_one).saturating_mul(n as u64)
+}
+
+/// 10⁹ [flops] per second of a product.
+pub fn gflops(flops: u64, time: Duration) -> f64 {
     // A clock too coarse for an empty product must not make it infinitely fast.
-    2.0 * nnz as f64 * n as f64 / time.as_secs_f64().max(1e-9) / 1e9
+    flops as f64 / time.as_secs_f64().max(1e-9) / 1e9
 }
 
 /// A count with its digits in groups of three: `1 234 567`.
@@ -94,5 +103,16 @@ mod tests {
         assert_eq!(count(123), "123");
         assert_eq!(rate(3.2e9, "B"), "3.20 GB/s");
         assert_eq!(rate(12.0, "nnz"), "12.00 nnz/s");
+    }
+
+    #[test]
+    fn a_complex_multiply_add_is_four_real_ones() {
+        let of = |dtype| flops(dtype, 30, 7);
+        assert_eq!(
+            [DType::F16, DType::F64, DType::C32, DType::C64].map(of),
+            [420, 420, 1680, 1680]
+        );
+        assert_eq!(gflops(of(DType::C32), Duration::from_nanos(1680)), 1.0);
+        assert_eq!(flops(DType::F32, usize::MAX, 2), u64::MAX);
     }
 }

@@ -25,8 +25,8 @@ use crate::error::CliError;
 ///
 /// Each time is set beside a floor that is measured in the same run. The floor is the longer of two times:
 /// moving A (as CSR with 32-bit indices), B and C once each at the bandwidth of a working set of that size,
-/// and 2·nnz·n flops at the peak of fused multiply-add. A format that compresses A can be faster than the
-/// floor. A product that reads rows of B many times can hardly reach it.
+/// and 2·nnz·n flops (8·nnz·n of complex values) at the peak of fused multiply-add. A format that
+/// compresses A can be faster than the floor. A product that reads rows of B many times can hardly reach it.
 ///
 /// Products on a CUDA device are timed by the device's own events. B and C are in its memory, in several
 /// copies that take turns and together exceed its cache. Their floor is measured on the device: the

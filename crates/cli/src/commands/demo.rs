@@ -220,7 +220,7 @@ fn multiply(stages: &mut DemoStages<'_>, a: &Csr<f32>, plan: &Plan) -> Result<Re
         n: N,
         format: plan.spec().to_string(),
         backend: backend.name().to_owned(),
-        gflops: units::gflops(plan.nnz(), N, median),
+        gflops: units::gflops(units::flops(plan.dtype(), plan.nnz(), N), median),
         max_error_over_bound: error.min(f64::MAX),
         stages: std::mem::take(&mut stages.done),
     };

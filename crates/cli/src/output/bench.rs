@@ -33,7 +33,7 @@ const MEANS: [&str; 7] =
 
 const LEGEND: &str = "\
 GB/s count A as CSR with 32-bit indices, B and C once each. The roofline is the least time for \
-that at the bandwidth of a working set of that size, or for 2·nnz·n flops at the peak, whichever is \
+that at the bandwidth of a working set of that size, or for 2·nnz·n flops (complex: 8·nnz·n) at the peak, whichever is \
 longer, as a share of the median; L2, of a device: reading the rows of B that the tiles name from its \
 second-level cache. Plan and prepare times are of one run each. Every product was \
 verified.";

@@ -50,6 +50,11 @@ fn csr_and_bcsr_are_multiplied_and_verified_and_the_rest_is_refused() {
     }
     let wcsr = ["plan", &a, "--format", "wcsr", "-o", &files.name("w.girih")];
     girih(wcsr).fails(4, &["c32", "real value types"]);
+    // A complex multiply-add counts as the eight flops that it takes.
+    let json = girih(["spmm", &a, "--random", "5", "--dtype", "c64", "--json"]).ok().json();
+    let number = |key: &str| json[key].as_f64().unwrap();
+    let flops = 8.0 * number("nnz") * 5.0;
+    assert!((number("gflops") * 1e9 * number("median_seconds") / flops - 1.0).abs() < 1e-6);
     let explained = girih(["spmm", &a, "--random", "8", "--dtype", "c64", "--explain"]).ok();
     assert!(explained.text().contains("two products in f64 with 16 columns"), "{explained:?}");
 }

@@ -1,6 +1,9 @@
-//! Softmax over the entries of each row.
+//! Softmax over the entries of each row, and its gradient.
 
-use super::Csr;
+use girih_parallel::prelude::*;
+
+use super::{Csr, check_shape, first_error};
+use crate::error::FormatError;
 use crate::scalar::Real;
 
 /// Exponentials that are kept on the stack: those of a longer row take memory of their own.
@@ -27,6 +30,44 @@ impl<T: Real> Csr<T> {
     /// ```
     pub fn row_softmax(&mut self) {
         self.update_rows(|_, _, values| softmax(values));
+    }
+
+    /// Replaces a gradient by the weights P of [`row_softmax`](Self::row_softmax) by the gradient by the scores that
+    /// they were made of: `p·(g − Σ p·g)`, the sum over the row's entries.
+    ///
+    /// Computed in f64 and rounded once. The same bytes on any number of threads; O(nrows + nnz), in parallel. Where
+    /// weights are NaN, so is the gradient. The array is copied first if it is shared with a clone or mapped from a
+    /// file.
+    ///
+    /// ```
+    /// let mut weights = girih_formats::Csr::from_triplets(1, 2, [(0, 0, 3.0f64), (0, 1, 3.0)])?;
+    /// weights.row_softmax();
+    /// let mut gradient = weights.with_values(vec![1.0, 0.0])?;
+    /// gradient.row_softmax_gradient(&weights)?;
+    /// assert_eq!(gradient.values()[..], [0.25, -0.25]);
+    /// # Ok::<(), girih_formats::FormatError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FormatError::Shape`] or [`FormatError::OtherPattern`] if the weights have another shape or other entries;
+    /// nothing is changed then.
+    pub fn row_softmax_gradient(&mut self, weights: &Self) -> Result<(), FormatError> {
+        check_shape(weights, self.nrows, self.ncols)?;
+        let rows = (0..self.nrows).into_par_iter().with_min_len(256);
+        first_error(rows, |row| match self.row(row).0 == weights.row(row).0 {
+            true => Ok(()),
+            false => Err(FormatError::OtherPattern { row }),
+        })?;
+        self.update_rows(|i, _, gradient| through_softmax(weights.row(i).1, gradient));
+        Ok(())
+    }
+}
+
+fn through_softmax<T: Real>(weights: &[T], gradient: &mut [T]) {
+    let pairs = weights.iter().zip(&*gradient);
+    let mean: f64 = pairs.map(|(p, g)| p.to_f64() * g.to_f64()).sum();
+    for (g, p) in gradient.iter_mut().zip(weights) {
+        *g = T::from_f64(p.to_f64() * (g.to_f64() - mean));
     }
 }
 

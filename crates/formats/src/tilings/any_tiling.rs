@@ -1,5 +1,7 @@
 //! One type for any tiling of any value type.
 
+use std::any::Any;
+
 use num_complex::Complex;
 
 use super::spec::{FormatKind, FormatSpec};
@@ -91,6 +93,22 @@ impl AnyTiling {
     #[must_use]
     pub fn kind(&self) -> FormatKind {
         self.spec().kind()
+    }
+
+    /// The tiling, if its values are of type `T`.
+    ///
+    /// ```
+    /// use girih_formats::{AnyTiling, Csr, FormatSpec, RowLayout, Tiling};
+    ///
+    /// let a = Csr::<f32>::identity(2)?;
+    /// let any = AnyTiling::from(Tiling::from_csr(&a, FormatSpec::Csr, RowLayout::natural(2, 1)?)?);
+    /// assert_eq!(any.as_typed::<f32>().map(Tiling::to_csr), Some(a));
+    /// assert_eq!(any.as_typed::<f64>(), None);
+    /// # Ok::<(), girih_formats::FormatError>(())
+    /// ```
+    #[must_use]
+    pub fn as_typed<T: Scalar>(&self) -> Option<&Tiling<T>> {
+        for_any_tiling!(self, t => (t as &dyn Any).downcast_ref())
     }
 
     /// Which original row stands in which slot.

@@ -1,6 +1,6 @@
 //! Softmax over rows beside its formula.
 
-use girih_formats::{Csr, Real, bf16, f16};
+use girih_formats::{Csr, FormatError, Real, bf16, f16};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -79,4 +79,47 @@ fn the_same_bytes_on_any_number_of_threads() {
     };
     let one = soft(1);
     assert!([2, 3, 7].into_iter().all(|threads| soft(threads) == one));
+}
+
+/// By the definition: ∂(Σ w·softmax(s))/∂sᵢ as a central difference.
+#[test]
+fn the_gradient_is_what_differences_say() {
+    let a = girih_generate::power_law_rows::<f64>(60, 40, 4, 1).unwrap();
+    let weigh =
+        a.with_values((0..a.nnz()).map(|e| (e * 7 % 11) as f64 - 5.0).collect::<Vec<_>>()).unwrap();
+    let loss = |scores: &Csr<f64>| -> f64 {
+        let mut soft = scores.clone();
+        soft.row_softmax();
+        soft.values().iter().zip(&weigh.values()[..]).map(|(p, w)| p * w).sum()
+    };
+    let (mut soft, mut gradient) = (a.clone(), weigh.clone());
+    soft.row_softmax();
+    gradient.row_softmax_gradient(&soft).unwrap();
+    for e in 0..a.nnz() {
+        let moved = |by: f64| {
+            let mut a = a.clone();
+            a.values_mut()[e] += by;
+            loss(&a)
+        };
+        let expected = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+        let found = gradient.values()[e];
+        assert!((found - expected).abs() < 1e-7, "entry {e}: {found} where {expected} is expected");
+    }
+}
+
+#[test]
+fn a_gradient_takes_weights_of_its_own_pattern_only() {
+    let of = |entries: [(usize, usize); 2]| {
+        Csr::from_triplets(3, 3, entries.map(|(i, j)| (i, j, 0.5f32))).unwrap()
+    };
+    let mut gradient = of([(0, 1), (2, 2)]);
+    let before = gradient.clone();
+    let other = gradient.row_softmax_gradient(&of([(0, 1), (2, 0)]));
+    assert_eq!(other, Err(FormatError::OtherPattern { row: 2 }));
+    // As many entries, in another row.
+    let other = gradient.row_softmax_gradient(&of([(0, 1), (1, 2)]));
+    assert_eq!(other, Err(FormatError::OtherPattern { row: 1 }));
+    let small = Csr::from_triplets(2, 3, [(0, 1, 0.5f32), (1, 2, 0.5)]).unwrap();
+    assert!(matches!(gradient.row_softmax_gradient(&small), Err(FormatError::Shape { .. })));
+    assert_eq!(gradient, before);
 }

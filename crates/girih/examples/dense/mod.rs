@@ -1,6 +1,30 @@
-//! What examples need of dense linear algebra, in few lines. A program would take it from LAPACK.
+//! What examples need of dense linear algebra, in few lines. A program would take it from LAPACK. And the plain way to
+//! a product, to stand beside.
 
-use girih::ndarray::{Array1, Array2, Axis, Zip, stack};
+#![allow(dead_code, reason = "each example uses a part of it")]
+
+use std::f64::consts::PI;
+
+use girih::ndarray::{Array1, Array2, Axis, LinalgScalar, Zip, stack};
+use girih::{Csr, Scalar};
+
+/// A·B, a row of A after another.
+pub(crate) fn by_rows<T: Scalar + LinalgScalar>(a: &Csr<T>, b: &Array2<T>) -> Array2<T> {
+    let mut c = Array2::zeros((a.nrows(), b.ncols()));
+    for (mut c, (cols, values)) in c.rows_mut().into_iter().zip(a.rows()) {
+        cols.iter().zip(values).for_each(|(&j, &value)| c.scaled_add(value, &b.row(j as usize)));
+    }
+    c
+}
+
+/// The eigenvalues of −Δ on `side³` points, ascending: sums of `2 − 2·cos(πk/(side + 1))`.
+pub(crate) fn laplacian_eigenvalues(side: usize) -> Vec<f64> {
+    let one = |k: usize| 2.0 - 2.0 * (PI * (k + 1) as f64 / (side + 1) as f64).cos();
+    let points = (0..side * side * side).map(|i| [i % side, i / side % side, i / side / side]);
+    let mut all: Vec<f64> = points.map(|p| p.into_iter().map(one).sum()).collect();
+    all.sort_by(f64::total_cmp);
+    all
+}
 
 /// Orthonormal columns that span those of `s`; the first ones span the first ones. Columns that depend on those
 /// before them are left out. Gram–Schmidt, twice.

@@ -1,7 +1,7 @@
 //! Many dense matrices multiplied by one sparse matrix.
 
 use girih_backend::ndarray::{
-    Array3, ArrayBase, ArrayView3, ArrayViewMut3, Axis, Ix2, Ix3, RawData,
+    Array3, ArrayBase, ArrayView3, ArrayViewMut3, Axis, Ix2, Ix3, RawData, Slice,
 };
 use girih_backend::{BackendError, DenseScalar};
 use girih_formats::Scalar;
@@ -9,10 +9,14 @@ use girih_parallel::current_num_threads;
 use girih_parallel::prelude::*;
 
 use super::Prepared;
+use super::gather::{Factors, Gathered, gathered};
 
 /// Multiply-adds of a product up to which products of a batch are given to threads whole. Backends compute
 /// such a product on one thread, or with no gain from more.
 pub(super) const SMALL: usize = 1 << 18;
+
+/// Multiply-adds of a batch up to which the calling thread multiplies it alone: others would take longer to wake.
+const ALONE: usize = 1 << 15;
 
 /// Shares of a batch for each thread, so that uneven ones even out.
 const SHARES_PER_THREAD: usize = 4;
@@ -66,11 +70,16 @@ impl Prepared {
     /// - **One product** of batch·n columns, where strides allow to see B and C as one matrix each:
     ///   k×batch×n or k×n×batch in memory, or single columns (n = 1). A is read as often as by one product. Plan
     ///   for batch·n columns.
-    /// - **A product for each matrix** otherwise, as for batch×k×n in memory: A is read for each. Small products
-    ///   are given to threads whole, larger ones are computed one after another by all threads. Nothing is
-    ///   allocated for each product that would not be for one alone.
+    /// - **Narrow matrices side by side**, where rows of B are shorter than half a cache line, and A has many entries for
+    ///   each: they are copied into a matrix with rows of two lines, and so are their products from it. A is read once
+    ///   for them. A thread that multiplies takes memory for one such B and C.
+    /// - **A product for each matrix** otherwise, as for wider ones that are batch×k×n in memory: A is read for each.
+    ///   Nothing is allocated for each product that would not be for one alone.
     ///
-    /// Bits are those of the products that are computed, so they may differ between the two ways.
+    /// Of the last two, small products are given to threads whole, larger ones are computed one after another by all
+    /// threads.
+    ///
+    /// Bits are those of the products that are computed, so they may differ between these ways.
     ///
     /// # Errors
     /// If a shape or a value type does not fit, matrices of a batch being counted as if they stood below each
@@ -94,16 +103,27 @@ impl Prepared {
                 return self.as_spmm().execute(alpha, T::erase(b), beta, T::erase_acc_mut(c));
             }
         }
+        let together = gathered::<T>(self, batch, n);
+        let is_large = self.nnz().saturating_mul(n * together) > SMALL;
         let each = |first: usize, mut c: ArrayViewMut3<'_, T::Acc>| {
-            (first..).zip(c.outer_iter_mut()).try_for_each(|(t, c)| {
-                let b = T::erase(b.index_axis_move(Axis(0), t));
-                self.as_spmm().execute(alpha, b, beta, T::erase_acc_mut(c))
-            })
+            let mut memory = (together > 1).then(|| Gathered::new(self, together, n));
+            for (at, mut c) in c.axis_chunks_iter_mut(Axis(0), together).enumerate() {
+                let first = first + at * together;
+                let b = b.slice_axis(Axis(0), Slice::from(first..first + c.len_of(Axis(0))));
+                if let Some(memory) = &mut memory {
+                    memory.multiply(self, Factors { alpha, beta }, &b, &mut c, is_large)?;
+                    continue;
+                }
+                let (b, c) = (b.index_axis_move(Axis(0), 0), c.index_axis_move(Axis(0), 0));
+                self.as_spmm().execute(alpha, T::erase(b), beta, T::erase_acc_mut(c))?;
+            }
+            Ok(())
         };
-        if self.nnz().saturating_mul(n) > SMALL {
+        if is_large || self.nnz().saturating_mul(n).saturating_mul(batch) <= ALONE {
             return each(0, c);
         }
-        let len = batch.div_ceil(SHARES_PER_THREAD * current_num_threads());
+        let products = batch.div_ceil(together);
+        let len = products.div_ceil(SHARES_PER_THREAD * current_num_threads()) * together;
         let shares: Vec<_> = c.axis_chunks_iter_mut(Axis(0), len).collect();
         let each = |(share, c)| each(share * len, c);
         shares.into_par_iter().enumerate().with_max_len(1).try_for_each(each)

@@ -7,6 +7,7 @@
 mod batch;
 #[cfg(any(feature = "faer", feature = "nalgebra"))]
 mod foreign;
+mod gather;
 mod many;
 mod operand;
 mod pair;
@@ -18,7 +19,7 @@ use std::sync::LazyLock;
 use thiserror::Error;
 
 use girih_backend::{Aggregation, BackendError, DenseScalar, Epilogue, Registry, SpmmBackend};
-use girih_formats::{Csr, FormatSpec, Scalar};
+use girih_formats::{Csr, FormatError, FormatSpec, Scalar};
 use girih_planner::{Plan, PlanError, PlanOptions, Planner};
 
 pub use many::PreparedMany;
@@ -27,10 +28,13 @@ pub use pair::{PlanPair, PreparedPair};
 pub use prepared::Prepared;
 pub use sampled::{sddmm, sddmm_into};
 
-/// A product that was not planned, or not computed.
+/// A product that was not planned, or not computed, or its matrix not made.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SpmmError {
+    /// The matrix is not one, or does not fit another.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// The matrix could not be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),

@@ -71,7 +71,7 @@ where
     let shape = SampledShape::of(a.pattern(), x.dim().1, x.dtype());
     sampler(&shape)?.sddmm(a.pattern(), 1.0, x, y, 0.0, into)?;
     let values = s.into_raw_vec_and_offset().0;
-    Ok(a.with_values(values).map_err(girih_planner::PlanError::from)?)
+    Ok(a.with_values(values)?)
 }
 
 /// `S = α·(X·Yᵀ) ⊙ pattern(A) + β·S`, where `s` holds the values of S in the order of A's entries.

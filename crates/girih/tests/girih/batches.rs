@@ -45,7 +45,7 @@ fn every_layout<T: DenseScalar>(prepared: &Prepared, a: &Csr<T>, (size, n): (usi
 #[test]
 fn every_matrix_of_a_batch_is_multiplied_whatever_the_strides() {
     for backend in backends() {
-        for sizes in [(1, 3), (5, 1), (4, 3), (9, 8)] {
+        for sizes in [(1, 3), (5, 1), (4, 3), (9, 8), (25, 3), (5, 17)] {
             let a = ragged::<f32>(37, 23);
             every_layout(&a.plan(sizes.1).unwrap().prepare_on(&*backend).unwrap(), &a, sizes);
         }
@@ -59,8 +59,25 @@ fn every_matrix_of_a_batch_is_multiplied_whatever_the_strides() {
 fn large_products_of_a_batch() {
     let a = ragged::<f32>(20_000, 500);
     let prepared = a.plan(8).unwrap().prepare().unwrap();
-    let b = batch::<f32>(3, 500, 8);
-    assert_batch(&a, 1.0, b.view(), None, prepared.multiply_batch(b.view()).unwrap().view());
+    for (size, n) in [(6, 8), (3, 20)] {
+        let b = batch::<f32>(size, 500, n);
+        assert_batch(&a, 1.0, b.view(), None, prepared.multiply_batch(b.view()).unwrap().view());
+    }
+}
+
+/// So many entries that narrow matrices are copied side by side, in every layout and on all threads.
+#[test]
+fn narrow_matrices_side_by_side() {
+    let dense = |m: usize, k: usize| {
+        let entries = (0..m * k).map(|e| (e / k, e % k, (e % 7) as f32 - 3.0));
+        Csr::from_triplets(m, k, entries).unwrap()
+    };
+    for (m, k, sizes) in [(60, 50, (25, 3)), (60, 50, (9, 1)), (400, 300, (12, 5))] {
+        let a = dense(m, k);
+        assert!(a.nnz() >= 16 * (m + k));
+        let prepared = a.plan(sizes.1).unwrap().prepare_on(&girih::CpuBackend::new()).unwrap();
+        every_layout(&prepared, &a, sizes);
+    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use super::roofline::{self, DeviceReport, MeasuredRoofline, RooflineReport};
 use super::suite::SuiteReport;
 use crate::machine::Machine;
 use crate::sampling::Summary;
+use crate::units;
 
 /// What is counted as bytes and flops, and what percentages and ratios compare.
 const COUNTED: &str = "bytes: A as CSR with 32-bit indices, B and C once each; flops: 2·nnz·n, of complex values 8·nnz·n; \
@@ -83,7 +84,7 @@ pub struct ProblemReport {
     pub n: usize,
     /// A as CSR with 32-bit indices, B and C, once each.
     pub bytes: u64,
-    /// 2·nnz·n.
+    /// 2·nnz·n, of complex values 8·nnz·n.
     pub flops: u64,
 }
 
@@ -100,7 +101,7 @@ impl ProblemReport {
             dtype: dtype.name(),
             n,
             bytes: a.saturating_add(dense.saturating_mul(cols)),
-            flops: (if dtype.is_complex() { 8 } else { 2 } * nnz).saturating_mul(cols),
+            flops: units::flops(dtype, matrix.nnz, n),
         }
     }
 }

@@ -128,7 +128,7 @@ pub(super) fn report(
         prepare_seconds: timing.prepare.as_secs_f64(),
         median_seconds: timing.median.as_secs_f64(),
         min_seconds: timing.min.as_secs_f64(),
-        gflops: units::gflops(plan.nnz(), n, timing.median),
+        gflops: units::gflops(units::flops(plan.dtype(), plan.nnz(), n), timing.median),
         verified: verification.map(|v| Verified {
             max_error_over_bound: v.max_error_over_bound.min(f64::MAX),
             elements: v.elements,

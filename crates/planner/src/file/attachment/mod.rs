@@ -1,15 +1,16 @@
 //! What a backend keeps with a plan: arrays that only it understands.
 
-use bytemuck::{Pod, cast_slice};
-use girih_formats::{Buffer, Complex};
-use half::{bf16, f16};
+mod data;
+mod load;
+
+use girih_formats::Buffer;
 use thiserror::Error;
 
-use super::PlanFileError;
 use super::header::AttachmentRows;
-use super::load::Arrays;
-use super::section::{Element, Section, SectionKind, SectionRow};
-use super::source::Source;
+use super::section::{Section, SectionKind, SectionRow};
+
+pub use data::{AttachedData, AttachedElement};
+pub(super) use load::load_all;
 
 /// The most bytes of the name of a backend or an array.
 const MAX_NAME: usize = 64;
@@ -53,139 +54,6 @@ pub enum AttachmentError {
         /// How many there may be.
         limit: usize,
     },
-}
-
-/// An attached array, of any of the elements that plan files know.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "each variant is named for its element")]
-pub enum AttachedData {
-    U8(Buffer<u8>),
-    U16(Buffer<u16>),
-    U32(Buffer<u32>),
-    U64(Buffer<u64>),
-    F16(Buffer<f16>),
-    Bf16(Buffer<bf16>),
-    F32(Buffer<f32>),
-    F64(Buffer<f64>),
-    C32(Buffer<Complex<f32>>),
-    C64(Buffer<Complex<f64>>),
-}
-
-/// Evaluates an expression on the buffer inside of an [`AttachedData`].
-macro_rules! for_data {
-    ($data:expr, $buffer:ident => $body:expr) => {
-        match $data {
-            AttachedData::U8($buffer) => $body,
-            AttachedData::U16($buffer) => $body,
-            AttachedData::U32($buffer) => $body,
-            AttachedData::U64($buffer) => $body,
-            AttachedData::F16($buffer) => $body,
-            AttachedData::Bf16($buffer) => $body,
-            AttachedData::F32($buffer) => $body,
-            AttachedData::F64($buffer) => $body,
-            AttachedData::C32($buffer) => $body,
-            AttachedData::C64($buffer) => $body,
-        }
-    };
-}
-
-/// Types that attached arrays are made of; no others can be.
-pub trait AttachedElement: Pod + sealed::Sealed {
-    /// The array, if this is what it is made of.
-    fn of(data: &AttachedData) -> Option<&Buffer<Self>>;
-
-    /// The array as one of those that can be attached: without a copy.
-    fn data(array: Buffer<Self>) -> AttachedData;
-}
-
-mod sealed {
-    pub trait Sealed {}
-}
-
-macro_rules! elements {
-    ($($variant:ident: $t:ty),+) => {$(
-        impl sealed::Sealed for $t {}
-
-        impl AttachedElement for $t {
-            fn of(data: &AttachedData) -> Option<&Buffer<Self>> {
-                match data {
-                    AttachedData::$variant(buffer) => Some(buffer),
-                    _ => None,
-                }
-            }
-
-            fn data(array: Buffer<Self>) -> AttachedData {
-                array.into()
-            }
-        }
-
-        impl From<Buffer<$t>> for AttachedData {
-            fn from(buffer: Buffer<$t>) -> Self {
-                Self::$variant(buffer)
-            }
-        }
-
-        impl From<Vec<$t>> for AttachedData {
-            fn from(array: Vec<$t>) -> Self {
-                Self::$variant(array.into())
-            }
-        }
-    )+};
-}
-
-elements!(
-    U8: u8,
-    U16: u16,
-    U32: u32,
-    U64: u64,
-    F16: f16,
-    Bf16: bf16,
-    F32: f32,
-    F64: f64,
-    C32: Complex<f32>,
-    C64: Complex<f64>
-);
-
-impl AttachedData {
-    /// The name of the element: `u8`, `f32`.
-    #[must_use]
-    pub fn element(&self) -> &'static str {
-        self.code().name()
-    }
-
-    /// Number of elements.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        for_data!(self, buffer => buffer.len())
-    }
-
-    /// Whether there are no elements.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The elements as bytes, little-endian.
-    #[must_use]
-    pub fn as_bytes(&self) -> &[u8] {
-        for_data!(self, buffer => cast_slice(buffer.as_slice()))
-    }
-
-    fn code(&self) -> Element {
-        match self {
-            Self::U8(_) => Element::U8,
-            Self::U16(_) => Element::U16,
-            Self::U32(_) => Element::U32,
-            Self::U64(_) => Element::U64,
-            Self::F16(_) => Element::F16,
-            Self::Bf16(_) => Element::Bf16,
-            Self::F32(_) => Element::F32,
-            Self::F64(_) => Element::F64,
-            Self::C32(_) => Element::C32,
-            Self::C64(_) => Element::C64,
-        }
-    }
 }
 
 /// A named array of an attachment.
@@ -327,57 +195,6 @@ impl Attachment {
             arrays: names.zip(rows.iter().copied()).collect(),
         }
     }
-
-    /// Loads an attachment.
-    fn load<S: Source>(
-        rows: &AttachmentRows,
-        arrays: &Arrays<'_, S>,
-    ) -> Result<Self, PlanFileError> {
-        let mut this = Self::new(rows.backend.as_str(), rows.key.as_str())?;
-        for (name, row) in &rows.arrays {
-            check_name("array", name, MAX_NAME)?;
-            let place = rows.name_of(name);
-            let bad = |reason: &str| PlanFileError::section(&place, reason);
-            if row.kind != SectionKind::Attached {
-                return Err(bad("it belongs to the plan"));
-            }
-            let data: AttachedData = match row.element {
-                Element::U8 => arrays.read::<u8>(&place, row)?.into(),
-                Element::U16 => arrays.read::<u16>(&place, row)?.into(),
-                Element::U32 => arrays.read::<u32>(&place, row)?.into(),
-                Element::U64 => arrays.read::<u64>(&place, row)?.into(),
-                Element::F16 => arrays.read::<f16>(&place, row)?.into(),
-                Element::Bf16 => arrays.read::<bf16>(&place, row)?.into(),
-                Element::F32 => arrays.read::<f32>(&place, row)?.into(),
-                Element::F64 => arrays.read::<f64>(&place, row)?.into(),
-                Element::C32 => arrays.read::<Complex<f32>>(&place, row)?.into(),
-                Element::C64 => arrays.read::<Complex<f64>>(&place, row)?.into(),
-                Element::Task | Element::ColRange | Element::E4m3 => {
-                    return Err(bad("it holds what only a plan's own arrays hold"));
-                }
-            };
-            this = this.with_array(name.as_str(), data)?;
-        }
-        Ok(this)
-    }
-}
-
-/// Loads all attachments of a plan.
-pub(super) fn load_all<S: Source>(
-    rows: &[AttachmentRows],
-    arrays: &Arrays<'_, S>,
-) -> Result<Vec<Attachment>, PlanFileError> {
-    let mut list = Vec::new();
-    for rows in rows {
-        let attachment = Attachment::load(rows, arrays)?;
-        let same = |a: &Attachment| (a.backend(), a.key()) == (&rows.backend, &rows.key);
-        if list.iter().any(same) {
-            let (what, found) = ("attachment", rows.key.clone());
-            return Err(AttachmentError::Twice { what, found }.into());
-        }
-        insert(&mut list, attachment)?;
-    }
-    Ok(list)
 }
 
 /// Adds an attachment in the place of one with the same backend and key.
