@@ -191,12 +191,13 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
                 if problem.order.has_items() {
                     continue;
                 }
-                let lanes = layout.lanes;
+                let Layout { lanes, vectors, .. } = layout;
                 let stored = layout.stored(operation(true, true));
                 let grid = stored.grid(n, dtype);
                 if let Way::Rows(teams) = stored.way {
                     assert!(teams.is_valid(), "{teams}");
-                    let name = format!("csr_spmm_rows_{lanes}x{}", teams.depth);
+                    let in_pairs = if vectors == 2 { "x2" } else { "" };
+                    let name = format!("csr_spmm_rows_{lanes}x{}{in_pairs}", teams.depth);
                     assert_eq!(stored.entry(), name);
                     let grid = grid.unwrap();
                     assert!(grid.threads <= 512 && grid.turns == teams.turns);
@@ -204,14 +205,14 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
                     let blocks = x / u64::from(grid.panel_tiles);
                     assert!(blocks * teams.rows_of_block() >= rows);
                     let tiles = y * u64::from(grid.panel_tiles);
-                    assert!(tiles * u64::from(lanes * 16) >= n * dtype.size() as u64);
+                    assert!(tiles * u64::from(lanes * vectors * 16) >= n * dtype.size() as u64);
                 }
                 for (operation, name) in [
                     (operation(true, false), stored.entry().to_owned()),
-                    (operation(false, true), format!("csr_spmm_elements_{lanes}x1")),
+                    (operation(false, true), format!("csr_spmm_elements_{lanes}x{vectors}")),
                     (
                         Operation { b_row_bytes: 1 << 32, ..operation(true, true) },
-                        format!("csr_spmm_vectors_{lanes}x1"),
+                        format!("csr_spmm_vectors_{lanes}x{vectors}"),
                     ),
                 ] {
                     let other = layout.stored(operation);
