@@ -24,7 +24,7 @@ static HELD: LazyLock<Vec<Vec<usize>>> = LazyLock::new(|| {
     let held = |file: &&[u8]| -> Vec<usize> {
         let end = header_end(file).expect("golden files have headers");
         let sections = sections(file, end).map(|(_, offset, len)| offset..offset + len);
-        let mut held: Vec<usize> = sections.chain([0..end]).flatten().collect();
+        let mut held: Vec<usize> = sections.chain(std::iter::once(0..end)).flatten().collect();
         held.sort_unstable();
         held
     };
