@@ -104,6 +104,8 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
     // Staged entries of c64 take 32 bytes, and all others 16 at the most.
     let (registers, entry, entries) = match dtype {
         DType::C64 => (128, 32, &WITHOUT_COLUMN[..]),
+        // Two vectors of 16-bit values are 16 sums.
+        DType::F16 | DType::Bf16 => (120, 16, &ENTRIES[..]),
         _ => (112, 16, &ENTRIES[..]),
     };
     Kernel {
