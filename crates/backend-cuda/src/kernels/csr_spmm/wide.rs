@@ -25,10 +25,13 @@
 //! `maros_r7_Aeq` (3136 rows of 46), n = 128: 11.1 and 13.5; `dg_diffusion` (966 rows of 37), n = 512: 11.5 and 13.3.
 //!
 //! Where rows are long, a lane holds two vectors of a row of B, so that half as many warps go through the entries. On an
-//! H100, 2048 rows of 154 entries, n = 256, 512 and 1024: 17.9, 32.3 and 60.0, with one vector 21.1, 35.2 and 64.9;
-//! `bcsstk33`, n = 512: 70.1 and 70.8. Shorter rows gain or lose: `fe_body_graph` takes 88 and 94, `delaunay_n15` 76 and
-//! 69, `vibrobox_graph` 68 and 65. With n = 128 those 2048 rows keep half of the warps busy, and that is enough: on an
-//! H200 they take 14.1 where four groups of 8 lanes to a row take 17.6; 512 rows of 461 take 51 and 45 (n = 512).
+//! H100, 2048 rows of 154 entries, n = 256, 512 and 1024: 16.8, 30.8 and 58.2 where one vector took 22.6, 33.3 and 63.1;
+//! in f16 18.2, 27.3 and 50.4 for 21.2, 32.4 and 55.5, in f64 36.9, 71.3 and 142 for 39.9, 73.8 and 147. Shorter rows lose:
+//! `bcsstk33` (68 entries) has 0.95 to 1.02 of its speed in f16 and f32, and 0.82 to 0.89 in f64; in f32, n = 512,
+//! `delaunay_n15` takes 76 for 69 and `vibrobox_graph` 68 for 65. `fe_body_graph` alone gained, 88 for 94.
+//!
+//! With n = 128 those 2048 rows keep half of the warps busy, and that is enough: a warp to a row takes 11.3 where four
+//! groups of 8 lanes took 15.4. 512 rows of 461 entries take 51 and 45 (H200, n = 512).
 //!
 //! Rows of two or three entries are another matter: most of their time is what a row takes whatever it holds. Runs
 //! of eight items have that once. On an H200: `luxembourg_road` (2.1 entries to a row), n = 1024: 282 where teams
@@ -52,9 +55,10 @@ const NARROW: u32 = 8;
 /// Entries of a row, on average, from which lanes wait for [`DEEP`] rows of B at a time, where half of the device's
 /// warps are idle.
 const DEEP_FROM: u64 = 48;
-/// Rows of as many entries, on average, are taken by whole warps, which hold two vectors of a row of B each where that
-/// leaves enough of them.
+/// Rows of as many entries, on average, are taken by whole warps.
 const LONG: u64 = 64;
+/// Rows of as many are multiplied by two vectors of B to a lane where that leaves enough warps.
+const IN_PAIRS: u64 = 128;
 /// Rows of as many need all warps of the device before one of them takes a row alone.
 const VERY_LONG: u64 = 256;
 /// Rows of at most this many entries, on average, are items, several to a warp. There must be enough of them for this
@@ -129,7 +133,8 @@ impl Wide {
         let turns = 1 << (needed / (waves * warps.max(1))).clamp(1, most).ilog2();
         let halved = warps_needed(statistics, tiles(dtype, n, 2 * lanes), team);
         let is_wide = (lanes, team, depth) == (WARP, WARP, SHALLOW) && n > wide_columns(dtype);
-        let in_pairs = is_wide && statistics.mean() >= LONG && is_enough(statistics, halved, warps);
+        let in_pairs =
+            is_wide && statistics.mean() >= IN_PAIRS && is_enough(statistics, halved, warps);
         let vectors = if in_pairs { 2 } else { 1 };
         let warps = BLOCK_WARPS.min(most_warps(depth, vectors));
         CsrTeams { lanes, team, depth, vectors, warps, turns, panel_tiles: 1 }
@@ -269,7 +274,7 @@ mod tests {
         for n in [256, 512, 1024] {
             assert_eq!(teams(WEIGHTS, n).unwrap(), "32/32 x4 x2, 8 warps, 1 turns, panels of 1");
         }
-        assert_eq!(teams(BCSSTK33, 512).unwrap(), "32/32 x4 x2, 8 warps, 2 turns, panels of 1");
+        assert_eq!(teams(BCSSTK33, 512).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
         assert_eq!(teams(CONSTRAINTS, 512).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
         assert_eq!(
             teams((1024, 157_000, 192, 0), 256).unwrap(),
