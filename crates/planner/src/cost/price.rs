@@ -50,10 +50,11 @@ const SCATTERED_ROW_SECONDS: f64 = 20e-9;
 /// times better, on a Xeon and a Zen 4.
 const SHARE_OF_B: f64 = 0.75;
 
-/// Multiprocessors of a GPU share its memory and L2: while some are done, the others have up to this many times
-/// their even share. An H100's reads 64 bytes in a clock and has 20 to 25 of them if all read. Of 88 choices for real
-/// matrices, made by fits and an imbalance that counts so, products take 3.1 % longer than the best on an H200 and 3.8 % on an H100;
-/// where the imbalance counts in full it is 4.0 and 5.3 %, at n = 1024 8.0 and 10.8 % instead of 4.9 and 5.0 %.
+/// Multiprocessors of a GPU share its memory and L2. While some are done, the others have up to this many times their
+/// even share: one of an H100 reads 64 bytes of L2 in a clock, and has 20 to 25 of them if all read.
+///
+/// Measured over 88 choices for real matrices: products take 3.1 % longer than the best on an H200 and 3.8 % on an H100.
+/// Where the imbalance counts in full they take 4.0 and 5.3 %. With n = 1024 it is 4.9 and 5.0 % instead of 8.0 and 10.8 %.
 const MOST_SHARED: f64 = 3.0;
 
 /// Bytes that move.

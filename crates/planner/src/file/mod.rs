@@ -35,6 +35,7 @@
 //! What is likely to grow within a version names its fields: a reader takes defaults for those that are
 //! missing.
 
+mod arrays;
 mod attachment;
 mod error;
 mod explanation;

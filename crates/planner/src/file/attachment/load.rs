@@ -5,8 +5,8 @@ use half::{bf16, f16};
 
 use super::{AttachedData, Attachment, AttachmentError, MAX_NAME, check_name, insert};
 use crate::file::PlanFileError;
+use crate::file::arrays::Arrays;
 use crate::file::header::AttachmentRows;
-use crate::file::load::Arrays;
 use crate::file::section::{Element, SectionKind};
 use crate::file::source::Source;
 
