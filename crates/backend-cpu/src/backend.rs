@@ -65,6 +65,11 @@ impl CpuBackend {
         self.isa
     }
 
+    /// The threads of its products.
+    pub(crate) fn team(&self) -> &Team {
+        &self.team
+    }
+
     /// What decisions about a plan depend on.
     fn case<T: Scalar>(&self, tiling: &Tiling<T>, plan: &Plan) -> Case {
         Case::new(tiling, plan.options().n, self.team.threads(), self.isa, Machine::detect())

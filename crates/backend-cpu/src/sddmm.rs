@@ -1,26 +1,20 @@
 //! Sampled products: `S = α·(X·Yᵀ) ⊙ pattern + β·S`.
 
-use std::borrow::Cow;
-
 use girih_backend::{
     BackendError, DenseScalar, DenseView, DenseViewMut, SampledShape, SddmmBackend, check_sddmm,
     no_complex_samples,
 };
 use girih_formats::{CsrPattern, DType, RealNumber, Scalar};
-use girih_parallel::prelude::*;
 use girih_planner::DeviceSpec;
 use half::{bf16, f16};
-use ndarray::{ArrayView2, CowArray};
+use ndarray::{ArrayView2, CowArray, Ix2};
 
 use crate::kernels::{CpuScalar, Kernels};
+use crate::thresholds::{THREADS_GRAIN, THREADS_SAMPLED, THREADS_SHARED};
 use crate::{CpuBackend, NAME};
 
-/// Entries of a task: long enough to hide what a task costs, short enough to share out.
-const TASK_ENTRIES: usize = 1 << 11;
-
-/// Runs on the rayon pool that it is called in, with tasks of equally many entries. Rows of X and Y with unit
-/// stride are read in place; a Y with other strides is copied first. The bits are the same on every instruction
-/// set that fuses multiply and add.
+/// Runs on the threads of products, in tasks of equally many entries. Rows of X and Y with unit stride are read in
+/// place; others are copied first. The bits are the same on every instruction set that fuses multiply and add.
 impl SddmmBackend for CpuBackend {
     fn sddmm(
         &self,
@@ -66,72 +60,33 @@ fn typed<T: CpuScalar + DenseScalar>(
     if alpha.is_zero() {
         return s.mapv_inplace(|s| if beta.is_zero() { T::Acc::ZERO } else { beta * s });
     }
-    let y = if y.dim().1 < 2 || y.strides()[1] == 1 {
-        CowArray::from(y)
-    } else {
-        CowArray::from(y.as_standard_layout().into_owned())
+    let (x, y) = (unit_stride(x), unit_stride(y));
+    let kernels = Kernels::<T>::new(backend.isa());
+    let entries = |first, s: &mut [_]| {
+        kernels.sampled(pattern, [&x.view(), &y.view()], [alpha, beta], first, s)
     };
-    let sample =
-        Sample { pattern, kernels: Kernels::<T>::new(backend.isa()), x, y: y.view(), alpha, beta };
+    let work_each = x.ncols() + THREADS_SAMPLED;
+    let sample = |s: &mut [_]| match s.len().saturating_mul(work_each) < THREADS_SHARED {
+        true => entries(0, s),
+        false => {
+            let len = (THREADS_GRAIN / work_each).max(1);
+            backend.team().for_each_chunk(s, len, |task, s| entries(task * len, s));
+        }
+    };
     match s.as_slice_mut() {
-        Some(s) => sample.entries(s),
+        Some(s) => sample(s),
         None => {
             let mut copy = s.to_vec();
-            sample.entries(&mut copy);
+            sample(&mut copy);
             s.iter_mut().zip(copy).for_each(|(to, from)| *to = from);
         }
     }
 }
 
-struct Sample<'a, T: CpuScalar> {
-    pattern: CsrPattern<'a>,
-    kernels: Kernels<T>,
-    x: ArrayView2<'a, T>,
-    /// Its rows have unit stride.
-    y: ArrayView2<'a, T>,
-    alpha: T::Acc,
-    beta: T::Acc,
-}
-
-impl<T: CpuScalar> Sample<'_, T> {
-    /// All entries of S.
-    fn entries(&self, s: &mut [T::Acc]) {
-        let row_ptr = self.pattern.row_ptr();
-        s.par_chunks_mut(TASK_ENTRIES).enumerate().for_each(|(task, s)| {
-            let first = task * TASK_ENTRIES;
-            // The last row that begins at or before the first entry; rows may be cut.
-            let mut row = row_ptr.partition_point(|&start| start <= first as u64) - 1;
-            let (mut at, mut rest) = (first, s);
-            while !rest.is_empty() {
-                let len = (self.pattern.row_range(row).end - at).min(rest.len());
-                let part;
-                (part, rest) = rest.split_at_mut(len);
-                if len > 0 {
-                    self.part(row, &self.pattern.col_idx()[at..at + len], part);
-                }
-                (row, at) = (row + 1, at + len);
-            }
-        });
-    }
-
-    /// Entries of one row of S.
-    fn part(&self, row: usize, cols: &[u32], s: &mut [T::Acc]) {
-        let row = self.x.row(row);
-        let values = row.to_slice().map_or_else(|| Cow::Owned(row.to_vec()), Cow::Borrowed);
-        let widened = match T::as_acc(&values) {
-            Some(values) => Cow::Borrowed(values),
-            None => Cow::Owned(values.iter().map(|x| x.to_acc()).collect::<Vec<_>>()),
-        };
-        let mut sums = [T::Acc::ZERO; 64];
-        for (cols, s) in cols.chunks(sums.len()).zip(s.chunks_mut(sums.len())) {
-            let sums = &mut sums[..cols.len()];
-            self.kernels.dots(&widened, &self.y, cols, sums);
-            for (s, &mut sum) in s.iter_mut().zip(sums) {
-                *s = match self.beta.is_zero() {
-                    true => self.alpha * sum,
-                    false => self.alpha * sum + self.beta * *s,
-                };
-            }
-        }
+/// The same matrix, with the elements of each row next to each other: copied where they are not.
+fn unit_stride<T: Scalar>(x: ArrayView2<'_, T>) -> CowArray<'_, T, Ix2> {
+    match x.ncols() < 2 || x.strides()[1] == 1 {
+        true => CowArray::from(x),
+        false => CowArray::from(x.as_standard_layout().into_owned()),
     }
 }

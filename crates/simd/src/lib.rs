@@ -30,6 +30,7 @@ pub use kernels::prefetch::{PREFETCH_AHEAD, Prefetch};
 pub use kernels::probe::{Chains, Work};
 pub use kernels::rows::RowBlock;
 pub use kernels::runs::Runs;
+pub use kernels::sampled::{SampledEntries, SampledRows};
 pub use kernels::sorted::{Run, SortedBlock};
 pub use kernels::strip::Strip;
 pub use operands::{

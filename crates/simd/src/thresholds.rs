@@ -217,6 +217,8 @@ thresholds! {
     THREADS_GRAIN: usize = 1 << 16, "multiply-adds", "commit 8b03fc3";
     /// Work of finding a stored value.
     THREADS_FIND: usize = 15, "multiply-adds", "commit ffbbcef";
+    /// Work of an entry of a sampled product, besides its multiply-adds.
+    THREADS_SAMPLED: usize = 32, "multiply-adds", "assumption";
     /// Least number of elements of B to copy that is shared with other threads.
     THREADS_COPIED: usize = 1 << 16, "elements", "commit f476f07";
     /// How long threads wait for each other before they sleep.

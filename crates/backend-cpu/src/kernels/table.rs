@@ -10,10 +10,10 @@
 //! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores:
 //!    points 1 and 3 of [`operands`](girih_simd::operands).
 
-use girih_formats::{ComplexScalar, Real};
+use girih_formats::{ComplexScalar, CsrPattern, Real};
 use girih_simd::{
     Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
-    SortedBlock, Source, Strip, Total, Work, store_complex,
+    SampledEntries, SampledRows, SortedBlock, Source, Strip, Total, Work, store_complex,
 };
 use ndarray::ArrayView2;
 
@@ -151,24 +151,35 @@ impl<T: KernelScalar> Kernels<T> {
         unsafe { (self.0.combine)(sums, parts, out, map, width) }
     }
 
-    /// Writes to `out` the inner products of `x` with some rows of Y, whose elements are next to each other.
+    /// Computes `s = α·(x·y) + β·s` for the entries of a pattern from `first` on, as many as `s` has. The elements
+    /// of each row of X and Y must be next to each other.
     ///
     /// # Panics
-    /// If Y has rows of another length or strides, or not those rows.
+    /// If X, Y or `s` do not fit to the pattern.
     #[inline]
-    pub(crate) fn dots(
+    pub(crate) fn sampled(
         &self,
-        x: &[T::Acc],
-        y: &ArrayView2<'_, T>,
-        rows: &[u32],
-        out: &mut [T::Acc],
+        pattern: CsrPattern<'_>,
+        [x, y]: [&ArrayView2<'_, T>; 2],
+        factors: [T::Acc; 2],
+        first: usize,
+        s: &mut [T::Acc],
     ) {
-        assert!(out.len() == rows.len() && x.len() == y.ncols());
-        assert!(y.ncols() < 2 || y.strides()[1] == 1);
-        assert!(rows.iter().all(|&row| (row as usize) < y.nrows()));
-        // SAFETY: point 1 of `dots` by point 1. The rows are those of a view, with as many elements as `x`
-        // next to each other, by the assertions: point 2. So is point 3.
-        unsafe { (self.0.dots)(x, y.as_ptr(), y.strides()[0], rows, out) }
+        assert!(x.nrows() == pattern.nrows() && y.nrows() == pattern.ncols());
+        assert!(x.ncols() == y.ncols() && first + s.len() <= pattern.nnz());
+        assert!([x, y].iter().all(|v| v.ncols() < 2 || v.strides()[1] == 1));
+        let rows = SampledRows {
+            x: x.as_ptr(),
+            x_stride: x.strides()[0],
+            y: y.as_ptr(),
+            y_stride: y.strides()[0],
+            d: x.ncols(),
+        };
+        let (row_ptr, col_idx) = (pattern.row_ptr(), pattern.col_idx());
+        let entries = SampledEntries { row_ptr, col_idx, first };
+        // SAFETY: point 1 of `sampled` by point 1. A pattern is valid, and has the entries by the assertion: point 2.
+        // The rows that it names are those of views, by the assertions: point 3.
+        unsafe { (self.0.sampled)(rows, entries, factors, s) }
     }
 
     /// Stores what the products of a block of rows with `width` columns of B come to. The block must have all

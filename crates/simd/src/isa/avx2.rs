@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::four::x86;
+use super::totals::{totals_2_doubles, totals_4, totals_4_doubles, totals_8};
 use super::two::Two;
 use super::vector::{Compile, Vector, VectorsFor, Widen, vector, vectors_for};
 
@@ -39,22 +40,22 @@ pub(crate) struct LaneMask<R> {
 vector! {
     F32x8(__m256) of Avx2: 8 of f32, LaneMask<__m256i>, x86::FourF32, [PREFETCHES: true];
     mask_8 _mm256_set1_ps _mm256_loadu_ps load_masked_8 _mm256_storeu_ps store_masked_8
-    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps greater_8
+    _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps greater_8 totals_8
 }
 vector! {
     F32x4(__m128) of Avx2: 4 of f32, LaneMask<__m128i>, x86::FourF32, [PREFETCHES: true];
     mask_4 _mm_set1_ps _mm_loadu_ps load_masked_4 _mm_storeu_ps store_masked_4
-    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps greater_4
+    _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps greater_4 totals_4
 }
 vector! {
     F64x4(__m256d) of Avx2: 4 of f64, LaneMask<__m256i>, x86::FourF64, [PREFETCHES: true];
     mask_4_doubles _mm256_set1_pd _mm256_loadu_pd load_masked_4_doubles _mm256_storeu_pd store_masked_4_doubles
-    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd greater_4_doubles
+    _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd greater_4_doubles totals_4_doubles
 }
 vector! {
     F64x2(__m128d) of Avx2: 2 of f64, LaneMask<__m128i>, x86::FourF64, [PREFETCHES: true];
     mask_2_doubles _mm_set1_pd _mm_loadu_pd load_masked_2_doubles _mm_storeu_pd store_masked_2_doubles
-    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd greater_2_doubles
+    _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd greater_2_doubles totals_2_doubles
 }
 
 /// The greater lane of each pair.

@@ -11,6 +11,8 @@ mod neon;
 mod portable;
 #[cfg(not(test))]
 mod table;
+#[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+mod totals;
 #[cfg(any(all(target_arch = "x86_64", feature = "avx2"), target_arch = "aarch64"))]
 mod two;
 mod vector;

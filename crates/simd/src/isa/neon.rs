@@ -33,12 +33,12 @@ unsafe fn with_features<R>(code: impl FnOnce() -> R) -> R {
 vector! {
     F32x4(float32x4_t) of Neon: 4 of f32, usize, Array<Self>, [];
     mask vdupq_n_f32 vld1q_f32 load_masked_f32 vst1q_f32 store_masked_f32
-    vst1q_f32 mul_add_f32 vaddq_f32 vmulq_f32 greater_f32
+    vst1q_f32 mul_add_f32 vaddq_f32 vmulq_f32 greater_f32 totals_f32
 }
 vector! {
     F64x2(float64x2_t) of Neon: 2 of f64, usize, Array<Self>, [];
     mask vdupq_n_f64 vld1q_f64 load_masked_f64 vst1q_f64 store_masked_f64
-    vst1q_f64 mul_add_f64 vaddq_f64 vmulq_f64 greater_f64
+    vst1q_f64 mul_add_f64 vaddq_f64 vmulq_f64 greater_f64 totals_f64
 }
 
 type F32x16 = Two<Two<F32x4>>;
@@ -122,6 +122,37 @@ macro_rules! greater {
 greater! {
     greater_f32: float32x4_t, vcgtq_f32 vceqq_f32 vbslq_f32;
     greater_f64: float64x2_t, vcgtq_f64 vceqq_f64 vbslq_f64;
+}
+
+/// The sum of the lanes of each register, by halves.
+///
+/// # Safety
+/// 1. The machine has NEON.
+#[inline(always)]
+unsafe fn totals_f32([a, b, c, d]: [float32x4_t; 4]) -> [f32; 4] {
+    let mut out = [0.0; 4];
+    // SAFETY: NEON by point 1; `out` is as large as two registers.
+    unsafe {
+        let halves = |x| vadd_f32(vget_low_f32(x), vget_high_f32(x));
+        vst1_f32(out.as_mut_ptr(), vpadd_f32(halves(a), halves(b)));
+        vst1_f32(out.as_mut_ptr().add(2), vpadd_f32(halves(c), halves(d)));
+    }
+    out
+}
+
+/// As [`totals_f32`].
+///
+/// # Safety
+/// 1. The machine has NEON.
+#[inline(always)]
+unsafe fn totals_f64([a, b, c, d]: [float64x2_t; 4]) -> [f64; 4] {
+    let mut out = [0.0; 4];
+    // SAFETY: NEON by point 1; `out` is as large as two registers.
+    unsafe {
+        vst1q_f64(out.as_mut_ptr(), vpaddq_f64(a, b));
+        vst1q_f64(out.as_mut_ptr().add(2), vpaddq_f64(c, d));
+    }
+    out
 }
 
 /// The lanes of a mask of four registers.

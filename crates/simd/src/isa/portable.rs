@@ -106,6 +106,22 @@ impl<A: Activate, const LANES: usize> Vector for Lanes<A, LANES> {
         }
         Self(out)
     }
+    #[inline(always)]
+    unsafe fn totals(of: [Self; 4]) -> [A; 4] {
+        of.map(
+            #[inline(always)]
+            |Self(mut lanes)| {
+                let mut half = LANES / 2;
+                while half > 0 {
+                    for i in 0..half {
+                        lanes[i] += lanes[i + half];
+                    }
+                    half /= 2;
+                }
+                lanes[0]
+            },
+        )
+    }
 }
 
 impl<A: Activate, const LANES: usize> Widen<A> for Lanes<A, LANES> {

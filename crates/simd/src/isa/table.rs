@@ -12,13 +12,13 @@ use super::neon::Neon;
 use super::portable::Portable;
 use super::{Isa, Vector, VectorsFor};
 use crate::kernels::aggregate::{Total, aggregate};
-use crate::kernels::dots::dots;
 use crate::kernels::gather::{gather, panel};
 use crate::kernels::pack::pack;
 use crate::kernels::patterns::{PatternBlock, patterns};
 use crate::kernels::probe::{Work, probe};
 use crate::kernels::rows::{RowBlock, rows};
 use crate::kernels::runs::Runs;
+use crate::kernels::sampled::{SampledEntries, SampledRows, sampled};
 use crate::kernels::sorted::{SortedBlock, sorted};
 use crate::kernels::store::combine;
 use crate::kernels::strip::{Strip, strip};
@@ -33,7 +33,7 @@ type PatternsFn<T, A> = unsafe fn(&PatternBlock<'_, A>, Input<T>, &Output<A>, us
 type StripFn<T, A> = unsafe fn(&Strip<'_, A>, Input<T>, &Output<A>, RowMap<'_>, usize);
 type WidenFn<T, A> = unsafe fn(&[T], &mut [A]);
 type CombineFn<A> = unsafe fn(&[A], usize, &Output<A>, RowMap<'_>, usize);
-type DotsFn<T, A> = unsafe fn(&[A], *const T, isize, &[u32], &mut [A]);
+type SampledFn<T, A> = unsafe fn(SampledRows<T>, SampledEntries<'_>, [A; 2], &mut [A]);
 type AggregateFn<T, A> =
     unsafe fn(&RowBlock<'_, A>, Total, Source<T>, &Output<A>, RowMap<'_>, usize);
 type ProbeFn<A> = unsafe fn(Work<'_, A>) -> A;
@@ -60,8 +60,8 @@ pub struct KernelTable<T: Scalar> {
     pub widen: WidenFn<T, T::Acc>,
     /// Adds up the parts of split windows, `kernels::combine`.
     pub combine: CombineFn<T::Acc>,
-    /// Inner products of rows, `kernels::dots`.
-    pub dots: DotsFn<T, T::Acc>,
+    /// Inner products of rows that entries name, `kernels::sampled`.
+    pub sampled: SampledFn<T, T::Acc>,
     /// Greatest products or means of rows, `kernels::aggregate`.
     pub aggregate: AggregateFn<T, T::Acc>,
     /// Runs a loop that measures the machine, `kernels::probe`.
@@ -81,7 +81,7 @@ impl<T: KernelScalar> KernelTable<T> {
             strip: strip::<I, T>,
             widen: widen::<I, T>,
             combine: combine::<I, T>,
-            dots: dots::<I, T>,
+            sampled: sampled::<I, T>,
             aggregate: aggregate::<I, T>,
             probe: probe::<I, T>,
         }

@@ -84,6 +84,18 @@ impl<R: Vector> Vector for Two<R> {
         // SAFETY: the instruction set of `R` by point 1.
         Self(unsafe { [self.0[0].greater(b.0[0]), self.0[1].greater(b.0[1])] })
     }
+    #[inline(always)]
+    unsafe fn totals([a, b, c, d]: [Self; 4]) -> [R::Acc; 4] {
+        // SAFETY: the instruction set of `R` by point 1.
+        unsafe {
+            R::totals([
+                a.0[0].add(a.0[1]),
+                b.0[0].add(b.0[1]),
+                c.0[0].add(c.0[1]),
+                d.0[0].add(d.0[1]),
+            ])
+        }
+    }
 }
 
 /// Sums are loaded as they are. Other types are widened by the instruction set's own instructions.

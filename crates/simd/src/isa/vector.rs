@@ -106,6 +106,13 @@ pub(crate) trait Vector: Copy {
     /// Point 1 of the trait.
     unsafe fn greater(self, b: Self) -> Self;
 
+    /// The sum of the lanes of each vector, by halves: the second half of the lanes is added to the first, and
+    /// so on until one is left.
+    ///
+    /// # Safety
+    /// Point 1 of the trait.
+    unsafe fn totals(of: [Self; 4]) -> [Self::Acc; 4];
+
     /// `a · b + c` of single elements, rounded as [`mul_add`](Self::mul_add) rounds.
     #[inline(always)]
     fn mul_add_one(a: Self::Acc, b: Self::Acc, c: Self::Acc) -> Self::Acc {
@@ -191,7 +198,7 @@ macro_rules! vector {
     (
         $name:ident($register:ty) of $isa:ty: $lanes:literal of $acc:ty, $mask:ty, $four:ty, [$($constant:ident: $value:expr),*];
         $mask_fn:ident $splat:ident $load:ident $load_masked:ident $store:ident $store_masked:ident
-        $stream:ident $mul_add:ident $add:ident $mul:ident $greater:ident
+        $stream:ident $mul_add:ident $add:ident $mul:ident $greater:ident $totals:ident
     ) => {
         #[derive(Clone, Copy)]
         pub(crate) struct $name($register);
@@ -258,6 +265,11 @@ macro_rules! vector {
             unsafe fn greater(self, b: Self) -> Self {
                 // SAFETY: the instruction set by point 1.
                 Self(unsafe { $greater(self.0, b.0) })
+            }
+            #[inline(always)]
+            unsafe fn totals([a, b, c, d]: [Self; 4]) -> [$acc; 4] {
+                // SAFETY: the instruction set by point 1.
+                unsafe { $totals([a.0, b.0, c.0, d.0]) }
             }
         }
 

@@ -18,7 +18,7 @@
 //! | [`sorted`] | sparse rows sorted by length; slices of rows whose columns are those of the row before plus one |
 //! | [`patterns`] | tiles of four sparse rows, columns grouped by the rows that hold them |
 //! | [`strip`] | dense strips: rows that all use the same rows of B |
-//! | [`dots`] | a dense row with the rows of another matrix that a sparse row names: sampled products |
+//! | [`sampled`] | rows of X with the rows of Y that entries name: sampled products |
 //! | [`aggregate`] | sparse rows as stored, for the greatest product or the mean |
 //!
 //! What they are made of:
@@ -55,7 +55,6 @@
 mod activation;
 pub(crate) mod aggregate;
 pub(crate) mod complex;
-pub(crate) mod dots;
 mod each_row;
 mod elements;
 pub(crate) mod gather;
@@ -66,6 +65,7 @@ pub(crate) mod prefetch;
 pub(crate) mod probe;
 pub(crate) mod rows;
 pub(crate) mod runs;
+pub(crate) mod sampled;
 pub(crate) mod sorted;
 pub(crate) mod store;
 pub(crate) mod strip;
