@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use rayon::prelude::*;
 
 use crate::source::Source;
+use crate::threads::{current, current_num_threads};
 
 /// Pieces of a loop for each thread: enough to even out uneven ones, few enough to cost nothing.
 const PIECES_PER_THREAD: usize = 16;
 
 /// The number of pieces of `len` items, each of `min_len` to `max_len` items; `min_len` gives way.
 fn n_pieces(len: usize, min_len: usize, max_len: usize) -> usize {
-    let threads = rayon::current_num_threads();
+    let threads = current_num_threads();
     if threads == 1 {
         return len.min(1);
     }
@@ -21,14 +22,36 @@ fn n_pieces(len: usize, min_len: usize, max_len: usize) -> usize {
 
 /// Calls `f` with each index below `count`, on all threads. This is the loop that all others run on.
 fn for_each_index(count: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().with_max_len(1).for_each(f);
+    match current() {
+        Some(threads) => threads.for_each_below(count, 1, f),
+        None => (0..count).into_par_iter().with_max_len(1).for_each(f),
+    }
 }
 
 /// Calls `f` with each index below `count`, at least `min_len` of them in a row on a thread.
 ///
 /// Unlike other loops it allocates nothing on a thread of the pool, and is cut where threads are idle.
 pub fn for_each_below(count: usize, min_len: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().with_min_len(min_len).for_each(f);
+    match current() {
+        Some(threads) => threads.for_each_below(count, min_len, f),
+        None => (0..count).into_par_iter().with_min_len(min_len).for_each(f),
+    }
+}
+
+/// Calls `f` with each chunk of `size` items, the last of which may be shorter, and its index.
+///
+/// As [`for_each_below`], it allocates nothing on a thread of the pool.
+///
+/// # Panics
+/// If `size` is zero.
+pub fn for_each_chunk<T: Send>(items: &mut [T], size: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    match current() {
+        Some(_) => {
+            let chunks = crate::ParallelSliceMut::par_chunks_mut(items, size);
+            chunks.enumerate().for_each(|(i, chunk)| f(i, chunk));
+        }
+        None => items.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)),
+    }
 }
 
 /// Calls `work` with each piece of `source` and the index of its first item, on all threads.
@@ -112,6 +135,11 @@ where
 }
 
 /// [`join`], compiled once.
-fn join_two(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
-    rayon::join(a, b);
+fn join_two<'a>(a: &'a mut (dyn FnMut() + Send + 'a), b: &'a mut (dyn FnMut() + Send + 'a)) {
+    let Some(threads) = current() else {
+        rayon::join(a, b);
+        return;
+    };
+    let both = [Mutex::new(a), Mutex::new(b)];
+    threads.for_each_below(2, 1, &|i| both[i].lock().unwrap_or_else(PoisonError::into_inner)());
 }

@@ -9,6 +9,8 @@
 //! loop gives the same on any number of threads, but for sums of floating-point numbers: other pieces round
 //! otherwise. Collecting holds the pieces beside the whole for a moment.
 //!
+//! Loops run on rayon's threads, or on those of a caller who has others ([`on_threads`]).
+//!
 //! ```
 //! use girih_parallel::prelude::*;
 //!
@@ -24,14 +26,15 @@ mod drive;
 mod par;
 mod slices;
 mod source;
+mod threads;
 
 pub use adaptors::{Enumerate, Filter, FilterMap, Map, MapInit, StepBy, Zip};
 pub use convert::IntoParallel;
-pub use drive::{for_each_below, join};
+pub use drive::{for_each_below, for_each_chunk, join};
 pub use par::{Collect, Par};
-pub use rayon::current_num_threads;
 pub use slices::{Chunks, ChunksExactMut, ChunksMut, ParallelSlice, ParallelSliceMut, Windows};
 pub use source::{Exact, Source};
+pub use threads::{Threads, current_num_threads, on_threads};
 
 /// The traits that give slices, ranges and vectors their parallel loops.
 pub mod prelude {

@@ -106,7 +106,11 @@ impl<S: Source> Par<S> {
     /// Calls `f` with each item.
     pub fn for_each(self, f: impl Fn(S::Item) + Sync) {
         let limits = self.limits();
-        run(self.source, limits, |_, piece| piece.into_seq().for_each(&f));
+        run(self.source, limits, |_, piece| {
+            for item in piece.into_seq() {
+                f(item);
+            }
+        });
     }
 
     /// Calls `f` with each item and scratch that `init` makes for each piece.

@@ -1,18 +1,48 @@
 //! Loops beside the same ones on one thread, in pools of several sizes.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use girih_parallel::prelude::*;
-use girih_parallel::{for_each_below, join};
+use girih_parallel::{Threads, for_each_below, for_each_chunk, join, on_threads};
 use rayon::ThreadPoolBuilder;
 
-/// Runs `check` in pools of several sizes.
+/// New threads for each loop.
+#[derive(Debug)]
+struct NewThreads(usize);
+
+impl Threads for NewThreads {
+    fn count(&self) -> usize {
+        self.0
+    }
+
+    fn for_each_below(&self, count: usize, min_len: usize, f: &(dyn Fn(usize) + Sync)) {
+        let next = &AtomicUsize::new(0);
+        let work = move || {
+            while let at = next.fetch_add(min_len, Ordering::Relaxed)
+                && at < count
+            {
+                (at..count.min(at + min_len)).for_each(f);
+            }
+        };
+        std::thread::scope(|scope| {
+            (1..self.0).for_each(|_| drop(scope.spawn(work)));
+            work();
+        });
+    }
+}
+
+/// Runs `check` in pools of several sizes, and on other threads than rayon's.
 fn in_pools(check: impl Fn() + Sync) {
     for threads in [1, 2, 3, 8] {
         let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(&check);
     }
     check();
+    for threads in [1, 3] {
+        on_threads(Arc::new(NewThreads(threads)), &check);
+    }
 }
 
 const LENS: [usize; 6] = [0, 1, 2, 17, 128, 10_007];
@@ -186,4 +216,48 @@ fn both_sides_of_a_join_return() {
 #[should_panic(expected = "item 700")]
 fn a_panic_of_a_piece_is_one_of_the_loop() {
     (0usize..1000).into_par_iter().with_max_len(1).for_each(|i| assert!(i != 700, "item {i}"));
+}
+
+#[test]
+fn chunks_are_visited_once() {
+    in_pools(|| {
+        for len in LENS {
+            for size in [1, 3, 1000] {
+                let mut items = vec![0; len];
+                for_each_chunk(&mut items, size, &|i, chunk| {
+                    assert!(chunk.len() == size || i == (len - 1) / size);
+                    chunk.iter_mut().for_each(|item| *item += i + 1);
+                });
+                assert!(items.iter().enumerate().all(|(at, &item)| item == at / size + 1));
+            }
+        }
+    });
+}
+
+#[test]
+fn loops_run_on_the_threads_that_are_set_until_they_are_not() {
+    #[derive(Debug, Default)]
+    struct Counts(AtomicUsize);
+    impl Threads for Counts {
+        fn count(&self) -> usize {
+            77
+        }
+        fn for_each_below(&self, count: usize, _: usize, f: &(dyn Fn(usize) + Sync)) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            (0..count).for_each(f);
+        }
+    }
+    let (counts, before) = (Arc::new(Counts::default()), girih_parallel::current_num_threads());
+    let loops = || counts.0.load(Ordering::Relaxed);
+    on_threads(counts.clone(), || {
+        assert_eq!(girih_parallel::current_num_threads(), 77);
+        for_each_below(9, 1, &|_| {});
+        assert_eq!(join(|| 1, || 2), (1, 2));
+        assert_eq!((0..100usize).into_par_iter().sum::<usize>(), 4950);
+        assert_eq!(loops(), 3);
+    });
+    for_each_below(9, 1, &|_| {});
+    let ends = || on_threads(counts.clone(), || panic!("as expected"));
+    assert!(catch_unwind(AssertUnwindSafe(ends)).is_err());
+    assert_eq!((loops(), girih_parallel::current_num_threads()), (3, before));
 }

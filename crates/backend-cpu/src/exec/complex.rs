@@ -260,11 +260,13 @@ where
         })
     }
 
-    /// One pass over the values, in parallel, and one more that takes their parts apart.
+    /// One pass over the values on the threads of a product, and one more that takes their parts apart.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
-        put_new_values(NAME, &mut self.new_values, &mut self.tiling, values)?;
-        self.parts = parts(&self.tiling);
-        Ok(())
+        self.team.clone().run(|| {
+            put_new_values(NAME, &mut self.new_values, &mut self.tiling, values)?;
+            self.parts = parts(&self.tiling);
+            Ok(())
+        })
     }
 
     fn lowering(&self, n: usize) -> Lowering {

@@ -219,9 +219,24 @@ impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         self.aggregate_rows(a, aggregation, &b, c).map_err(no_memory)
     }
 
-    /// One pass over the values, in parallel, and one more for a copy of CSR. The first call also finds out where
+    /// On the threads of a product: one pass over the values, and one more for a copy of CSR. The first call also finds out where
     /// they go, and copies the value array, which the plan shares.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
+        self.team.clone().run(|| self.put_values(values))
+    }
+
+    fn lowering(&self, n: usize) -> Lowering {
+        let lowering = self.lowering.describe(n, self.team.threads());
+        match self.is_loaded {
+            true => lowering.with("layout", "loaded with the plan", "kept for this machine"),
+            false => lowering,
+        }
+    }
+}
+
+impl<T: CpuScalar + DenseScalar> Prepared<T> {
+    /// [`refresh`](PreparedSpmm::refresh), on the threads that loops run on.
+    fn put_values(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
         let refused = |reason| BackendError::NewValues { backend: NAME.to_owned(), reason };
         if let (Some(layout), Tiling::Csr(a), None) =
             (&self.csr_layout, &self.tiling, &self.sources)
@@ -238,14 +253,6 @@ impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
             layout.refresh(a, sources);
         }
         Ok(())
-    }
-
-    fn lowering(&self, n: usize) -> Lowering {
-        let lowering = self.lowering.describe(n, self.team.threads());
-        match self.is_loaded {
-            true => lowering.with("layout", "loaded with the plan", "kept for this machine"),
-            false => lowering,
-        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
-use girih_parallel::{current_num_threads, for_each_below};
+use girih_parallel::{Threads, current_num_threads, for_each_below, on_threads};
 use rayon::prelude::*;
 use rayon::{Scope, ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
@@ -62,7 +62,7 @@ impl Team {
         match self {
             Self::Current => current_num_threads(),
             Self::Alone => 1,
-            Self::With(helpers) => helpers.pool.current_num_threads() + 1,
+            Self::With(helpers) => helpers.count(),
         }
     }
 
@@ -75,15 +75,13 @@ impl Team {
 
     /// [`for_each`](Self::for_each), compiled once.
     fn for_each_index(&self, count: usize, grain: usize, f: &(dyn Fn(usize) + Sync)) {
-        let grain = grain.max(1);
-        let threads = self.threads().min(count / grain);
-        let helpers = match self.here() {
-            _ if threads < 2 => return (0..count).for_each(f),
-            Self::Alone => return (0..count).for_each(f),
-            Self::Current => return for_each_below(count, grain, f),
-            Self::With(helpers) => helpers,
-        };
-        helpers.work_off(&Indices::shares(count, threads), |share| share.work_off(grain, f));
+        match self.here() {
+            Self::Current if self.threads().min(count / grain.max(1)) > 1 => {
+                for_each_below(count, grain.max(1), f);
+            }
+            Self::Alone | Self::Current => (0..count).for_each(f),
+            Self::With(helpers) => helpers.for_each_below(count, grain, f),
+        }
     }
 
     /// Runs `f` on every chunk of `len` of `items`, the last of which may be shorter, with its index.
@@ -113,11 +111,51 @@ impl Team {
         helpers.work_off(&shares, |chunks| chunks.work_off(&f));
     }
 
+    /// Runs `f` with the loops that it starts on these threads; those of a pool's thread stay in the pool.
+    pub(crate) fn run<R>(&self, f: impl FnOnce() -> R) -> R {
+        match self.here() {
+            Self::Current => f(),
+            Self::Alone => on_threads(Arc::new(Alone), f),
+            Self::With(helpers) => on_threads(helpers.clone(), f),
+        }
+    }
+
     /// The team of a caller outside of every pool; `Current` for a caller whose pool splits work by itself.
     fn here(&self) -> &Self {
         match self {
             Self::Current if rayon::current_thread_index().is_none() => &OUTSIDE,
             team => team,
+        }
+    }
+}
+
+/// The calling thread.
+#[derive(Debug)]
+struct Alone;
+
+impl Threads for Alone {
+    fn count(&self) -> usize {
+        1
+    }
+
+    fn for_each_below(&self, count: usize, _: usize, f: &(dyn Fn(usize) + Sync)) {
+        (0..count).for_each(f);
+    }
+}
+
+impl Threads for Helpers {
+    fn count(&self) -> usize {
+        self.pool.current_num_threads() + 1
+    }
+
+    fn for_each_below(&self, count: usize, min_len: usize, f: &(dyn Fn(usize) + Sync)) {
+        let grain = min_len.max(1);
+        match self.count().min(count / grain) {
+            0 | 1 => (0..count).for_each(f),
+            threads => {
+                let shares = Indices::shares(count, threads);
+                self.work_off(&shares, |share| share.work_off(grain, f));
+            }
         }
     }
 }

@@ -32,10 +32,12 @@ trait Entry: Copy + Default + Send + Sync {
 macro_rules! entry {
     ($($t:ty),*) => {$(
         impl Entry for $t {
+            #[inline]
             fn from_usize(entry: usize) -> Self {
                 entry as Self
             }
 
+            #[inline]
             fn to_usize(self) -> usize {
                 self as usize
             }

@@ -288,8 +288,19 @@ fn strip_offset<L: Locate>(locator: &L, r: usize, strip_len: usize) -> usize {
 fn scatter<T: Scalar, L: Locate>(locator: &L, map: &SlotMap, from: &[T], values: &mut [T]) {
     let strip_len = values.len() / locator.n_strips();
     for_each_chunk(locator, &map.row_ptr, values, |windows, mut strips| {
+        let layout = locator.layout();
+        if layout.is_natural() && locator.n_strips() == 1 {
+            // The entries of these windows stand one after the other.
+            let row = |w: usize| (w * layout.window_rows()).min(layout.nrows());
+            let [first, end] = [windows.start, windows.end].map(|w| map.row_ptr[row(w)] as usize);
+            let (strip, strip_start) = strips.of_row(0);
+            for (&slot, &value) in map.slots[first..end].iter().zip(&from[first..end]) {
+                strip[slot as usize - strip_start] = value;
+            }
+            return;
+        }
         for w in windows {
-            for (r, row) in occupied(locator.layout(), w) {
+            for (r, row) in occupied(layout, w) {
                 let entries = map.row_ptr[row] as usize..map.row_ptr[row + 1] as usize;
                 let (strip, strip_start) = strips.of_row(r);
                 let offset = strip_offset(locator, r, strip_len);

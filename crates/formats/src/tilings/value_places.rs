@@ -1,6 +1,6 @@
 //! Where a tiling keeps the values of a CSR matrix, found out from the tiling alone.
 
-use girih_parallel::join;
+use girih_parallel::for_each_chunk;
 use girih_parallel::prelude::*;
 
 use super::slot_map::{Index, SlotMap};
@@ -89,7 +89,8 @@ impl<T: Scalar> Tiling<T> {
 
     /// Replaces the values, given in the order of the CSR matrix that the tiling was built from: one
     /// parallel pass, O(nnz). The value array is copied first if it is shared with another tiling or
-    /// mapped from a file; besides that, CSR with its rows in their own order allocates nothing.
+    /// mapped from a file; besides that, CSR with its rows in their own order allocates nothing on rayon's
+    /// threads.
     ///
     /// # Errors
     /// [`FormatError::Length`] if there are not as many values as entries, and
@@ -129,12 +130,9 @@ impl<T: Scalar> Tiling<T> {
 
 /// Copies bytes, in parallel and without allocating.
 fn copy(to: &mut [u8], from: &[u8]) {
-    if to.len() <= TASK_BYTES {
-        return to.copy_from_slice(from);
-    }
-    let half = to.len() / 2;
-    let ((to, to_rest), (from, from_rest)) = (to.split_at_mut(half), from.split_at(half));
-    join(|| copy(to, from), || copy(to_rest, from_rest));
+    for_each_chunk(to, TASK_BYTES, &|i, to| {
+        to.copy_from_slice(&from[i * TASK_BYTES..][..to.len()]);
+    });
 }
 
 /// Whether a matrix's values stand in the order of its rows.
