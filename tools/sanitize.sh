@@ -13,8 +13,8 @@
 # For threads the standard library is built too, since locks that the sanitizer doesn't see would look like none. That
 # takes the compiler's sources: `rustup component add rust-src`, or Debian's package `rust-src` beside its `rustc`, for
 # which `clang` and `libclang-rt-dev` bring the sanitizer. It knows no fences: crossbeam, through which rayon's threads
-# pass work, does without when it sees the flag. Four threads run tests, also on fewer processors. `tools/races.txt`
-# lists what is not reported, with reasons.
+# pass work, does without when it sees the flag. `tools/races.txt` lists what is not reported, with reasons, by names of
+# functions, which `llvm-symbolizer` finds (Debian: `llvm`). Four threads run tests, also on fewer processors.
 set -eu
 cd "$(dirname "$0")/.."
 kind=${1:-}
@@ -41,6 +41,7 @@ if [ "$kind" = address ]; then
 else
     [ -d "$libraries/src/rust/library" ] || { echo "rust-src is missing: see the head of $0" >&2; exit 2; }
     arguments+=(-Zbuild-std)
+    command -v llvm-symbolizer >/dev/null || { echo "llvm-symbolizer is missing: see the head of $0" >&2; exit 2; }
     if ! compgen -G "$libraries/$triple/lib/librustc-*_rt.tsan.a" >/dev/null; then
         RUSTFLAGS+=" -Zexternal-clangrt -Clinker=clang -Clink-arg=-fsanitize=thread"
     fi
