@@ -1,18 +1,53 @@
 #!/bin/bash
-# Runs tests with AddressSanitizer, by the compiler that builds everything else. The standard library has no checks of
-# its own. Kernels are compiled once more, which takes longer than without.
+# Runs tests with a sanitizer. Kernels are compiled once more, without their last optimizations.
 #
-#     tools/sanitize.sh [CRATE...]      without any, those of matrices, orders, plans and products
+#     tools/sanitize.sh address [CRATE...] [-- TESTS]    accesses outside of memory, or after it was freed
+#     tools/sanitize.sh thread [CRATE...] [-- TESTS]     accesses by two threads that nothing orders
 #
-# Left out are the CUDA backend, whose kernels the emulator runs and checks access by access; the command line, whose
-# tests run another program; and examples in documentation.
+# Without crates it takes those of matrices, orders, plans and products. Left out are the CUDA backend, whose kernels
+# the emulator runs and checks access by access; the command line, whose tests run another program; and examples in
+# documentation. TESTS are names of tests, or flags of their programs.
+#
+# For addresses the compiler that builds everything else is enough. The standard library then has no checks of its own.
+#
+# For threads the standard library is built too, since locks that the sanitizer doesn't see would look like none. That
+# takes the compiler's sources: `rustup component add rust-src`, or Debian's package `rust-src` beside its `rustc`, for
+# which `clang` and `libclang-rt-dev` bring the sanitizer. It knows no fences: crossbeam, through which rayon's threads
+# pass work, does without when it sees the flag. `tools/races.txt` lists what is not reported, with reasons, by names of
+# functions, which `llvm-symbolizer` finds (Debian: `llvm`). Four threads run tests, also on fewer processors.
 set -eu
 cd "$(dirname "$0")/.."
-crates=("$@")
-[ $# -gt 0 ] || crates=(girih-{parallel,formats,reorder,planner,backend,simd,backend-cpu} girih)
+kind=${1:-}
+case $kind in address | thread) shift ;; *)
+    sed -n '4,5s/^#  *//p' "$0" >&2
+    exit 2
+    ;;
+esac
+crates=()
+while [ $# -gt 0 ] && [ "$1" != -- ]; do
+    crates+=("$1")
+    shift
+done
+[ ${#crates[@]} -gt 0 ] || crates=(girih-{parallel,formats,reorder,planner,backend,simd,backend-cpu} girih)
 triple=$(rustc -vV | sed -n 's/^host: //p')
-export RUSTC_BOOTSTRAP=1 RUSTFLAGS="${RUSTFLAGS:-} -Zsanitizer=address" CARGO_INCREMENTAL=0
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize"
-# What asks for more memory than there is gets an error and not a report.
-export ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}"
-cargo test --target "$triple" "${crates[@]/#/--package=}" --lib --tests --no-fail-fast
+libraries=$(rustc --print sysroot)/lib/rustlib
+export RUSTC_BOOTSTRAP=1 RUSTFLAGS="${RUSTFLAGS:-} -Zsanitizer=$kind" CARGO_INCREMENTAL=0
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize-$kind"
+arguments=(--target "$triple" --config 'profile.dev.package.girih-simd.opt-level=1')
+run=()
+if [ "$kind" = address ]; then
+    # What asks for more memory than there is gets an error and not a report.
+    export ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}"
+else
+    [ -d "$libraries/src/rust/library" ] || { echo "rust-src is missing: see the head of $0" >&2; exit 2; }
+    arguments+=(-Zbuild-std)
+    command -v llvm-symbolizer >/dev/null || { echo "llvm-symbolizer is missing: see the head of $0" >&2; exit 2; }
+    if ! compgen -G "$libraries/$triple/lib/librustc-*_rt.tsan.a" >/dev/null; then
+        RUSTFLAGS+=" -Zexternal-clangrt -Clinker=clang -Clink-arg=-fsanitize=thread"
+    fi
+    export RAYON_NUM_THREADS="${RAYON_NUM_THREADS:-4}"
+    export TSAN_OPTIONS="suppressions=$PWD/tools/races.txt:${TSAN_OPTIONS:-}"
+    # Its shadow of the address space has gaps where random addresses may fall.
+    run=(setarch -R)
+fi
+"${run[@]}" cargo test "${arguments[@]}" "${crates[@]/#/--package=}" --lib --tests --no-fail-fast "$@"
