@@ -115,3 +115,55 @@ impl Display for Isa {
         f.pad(self.name())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of lanes, by halves.
+    fn by_halves<A: Copy + std::ops::Add<Output = A>>(lanes: &[A]) -> A {
+        match lanes {
+            [one] => *one,
+            _ => {
+                let (low, high) = lanes.split_at(lanes.len() / 2);
+                by_halves(&low.iter().zip(high).map(|(&l, &h)| l + h).collect::<Vec<_>>())
+            }
+        }
+    }
+
+    /// Sums of lanes that are rounded in another way in any other order.
+    fn sums_by_halves<V: Vector>(value: impl Fn(usize) -> V::Acc) {
+        let of = [0, 1, 2, 3].map(|i| (0..V::LANES).map(|lane| value(7 * i + 11 * lane)).collect());
+        let expected = of.each_ref().map(|lanes: &Vec<V::Acc>| by_halves(lanes));
+        // SAFETY: the caller has the machine's instruction set, and vectors are as long as registers.
+        let found = unsafe { V::totals([0, 1, 2, 3].map(|i: usize| V::load(of[i].as_ptr()))) };
+        assert!(found == expected, "{}: {found:?}", std::any::type_name::<V>());
+    }
+
+    fn of_an_isa<I: VectorsFor<f32> + VectorsFor<f64>>() {
+        let single = |i: usize| (1.0 / (3.0 + i as f32)).powi(3);
+        sums_by_halves::<<I as VectorsFor<f32>>::Vector>(single);
+        sums_by_halves::<<I as VectorsFor<f32>>::Half>(single);
+        sums_by_halves::<<I as VectorsFor<f32>>::Quarter>(single);
+        let double = |i: usize| (1.0 / (3.0 + i as f64)).powi(3);
+        sums_by_halves::<<I as VectorsFor<f64>>::Vector>(double);
+        sums_by_halves::<<I as VectorsFor<f64>>::Half>(double);
+        sums_by_halves::<<I as VectorsFor<f64>>::Quarter>(double);
+    }
+
+    #[test]
+    fn lanes_are_summed_by_halves() {
+        assert_eq!(by_halves(&[1.0, 2.0, 3.0, 4.0]), 10.0);
+        of_an_isa::<portable::Portable>();
+        #[cfg(target_arch = "aarch64")]
+        of_an_isa::<neon::Neon>();
+        #[cfg(all(target_arch = "x86_64", feature = "avx2"))]
+        if Isa::Avx2.is_available() {
+            of_an_isa::<avx2::Avx2>();
+        }
+        #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
+        if Isa::Avx512.is_available() {
+            of_an_isa::<avx512::Avx512>();
+        }
+    }
+}
