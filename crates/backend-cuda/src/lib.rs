@@ -129,6 +129,7 @@
 pub mod ablation;
 mod backend;
 mod catalog;
+mod cta_order;
 #[expect(unsafe_code, reason = "the CUDA driver is called")]
 mod device;
 #[cfg(test)]
@@ -148,6 +149,7 @@ pub use cudarc;
 
 pub use backend::CudaBackend;
 pub use catalog::CudaKernels;
+pub use cta_order::CtaOrder;
 pub use device::{DeviceInfo, complex_memory, devices, driver_version, parts_memory};
 pub use epilogue::DeviceEpilogue;
 pub use error::{Arch, CudaError};

@@ -27,7 +27,7 @@ use girih_formats::{
 };
 use girih_planner::{Plan, Precision};
 
-use crate::CsrLayout;
+use crate::{CsrLayout, CtaOrder};
 use crate::ablation::{Runs, Variant};
 use crate::kernels::sm90_dense_gemm::{self, DenseConfig, FullBlocks};
 use crate::kernels::{
@@ -53,6 +53,8 @@ pub(crate) struct Machine {
     pub(crate) cache_bytes: u64,
     /// How products in CSR are laid out, in place of what would be chosen.
     pub(crate) csr_layout: Option<CsrLayout>,
+    /// In which order CTAs go through rows and columns, in place of what would be chosen.
+    pub(crate) cta_order: Option<CtaOrder>,
     /// What runs in place of what would be chosen, for plans that it is [for](Variant::supports).
     pub(crate) variant: Option<Variant>,
 }
@@ -89,7 +91,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
             (Tiling::Wcsr(a), _) => {
                 let windows = sm90_wcsr_spmm::Windows::of(a);
                 let cut = (&tasks[..], schedule.reduction());
-                sm90_wcsr_spmm::device_plan(&windows, cut, n, multiprocessors)
+                sm90_wcsr_spmm::device_plan(&windows, cut, n, machine)
             }
             (Tiling::Hybrid(a), _) => hybrid::device_plan(a, schedule, n, machine),
             (Tiling::TwoFour(a), _) => two_four(a, n, machine, None),

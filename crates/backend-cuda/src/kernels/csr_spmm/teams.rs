@@ -5,6 +5,7 @@ use std::fmt;
 use girih_formats::DType;
 
 use super::WARP;
+use crate::CtaOrder;
 
 /// Rows of B that a lane waits for at a time.
 pub(super) const SHALLOW: u32 = 4;
@@ -87,6 +88,17 @@ impl CsrTeams {
             && (1..=most_warps(depth, vectors)).contains(&warps)
             && turns >= 1
             && panel_tiles >= 1
+    }
+
+    /// These teams over tiles and panels of an order. What is added up in which order stays as it is.
+    pub(crate) fn in_order(self, order: CtaOrder, dtype: DType) -> Self {
+        let across = order.tile_columns * dtype.size() as u32 / 16;
+        let (lanes, groups) = (across.min(WARP), self.team / self.lanes);
+        let vectors = if across > WARP { 2 } else { 1 };
+        let depth = if vectors == 2 { SHALLOW } else { self.depth };
+        let warps = self.warps.min(most_warps(depth, vectors));
+        let panel_tiles = order.panel_tiles;
+        Self { lanes, team: lanes * groups, depth, vectors, warps, panel_tiles, ..self }
     }
 
     /// Bytes of shared memory that a block stages entries in, for a value type.

@@ -7,15 +7,17 @@ use girih_planner::schedule::{Reduction, Task};
 
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, choose,
-    element_grid, kernel, step,
+    element_grid, kernel, of_order, step,
 };
 use super::packing::{pack_columns, pack_values};
 use super::params::Params;
 use super::windows::Windows;
 use super::work::Work;
-use crate::CudaError;
+use crate::{CtaOrder, CudaError};
+use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
+use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
@@ -43,6 +45,8 @@ struct WcsrLaunches {
     /// Columns whose sums of parts the workspace holds at a time, if parts are kept.
     panel: u64,
     multiprocessors: u32,
+    /// In place of what would be chosen.
+    cta_order: Option<CtaOrder>,
 }
 
 /// Why there is no kernel for a tiling, if there is none.
@@ -65,7 +69,7 @@ pub(crate) fn device_plan<T: Scalar>(
     a: &Windows<'_, T>,
     (tasks, reduction): (&[Task], Reduction),
     n: usize,
-    multiprocessors: u32,
+    machine: Machine,
 ) -> DevicePlan {
     let (m, k) = a.shape;
     let work = Work::new(
@@ -97,7 +101,8 @@ pub(crate) fn device_plan<T: Scalar>(
             scatters: !a.rows.is_empty(),
             reduction,
             panel,
-            multiprocessors,
+            multiprocessors: machine.multiprocessors,
+            cta_order: machine.cta_order,
         }),
         values: vec![VALUES],
         parts: vec![
@@ -151,6 +156,8 @@ impl LaunchSequence for WcsrLaunches {
             beta: beta as f32,
             c_in_vectors: u32::from(c.writes_in_vectors(4)),
             atomic: u32::from(is_atomic),
+            panel_tiles: 1,
+            n_tiles: 0,
             epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
@@ -166,6 +173,12 @@ impl LaunchSequence for WcsrLaunches {
         let shared = config.shared_bytes(self.dtype, self.window_rows);
         let most = config.max_columns(self.dtype);
         let most = if self.panel > 0 { most.min(self.panel) } else { most };
+        let most = match self.cta_order {
+            Some(order) if u64::from(order.tile_columns) < config.columns(self.dtype) => {
+                u64::from(order.tile_columns)
+            }
+            _ => most,
+        };
         let mut first = 0;
         while first < n {
             let width = most.min(n - first);
@@ -179,8 +192,12 @@ impl LaunchSequence for WcsrLaunches {
                 let begun = Params { epilogue: PlacedEpilogue::default(), ..params };
                 launch(SPLIT_ROWS, of_splits, ELEMENT_THREADS, 0, &begun)?;
             }
-            let tiles = width.div_ceil(config.columns(self.dtype));
-            let grid = [self.n_tasks as u32, tiles as u32, 1];
+            let order = self.order(&config);
+            let order = CtaOrder { panel_tiles: order.panel_tiles.min(order.tiles(width) as u32), ..order };
+            params.panel_tiles = order.panel_tiles;
+            params.n_tiles = order.tiles(width) as u32;
+            let blocks = self.n_tasks as u32 * order.panel_tiles;
+            let grid = [blocks, order.panels(width) as u32, 1];
             launch(config.entry, grid, threads, shared, &params)?;
             if self.n_splits > 0 && !is_atomic {
                 launch(COMBINE, of_splits, ELEMENT_THREADS, 0, &params)?;
@@ -196,11 +213,14 @@ impl LaunchSequence for WcsrLaunches {
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let config = self.config(&operands.b);
         let of = (self.dtype, self.window_rows);
-        let work = (self.n_tasks, operands.b.cols as u64);
+        let n = operands.b.cols as u64;
+        let work = (self.n_tasks, n);
         let shape = format!("{} rows × {} columns", self.window_rows, config.columns(self.dtype));
         let why = config.why(of, work, self.multiprocessors);
-        let lowering = lowering
-            .with("tile", shape, why)
+        let lowering = lowering.with("tile", shape, why);
+        let lowering = self
+            .order(&config)
+            .explain(n, OF_TILES, lowering)
             .with("stages", config.stages_in_words(), "")
             .with("tasks", self.n_tasks.to_string(), "small windows share a block of threads");
         if self.n_splits == 0 {
@@ -219,10 +239,19 @@ impl LaunchSequence for WcsrLaunches {
 }
 
 impl WcsrLaunches {
+    /// In which order CTAs of a configuration go through windows and columns.
+    fn order(&self, config: &Config) -> CtaOrder {
+        let order = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
+        self.cta_order.map_or(order, |forced| CtaOrder { panel_tiles: forced.panel_tiles, ..order })
+    }
+
     /// What a product of this B runs.
     fn config(&self, b: &Place) -> Config {
         let in_rows = b.reads_in_vectors(16 / self.dtype.size() as u64);
         let of = (self.dtype, self.window_rows);
+        if in_rows && let Some(config) = self.cta_order.and_then(|order| of_order(of, order)) {
+            return config;
+        }
         choose(of, (self.n_tasks, b.cols as u64), in_rows, self.multiprocessors)
     }
 }

@@ -14,6 +14,7 @@ fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
         cache: 50 << 20,
         statistics: Statistics::default(),
         order,
+        cta_order: None,
     }
 }
 
@@ -230,7 +231,7 @@ fn a_vector_of_columns_needs_no_team() {
     assert!(matches!(problem.order, Order::Alike(_)));
     let layout = Layout::new(&problem, 4).stored(operation(true, true));
     assert_eq!(layout.entry(), "csr_spmm_vectors_1x1");
-    assert_eq!(layout.order_in_words().0, "rows");
+    assert_eq!(layout.order().0.in_words(layout.n), "rows");
 }
 
 #[test]
@@ -248,5 +249,5 @@ fn what_is_forced_is_launched() {
     assert_eq!((grid.shared, grid.turns), (4 * 32 * 8, 2));
     let layout = Layout::new(&of(CsrLayout::Items { panel_tiles: 2 }), 512);
     assert_eq!(layout.grid(512, DType::F32).unwrap().panel_tiles, 2);
-    assert!(layout.order_in_words().0.contains("all 2 tiles"), "{layout:?}");
+    assert!(layout.order().0.in_words(layout.n).contains("all 2 tiles"), "{layout:?}");
 }
