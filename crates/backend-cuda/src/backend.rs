@@ -22,7 +22,8 @@ use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
 use crate::prepared::sddmm_layout::Choice;
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
 use crate::{
-    CsrLayout, CtaOrder, CudaError, CudaOptions, CudaPrepared, CudaSddmm, DeviceInfo, NAME, SddmmLayout,
+    CsrLayout, CtaOrder, CudaError, CudaOptions, CudaPrepared, CudaSddmm, DeviceInfo, NAME,
+    SddmmLayout,
 };
 
 /// Multiplies on a CUDA device.
@@ -196,7 +197,17 @@ impl CudaBackend {
     /// What of a device decides launches.
     fn machine(&self, device: &DeviceSpec) -> Machine {
         let &DeviceSpec { workers: multiprocessors, cache_bytes, .. } = device;
-        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout, cta_order: self.0.cta_order, variant: None }
+        let [memory_bandwidth, cache_bandwidth] =
+            [device.memory_bandwidth, device.cache_bandwidth].map(|rate| rate as u64);
+        Machine {
+            multiprocessors,
+            cache_bytes,
+            memory_bandwidth,
+            cache_bandwidth,
+            csr_layout: self.0.csr_layout,
+            cta_order: self.0.cta_order,
+            variant: None,
+        }
     }
 
     /// The device itself, for [products of one's own](crate::low_level).

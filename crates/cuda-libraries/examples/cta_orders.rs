@@ -116,7 +116,8 @@ fn backend(order: Option<CtaOrder>) -> CudaBackend {
 }
 
 fn matrix<T: Scalar>(problem: &str) -> Outcome<Csr<T>> {
-    let Some((kind, sizes)) = problem.split_once(':').filter(|_| !Path::new(problem).exists()) else {
+    let Some((kind, sizes)) = problem.split_once(':').filter(|_| !Path::new(problem).exists())
+    else {
         return Ok(io::read::<T>(Path::new(problem), &io::ReadOptions::default())?);
     };
     let sizes: Vec<usize> = sizes.split('x').map(str::parse).collect::<Result<_, _>>()?;
@@ -142,9 +143,17 @@ fn orders<T: Scalar>(n: usize) -> Vec<Option<CtaOrder>> {
         }
         let order = CtaOrder::by_tiles(tile_columns);
         let tiles = order.tiles(n as u64) as u32;
-        all.extend([1, 2, 4, ALL].map(|panel_tiles| CtaOrder { panel_tiles, ..order }).into_iter().filter(
-            |order| order.panel_tiles == 1 || order.panel_tiles < tiles || (order.panel_tiles == ALL && tiles > 1),
-        ).map(Some));
+        all.extend(
+            [1, 2, 4, ALL]
+                .map(|panel_tiles| CtaOrder { panel_tiles, ..order })
+                .into_iter()
+                .filter(|order| {
+                    order.panel_tiles == 1
+                        || order.panel_tiles < tiles
+                        || (order.panel_tiles == ALL && tiles > 1)
+                })
+                .map(Some),
+        );
     }
     all
 }
@@ -213,12 +222,20 @@ where
                         let c = T::erase_acc(c.view());
                         let verdict = verify(&a, &plan, &product, &c, rounding)?;
                         if !verdict.passed() {
-                            return Err(format!("{name}, {order:?}: C is wrong: {verdict:?}").into());
+                            return Err(
+                                format!("{name}, {order:?}: C is wrong: {verdict:?}").into()
+                            );
                         }
                         verdict.max_error_over_bound
                     }
                 };
-                let bits = if known.is_none() { "first" } else if same { "same" } else { "other" };
+                let bits = if known.is_none() {
+                    "first"
+                } else if same {
+                    "same"
+                } else {
+                    "other"
+                };
                 verified.push(format!("{bits}\t{error_over_bound:.3}"));
                 if known.is_none() {
                     known = Some(Known { c, error_over_bound });
@@ -226,7 +243,8 @@ where
             }
             let begun = Instant::now();
             for round in 0..ROUNDS.1 {
-                if round >= ROUNDS.0 && begun.elapsed().as_secs_f64() > seconds * timed.len() as f64 {
+                if round >= ROUNDS.0 && begun.elapsed().as_secs_f64() > seconds * timed.len() as f64
+                {
                     break;
                 }
                 for (_, _, _, products, times) in &mut timed {

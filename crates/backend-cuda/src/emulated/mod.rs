@@ -60,7 +60,15 @@ const CACHE: u64 = 1 << 15;
 
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
-    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None, cta_order: None, variant: None }
+    Machine {
+        multiprocessors,
+        cache_bytes: CACHE,
+        memory_bandwidth: 28,
+        cache_bandwidth: 68,
+        csr_layout: None,
+        cta_order: None,
+        variant: None,
+    }
 }
 
 /// An H100, emulated.

@@ -151,7 +151,8 @@ where
     let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
     let schedule = Schedule::by_limit(&tiling, 40, Reduction::TwoPass);
     let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
-    let device = order.map_or(device.with_placing(Placing::AsSent), |order| device.with_cta_order(order));
+    let device =
+        order.map_or(device.with_placing(Placing::AsSent), |order| device.with_cta_order(order));
     let b = random::<T>(a.ncols(), 600, 1);
     let mut c = random::<T::Acc>(a.nrows(), 600, 2);
     let prepared = device.prepare(&plan).unwrap();

@@ -13,13 +13,14 @@ use super::{
     ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
     element_grid, kernel,
 };
-use crate::{CtaOrder, CudaError};
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::locality::{Locality, held};
 use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const ITEMS: usize = 0;
@@ -64,6 +65,7 @@ pub(crate) fn device_plan<T: Scalar>(
         (Work::alike(statistics.rows, statistics.entries), row_ptr, a.listed())
     };
     let (m, k) = a.shape;
+    let locality = locality(a, order, &statistics, n as u64, &machine);
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
     let panel = panel(per_column, n as u64, a.bytes);
     let split_entries = work.split_entries();
@@ -82,6 +84,7 @@ pub(crate) fn device_plan<T: Scalar>(
                 cache: machine.cache_bytes,
                 statistics,
                 order,
+                locality,
                 cta_order,
             },
             m: m as u64,
@@ -105,6 +108,26 @@ pub(crate) fn device_plan<T: Scalar>(
         maps: Vec::new(),
         workspace: panel * per_column,
     }
+}
+
+/// What narrower tiles are priced by, of rows that go to warps whose tiles of B do not stay in the second-level cache.
+fn locality<T: Scalar>(
+    a: &Rows<'_, T>,
+    order: Order,
+    statistics: &Statistics,
+    n: u64,
+    machine: &Machine,
+) -> Option<Locality> {
+    let Order::Alike(wide) = order else { return None };
+    let (m, k) = (a.shape.0 as u64, a.shape.1 as u64);
+    let teams = wide.teams(statistics, n, T::DTYPE, resident_warps(machine.multiprocessors));
+    teams.narrower(T::DTYPE).next()?;
+    let sizes = (size_of::<T>() as u64, size_of::<T::Acc>() as u64);
+    let tile = n.min(u64::from(teams.order(T::DTYPE).tile_columns)) * sizes.0;
+    if k.saturating_mul(tile) <= held(machine) {
+        return None;
+    }
+    Locality::new(a.pattern?, None, (a.bytes, m), sizes, machine)
 }
 
 /// Tiles of columns in a panel, which is a whole number of the smallest that there may be several of.

@@ -11,6 +11,9 @@ use crate::CtaOrder;
 pub(super) const SHALLOW: u32 = 4;
 pub(super) const DEEP: u32 = 8;
 
+/// The fewest vectors across a tile of a wide product: 128 bytes of a row of B.
+const NARROWEST: u32 = 8;
+
 /// The most warps of a block, by the kernel's registers: those of the vectors that a lane waits for at a time.
 pub(super) const fn most_warps(depth: u32, vectors: u32) -> u32 {
     if depth * vectors > SHALLOW { 8 } else { 16 }
@@ -88,6 +91,22 @@ impl CsrTeams {
             && (1..=most_warps(depth, vectors)).contains(&warps)
             && turns >= 1
             && panel_tiles >= 1
+    }
+
+    /// In which order they go through rows and columns.
+    pub(crate) fn order(&self, dtype: DType) -> CtaOrder {
+        let tile_columns = self.lanes * self.vectors * 16 / dtype.size() as u32;
+        CtaOrder { tile_columns, panel_tiles: self.panel_tiles }
+    }
+
+    /// Orders of narrower tiles, down to 128 bytes of a row of B: of teams that are warps, and wait for few rows of B at
+    /// a time, so that there are warps for all of them.
+    pub(crate) fn narrower(&self, dtype: DType) -> impl Iterator<Item = CtaOrder> {
+        let is_warp = (self.lanes, self.team, self.depth) == (WARP, WARP, SHALLOW);
+        let across = if is_warp { self.lanes * self.vectors } else { 0 };
+        let vectors = std::iter::successors(Some(across / 2), |wider| Some(wider / 2));
+        let vectors = vectors.take_while(|&vectors| vectors >= NARROWEST);
+        vectors.map(move |vectors| CtaOrder::by_tiles(vectors * 16 / dtype.size() as u32))
     }
 
     /// These teams over tiles and panels of an order. What is added up in which order stays as it is.

@@ -188,7 +188,15 @@ mod tests {
     }
 
     fn machine() -> Machine {
-        Machine { multiprocessors: 132, cache_bytes: 50 << 20, csr_layout: None, cta_order: None, variant: None }
+        Machine {
+            multiprocessors: 132,
+            cache_bytes: 50 << 20,
+            memory_bandwidth: 28,
+            cache_bandwidth: 68,
+            csr_layout: None,
+            cta_order: None,
+            variant: None,
+        }
     }
 
     #[test]

@@ -9,7 +9,6 @@ use super::groups::Groups;
 use super::params::{GROUP_ROWS, Params};
 use super::tf32;
 use crate::cta_order::{OF_TILES, ORDER};
-use crate::{CtaOrder, CudaError};
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
@@ -17,6 +16,7 @@ use crate::prepared::launch::{
     Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
 };
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const GROUPS: usize = 0;
@@ -202,7 +202,11 @@ impl LaunchSequence for BcsrLaunches {
             (false, 1) => order.explain(b.cols as u64, OF_TILES, lowering),
             _ => {
                 let order = CtaOrder { panel_tiles: u32::MAX, ..order };
-                order.explain(b.cols as u64, "CTAs beside each other share what they read of A", lowering)
+                order.explain(
+                    b.cols as u64,
+                    "CTAs beside each other share what they read of A",
+                    lowering,
+                )
             }
         };
         order

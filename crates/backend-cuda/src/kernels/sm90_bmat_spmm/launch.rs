@@ -203,8 +203,15 @@ impl LaunchSequence for BmatLaunches {
         let order = CtaOrder::by_tiles(config.tile_columns(self.arithmetic, n));
         let lowering = match self.partitions {
             Some(_) if order.tiles(n) > 1 => {
-                let walk = format!("in each block, its windows for each of {} tiles of columns", order.tiles(n));
-                lowering.with(ORDER, walk, "what neighbouring windows share of B is read again soon")
+                let walk = format!(
+                    "in each block, its windows for each of {} tiles of columns",
+                    order.tiles(n)
+                );
+                lowering.with(
+                    ORDER,
+                    walk,
+                    "what neighbouring windows share of B is read again soon",
+                )
             }
             _ => order.explain(n, OF_TILES, lowering),
         };

@@ -8,10 +8,10 @@ use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use ptx_emu::report::Problem;
 
+use crate::CtaOrder;
 use crate::emulated::faults::{
     Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_reversed,
 };
-use crate::CtaOrder;
 use crate::emulated::{Emulated, Way};
 
 /// Windows of 16 rows, one of them split and none a whole number of steps wide, times 36 columns.

@@ -2,8 +2,9 @@
 
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{DType, Scalar};
+use girih_formats::{Csr, DType, PAD_COL, Scalar};
 use girih_planner::schedule::{Reduction, Task};
+use half::f16;
 
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, choose,
@@ -13,14 +14,15 @@ use super::packing::{pack_columns, pack_values};
 use super::params::Params;
 use super::windows::Windows;
 use super::work::Work;
-use crate::{CtaOrder, CudaError};
 use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::locality::{Locality, held};
 use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const TASKS: usize = 0;
@@ -45,6 +47,8 @@ struct WcsrLaunches {
     /// Columns whose sums of parts the workspace holds at a time, if parts are kept.
     panel: u64,
     multiprocessors: u32,
+    /// What prices panels of several tiles, where A does not stay in the second-level cache.
+    locality: Option<Locality>,
     /// In place of what would be chosen.
     cta_order: Option<CtaOrder>,
 }
@@ -88,6 +92,7 @@ pub(crate) fn device_plan<T: Scalar>(
     };
     let per_column = kept * (a.window_rows * size_of::<f32>()) as u64;
     let panel = panel(per_column, n as u64, a.bytes);
+    let work_bytes = (values.len() + col_idx.len()) as u64 * 4;
     DevicePlan {
         shape: ProductShape { m, k, dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE, a.window_rows)],
@@ -102,6 +107,7 @@ pub(crate) fn device_plan<T: Scalar>(
             reduction,
             panel,
             multiprocessors: machine.multiprocessors,
+            locality: locality(a, work_bytes, n as u64, &machine),
             cta_order: machine.cta_order,
         }),
         values: vec![VALUES],
@@ -116,6 +122,38 @@ pub(crate) fn device_plan<T: Scalar>(
         maps: Vec::new(),
         workspace: panel * per_column,
     }
+}
+
+/// What panels are priced by, of windows that do not stay in the second-level cache and more columns than the widest
+/// tile has.
+fn locality<T: Scalar>(
+    a: &Windows<'_, T>,
+    a_bytes: u64,
+    n: u64,
+    machine: &Machine,
+) -> Option<Locality> {
+    let widest =
+        choose((T::DTYPE, a.window_rows), (u64::MAX, u64::MAX), true, machine.multiprocessors);
+    if a_bytes <= held(machine) || n <= widest.columns(T::DTYPE) {
+        return None;
+    }
+    // Packed columns without their padding, as rows of a matrix.
+    let col_idx = a.window_col_idx.iter().copied().filter(|&col| col != PAD_COL);
+    let col_idx: Vec<u32> = col_idx.collect();
+    let columns = |bounds: &[u64]| {
+        let of_window = &a.window_col_idx[bounds[0] as usize..bounds[1] as usize];
+        of_window.partition_point(|&col| col != PAD_COL) as u64
+    };
+    let ends = a.window_ptr.windows(2).map(columns).scan(0, |end, more| {
+        *end += more;
+        Some(*end)
+    });
+    let row_ptr: Vec<u64> = std::iter::once(0).chain(ends).collect();
+    let (windows, gathered) = (row_ptr.len() - 1, col_idx.len() as u64);
+    let values = vec![f16::ZERO; col_idx.len()];
+    let pattern = Csr::try_new(windows, a.shape.1, row_ptr, col_idx, values).ok()?;
+    let (m, sizes) = (a.shape.0 as u64, (size_of::<T>() as u64, size_of::<f32>() as u64));
+    Locality::new(pattern.pattern(), Some(gathered), (a_bytes, m), sizes, machine)
 }
 
 impl LaunchSequence for WcsrLaunches {
@@ -192,8 +230,7 @@ impl LaunchSequence for WcsrLaunches {
                 let begun = Params { epilogue: PlacedEpilogue::default(), ..params };
                 launch(SPLIT_ROWS, of_splits, ELEMENT_THREADS, 0, &begun)?;
             }
-            let order = self.order(&config);
-            let order = CtaOrder { panel_tiles: order.panel_tiles.min(order.tiles(width) as u32), ..order };
+            let (order, _) = self.order(&config, width);
             params.panel_tiles = order.panel_tiles;
             params.n_tiles = order.tiles(width) as u32;
             let blocks = self.n_tasks as u32 * order.panel_tiles;
@@ -218,9 +255,9 @@ impl LaunchSequence for WcsrLaunches {
         let shape = format!("{} rows × {} columns", self.window_rows, config.columns(self.dtype));
         let why = config.why(of, work, self.multiprocessors);
         let lowering = lowering.with("tile", shape, why);
-        let lowering = self
-            .order(&config)
-            .explain(n, OF_TILES, lowering)
+        let (order, why) = self.order(&config, n);
+        let lowering = order
+            .explain(n, why, lowering)
             .with("stages", config.stages_in_words(), "")
             .with("tasks", self.n_tasks.to_string(), "small windows share a block of threads");
         if self.n_splits == 0 {
@@ -239,10 +276,23 @@ impl LaunchSequence for WcsrLaunches {
 }
 
 impl WcsrLaunches {
-    /// In which order CTAs of a configuration go through windows and columns.
-    fn order(&self, config: &Config) -> CtaOrder {
-        let order = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
-        self.cta_order.map_or(order, |forced| CtaOrder { panel_tiles: forced.panel_tiles, ..order })
+    /// In which order CTAs of a configuration go through windows and `n` columns, and why.
+    fn order(&self, config: &Config, n: u64) -> (CtaOrder, &'static str) {
+        let by_tiles = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
+        let of_tiles = |panel_tiles| CtaOrder { panel_tiles, ..by_tiles };
+        // As many blocks as a grid has in x.
+        let most = by_tiles.tiles(n).min(i32::MAX as u64 / self.n_tasks.max(1)).max(1) as u32;
+        if let Some(forced) = self.cta_order {
+            return (of_tiles(forced.panel_tiles.min(most)), "the options say so");
+        }
+        let several = [2, most].into_iter().filter(|&panel| 1 < panel && panel <= most);
+        let better = |it: Locality| it.better(by_tiles, several.map(of_tiles), n);
+        match self.locality.and_then(better) {
+            Some(order) => {
+                (order, "reading A again would cost more than what a wider panel of B misses")
+            }
+            None => (by_tiles, OF_TILES),
+        }
     }
 
     /// What a product of this B runs.

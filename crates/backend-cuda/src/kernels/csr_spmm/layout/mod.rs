@@ -8,6 +8,8 @@ use girih_formats::DType;
 
 use super::wide::Wide;
 use crate::CtaOrder;
+use crate::cta_order::OF_TILES;
+use crate::kernels::locality::Locality;
 
 use super::{CsrLayout, CsrTeams, ENTRIES, Statistics, THREADS, WARP, WARPS};
 
@@ -27,6 +29,10 @@ const CACHED: u64 = 24;
 /// The fewest lanes to an item: they stage as many entries at a time.
 const MIN_TEAM: u32 = 8;
 
+/// Why panels are as they are.
+const FORCED: &str = "the options say so";
+const NARROWER: &str = "wider tiles of B would not stay in the second-level cache, which costs more than reading A again";
+
 /// What a product is laid out for, besides its columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Problem {
@@ -42,6 +48,8 @@ pub(crate) struct Problem {
     pub(crate) cache: u64,
     pub(crate) statistics: Statistics,
     pub(crate) order: Order,
+    /// What prices tiles narrower than a warp takes, where those do not stay in the second-level cache.
+    pub(crate) locality: Option<Locality>,
     /// In place of the tiles and panels that would be chosen.
     pub(crate) cta_order: Option<CtaOrder>,
 }
@@ -163,23 +171,21 @@ pub(crate) struct Grid {
 impl Layout {
     /// The layout for `n` columns, at least one.
     pub(crate) fn new(problem: &Problem, n: u64) -> Self {
-        let &Problem { dtype, statistics, warps, order, cta_order, .. } = problem;
+        let &Problem { dtype, statistics, warps, order, cta_order, locality, .. } = problem;
         match order {
             Order::Items { panel_tiles } => Self::of_items(problem, n, panel_tiles),
             Order::Alike(wide) if lanes(dtype, n) > 1 => {
-                let why =
-                    "a tile of B stays in the second-level cache longer than whole rows of it";
                 let teams = wide.teams(&statistics, n, dtype, warps);
-                match cta_order {
-                    Some(order) if n > u64::from(order.tile_columns) => {
-                        let teams = teams.in_order(order, dtype);
-                        Self::of_teams(problem, n, teams, "the options say so")
-                    }
-                    _ => Self::of_teams(problem, n, teams, why),
-                }
+                let narrower = || locality?.better(teams.order(dtype), teams.narrower(dtype), n);
+                let (order, why) = match cta_order {
+                    Some(order) if n > u64::from(order.tile_columns) => (order, FORCED),
+                    Some(_) => (teams.order(dtype), OF_TILES),
+                    None => narrower().map_or((teams.order(dtype), OF_TILES), |it| (it, NARROWER)),
+                };
+                Self::of_teams(problem, n, teams.in_order(order, dtype), why)
             }
             Order::Forced(teams) if lanes(dtype, n) > 1 => {
-                Self::of_teams(problem, n, teams, "the options say so")
+                Self::of_teams(problem, n, teams, FORCED)
             }
             // A lane has a vector of columns to itself: that needs no team.
             Order::Alike(_) | Order::Forced(_) => Self::of_items(problem, n, 1),

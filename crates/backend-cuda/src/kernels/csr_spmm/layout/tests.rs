@@ -14,6 +14,7 @@ fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
         cache: 50 << 20,
         statistics: Statistics::default(),
         order,
+        locality: None,
         cta_order: None,
     }
 }
