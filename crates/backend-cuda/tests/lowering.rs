@@ -6,7 +6,7 @@ use std::path::Path;
 use girih_backend::{BackendError, Rounding, SpmmBackend, Unsupported};
 use girih_backend_cuda::{CudaBackend, CudaKernels};
 use girih_formats::{Complex, Csr, DType, FormatSpec, Scalar};
-use girih_generate::{banded, dense_row, rmat};
+use girih_generate::{banded, dense_row, rmat, uniform};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::Reduction;
 use girih_planner::{
@@ -59,6 +59,7 @@ fn snapshot(device: &str) -> String {
     let graph = rmat::<f32>(12, 16, 1).unwrap();
     let band = banded::<f32>(6000, 6000, 40, 20, 1).unwrap().cast::<f16>();
     let row = dense_row::<f64>(500, 20_000, 3, 7, 1).unwrap();
+    let scattered = uniform::<f32>(100_000, 100_000, 8, 1).unwrap();
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
     let phases = graph.cast::<Complex<f32>>();
     let waves = band.cast::<Complex<f64>>();
@@ -72,6 +73,7 @@ fn snapshot(device: &str) -> String {
             "a graph in csr",
             cut(plan(&graph, device, FormatSpec::Csr, 512), 1 << 20, Reduction::TwoPass),
         ),
+        ("rows in no order in csr", plan(&scattered, device, FormatSpec::Csr, 512)),
         (
             "a long row in csr",
             cut(plan(&row, device, FormatSpec::Csr, 64), 4096, Reduction::TwoPass),

@@ -305,3 +305,43 @@ impl WcsrLaunches {
         choose(of, (self.n_tasks, b.cols as u64), in_rows, self.multiprocessors)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::{RowLayout, Wcsr};
+    use girih_generate::{banded, uniform};
+
+    use super::*;
+
+    /// The order of blocks for 1024 columns, two of the widest tiles, and the grid.
+    fn order(a: &Csr<f32>, window_rows: usize) -> (String, String) {
+        // Half of the cache is a megabyte: less than either A, and half of a tile of 1000 rows.
+        let machine = Machine {
+            multiprocessors: 1,
+            cache_bytes: 1 << 21,
+            memory_bandwidth: 28,
+            cache_bandwidth: 68,
+            csr_layout: None,
+            cta_order: None,
+            variant: None,
+        };
+        let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();
+        let a = Wcsr::from_csr(a, layout, 8).unwrap();
+        let plan = device_plan(&Windows::of(&a), (&[], Reduction::TwoPass), 1024, machine);
+        let lowering = plan.describe(Lowering::new("cuda", "an H100", 1024));
+        let said = |what| lowering.choice(what).unwrap().to_owned();
+        (said(crate::cta_order::ORDER), said("launch"))
+    }
+
+    #[test]
+    fn windows_that_outgrow_the_cache_are_read_once_if_b_allows() {
+        // Windows of 64 rows of a narrow band: 84 packed columns of 256 bytes, and B is used again at once.
+        let (said, launch) = order(&banded(4096, 4096, 10, 10, 1).unwrap(), 64);
+        assert!(said.contains("all 2 tiles of columns"), "{said}");
+        assert!(launch.contains(" 128×1 blocks"), "{launch}");
+        // Rows in no order would miss more of B.
+        let (said, launch) = order(&uniform(4096, 1000, 6, 1).unwrap(), 16);
+        assert!(said.contains("all rows for each of 2 tiles"), "{said}");
+        assert!(launch.contains("×2 blocks"), "{launch}");
+    }
+}
