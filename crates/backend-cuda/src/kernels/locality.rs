@@ -3,7 +3,7 @@
 //!
 //! While all rows are multiplied by a panel of columns, the cache is to hold that panel's part of every row of B until
 //! it is used again. Narrow panels take less of it, and read A more often. How far apart uses are is the matrix's:
-//! its [`Footprint`] says how many rows of B a cache fetches that holds so many of them.
+//! its [`Footprint`] says how many rows of B are fetched into a cache of any size.
 //!
 //! ```text
 //! memory  = A · panels + rows fetched into half of the cache · n · size + C   over the memory's bandwidth
@@ -92,7 +92,7 @@ impl Locality {
         Some(Self { footprint, gathered, a_bytes, m, sizes, held: held(machine), bandwidths })
     }
 
-    /// About how long `n` columns take in an order, as far as memory and the second-level cache decide.
+    /// About how long `n` columns take in an order, by memory and the second-level cache alone.
     pub(crate) fn seconds(&self, order: &CtaOrder, n: u64) -> f64 {
         let Self { footprint, gathered, a_bytes, m, sizes: (size, of_c), held, .. } = *self;
         let (tile, tiles) = (u64::from(order.tile_columns), u64::from(order.panel_tiles));
