@@ -109,10 +109,12 @@ impl CsrTeams {
         vectors.map(move |vectors| CtaOrder::by_tiles(vectors * 16 / dtype.size() as u32))
     }
 
-    /// These teams over tiles and panels of an order. What is added up in which order stays as it is.
+    /// These teams over tiles and panels of an order. What is added up in which order stays as it is, unless tiles are
+    /// wider and leave a warp fewer groups of lanes.
     pub(crate) fn in_order(self, order: CtaOrder, dtype: DType) -> Self {
         let across = order.tile_columns * dtype.size() as u32 / 16;
-        let (lanes, groups) = (across.min(WARP), self.team / self.lanes);
+        let lanes = across.min(WARP);
+        let groups = (self.team / self.lanes).min(WARP / lanes);
         let vectors = if across > WARP { 2 } else { 1 };
         let depth = if vectors == 2 { SHALLOW } else { self.depth };
         let warps = self.warps.min(most_warps(depth, vectors));
@@ -147,6 +149,37 @@ const fn entries_of_lane(lanes: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn teams_go_through_an_order_in_as_many_groups_as_a_warp_has() {
+        let teams = CsrTeams {
+            lanes: 32,
+            team: 32,
+            depth: 4,
+            vectors: 2,
+            warps: 8,
+            turns: 2,
+            panel_tiles: 1,
+        };
+        assert_eq!(teams.in_order(teams.order(DType::F16), DType::F16), teams);
+        let widths = |teams: &CsrTeams, dtype| {
+            teams.narrower(dtype).map(|order| order.tile_columns).collect::<Vec<_>>()
+        };
+        assert_eq!(widths(&teams, DType::F32), [128, 64, 32]);
+        assert_eq!(widths(&teams, DType::F64), [64, 32, 16]);
+        for order in teams.narrower(DType::F32) {
+            let found = teams.in_order(order, DType::F32);
+            assert!(found.is_valid() && found.groups() == 1, "{found}");
+        }
+        let shared = CsrTeams { lanes: 8, vectors: 1, ..teams };
+        assert_eq!(widths(&shared, DType::F32), [0; 0]);
+        for vectors in [8, 16, 32, 64] {
+            let order = CtaOrder { tile_columns: 4 * vectors, panel_tiles: 3 };
+            let found = shared.in_order(order, DType::F32);
+            assert!(found.is_valid() && found.team == 32, "{found}");
+            assert_eq!(found.order(DType::F32), order);
+        }
+    }
 
     #[test]
     fn only_what_kernels_are_compiled_for_is_valid() {
