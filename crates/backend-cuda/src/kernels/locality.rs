@@ -12,26 +12,25 @@
 //! ```
 //!
 //! # What was measured
-//! On an H100, CSR by teams, medians in microseconds, 256 columns of every C verified; in brackets the megabytes that a tile has of B.
+//! On an H100, CSR by teams, medians in microseconds, every C verified; in brackets the megabytes that a tile has of B.
 //! 50 MB of second-level cache are two halves, and what both halves of the multiprocessors read is in both: rows
 //! drawn at random fit that half and no more.
 //!
-//! | matrix, n = 512, f32 | 512 bytes of a row of B | 256 | 128 | all columns at once |
-//! |---|---|---|---|---|
-//! | 40 000 rows of 16, random | 194 (20) | 186 (10) | 190 (5) | 320 |
-//! | 65 536 rows of 16, random | 321 (34) | 304 (17) | 305 (8) | 616 |
-//! | 90 000 rows of 16, random | 542 (46) | 440 (23) | 442 (12) | 910 |
-//! | 131 072 rows of 30, random | 1708 (67) | 1182 (34) | 1135 (17) | 2523 |
-//! | 150 000 rows of 39, groups, drawn order | 2663 (77) | 1954 (38) | 1663 (19) | 3793 |
-//! | 150 000 rows of 39, groups in order | 1312 (77) | 1198 (38) | 1126 (19) | 1484 |
-//! | 524 288 rows of 8, random | 3004 (268) | 2788 (134) | 2548 (67) | 3183 |
-//! | `wave_graph` | 417 (80) | 461 (40) | 545 (20) | 427 |
-//! | 64³ points, 7-point stencil | 549 (134) | 588 (67) | 619 (34) | 592 |
-//! | 50³ points, 27-point stencil, 3 unknowns | 2990 (192) | 3392 (96) | 4005 (48) | 3167 |
+//! | matrix, n = 512, f32 | 512 bytes of a row of B | 256 | 128 |
+//! |---|---|---|---|
+//! | 65 536 rows of 16, random | 321 (34) | 304 (17) | 306 (8) |
+//! | 90 000 rows of 16, random | 535 (46) | 431 (23) | 430 (12) |
+//! | 131 072 rows of 30, random | 1749 (67) | 1141 (34) | 1115 (17) |
+//! | 524 288 rows of 8, random | 3004 (268) | 2796 (134) | 2562 (67) |
+//! | 150 000 rows of 39, groups, drawn order | 2654 (77) | 1953 (38) | 1648 (19) |
+//! | 150 000 rows of 39, groups in order | 1310 (77) | 1194 (38) | 1120 (19) |
+//! | `wave_graph` | 407 (80) | 449 (40) | 533 (20) |
+//! | 64³ points, 7-point stencil | 554 (134) | 593 (67) | 624 (34) |
+//! | 50³ points, 27-point stencil, 3 unknowns | 2996 (192) | 3397 (96) | 4012 (48) |
 //!
-//! Over 45 products of 11 such matrices (n = 128 to 2048, f32 and f16) what is chosen takes 1.009 times the least time of
-//! the three tiles in geomean, and at most 1.06; tiles of 512 bytes take 1.149, and at most 1.62. Rows that differ in length are
-//! another matter: their hubs stay in any cache. 2¹⁸ vertices of an RMAT graph take 1094, 1288 and 1473 as items.
+//! Over 88 products of ten such matrices (n = 128 to 2048, f32, f16 and f64) what is chosen takes 1.003 times the least time
+//! of the three tiles in geomean, and at most 1.065; tiles of 512 bytes take 1.210, and at most 1.66. Rows that differ in length
+//! are another matter: their hubs stay in any cache. 2¹⁸ vertices of an RMAT graph take 1094, 1288 and 1473 as items.
 //!
 //! Panels of several tiles, WCSR with windows of 64 rows, n = 1024, two tiles of 512 columns one by one and side by side:
 //! the 27-point stencil 3030 and 2776, groups in order 3391 and 3265, `wave_graph` 962 and 923. With 16 rows A is less and

@@ -90,8 +90,8 @@ const FAULTS: &[Fault] = &[
         "    if (tile_of_block(p) >= p.n_tiles) return;\n" => "",
         panels, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
     fault!("neighbouring blocks of a panel have other tasks", "sm90_wcsr_spmm/params.cuh":
-        "return blockIdx.x / p.panel_tiles;" => "return blockIdx.x % (gridDim.x / p.panel_tiles);",
-        panels, Outcome::Wrong | Outcome::Report(Problem::Poison { .. } | Problem::Race { .. })),
+        "return blockIdx.x / p.panel_tiles;" => "return blockIdx.x;",
+        panels, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. } | Problem::Race { .. })),
     fault!("panels overlap", "sm90_wcsr_spmm/params.cuh":
         "return blockIdx.y * p.panel_tiles + " => "return blockIdx.y + ",
         panels, Outcome::Wrong | Outcome::Report(Problem::Poison { .. } | Problem::Race { .. })),
