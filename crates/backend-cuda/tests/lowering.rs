@@ -6,7 +6,7 @@ use std::path::Path;
 use girih_backend::{BackendError, Rounding, SpmmBackend, Unsupported};
 use girih_backend_cuda::{CudaBackend, CudaKernels};
 use girih_formats::{Complex, Csr, DType, FormatSpec, Scalar};
-use girih_generate::{banded, dense_row, rmat, uniform};
+use girih_generate::{banded, dense_row, laplacian_7pt, rmat, uniform};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::Reduction;
 use girih_planner::{
@@ -157,6 +157,24 @@ fn write_what_is_pinned() {
     for device in ["h200", "h100-sxm", "h100-pcie"] {
         fs::write(path(device), snapshot(device)).unwrap();
     }
+}
+
+/// The tiles that `bench/records/cta-orders-h100.md` has as the fastest, or as close to it, in bytes of a row of B.
+#[test]
+fn tiles_are_those_that_were_measured_to_be_fast() {
+    fn tile<T: Scalar>(a: &Csr<T>) -> u32 {
+        let plan = plan(a, "h100-sxm", FormatSpec::Csr, 512);
+        let lowering = CudaBackend::default().lower(&plan).unwrap();
+        let launch = lowering.choice("launch").unwrap();
+        let lanes = launch.strip_prefix("csr_spmm_rows_").and_then(|rest| rest.split_once("x4 "));
+        16 * lanes.unwrap_or_else(|| panic!("{launch}")).0.parse::<u32>().unwrap()
+    }
+    assert_eq!(tile(&uniform::<f32>(40_000, 40_000, 16, 1).unwrap()), 512);
+    assert_eq!(tile(&uniform::<f32>(65_536, 65_536, 16, 1).unwrap()), 256);
+    let scattered = uniform::<f32>(131_072, 131_072, 16, 1).unwrap();
+    assert_eq!(tile(&scattered), 128);
+    assert_eq!(tile(&scattered.cast::<f16>()), 128);
+    assert_eq!(tile(&laplacian_7pt::<f32>(64, 64, 64).unwrap()), 512);
 }
 
 #[test]
