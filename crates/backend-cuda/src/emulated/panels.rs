@@ -181,6 +181,30 @@ fn wcsr_has_the_same_bits_in_every_order() {
     }
 }
 
+/// Rows in no order, whose tiles of 512 bytes the emulated cache does not hold: by price, and by teams of a warp.
+#[test]
+fn csr_has_the_same_bits_by_tiles_that_the_cache_holds() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let a = girih_generate::uniform::<f32>(200, 200, 12, 1).unwrap();
+    let layout = RowLayout::natural(200, 1).unwrap();
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    let plan = Plan::from_tiling(tiling);
+    let of = |device: &Emulated| {
+        let b = random::<f32>(200, 200, 1);
+        let mut c = random::<f32>(200, 200, 2);
+        let prepared = device.prepare(&plan).unwrap();
+        let (b, c_view) = (f32::erase(b.view()), f32::erase_acc_mut(c.view_mut()));
+        prepared.execute(1.5, b, 0.5, c_view).unwrap();
+        c.mapv(f32::to_bits)
+    };
+    let found = of(&device);
+    let executed: Vec<_> = device.executed().into_iter().map(|(_, entry)| entry).collect();
+    assert_eq!(executed, ["csr_spmm_rows_8x4"]);
+    let teams =
+        CsrTeams { lanes: 32, team: 32, depth: 4, vectors: 1, warps: 8, turns: 2, panel_tiles: 1 };
+    assert_eq!(of(&device.with_csr_layout(CsrLayout::Teams(teams))), found);
+}
+
 /// Long rows and items: by tiles of fewer lanes, entries are added up in another order, which no panel changes.
 #[test]
 fn csr_has_the_same_bits_in_every_panel() {
