@@ -22,7 +22,8 @@ use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
 use crate::prepared::sddmm_layout::Choice;
 use crate::prepared::{self, Launched, Machine, Source, device_plan};
 use crate::{
-    CsrLayout, CudaError, CudaOptions, CudaPrepared, CudaSddmm, DeviceInfo, NAME, SddmmLayout,
+    CsrLayout, CtaOrder, CudaError, CudaOptions, CudaPrepared, CudaSddmm, DeviceInfo, NAME,
+    SddmmLayout,
 };
 
 /// Multiplies on a CUDA device.
@@ -38,6 +39,7 @@ pub struct CudaBackend(Arc<Shared>);
 struct Shared {
     index: usize,
     csr_layout: Option<CsrLayout>,
+    cta_order: Option<CtaOrder>,
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     /// By stem and configuration.
@@ -48,10 +50,11 @@ impl CudaBackend {
     /// The backend on a device.
     #[must_use]
     pub fn new(options: CudaOptions) -> Self {
-        let CudaOptions { libraries, cache, sources, device, csr_layout } = options;
+        let CudaOptions { libraries, cache, sources, device, csr_layout, cta_order } = options;
         Self(Arc::new(Shared {
             index: device,
             csr_layout,
+            cta_order,
             jit: Jit::new(libraries, cache, sources),
             gpu: OnceLock::new(),
             loaded: Mutex::default(),
@@ -194,7 +197,17 @@ impl CudaBackend {
     /// What of a device decides launches.
     fn machine(&self, device: &DeviceSpec) -> Machine {
         let &DeviceSpec { workers: multiprocessors, cache_bytes, .. } = device;
-        Machine { multiprocessors, cache_bytes, csr_layout: self.0.csr_layout, variant: None }
+        let [memory_bandwidth, cache_bandwidth] =
+            [device.memory_bandwidth, device.cache_bandwidth].map(|rate| rate as u64);
+        Machine {
+            multiprocessors,
+            cache_bytes,
+            memory_bandwidth,
+            cache_bandwidth,
+            csr_layout: self.0.csr_layout,
+            cta_order: self.0.cta_order,
+            variant: None,
+        }
     }
 
     /// The device itself, for [products of one's own](crate::low_level).
@@ -291,6 +304,7 @@ impl SpmmBackend for CudaBackend {
         let arch = self.device().ok().map(|device| device.arch);
         supported::supports(plan, arch)
             .and_then(|()| supported::takes_csr_layout(plan, self.0.csr_layout))
+            .and_then(|()| supported::takes_cta_order(plan, self.0.cta_order))
     }
 
     /// Every epilogue, of plans of real values in all formats that there are kernels for: it is applied once to each element of C, after
@@ -341,6 +355,7 @@ impl SpmmBackend for CudaBackend {
         let Some(arch) = Arch::of(target) else { return Ok(self.prepare(plan)?.lowering(n)) };
         supported::supports(plan, Some(arch)).map_err(|unsupported| unsupported.by(NAME))?;
         supported::takes_csr_layout(plan, self.0.csr_layout)
+            .and_then(|()| supported::takes_cta_order(plan, self.0.cta_order))
             .map_err(|unsupported| unsupported.by(NAME))?;
         let device_plan = device_plan(plan, self.machine(target), FullBlocks::Fastest);
         let machine = machine(&target.name, arch, target.workers);

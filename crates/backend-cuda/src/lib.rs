@@ -11,8 +11,9 @@
 //! Plans in CSR, in any value type, complex ones too, row order and schedule, by a kernel after casperSPARSE: a warp for
 //! each row, a part of a warp where products are narrow, or several rows where they are short and products
 //! are wide. Where all rows are of much the same length, teams of lanes take them in their order, neighbours in
-//! one block, so that its first-level cache serves what they share of B; the columns of B go through the
-//! second-level cache in panels where it can't hold B whole. Where rows differ, those that are much longer than a warp's share are shared out among the warps of a block; those
+//! one block, so that its first-level cache serves what they share of B; all rows are multiplied by
+//! one tile of columns before the next, and tiles are narrower where the second-level cache would not hold wider ones
+//! ([`CtaOrder`]). Where rows differ, those that are much longer than a warp's share are shared out among the warps of a block; those
 //! that the schedule splits, and all that are too long for a block, are computed in pieces, whose sums the
 //! block that finishes last adds in order.
 //! Values of f16 and bf16 are widened exactly and summed in f32. Complex values are laid out as real ones of twice
@@ -129,6 +130,7 @@
 pub mod ablation;
 mod backend;
 mod catalog;
+mod cta_order;
 #[expect(unsafe_code, reason = "the CUDA driver is called")]
 mod device;
 #[cfg(test)]
@@ -148,6 +150,7 @@ pub use cudarc;
 
 pub use backend::CudaBackend;
 pub use catalog::CudaKernels;
+pub use cta_order::CtaOrder;
 pub use device::{DeviceInfo, complex_memory, devices, driver_version, parts_memory};
 pub use epilogue::DeviceEpilogue;
 pub use error::{Arch, CudaError};

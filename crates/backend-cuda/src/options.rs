@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{CsrLayout, LibrarySearch};
+use crate::{CsrLayout, CtaOrder, LibrarySearch};
 
 /// How the backend is set up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +20,10 @@ pub struct CudaOptions {
     /// A [`CsrLayout::Teams`] must be [valid](crate::CsrTeams::is_valid), and matrices have fewer than 2³¹
     /// entries and rows then; plans are refused otherwise.
     pub csr_layout: Option<CsrLayout>,
+    /// In which order CTAs go through rows and columns of products in CSR and WCSR, in place of what the backend would
+    /// choose for each: to time orders. A layout of CSR that is named too has its own. Plans are refused if no kernel
+    /// has such tiles.
+    pub cta_order: Option<CtaOrder>,
 }
 
 impl CudaOptions {
@@ -45,6 +49,12 @@ impl CudaOptions {
     #[must_use]
     pub fn csr_layout(self, csr_layout: impl Into<Option<CsrLayout>>) -> Self {
         Self { csr_layout: csr_layout.into(), ..self }
+    }
+
+    /// With CTAs in this order.
+    #[must_use]
+    pub fn cta_order(self, cta_order: impl Into<Option<CtaOrder>>) -> Self {
+        Self { cta_order: cta_order.into(), ..self }
     }
 
     /// On another device, by its index.

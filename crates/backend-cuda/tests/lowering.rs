@@ -6,7 +6,7 @@ use std::path::Path;
 use girih_backend::{BackendError, Rounding, SpmmBackend, Unsupported};
 use girih_backend_cuda::{CudaBackend, CudaKernels};
 use girih_formats::{Complex, Csr, DType, FormatSpec, Scalar};
-use girih_generate::{banded, dense_row, rmat};
+use girih_generate::{banded, dense_row, laplacian_7pt, rmat, uniform};
 use girih_planner::cost::LinearCost;
 use girih_planner::schedule::Reduction;
 use girih_planner::{
@@ -59,6 +59,7 @@ fn snapshot(device: &str) -> String {
     let graph = rmat::<f32>(12, 16, 1).unwrap();
     let band = banded::<f32>(6000, 6000, 40, 20, 1).unwrap().cast::<f16>();
     let row = dense_row::<f64>(500, 20_000, 3, 7, 1).unwrap();
+    let scattered = uniform::<f32>(100_000, 100_000, 8, 1).unwrap();
     let bcsr = FormatSpec::Bcsr { block_rows: 64, block_cols: 64 };
     let phases = graph.cast::<Complex<f32>>();
     let waves = band.cast::<Complex<f64>>();
@@ -72,6 +73,7 @@ fn snapshot(device: &str) -> String {
             "a graph in csr",
             cut(plan(&graph, device, FormatSpec::Csr, 512), 1 << 20, Reduction::TwoPass),
         ),
+        ("rows in no order in csr", plan(&scattered, device, FormatSpec::Csr, 512)),
         (
             "a long row in csr",
             cut(plan(&row, device, FormatSpec::Csr, 64), 4096, Reduction::TwoPass),
@@ -155,6 +157,24 @@ fn write_what_is_pinned() {
     for device in ["h200", "h100-sxm", "h100-pcie"] {
         fs::write(path(device), snapshot(device)).unwrap();
     }
+}
+
+/// The tiles that `bench/records/cta-orders-h100.md` has as the fastest, or as close to it, in bytes of a row of B.
+#[test]
+fn tiles_are_those_that_were_measured_to_be_fast() {
+    fn tile<T: Scalar>(a: &Csr<T>) -> u32 {
+        let plan = plan(a, "h100-sxm", FormatSpec::Csr, 512);
+        let lowering = CudaBackend::default().lower(&plan).unwrap();
+        let launch = lowering.choice("launch").unwrap();
+        let lanes = launch.strip_prefix("csr_spmm_rows_").and_then(|rest| rest.split_once("x4 "));
+        16 * lanes.unwrap_or_else(|| panic!("{launch}")).0.parse::<u32>().unwrap()
+    }
+    assert_eq!(tile(&uniform::<f32>(40_000, 40_000, 16, 1).unwrap()), 512);
+    assert_eq!(tile(&uniform::<f32>(65_536, 65_536, 16, 1).unwrap()), 256);
+    let scattered = uniform::<f32>(131_072, 131_072, 16, 1).unwrap();
+    assert_eq!(tile(&scattered), 128);
+    assert_eq!(tile(&scattered.cast::<f16>()), 128);
+    assert_eq!(tile(&laplacian_7pt::<f32>(64, 64, 64).unwrap()), 512);
 }
 
 #[test]

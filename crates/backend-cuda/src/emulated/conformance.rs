@@ -13,7 +13,7 @@ use girih_testkit::{Coverage, InPrecision};
 use super::Emulated;
 use super::operands::Placing;
 use crate::kernels::sm90_dense_gemm::{DenseConfig, FullBlocks};
-use crate::{CsrLayout, CsrTeams};
+use crate::{CsrLayout, CsrTeams, CtaOrder};
 
 /// How many products are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,14 @@ fn csr_f32_by_teams() {
     Products::InTurns.conform(&device, FormatKind::Csr, DType::F32, Coverage::EverySpec);
 }
 
+/// Tiles of a quarter of what a warp takes, several side by side.
+#[test]
+fn csr_f32_in_panels() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let device = device.with_cta_order(CtaOrder { tile_columns: 32, panel_tiles: 3 });
+    Products::InTurns.conform(&device, FormatKind::Csr, DType::F32, Coverage::EverySpec);
+}
+
 #[test]
 fn csr_f64() {
     csr(DType::F64, Placing::AsSent, Products::InTurns);
@@ -112,6 +120,14 @@ fn wcsr_bf16() {
 #[test]
 fn wcsr_tf32() {
     wcsr(DType::F32, Placing::AsGiven, Products::All);
+}
+
+/// Tiles side by side, some of them beyond the last column.
+#[test]
+fn wcsr_tf32_in_panels() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let device = device.with_cta_order(CtaOrder { tile_columns: 128, panel_tiles: 2 });
+    Products::InTurns.conform(&device, FormatKind::Wcsr, DType::F32, Coverage::SupportedSpecs);
 }
 
 fn hybrid(dtype: DType, placing: Placing, products: Products) {

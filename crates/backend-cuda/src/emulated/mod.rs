@@ -34,7 +34,7 @@ use crate::kernels::{Kernel, supported};
 use crate::prepared::launch::Launch;
 use crate::prepared::lowering::Recorded;
 use crate::prepared::{self, Machine, Source, device_plan};
-use crate::{Arch, CsrLayout};
+use crate::{Arch, CsrLayout, CtaOrder};
 use compiler::Compiler;
 use operands::Placing;
 pub(crate) use plan::{EmulatedPlan, Failure};
@@ -60,7 +60,15 @@ const CACHE: u64 = 1 << 15;
 
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
-    Machine { multiprocessors, cache_bytes: CACHE, csr_layout: None, variant: None }
+    Machine {
+        multiprocessors,
+        cache_bytes: CACHE,
+        memory_bandwidth: 28,
+        cache_bandwidth: 68,
+        csr_layout: None,
+        cta_order: None,
+        variant: None,
+    }
 }
 
 /// An H100, emulated.
@@ -72,6 +80,7 @@ struct EmulatedState {
     placing: Placing,
     ways: &'static [Way],
     csr_layout: Option<CsrLayout>,
+    cta_order: Option<CtaOrder>,
     /// What multiplies plans in BCSR whose blocks are all there.
     full: FullBlocks,
     products: AtomicUsize,
@@ -107,12 +116,13 @@ impl Emulated {
     ) -> Self {
         let (products, executed) = (AtomicUsize::new(0), Mutex::default());
         let launches = Mutex::default();
-        let csr_layout = None;
+        let (csr_layout, cta_order) = (None, None);
         Self(Arc::new(EmulatedState {
             compiler,
             placing,
             ways,
             csr_layout,
+            cta_order,
             full,
             products,
             executed,
@@ -122,12 +132,22 @@ impl Emulated {
 
     /// A device like this one, whose products in CSR are laid out so.
     pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
+        self.forced(Some(layout), self.0.cta_order)
+    }
+
+    /// A device like this one, whose CTAs go through rows and columns in this order.
+    pub(crate) fn with_cta_order(&self, order: CtaOrder) -> Self {
+        self.forced(self.0.csr_layout, Some(order))
+    }
+
+    fn forced(&self, csr_layout: Option<CsrLayout>, cta_order: Option<CtaOrder>) -> Self {
         let EmulatedState { compiler, placing, ways, full, .. } = &*self.0;
         Self(Arc::new(EmulatedState {
             compiler: compiler.clone(),
             placing: *placing,
             ways,
-            csr_layout: Some(layout),
+            csr_layout,
+            cta_order,
             full: *full,
             products: AtomicUsize::new(0),
             executed: Mutex::default(),
@@ -212,7 +232,8 @@ impl Emulated {
     }
 
     fn prepare_on(&self, plan: &Plan, machine: Machine, full: FullBlocks) -> EmulatedPlan {
-        let machine = Machine { csr_layout: self.0.csr_layout, ..machine };
+        let &EmulatedState { csr_layout, cta_order, .. } = &*self.0;
+        let machine = Machine { csr_layout, cta_order, ..machine };
         let device_plan = device_plan(plan, machine, full);
         let source = Source::new(plan, machine, full);
         EmulatedPlan { device: self.clone(), device_plan, source }

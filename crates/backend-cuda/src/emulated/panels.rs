@@ -11,7 +11,7 @@ use ndarray::s;
 
 use super::Emulated;
 use super::operands::Placing;
-use crate::{CsrLayout, CsrTeams};
+use crate::{CsrLayout, CsrTeams, CtaOrder};
 
 /// Multiplies all columns at once, and in two panels that begin where the narrowest may.
 fn bits_are_the_same<T: DenseScalar>(a: &Csr<f64>, spec: FormatSpec, limit: u64)
@@ -134,6 +134,88 @@ fn csr_has_the_same_bits_by_every_layout_that_adds_in_one_order() {
             }
         }
         assert!(all.iter().all(|bits| *bits == all[0]), "{groups} groups of lanes");
+    }
+}
+
+/// C of 600 columns by an order, and the entries that ran.
+fn ordered<T: DenseScalar>(
+    device: &Emulated,
+    spec: FormatSpec,
+    order: Option<CtaOrder>,
+) -> (Vec<u32>, Vec<String>)
+where
+    T::Acc: Into<f64>,
+{
+    let a = long_rows().cast::<T>();
+    let layout = RowLayout::natural(a.nrows(), spec.window_rows()).unwrap();
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, spec, layout).unwrap());
+    let schedule = Schedule::by_limit(&tiling, 40, Reduction::TwoPass);
+    let plan = Plan::from_tiling(tiling).with_schedule(&schedule).unwrap();
+    let device =
+        order.map_or(device.with_placing(Placing::AsSent), |order| device.with_cta_order(order));
+    let b = random::<T>(a.ncols(), 600, 1);
+    let mut c = random::<T::Acc>(a.nrows(), 600, 2);
+    let prepared = device.prepare(&plan).unwrap();
+    prepared.execute(1.5, T::erase(b.view()), 0.5, T::erase_acc_mut(c.view_mut())).unwrap();
+    let bits = c.iter().map(|&x| (x.into() as f32).to_bits()).collect();
+    (bits, device.executed().into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Every width of a tile and every panel of it, some of whose tiles are beyond the last.
+#[test]
+fn wcsr_has_the_same_bits_in_every_order() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    for (spec, entries) in [
+        (FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 }, ["narrow", "middle", "wide"]),
+        (FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 }, ["narrow", "middle", "wide"]),
+    ] {
+        let own = ordered::<f32>(&device, spec, None).0;
+        for (tile_columns, entry) in [128, 256, 512].into_iter().zip(entries) {
+            for panel_tiles in [1, 2, 3, 1 << 20] {
+                let order = CtaOrder { tile_columns, panel_tiles };
+                let (bits, executed) = ordered::<f32>(&device, spec, Some(order));
+                assert_eq!(bits, own, "{spec}, {order}");
+                assert!(executed.contains(&format!("wcsr_spmm_{entry}")), "{order}: {executed:?}");
+            }
+        }
+    }
+}
+
+/// Rows in no order, whose tiles of 512 bytes the emulated cache does not hold: by price, and by teams of a warp.
+#[test]
+fn csr_has_the_same_bits_by_tiles_that_the_cache_holds() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    let a = girih_generate::uniform::<f32>(200, 200, 12, 1).unwrap();
+    let layout = RowLayout::natural(200, 1).unwrap();
+    let tiling = AnyTiling::from(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    let plan = Plan::from_tiling(tiling);
+    let of = |device: &Emulated| {
+        let b = random::<f32>(200, 200, 1);
+        let mut c = random::<f32>(200, 200, 2);
+        let prepared = device.prepare(&plan).unwrap();
+        let (b, c_view) = (f32::erase(b.view()), f32::erase_acc_mut(c.view_mut()));
+        prepared.execute(1.5, b, 0.5, c_view).unwrap();
+        c.mapv(f32::to_bits)
+    };
+    let found = of(&device);
+    let executed: Vec<_> = device.executed().into_iter().map(|(_, entry)| entry).collect();
+    assert_eq!(executed, ["csr_spmm_rows_8x4"]);
+    let teams =
+        CsrTeams { lanes: 32, team: 32, depth: 4, vectors: 1, warps: 8, turns: 2, panel_tiles: 1 };
+    assert_eq!(of(&device.with_csr_layout(CsrLayout::Teams(teams))), found);
+}
+
+/// Long rows and items: by tiles of fewer lanes, entries are added up in another order, which no panel changes.
+#[test]
+fn csr_has_the_same_bits_in_every_panel() {
+    let Some(device) = Emulated::new(Placing::AsSent) else { return };
+    for tile_columns in [32, 64, 128, 256] {
+        let of = |panel_tiles| {
+            let order = CtaOrder { tile_columns, panel_tiles };
+            ordered::<f32>(&device, FormatSpec::Csr, Some(order)).0
+        };
+        let by_tiles = of(1);
+        assert!([2, 3, 1 << 20].into_iter().all(|panel| of(panel) == by_tiles), "{tile_columns}");
     }
 }
 

@@ -4,6 +4,7 @@ mod check;
 pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
 pub(crate) mod hybrid;
+pub(crate) mod locality;
 pub(crate) mod quantize_e4m3;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;

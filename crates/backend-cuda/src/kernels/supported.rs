@@ -6,9 +6,9 @@ use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Precision};
 
 use super::sm90_bcsr_spmm::{self, BLOCK};
-use super::{quantize_e4m3, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
+use super::{csr_spmm, quantize_e4m3, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm};
 use crate::epilogue::code;
-use crate::{Arch, CsrLayout};
+use crate::{Arch, CsrLayout, CtaOrder};
 
 /// The formats that there are kernels for, and the only architecture they run on, if there is one.
 const FORMATS: [(FormatKind, Option<Arch>); 6] = [
@@ -54,6 +54,25 @@ pub(crate) fn takes_csr_layout(plan: &Plan, layout: Option<CsrLayout>) -> Result
         )));
     }
     Ok(())
+}
+
+/// Refuses plans whose kernels have no tiles of a forced order.
+///
+/// # Errors
+/// The reason.
+pub(crate) fn takes_cta_order(plan: &Plan, order: Option<CtaOrder>) -> Result<(), Unsupported> {
+    let (spec, dtype) = (plan.spec(), plan.dtype());
+    let Some(order) = order else { return Ok(()) };
+    let is_there = order.panel_tiles >= 1
+        && match spec {
+            FormatSpec::Csr => csr_spmm::has_tiles_of(dtype, order.tile_columns),
+            FormatSpec::Wcsr { window_rows, .. } => {
+                sm90_wcsr_spmm::has_tiles_of((dtype, window_rows), order.tile_columns)
+            }
+            _ => true,
+        };
+    let reason = || format!("the options name an order that no kernel has: {order}");
+    if is_there { Ok(()) } else { Err(Unsupported::Sizes { spec, reason: reason() }) }
 }
 
 /// The formats that there are kernels for on an architecture.

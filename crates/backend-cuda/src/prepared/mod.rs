@@ -27,12 +27,12 @@ use girih_formats::{
 };
 use girih_planner::{Plan, Precision};
 
-use crate::CsrLayout;
 use crate::ablation::{Runs, Variant};
 use crate::kernels::sm90_dense_gemm::{self, DenseConfig, FullBlocks};
 use crate::kernels::{
     csr_spmm, hybrid, sm90_bcsr_spmm, sm90_bmat_spmm, sm90_two_four_spmm, sm90_wcsr_spmm,
 };
+use crate::{CsrLayout, CtaOrder};
 
 use launch::DevicePlan;
 pub(crate) use launched::Launched;
@@ -51,8 +51,13 @@ pub(crate) struct Machine {
     pub(crate) multiprocessors: u32,
     /// Bytes of its second-level cache.
     pub(crate) cache_bytes: u64,
+    /// Bytes per second of its memory, and of that cache.
+    pub(crate) memory_bandwidth: u64,
+    pub(crate) cache_bandwidth: u64,
     /// How products in CSR are laid out, in place of what would be chosen.
     pub(crate) csr_layout: Option<CsrLayout>,
+    /// In which order CTAs go through rows and columns, in place of what would be chosen.
+    pub(crate) cta_order: Option<CtaOrder>,
     /// What runs in place of what would be chosen, for plans that it is [for](Variant::supports).
     pub(crate) variant: Option<Variant>,
 }
@@ -89,7 +94,7 @@ pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> De
             (Tiling::Wcsr(a), _) => {
                 let windows = sm90_wcsr_spmm::Windows::of(a);
                 let cut = (&tasks[..], schedule.reduction());
-                sm90_wcsr_spmm::device_plan(&windows, cut, n, multiprocessors)
+                sm90_wcsr_spmm::device_plan(&windows, cut, n, machine)
             }
             (Tiling::Hybrid(a), _) => hybrid::device_plan(a, schedule, n, machine),
             (Tiling::TwoFour(a), _) => two_four(a, n, machine, None),

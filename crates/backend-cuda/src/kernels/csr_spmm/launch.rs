@@ -13,13 +13,14 @@ use super::{
     ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
     element_grid, kernel,
 };
-use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::locality::{Locality, held};
 use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const ITEMS: usize = 0;
@@ -64,10 +65,12 @@ pub(crate) fn device_plan<T: Scalar>(
         (Work::alike(statistics.rows, statistics.entries), row_ptr, a.listed())
     };
     let (m, k) = a.shape;
+    let locality = locality(a, order, &statistics, n as u64, &machine);
     let per_column = work.n_pieces * size_of::<T::Acc>() as u64;
     let panel = panel(per_column, n as u64, a.bytes);
     let split_entries = work.split_entries();
-    let arrived = work.splits.len() as u64 * counted_tiles(T::DTYPE, panel);
+    let cta_order = machine.cta_order;
+    let arrived = work.splits.len() as u64 * counted_tiles(T::DTYPE, panel, cta_order);
     DevicePlan {
         shape: ProductShape { m, k, dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE)],
@@ -81,6 +84,8 @@ pub(crate) fn device_plan<T: Scalar>(
                 cache: machine.cache_bytes,
                 statistics,
                 order,
+                locality,
+                cta_order,
             },
             m: m as u64,
             n_pieces: work.n_pieces,
@@ -105,9 +110,30 @@ pub(crate) fn device_plan<T: Scalar>(
     }
 }
 
+/// What narrower tiles are priced by, of rows that go to warps whose tiles of B do not stay in the second-level cache.
+fn locality<T: Scalar>(
+    a: &Rows<'_, T>,
+    order: Order,
+    statistics: &Statistics,
+    n: u64,
+    machine: &Machine,
+) -> Option<Locality> {
+    let Order::Alike(wide) = order else { return None };
+    let (m, k) = (a.shape.0 as u64, a.shape.1 as u64);
+    let teams = wide.teams(statistics, n, T::DTYPE, resident_warps(machine.multiprocessors));
+    teams.narrower(T::DTYPE).next()?;
+    let sizes = (size_of::<T>() as u64, size_of::<T::Acc>() as u64);
+    let tile = n.min(u64::from(teams.order(T::DTYPE).tile_columns)) * sizes.0;
+    if k.saturating_mul(tile) <= held(machine) {
+        return None;
+    }
+    Locality::new(a.pattern?, None, (a.bytes, m), sizes, machine)
+}
+
 /// Tiles of columns in a panel, which is a whole number of the smallest that there may be several of.
-fn counted_tiles(dtype: DType, panel: u64) -> u64 {
-    panel / (u64::from(WARP) * 16 / dtype.size() as u64)
+fn counted_tiles(dtype: DType, panel: u64, order: Option<CtaOrder>) -> u64 {
+    let tile = u64::from(WARP) * 16 / dtype.size() as u64;
+    panel / order.map_or(tile, |order| tile.min(u64::from(order.tile_columns)))
 }
 
 impl LaunchSequence for CsrLaunches {
@@ -167,7 +193,7 @@ impl LaunchSequence for CsrLaunches {
         let layout = self.layout(operands);
         let ItemCounts { by_block, by_warp, rest } = self.problem.items;
         let by_block = by_block - self.n_pieces;
-        let (order, why_order) = layout.order_in_words();
+        let (order, why_order) = layout.order();
         let (rows, why) = match self.problem.order {
             Order::Items { .. } => (
                 format!(
@@ -185,7 +211,8 @@ impl LaunchSequence for CsrLaunches {
             }
         };
         let lowering = lowering.with("tile", layout.tile_in_words(), "");
-        let lowering = lowering.with("rows", rows, why).with("order of blocks", order, why_order);
+        let lowering = lowering.with("rows", rows, why);
+        let lowering = order.explain(operands.b.cols as u64, why_order, lowering);
         if self.n_splits == 0 {
             return lowering.with("reduction", "none", "no row is split");
         }
@@ -235,7 +262,7 @@ impl CsrLaunches {
             alpha: alpha.re,
             beta: beta.re,
             c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
-            counted_tiles: counted_tiles(dtype, self.panel),
+            counted_tiles: counted_tiles(dtype, self.panel, self.problem.cta_order),
             row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
             rows: if self.has_rows { at.parts[ROWS] } else { 0 },
             turns: 1,

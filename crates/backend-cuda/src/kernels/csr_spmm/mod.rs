@@ -21,6 +21,7 @@ use super::shared::value_name;
 use super::{Budget, Kernel};
 
 pub(crate) use launch::device_plan;
+pub(crate) use layout::has_tiles_of;
 use layout::{ItemCounts, Layout, Operation, Problem, lanes};
 use params::{Item, Last, Params, SplitRow};
 pub(crate) use rows::Rows;

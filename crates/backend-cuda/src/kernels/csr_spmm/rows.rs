@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use girih_formats::{Buffer, Hybrid, PAD_ROW, RowCsr, RowLayout, Scalar};
+use girih_formats::{Buffer, CsrPattern, Hybrid, PAD_ROW, RowCsr, RowLayout, Scalar};
 
 use super::statistics::rows_of_slots;
 
@@ -44,6 +44,8 @@ pub(crate) struct Rows<'a, T: Scalar> {
     pub(super) row_ptr: Cow<'a, [u64]>,
     pub(super) col_idx: Buffer<u32>,
     pub(super) values: Buffer<T>,
+    /// Of the slots; `None` if they are only some of the matrix's.
+    pub(super) pattern: Option<CsrPattern<'a>>,
     slots: Slots<'a>,
 }
 
@@ -57,6 +59,7 @@ impl<'a, T: Scalar> Rows<'a, T> {
             row_ptr: Cow::Borrowed(csr.row_ptr()),
             col_idx: csr.col_idx().clone(),
             values: csr.values().clone(),
+            pattern: Some(csr.pattern()),
             slots: Slots::Layout(a.layout()),
         }
     }
@@ -78,6 +81,7 @@ impl<'a, T: Scalar> Rows<'a, T> {
             row_ptr: Cow::Owned(row_ptr),
             col_idx: a.col_idx().clone(),
             values: values.into(),
+            pattern: None,
             slots: Slots::Listed(slots().map(row).collect()),
         }
     }

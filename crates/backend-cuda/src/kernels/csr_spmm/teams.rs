@@ -5,10 +5,14 @@ use std::fmt;
 use girih_formats::DType;
 
 use super::WARP;
+use crate::CtaOrder;
 
 /// Rows of B that a lane waits for at a time.
 pub(super) const SHALLOW: u32 = 4;
 pub(super) const DEEP: u32 = 8;
+
+/// The fewest vectors across a tile of a wide product: 128 bytes of a row of B.
+const NARROWEST: u32 = 8;
 
 /// The most warps of a block, by the kernel's registers: those of the vectors that a lane waits for at a time.
 pub(super) const fn most_warps(depth: u32, vectors: u32) -> u32 {
@@ -89,6 +93,35 @@ impl CsrTeams {
             && panel_tiles >= 1
     }
 
+    /// In which order they go through rows and columns.
+    pub(crate) fn order(&self, dtype: DType) -> CtaOrder {
+        let tile_columns = self.lanes * self.vectors * 16 / dtype.size() as u32;
+        CtaOrder { tile_columns, panel_tiles: self.panel_tiles }
+    }
+
+    /// Orders of narrower tiles, down to 128 bytes of a row of B: of teams that are warps, and wait for few rows of B at
+    /// a time, so that there are warps for all of them.
+    pub(crate) fn narrower(&self, dtype: DType) -> impl Iterator<Item = CtaOrder> {
+        let is_warp = (self.lanes, self.team, self.depth) == (WARP, WARP, SHALLOW);
+        let across = if is_warp { self.lanes * self.vectors } else { 0 };
+        let vectors = std::iter::successors(Some(across / 2), |wider| Some(wider / 2));
+        let vectors = vectors.take_while(|&vectors| vectors >= NARROWEST);
+        vectors.map(move |vectors| CtaOrder::by_tiles(vectors * 16 / dtype.size() as u32))
+    }
+
+    /// These teams over tiles and panels of an order. What is added up in which order stays as it is, unless tiles are
+    /// wider and leave a warp fewer groups of lanes.
+    pub(crate) fn in_order(self, order: CtaOrder, dtype: DType) -> Self {
+        let across = order.tile_columns * dtype.size() as u32 / 16;
+        let lanes = across.min(WARP);
+        let groups = (self.team / self.lanes).min(WARP / lanes);
+        let vectors = if across > WARP { 2 } else { 1 };
+        let depth = if vectors == 2 { SHALLOW } else { self.depth };
+        let warps = self.warps.min(most_warps(depth, vectors));
+        let panel_tiles = order.panel_tiles;
+        Self { lanes, team: lanes * groups, depth, vectors, warps, panel_tiles, ..self }
+    }
+
     /// Bytes of shared memory that a block stages entries in, for a value type.
     pub(crate) fn shared_bytes(&self, dtype: DType) -> u32 {
         // A column and a value in the accumulation type, aligned to that.
@@ -116,6 +149,37 @@ const fn entries_of_lane(lanes: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn teams_go_through_an_order_in_as_many_groups_as_a_warp_has() {
+        let teams = CsrTeams {
+            lanes: 32,
+            team: 32,
+            depth: 4,
+            vectors: 2,
+            warps: 8,
+            turns: 2,
+            panel_tiles: 1,
+        };
+        assert_eq!(teams.in_order(teams.order(DType::F16), DType::F16), teams);
+        let widths = |teams: &CsrTeams, dtype| {
+            teams.narrower(dtype).map(|order| order.tile_columns).collect::<Vec<_>>()
+        };
+        assert_eq!(widths(&teams, DType::F32), [128, 64, 32]);
+        assert_eq!(widths(&teams, DType::F64), [64, 32, 16]);
+        for order in teams.narrower(DType::F32) {
+            let found = teams.in_order(order, DType::F32);
+            assert!(found.is_valid() && found.groups() == 1, "{found}");
+        }
+        let shared = CsrTeams { lanes: 8, vectors: 1, ..teams };
+        assert_eq!(widths(&shared, DType::F32), [0; 0]);
+        for vectors in [8, 16, 32, 64] {
+            let order = CtaOrder { tile_columns: 4 * vectors, panel_tiles: 3 };
+            let found = shared.in_order(order, DType::F32);
+            assert!(found.is_valid() && found.team == 32, "{found}");
+            assert_eq!(found.order(DType::F32), order);
+        }
+    }
 
     #[test]
     fn only_what_kernels_are_compiled_for_is_valid() {

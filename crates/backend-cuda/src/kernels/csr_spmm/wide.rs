@@ -16,7 +16,8 @@
 //! less where its loads cover 512 bytes of a row. Four rows to a team, one after the other, save a quarter of
 //! one row (`wave_graph`, n = 512: 564): the next row's place and first entries arrive meanwhile. Blocks take
 //! all rows for a tile of columns, then the next tile. No other order was faster, and all tiles for a block of
-//! rows were up to 1.2 times as slow (`delaunay_n15`, n = 512: 88; 8 lanes on pruned weights: 1.19).
+//! rows were up to 1.2 times as slow (`delaunay_n15`, n = 512: 88; 8 lanes on pruned weights: 1.19). Where a tile of B
+//! does not stay in the second-level cache, [narrower ones](crate::kernels::locality) may win.
 //!
 //! Weights have few and long rows: 256 of 461 entries times 512 columns make 1024 teams of a warp, a quarter
 //! of what the device waits for at a time. There, tiles of 8 lanes and 4 groups of lanes to a row take 52

@@ -51,11 +51,11 @@ pub(crate) fn device_plan<T: Scalar>(
         let cuts = cuts_of_packed(a, schedule.tasks());
         let how = (&cuts[..], Reduction::TwoPass);
         let windows = Windows::packed(a);
-        joined.add(sm90_wcsr_spmm::device_plan(&windows, how, n, machine.multiprocessors));
+        joined.add(sm90_wcsr_spmm::device_plan(&windows, how, n, machine));
     }
     if packed_windows < layout.n_windows() {
         // A layout that options force is for plans in CSR.
-        let machine = Machine { csr_layout: None, ..machine };
+        let machine = Machine { csr_layout: None, cta_order: None, ..machine };
         joined.add(csr_spmm::device_plan(&Rows::besides_packed(a), &[], n, machine));
     }
     let besides = (0..layout.n_windows()).filter(|&w| !a.is_packed(w));
@@ -188,7 +188,15 @@ mod tests {
     }
 
     fn machine() -> Machine {
-        Machine { multiprocessors: 132, cache_bytes: 50 << 20, csr_layout: None, variant: None }
+        Machine {
+            multiprocessors: 132,
+            cache_bytes: 50 << 20,
+            memory_bandwidth: 28,
+            cache_bandwidth: 68,
+            csr_layout: None,
+            cta_order: None,
+            variant: None,
+        }
     }
 
     #[test]

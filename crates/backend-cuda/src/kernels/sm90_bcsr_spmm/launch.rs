@@ -8,7 +8,7 @@ use super::config::{BLOCK, COLUMNS, Config, ELEMENTS, Load, ROW_BYTES, ROWS, Swi
 use super::groups::Groups;
 use super::params::{GROUP_ROWS, Params};
 use super::tf32;
-use crate::CudaError;
+use crate::cta_order::{OF_TILES, ORDER};
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
@@ -16,6 +16,7 @@ use crate::prepared::launch::{
     Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
 };
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const GROUPS: usize = 0;
@@ -190,8 +191,25 @@ impl LaunchSequence for BcsrLaunches {
             true => (GROUP_ROWS * BLOCK, "block rows that share columns read less of B together"),
             false => (BLOCK, "it reads the least of A and B from the cache"),
         };
-        lowering
-            .with("tile", format!("{rows} rows × {} columns", config.tile()), why)
+        let order = CtaOrder::by_tiles(config.tile());
+        let lowering =
+            lowering.with("tile", format!("{rows} rows × {} columns", config.tile()), why);
+        let order = match (config.has(Switch::Persistent), config.cluster()) {
+            (true, _) => {
+                let strips = "16 rows of blocks down, then the next tile of columns";
+                lowering.with(ORDER, strips, "an ablation takes them so")
+            }
+            (false, 1) => order.explain(b.cols as u64, OF_TILES, lowering),
+            _ => {
+                let order = CtaOrder { panel_tiles: u32::MAX, ..order };
+                order.explain(
+                    b.cols as u64,
+                    "CTAs beside each other share what they read of A",
+                    lowering,
+                )
+            }
+        };
+        order
             .with("stages", config.stages_in_words(), "")
             .with(
                 "tasks",

@@ -13,12 +13,13 @@ use super::config::{
 use super::packing::{headers, values};
 use super::params::Params;
 use super::work::{List, Work};
-use crate::CudaError;
+use crate::cta_order::{OF_TILES, ORDER};
 use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const BLOCKS: usize = 0;
@@ -198,11 +199,23 @@ impl LaunchSequence for BmatLaunches {
             None => lowering,
         };
         let shape = format!("16 rows × {} columns", config.tile_columns(self.arithmetic, n));
-        let lowering = lowering.with("tile", shape, config.why(self.arithmetic, n)).with(
-            "stages",
-            config.stages_in_words(),
-            "",
-        );
+        let lowering = lowering.with("tile", shape, config.why(self.arithmetic, n));
+        let order = CtaOrder::by_tiles(config.tile_columns(self.arithmetic, n));
+        let lowering = match self.partitions {
+            Some(_) if order.tiles(n) > 1 => {
+                let walk = format!(
+                    "in each block, its windows for each of {} tiles of columns",
+                    order.tiles(n)
+                );
+                lowering.with(
+                    ORDER,
+                    walk,
+                    "what neighbouring windows share of B is read again soon",
+                )
+            }
+            _ => order.explain(n, OF_TILES, lowering),
+        };
+        let lowering = lowering.with("stages", config.stages_in_words(), "");
         let lowering = match self.partitions {
             Some(partitions) => lowering.with(
                 "partitions",

@@ -9,6 +9,7 @@ use super::config::{COLUMNS, DenseConfig, ELEMENTS, PATCH, ROWS, configs};
 use super::cost::Full;
 use super::params::{Elements, Params};
 use crate::CudaError;
+use crate::cta_order::ORDER;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix};
 use crate::kernels::sm90_bcsr_spmm::{self, BLOCK, SLOTS, per_row};
@@ -221,7 +222,8 @@ impl LaunchSequence for DenseLaunches {
             .with("kernel", "dense", counted(full.dense(&config)))
             .with("tile", tile, why)
             .with("stages", stages, "")
-            .with("tasks", tasks, order)
+            .with("tasks", tasks, "")
+            .with(ORDER, order, "the second-level cache serves what those at a time read")
             .with("reduction", "none", "one block of threads sums a tile of C, in order")
     }
 }

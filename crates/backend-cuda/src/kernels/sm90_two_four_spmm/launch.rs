@@ -7,13 +7,14 @@ use girih_formats::{DType, PAD_ROW, Scalar, TwoFour};
 use super::config::{BY_COLUMNS, BY_ELEMENTS, BY_ROWS, Config, DEPTH, ROWS, Work, configs};
 use super::packing::{pack_metadata, pack_values};
 use super::params::Params;
-use crate::CudaError;
+use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const VALUES: usize = 0;
@@ -145,8 +146,10 @@ impl LaunchSequence for TwoFourLaunches {
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let (_, config) = self.choose(&operands.b);
-        lowering
-            .with("tile", format!("{ROWS} rows × {} columns", config.columns()), config.why())
+        let tile = format!("{ROWS} rows × {} columns", config.columns());
+        let lowering = lowering.with("tile", tile, config.why());
+        CtaOrder::by_tiles(config.columns())
+            .explain(operands.b.cols as u64, OF_TILES, lowering)
             .with("stages", config.stages_in_words(), "")
             .with("tasks", self.row_tiles.to_string(), "tiles of rows, whatever the schedule cuts")
             .with("reduction", "none", "one block of threads sums a tile of rows, in order")

@@ -7,13 +7,14 @@ use girih_formats::{DType, E4m3Values, PAD_ROW, Scalar, TwoFour};
 use super::config::{BY_COLUMNS, Config, NARROW_DEPTH, ROWS, Work, narrow_configs};
 use super::packing::{pack_metadata_8bit, pack_values};
 use super::params::Params;
-use crate::CudaError;
+use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::quantize_e4m3::{self, Quantized};
 use crate::kernels::shared::{Output, is_matrix, map_of_c};
 use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const VALUES: usize = 0;
@@ -127,9 +128,12 @@ impl LaunchSequence for NarrowLaunches {
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let (_, config) = self.choose(operands.b.cols as u64);
-        lowering
+        let tile = format!("{ROWS} rows × {} columns", config.columns());
+        let lowering = lowering
             .with("values", "e4m3", "B is rounded to it, by a scale for each column")
-            .with("tile", format!("{ROWS} rows × {} columns", config.columns()), config.why())
+            .with("tile", tile, config.why());
+        CtaOrder::by_tiles(config.columns())
+            .explain(operands.b.cols as u64, OF_TILES, lowering)
             .with("stages", config.stages_in_words(), "")
             .with("tasks", self.row_tiles.to_string(), "tiles of rows, whatever the schedule cuts")
             .with("reduction", "none", "one block of threads sums a tile of rows, in order")

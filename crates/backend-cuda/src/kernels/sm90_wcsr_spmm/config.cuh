@@ -112,7 +112,7 @@ struct Part {
     u32 stages;
 
     __device__ __forceinline__ Part(const Params& p, u32 shared, u32 lane) : stages(shared) {
-        const ptx::Vector16 task = ptx::load_constant(p.tasks + blockIdx.x);
+        const ptx::Vector16 task = ptx::load_constant(p.tasks + task_of_block(p));
         first_step = u64(task.word[1]) << 32 | task.word[0];
         n_segments = task.word[3];
         if (lane < n_segments) {
@@ -121,7 +121,7 @@ struct Part {
             window = segment.word[1];
             piece = segment.word[2];
         }
-        column = u64(blockIdx.y) * C::kColumns;
+        column = u64(tile_of_block(p)) * C::kColumns;
         const u32 width = p.n - column < C::kColumns ? p.n - column : C::kColumns;
         row_bytes = (width * Value::kBytes + 15) / 16 * 16;
     }

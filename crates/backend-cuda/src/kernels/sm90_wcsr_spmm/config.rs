@@ -3,6 +3,7 @@
 use girih_formats::DType;
 use girih_planner::kernels::KernelConfig;
 
+use crate::CtaOrder;
 use crate::error::Arch;
 use crate::kernels::{Budget, Kernel};
 
@@ -210,6 +211,23 @@ pub(crate) fn choose(
         n <= config.columns(dtype) || blocks <= u64::from(multiprocessors * config.ctas)
     };
     [Some(narrow), middle].into_iter().flatten().find(is_enough).unwrap_or(wide)
+}
+
+/// The configuration whose tiles an order has, and that reads rows of B whole: the narrowest also for half of its tiles,
+/// of which it then multiplies as much more.
+pub(crate) fn of_order((dtype, window_rows): (DType, usize), order: CtaOrder) -> Option<Config> {
+    let Configs { narrow, middle, wide, .. } = Configs::of(dtype, window_rows);
+    let columns = u64::from(order.tile_columns);
+    if 2 * columns == narrow.columns(dtype) {
+        return Some(narrow);
+    }
+    let all = [Some(narrow), middle, Some(wide)].into_iter().flatten();
+    all.into_iter().find(|config| config.columns(dtype) == columns)
+}
+
+/// Whether there are tiles of as many columns.
+pub(crate) fn has_tiles_of(of: (DType, usize), columns: u32) -> bool {
+    of_order(of, CtaOrder::by_tiles(columns)).is_some()
 }
 
 /// The kernel for a value type, f16, bf16 or f32 (as TF32), and a height of windows, a multiple of

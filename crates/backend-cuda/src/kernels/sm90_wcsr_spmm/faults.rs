@@ -8,6 +8,7 @@ use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
 use ptx_emu::report::Problem;
 
+use crate::CtaOrder;
 use crate::emulated::faults::{
     Fault, Finish, Multiply, Outcome, Sized, check, fault, multiply, multiply_reversed,
 };
@@ -42,6 +43,17 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     )
 }
 
+/// Three tiles of columns in panels of two: one block of each task is beyond the last.
+fn panels(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(40, 300, |i, j| (i * 11 + j) % 97 < 2);
+    let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 };
+    let (b, c) = (Layout::RowMajor, Layout::RowMajor);
+    let device = device.with_cta_order(CtaOrder { tile_columns: 128, panel_tiles: 2 });
+    let sized =
+        Sized { spec, tiles_per_task: None, n: 260, beta: 0.0, b, c, epilogue: Finish::Nothing };
+    multiply::<f32>(&device, way, &a.unwrap(), sized)
+}
+
 /// Rows last first, with an epilogue; a window is split.
 fn finished(
     device: &Emulated,
@@ -74,6 +86,15 @@ fn added(device: &Emulated, way: Way) -> (Outcome, String) {
 }
 
 const FAULTS: &[Fault] = &[
+    fault!("a block beyond the last tile of a panel multiplies", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
+        "    if (tile_of_block(p) >= p.n_tiles) return;\n" => "",
+        panels, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
+    fault!("neighbouring blocks of a panel have other tasks", "sm90_wcsr_spmm/params.cuh":
+        "return blockIdx.x / p.panel_tiles;" => "return blockIdx.x;",
+        panels, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. } | Problem::Race { .. })),
+    fault!("panels overlap", "sm90_wcsr_spmm/params.cuh":
+        "return blockIdx.y * p.panel_tiles + " => "return blockIdx.y + ",
+        panels, Outcome::Wrong | Outcome::Report(Problem::Poison { .. } | Problem::Race { .. })),
     fault!("a stage is read before it is full", "sm90_wcsr_spmm/consume.cuh":
         "            ring.wait_full(place);\n#pragma unroll 1" => "#pragma unroll 1",
         rows, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. })),
@@ -153,5 +174,5 @@ const FAULTS: &[Fault] = &[
 
 #[test]
 fn faults_in_wcsr_show() {
-    check(&[rows as Multiply, elements, per_row, per_column, added], FAULTS);
+    check(&[rows as Multiply, elements, panels, per_row, per_column, added], FAULTS);
 }

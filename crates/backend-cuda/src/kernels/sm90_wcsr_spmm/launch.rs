@@ -2,23 +2,27 @@
 
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{DType, Scalar};
+use girih_formats::{Csr, DType, PAD_COL, Scalar};
 use girih_planner::schedule::{Reduction, Task};
+use half::f16;
 
 use super::config::{
     COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, choose,
-    element_grid, kernel, step,
+    element_grid, kernel, of_order, step,
 };
 use super::packing::{pack_columns, pack_values};
 use super::params::Params;
 use super::windows::Windows;
 use super::work::Work;
-use crate::CudaError;
+use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::locality::{Locality, held};
 use crate::operand::Place;
+use crate::prepared::Machine;
 use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
+use crate::{CtaOrder, CudaError};
 
 /// The parts of the device plan.
 const TASKS: usize = 0;
@@ -43,6 +47,10 @@ struct WcsrLaunches {
     /// Columns whose sums of parts the workspace holds at a time, if parts are kept.
     panel: u64,
     multiprocessors: u32,
+    /// What prices panels of several tiles, where A does not stay in the second-level cache.
+    locality: Option<Locality>,
+    /// In place of what would be chosen.
+    cta_order: Option<CtaOrder>,
 }
 
 /// Why there is no kernel for a tiling, if there is none.
@@ -65,7 +73,7 @@ pub(crate) fn device_plan<T: Scalar>(
     a: &Windows<'_, T>,
     (tasks, reduction): (&[Task], Reduction),
     n: usize,
-    multiprocessors: u32,
+    machine: Machine,
 ) -> DevicePlan {
     let (m, k) = a.shape;
     let work = Work::new(
@@ -84,6 +92,7 @@ pub(crate) fn device_plan<T: Scalar>(
     };
     let per_column = kept * (a.window_rows * size_of::<f32>()) as u64;
     let panel = panel(per_column, n as u64, a.bytes);
+    let work_bytes = (values.len() + col_idx.len()) as u64 * 4;
     DevicePlan {
         shape: ProductShape { m, k, dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE, a.window_rows)],
@@ -97,7 +106,9 @@ pub(crate) fn device_plan<T: Scalar>(
             scatters: !a.rows.is_empty(),
             reduction,
             panel,
-            multiprocessors,
+            multiprocessors: machine.multiprocessors,
+            locality: locality(a, work_bytes, n as u64, &machine),
+            cta_order: machine.cta_order,
         }),
         values: vec![VALUES],
         parts: vec![
@@ -111,6 +122,38 @@ pub(crate) fn device_plan<T: Scalar>(
         maps: Vec::new(),
         workspace: panel * per_column,
     }
+}
+
+/// What panels are priced by, of windows that do not stay in the second-level cache and more columns than the widest
+/// tile has.
+fn locality<T: Scalar>(
+    a: &Windows<'_, T>,
+    a_bytes: u64,
+    n: u64,
+    machine: &Machine,
+) -> Option<Locality> {
+    let widest =
+        choose((T::DTYPE, a.window_rows), (u64::MAX, u64::MAX), true, machine.multiprocessors);
+    if a_bytes <= held(machine) || n <= widest.columns(T::DTYPE) {
+        return None;
+    }
+    // Packed columns without their padding, as rows of a matrix.
+    let col_idx = a.window_col_idx.iter().copied().filter(|&col| col != PAD_COL);
+    let col_idx: Vec<u32> = col_idx.collect();
+    let columns = |bounds: &[u64]| {
+        let of_window = &a.window_col_idx[bounds[0] as usize..bounds[1] as usize];
+        of_window.partition_point(|&col| col != PAD_COL) as u64
+    };
+    let ends = a.window_ptr.windows(2).map(columns).scan(0, |end, more| {
+        *end += more;
+        Some(*end)
+    });
+    let row_ptr: Vec<u64> = std::iter::once(0).chain(ends).collect();
+    let (windows, gathered) = (row_ptr.len() - 1, col_idx.len() as u64);
+    let values = vec![f16::ZERO; col_idx.len()];
+    let pattern = Csr::try_new(windows, a.shape.1, row_ptr, col_idx, values).ok()?;
+    let (m, sizes) = (a.shape.0 as u64, (size_of::<T>() as u64, size_of::<f32>() as u64));
+    Locality::new(pattern.pattern(), Some(gathered), (a_bytes, m), sizes, machine)
 }
 
 impl LaunchSequence for WcsrLaunches {
@@ -151,6 +194,8 @@ impl LaunchSequence for WcsrLaunches {
             beta: beta as f32,
             c_in_vectors: u32::from(c.writes_in_vectors(4)),
             atomic: u32::from(is_atomic),
+            panel_tiles: 1,
+            n_tiles: 0,
             epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
@@ -166,6 +211,12 @@ impl LaunchSequence for WcsrLaunches {
         let shared = config.shared_bytes(self.dtype, self.window_rows);
         let most = config.max_columns(self.dtype);
         let most = if self.panel > 0 { most.min(self.panel) } else { most };
+        let most = match self.cta_order {
+            Some(order) if u64::from(order.tile_columns) < config.columns(self.dtype) => {
+                u64::from(order.tile_columns)
+            }
+            _ => most,
+        };
         let mut first = 0;
         while first < n {
             let width = most.min(n - first);
@@ -179,8 +230,11 @@ impl LaunchSequence for WcsrLaunches {
                 let begun = Params { epilogue: PlacedEpilogue::default(), ..params };
                 launch(SPLIT_ROWS, of_splits, ELEMENT_THREADS, 0, &begun)?;
             }
-            let tiles = width.div_ceil(config.columns(self.dtype));
-            let grid = [self.n_tasks as u32, tiles as u32, 1];
+            let (order, _) = self.order(&config, width);
+            params.panel_tiles = order.panel_tiles;
+            params.n_tiles = order.tiles(width) as u32;
+            let blocks = self.n_tasks as u32 * order.panel_tiles;
+            let grid = [blocks, order.panels(width) as u32, 1];
             launch(config.entry, grid, threads, shared, &params)?;
             if self.n_splits > 0 && !is_atomic {
                 launch(COMBINE, of_splits, ELEMENT_THREADS, 0, &params)?;
@@ -196,11 +250,14 @@ impl LaunchSequence for WcsrLaunches {
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let config = self.config(&operands.b);
         let of = (self.dtype, self.window_rows);
-        let work = (self.n_tasks, operands.b.cols as u64);
+        let n = operands.b.cols as u64;
+        let work = (self.n_tasks, n);
         let shape = format!("{} rows × {} columns", self.window_rows, config.columns(self.dtype));
         let why = config.why(of, work, self.multiprocessors);
-        let lowering = lowering
-            .with("tile", shape, why)
+        let lowering = lowering.with("tile", shape, why);
+        let (order, why) = self.order(&config, n);
+        let lowering = order
+            .explain(n, why, lowering)
             .with("stages", config.stages_in_words(), "")
             .with("tasks", self.n_tasks.to_string(), "small windows share a block of threads");
         if self.n_splits == 0 {
@@ -219,10 +276,72 @@ impl LaunchSequence for WcsrLaunches {
 }
 
 impl WcsrLaunches {
+    /// In which order CTAs of a configuration go through windows and `n` columns, and why.
+    fn order(&self, config: &Config, n: u64) -> (CtaOrder, &'static str) {
+        let by_tiles = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
+        let of_tiles = |panel_tiles| CtaOrder { panel_tiles, ..by_tiles };
+        // As many blocks as a grid has in x.
+        let most = by_tiles.tiles(n).min(i32::MAX as u64 / self.n_tasks.max(1)).max(1) as u32;
+        if let Some(forced) = self.cta_order {
+            return (of_tiles(forced.panel_tiles.min(most)), "the options say so");
+        }
+        let several = [2, most].into_iter().filter(|&panel| 1 < panel && panel <= most);
+        let better = |it: Locality| it.better(by_tiles, several.map(of_tiles), n);
+        match self.locality.and_then(better) {
+            Some(order) => {
+                (order, "reading A again would cost more than what a wider panel of B misses")
+            }
+            None => (by_tiles, OF_TILES),
+        }
+    }
+
     /// What a product of this B runs.
     fn config(&self, b: &Place) -> Config {
         let in_rows = b.reads_in_vectors(16 / self.dtype.size() as u64);
         let of = (self.dtype, self.window_rows);
+        if in_rows && let Some(config) = self.cta_order.and_then(|order| of_order(of, order)) {
+            return config;
+        }
         choose(of, (self.n_tasks, b.cols as u64), in_rows, self.multiprocessors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::{RowLayout, Wcsr};
+    use girih_generate::{banded, uniform};
+
+    use super::*;
+
+    /// The order of blocks for 1024 columns, two of the widest tiles, and the grid.
+    fn order(a: &Csr<f32>, window_rows: usize) -> (String, String) {
+        // Half of the cache is a megabyte: less than either A, and half of a tile of 1000 rows.
+        let machine = Machine {
+            multiprocessors: 1,
+            cache_bytes: 1 << 21,
+            memory_bandwidth: 28,
+            cache_bandwidth: 68,
+            csr_layout: None,
+            cta_order: None,
+            variant: None,
+        };
+        let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();
+        let a = Wcsr::from_csr(a, layout, 8).unwrap();
+        let plan = device_plan(&Windows::of(&a), (&[], Reduction::TwoPass), 1024, machine);
+        let lowering = plan.describe(Lowering::new("cuda", "an H100", 1024));
+        let said = |what| lowering.choice(what).unwrap().to_owned();
+        (said(crate::cta_order::ORDER), said("launch"))
+    }
+
+    #[test]
+    fn windows_that_outgrow_the_cache_are_read_once_if_b_allows() {
+        // Windows of 64 rows of a narrow band: 84 packed columns of 256 bytes, and B is used again at once.
+        let (said, launch) = order(&banded(4096, 4096, 10, 10, 1).unwrap(), 64);
+        assert!(said.contains("all 2 tiles of columns"), "{said}");
+        assert!(launch.contains(" 128×1 blocks"), "{launch}");
+        // Rows in no order would miss more of B.
+        let (said, launch) = order(&uniform(4096, 1000, 6, 1).unwrap(), 16);
+        assert!(said.contains("all rows for each of 2 tiles"), "{said}");
+        assert!(launch.contains("×2 blocks"), "{launch}");
     }
 }

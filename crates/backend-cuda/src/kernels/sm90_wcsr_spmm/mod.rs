@@ -11,7 +11,7 @@ mod work;
 
 #[cfg(test)]
 pub(crate) use config::kernel;
-pub(crate) use config::{choose, kernels, step};
+pub(crate) use config::{choose, has_tiles_of, kernels, step};
 pub(crate) use launch::{check, device_plan};
 pub(crate) use windows::Windows;
 pub(crate) use work::blocks;

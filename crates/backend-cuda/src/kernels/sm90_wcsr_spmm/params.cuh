@@ -70,9 +70,19 @@ struct Params {
     u32 c_in_vectors;
     // Whether parts are added to C, which holds beta * C by then, and not kept.
     u32 atomic;
+    // Tiles of columns of a panel, which all tasks come before the next of: neighbouring blocks have the same task.
+    u32 panel_tiles;
+    // Tiles of columns that there are.
+    u32 n_tiles;
     Epilogue epilogue;
 };
-static_assert(sizeof(Params) == 184, "the host passes 184 bytes");
+static_assert(sizeof(Params) == 192, "the host passes 192 bytes");
+
+// The block's task and its tile of columns, which may be beyond the last.
+__device__ __forceinline__ u32 task_of_block(const Params& p) { return blockIdx.x / p.panel_tiles; }
+__device__ __forceinline__ u32 tile_of_block(const Params& p) {
+    return blockIdx.y * p.panel_tiles + blockIdx.x % p.panel_tiles;
+}
 
 // The row of C that a slot is, or kNoRow.
 __device__ __forceinline__ u32 row_of_slot(const Params& p, u64 slot) {

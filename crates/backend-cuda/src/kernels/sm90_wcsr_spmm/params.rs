@@ -67,8 +67,10 @@ pub(crate) struct Params {
     pub(crate) beta: f32,
     pub(crate) c_in_vectors: u32,
     pub(crate) atomic: u32,
+    pub(crate) panel_tiles: u32,
+    pub(crate) n_tiles: u32,
     pub(crate) epilogue: PlacedEpilogue,
 }
 
 const _: () = assert!(size_of::<Task>() == 16 && size_of::<Segment>() == 16);
-const _: () = assert!(size_of::<SplitWindow>() == 16 && size_of::<Params>() == 184);
+const _: () = assert!(size_of::<SplitWindow>() == 16 && size_of::<Params>() == 192);

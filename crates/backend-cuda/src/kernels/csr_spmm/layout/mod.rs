@@ -7,6 +7,10 @@ mod words;
 use girih_formats::DType;
 
 use super::wide::Wide;
+use crate::CtaOrder;
+use crate::cta_order::OF_TILES;
+use crate::kernels::locality::Locality;
+
 use super::{CsrLayout, CsrTeams, ENTRIES, Statistics, THREADS, WARP, WARPS};
 
 /// Most blocks of a grid in y.
@@ -25,6 +29,10 @@ const CACHED: u64 = 24;
 /// The fewest lanes to an item: they stage as many entries at a time.
 const MIN_TEAM: u32 = 8;
 
+/// Why panels are as they are.
+const FORCED: &str = "the options say so";
+const NARROWER: &str = "wider tiles of B would not stay in the second-level cache, which costs more than reading A again";
+
 /// What a product is laid out for, besides its columns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Problem {
@@ -40,6 +48,10 @@ pub(crate) struct Problem {
     pub(crate) cache: u64,
     pub(crate) statistics: Statistics,
     pub(crate) order: Order,
+    /// What prices tiles narrower than a warp takes, where those do not stay in the second-level cache.
+    pub(crate) locality: Option<Locality>,
+    /// In place of the tiles and panels that would be chosen.
+    pub(crate) cta_order: Option<CtaOrder>,
 }
 
 /// Who takes rows.
@@ -159,16 +171,21 @@ pub(crate) struct Grid {
 impl Layout {
     /// The layout for `n` columns, at least one.
     pub(crate) fn new(problem: &Problem, n: u64) -> Self {
-        let &Problem { dtype, statistics, warps, order, .. } = problem;
+        let &Problem { dtype, statistics, warps, order, cta_order, locality, .. } = problem;
         match order {
             Order::Items { panel_tiles } => Self::of_items(problem, n, panel_tiles),
             Order::Alike(wide) if lanes(dtype, n) > 1 => {
-                let why =
-                    "a tile of B stays in the second-level cache longer than whole rows of it";
-                Self::of_teams(problem, n, wide.teams(&statistics, n, dtype, warps), why)
+                let teams = wide.teams(&statistics, n, dtype, warps);
+                let narrower = || locality?.better(teams.order(dtype), teams.narrower(dtype), n);
+                let (order, why) = match cta_order {
+                    Some(order) if n > u64::from(order.tile_columns) => (order, FORCED),
+                    Some(_) => (teams.order(dtype), OF_TILES),
+                    None => narrower().map_or((teams.order(dtype), OF_TILES), |it| (it, NARROWER)),
+                };
+                Self::of_teams(problem, n, teams.in_order(order, dtype), why)
             }
             Order::Forced(teams) if lanes(dtype, n) > 1 => {
-                Self::of_teams(problem, n, teams, "the options say so")
+                Self::of_teams(problem, n, teams, FORCED)
             }
             // A lane has a vector of columns to itself: that needs no team.
             Order::Alike(_) | Order::Forced(_) => Self::of_items(problem, n, 1),
@@ -190,14 +207,20 @@ impl Layout {
     }
 
     fn of_items(problem: &Problem, n: u64, panel_tiles: u32) -> Self {
-        let &Problem { dtype, k, items, rest_entries, warps, cache, .. } = problem;
+        let &Problem { dtype, k, items, rest_entries, warps, cache, cta_order, .. } = problem;
         let per_vector = 16 / dtype.size() as u32;
         let vectors_of_row = n.div_ceil(u64::from(per_vector));
-        let lanes = lanes(dtype, n);
+        let tile = cta_order.map(|order| order.tile_columns / per_vector);
+        let lanes = lanes(dtype, n).min(tile.unwrap_or(WARP));
+        let panel_tiles = cta_order.map_or(panel_tiles, |order| order.panel_tiles);
         let average = rest_entries.checked_div(items.rest).unwrap_or(u64::MAX);
         // A tile of two vectors halves what is read of A and, unless it outgrows the cache, costs nothing.
         let cached = k.saturating_mul(2 * 16 * u64::from(WARP)) <= cache / 25 * CACHED;
-        let wide = vectors_of_row > u64::from(WARP) && (cached || average <= SHORT);
+        let wide = match tile {
+            Some(tile) => tile > WARP,
+            None => cached || average <= SHORT,
+        };
+        let wide = vectors_of_row > u64::from(WARP) && wide;
         let vectors = if wide { 2 } else { 1 };
         let idle = (warps * u64::from(WARP)).checked_div(items.rest).unwrap_or(1);
         let wanted = (average / ENTRIES_PER_LANE).max(idle.min(average));
@@ -277,6 +300,12 @@ impl Layout {
         let blocks = ((blocks * panel_tiles) as u32, panels.min(MAX_GRID_Y) as u32);
         Some(Grid { blocks, threads, shared, panel_tiles: panel_tiles as u32, turns })
     }
+}
+
+/// Whether there are tiles of as many columns: 8 to 32 vectors, or two to a lane.
+pub(crate) fn has_tiles_of(dtype: DType, columns: u32) -> bool {
+    let vectors = columns * dtype.size() as u32 / 16;
+    columns.is_power_of_two() && (MIN_TEAM..=2 * WARP).contains(&vectors)
 }
 
 /// Lanes that lie across a tile of `n` columns, or of as many of them as a warp takes.

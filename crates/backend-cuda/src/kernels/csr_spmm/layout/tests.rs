@@ -1,5 +1,6 @@
 use super::super::kernel;
 use super::*;
+use crate::prepared::Machine;
 
 /// Of items that neither a block nor a warp takes alone.
 fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
@@ -14,6 +15,8 @@ fn problem(dtype: DType, k: u64, average: u64, rest: u64) -> Problem {
         cache: 50 << 20,
         statistics: Statistics::default(),
         order,
+        locality: None,
+        cta_order: None,
     }
 }
 
@@ -23,6 +26,54 @@ fn alike(dtype: DType, rows: u64, average: u64, n: u64, warps: u64) -> Problem {
         Statistics { rows, entries: rows * average, longest: average, heavy_entries: 0 };
     let order = Order::new(None, &statistics, n, dtype, warps);
     Problem { statistics, warps, order, ..problem(dtype, rows, average, rows) }
+}
+
+/// Rows of the pattern as warps take them, on a device whose second-level cache holds a megabyte.
+fn with_locality(a: &girih_formats::Csr<f32>, n: u64) -> Problem {
+    let machine = Machine {
+        multiprocessors: 132,
+        cache_bytes: 1 << 20,
+        memory_bandwidth: 28,
+        cache_bandwidth: 68,
+        csr_layout: None,
+        cta_order: None,
+        variant: None,
+    };
+    let (rows, of_a) = (a.nrows() as u64, (a.nnz() as u64 * 8, a.nrows() as u64));
+    let average = a.nnz() as u64 / rows;
+    let locality = Locality::new(a.pattern(), None, of_a, (4, 4), &machine);
+    Problem { locality, ..alike(DType::F32, rows, average, n, 64) }
+}
+
+#[test]
+fn rows_in_no_order_have_tiles_that_the_cache_holds() {
+    let scattered = with_locality(&girih_generate::uniform(4096, 4096, 16, 1).unwrap(), 512);
+    let layout = Layout::new(&scattered, 512);
+    assert_eq!(layout.stored(operation(true, true)).entry(), "csr_spmm_rows_8x4");
+    let (order, why) = layout.order();
+    assert_eq!(
+        (order.in_words(512), why),
+        ("all rows for each of 16 tiles of columns".to_owned(), NARROWER,)
+    );
+    // 32 rows of 8 lanes to a block of 8 warps, as many in turn as before.
+    let (grid, of_warps) = (layout.grid(512, DType::F32).unwrap(), scattered.order);
+    let Order::Alike(wide) = of_warps else { panic!("{of_warps:?}") };
+    let turns = u64::from(wide.teams(&scattered.statistics, 512, DType::F32, 64).turns);
+    assert_eq!(u64::from(grid.blocks.0), 4096 / (32 * turns));
+    assert_eq!((grid.blocks.1, grid.panel_tiles), (16, 1));
+    // As many groups of lanes add up a row.
+    assert_eq!((layout.lanes, layout.team), (8, 8));
+    // Element by element too.
+    assert_eq!(layout.stored(operation(false, false)).entry(), "csr_spmm_elements_8x1");
+
+    let band = with_locality(&girih_generate::banded(4096, 4096, 8, 7, 1).unwrap(), 512);
+    let layout = Layout::new(&band, 512);
+    assert_eq!(layout.stored(operation(true, true)).entry(), "csr_spmm_rows_32x4");
+    assert_eq!(layout.order(), (CtaOrder::by_tiles(128), OF_TILES));
+    // What options say goes first.
+    let order = CtaOrder { tile_columns: 64, panel_tiles: 3 };
+    let forced = Problem { cta_order: Some(order), ..scattered };
+    assert_eq!(Layout::new(&forced, 512).order(), (order, FORCED));
 }
 
 fn operation(b_in_vectors: bool, c_whole: bool) -> Operation {
@@ -230,7 +281,7 @@ fn a_vector_of_columns_needs_no_team() {
     assert!(matches!(problem.order, Order::Alike(_)));
     let layout = Layout::new(&problem, 4).stored(operation(true, true));
     assert_eq!(layout.entry(), "csr_spmm_vectors_1x1");
-    assert_eq!(layout.order_in_words().0, "rows");
+    assert_eq!(layout.order().0.in_words(layout.n), "rows");
 }
 
 #[test]
@@ -248,5 +299,5 @@ fn what_is_forced_is_launched() {
     assert_eq!((grid.shared, grid.turns), (4 * 32 * 8, 2));
     let layout = Layout::new(&of(CsrLayout::Items { panel_tiles: 2 }), 512);
     assert_eq!(layout.grid(512, DType::F32).unwrap().panel_tiles, 2);
-    assert!(layout.order_in_words().0.contains("all 2 tiles"), "{layout:?}");
+    assert!(layout.order().0.in_words(layout.n).contains("all 2 tiles"), "{layout:?}");
 }

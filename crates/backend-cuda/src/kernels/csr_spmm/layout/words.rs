@@ -2,6 +2,7 @@
 
 use super::super::{CsrTeams, WARP};
 use super::{Layout, Way};
+use crate::CtaOrder;
 
 impl Layout {
     /// Columns of a block, for people.
@@ -32,18 +33,9 @@ impl Layout {
         }
     }
 
-    /// In which order blocks go through rows and columns, for people, and why.
-    pub(crate) fn order_in_words(&self) -> (String, &'static str) {
-        let tiles = self.tiles(self.n);
-        let panel = u64::from(self.panel.tiles).min(tiles);
-        let order = match (tiles, panel) {
-            (1, _) => return ("rows".to_owned(), "there is one tile of columns"),
-            (_, 1) => format!("all rows for each of {tiles} tiles of columns"),
-            (_, panel) if panel == tiles => {
-                format!("all {tiles} tiles of columns for each block of rows")
-            }
-            (_, panel) => format!("all rows for each panel of {panel} of {tiles} tiles of columns"),
-        };
-        (order, self.panel.why)
+    /// In which order blocks go through rows and columns, and why.
+    pub(crate) fn order(&self) -> (CtaOrder, &'static str) {
+        let tile_columns = self.lanes * self.vectors * self.per_vector;
+        (CtaOrder { tile_columns, panel_tiles: self.panel.tiles }, self.panel.why)
     }
 }
