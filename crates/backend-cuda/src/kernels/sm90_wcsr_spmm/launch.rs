@@ -16,7 +16,9 @@ use super::work::Work;
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
+use crate::prepared::launch::{
+    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
+};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
 
@@ -99,7 +101,7 @@ pub(crate) fn device_plan<T: Scalar>(
             panel,
             multiprocessors,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart::exact(VALUES)],
         parts: vec![
             Box::new(work.tasks),
             Box::new(work.segments),
