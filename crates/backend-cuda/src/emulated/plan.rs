@@ -18,18 +18,19 @@ use super::operands::{Placed, Placing};
 use super::{Emulated, Way};
 use crate::CudaError;
 use crate::epilogue::{PlacedEpilogue, is_per_row};
-use crate::kernels::Kernel;
 use crate::kernels::supported::takes_epilogue;
+use crate::kernels::{Kernel, put_values};
 use crate::operand::Place;
 use crate::prepared::launch::{DevicePlan, Launch, Operands};
 use crate::prepared::lowering::Recorded;
+use crate::prepared::value_map::{PartMap, value_map};
 use crate::prepared::{Requested, Source, Total};
 
 /// A plan whose products are emulated.
 pub(crate) struct EmulatedPlan {
     pub(super) device: Emulated,
     pub(super) device_plan: DevicePlan,
-    pub(super) source: Source,
+    pub(crate) source: Source,
 }
 
 /// Why a product was not computed.
@@ -41,6 +42,9 @@ pub(crate) enum Failure {
     /// A kernel could not be launched.
     #[error("{kernel}: {error}")]
     Launch { kernel: String, error: LaunchError },
+    /// The plan takes no new values.
+    #[error(transparent)]
+    Values(#[from] Box<BackendError>),
     /// The launches could not be made.
     #[error(transparent)]
     Host(#[from] CudaError),
@@ -135,12 +139,19 @@ impl PreparedSpmm for EmulatedPlan {
         self.in_turn(scales, &b, c, Requested::Aggregation(aggregation))
     }
 
-    /// As on a device: the values alone are replaced.
+    /// As on a device, where the parts must come to what packing the new values makes of them.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
-        let mut renewed = self.source.renewed("emulated", values)?;
-        for &at in &renewed.values {
-            let (new, old) = (&mut renewed.parts[at], &mut self.device_plan.parts[at]);
-            assert_eq!(new.bytes().len(), old.bytes().len());
+        let mut renewed = self.source.renewed("emulated", values.reborrow())?;
+        let turn = self.device.0.products.fetch_add(1, Ordering::Relaxed);
+        let way = self.device.0.ways[turn % self.device.0.ways.len()];
+        let put = self.put_values(way, &values).map_err(|error| BackendError::Failed {
+            backend: "emulated".to_owned(),
+            operation: format!("put values, {way:?}"),
+            source: error.into(),
+        })?;
+        for (part, bytes) in put {
+            let (new, old) = (&mut renewed.parts[part], &mut self.device_plan.parts[part]);
+            assert!(new.bytes() == bytes, "part {part} is not what packing makes of the values");
             std::mem::swap(new, old);
         }
         Ok(())
@@ -164,6 +175,42 @@ pub(super) fn place(gpu: &mut Gpu, name: &str, placing: Placing, view: &DenseVie
 }
 
 impl EmulatedPlan {
+    /// The parts of values that new ones come to, on a device that has nothing else in its memory.
+    ///
+    /// # Errors
+    /// What the kernel does wrong.
+    pub(crate) fn put_values(
+        &self,
+        way: Way,
+        values: &DenseView<'_>,
+    ) -> Result<Vec<(usize, Vec<u8>)>, Failure> {
+        let mut gpu = Gpu::new(Device::h100());
+        let values = place(&mut gpu, "values", self.device.0.placing, values);
+        let map = value_map(&self.source, "emulated").map_err(Box::new)?;
+        let (kernel, mut put) = (put_values::kernel(), Vec::new());
+        for PartMap { part, entries, packed } in map {
+            let size = self.source.dtype().size();
+            let to: Buffer<u8> = gpu.alloc_named(format!("part {part}"), entries.len() * size);
+            // What is not written is not zero by chance.
+            gpu.write(to, &vec![0xa5; entries.len() * size]);
+            let from: Buffer<u32> = gpu.alloc_named("the map", entries.len());
+            gpu.write(from, &entries);
+            let (to_address, from, count) = (to.address(), from.address(), entries.len() as u64);
+            let target = put_values::Target { to: to_address, from, count, size, packed };
+            let mut failure = None;
+            let done = target.launch(&values, &mut |launch| {
+                let launched = self.device.launch(&mut gpu, way, &kernel, launch);
+                launched.map_err(|error| {
+                    failure = Some(Failure::of(format!("{kernel} {}", launch.entry), error));
+                    ended()
+                })
+            });
+            failure.map_or(done.map_err(Failure::from), Err)?;
+            put.push((part, gpu.read(to)));
+        }
+        Ok(put)
+    }
+
     /// What is requested, in the way whose turn it is.
     fn in_turn(
         &self,

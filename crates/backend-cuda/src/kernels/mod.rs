@@ -5,6 +5,7 @@ pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
 pub(crate) mod hybrid;
 pub(crate) mod locality;
+pub(crate) mod put_values;
 pub(crate) mod quantize_e4m3;
 pub(crate) mod shared;
 pub(crate) mod sm90_bcsr_spmm;
@@ -137,7 +138,8 @@ pub fn all() -> Vec<Kernel> {
     let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
     let quantized = quantize_e4m3::DTYPES.into_iter().map(quantize_e4m3::kernel);
     let complex = COMPLEX.into_iter().map(csr_spmm::kernel);
-    products().chain(quantized).chain(sampled).chain(windows).chain(complex).collect()
+    let others = quantized.chain(sampled).chain(windows).chain(complex);
+    products().chain(others).chain([put_values::kernel()]).collect()
 }
 
 /// Those of products of real values.

@@ -10,6 +10,7 @@ use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
+use crate::kernels::put_values::PackedValues;
 use crate::operand::Place;
 
 /// One kernel, once.
@@ -154,6 +155,22 @@ impl<T: Pod + Send + Sync> Bytes for Vec<T> {
     }
 }
 
+/// A part of A's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValuesPart {
+    /// Which part.
+    pub(crate) part: usize,
+    /// What was done to values that are packed in it.
+    pub(crate) packed: PackedValues,
+}
+
+impl ValuesPart {
+    /// Values as they are.
+    pub(crate) fn exact(part: usize) -> Self {
+        Self { part, packed: PackedValues::Exact }
+    }
+}
+
 /// A plan as a device needs it.
 pub(crate) struct DevicePlan {
     pub(crate) shape: ProductShape,
@@ -161,8 +178,8 @@ pub(crate) struct DevicePlan {
     pub(crate) kernels: Vec<Kernel>,
     /// What is uploaded.
     pub(crate) parts: Vec<Box<dyn Bytes>>,
-    /// Which parts hold A's values. The others follow from its pattern.
-    pub(crate) values: Vec<usize>,
+    /// The parts that hold A's values, and nothing else. The others follow from its pattern.
+    pub(crate) values: Vec<ValuesPart>,
     /// Tensor maps of parts: which one, and the map, its address counted from the part's begin.
     pub(crate) maps: Vec<(usize, TensorMap)>,
     /// Bytes of memory that products write and read again.

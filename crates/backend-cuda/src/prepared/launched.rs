@@ -8,6 +8,7 @@ use girih_backend::Lowering;
 use super::launch::{DevicePlan, LaunchSequence, Operands, PlacedParts};
 use super::lowering::Outline;
 use super::product::DeviceProduct;
+use super::refresh::Refresh;
 use super::total::{Later, Total};
 use super::upload::upload;
 use crate::device::{Driver, Gpu, LoadedKernel};
@@ -33,12 +34,12 @@ pub(crate) struct Launched {
     kernels: Vec<Arc<LoadedKernel>>,
     later: LoadedLater,
     /// All of A.
-    arena: CudaSlice<u8>,
+    pub(super) arena: CudaSlice<u8>,
     /// What products write and read again, if anything.
     workspace: Option<Mutex<CudaSlice<u8>>>,
-    at: PlacedParts,
-    /// Which of its parts hold A's values.
-    values: Vec<usize>,
+    pub(super) at: PlacedParts,
+    /// What puts new values there, since the first of them.
+    pub(super) refresh: Option<Refresh>,
     outline: Outline,
     sequence: Box<dyn LaunchSequence>,
 }
@@ -64,9 +65,10 @@ impl Launched {
         let at = device_plan.placed(parts, workspace_at, &Driver)?;
         transfer.wait()?;
         let outline = device_plan.outline();
-        let DevicePlan { values, sequence, kernels: plain, .. } = device_plan;
+        let DevicePlan { sequence, kernels: plain, .. } = device_plan;
         let later = LoadedLater { backend, kernels: plain, loaded: Default::default() };
-        Ok(Self { kernels, later, arena, workspace, at, values, outline, sequence })
+        let refresh = None;
+        Ok(Self { kernels, later, arena, workspace, at, refresh, outline, sequence })
     }
 
     /// Loads kernels besides those of plain products, if that was not done.
@@ -90,20 +92,9 @@ impl Launched {
         self.outline.describe(&*self.sequence, lowering)
     }
 
-    /// Puts the values of the same device plan with new ones in the place of A's, of which there are as many bytes.
-    pub(super) fn replace_values(&mut self, gpu: &Gpu, new: &DevicePlan) -> Result<(), CudaError> {
-        let mut transfer = gpu.transfer();
-        let stream = transfer.stream().clone();
-        // The stream waits for products that read the old ones.
-        let (_, guard) = self.arena.device_ptr_mut(&stream);
-        for &part in &self.values {
-            let bytes = new.parts[part].bytes();
-            transfer.send(self.at.parts[part], bytes.len() as u64, 1, |range, to| {
-                to.copy_from_slice(&bytes[range.start as usize..range.end as usize]);
-            })?;
-        }
-        drop(guard);
-        transfer.wait()
+    /// Loads a kernel that is not the plan's.
+    pub(super) fn load_other(&self, kernel: &Kernel) -> Result<Arc<LoadedKernel>, Arc<CudaError>> {
+        self.later.backend.load(kernel)
     }
 }
 
@@ -111,6 +102,7 @@ impl DeviceProduct for Launched {
     fn device_bytes(&self) -> u64 {
         self.arena.len() as u64
             + self.lock_workspace().map_or(0, |workspace| workspace.len() as u64)
+            + self.refresh.as_ref().map_or(0, Refresh::bytes)
     }
 
     unsafe fn enqueue(

@@ -13,6 +13,8 @@ pub(crate) mod panel;
 pub(crate) mod panels;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod product;
+#[expect(unsafe_code, reason = "a kernel is launched on raw device memory")]
+mod refresh;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod sampled;
 pub(crate) mod sddmm_layout;
@@ -20,6 +22,7 @@ mod source;
 pub(crate) mod tensor_map;
 mod total;
 mod upload;
+pub(crate) mod value_map;
 
 use girih_backend::{E4m3Sums, Rounding};
 use girih_formats::{

@@ -12,6 +12,7 @@ use super::on_device::CudaPrepared;
 use super::product::Product;
 use super::total::{Requested, Total};
 use crate::error::refused_by;
+use crate::operand::Place;
 
 impl PreparedSpmm for CudaPrepared {
     /// Copies B (and C, unless β is zero) to the device, multiplies, and copies C back; large operands in
@@ -76,19 +77,24 @@ impl PreparedSpmm for CudaPrepared {
             .map_err(|error| refused_by(self.backend, error, "aggregate"))
     }
 
-    /// Puts the values into a clone of the plan that stays in the host's memory and shares all other arrays. They are
-    /// then packed as the kernels read them and sent where the old ones are: no device memory is allocated.
+    /// Copies the values to the device, where a kernel puts them in the place of the old ones. The first call finds out
+    /// where they go, as [`refresh_device`](Self::refresh_device) says, and keeps memory on the device for them.
     /// Products that were enqueued before are waited for; those of captured graphs are the caller's to order.
     fn refresh(&mut self, values: DenseView<'_>) -> Result<(), BackendError> {
-        let Product::Launched(launched, source) = &mut self.product else {
-            let reason = "its prepared plans keep their values; prepare a plan of the new matrix";
-            let (backend, reason) = (self.backend.to_owned(), reason.to_owned());
-            return Err(BackendError::NewValues { backend, reason });
+        let dim = values.dim();
+        self.takes_values(&Place::row_major(0, dim, 1), values.dtype())?;
+        let Product::Launched(launched, _) = &mut self.product else {
+            unreachable!("others take no new values")
         };
-        let device_plan = source.renewed(self.backend, values)?;
-        launched
-            .replace_values(&self.gpu, &device_plan)
-            .map_err(|error| refused_by(self.backend, error, "send new values"))
+        let put = match values {
+            DenseView::F16(values) => launched.put_host_values(&self.gpu, &values),
+            DenseView::Bf16(values) => launched.put_host_values(&self.gpu, &values),
+            DenseView::F32(values) => launched.put_host_values(&self.gpu, &values),
+            DenseView::F64(values) => launched.put_host_values(&self.gpu, &values),
+            DenseView::C32(values) => launched.put_host_values(&self.gpu, &values),
+            DenseView::C64(values) => launched.put_host_values(&self.gpu, &values),
+        };
+        put.map_err(|error| refused_by(self.backend, error, "send new values"))
     }
 
     fn lowering(&self, n: usize) -> Lowering {

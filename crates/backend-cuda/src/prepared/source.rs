@@ -24,6 +24,16 @@ impl Source {
         Self { plan: plan.clone(), order, machine, full }
     }
 
+    /// Entries of the matrix.
+    pub(crate) fn nnz(&self) -> usize {
+        self.plan.nnz()
+    }
+
+    /// The type of values.
+    pub(crate) fn dtype(&self) -> DType {
+        self.plan.dtype()
+    }
+
     /// Whether the plan's kernels compute an aggregation.
     pub(crate) fn takes_aggregation(&self, aggregation: Aggregation) -> Result<(), Unsupported> {
         takes_aggregation(&self.plan, aggregation)

@@ -8,6 +8,7 @@ mod complex;
 mod epilogues;
 mod host;
 mod kernels;
+mod new_values;
 mod sampled;
 mod strided;
 

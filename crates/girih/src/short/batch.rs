@@ -5,8 +5,8 @@ use girih_backend::ndarray::{
 };
 use girih_backend::{BackendError, DenseScalar};
 use girih_formats::Scalar;
-use girih_parallel::current_num_threads;
 use girih_parallel::prelude::*;
+use girih_parallel::{current_num_threads, join};
 
 use super::Prepared;
 use super::gather::{Factors, Gathered, gathered};
@@ -119,6 +119,11 @@ impl Prepared {
             }
             Ok(())
         };
+        if is_large && together > 1 {
+            // On a thread of the pool, whose others then wait awake between copies and products. From outside of it
+            // they would be woken for each, beside the threads of products, which are awake too.
+            return join(|| each(0, c), || ()).0;
+        }
         if is_large || self.nnz().saturating_mul(n).saturating_mul(batch) <= ALONE {
             return each(0, c);
         }

@@ -17,7 +17,9 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
 use crate::operand::Place;
 use crate::prepared::Machine;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
+use crate::prepared::launch::{
+    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
+};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
 use crate::{CtaOrder, CudaError};
@@ -93,7 +95,7 @@ pub(crate) fn device_plan<T: Scalar>(
             has_rows: !rows.is_empty(),
             panel,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart::exact(VALUES)],
         parts: vec![
             Box::new(work.items),
             Box::new(work.splits),

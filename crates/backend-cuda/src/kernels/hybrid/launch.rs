@@ -12,7 +12,7 @@ use crate::kernels::csr_spmm::{self, Rows};
 use crate::kernels::sm90_wcsr_spmm::{self, Windows};
 use crate::prepared::Machine;
 use crate::prepared::launch::{
-    ALIGN, Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
+    ALIGN, Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
 };
 use crate::prepared::tensor_map::MapEncoder;
 
@@ -82,7 +82,7 @@ pub(crate) fn device_plan<T: Scalar>(
 struct Joined {
     kernels: Vec<Kernel>,
     uploaded: Vec<Box<dyn Bytes>>,
-    values: Vec<usize>,
+    values: Vec<ValuesPart>,
     workspace: u64,
     parts: Vec<Part>,
 }
@@ -94,7 +94,8 @@ impl Joined {
         let workspace = self.workspace.next_multiple_of(ALIGN);
         self.kernels.extend(own.kernels);
         self.uploaded.extend(own.parts);
-        self.values.extend(own.values.into_iter().map(|part| first_part + part));
+        let moved = |of: ValuesPart| ValuesPart { part: first_part + of.part, ..of };
+        self.values.extend(own.values.into_iter().map(moved));
         self.workspace = workspace + own.workspace;
         self.parts.push(Part { sequence: own.sequence, first_part, first_kernel, workspace });
     }

@@ -10,10 +10,11 @@ use super::params::{GROUP_ROWS, Params};
 use super::tf32;
 use crate::cta_order::{OF_TILES, ORDER};
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::put_values::PackedValues;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
 use crate::prepared::launch::{
-    Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands,
+    Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
 };
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::{CtaOrder, CudaError};
@@ -79,9 +80,11 @@ pub(crate) fn device_plan<T: Scalar>(
         Some(slots) => Box::new(slots.clone()),
         None => Box::new(Vec::<u32>::new()),
     };
-    let values: Box<dyn Bytes> = match T::DTYPE {
-        DType::F32 => Box::new(tf32::packed(bytemuck::cast_slice(a.values()))),
-        _ => Box::new(a.values().clone()),
+    let (values, packed): (Box<dyn Bytes>, _) = match T::DTYPE {
+        DType::F32 => {
+            (Box::new(tf32::packed(bytemuck::cast_slice(a.values()))), PackedValues::Tf32)
+        }
+        _ => (Box::new(a.values().clone()), PackedValues::Exact),
     };
     let (block, size) = (BLOCK as u64, size_of::<T>() as u64);
     // A tensor has no empty dimension; without blocks none is loaded.
@@ -106,7 +109,7 @@ pub(crate) fn device_plan<T: Scalar>(
             ablated,
             multiprocessors,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart { part: VALUES, packed }],
         parts: vec![
             Box::new(groups.groups),
             Box::new(groups.steps),

@@ -16,7 +16,9 @@ use super::work::{List, Work};
 use crate::cta_order::{OF_TILES, ORDER};
 use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
+use crate::prepared::launch::{
+    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
+};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
 use crate::{CtaOrder, CudaError};
@@ -98,7 +100,7 @@ pub(crate) fn device_plan<T: Scalar>(
             ablated,
             lists: work.lists,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart::exact(VALUES)],
         parts: vec![
             Box::new(work.blocks),
             Box::new(work.runs),

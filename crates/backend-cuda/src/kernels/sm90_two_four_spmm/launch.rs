@@ -12,7 +12,9 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::shared::{Output, Reading, is_matrix, map_of_c};
 use crate::operand::Place;
 use crate::prepared::Machine;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
+use crate::prepared::launch::{
+    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
+};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::{CtaOrder, CudaError};
 
@@ -74,7 +76,7 @@ pub(crate) fn device_plan<T: Scalar>(
             machine,
             ablated,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart::exact(VALUES)],
         parts: vec![
             Box::new(pack_values(a.layout(), a.values(), a.row_stride(), tiles)),
             Box::new(pack_metadata(a, tiles)),

@@ -12,7 +12,9 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::quantize_e4m3::{self, Quantized};
 use crate::kernels::shared::{Output, is_matrix, map_of_c};
 use crate::prepared::Machine;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
+use crate::prepared::launch::{
+    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
+};
 use crate::prepared::tensor_map::{Element, EncodedMap, MapEncoder, Swizzle, TensorMap};
 use crate::{CtaOrder, CudaError};
 
@@ -80,7 +82,7 @@ pub(crate) fn device_plan<T: Scalar>(
             machine,
             ablated,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart::exact(VALUES)],
         parts: vec![
             Box::new(pack_values(a.layout(), narrow.codes(), a.row_stride(), tiles)),
             Box::new(pack_metadata_8bit(a, tiles)),

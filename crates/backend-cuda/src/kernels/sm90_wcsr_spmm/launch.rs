@@ -19,7 +19,9 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
 use crate::operand::Place;
 use crate::prepared::Machine;
-use crate::prepared::launch::{Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
+use crate::prepared::launch::{
+    Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
+};
 use crate::prepared::panel::panel;
 use crate::prepared::tensor_map::MapEncoder;
 use crate::{CtaOrder, CudaError};
@@ -110,7 +112,7 @@ pub(crate) fn device_plan<T: Scalar>(
             locality: locality(a, work_bytes, n as u64, &machine),
             cta_order: machine.cta_order,
         }),
-        values: vec![VALUES],
+        values: vec![ValuesPart::exact(VALUES)],
         parts: vec![
             Box::new(work.tasks),
             Box::new(work.segments),
