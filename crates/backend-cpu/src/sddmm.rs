@@ -57,6 +57,9 @@ fn typed<T: CpuScalar + DenseScalar>(
     };
     let (alpha, beta) = (T::Acc::from_f64(alpha), T::Acc::from_f64(beta));
     let mut s = s.column_mut(0);
+    if s.is_empty() {
+        return;
+    }
     if alpha.is_zero() {
         return s.mapv_inplace(|s| if beta.is_zero() { T::Acc::ZERO } else { beta * s });
     }

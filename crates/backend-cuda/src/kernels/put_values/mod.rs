@@ -8,6 +8,7 @@
 mod faults;
 
 use bytemuck::{Pod, Zeroable, bytes_of};
+use girih_formats::DType;
 
 use super::{Budget, Kernel};
 use crate::CudaError;
@@ -66,6 +67,13 @@ pub(crate) enum PackedValues {
     Exact,
     /// f32 to TF32's 11 bits, to the nearest, ties away from zero.
     Tf32,
+}
+
+impl PackedValues {
+    /// For tensor cores.
+    pub(crate) fn for_tensor_cores(dtype: DType) -> Self {
+        if dtype == DType::F32 { Self::Tf32 } else { Self::Exact }
+    }
 }
 
 /// A part that takes new values.

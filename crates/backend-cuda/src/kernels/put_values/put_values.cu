@@ -40,9 +40,7 @@ struct Exact {
 // marks may be in bits that tensor cores ignore.
 struct RoundedToTf32 {
     __device__ __forceinline__ static u32 take(u32 x) {
-        const u32 magnitude = x & 0x7fffffffu;
-        if (magnitude > 0x7f800000u) return 0x7fc00000u;
-        return magnitude == 0x7f800000u ? x : (x + 0x1000u) & ~0x1fffu;
+        return (x & 0x7fffffffu) > 0x7f800000u ? 0x7fc00000u : (x + 0x1000u) & ~0x1fffu;
     }
 };
 

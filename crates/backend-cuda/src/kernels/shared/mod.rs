@@ -1,6 +1,7 @@
 //! What several kernels share: headers, the host's side of `output.cuh`, and what tensor copies can move.
 
 mod copied;
+mod tf32;
 
 use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
@@ -8,6 +9,7 @@ use girih_formats::DType;
 use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
 pub(crate) use copied::{Reading, is_matrix, map_of_c};
+pub(crate) use tf32::round_tf32;
 
 /// A value type's name in `values.cuh`: CUDA cores multiply all of them.
 pub(crate) fn value_name(dtype: DType) -> &'static str {

@@ -80,11 +80,10 @@ pub(crate) fn device_plan<T: Scalar>(
         Some(slots) => Box::new(slots.clone()),
         None => Box::new(Vec::<u32>::new()),
     };
-    let (values, packed): (Box<dyn Bytes>, _) = match T::DTYPE {
-        DType::F32 => {
-            (Box::new(tf32::packed(bytemuck::cast_slice(a.values()))), PackedValues::Tf32)
-        }
-        _ => (Box::new(a.values().clone()), PackedValues::Exact),
+    let packed = PackedValues::for_tensor_cores(T::DTYPE);
+    let values: Box<dyn Bytes> = match packed {
+        PackedValues::Tf32 => Box::new(tf32::packed(bytemuck::cast_slice(a.values()))),
+        PackedValues::Exact => Box::new(a.values().clone()),
     };
     let (block, size) = (BLOCK as u64, size_of::<T>() as u64);
     // A tensor has no empty dimension; without blocks none is loaded.

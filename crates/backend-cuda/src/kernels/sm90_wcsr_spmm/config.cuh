@@ -96,6 +96,17 @@ struct Config {
     static_assert(STEPS % 2 == 0, "two sets of fragments take turns");
 };
 
+// The block's task and its tile of columns. What gathers elements takes tiles one by one: it has no registers left to
+// keep a tile that can't be read again.
+template <class C>
+__device__ __forceinline__ u32 task_of(const Params& p) {
+    return C::kGather == Gather::kRows ? task_of_block(p) : blockIdx.x;
+}
+template <class C>
+__device__ __forceinline__ u32 tile_of(const Params& p) {
+    return C::kGather == Gather::kRows ? tile_of_block(p) : blockIdx.y;
+}
+
 // What of the product a block computes.
 template <class C>
 struct Part {
@@ -112,7 +123,7 @@ struct Part {
     u32 stages;
 
     __device__ __forceinline__ Part(const Params& p, u32 shared, u32 lane) : stages(shared) {
-        const ptx::Vector16 task = ptx::load_constant(p.tasks + task_of_block(p));
+        const ptx::Vector16 task = ptx::load_constant(p.tasks + task_of<C>(p));
         first_step = u64(task.word[1]) << 32 | task.word[0];
         n_segments = task.word[3];
         if (lane < n_segments) {
@@ -121,7 +132,7 @@ struct Part {
             window = segment.word[1];
             piece = segment.word[2];
         }
-        column = u64(tile_of_block(p)) * C::kColumns;
+        column = u64(tile_of<C>(p)) * C::kColumns;
         const u32 width = p.n - column < C::kColumns ? p.n - column : C::kColumns;
         row_bytes = (width * Value::kBytes + 15) / 16 * 16;
     }

@@ -69,6 +69,11 @@ impl Config {
         u64::from(self.row_bytes()) / dtype.size() as u64
     }
 
+    /// Whether B is gathered element by element, which takes tiles one by one.
+    pub(crate) fn gathers_elements(&self) -> bool {
+        self.gather == Gather::Elements
+    }
+
     /// Columns that one launch takes at most.
     pub(crate) fn max_columns(&self, dtype: DType) -> u64 {
         MAX_GRID_Y * self.columns(dtype)
@@ -102,7 +107,7 @@ impl Config {
         let Configs { narrow, .. } = Configs::of(dtype, window_rows);
         let blocks = tasks.saturating_mul(n.div_ceil(self.columns(dtype)));
         let at_once = u64::from(multiprocessors) * u64::from(self.ctas);
-        if self.gather == Gather::Elements {
+        if self.gathers_elements() {
             "rows of B are not contiguous on 16 bytes".to_owned()
         } else if n <= self.columns(dtype) {
             format!("it is the narrowest that takes {n} columns at a time")

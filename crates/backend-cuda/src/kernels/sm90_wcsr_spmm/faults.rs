@@ -87,7 +87,7 @@ fn added(device: &Emulated, way: Way) -> (Outcome, String) {
 
 const FAULTS: &[Fault] = &[
     fault!("a block beyond the last tile of a panel multiplies", "sm90_wcsr_spmm/sm90_wcsr_spmm.cu":
-        "    if (tile_of_block(p) >= p.n_tiles) return;\n" => "",
+        "    if (tile_of<C>(p) >= p.n_tiles) return;\n" => "",
         panels, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
     fault!("neighbouring blocks of a panel have other tasks", "sm90_wcsr_spmm/params.cuh":
         "return blockIdx.x / p.panel_tiles;" => "return blockIdx.x;",

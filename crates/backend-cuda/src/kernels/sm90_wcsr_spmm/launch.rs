@@ -17,6 +17,7 @@ use super::work::Work;
 use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
+use crate::kernels::put_values::PackedValues;
 use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{
@@ -95,6 +96,7 @@ pub(crate) fn device_plan<T: Scalar>(
     let per_column = kept * (a.window_rows * size_of::<f32>()) as u64;
     let panel = panel(per_column, n as u64, a.bytes);
     let work_bytes = (values.len() + col_idx.len()) as u64 * 4;
+    let packed = PackedValues::for_tensor_cores(T::DTYPE);
     DevicePlan {
         shape: ProductShape { m, k, dtype: T::DTYPE },
         kernels: vec![kernel(T::DTYPE, a.window_rows)],
@@ -112,7 +114,7 @@ pub(crate) fn device_plan<T: Scalar>(
             locality: locality(a, work_bytes, n as u64, &machine),
             cta_order: machine.cta_order,
         }),
-        values: vec![ValuesPart::exact(VALUES)],
+        values: vec![ValuesPart { part: VALUES, packed }],
         parts: vec![
             Box::new(work.tasks),
             Box::new(work.segments),
@@ -281,6 +283,9 @@ impl WcsrLaunches {
     /// In which order CTAs of a configuration go through windows and `n` columns, and why.
     fn order(&self, config: &Config, n: u64) -> (CtaOrder, &'static str) {
         let by_tiles = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
+        if config.gathers_elements() {
+            return (by_tiles, "what gathers B element by element takes tiles one by one");
+        }
         let of_tiles = |panel_tiles| CtaOrder { panel_tiles, ..by_tiles };
         // As many blocks as a grid has in x.
         let most = by_tiles.tiles(n).min(i32::MAX as u64 / self.n_tasks.max(1)).max(1) as u32;

@@ -8,6 +8,7 @@ use super::config::{ROW_UNIT, step, step_bytes};
 use super::params::Segment;
 use super::windows::Windows;
 use super::work::Work;
+use crate::kernels::shared::round_tf32;
 
 /// The packed columns of all steps, [`PAD_COL`] where a segment's last step has none.
 pub(super) fn pack_columns<T: Scalar>(a: &Windows<'_, T>, work: &Work) -> Vec<u32> {
@@ -90,36 +91,11 @@ fn for_segments<V: Send>(
         .for_each(|(segment, span, part)| fill(segment, span, part));
 }
 
-/// The bits of a float rounded to TF32 as `cvt.rna` does it: to nearest, ties away from zero.
-fn round_tf32(bits: u32) -> u32 {
-    const DROPPED: u32 = (1 << 13) - 1;
-    if f32::from_bits(bits).is_nan() {
-        return f32::NAN.to_bits();
-    }
-    (bits + (1 << 12)) & !DROPPED
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-
-    #[test]
-    fn tf32_is_rounded_to_nearest_with_ties_away() {
-        let rounded = |x: f32| f32::from_bits(round_tf32(x.to_bits()));
-        let unit = 2f32.powi(-10);
-        assert_eq!(rounded(1.0 + unit / 2.0), 1.0 + unit);
-        assert_eq!(rounded(-1.0 - unit / 2.0), -1.0 - unit);
-        assert_eq!(rounded(1.0 + unit / 2.0 - f32::EPSILON), 1.0);
-        assert_eq!(rounded(1.0 + unit * 0.75), 1.0 + unit);
-        assert_eq!(rounded(f32::MAX), f32::INFINITY);
-        assert_eq!(rounded(f32::NEG_INFINITY), f32::NEG_INFINITY);
-        assert_eq!(rounded(-0.0).to_bits(), (-0.0f32).to_bits());
-        for bits in [0x7f80_0001, 0x7fff_ffff, 0xffff_ffff, 0x7fc0_0000] {
-            assert!(f32::from_bits(round_tf32(bits)).is_nan(), "{bits:x}");
-        }
-    }
 
     #[test]
     fn every_element_of_a_step_has_a_place_of_its_own() {

@@ -31,7 +31,7 @@
 
 template <class C>
 __device__ __forceinline__ void wcsr_spmm(const Params& p) {
-    if (tile_of_block(p) >= p.n_tiles) return;
+    if (tile_of<C>(p) >= p.n_tiles) return;
     extern __shared__ __align__(128) char shared[];
     const u32 stages = ptx::shared_address(shared);
     const Ring<C::kStages> ring = {stages + C::kStages * C::kStageBytes};
