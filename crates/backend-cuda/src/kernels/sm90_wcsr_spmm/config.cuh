@@ -96,8 +96,8 @@ struct Config {
     static_assert(STEPS % 2 == 0, "two sets of fragments take turns");
 };
 
-// The block's task and its tile of columns. What gathers elements takes tiles one by one: it has no registers left to
-// keep a tile that can't be read again.
+// The block's task and its tile of columns. Where elements are collected one by one, so are tiles: no registers are left
+// to keep a tile that can't be read again.
 template <class C>
 __device__ __forceinline__ u32 task_of(const Params& p) {
     return C::kGather == Gather::kRows ? task_of_block(p) : blockIdx.x;

@@ -284,7 +284,7 @@ impl WcsrLaunches {
     fn order(&self, config: &Config, n: u64) -> (CtaOrder, &'static str) {
         let by_tiles = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
         if config.gathers_elements() {
-            return (by_tiles, "what gathers B element by element takes tiles one by one");
+            return (by_tiles, "elements of B are collected one by one, and so are tiles");
         }
         let of_tiles = |panel_tiles| CtaOrder { panel_tiles, ..by_tiles };
         // As many blocks as a grid has in x.
