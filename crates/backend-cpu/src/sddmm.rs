@@ -63,10 +63,10 @@ fn typed<T: CpuScalar + DenseScalar>(
     if alpha.is_zero() {
         return s.mapv_inplace(|s| if beta.is_zero() { T::Acc::ZERO } else { beta * s });
     }
-    let (x, y) = (unit_stride(x), unit_stride(y));
+    let (x, y) = (unit_stride(&x), unit_stride(&y));
     let kernels = Kernels::<T>::new(backend.isa());
     let entries = |first, s: &mut [_]| {
-        kernels.sampled(pattern, [&x.view(), &y.view()], [alpha, beta], first, s)
+        kernels.sampled(pattern, [&x.view(), &y.view()], [alpha, beta], first, s);
     };
     let work_each = x.ncols() + THREADS_SAMPLED;
     let sample = |s: &mut [_]| match s.len().saturating_mul(work_each) < THREADS_SHARED {
@@ -87,9 +87,9 @@ fn typed<T: CpuScalar + DenseScalar>(
 }
 
 /// The same matrix, with the elements of each row next to each other: copied where they are not.
-fn unit_stride<T: Scalar>(x: ArrayView2<'_, T>) -> CowArray<'_, T, Ix2> {
+fn unit_stride<'a, T: Scalar>(x: &ArrayView2<'a, T>) -> CowArray<'a, T, Ix2> {
     match x.ncols() < 2 || x.strides()[1] == 1 {
-        true => CowArray::from(x),
+        true => CowArray::from(*x),
         false => CowArray::from(x.as_standard_layout().into_owned()),
     }
 }
