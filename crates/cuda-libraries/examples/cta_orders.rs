@@ -5,9 +5,15 @@
 //! cta_orders [--n 128,512] [--dtype f32,f16] [--format csr,wcsr:64] [--seconds 0.1] PROBLEM...
 //! ```
 //!
-//! A problem is a matrix file, or the name of a generated matrix with sizes: `uniform:131072x30` has 131072 rows and
-//! columns and 30 entries in each row, `rmat:18x16` 2¹⁸ vertices and 16 edges for each, `fem:50x3` 50³ points with three
-//! unknowns, `grid:100` the seven-point stencil on 100³ points, `groups:150000x300` 300 communities in a drawn order.
+//! A problem is a matrix file, or the name of a generated matrix with sizes:
+//!
+//! | name | matrix |
+//! |---|---|
+//! | `uniform:131072x30` | 131072 rows and columns, 30 entries in each row |
+//! | `rmat:18x16` | a graph of 2¹⁸ vertices, 16 edges for each |
+//! | `fem:50x3` | finite elements on 50³ points with three unknowns |
+//! | `grid:100` | the seven-point stencil on 100³ points |
+//! | `groups:150000x300` | 300 communities in a drawn order |
 //!
 //! Prints a line of values between tabs for each problem, n and order. Orders are timed by turns, by events on the
 //! device, over copies of B and C that together outgrow its second-level cache. Every C is compared with the product in

@@ -28,9 +28,10 @@
 //! | 64³ points, 7-point stencil | 554 (134) | 593 (67) | 624 (34) |
 //! | 50³ points, 27-point stencil, 3 unknowns | 2996 (192) | 3397 (96) | 4012 (48) |
 //!
-//! Over 88 products of ten such matrices (n = 128 to 2048, f32, f16 and f64) what is chosen takes 1.003 times the least time
-//! of the three tiles in geomean, and at most 1.065; tiles of 512 bytes take 1.210, and at most 1.66. Rows that differ in length
-//! are another matter: their hubs stay in any cache. 2¹⁸ vertices of an RMAT graph take 1094, 1288 and 1473 as items.
+//! 88 products of ten such matrices were timed, of n = 128 to 2048 in f32, f16 and f64. What is chosen takes 1.003 times
+//! the least time of the three tiles in geomean, and at most 1.065. Tiles of 512 bytes take 1.210, and at most 1.66. Rows that
+//! differ in length are another matter: their hubs stay in any cache. 2¹⁸ vertices of an RMAT graph take 1094, 1288 and
+//! 1473 as items.
 //!
 //! Panels of several tiles, WCSR with windows of 64 rows, n = 1024, two tiles of 512 columns one by one and side by side:
 //! the 27-point stencil 3030 and 2776, groups in order 3391 and 3265, `wave_graph` 962 and 923. With 16 rows A is less and

@@ -258,62 +258,8 @@ impl CudaPrepared {
         self.on_device(stream, &operands, &total, b, c, None)
     }
 
-    /// Enqueues new values, nnz×1 in the order of the matrix that was planned, in the place of A's, and returns. The stream
-    /// waits for products that read the old ones, as cudarc tracks it, and products that are enqueued later for this.
-    ///
-    /// The first call finds out where values go: it packs the plan some times over, waits for the device, and takes
-    /// 4 bytes of its memory for each element of A as it is held there. It should come before a stream is captured;
-    /// who launches a graph orders this among products, and keeps the plan and the values alive.
-    ///
-    /// ```no_run
-    /// # use girih_backend_cuda::{CudaBackend, CudaPrepared, DeviceMatrix, Strides};
-    /// # fn train(prepared: &mut CudaPrepared, values: &cudarc::driver::CudaSlice<f32>)
-    /// # -> Result<(), Box<dyn std::error::Error>> {
-    /// let values = DeviceMatrix::new(values, Strides::row_major(values.len(), 1))?;
-    /// prepared.refresh_device(&prepared.gpu().stream().clone(), &values)?;
-    /// # Ok(()) }
-    /// ```
-    ///
-    /// # Errors
-    /// [`BackendError::Shape`] or [`BackendError::DType`] if the values do not fit, [`BackendError::NewValues`] if the plan
-    /// takes none (as [`refresh`](girih_backend::PreparedSpmm::refresh) says), [`BackendError::Failed`] if they are on
-    /// another device or the driver refuses. A has its old values then.
-    pub fn refresh_device<T: DenseScalar>(
-        &mut self,
-        stream: &CudaStream,
-        values: &DeviceMatrix<'_, T>,
-    ) -> Result<(), BackendError> {
-        self.takes_values(&values.place, T::DTYPE)?;
-        let backend = self.backend;
-        let failed = |error: CudaError| refused_by(backend, error, "place new values");
-        self.in_context("values", values.slice.context()).map_err(failed)?;
-        self.in_context("the stream", stream.context()).map_err(failed)?;
-        let tracked = is_tracked(stream).map_err(failed)?;
-        let _values = tracked.then(|| values.slice.device_ptr(stream));
-        let Product::Launched(launched, _) = &mut self.product else {
-            unreachable!("others take no new values")
-        };
-        // SAFETY: the shape and the context were checked (1); the guards see to 2 and 3, or who launches the graph.
-        unsafe { launched.put_values(stream, &values.place, tracked) }.map_err(failed)
-    }
-
-    /// Whether the plan takes new values of this shape and type, and where they go.
-    pub(super) fn takes_values(&mut self, place: &Place, found: DType) -> Result<(), BackendError> {
-        let Product::Launched(launched, source) = &mut self.product else {
-            let reason = "its prepared plans keep their values; prepare a plan of the new matrix";
-            let (backend, reason) = (self.backend.to_owned(), reason.to_owned());
-            return Err(BackendError::NewValues { backend, reason });
-        };
-        check_place("values", place, (source.nnz(), 1))?;
-        let expected = self.shape.dtype;
-        if found != expected {
-            return Err(BackendError::DType { operand: "values", found, expected });
-        }
-        launched.learn_places(&self.gpu, source, self.backend)
-    }
-
     /// Refuses what is of another device.
-    fn in_context(
+    pub(super) fn in_context(
         &self,
         operand: &'static str,
         context: &Arc<CudaContext>,
@@ -447,7 +393,7 @@ impl CudaPrepared {
 }
 
 /// Whether uses of memory are tracked on a stream: unless it is captured into a graph.
-fn is_tracked(stream: &CudaStream) -> Result<bool, CudaError> {
+pub(super) fn is_tracked(stream: &CudaStream) -> Result<bool, CudaError> {
     let status = stream.capture_status().map_err(CudaError::driver("ask for a capture"))?;
     Ok(status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
