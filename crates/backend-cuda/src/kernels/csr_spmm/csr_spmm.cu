@@ -10,6 +10,8 @@
 // - those well above the mean, then, to a warp each
 // - the rest to teams of 2^i lanes, up to the whole warp.
 //
+// Rows without entries are no items. They come last, several to a warp, which only stores.
+//
 // A team stages as many entries as it has lanes in shared memory and multiplies them by a tile of B's
 // columns. LANES of its lanes lie across the tile; where the tile is narrow, the team's other lanes take
 // other entries, and their sums are added at the end. All sums are added in an order that the items alone

@@ -195,11 +195,21 @@ const FAULTS: &[Fault] = &[
     fault!("sums are kept from one row to the next", "csr_spmm/runs.cuh":
         "                        sum[i + w] = Acc(0);\n" => "",
         wide_runs, Outcome::Wrong),
-    fault!("rows without entries are left out", "csr_spmm/runs.cuh":
-        "while (current < items && next_end == at)" => "if (current < items && next_end == at)",
+    fault!("warps that take several rows take those without entries too", "csr_spmm/runs.cuh":
+        " &&\n           warp_number(p) < p.first_empty_warp;" => ";",
         runs, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("rows without entries are left out", "csr_spmm/items.cuh":
+        "return !is_by_block(p) && warp_number(p) >= p.first_empty_warp;" => "return false;",
+        vectors, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+    fault!("rows without entries beyond the last are looked up", "csr_spmm/items.cuh":
+        "            if (index >= p.n_empty_rows) continue;\n" => "",
+        runs, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("rows without entries are stored by all lanes of a warp", "csr_spmm/items.cuh":
+        "const u64 index = first + i + lane / LANES;" => "const u64 index = first + i;",
+        means, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("the blocks of long rows take several rows instead", "csr_spmm/runs.cuh":
-        "return block_number(p) >= p.n_by_block && warp_number(p)" => "return warp_number(p)",
+        "return block_number(p) >= p.n_by_block && warp_number(p) >= p.n_by_warp &&\n           \
+         warp_number(p) < p.first_empty_warp" => "return warp_number(p) >= p.n_by_warp",
         wide_runs, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("a team's entries are read before they are staged", "csr_spmm/rows.cuh":
         "to[i * LANES] = next[i];\n            __syncwarp();" => "to[i * LANES] = next[i];",
@@ -263,7 +273,9 @@ const FAULTS: &[Fault] = &[
         "finish_of(p, split.row, " => "finish_of(p, split.row - 1, ",
         biased_rows, Outcome::Wrong),
     fault!("a row without entries has no bias", "csr_spmm/items.cuh":
-        "} else if (is_item && group == 0) {" => "} else if (is_item && group == 0 && item.length != 0) {",
+        "store_item<Access, COLUMNS>(p, false, row, 0, tile, lane % LANES, sum);" =>
+        "store_sums<Access, COLUMNS>(static_cast<Acc*>(p.c) + row * p.c_row_stride, p.c_col_stride, false, tile, \
+         lane % LANES, p.n, sum, Kept{});",
         biased_rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("all rows of a warp have the first one's bias", "csr_spmm/runs.cuh":
         "p.epilogue, row}" => "p.epilogue, 0}",

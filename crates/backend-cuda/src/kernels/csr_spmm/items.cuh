@@ -11,6 +11,11 @@ __device__ __forceinline__ bool is_by_block(const Params& p) {
     return block_number(p) < p.n_by_block;
 }
 
+// Whether the warp takes rows without entries.
+__device__ __forceinline__ bool is_of_empty_rows(const Params& p) {
+    return !is_by_block(p) && warp_number(p) >= p.first_empty_warp;
+}
+
 // A team's item, or the warp's part of the block's: without entries beyond the last.
 struct Share {
     Item item;
@@ -43,12 +48,37 @@ __device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane)
     return {item, team, item.row != kNoRow, item.length};
 }
 
+// How many of them a warp takes at least.
+constexpr u32 kEmptyRows = 8;
+
+// Stores what becomes of no products in rows of C whose rows of A have no entries: LANES lanes to a row.
+template <class Access, u32 LANES, u32 COLUMNS>
+__device__ __forceinline__ void store_empty_rows(const Params& p) {
+    constexpr u32 kAtOnce = kWarpSize / LANES;
+    constexpr u32 kRows = kAtOnce < kEmptyRows ? kEmptyRows : kAtOnce;
+    constexpr u64 kTile = LANES * COLUMNS;
+    const u32 lane = threadIdx.x % kWarpSize;
+    const u64 first = (warp_number(p) - p.first_empty_warp) * kRows;
+    Acc sum[COLUMNS];
+    clear(sum);
+    for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
+#pragma unroll
+        for (u32 i = 0; i < kRows; i += kAtOnce) {
+            const u64 index = first + i + lane / LANES;
+            if (index >= p.n_empty_rows) continue;
+            const u32 row = ptx::load_constant_32(p.empty_rows + index);
+            store_item<Access, COLUMNS>(p, false, row, 0, tile, lane % LANES, sum);
+        }
+    }
+}
+
 template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging) {
     using Access = Accessor<LANES, COLUMNS>;
     constexpr u32 kLoads = COLUMNS / Access::kPerLoad;
     constexpr u32 kUnroll = Access::kUnroll;
     constexpr u64 kTile = LANES * COLUMNS;
+    if (is_of_empty_rows(p)) return store_empty_rows<Access, LANES, COLUMNS>(p);
 
     const u32 lane = threadIdx.x % kWarpSize;
     const u32 warp = threadIdx.x / kWarpSize;

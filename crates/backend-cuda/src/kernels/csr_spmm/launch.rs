@@ -34,6 +34,7 @@ const VALUES: usize = 5;
 const ROW_PTR: usize = 6;
 const ROWS: usize = 7;
 const SPLIT_ENTRIES: usize = 8;
+const EMPTY_ROWS: usize = 9;
 
 #[derive(Debug)]
 struct CsrLaunches {
@@ -106,6 +107,7 @@ pub(crate) fn device_plan<T: Scalar>(
             Box::new(row_ptr),
             Box::new(rows),
             Box::new(split_entries),
+            Box::new(work.empty_rows),
         ],
         maps: Vec::new(),
         workspace: panel * per_column,
@@ -193,13 +195,17 @@ impl LaunchSequence for CsrLaunches {
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let layout = self.layout(operands);
-        let ItemCounts { by_block, by_warp, rest } = self.problem.items;
+        let ItemCounts { by_block, by_warp, rest, empty_rows } = self.problem.items;
         let by_block = by_block - self.n_pieces;
         let (order, why_order) = layout.order();
+        let empty_rows = match empty_rows {
+            0 => String::new(),
+            _ => format!(", {empty_rows} without entries that are stored only"),
+        };
         let (rows, why) = match self.problem.order {
             Order::Items { .. } => (
                 format!(
-                    "{by_block} by a block of threads each, {by_warp} by a warp each, {rest} {}",
+                    "{by_block} by a block of threads each, {by_warp} by a warp each, {rest} {}{empty_rows}",
                     layout.team_in_words()
                 ),
                 "by their lengths, the longest first",
@@ -269,6 +275,9 @@ impl CsrLaunches {
             rows: if self.has_rows { at.parts[ROWS] } else { 0 },
             turns: 1,
             panel_tiles: 1,
+            empty_rows: at.parts[EMPTY_ROWS],
+            n_empty_rows: items.empty_rows,
+            first_empty_warp: layout.first_empty_warp(),
             ..Params::default()
         };
         let entry = layout.entry();

@@ -98,6 +98,10 @@ struct Params {
     // Tiles of columns that neighbouring blocks take of the same items: a panel. Blocks of all items come
     // before those of the next panel.
     u32 panel_tiles;
+    // Rows of C whose rows of A have no entries, besides the items; and the first warp that takes some of them.
+    const u32* empty_rows;
+    u64 n_empty_rows;
+    u64 first_empty_warp;
 #ifdef AGGREGATE
     // Of each split row, how many entries it has.
     const u32* split_entries;
@@ -106,7 +110,7 @@ struct Params {
     Last epilogue;
 #endif
 };
-static_assert(sizeof(Params) == 248, "the host passes 248 bytes");
+static_assert(sizeof(Params) == 272, "the host passes 272 bytes");
 
 // The factors. An aggregation's alpha is its sign.
 #ifdef COMPLEX

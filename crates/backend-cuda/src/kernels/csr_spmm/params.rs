@@ -62,6 +62,9 @@ pub(crate) struct Params {
     pub(crate) rows: u64,
     pub(crate) turns: u32,
     pub(crate) panel_tiles: u32,
+    pub(crate) empty_rows: u64,
+    pub(crate) n_empty_rows: u64,
+    pub(crate) first_empty_warp: u64,
     /// What [`Last`] is in words.
     pub(crate) last: [u64; 4],
 }
@@ -89,4 +92,4 @@ impl Last {
 }
 
 const _: () = assert!(size_of::<Item>() == 16 && size_of::<SplitRow>() == 16);
-const _: () = assert!(size_of::<Params>() == 248);
+const _: () = assert!(size_of::<Params>() == 272);

@@ -1,4 +1,4 @@
-// Neighbouring short rows of the CSR kernel, several to a warp, as if their entries were one run: what the
+// Neighbouring short rows of the CSR kernel, each with entries, several to a warp, as if these were one run: what the
 // warp waits for between rows is then waited for once.
 #pragma once
 
@@ -8,7 +8,8 @@
 
 // Whether the warp takes several items.
 __device__ __forceinline__ bool is_run(const Params& p) {
-    return block_number(p) >= p.n_by_block && warp_number(p) >= p.n_by_warp;
+    return block_number(p) >= p.n_by_block && warp_number(p) >= p.n_by_warp &&
+           warp_number(p) < p.first_empty_warp;
 }
 
 // `team` neighbouring items by a warp whose lanes lie across the tile. Rows of C are contiguous, begin
@@ -60,9 +61,9 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
         Acc sum[COLUMNS] = {};
         u32 current = 0;
         u32 next_end = __shfl_sync(kWholeWarp, end, 0);
-        // Stores the items that end at an entry: one, and those without entries after it.
+        // Stores the item that ends at an entry, if one does.
         auto finish = [&](u32 at) {
-            while (current < items && next_end == at) {
+            if (current < items && next_end == at) {
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
                 const Scaled scaled = {alpha, beta, p.epilogue, row};
                 Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
@@ -75,7 +76,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                         out.sum[w] = sum[i + w];
                         sum[i + w] = Acc(0);
                     }
-                    if (column < p.n && row != kNoRow) {
+                    if (column < p.n) {
                         ptx::store_global(to + column, scaled(out, to + column, column).vector);
                     }
                 }
@@ -83,7 +84,6 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                 next_end = __shfl_sync(kWholeWarp, end, current % kWarpSize);
             }
         };
-        finish(0);
         Entry next = load(lane);
         for (u32 done = 0; done < total; done += kWarpSize) {
             const u32 left = min(kWarpSize, total - done);

@@ -30,6 +30,8 @@ pub(super) struct Work {
     pub(super) n_pieces: u64,
     /// How many items there are of each kind; pieces are blocks'.
     pub(super) counts: ItemCounts,
+    /// The rows of C whose rows of A have no entries. They are no items.
+    pub(super) empty_rows: Vec<u32>,
     /// Entries of the rest.
     pub(super) rest_entries: u64,
     /// Rows in pieces.
@@ -49,7 +51,7 @@ impl Work {
     ///
     /// A row is cut where the schedule cuts it, unless a warp could as well take both parts, and into more
     /// pieces where it is still longer than two: so what is summed where follows from the plan and the
-    /// limits alone. Empty slots become no item.
+    /// limits alone. Slots without a row become no item, nor do rows without entries.
     ///
     /// Pieces that are multiplied at the same time lie at the same height of their rows, so that they
     /// read rows of B that are near each other. Long rows come before short ones, which else keep
@@ -65,11 +67,16 @@ impl Work {
         let mut pieces: Vec<(u32, Item)> = Vec::new();
         let (mut of_blocks, mut of_warps, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         let (mut splits, mut split_of) = (Vec::new(), Vec::new());
+        let mut empty_rows = Vec::new();
         let mut cuts = Vec::new();
         let mut task = 0;
         for (slot, entries) in row_ptr.windows(2).enumerate() {
             let Some(row) = layout.row(slot) else { continue };
             let (begin, end, row) = (entries[0], entries[1], row as u32);
+            if begin == end {
+                empty_rows.push(row);
+                continue;
+            }
             cuts.clear();
             cuts.push(begin);
             let mut last = begin;
@@ -111,11 +118,12 @@ impl Work {
             by_block: n_pieces + of_blocks.len() as u64,
             by_warp: of_warps.len() as u64,
             rest: rest.len() as u64,
+            empty_rows: empty_rows.len() as u64,
         };
         let rest_entries = rest.iter().map(|item| u64::from(item.length)).sum();
         let pieces = pieces.into_iter().map(|(_, item)| item);
         let items = pieces.chain(of_blocks).chain(of_warps).chain(rest).collect();
-        Self { items, n_pieces, counts, rest_entries, splits, split_of }
+        Self { items, n_pieces, counts, empty_rows, rest_entries, splits, split_of }
     }
 }
 
@@ -167,7 +175,8 @@ mod tests {
     fn rows_stay_whole_where_nothing_cuts_them() {
         let layout = RowLayout::natural(3, 1).unwrap();
         let work = Work::new(&[0, 2, 2, 514], &layout, &tasks(&[(0, 2), (2, 514)]), LIMITS);
-        assert_eq!(lengths(&work), [(2, 512), (0, 2), (1, 0)]);
+        assert_eq!(lengths(&work), [(2, 512), (0, 2)]);
+        assert_eq!((&work.empty_rows[..], work.counts.empty_rows), (&[1][..], 1));
         assert_eq!((work.n_pieces, &work.splits[..]), (0, &[][..]));
         assert_eq!(work.items[0].begin, 2);
     }
@@ -219,8 +228,8 @@ mod tests {
         let limits = Limits { warp: 90, piece: 256 };
         // The mean is 142 of 7.
         let work = Work::new(&row_ptr, &layout, &tasks(&[(0, 1000)]), limits);
-        let (by_block, by_warp, rest) = (3 + 2, 0, 3);
-        assert_eq!(work.counts, ItemCounts { by_block, by_warp, rest });
+        let counts = ItemCounts { by_block: 3 + 2, by_warp: 0, rest: 3, empty_rows: 0 };
+        assert_eq!(work.counts, counts);
         assert_eq!(lengths(&work)[3..], [(2, 150), (5, 100), (0, 3), (1, 17), (3, 20)]);
         assert_eq!((work.n_pieces, work.rest_entries), (3, 40));
         assert_eq!((work.splits[0].row, &work.split_of[..]), (4, &[0, 0, 0][..]));
@@ -228,8 +237,9 @@ mod tests {
         let row_ptr: Vec<u64> = row_ptr.into_iter().chain((0..200).map(|_| 1000)).collect();
         let layout = RowLayout::natural(206, 1).unwrap();
         let work = Work::new(&row_ptr, &layout, &tasks(&[(0, 1000)]), limits);
-        assert_eq!(work.counts, ItemCounts { by_block: 5, by_warp: 2, rest: 201 });
-        assert_eq!(lengths(&work)[5..8], [(1, 17), (3, 20), (0, 3)]);
+        let counts = ItemCounts { by_block: 5, by_warp: 2, rest: 1, empty_rows: 200 };
+        assert_eq!(work.counts, counts);
+        assert_eq!(lengths(&work)[5..], [(1, 17), (3, 20), (0, 3)]);
     }
 
     #[test]

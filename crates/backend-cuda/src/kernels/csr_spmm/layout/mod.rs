@@ -26,6 +26,8 @@ const MANY: u64 = if cfg!(test) { 64 } else { 1 << 15 };
 pub(super) const RUN: u32 = 8;
 /// Of the second-level cache, the part in 25 that a tile of B may take which is two vectors wide.
 const CACHED: u64 = 24;
+/// How many rows without entries a warp takes at least, as in CUDA.
+const EMPTY_ROWS: u64 = 8;
 /// The fewest lanes to an item: they stage as many entries at a time.
 const MIN_TEAM: u32 = 8;
 
@@ -104,6 +106,8 @@ pub(crate) struct ItemCounts {
     pub(crate) by_warp: u64,
     /// A team of lanes, or a warp several.
     pub(crate) rest: u64,
+    /// Rows without entries, which are no items: some lanes of a warp.
+    pub(crate) empty_rows: u64,
 }
 
 /// What layouts need to know of operands.
@@ -268,13 +272,20 @@ impl Layout {
         columns.div_ceil(u64::from(self.lanes * self.vectors * self.per_vector))
     }
 
+    /// The first warp, of those that take no part of a block's item, that takes rows without entries.
+    pub(crate) fn first_empty_warp(&self) -> u64 {
+        let per_warp = if self.way == Way::Runs { self.team } else { WARP / self.team };
+        self.items.by_warp + self.items.rest.div_ceil(u64::from(per_warp))
+    }
+
     /// The grid for `width` of the columns: blocks of items times tiles of a panel, and panels.
     ///
     /// `None` if there are more blocks than a grid has.
     pub(crate) fn grid(&self, width: u64, dtype: DType) -> Option<Grid> {
-        let ItemCounts { by_block, by_warp, rest } = self.items;
-        let of_warps = |per_warp: u32| {
-            let warps = by_warp + rest.div_ceil(u64::from(per_warp));
+        let ItemCounts { by_block, rest, empty_rows, .. } = self.items;
+        let of_warps = || {
+            let rows_of_warp = u64::from(WARP / self.lanes).max(EMPTY_ROWS);
+            let warps = self.first_empty_warp() + empty_rows.div_ceil(rows_of_warp);
             by_block + warps.div_ceil(WARPS)
         };
         let (blocks, threads, shared, turns) = match self.way {
@@ -282,8 +293,7 @@ impl Layout {
                 let blocks = rest.div_ceil(teams.rows_of_block());
                 (blocks, teams.warps * WARP, teams.shared_bytes(dtype), teams.turns)
             }
-            Way::Runs => (of_warps(self.team), THREADS, 0, 1),
-            _ => (of_warps(WARP / self.team), THREADS, 0, 1),
+            _ => (of_warps(), THREADS, 0, 1),
         };
         let tiles = self.tiles(width);
         // As many blocks as a grid has, however wide panels were to be.

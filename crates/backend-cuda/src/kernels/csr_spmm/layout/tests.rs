@@ -199,7 +199,7 @@ fn long_rows_have_large_teams_and_short_ones_share_warps() {
 
 #[test]
 fn blocks_and_warps_that_take_an_item_alone_come_first() {
-    let items = ItemCounts { by_block: 5, by_warp: 6, rest: 20 };
+    let items = ItemCounts { by_block: 5, by_warp: 6, rest: 20, empty_rows: 0 };
     let grid = |n, rest_entries| {
         let problem = Problem { items, rest_entries, ..problem(DType::F32, 1000, 0, 0) };
         let layout = Layout::new(&problem, n).stored(operation(true, true));
@@ -208,6 +208,15 @@ fn blocks_and_warps_that_take_an_item_alone_come_first() {
     // Teams of 8 lanes, 4 to a warp: 6 + 5 warps. A warp to an item: 6 + 20.
     assert_eq!(grid(32, 100), (5 + 3, 1));
     assert_eq!(grid(512, 100), (5 + 7, 2));
+    // Rows without entries come last: two lanes to each make 16 to a warp, a warp to each at least eight.
+    let grid = |n, empty_rows| {
+        let items = ItemCounts { empty_rows, ..items };
+        let problem = Problem { items, rest_entries: 100, ..problem(DType::F32, 1000, 0, 0) };
+        let layout = Layout::new(&problem, n).stored(operation(true, true));
+        (layout.first_empty_warp(), layout.grid(n, DType::F32).unwrap().blocks.0)
+    };
+    assert_eq!([grid(8, 16), grid(8, 17)], [(6 + 5, 5 + 3), (6 + 5, 5 + 4)]);
+    assert_eq!([grid(512, 16), grid(512, 17)], [(6 + 20, 5 + 7), (6 + 20, 5 + 8)]);
     // Without any others, the few that are left are long.
     let items = ItemCounts { by_block: 5, ..ItemCounts::default() };
     let problem = Problem { items, ..problem(DType::F32, 1 << 20, 0, 0) };
