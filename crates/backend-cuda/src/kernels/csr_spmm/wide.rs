@@ -43,6 +43,11 @@
 //! = 32: with eight lanes to a row there are 2185 warps, 17 of them on each multiprocessor, half of what it
 //! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes it is half as many of
 //! twice as many warps: 17.6 where items take 23.8. [`groups`] counts that.
+//!
+//! Where rows are short, teams take as many of them in turn as lets all begin at once (H100, one row to a team more
+//! often and less): `delaunay_n15` (32 768 rows of 6), n = 32: 14.1 by one, **12.7** by two; n = 64: 17.6 by two, **15.4** by
+//! four; `4elt_graph` (15 606 of 6), n = 64: 13.5 by one, **12.6** by two. These are 1.9 and 3.8 times the device's warps.
+//! `bayer10` (13 436 of 7), n = 128, 3.2 times: 17.0 by one, 17.3 by two, 17.7 by four.
 
 use girih_formats::DType;
 
@@ -70,11 +75,13 @@ const TINY_WAVES: u64 = 3;
 const BLOCK_WARPS: u32 = 8;
 /// The most rows of a team, one after the other; of this many entries together at most, where they
 /// are more than two; and the warps, for each that the device has at a time, from which a team takes one
-/// row more: half as many where rows have at most `SHORT` entries on average.
+/// row more. Where rows have at most `SHORT` entries on average, all teams are to begin at once: they take twice
+/// as many rows, also where that leaves the device up to a ninth of its warps idle.
 const MOST_TURNS: u64 = 4;
 const ENTRIES_OF_TURNS: u64 = 64;
 const WAVES: u64 = 2;
 const SHORT: u64 = 8;
+const AT_ONCE: (u64, u64) = (8, 9);
 /// Long rows go to teams if these make so large a part of the device's warps, an eighth; fewer are cut.
 const BUSY_PART: u64 = 8;
 /// Tiles are a warp wide, or two vectors to a lane, if two fifths of the device's warps then have one, or, of very
@@ -129,9 +136,12 @@ impl Wide {
         let idle = lanes >= NARROW && statistics.mean() >= DEEP_FROM && 2 * needed <= warps;
         let depth = if idle { DEEP } else { SHALLOW };
         let most = (ENTRIES_OF_TURNS / statistics.mean().max(1)).clamp(2, MOST_TURNS);
-        let waves = if statistics.mean() <= SHORT { WAVES / 2 } else { WAVES };
+        let of_one = match statistics.mean() <= SHORT {
+            true => (warps * AT_ONCE.0).div_ceil(AT_ONCE.1),
+            false => warps * WAVES,
+        };
         // Three in turn took longer than two or four.
-        let turns = 1 << (needed / (waves * warps.max(1))).clamp(1, most).ilog2();
+        let turns = 1 << (needed / of_one.max(1)).clamp(1, most).ilog2();
         let halved = warps_needed(statistics, tiles(dtype, n, 2 * lanes), team);
         let is_wide = (lanes, team, depth) == (WARP, WARP, SHALLOW) && n > wide_columns(dtype);
         let in_pairs =
@@ -266,8 +276,13 @@ mod tests {
     fn a_warp_takes_a_row_where_that_leaves_enough_warps() {
         assert_eq!(teams(CONSTRAINTS, 128).unwrap(), "32/32 x4, 8 warps, 1 turns, panels of 1");
         assert_eq!(teams(WEIGHTS, 128).unwrap(), "32/32 x8, 8 warps, 1 turns, panels of 1");
-        // Short rows in turn, from fewer on.
-        assert_eq!(teams(TRIANGLES, 128).unwrap(), "32/32 x4, 8 warps, 2 turns, panels of 1");
+    }
+
+    #[test]
+    fn teams_of_short_rows_begin_at_once() {
+        assert_eq!(teams(TRIANGLES, 32).unwrap(), "8/8 x4, 8 warps, 1 turns, panels of 1");
+        assert_eq!(teams(TRIANGLES, 64).unwrap(), "16/16 x4, 8 warps, 2 turns, panels of 1");
+        assert_eq!(teams(TRIANGLES, 128).unwrap(), "32/32 x4, 8 warps, 4 turns, panels of 1");
     }
 
     #[test]
