@@ -170,8 +170,9 @@ pub fn step(
         .filter(|term| rule.zeros_align || term.significand != 0)
         .map(|term| term.exponent)
         .fold(lowest, i32::max);
-    let sum = terms().chain([start]).map(|term| aligned(rule, term, largest)).sum();
-    finish(rule, accumulator, sum, largest)
+    let sum: i64 = terms().chain([start]).map(|term| aligned(rule, term, largest)).sum();
+    // At most 40 bits: exact.
+    finish(rule, accumulator, sum as f64, largest)
 }
 
 /// The rule where every product is zero, for a finite accumulator.
@@ -184,7 +185,7 @@ pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: u32) -> u32 {
         return if u64::from(start) == format.sign() { 0 } else { start };
     }
     let start = Term::new(start, format);
-    finish(rule, accumulator, aligned(rule, start, start.exponent), start.exponent)
+    finish(rule, accumulator, aligned(rule, start, start.exponent) as f64, start.exponent)
 }
 
 /// The end of [`Path::Converted`]: the last step's result added to the accumulator.
@@ -209,14 +210,14 @@ fn aligned(rule: Rule, term: Term, largest: i32) -> i64 {
     cut as i64 * term.significand.signum()
 }
 
-/// Step 4 of the rule, for a sum in units of `2^(largest − fraction_bits)`.
+/// Step 4 of the rule, for a sum, which is an integer, in units of `2^(largest − fraction_bits)`.
 #[inline]
-pub(crate) fn finish(rule: Rule, accumulator: Accumulator, sum: i64, largest: i32) -> u32 {
-    if sum == 0 {
+pub(crate) fn finish(rule: Rule, accumulator: Accumulator, sum: f64, largest: i32) -> u32 {
+    if sum == 0.0 {
         return 0;
     }
     // At most 40 bits and an exponent within ±350: exact.
-    let value = sum as f64 * power(largest - rule.fraction_bits as i32);
+    let value = sum * power(largest - rule.fraction_bits as i32);
     if accumulator == Accumulator::F16 {
         return Format::F16.encode(value, Rounding::NearestEven) as u32;
     }
