@@ -80,6 +80,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether an accumulator of `.f32` may lose bits to which nothing is added.
+    pub(crate) const fn cuts_accumulators(self) -> bool {
+        self.fraction_bits < Term::FRACTION || self.result_bits < Term::FRACTION
+    }
+
     /// The rule of Hopper's units.
     #[must_use]
     pub const fn of(unit: Unit, element: Element) -> Rule {
@@ -178,8 +183,10 @@ pub fn step(
 /// The rule where every product is zero, for a finite accumulator.
 pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: u32) -> u32 {
     let format = accumulator_format(accumulator);
-    let cuts = rule.fraction_bits < Term::FRACTION
-        || rule.result_bits < Term::FRACTION && accumulator != Accumulator::F16;
+    let cuts = match accumulator {
+        Accumulator::F16 => rule.fraction_bits < Term::FRACTION,
+        _ => rule.cuts_accumulators(),
+    };
     if !cuts {
         // Every bit of it is kept, but for the sign of a zero.
         return if u64::from(start) == format.sign() { 0 } else { start };

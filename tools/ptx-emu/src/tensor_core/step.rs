@@ -44,7 +44,15 @@ pub(super) fn step<const TRUNCATES: bool>(
     d: &mut [u32],
 ) {
     if terms.is_empty() {
-        return d.iter_mut().for_each(|d| *d = alone(rule, accumulator, *d));
+        if accumulator == Accumulator::F16 || rule.cuts_accumulators() {
+            return d.iter_mut().for_each(|d| *d = alone(rule, accumulator, *d));
+        }
+        // All bits are kept, but for the sign of a zero and what a NaN has.
+        return d.iter_mut().for_each(|d| {
+            let is_nan = *d & 0x7fff_ffff > 0x7f80_0000;
+            *d = if is_nan { Format::F32.nan() as u32 } else { *d };
+            *d = if *d == 0x8000_0000 { 0 } else { *d };
+        });
     }
     for (at, d) in d.as_chunks_mut().0.iter_mut().enumerate() {
         columns::<TRUNCATES>(rule, accumulator, terms, b, at * WIDTH, d);
