@@ -72,6 +72,7 @@ mod program;
 pub mod report;
 pub mod tensor_core;
 pub mod tensor_map;
+mod vectors;
 
 pub use error::{ParseError, Problem};
 pub use machine::{

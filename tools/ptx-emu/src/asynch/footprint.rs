@@ -76,6 +76,11 @@ impl Footprint {
 
     /// The first byte in `start..end` that is in the footprint.
     pub fn first_in(&self, start: u64, end: u64) -> Option<u64> {
+        // Most accesses are far away.
+        let (least, most) = self.hull()?;
+        if end <= least || most <= start {
+            return None;
+        }
         let at = self.ranges.partition_point(|range| range.1 <= start);
         let first = self.ranges.get(at)?.0.max(start);
         (first < end).then_some(first)

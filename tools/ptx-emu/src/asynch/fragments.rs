@@ -60,6 +60,8 @@ pub(crate) struct Fragments {
     metadata: Vec<Operand>,
     /// Written since the last fence, by which instruction.
     unfenced: BTreeMap<Slot, u32>,
+    /// A bit for each register that is in a flight or an operand: most are not.
+    held: Vec<u64>,
 }
 
 impl Fragments {
@@ -82,7 +84,10 @@ impl Fragments {
             match owned {
                 Some((flight, element)) if !self.held_by_operand(slot) => {
                     match self.element(slot) {
-                        None => self.flights[flight].names[element].push(slot),
+                        None => {
+                            self.flights[flight].names[element].push(slot);
+                            mark(&mut self.held, slot);
+                        }
                         Some(same) if same == (flight, element) => {}
                         Some((other, _)) => {
                             let issued = self.flights[other].pc;
@@ -135,6 +140,7 @@ impl Fragments {
     /// An accumulator begins to be under way.
     pub(crate) fn begin(&mut self, d: &[Slot], chain: u64, step: u64, pc: u32) {
         let names = d.iter().map(|&slot| vec![slot]).collect();
+        d.iter().for_each(|&slot| mark(&mut self.held, slot));
         self.flights.push(Flight { chain, names, last: step, pc });
     }
 
@@ -146,6 +152,7 @@ impl Fragments {
                 return Err(Trespass { slot, issued, writes: false });
             }
         }
+        slots.iter().for_each(|&slot| mark(&mut self.held, slot));
         self.operands.push(Operand { slots: slots.to_vec(), step, pc });
         Ok(())
     }
@@ -165,7 +172,18 @@ impl Fragments {
         self.metadata.retain(|operand| operand.step >= step);
         let (over, rest) = self.flights.drain(..).partition(|flight| flight.last < step);
         self.flights = rest;
+        self.held.fill(0);
+        let accumulators = self.flights.iter().flat_map(|flight| flight.names.iter().flatten());
+        let slots = self.operands.iter().flat_map(|operand| &operand.slots);
+        slots.chain(accumulators).for_each(|&slot| mark(&mut self.held, slot));
         over
+    }
+
+    /// Whether a register is in a flight or an operand.
+    #[inline]
+    fn is_held(&self, slot: Slot) -> bool {
+        let word = self.held.get(slot.0 as usize / 64);
+        word.is_some_and(|word| word >> (slot.0 % 64) & 1 == 1)
     }
 
     /// The instruction of a `wgmma` that is still under way.
@@ -174,6 +192,9 @@ impl Fragments {
     }
 
     fn element(&self, slot: Slot) -> Option<(usize, usize)> {
+        if !self.is_held(slot) {
+            return None;
+        }
         self.flights.iter().enumerate().find_map(|(at, flight)| {
             let element = flight.names.iter().position(|names| names.contains(&slot))?;
             Some((at, element))
@@ -181,14 +202,26 @@ impl Fragments {
     }
 
     fn held_by_operand(&self, slot: Slot) -> bool {
-        self.operands.iter().any(|operand| operand.slots.contains(&slot))
+        self.is_held(slot) && self.operands.iter().any(|operand| operand.slots.contains(&slot))
     }
 
     fn owner(&self, slot: Slot) -> Option<u32> {
+        if !self.is_held(slot) {
+            return None;
+        }
         let operand = self.operands.iter().find(|operand| operand.slots.contains(&slot));
         let flight = || self.element(slot).map(|(flight, _)| self.flights[flight].pc);
         operand.map(|operand| operand.pc).or_else(flight)
     }
+}
+
+/// Sets the bit of a register.
+fn mark(held: &mut Vec<u64>, slot: Slot) {
+    let (word, bit) = (slot.0 as usize / 64, slot.0 % 64);
+    if held.len() <= word {
+        held.resize(word + 1, 0);
+    }
+    held[word] |= 1 << bit;
 }
 
 #[cfg(test)]

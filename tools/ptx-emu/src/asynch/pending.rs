@@ -1,7 +1,6 @@
 //! The operations that were issued and have not completed, and the bytes they hold.
 
 use super::footprint::{Footprint, Space, Touch};
-use std::collections::BTreeMap;
 
 /// Names a pending operation; later ones are greater.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -22,18 +21,20 @@ pub struct Conflict {
 #[derive(Debug)]
 pub struct Pending<T> {
     next: u64,
-    operations: BTreeMap<OperationId, Entry<T>>,
+    /// By name. There are few at a time, and every access looks at all of them.
+    operations: Vec<Entry<T>>,
 }
 
 #[derive(Debug)]
 struct Entry<T> {
+    id: OperationId,
     footprints: Vec<Footprint>,
     operation: T,
 }
 
 impl<T> Default for Pending<T> {
     fn default() -> Self {
-        Self { next: 0, operations: BTreeMap::new() }
+        Self { next: 0, operations: Vec::new() }
     }
 }
 
@@ -48,56 +49,62 @@ impl<T> Pending<T> {
         self.operations.len()
     }
 
+    fn index(&self, id: OperationId) -> Option<usize> {
+        self.operations.binary_search_by_key(&id, |entry| entry.id).ok()
+    }
+
     /// An operation begins. It conflicts with nothing, which the caller has checked.
     pub fn begin(&mut self, footprints: Vec<Footprint>, operation: T) -> OperationId {
         let id = OperationId(self.next);
         self.next += 1;
-        self.operations.insert(id, Entry { footprints, operation });
+        self.operations.push(Entry { id, footprints, operation });
         id
     }
 
     /// The operation is over; it holds its bytes no longer.
     pub fn end(&mut self, id: OperationId) -> Option<(Vec<Footprint>, T)> {
-        let entry = self.operations.remove(&id)?;
+        let entry = self.operations.remove(self.index(id)?);
         Some((entry.footprints, entry.operation))
     }
 
     /// A pending operation.
     pub fn get(&self, id: OperationId) -> Option<&T> {
-        self.operations.get(&id).map(|entry| &entry.operation)
+        Some(&self.operations[self.index(id)?].operation)
     }
 
     /// A pending operation, to be changed.
     pub fn get_mut(&mut self, id: OperationId) -> Option<&mut T> {
-        self.operations.get_mut(&id).map(|entry| &mut entry.operation)
+        let index = self.index(id)?;
+        Some(&mut self.operations[index].operation)
     }
 
     /// All pending operations, oldest first.
     pub fn iter(&self) -> impl Iterator<Item = (OperationId, &T)> {
-        self.operations.iter().map(|(&id, entry)| (id, &entry.operation))
+        self.operations.iter().map(|entry| (entry.id, &entry.operation))
     }
 
     /// All pending operations and their bytes, oldest first.
     pub fn iter_with_bytes(&self) -> impl Iterator<Item = (&T, &[Footprint])> {
-        self.operations.values().map(|entry| (&entry.operation, &entry.footprints[..]))
+        self.operations.iter().map(|entry| (&entry.operation, &entry.footprints[..]))
     }
 
     /// Changes the bytes that an operation holds.
     pub fn reshape(&mut self, id: OperationId, footprints: Vec<Footprint>) {
-        if let Some(entry) = self.operations.get_mut(&id) {
-            entry.footprints = footprints;
+        if let Some(index) = self.index(id) {
+            self.operations[index].footprints = footprints;
         }
     }
 
     /// The oldest operation that holds a byte of `start..end` of `space` in a way that does not
     /// agree with `touch`. Linear in the pending operations, logarithmic in their ranges.
     pub fn conflict(&self, space: Space, touch: Touch, start: u64, end: u64) -> Option<Conflict> {
-        self.operations.iter().find_map(|(&operation, entry)| {
+        self.operations.iter().find_map(|entry| {
             entry.footprints.iter().find_map(|held| {
                 if held.space() != space || held.touch().agrees(touch) {
                     return None;
                 }
-                Some(Conflict { operation, touch: held.touch(), byte: held.first_in(start, end)? })
+                let byte = held.first_in(start, end)?;
+                Some(Conflict { operation: entry.id, touch: held.touch(), byte })
             })
         })
     }
@@ -110,7 +117,7 @@ impl<T> Pending<T> {
         friends: impl Fn(&T) -> bool,
     ) -> Option<Conflict> {
         let hull = footprint.hull()?;
-        self.operations.iter().find_map(|(&operation, entry)| {
+        self.operations.iter().find_map(|entry| {
             if friends(&entry.operation) {
                 return None;
             }
@@ -119,7 +126,8 @@ impl<T> Pending<T> {
                 if theirs.1 <= hull.0 || hull.1 <= theirs.0 {
                     return None;
                 }
-                Some(Conflict { operation, touch: held.touch(), byte: held.conflict(footprint)? })
+                let byte = held.conflict(footprint)?;
+                Some(Conflict { operation: entry.id, touch: held.touch(), byte })
             })
         })
     }

@@ -151,10 +151,8 @@ impl Warpgroup {
         let shape = found.shape;
         let mut rows = vec![[0; 32]; shape.d_registers() as usize];
         if let Some(d) = &found.d {
-            shape.scatter(d, |thread, register, bits| {
-                if thread as usize / 32 == warp {
-                    rows[register as usize][thread as usize % 32] = u64::from(bits);
-                }
+            shape.scatter_to_warp(d, warp as u32, |lane, register, bits| {
+                rows[register as usize][lane as usize] = u64::from(bits);
             });
         }
         found.taken += 1;

@@ -105,12 +105,12 @@ fn bfi(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
         let field = u64::MAX >> (64 - length.min(bits - start)) << start;
         b & !field | a << start & field
     };
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         super::rows::each(mask, |lane| {
             let [a, b, start, length] = [a, b, c, e].map(|source| registers.value(source, lane));
             registers.set(to, lane, insert(a, b, start, length));
         });
-    })))
+    }))
 }
 
 /// The n-th set bit of a mask, from a base upwards or, with n negative, downwards.

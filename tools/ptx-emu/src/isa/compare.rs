@@ -10,6 +10,7 @@ use crate::error::{ParseError, Problem};
 use crate::machine::registers::{Condition, Predicate, Registers, Source};
 use crate::num::Format;
 use crate::program::{Decoder, Scope};
+use crate::vectors::either;
 
 /// Decodes an instruction of this family.
 pub(super) fn decode(instruction: &Instruction, scope: &Scope<'_>) -> Result<Op, ParseError> {
@@ -195,7 +196,7 @@ fn integers<T: super::rows::Lane + Ord>(a: Source, b: Source, holds: Holds) -> C
         b: Source,
         f: impl Fn(T, T) -> bool + Copy + Send + Sync + 'static,
     ) -> Compare {
-        Box::new(move |registers| [compare(registers, a, b, f), 0])
+        either!(|registers: &Registers| [compare(registers, a, b, f), 0])
     }
     match (holds.less, holds.equal, holds.greater) {
         (false, true, false) => with(a, b, |a: T, b: T| a == b),
@@ -213,9 +214,10 @@ fn floats(
     holds: Holds,
     decode: impl Fn(u64) -> f64 + Copy + Send + Sync + 'static,
 ) -> Compare {
-    Box::new(move |registers| [float_lanes(registers, a, b, holds, decode), 0])
+    either!(|registers: &Registers| [float_lanes(registers, a, b, holds, decode), 0])
 }
 
+#[inline(always)]
 fn float_lanes(
     registers: &Registers,
     a: Source,
@@ -240,7 +242,7 @@ fn setp(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
         Operand::Pair(p, q) => (wanted(d, p)?, wanted(d, q)?),
         other => (wanted(d, other)?, None),
     };
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let [low, high] = compare(registers);
         // The second result is the opposite, or the upper half's.
         let mut results = [low, if pair { high } else { !low }];
@@ -253,7 +255,7 @@ fn setp(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
                 registers.set_predicate(to, lanes, mask);
             }
         }
-    })))
+    }))
 }
 
 fn wanted(d: &Decoder<'_>, operand: &Operand) -> Result<Option<Predicate>, ParseError> {
@@ -291,7 +293,7 @@ fn set(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
         (Type::Bf16x2, true) => [0x3F80, 0x3F80_0000],
         _ => return d.unsupported(format!("a result {to_ty} of a comparison of {ty}")),
     };
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let mut lanes = compare(registers);
         if let Some((combine, condition)) = combine {
             let with = registers.condition(condition);
@@ -302,5 +304,5 @@ fn set(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
             (if in_low { low } else { 0 }) | (if in_high { high } else { 0 })
         });
         registers.store(to, &row, mask);
-    })))
+    }))
 }

@@ -285,14 +285,14 @@ fn testp(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
             Property::Subnormal => subnormal,
         }
     };
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let row = registers.load(a);
         let mut lanes = 0;
         for (lane, bits) in row.iter().enumerate() {
             lanes |= u32::from(holds(*bits)) << lane;
         }
         registers.set_predicate(to, lanes, mask);
-    })))
+    }))
 }
 
 fn format(ty: Type) -> Format {

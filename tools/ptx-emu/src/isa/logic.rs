@@ -37,10 +37,10 @@ fn two(
     d.finish(3..=3)?;
     if ty == Type::Pred {
         let (to, a, b) = (d.predicate(0)?, d.condition(1)?, d.condition(2)?);
-        return Ok(Op::Data(Box::new(move |registers, mask| {
+        return Ok(Op::data(move |registers, mask| {
             let (a, b) = (registers.condition(a), registers.condition(b));
             registers.set_predicate(to, f(u64::from(a), u64::from(b)) as u32, mask);
-        })));
+        }));
     }
     Ok(binary(d.destination(0, ty)?, d.source(1, ty)?, d.source(2, ty)?, f))
 }
@@ -50,10 +50,10 @@ fn not(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
     d.finish(2..=2)?;
     if ty == Type::Pred {
         let (to, a) = (d.predicate(0)?, d.condition(1)?);
-        return Ok(Op::Data(Box::new(move |registers, mask| {
+        return Ok(Op::data(move |registers, mask| {
             let a = registers.condition(a);
             registers.set_predicate(to, !a, mask);
-        })));
+        }));
     }
     let (to, a) = (d.destination(0, ty)?, d.source(1, ty)?);
     by_integer!(d, ty, T => unary(to, a, |a: T| !a))
@@ -102,7 +102,7 @@ fn lop3(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
         to => Some(d.register(to, 0, 32..=32)?),
     };
     let (p, q) = (d.predicate_of(p, 0)?, d.condition(5)?);
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let (a, b, c) = (registers.load(a), registers.load(b), registers.load(c));
         let mut out: Row = [0; 32];
         let mut any = 0;
@@ -115,7 +115,7 @@ fn lop3(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
         if let Some(to) = to {
             registers.store(to, &out, mask);
         }
-    })))
+    }))
 }
 
 /// Amounts past the width shift everything out.

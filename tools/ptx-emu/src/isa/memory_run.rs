@@ -93,16 +93,23 @@ impl Move {
         let at = addresses(warp, &self.address);
         let total = u64::from(self.bytes) * to.len() as u64;
         if self.space == Space::Param && matches!(self.address.base, Source::Constant(_)) {
-            return self.load_param(to, warp, cluster, at[0], mask);
+            return self.load_param(to, warp, cluster, (at[0], self.bytes), mask);
+        }
+        if self.space == Space::Param && self.strength.is_none() {
+            // The compiler keeps an address of a parameter in a register.
+            let first = at[mask.trailing_zeros() as usize];
+            if lanes(mask).all(|lane| at[lane] == first) {
+                return self.load_param(to, warp, cluster, (first, total as u32), mask);
+            }
         }
         let kind = AccessKind::Read;
         if self.strength.is_none()
             && let Some(rows) = cluster.rows(warp, self.space, &at, mask, total as u32, kind)
-            && cluster.admit_rows(warp, &rows, false)
-            && cluster.rows_are_initialized(&rows)
+            && cluster.admit_rows(warp, &rows, &at, false)
+            && cluster.rows_are_initialized(&rows, &at)
         {
             for (i, &to) in to.iter().enumerate() {
-                let mut row = cluster.load_rows(&rows, i as u32 * self.bytes, self.bytes);
+                let mut row = cluster.load_rows(&rows, &at, i as u32 * self.bytes, self.bytes);
                 self.set(to, &mut row, warp, mask);
             }
             return Ok(());
@@ -112,7 +119,7 @@ impl Move {
         let strong = self.strength.is_some();
         let volatile = matches!(self.strength, Some((Order::Volatile, _)));
         let request = Request { bytes: total, kind, strong, volatile, pending };
-        let mut rows = [[0; 32]; 8];
+        let mut rows = vec![[0; 32]; to.len()];
         for lane in lanes(mask) {
             let align = total as u32;
             let target = context
@@ -121,7 +128,7 @@ impl Move {
             cluster.admit(warp, lane, &target, request)?;
             cluster.check_initialized(&target, total).map_err(|problem| problem.at(lane as u32))?;
             let mut load = |warp: &Warp, cluster: &Cluster| {
-                for (i, row) in rows.iter_mut().take(to.len()).enumerate() {
+                for (i, row) in rows.iter_mut().enumerate() {
                     let element = target.plus(i as u32 * self.bytes);
                     row[lane] = cluster.load(warp, lane, &element, self.bytes);
                 }
@@ -136,7 +143,7 @@ impl Move {
         }
         if self.strength.is_some() {
             let mut found = Digest::default();
-            for row in rows.iter().take(to.len()) {
+            for row in &rows {
                 lanes(mask).for_each(|lane| found.add(row[lane]));
             }
             warp.spin.looked(warp.pc(), mask, found);
@@ -153,22 +160,19 @@ impl Move {
         to: &[Option<(Slot, u32)>],
         warp: &mut Warp,
         cluster: &Cluster,
-        at: u64,
+        (at, align): (u64, u32),
         mask: u32,
     ) -> Result<(), Stop> {
         let lane = mask.trailing_zeros();
         let total = u64::from(self.bytes) * to.len() as u64;
         let target = cluster
             .context
-            .resolve(warp.rank(), self.space, at, total, self.bytes, AccessKind::Read)
+            .resolve(warp.rank(), self.space, at, total, align, AccessKind::Read)
             .map_err(|problem| problem.at(lane))?;
-        let mut rows = [[0; 32]; 8];
-        for (i, row) in rows.iter_mut().take(to.len()).enumerate() {
+        for (i, &to) in to.iter().enumerate() {
             let element = target.plus(i as u32 * self.bytes);
-            *row = [cluster.load(warp, 0, &element, self.bytes); 32];
-        }
-        for (&to, row) in to.iter().zip(&mut rows) {
-            self.set(to, row, warp, mask);
+            let mut row = [cluster.load(warp, 0, &element, self.bytes); 32];
+            self.set(to, &mut row, warp, mask);
         }
         Ok(())
     }
@@ -196,11 +200,11 @@ impl Move {
         let kind = AccessKind::Write;
         if self.strength.is_none()
             && let Some(rows) = cluster.rows(warp, self.space, &at, mask, total as u32, kind)
-            && cluster.admit_rows(warp, &rows, true)
+            && cluster.admit_rows(warp, &rows, &at, true)
         {
             for (i, &from) in from.iter().enumerate() {
                 let row = warp.registers.load(from);
-                cluster.store_rows(&rows, i as u32 * self.bytes, self.bytes, &row);
+                cluster.store_rows(&rows, &at, i as u32 * self.bytes, self.bytes, &row);
             }
             return Ok(());
         }

@@ -155,6 +155,11 @@ impl fmt::Debug for Op {
 }
 
 impl Op {
+    /// A computation on the registers of the lanes in a mask.
+    fn data(compute: impl Fn(&mut Registers, u32) + Send + Sync + 'static) -> Self {
+        Self::Data(Box::new(compute))
+    }
+
     /// Executes the instruction for the lanes in `mask`.
     #[inline]
     pub(crate) fn execute(

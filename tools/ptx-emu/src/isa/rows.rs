@@ -36,10 +36,20 @@ lane!(u8 => u8, i8 => u8, u16 => u16, i16 => u16, u32 => u32, i32 => u32, u64 =>
 pub(super) trait Kept: Copy + Send + Sync + 'static {}
 impl<T: Copy + Send + Sync + 'static> Kept for T {}
 
+/// A computation on the registers of the lanes in a mask, compiled for the processor's vectors.
+macro_rules! vectorized {
+    (|$registers:ident, $mask:ident| $body:expr) => {
+        $crate::isa::Op::Data($crate::vectors::either!(
+            |$registers: &mut $crate::machine::registers::Registers, $mask: u32| $body
+        ))
+    };
+}
+pub(super) use vectorized;
+
 /// `to = f(a)`.
 pub(super) fn unary<A: Lane, T: Lane>(to: Slot, a: Source, f: impl Fn(A) -> T + Kept) -> Op {
     match a {
-        Source::Slot(a) => Op::Data(Box::new(move |registers, mask| {
+        Source::Slot(a) => vectorized!(|registers, mask| {
             if mask.count_ones() <= FEW {
                 each(mask, |lane| {
                     let value = f(A::of(registers.row(a)[lane]));
@@ -52,7 +62,7 @@ pub(super) fn unary<A: Lane, T: Lane>(to: Slot, a: Source, f: impl Fn(A) -> T + 
                 *out = f(A::of(*a)).bits();
             }
             registers.store(to, &out, mask);
-        })),
+        }),
         Source::Constant(a) => constant(to, f(A::of(a)).bits()),
     }
 }
@@ -65,7 +75,7 @@ pub(super) fn binary<A: Lane, B: Lane, T: Lane>(
     f: impl Fn(A, B) -> T + Kept,
 ) -> Op {
     match (a, b) {
-        (Source::Slot(a), Source::Slot(b)) => Op::Data(Box::new(move |registers, mask| {
+        (Source::Slot(a), Source::Slot(b)) => vectorized!(|registers, mask| {
             if mask.count_ones() <= FEW {
                 each(mask, |lane| {
                     let (a, b) = (registers.row(a)[lane], registers.row(b)[lane]);
@@ -78,7 +88,7 @@ pub(super) fn binary<A: Lane, B: Lane, T: Lane>(
                 *out = f(A::of(*a), B::of(*b)).bits();
             }
             registers.store(to, &out, mask);
-        })),
+        }),
         (_, Source::Constant(b)) => {
             let b = B::of(b);
             unary(to, a, move |a: A| f(a, b))
@@ -99,7 +109,7 @@ pub(super) fn ternary<A: Lane, B: Lane, C: Lane, T: Lane>(
     f: impl Fn(A, B, C) -> T + Kept,
 ) -> Op {
     if let (Source::Slot(a), Source::Slot(b), Source::Slot(c)) = (a, b, c) {
-        return Op::Data(Box::new(move |registers, mask| {
+        return vectorized!(|registers, mask| {
             if mask.count_ones() <= FEW {
                 each(mask, |lane| {
                     let [a, b, c] = [a, b, c].map(|slot| registers.row(slot)[lane]);
@@ -113,9 +123,9 @@ pub(super) fn ternary<A: Lane, B: Lane, C: Lane, T: Lane>(
                 *out = f(A::of(*a), B::of(*b), C::of(*c)).bits();
             }
             registers.store(to, &out, mask);
-        }));
+        });
     }
-    Op::Data(Box::new(move |registers, mask| {
+    vectorized!(|registers, mask| {
         if mask.count_ones() <= FEW {
             each(mask, |lane| {
                 let [a, b, c] = [a, b, c].map(|source| registers.value(source, lane));
@@ -129,7 +139,7 @@ pub(super) fn ternary<A: Lane, B: Lane, C: Lane, T: Lane>(
             *out = f(A::of(*a), B::of(*b), C::of(*c)).bits();
         }
         registers.store(to, &out, mask);
-    }))
+    })
 }
 
 /// The lanes in which `f(a, b)` holds.
@@ -166,12 +176,12 @@ pub(super) fn compare<A: Lane>(
 
 /// `to = bits`.
 pub(super) fn constant(to: Slot, bits: u64) -> Op {
-    Op::Data(Box::new(move |registers, mask| registers.store(to, &[bits; 32], mask)))
+    vectorized!(|registers, mask| registers.store(to, &[bits; 32], mask))
 }
 
 /// `to = if condition { a } else { b }`.
 pub(super) fn select(to: Slot, a: Source, b: Source, condition: Condition) -> Op {
-    Op::Data(Box::new(move |registers, mask| {
+    vectorized!(|registers, mask| {
         let taken = registers.condition(condition);
         let (a, b) = (registers.load(a), registers.load(b));
         let mut out: Row = [0; 32];
@@ -179,7 +189,7 @@ pub(super) fn select(to: Slot, a: Source, b: Source, condition: Condition) -> Op
             *out = if taken >> lane & 1 == 1 { *a } else { *b };
         }
         registers.store(to, &out, mask);
-    }))
+    })
 }
 
 /// A sum of three with carries: `f` gives the result and the carry out.
@@ -191,7 +201,7 @@ pub(super) fn carried(
     gives: bool,
     f: impl Fn(u64, u64, u64, bool) -> (u64, bool) + Kept,
 ) -> Op {
-    Op::Data(Box::new(move |registers, mask| {
+    Op::data(move |registers, mask| {
         let carries = if takes { registers.predicate(carry) } else { 0 };
         let mut out = 0;
         each(mask, |lane| {
@@ -203,7 +213,7 @@ pub(super) fn carried(
         if gives {
             registers.set_predicate(carry, out, mask);
         }
-    }))
+    })
 }
 
 /// Runs `f` for each lane of a mask.

@@ -4,7 +4,7 @@
 //! "Comparison and Selection Instructions": `selp`, `slct`.
 
 use super::Op;
-use super::rows::{constant, select, ternary, unary};
+use super::rows::{binary, constant, select, ternary, unary, vectorized};
 use crate::ast::{self, Instruction, Operand, Type};
 use crate::error::{ParseError, Problem};
 use crate::machine::registers::{Row, Slot, Source};
@@ -73,10 +73,10 @@ fn mov(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
 }
 
 fn copy(to: Slot, from: Slot) -> Op {
-    Op::Data(Box::new(move |registers, mask| {
+    vectorized!(|registers, mask| {
         let row = *registers.row(from);
         registers.store(to, &row, mask);
-    }))
+    })
 }
 
 fn move_predicate(d: &Decoder<'_>) -> Result<Op, ParseError> {
@@ -86,16 +86,16 @@ fn move_predicate(d: &Decoder<'_>) -> Result<Op, ParseError> {
         && name == "%is_explicit_cluster"
     {
         let from = d.source(1, Type::Pred)?;
-        return Ok(Op::Data(Box::new(move |registers, mask| {
+        return Ok(Op::data(move |registers, mask| {
             let set = if registers.value(from, 0) == 0 { 0 } else { u32::MAX };
             registers.set_predicate(to, set, mask);
-        })));
+        }));
     }
     let from = d.condition(1)?;
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let lanes = registers.condition(from);
         registers.set_predicate(to, lanes, mask);
-    })))
+    }))
 }
 
 /// The type of each part of a value cut into so many.
@@ -120,7 +120,7 @@ fn unpack(d: &Decoder<'_>, ty: Type, parts: &[Operand]) -> Result<Op, ParseError
         });
     }
     let (bits, mask_of_part) = (part_ty.bits(), u64::MAX >> (64 - part_ty.bits()));
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let row = registers.load(from);
         for (index, slot) in slots.iter().enumerate() {
             if let Some(slot) = slot {
@@ -129,7 +129,7 @@ fn unpack(d: &Decoder<'_>, ty: Type, parts: &[Operand]) -> Result<Op, ParseError
                 registers.store(*slot, &cut, mask);
             }
         }
-    })))
+    }))
 }
 
 /// `x = {a, b}`.
@@ -141,7 +141,7 @@ fn pack(d: &Decoder<'_>, ty: Type, parts: &[Operand]) -> Result<Op, ParseError> 
         sources.push(d.value(operand, 1, part_ty, part_ty.bits().max(16))?);
     }
     let (bits, mask_of_part) = (part_ty.bits(), u64::MAX >> (64 - part_ty.bits()));
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let mut row: Row = [0; 32];
         for (index, source) in sources.iter().enumerate() {
             let values = registers.load(*source);
@@ -150,7 +150,7 @@ fn pack(d: &Decoder<'_>, ty: Type, parts: &[Operand]) -> Result<Op, ParseError> 
             }
         }
         registers.store(to, &row, mask);
-    })))
+    }))
 }
 
 fn selp(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
@@ -197,6 +197,20 @@ fn prmt(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
     let ty = Type::B32;
     let (to, a, b) = (d.destination(0, ty)?, d.source(1, ty)?, d.source(2, ty)?);
     let c = d.source(3, ty)?;
+    if let (None, Source::Constant(selector)) = (mode, c) {
+        // Which bytes is known, and which of them are signs.
+        let from: [u32; 4] = std::array::from_fn(|at| (selector >> (4 * at) & 7) as u32 * 8);
+        let signs: [bool; 4] = std::array::from_fn(|at| selector >> (4 * at) & 8 != 0);
+        return Ok(binary(to, a, b, move |a: u32, b: u32| {
+            let both = u64::from(b) << 32 | u64::from(a);
+            let byte = |at: usize| {
+                let byte = (both >> from[at]) as u8;
+                let byte = if signs[at] { (byte as i8 >> 7) as u8 } else { byte };
+                u32::from(byte) << (8 * at)
+            };
+            byte(0) | byte(1) | byte(2) | byte(3)
+        }));
+    }
     let byte = |both: u64, index: u32| both >> (8 * index) & 0xFF;
     Ok(ternary(to, a, b, c, move |a: u32, b: u32, c: u32| {
         let both = u64::from(b) << 32 | u64::from(a);
@@ -274,12 +288,12 @@ fn isspacep(d: &mut Decoder<'_>) -> Result<Op, ParseError> {
             space => lies_in == space,
         }
     };
-    Ok(Op::Data(Box::new(move |registers, mask| {
+    Ok(Op::data(move |registers, mask| {
         let (row, rank) = (registers.load(address), registers.value(Source::Slot(rank), 0));
         let mut lanes = 0;
         for (lane, address) in row.iter().enumerate() {
             lanes |= u32::from(holds(*address, rank)) << lane;
         }
         registers.set_predicate(to, lanes, mask);
-    })))
+    }))
 }

@@ -58,7 +58,11 @@ fn at_start(context: &Context) -> Option<u32> {
 impl SetMaxRegisters {
     /// Executes the instruction for a warp.
     pub(crate) fn execute(self, warp: &mut Warp, cluster: &mut Cluster) -> Result<Flow, Stop> {
-        let Some(start) = at_start(&cluster.context) else {
+        let rank = warp.rank() as usize;
+        // What a CTA's pool was made with is not determined again.
+        let made = cluster.ctas[rank].asynch.registers.is_some();
+        let start = if made { Some(0) } else { at_start(&cluster.context) };
+        let Some(start) = start else {
             let what = "the assembler ignores setmaxnreg where the kernel's registers are not \
                         determined by .maxnreg or .maxntid (for at least 256 threads, or with \
                         .minnctapersm); a launch can say how many there are"
@@ -66,7 +70,7 @@ impl SetMaxRegisters {
             return Err(Problem::Operand { what }.of_warp());
         };
         let warps = cluster.context.warps_per_cta();
-        let state = &mut cluster.ctas[warp.rank() as usize].asynch;
+        let state = &mut cluster.ctas[rank].asynch;
         let pool = state.registers.get_or_insert_with(|| RegisterPool::new(warps, start));
         let held = pool.of(warp.index());
         let wrong = if self.increases { self.count < held } else { self.count > held };

@@ -105,6 +105,8 @@ fn work(context: &Arc<Context>, queue: &Mutex<Queue>, last_needed: &AtomicU32) {
             Ok(true) => {
                 queue.resident -= 1;
                 queue.output.push((id, std::mem::take(&mut run.cluster.output)));
+                drop(queue);
+                run.finish();
             }
             Err(report) => {
                 queue.resident -= 1;

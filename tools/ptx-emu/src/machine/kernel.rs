@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::registers::{Predicate, Slot};
+use super::statistics::Opcodes;
 use crate::ast::Attributes;
 use crate::asynch::fragments::Touched;
 use crate::isa::Op;
@@ -87,6 +88,8 @@ pub(crate) struct Kernel {
     pub(crate) name: String,
     /// Its instructions; the entry starts at 0. Every path ends in `ret`, `exit` or `trap`.
     pub(crate) code: Vec<Code>,
+    /// The opcodes of these, for statistics.
+    pub(crate) opcodes: Opcodes,
     /// Rows of registers of a warp.
     pub(crate) n_rows: u32,
     /// Predicates of a warp.

@@ -34,6 +34,7 @@ pub use gpu::{Buffer, Gpu};
 pub(crate) use kernel::{Code, Kernel, Location, ModuleVariable, Parameter, Relocation};
 pub use launch::{Arg, DEFAULT_STEP_LIMIT, Launch, Launched};
 pub use launch_error::LaunchError;
+pub(crate) use statistics::Opcodes;
 pub use statistics::{Executions, Statistics};
 pub(crate) use wait::WaitFor;
 pub(crate) use warp::{Warp, lanes};

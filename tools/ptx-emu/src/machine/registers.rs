@@ -3,6 +3,8 @@
 //! A register is a row of 32 lanes, so an instruction is decoded once and its inner loop runs over
 //! the lanes. Predicates are masks with a bit per lane.
 
+use std::cell::RefCell;
+
 /// A register's index among a warp's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Slot(pub(crate) u32);
@@ -40,10 +42,35 @@ pub(crate) struct Registers {
     predicates: Vec<u32>,
 }
 
+/// The most registers of warps that have finished that a thread keeps.
+const KEPT: usize = 32;
+
+thread_local! {
+    /// Memory for rows, which the next warps take.
+    static FINISHED: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
+}
+
 impl Registers {
     /// All zero.
     pub(crate) fn new(n_rows: usize, n_predicates: usize) -> Self {
-        Self { rows: vec![0; n_rows * 32], predicates: vec![0; n_predicates] }
+        let rows = match FINISHED.with_borrow_mut(Vec::pop) {
+            Some(mut rows) if rows.capacity() >= n_rows * 32 => {
+                rows.clear();
+                rows.resize(n_rows * 32, 0);
+                rows
+            }
+            _ => vec![0; n_rows * 32],
+        };
+        Self { rows, predicates: vec![0; n_predicates] }
+    }
+
+    /// Keeps the memory of a warp that has finished for another.
+    pub(crate) fn finish(self) {
+        FINISHED.with_borrow_mut(|finished| {
+            if finished.len() < KEPT {
+                finished.push(self.rows);
+            }
+        });
     }
 
     /// All lanes of a register.
@@ -59,6 +86,7 @@ impl Registers {
     }
 
     /// All lanes of an operand.
+    #[inline(always)]
     pub(crate) fn load(&self, source: Source) -> Row {
         match source {
             Source::Slot(slot) => *self.row(slot),
@@ -67,6 +95,7 @@ impl Registers {
     }
 
     /// One lane of an operand.
+    #[inline(always)]
     pub(crate) fn value(&self, source: Source, lane: usize) -> u64 {
         match source {
             Source::Slot(slot) => self.row(slot)[lane],
@@ -75,11 +104,13 @@ impl Registers {
     }
 
     /// Writes one lane.
+    #[inline(always)]
     pub(crate) fn set(&mut self, slot: Slot, lane: usize, bits: u64) {
         self.row_mut(slot)[lane] = bits;
     }
 
     /// Writes the lanes of `mask`.
+    #[inline(always)]
     pub(crate) fn store(&mut self, slot: Slot, values: &Row, mask: u32) {
         let row = self.row_mut(slot);
         if mask == u32::MAX {
@@ -92,11 +123,13 @@ impl Registers {
     }
 
     /// The lanes in which a predicate holds.
+    #[inline(always)]
     pub(crate) fn predicate(&self, predicate: Predicate) -> u32 {
         self.predicates[predicate.0 as usize]
     }
 
     /// The lanes in which a condition holds.
+    #[inline(always)]
     pub(crate) fn condition(&self, condition: Condition) -> u32 {
         match condition {
             Condition::Predicate(predicate, false) => self.predicate(predicate),
@@ -112,6 +145,7 @@ impl Registers {
     }
 
     /// Writes a predicate in the lanes of `mask`.
+    #[inline(always)]
     pub(crate) fn set_predicate(&mut self, predicate: Predicate, lanes: u32, mask: u32) {
         let bits = &mut self.predicates[predicate.0 as usize];
         *bits = *bits & !mask | lanes & mask;

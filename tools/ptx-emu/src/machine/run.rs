@@ -109,6 +109,12 @@ impl Run {
         }
     }
 
+    /// Keeps the memory of a cluster that is finished for others.
+    pub(super) fn finish(self) {
+        self.cluster.ctas.into_iter().for_each(|cta| cta.shared.finish());
+        self.warps.into_iter().for_each(|warp| warp.registers.finish());
+    }
+
     /// Whether all warps that could go on have had two turns that were spent in looking for news.
     fn all_look(&self) -> bool {
         self.looks > 2 * self.able.iter().filter(|&&able| able == Able::Ready).count()

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Kernel;
+use super::{Code, Kernel};
 
 /// Executions by instruction.
 #[derive(Debug, Clone)]
@@ -51,28 +51,54 @@ pub struct Statistics {
 
 impl Statistics {
     pub(super) fn new(kernel: &Kernel, counts: &Counts) -> Self {
+        let Opcodes { names, by_pc } = &kernel.opcodes;
+        let mut by_opcode = vec![Executions::default(); names.len()];
+        for (&opcode, &(warps, threads)) in by_pc.iter().zip(&counts.by_pc) {
+            let executions = &mut by_opcode[opcode as usize];
+            executions.warps += warps;
+            executions.threads += threads;
+        }
         let mut statistics = Self::default();
-        for (code, &(warps, threads)) in kernel.code.iter().zip(&counts.by_pc) {
-            if warps == 0 {
-                continue;
-            }
-            let text = &code.location.text;
-            let guardless = if text.starts_with('@') {
-                text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start())
-            } else {
-                text
-            };
-            let opcode = guardless.split(|c: char| c.is_whitespace() || c == ';').next();
-            let opcode = opcode.unwrap_or_default();
-            if !statistics.by_opcode.contains_key(opcode) {
-                statistics.by_opcode.insert(opcode.to_owned(), Executions::default());
-            }
-            let of_opcode = statistics.by_opcode.get_mut(opcode);
-            for executions in of_opcode.into_iter().chain([&mut statistics.total]) {
-                executions.warps += warps;
-                executions.threads += threads;
-            }
+        for (name, executions) in names.iter().zip(by_opcode).filter(|(_, it)| it.warps != 0) {
+            statistics.total.warps += executions.warps;
+            statistics.total.threads += executions.threads;
+            statistics.by_opcode.insert(name.clone(), executions);
         }
         statistics
     }
+}
+
+/// The opcodes of a kernel with their modifiers, as written.
+#[derive(Debug)]
+pub(crate) struct Opcodes {
+    names: Vec<String>,
+    /// Which of them an instruction has.
+    by_pc: Vec<u32>,
+}
+
+impl Opcodes {
+    pub(crate) fn new(code: &[Code]) -> Self {
+        let mut known: BTreeMap<&str, u32> = BTreeMap::new();
+        let mut by_pc = Vec::with_capacity(code.len());
+        for code in code {
+            let next = known.len() as u32;
+            by_pc.push(*known.entry(opcode(&code.location.text)).or_insert(next));
+        }
+        let mut names = vec![String::new(); known.len()];
+        for (name, at) in known {
+            names[at as usize] = name.to_owned();
+        }
+        Self { names, by_pc }
+    }
+}
+
+/// What of an instruction's text is neither guard nor operands.
+fn opcode(text: &str) -> &str {
+    let guardless = if text.starts_with('@') {
+        text.split_once(char::is_whitespace).map_or("", |(_, rest)| rest.trim_start())
+    } else {
+        text
+    };
+    let opcode = guardless.split(|c: char| c.is_whitespace() || c == ';').next();
+    opcode.unwrap_or_default()
 }

@@ -3,7 +3,7 @@
 use super::statistics::Counts;
 use super::warp::{Group, State};
 use super::{Cluster, Code, Timing, Warp};
-use crate::isa::Flow;
+use crate::isa::{Flow, Op};
 use crate::report::{Problem, Report, Stopped};
 
 /// How a turn ended.
@@ -39,6 +39,13 @@ impl Cluster {
             // A group runs on until something happens to it, or it comes to where others are.
             let bound = warp.bound(at);
             loop {
+                if self.operations.n_unfinished() == 0 {
+                    let done = self.compute(warp, (at, bound), code, counts, left);
+                    left -= done;
+                    if done > 0 && (left == 0 || !warp.goes_on(at, bound)) {
+                        break;
+                    }
+                }
                 left -= 1;
                 let next = self.step(warp, at, code, counts)?;
                 if eager {
@@ -99,6 +106,55 @@ impl Cluster {
         let lane = Some(group.lanes.trailing_zeros());
         let place = self.place_of(group.pc, warp.rank(), warp.index(), lane);
         Err(Box::new(Report { problem, place }))
+    }
+
+    /// Executes instructions of a group, `most` at most, as far as they compute registers from registers
+    /// and nothing else can happen in between; how many.
+    #[inline]
+    fn compute(
+        &mut self,
+        warp: &mut Warp,
+        (at, bound): (usize, u32),
+        code: &[Code],
+        counts: &mut Counts,
+        most: u32,
+    ) -> u32 {
+        let group = &mut warp.groups[at];
+        if group.state != State::Ready {
+            return 0;
+        }
+        let lanes = group.lanes;
+        let most = if bound == u32::MAX { most } else { most.min(warp.patience) };
+        let start = group.pc;
+        let end = bound.min(start.saturating_add(most)).min(code.len() as u32);
+        let mut pc = start;
+        for instruction in code.get(start as usize..end as usize).unwrap_or_default() {
+            let Code { guard, op: Op::Data(compute), fragments: None, .. } = instruction else {
+                break;
+            };
+            let mask = match *guard {
+                None => lanes,
+                Some((predicate, negated)) => {
+                    let holds = warp.registers.predicate(predicate);
+                    lanes & if negated { !holds } else { holds }
+                }
+            };
+            if mask != 0 {
+                compute(&mut warp.registers, mask);
+            }
+            counts.add(pc, mask);
+            pc += 1;
+        }
+        let done = pc - start;
+        if done != 0 {
+            group.pc = pc;
+            warp.pc = pc - 1;
+            self.steps += u64::from(done);
+            warp.steps += u64::from(done);
+            warp.patience = warp.patience.saturating_sub(done);
+            group.last = warp.steps;
+        }
+        done
     }
 
     #[inline]

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::GLOBAL_BASE;
 use super::clock::{Clock, WarpClock};
 use super::known::Known;
-use super::rows::runs;
+use super::pages;
+use super::rows::Rows;
 use super::shadow::{Access, Actor, FOREIGN_READERS, PAGE, Page, Unordered};
 use super::shared::pieces;
 use crate::machine::registers::Row;
@@ -15,6 +16,25 @@ use crate::machine::registers::Row;
 const LOCKED: usize = 4;
 
 type Pages = [Option<Box<Page>>; LOCKED];
+
+/// Pages under the lock that was taken last: never two locks at a time.
+#[derive(Default)]
+struct Held<'a>(Option<(usize, MutexGuard<'a, Pages>)>);
+
+impl<'a> Held<'a> {
+    /// A page of an allocation's shadow, which is there afterwards.
+    #[inline]
+    fn page(&mut self, shadow: &'a [Mutex<Pages>], page: usize) -> &mut Page {
+        let at = page / LOCKED;
+        if self.0.as_ref().is_none_or(|&(held, _)| held != at) {
+            self.0 = None;
+        }
+        let (_, pages) = self
+            .0
+            .get_or_insert_with(|| (at, shadow[at].lock().unwrap_or_else(PoisonError::into_inner)));
+        pages[page % LOCKED].get_or_insert_with(|| pages::take(FOREIGN_READERS))
+    }
+}
 
 /// One allocation. Bounds are the caller's affair.
 #[derive(Debug)]
@@ -96,6 +116,26 @@ impl Allocation {
             }
         }
         self.initialize(offset, u64::from(bytes));
+    }
+
+    /// Loads words, each `from` bytes into its part of `stride` bytes of what follows `offset`.
+    #[inline]
+    pub(super) fn load_words(&self, offset: u64, stride: u32, from: u32, values: &mut Row) {
+        let (stride, from) = (stride as usize / 4, from as usize / 4);
+        let all = &self.words[offset as usize / 4..][..32 * stride];
+        for (value, own) in values.iter_mut().zip(all.chunks_exact(stride)) {
+            *value = u64::from(own[from].load(Ordering::Relaxed));
+        }
+    }
+
+    /// Stores words likewise. That they are initialized is the caller's affair.
+    #[inline]
+    pub(super) fn store_words(&self, offset: u64, stride: u32, from: u32, values: &Row) {
+        let (stride, from) = (stride as usize / 4, from as usize / 4);
+        let all = &self.words[offset as usize / 4..][..32 * stride];
+        for (own, &value) in all.chunks_exact(stride).zip(values) {
+            own[from].store(value as u32, Ordering::Relaxed);
+        }
     }
 
     /// Replaces a word by a function of it, atomically; returns the old one.
@@ -202,6 +242,12 @@ impl Allocation {
     /// Whether all of the bytes were written.
     #[inline]
     pub(crate) fn is_initialized(&self, offset: u64, bytes: u64) -> bool {
+        let at = offset % 64;
+        if at + bytes <= 64 && bytes != 0 {
+            let bits = (u64::MAX >> (64 - bytes)) << at;
+            let word = &self.initialized[(offset / 64) as usize];
+            return word.load(Ordering::Relaxed) & bits == bits;
+        }
         words(offset, bytes)
             .all(|(word, bits)| self.initialized[word].load(Ordering::Relaxed) & bits == bits)
     }
@@ -222,7 +268,7 @@ impl Allocation {
     ) -> Result<(), Unordered> {
         for (page, start, bytes) in pieces(offset, bytes) {
             self.with_page(page, |page| {
-                let page = page.get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
+                let page = page.get_or_insert_with(|| pages::take(FOREIGN_READERS));
                 page.access(start, bytes, access, actor)
             })?;
         }
@@ -233,33 +279,30 @@ impl Allocation {
     #[inline]
     pub(crate) fn access_row(
         &self,
+        rows: &Rows,
         at: &Row,
-        mask: u32,
-        bytes: u32,
         access: Access,
         clock: &WarpClock,
         pc: u32,
     ) -> bool {
-        let mut held: Option<(usize, MutexGuard<'_, Pages>)> = None;
+        let mut held = Held::default();
+        let bytes = rows.bytes as usize;
         for view in clock.views() {
             let mut known = Known::default();
-            for (lane, together) in runs(at, mask & view.lanes(), access.write) {
-                let offset = at[lane] as usize;
-                let page = offset / PAGE;
-                if held.as_ref().is_none_or(|&(lock, _)| lock != page / LOCKED) {
-                    // Never two locks at a time.
-                    drop(held.take());
-                    let lock = &self.shadow[page / LOCKED];
-                    held =
-                        Some((page / LOCKED, lock.lock().unwrap_or_else(PoisonError::into_inner)));
-                }
-                let Some((_, pages)) = &mut held else { return false };
-                let page = pages[page % LOCKED]
-                    .get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
-                let actor = Actor { epoch: clock.epoch(lane as u32), seen: view.seen(), pc };
-                if !page.quick(offset % PAGE, bytes as usize, access, &actor, together, &mut known)
-                {
-                    return false;
+            for segment in rows.segments(at, rows.mask & view.lanes(), access.write) {
+                for (page, start, all, lane) in segment.pieces(bytes) {
+                    let page = held.page(&self.shadow, page);
+                    let actor = Actor { epoch: clock.epoch(lane), seen: view.seen(), pc };
+                    if !page.quick_segment(
+                        &segment,
+                        (start, all),
+                        bytes,
+                        access,
+                        &actor,
+                        &mut known,
+                    ) {
+                        return false;
+                    }
                 }
             }
         }
@@ -287,7 +330,7 @@ impl Allocation {
     pub(crate) fn record(&self, offset: u64, bytes: u64, access: Access, actor: &Actor<'_>) {
         for (page, start, bytes) in pieces(offset, bytes) {
             self.with_page(page, |page| {
-                let page = page.get_or_insert_with(|| Box::new(Page::new(FOREIGN_READERS)));
+                let page = page.get_or_insert_with(|| pages::take(FOREIGN_READERS));
                 page.record(start, bytes, access, actor);
             });
         }
@@ -302,9 +345,12 @@ impl Allocation {
 
     /// Forgets who accessed it: the end of a kernel is before everything that follows.
     pub(crate) fn forget_accesses(&self) {
+        let mut all = Vec::new();
         for pages in &self.shadow {
-            *pages.lock().unwrap_or_else(PoisonError::into_inner) = Pages::default();
+            let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+            all.extend(pages.iter_mut().filter_map(Option::take).map(|page| *page));
         }
+        pages::give(all);
     }
 }
 
@@ -328,6 +374,8 @@ fn words(offset: u64, bytes: u64) -> impl Iterator<Item = (usize, u64)> {
 pub(crate) struct Global {
     /// By address.
     allocations: Vec<Arc<Allocation>>,
+    /// Their addresses.
+    bases: Vec<u64>,
     next: u64,
 }
 
@@ -353,6 +401,7 @@ impl Global {
 
     fn take(&mut self, bytes: u64) -> u64 {
         let base = GLOBAL_BASE + self.next;
+        self.bases.push(base);
         self.next = (self.next + bytes + GUARD).next_multiple_of(GUARD);
         base
     }
@@ -365,7 +414,7 @@ impl Global {
     /// The index of the allocation that an address is in.
     #[inline]
     pub(crate) fn index_of(&self, address: u64) -> Option<usize> {
-        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let after = self.bases.partition_point(|&base| base <= address);
         let index = after.checked_sub(1)?;
         let allocation = &self.allocations[index];
         (address - allocation.base < allocation.bytes).then_some(index)
@@ -374,7 +423,7 @@ impl Global {
     /// The allocation that an address is in, or else the last one before it.
     #[inline]
     pub(crate) fn nearest(&self, address: u64) -> Option<&Arc<Allocation>> {
-        let after = self.allocations.partition_point(|allocation| allocation.base <= address);
+        let after = self.bases.partition_point(|&base| base <= address);
         self.allocations.get(after.checked_sub(1)?)
     }
 }

@@ -27,6 +27,7 @@ mod address;
 pub(crate) mod clock;
 mod global;
 mod known;
+mod pages;
 pub(crate) mod published;
 mod readers;
 mod rows;

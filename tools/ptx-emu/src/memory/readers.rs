@@ -1,5 +1,7 @@
 //! Who has read a piece of memory, besides whoever did last.
 
+use std::ops::{Deref, DerefMut};
+
 use super::clock::Epoch;
 use super::shadow::{Access, Actor, Unordered};
 
@@ -110,6 +112,54 @@ impl Readers {
         self.n_few -= 1;
         self.few[at] = self.few[self.n_few];
         lanes
+    }
+}
+
+/// The lists of a page. Those of an earlier launch are used again.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lists {
+    all: Vec<Readers>,
+    used: usize,
+}
+
+impl Lists {
+    /// Leaves none.
+    pub(super) fn clear(&mut self) {
+        self.used = 0;
+    }
+
+    /// Adds an empty one; one more than its index.
+    pub(super) fn add(&mut self) -> u32 {
+        match self.all.get_mut(self.used) {
+            Some(list) => list.clear(),
+            None => self.all.push(Readers::default()),
+        }
+        self.used += 1;
+        self.used as u32
+    }
+
+    /// Adds a copy of the one at an index; one more than the copy's.
+    pub(super) fn copy(&mut self, index: usize) -> u32 {
+        let copy = self.all[index].clone();
+        let added = self.add();
+        self.all[added as usize - 1] = copy;
+        added
+    }
+}
+
+impl Deref for Lists {
+    type Target = [Readers];
+
+    #[inline]
+    fn deref(&self) -> &[Readers] {
+        &self.all
+    }
+}
+
+impl DerefMut for Lists {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [Readers] {
+        &mut self.all
     }
 }
 

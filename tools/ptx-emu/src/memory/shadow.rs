@@ -2,12 +2,13 @@
 //!
 //! For every piece of memory a cell keeps the epoch of its last write and of the reads since. An
 //! access races with one of these if it is not ordered after it, at least one of the two writes, and
-//! not both are strong. A page's pieces are words until something narrower is accessed there; then
-//! the page is refined to half-words or bytes.
+//! not both are strong. A page's pieces are as wide as its first access, 16 bytes at most, until
+//! something narrower is accessed there; then the page is refined.
 
 use super::clock::{Clock, Epoch};
 use super::known::Known;
-use super::readers::{Reader, Readers};
+use super::readers::{Lists, Reader, Readers};
+use super::rows::Segment;
 
 /// What an access is to others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,13 +73,17 @@ struct Cell {
     more: u32,
 }
 
+/// log₂ of the most bytes of a piece.
+const WIDEST: u32 = 4;
+
 /// The shadow of [`PAGE`] bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Page {
     /// log₂ of the bytes of a piece.
     shift: u32,
+    /// By piece; none before the first access.
     cells: Vec<Cell>,
-    more: Vec<Readers>,
+    more: Lists,
     /// The most readers that a list keeps.
     readers: usize,
 }
@@ -86,29 +91,44 @@ pub(crate) struct Page {
 impl Page {
     /// Nobody has accessed it. Of unordered readers of one piece it remembers `readers`.
     pub(crate) fn new(readers: usize) -> Self {
-        Self { shift: 2, cells: vec![Cell::default(); PAGE / 4], more: Vec::new(), readers }
+        Self { shift: WIDEST, cells: Vec::new(), more: Lists::default(), readers }
     }
 
+    /// As [`Page::new`], in the memory of this one.
+    pub(crate) fn renew(&mut self, readers: usize) {
+        self.cells.clear();
+        self.more.clear();
+        self.readers = readers;
+    }
+
+    /// Cuts all pieces into such of `1 << shift` bytes.
+    #[cold]
     fn refine(&mut self, shift: u32) {
+        let before = self.cells.len();
+        if before == 0 {
+            self.shift = shift;
+            self.cells.resize(PAGE >> shift, Cell::default());
+            return;
+        }
         let times = 1 << (self.shift - shift);
-        let mut cells = Vec::with_capacity(self.cells.len() * times);
-        for cell in &self.cells {
-            for i in 0..times {
-                let mut copy = *cell;
-                if cell.more != 0 && i > 0 {
-                    self.more.push(self.more[cell.more as usize - 1].clone());
-                    copy.more = self.more.len() as u32;
+        self.cells.resize(before * times, Cell::default());
+        // From the end, so that each is read before its place is taken.
+        for at in (0..before).rev() {
+            let cell = self.cells[at];
+            self.cells[at * times..][..times].fill(cell);
+            if cell.more != 0 {
+                for copy in at * times + 1..(at + 1) * times {
+                    self.cells[copy].more = self.more.copy(cell.more as usize - 1);
                 }
-                cells.push(copy);
             }
         }
-        self.cells = cells;
         self.shift = shift;
     }
 
+    #[inline]
     fn pieces(&mut self, start: usize, bytes: usize) -> std::ops::Range<usize> {
-        let aligned = ((start | bytes).trailing_zeros()).min(2);
-        if aligned < self.shift {
+        let aligned = (start | bytes).trailing_zeros().min(WIDEST);
+        if aligned < self.shift || self.cells.is_empty() {
             self.refine(aligned);
         }
         start >> self.shift..(start + bytes) >> self.shift
@@ -142,7 +162,7 @@ impl Page {
     /// Records an access by some lanes, of which the actor is the first, unless it might race;
     /// whether it did. Several lanes may only read.
     #[inline]
-    pub(crate) fn quick(
+    fn quick(
         &mut self,
         start: usize,
         bytes: usize,
@@ -173,6 +193,64 @@ impl Page {
                 return false;
             }
             cell.wrote(&mut self.more, access, actor);
+        }
+        true
+    }
+
+    /// As [`quick`](Self::quick), by lanes of a segment, of which the actor is the first in this page.
+    #[inline]
+    pub(super) fn quick_segment(
+        &mut self,
+        segment: &Segment,
+        (start, all): (usize, usize),
+        bytes: usize,
+        access: Access,
+        actor: &Actor<'_>,
+        known: &mut Known,
+    ) -> bool {
+        if segment.same {
+            self.quick(start, bytes, access, actor, segment.lanes(), known)
+        } else {
+            self.quick_row((start, all), bytes, access, actor, known)
+        }
+    }
+
+    /// As [`quick`](Self::quick), by lanes side by side, each of which accesses `bytes` bytes of those from
+    /// `start` on. The first of them is the actor.
+    #[inline]
+    fn quick_row(
+        &mut self,
+        (start, all): (usize, usize),
+        bytes: usize,
+        access: Access,
+        actor: &Actor<'_>,
+        known: &mut Known,
+    ) -> bool {
+        let first = self.pieces(start, bytes).start;
+        let pieces = first..first + (all >> self.shift);
+        // log₂ of a lane's pieces.
+        let of_lane = bytes.trailing_zeros() - self.shift;
+        let (read, lane) = (actor.epoch.of_lanes(), actor.epoch.lane());
+        let (more, readers) = (&mut self.more, self.readers);
+        for (at, cell) in self.cells[pieces].iter_mut().enumerate() {
+            let lane = lane + (at >> of_lane) as u32;
+            let actor = Actor { epoch: read.with_lane(lane), ..*actor };
+            if !known.follows_write(cell.write, &actor, true) {
+                return false;
+            }
+            if access.write {
+                let quick =
+                    cell.more == 0 && known.follows_reads(cell.read, cell.read_lanes, &actor);
+                if !quick && cell.unordered(more, access, &actor).is_some() {
+                    return false;
+                }
+                cell.wrote(more, access, &actor);
+            } else if cell.read == read {
+                cell.read_lanes |= 1 << lane;
+            } else {
+                let follows = |cell: &Cell| known.follows_reads(cell.read, cell.read_lanes, &actor);
+                cell.was_read(more, access, &actor, 1 << lane, readers, follows);
+            }
         }
         true
     }
@@ -283,7 +361,7 @@ impl Cell {
     #[inline]
     fn was_read(
         &mut self,
-        more: &mut Vec<Readers>,
+        more: &mut Lists,
         access: Access,
         actor: &Actor<'_>,
         mut lanes: u32,
@@ -314,10 +392,9 @@ impl Cell {
 
     /// Moves the last reader to the list of further ones, from which those that happened before the
     /// present one go.
-    fn keep(&mut self, more: &mut Vec<Readers>, seen: &Clock, read: Epoch, most: usize) {
+    fn keep(&mut self, more: &mut Lists, seen: &Clock, read: Epoch, most: usize) {
         if self.more == 0 {
-            more.push(Readers::default());
-            self.more = more.len() as u32;
+            self.more = more.add();
         }
         let list = &mut more[self.more as usize - 1];
         // A lane's older reads happened before its newer ones.

@@ -1,8 +1,10 @@
 //! Shared memory of a CTA.
 
+use std::cell::RefCell;
+
 use super::clock::{Clock, WarpClock};
 use super::known::Known;
-use super::rows::runs;
+use super::rows::Rows;
 use super::shadow::{Access, Actor, PAGE, Page, Unordered};
 use crate::machine::registers::Row;
 
@@ -14,17 +16,58 @@ pub(crate) struct Shared {
     /// A bit a byte.
     initialized: Vec<u64>,
     shadow: Vec<Option<Box<Page>>>,
+    /// Whether bytes were forgotten: then not only initialized ones have been written.
+    forgot: bool,
+}
+
+/// The most memories of finished CTAs that a thread keeps.
+const KEPT: usize = 8;
+
+thread_local! {
+    /// Those that the next CTAs take: most of a large one is never accessed.
+    static FINISHED: RefCell<Vec<Shared>> = const { RefCell::new(Vec::new()) };
 }
 
 impl Shared {
     /// Memory up to `end`, all of it uninitialized.
     pub(crate) fn new(end: u32) -> Self {
         let bytes = end as usize;
+        let finished = FINISHED.with_borrow_mut(|finished| {
+            let at = finished.iter().position(|kept| kept.bytes.len() == bytes)?;
+            Some(finished.swap_remove(at))
+        });
+        if let Some(mut shared) = finished {
+            shared.renew();
+            return shared;
+        }
         Self {
             bytes: vec![0xFF; bytes],
             initialized: vec![0; bytes.div_ceil(64)],
             shadow: vec![None; bytes.div_ceil(PAGE)],
+            forgot: false,
         }
+    }
+
+    /// Makes it as new.
+    fn renew(&mut self) {
+        for (bytes, initialized) in self.bytes.chunks_mut(64).zip(&mut self.initialized) {
+            if *initialized != 0 || self.forgot {
+                bytes.fill(0xFF);
+                *initialized = 0;
+            }
+        }
+        self.forgot = false;
+        self.shadow.iter_mut().flatten().for_each(|page| page.renew(usize::MAX));
+    }
+
+    /// Keeps the memory of a CTA that has finished for another.
+    pub(crate) fn finish(self) {
+        FINISHED.with_borrow_mut(|finished| {
+            if finished.len() == KEPT {
+                finished.remove(0);
+            }
+            finished.push(self);
+        });
     }
 
     /// One past the last byte.
@@ -65,6 +108,29 @@ impl Shared {
         self.initialize(offset, bytes);
     }
 
+    /// Stores words, each `from` bytes into its part of `stride` bytes of what follows `offset`.
+    #[inline]
+    pub(super) fn store_words(&mut self, offset: u32, stride: u32, from: u32, values: &Row) {
+        let (stride, from) = (stride as usize, from as usize);
+        let all = &mut self.bytes[offset as usize..][..32 * stride];
+        for (own, &value) in all.chunks_exact_mut(stride).zip(values) {
+            if let Some(word) = own[from..].first_chunk_mut() {
+                *word = (value as u32).to_le_bytes();
+            }
+        }
+    }
+
+    /// Loads words, each `from` bytes into its part of `stride` bytes of what follows `offset`.
+    #[inline]
+    pub(super) fn load_words(&self, offset: u32, stride: u32, from: u32, values: &mut Row) {
+        let (stride, from) = (stride as usize, from as usize);
+        let all = &self.bytes[offset as usize..][..32 * stride];
+        for (value, own) in values.iter_mut().zip(all.chunks_exact(stride)) {
+            let word = own[from..].first_chunk();
+            *value = word.map_or(0, |&word| u64::from(u32::from_le_bytes(word)));
+        }
+    }
+
     /// Stores bytes, which become initialized.
     pub(crate) fn write(&mut self, offset: u32, from: &[u8]) {
         self.bytes[offset as usize..][..from.len()].copy_from_slice(from);
@@ -81,6 +147,7 @@ impl Shared {
 
     /// Forgets the values of bytes.
     pub(crate) fn poison(&mut self, offset: u32, bytes: u32) {
+        self.forgot = true;
         for (word, bits) in words(offset, bytes) {
             self.initialized[word] &= !bits;
         }
@@ -120,22 +187,29 @@ impl Shared {
     #[inline]
     pub(crate) fn access_row(
         &mut self,
+        rows: &Rows,
         at: &Row,
-        mask: u32,
-        bytes: u32,
         access: Access,
         clock: &WarpClock,
         pc: u32,
     ) -> bool {
+        let bytes = rows.bytes as usize;
         for view in clock.views() {
             let mut known = Known::default();
-            for (lane, together) in runs(at, mask & view.lanes(), access.write) {
-                let offset = at[lane] as usize;
-                let actor = Actor { epoch: clock.epoch(lane as u32), seen: view.seen(), pc };
-                let page = self.page(offset / PAGE);
-                if !page.quick(offset % PAGE, bytes as usize, access, &actor, together, &mut known)
-                {
-                    return false;
+            for segment in rows.segments(at, rows.mask & view.lanes(), access.write) {
+                for (page, start, all, lane) in segment.pieces(bytes) {
+                    let page = self.page(page);
+                    let actor = Actor { epoch: clock.epoch(lane), seen: view.seen(), pc };
+                    if !page.quick_segment(
+                        &segment,
+                        (start, all),
+                        bytes,
+                        access,
+                        &actor,
+                        &mut known,
+                    ) {
+                        return false;
+                    }
                 }
             }
         }

@@ -123,7 +123,21 @@ fn passed_on(bits: u64, from: Format, to: Format, ftz: bool) -> Option<u64> {
 
 /// A value of one format in another. Also `.f32.f32` and the like without rounding.
 #[must_use]
+#[inline]
 pub fn float_to_float(bits: u64, from: Format, to: Format, how: Conversion) -> u64 {
+    let plain = how == Conversion { rounding: Rounding::NearestEven, ..Conversion::default() };
+    if plain && !from.is_nan(bits) {
+        // One is the upper half of the other.
+        match (from, to) {
+            (Format::F32, Format::Bf16) => return (bits + 0x7fff + (bits >> 16 & 1)) >> 16,
+            (Format::Bf16, Format::F32) => return bits << 16,
+            _ => {}
+        }
+    }
+    float_to_any(bits, from, to, how)
+}
+
+fn float_to_any(bits: u64, from: Format, to: Format, how: Conversion) -> u64 {
     if from.is_nan(bits)
         && how.saturation != Saturation::Unit
         && let Some(nan) = passed_on(bits, from, to, how.ftz)

@@ -219,6 +219,7 @@ impl<'a> Build<'a, '_> {
         let asks = presets.iter().any(|(_, preset)| matches!(preset, Preset::Reserved(_)));
         Some(Kernel {
             name: function.name.clone(),
+            opcodes: machine::Opcodes::new(&steps),
             code: steps,
             n_rows: flat.names.n_rows(),
             n_predicates: flat.names.n_predicates(),

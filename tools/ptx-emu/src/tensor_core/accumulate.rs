@@ -80,6 +80,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether an accumulator of `.f32` may lose bits to which nothing is added.
+    pub(crate) const fn cuts_accumulators(self) -> bool {
+        self.fraction_bits < Term::FRACTION || self.result_bits < Term::FRACTION
+    }
+
     /// The rule of Hopper's units.
     #[must_use]
     pub const fn of(unit: Unit, element: Element) -> Rule {
@@ -170,21 +175,24 @@ pub fn step(
         .filter(|term| rule.zeros_align || term.significand != 0)
         .map(|term| term.exponent)
         .fold(lowest, i32::max);
-    let sum = terms().chain([start]).map(|term| aligned(rule, term, largest)).sum();
-    finish(rule, accumulator, sum, largest)
+    let sum: i64 = terms().chain([start]).map(|term| aligned(rule, term, largest)).sum();
+    // At most 40 bits: exact.
+    finish(rule, accumulator, sum as f64, largest)
 }
 
 /// The rule where every product is zero, for a finite accumulator.
 pub(crate) fn alone(rule: Rule, accumulator: Accumulator, start: u32) -> u32 {
     let format = accumulator_format(accumulator);
-    let cuts = rule.fraction_bits < Term::FRACTION
-        || rule.result_bits < Term::FRACTION && accumulator != Accumulator::F16;
+    let cuts = match accumulator {
+        Accumulator::F16 => rule.fraction_bits < Term::FRACTION,
+        _ => rule.cuts_accumulators(),
+    };
     if !cuts {
         // Every bit of it is kept, but for the sign of a zero.
         return if u64::from(start) == format.sign() { 0 } else { start };
     }
     let start = Term::new(start, format);
-    finish(rule, accumulator, aligned(rule, start, start.exponent), start.exponent)
+    finish(rule, accumulator, aligned(rule, start, start.exponent) as f64, start.exponent)
 }
 
 /// The end of [`Path::Converted`]: the last step's result added to the accumulator.
@@ -209,14 +217,14 @@ fn aligned(rule: Rule, term: Term, largest: i32) -> i64 {
     cut as i64 * term.significand.signum()
 }
 
-/// Step 4 of the rule, for a sum in units of `2^(largest − fraction_bits)`.
+/// Step 4 of the rule, for a sum, which is an integer, in units of `2^(largest − fraction_bits)`.
 #[inline]
-pub(crate) fn finish(rule: Rule, accumulator: Accumulator, sum: i64, largest: i32) -> u32 {
-    if sum == 0 {
+pub(crate) fn finish(rule: Rule, accumulator: Accumulator, sum: f64, largest: i32) -> u32 {
+    if sum == 0.0 {
         return 0;
     }
     // At most 40 bits and an exponent within ±350: exact.
-    let value = sum as f64 * power(largest - rule.fraction_bits as i32);
+    let value = sum * power(largest - rule.fraction_bits as i32);
     if accumulator == Accumulator::F16 {
         return Format::F16.encode(value, Rounding::NearestEven) as u32;
     }

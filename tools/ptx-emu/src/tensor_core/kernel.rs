@@ -1,26 +1,22 @@
 //! Products of whole tiles under the rule of [`super::accumulate`], fast.
 //!
-//! The quick path works on `f64` lanes: products of two multiplicands are exact there, scaling them
-//! by a power of two is too, and adding and subtracting two constants cuts to an integer. It sums a
-//! row of D at a time. Results of infinities or NaNs go through [`accumulate::step`], one at a time.
+//! The quick path sums a row of D at a time ([`super::step`]). Results of infinities or NaNs go through
+//! [`accumulate::step`], one at a time.
+
+use std::cell::RefCell;
 
 use super::accumulate::{self, Path, Rule};
 use super::sparse::Selection;
+use super::step::{ABSENT, Turned, step};
 use super::{Accumulator, Element, Tile};
 use crate::num::Format;
+use crate::vectors::Wide;
 
 /// The most columns any instruction has.
 pub(crate) const MAX_COLUMNS: usize = 256;
 
-/// Exponent of a zero: far below all others, and twice it is still an `i16`.
-const ABSENT: i16 = -10_000;
-
-/// Adding this to a number of magnitude below 2^51 leaves its nearest integer in the low bits.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
-
-/// Just less than a half: a number of 24 bits, nearer to zero by this, rounds to what cutting it
-/// gives.
-const NEARLY_HALF: f64 = 0.5 - 1.0 / 67_108_864.0;
+/// The most products of a step.
+const MAX_BLOCK: usize = 32;
 
 /// What a product needs besides its operands.
 #[derive(Clone, Copy, Debug)]
@@ -67,26 +63,26 @@ impl Product<'_> {
         if self.rule.zeros_align {
             return self.one_by_one(sign, &steps, d, |_, _| true);
         }
-        let a = Decoded::new(self.a, a_format, sign);
-        let b = Decoded::turned(self.b, b_format);
-        let (columns, stored) = (self.b.rows(), self.a.k());
+        OPERANDS.with_borrow_mut(|[a, b]| {
+            a.read(self.a, a_format, sign, false);
+            b.read(self.b, b_format, 0, true);
+            self.add_decoded(sign, &steps, (a, b), d);
+        });
+    }
+
+    fn add_decoded(
+        self,
+        sign: u32,
+        steps: &[Vec<usize>],
+        (a, b): (&Decoded, &Decoded),
+        d: &mut [u32],
+    ) {
+        let columns = self.b.rows();
         let all_finite = a.all_finite() && b.all_finite();
         let before = if all_finite { Vec::new() } else { d.to_vec() };
-        let mut scratch = Scratch::default();
-        let mut terms = Vec::with_capacity(self.rule.block as usize);
-        for (row, d) in d.chunks_exact_mut(columns).enumerate() {
-            for block in &steps {
-                terms.clear();
-                terms.extend(
-                    block
-                        .iter()
-                        .copied()
-                        .filter(|&at| a.value[row * stored + at] != 0.0)
-                        .map(|at| (row * stored + at, self.k_of(row, at)))
-                        .map(|(at, k)| (a.value[at], a.exponent[at], k * columns)),
-                );
-                scratch.step(self.rule, self.accumulator, &terms, &b, d);
-            }
+        match Wide::of_processor() {
+            Some(wide) => wide.run(|| self.add_rows::<true>(steps, a, b, d)),
+            None => self.add_rows::<false>(steps, a, b, d),
         }
         if !all_finite {
             let wrong = |row: usize, column: usize| !a.finite[row] || !b.finite[column];
@@ -95,7 +91,36 @@ impl Product<'_> {
                     *d = before;
                 }
             }
-            self.one_by_one(sign, &steps, d, wrong);
+            self.one_by_one(sign, steps, d, wrong);
+        }
+    }
+
+    /// Adds the product of what is finite, row by row.
+    #[inline(always)]
+    fn add_rows<const TRUNCATES: bool>(
+        self,
+        steps: &[Vec<usize>],
+        a: &Decoded,
+        b: &Decoded,
+        d: &mut [u32],
+    ) {
+        let (columns, stored) = (self.b.rows(), self.a.k());
+        let turned = Turned { value: &b.value, exponent: &b.exponent };
+        let mut terms = [(0.0, 0, 0); MAX_BLOCK];
+        for (row, d) in d.chunks_exact_mut(columns).enumerate() {
+            let values = &a.value[row * stored..][..stored];
+            let exponents = &a.exponent[row * stored..][..stored];
+            for block in steps {
+                let mut count = 0;
+                for &at in block {
+                    let value = values[at];
+                    if value != 0.0 {
+                        terms[count] = (value, exponents[at], self.k_of(row, at) * columns);
+                        count += 1;
+                    }
+                }
+                step::<TRUNCATES>(self.rule, self.accumulator, &terms[..count], turned, d);
+            }
         }
     }
 
@@ -149,6 +174,7 @@ impl Product<'_> {
 }
 
 /// A tile's values and exponents. What is not finite stands there as zero.
+#[derive(Default)]
 struct Decoded {
     value: Vec<f64>,
     exponent: Vec<i16>,
@@ -156,161 +182,67 @@ struct Decoded {
     finite: Vec<bool>,
 }
 
+thread_local! {
+    /// Memory for A and B, which the next product uses again.
+    static OPERANDS: RefCell<[Decoded; 2]> = RefCell::default();
+}
+
 impl Decoded {
-    fn zeros(tile: &Tile) -> Decoded {
+    /// Reads a tile, with signs changed by `sign`: row by row or, if `turned`, with each k's elements
+    /// side by side.
+    fn read(&mut self, tile: &Tile, format: Format, sign: u32, turned: bool) {
         let count = tile.rows() * tile.k();
-        Decoded {
-            value: vec![0.0; count],
-            exponent: vec![ABSENT; count],
-            finite: vec![true; tile.rows()],
+        self.value.resize(count, 0.0);
+        self.exponent.resize(count, 0);
+        self.finite.clear();
+        let places = |row: usize| match turned {
+            true => (row, tile.rows()),
+            false => (row * tile.k(), 1),
+        };
+        let least = format.min_exponent();
+        // The same loop for each of the formats that most products are of.
+        match format {
+            Format::Bf16 => {
+                self.fill(tile, places, least, |bits| f32::from_bits((bits ^ sign) << 16));
+            }
+            Format::Tf32 => {
+                self.fill(tile, places, least, |bits| f32::from_bits((bits ^ sign) & 0xffff_e000));
+            }
+            _ => {
+                self.fill(tile, places, least, |bits| format.decode(u64::from(bits ^ sign)) as f32);
+            }
         }
     }
 
-    /// Row by row, with signs changed by `sign`.
-    fn new(tile: &Tile, format: Format, sign: u32) -> Decoded {
-        let mut decoded = Self::zeros(tile);
+    /// `places` says of a row where its first element goes, and how far from each other they are.
+    #[inline(always)]
+    fn fill(
+        &mut self,
+        tile: &Tile,
+        places: impl Fn(usize) -> (usize, usize),
+        least: i32,
+        decode: impl Fn(u32) -> f32,
+    ) {
         for row in 0..tile.rows() {
-            for (at, &bits) in (row * tile.k()..).zip(tile.row(row)) {
-                decoded.set(row, at, format, bits ^ sign);
+            let (first, step) = places(row);
+            let (values, exponents) = (&mut self.value[first..], &mut self.exponent[first..]);
+            let to = values.iter_mut().step_by(step).zip(exponents.iter_mut().step_by(step));
+            let mut all_finite = true;
+            for ((value, exponent), &bits) in to.zip(tile.row(row)) {
+                let decoded = decode(bits);
+                let finite = decoded.is_finite();
+                let there = finite && decoded != 0.0;
+                all_finite &= finite;
+                let field = (decoded.to_bits() >> 23 & 0xff) as i32 - 127;
+                // Subnormal values keep the smallest normal exponent.
+                *exponent = if there { field.max(least) as i16 } else { ABSENT };
+                *value = if there { f64::from(decoded) } else { 0.0 };
             }
+            self.finite.push(all_finite);
         }
-        decoded
-    }
-
-    /// With each k's elements side by side.
-    fn turned(tile: &Tile, format: Format) -> Decoded {
-        let mut decoded = Self::zeros(tile);
-        for row in 0..tile.rows() {
-            for (k, &bits) in tile.row(row).iter().enumerate() {
-                decoded.set(row, k * tile.rows() + row, format, bits);
-            }
-        }
-        decoded
     }
 
     fn all_finite(&self) -> bool {
         self.finite.iter().all(|&finite| finite)
-    }
-
-    #[inline]
-    fn set(&mut self, row: usize, at: usize, format: Format, bits: u32) {
-        let value = format.decode(u64::from(bits));
-        if value != 0.0 {
-            let field = (value.to_bits() >> 52 & 0x7ff) as i32;
-            if field == 0x7ff {
-                self.finite[row] = false;
-                return;
-            }
-            self.value[at] = value;
-            // Subnormal values keep the smallest normal exponent.
-            self.exponent[at] = (field - 1023).max(format.min_exponent()) as i16;
-        }
-    }
-}
-
-/// One row's intermediates.
-struct Scratch {
-    start: [f64; MAX_COLUMNS],
-    products: [i16; MAX_COLUMNS],
-    largest: [i16; MAX_COLUMNS],
-    scale: [f64; MAX_COLUMNS],
-    sum: [i64; MAX_COLUMNS],
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Scratch {
-            start: [0.0; MAX_COLUMNS],
-            products: [0; MAX_COLUMNS],
-            largest: [0; MAX_COLUMNS],
-            scale: [0.0; MAX_COLUMNS],
-            sum: [0; MAX_COLUMNS],
-        }
-    }
-}
-
-impl Scratch {
-    /// One step of the rule for a row: `terms` are values of A with exponent and place in `b`,
-    /// which is turned.
-    fn step(
-        &mut self,
-        rule: Rule,
-        accumulator: Accumulator,
-        terms: &[(f64, i16, usize)],
-        b: &Decoded,
-        d: &mut [u32],
-    ) {
-        let columns = d.len();
-        let start = &mut self.start[..columns];
-        let products = &mut self.products[..columns];
-        let largest = &mut self.largest[..columns];
-        let scale = &mut self.scale[..columns];
-        let sum = &mut self.sum[..columns];
-        products.fill(2 * ABSENT);
-        for &(_, exponent, at) in terms {
-            for (largest, &other) in products.iter_mut().zip(&b.exponent[at..][..columns]) {
-                *largest = (*largest).max(exponent.wrapping_add(other));
-            }
-        }
-        match accumulator {
-            Accumulator::F16 => {
-                for ((start, largest), &d) in start.iter_mut().zip(&mut *largest).zip(&*d) {
-                    *start = Format::F16.decode(u64::from(d));
-                    let exponent = (d >> 10 & 0x1f).max(1) as i16 - 15;
-                    *largest = if *start == 0.0 { LOWEST } else { exponent };
-                }
-            }
-            _ => {
-                for ((start, largest), &d) in start.iter_mut().zip(&mut *largest).zip(&*d) {
-                    *start = f64::from(f32::from_bits(d));
-                    *largest = (d >> 23 & 0xff).max(1) as i16 - 127;
-                }
-            }
-        }
-        let fraction = rule.fraction_bits as i32;
-        for (largest, &products) in largest.iter_mut().zip(&*products) {
-            *largest = (*largest).max(products);
-        }
-        for (scale, &largest) in scale.iter_mut().zip(&*largest) {
-            *scale = accumulate::power(fraction - i32::from(largest));
-        }
-        for ((sum, &start), &scale) in sum.iter_mut().zip(&*start).zip(&*scale) {
-            *sum = cut(start * scale);
-        }
-        for &(value, _, at) in terms {
-            let b = &b.value[at..][..columns];
-            for ((sum, &b), &scale) in sum.iter_mut().zip(b).zip(&*scale) {
-                *sum = sum.wrapping_add(cut(value * b * scale));
-            }
-        }
-        let bias = (MAGIC.to_bits() as i64).wrapping_mul(terms.len() as i64 + 1);
-        for (at, d) in d.iter_mut().enumerate() {
-            *d = if products[at] <= ABSENT || !start[at].is_finite() {
-                alone(rule, accumulator, *d)
-            } else {
-                let sum = sum[at].wrapping_sub(bias);
-                accumulate::finish(rule, accumulator, sum, i32::from(largest[at]))
-            };
-        }
-    }
-}
-
-/// What an accumulator of zero aligns to.
-const LOWEST: i16 = -126;
-
-/// The bits of [`MAGIC`] plus the number cut to an integer.
-fn cut(value: f64) -> i64 {
-    (value - NEARLY_HALF.copysign(value) + MAGIC).to_bits() as i64
-}
-
-/// The rule with nothing but the accumulator.
-fn alone(rule: Rule, accumulator: Accumulator, d: u32) -> u32 {
-    let format = accumulate::accumulator_format(accumulator);
-    if format.decode(u64::from(d)).is_finite() {
-        accumulate::alone(rule, accumulator, d)
-    } else if format.is_nan(u64::from(d)) {
-        format.nan() as u32
-    } else {
-        d
     }
 }

@@ -119,7 +119,7 @@ impl Mma {
             saturate,
         }
         .add_to(&mut d);
-        scatter_d(self.d, &d, COLUMNS, LANES, write);
+        scatter_d(self.d, &d, COLUMNS, (0..LANES, LANES), write);
     }
 }
 

@@ -20,6 +20,7 @@ mod kernel;
 pub mod matrix;
 pub mod mma;
 pub mod sparse;
+mod step;
 mod swizzle;
 #[cfg(test)]
 mod tests;

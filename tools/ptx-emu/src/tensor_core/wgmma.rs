@@ -1,5 +1,7 @@
 //! `wgmma.mma_async`, dense and sparse: shapes, operands, product.
 
+use std::ops::Range;
+
 use super::accumulate::{Rule, Unit};
 use super::descriptor::{DescriptorError, SharedOperand};
 use super::kernel::Product;
@@ -161,7 +163,20 @@ impl Wgmma {
 
     /// Gives every thread's registers their part of D: `write(thread, register, bits)`.
     pub fn scatter(self, d: &[u32], write: impl FnMut(u32, u32, u32)) {
-        scatter_d(self.d, d, self.n, THREADS, write);
+        scatter_d(self.d, d, self.n, (0..THREADS, THREADS), write);
+    }
+
+    /// As [`Wgmma::scatter`], of one of the four warps: `write(lane, register, bits)`.
+    pub(crate) fn scatter_to_warp(
+        self,
+        d: &[u32],
+        warp: u32,
+        mut write: impl FnMut(u32, u32, u32),
+    ) {
+        let threads = warp * 32..(warp + 1) * 32;
+        scatter_d(self.d, d, self.n, (threads, THREADS), |thread, register, bits| {
+            write(thread % 32, register, bits);
+        });
     }
 
     /// D = A·B + D, on `d` as [`Wgmma::gather`] gives it. Without `scale_d`, D counts as zero.
@@ -257,11 +272,11 @@ pub(super) fn scatter_d(
     accumulator: Accumulator,
     d: &[u32],
     columns: u32,
-    threads: u32,
+    (chosen, threads): (Range<u32>, u32),
     mut write: impl FnMut(u32, u32, u32),
 ) {
     let width = columns as usize;
-    for thread in 0..threads {
+    for thread in chosen {
         for pair in 0..d.len() as u32 / threads / 2 {
             let (row, column) = fragment::accumulator_position(thread, pair * 2);
             let two = &d[row as usize * width + column as usize..][..2];
