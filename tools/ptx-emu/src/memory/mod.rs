@@ -24,6 +24,8 @@
 
 mod access;
 mod address;
+mod allocation;
+mod cell;
 pub(crate) mod clock;
 mod global;
 mod known;
@@ -43,7 +45,8 @@ pub(crate) use address::{
     GLOBAL_BASE, RANK_SHIFT, SHARED_START, SHARED_WINDOW, Space, from_generic, shared_address,
     shared_of, space_of, to_generic,
 };
-pub(crate) use global::{Allocation, Global};
+pub(crate) use allocation::Allocation;
+pub(crate) use global::Global;
 pub(crate) use shared::Shared;
 pub(crate) use strong::{Order, Strength};
 pub(crate) use target::Target;
