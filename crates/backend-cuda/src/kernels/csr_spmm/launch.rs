@@ -200,7 +200,7 @@ impl LaunchSequence for CsrLaunches {
         let (order, why_order) = layout.order();
         let empty_rows = match empty_rows {
             0 => String::new(),
-            _ => format!(", {empty_rows} without entries that are stored only"),
+            _ => format!(", {empty_rows} without entries, which are only stored"),
         };
         let (rows, why) = match self.problem.order {
             Order::Items { .. } => (
