@@ -146,7 +146,7 @@ const FAULTS: &[Fault] = &[
         "Access::offset(column, p.b_col_stride)",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
-        "if (column < n) *at = finish(sum[i + w], at, column);" => "*at = finish(sum[i + w], at, column);",
+        "if (column < n) *at = finish(sum[w], at, column);" => "*at = finish(sum[w], at, column);",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
     fault!("C is read with beta = 0", "csr_spmm/store.cuh":
         "bool reads() const { return beta != Acc(0); }" => "bool reads() const { return true; }",
@@ -202,10 +202,11 @@ const FAULTS: &[Fault] = &[
         "return !is_by_block(p) && warp_number(p) >= p.first_empty_warp;" => "return false;",
         vectors, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("rows without entries beyond the last are looked up", "csr_spmm/items.cuh":
-        "            if (index >= p.n_empty_rows) continue;\n" => "",
+        "min((warp_number(p) - p.first_empty_warp + 1) * kRows, p.n_empty_rows)" =>
+        "(warp_number(p) - p.first_empty_warp + 1) * kRows",
         runs, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("rows without entries are stored by all lanes of a warp", "csr_spmm/items.cuh":
-        "const u64 index = first + i + lane / LANES;" => "const u64 index = first + i;",
+        "p.first_empty_warp) * kRows + lane / LANES;" => "p.first_empty_warp) * kRows;",
         means, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("the blocks of long rows take several rows instead", "csr_spmm/runs.cuh":
         "return block_number(p) >= p.n_by_block && warp_number(p) >= p.n_by_warp &&\n           \
@@ -273,9 +274,7 @@ const FAULTS: &[Fault] = &[
         "finish_of(p, split.row, " => "finish_of(p, split.row - 1, ",
         biased_rows, Outcome::Wrong),
     fault!("a row without entries has no bias", "csr_spmm/items.cuh":
-        "store_item<Access, COLUMNS>(p, false, row, 0, tile, lane % LANES, sum);" =>
-        "store_sums<Access, COLUMNS>(static_cast<Acc*>(p.c) + row * p.c_row_stride, p.c_col_stride, false, tile, \
-         lane % LANES, p.n, sum, Kept{});",
+        "const Finish finish = finish_of(p, row, 0);" => "const Kept finish{};",
         biased_rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("all rows of a warp have the first one's bias", "csr_spmm/runs.cuh":
         "p.epilogue, row}" => "p.epilogue, 0}",

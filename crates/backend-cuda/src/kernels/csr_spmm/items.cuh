@@ -51,23 +51,30 @@ __device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane)
 // How many of them a warp takes at least.
 constexpr u32 kEmptyRows = 8;
 
-// Stores what becomes of no products in rows of C whose rows of A have no entries: LANES lanes to a row.
+// Stores what becomes of no products in rows of C whose rows of A have no entries: LANES lanes to a row, a vector
+// at a time, since what is stored takes no registers then.
 template <class Access, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void store_empty_rows(const Params& p) {
     constexpr u32 kAtOnce = kWarpSize / LANES;
     constexpr u32 kRows = kAtOnce < kEmptyRows ? kEmptyRows : kAtOnce;
     constexpr u64 kTile = LANES * COLUMNS;
+    constexpr u32 kSideBySide = Access::kPerLoad > 1 ? kWidth : 1;
     const u32 lane = threadIdx.x % kWarpSize;
-    const u64 first = (warp_number(p) - p.first_empty_warp) * kRows;
-    Acc sum[COLUMNS];
+    const u64 first = (warp_number(p) - p.first_empty_warp) * kRows + lane / LANES;
+    const u64 end = min((warp_number(p) - p.first_empty_warp + 1) * kRows, p.n_empty_rows);
+    Acc sum[kSideBySide];
     clear(sum);
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
-#pragma unroll
-        for (u32 i = 0; i < kRows; i += kAtOnce) {
-            const u64 index = first + i + lane / LANES;
-            if (index >= p.n_empty_rows) continue;
+#pragma unroll 1
+        for (u64 index = first; index < end; index += kAtOnce) {
             const u32 row = ptx::load_constant_32(p.empty_rows + index);
-            store_item<Access, COLUMNS>(p, false, row, 0, tile, lane % LANES, sum);
+            const Finish finish = finish_of(p, row, 0);
+            Acc* const to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+#pragma unroll 1
+            for (u32 i = 0; i < COLUMNS; i += kSideBySide) {
+                store_run<kSideBySide>(to, p.c_col_stride, p.c_in_vectors != 0,
+                                       Access::column(tile, lane % LANES, i), p.n, sum, finish);
+            }
         }
     }
 }

@@ -61,9 +61,9 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
         Acc sum[COLUMNS] = {};
         u32 current = 0;
         u32 next_end = __shfl_sync(kWholeWarp, end, 0);
-        // Stores the item that ends at an entry, if one does.
+        // Stores the item that ends at an entry, if one does: a loop takes the compiler fewer registers.
         auto finish = [&](u32 at) {
-            if (current < items && next_end == at) {
+            while (current < items && next_end == at) {
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
                 const Scaled scaled = {alpha, beta, p.epilogue, row};
                 Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;

@@ -75,31 +75,37 @@ struct Kept {
     }
 };
 
-// Stores a lane's sums, kept or scaled, 16 bytes at a time where rows are `in_vectors`. That is an
-// instruction of our own: of a vector in memory, the compiler makes four stores of which each touches every
-// sector.
+// Stores the sums of neighbouring columns from `first` on, kept or scaled: as 16 bytes where rows are `in_vectors` and
+// they make as many. That is an instruction of our own: of a vector in memory, the compiler makes four stores of
+// which each touches every sector.
+template <u32 SIDE_BY_SIDE, class Finish>
+__device__ __forceinline__ void store_run(Acc* row, u64 stride, bool in_vectors, u64 first, u64 n,
+                                          const Acc* sum, const Finish& finish) {
+    if constexpr (SIDE_BY_SIDE > 1) {
+        if (in_vectors && first + kWidth <= n) {
+            Sums out;
+#pragma unroll
+            for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[w];
+            ptx::store_global(row + first, finish(out, row + first, first).vector);
+            return;
+        }
+    }
+#pragma unroll
+    for (u32 w = 0; w < SIDE_BY_SIDE; ++w) {
+        const u64 column = first + w;
+        Acc* at = row + column * stride;
+        if (column < n) *at = finish(sum[w], at, column);
+    }
+}
+
+// Stores a lane's sums.
 template <class Access, u32 COLUMNS, class Finish>
 __device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors, u64 tile, u32 lane,
                                            u64 n, const Acc (&sum)[COLUMNS], const Finish& finish) {
     constexpr u32 kSideBySide = Access::kPerLoad > 1 ? kWidth : 1;
 #pragma unroll
     for (u32 i = 0; i < COLUMNS; i += kSideBySide) {
-        const u64 first = Access::column(tile, lane, i);
-        if constexpr (kSideBySide > 1) {
-            if (in_vectors && first + kWidth <= n) {
-                Sums out;
-#pragma unroll
-                for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[i + w];
-                ptx::store_global(row + first, finish(out, row + first, first).vector);
-                continue;
-            }
-        }
-#pragma unroll
-        for (u32 w = 0; w < kSideBySide; ++w) {
-            const u64 column = first + w;
-            Acc* at = row + column * stride;
-            if (column < n) *at = finish(sum[i + w], at, column);
-        }
+        store_run<kSideBySide>(row, stride, in_vectors, Access::column(tile, lane, i), n, sum + i, finish);
     }
 }
 
