@@ -44,10 +44,15 @@
 //! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes it is half as many of
 //! twice as many warps: 17.6 where items take 23.8. [`groups`] counts that.
 //!
-//! Where rows are short, teams take as many of them in turn as lets all begin at once (H100, one row to a team more
-//! often and less): `delaunay_n15` (32 768 rows of 6), n = 32: 14.1 by one, **12.7** by two; n = 64: 17.6 by two, **15.4** by
-//! four; `4elt_graph` (15 606 of 6), n = 64: 13.5 by one, **12.6** by two. These are 1.9 and 3.8 times the device's warps.
-//! `bayer10` (13 436 of 7), n = 128, 3.2 times: 17.0 by one, 17.3 by two, 17.7 by four.
+//! Where rows are short, a team takes several in turn if that lets all teams begin at once. Microseconds on an H100, by
+//! rows in turn; the warps are those for one row to a team, in multiples of the device's:
+//!
+//! | matrix | n | warps | 1 | 2 | 4 |
+//! |---|---|---|---|---|---|
+//! | `delaunay_n15`, 32 768 rows of 6 | 32 | 1.9 | 14.1 | **12.7** | |
+//! | `delaunay_n15` | 64 | 3.9 | | 17.6 | **15.4** |
+//! | `4elt_graph`, 15 606 rows of 6 | 64 | 1.8 | 13.5 | **12.6** | |
+//! | `bayer10`, 13 436 rows of 7 | 128 | 3.2 | **17.0** | 17.3 | 17.7 |
 
 use girih_formats::DType;
 
