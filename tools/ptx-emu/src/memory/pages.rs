@@ -28,6 +28,6 @@ pub(super) fn take(readers: usize) -> Box<Page> {
 /// Keeps pages that are not needed any more.
 pub(super) fn give(pages: Vec<Page>) {
     let mut free = free();
-    let room = KEPT.saturating_sub(free.len());
-    free.extend(pages.into_iter().take(room));
+    let left = KEPT.saturating_sub(free.len());
+    free.extend(pages.into_iter().take(left));
 }

@@ -51,8 +51,8 @@ __device__ __forceinline__ Share load_share(const Params& p, u32 warp, u32 lane)
 // How many of them a warp takes at least.
 constexpr u32 kEmptyRows = 8;
 
-// Stores what becomes of no products in rows of C whose rows of A have no entries: LANES lanes to a row, a vector
-// at a time, since what is stored takes no registers then.
+// Stores rows of C whose rows of A have no entries, LANES lanes to a row. A vector is stored at a time: unrolled
+// stores spilled registers.
 template <class Access, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void store_empty_rows(const Params& p) {
     constexpr u32 kAtOnce = kWarpSize / LANES;

@@ -20,9 +20,13 @@ const PART: u64 = 2;
 const HEAVY: u64 = 2;
 const SHORT: u64 = 16;
 /// Of the entries of even rows, at most this part is in heavy rows: a quarter, or half where none is far longer than the
-/// mean. On an H100 with n = 512, by items and by teams: `bayer10`, which has two fifths, 38.0 and 35.9; groups of 150 000
-/// rows, which have a fifth and rows of up to 754 entries where the mean is 40, 1352 and 1222 in their order, 2248 and
-/// 2045 in a drawn one.
+/// mean. Microseconds on an H100, n = 512:
+///
+/// | matrix | in heavy rows | items | teams |
+/// |---|---|---|---|
+/// | `bayer10` | 0.41 | 38.0 | 35.9 |
+/// | 150 000 rows of 40 and up to 754, groups in order | 0.21 | 1348 | 1248 |
+/// | the same in a drawn order | 0.21 | 2245 | 2183 |
 const HEAVY_PART: u64 = 4;
 const HEAVY_PART_ALIKE: u64 = 2;
 /// Even rows are at most this many times as long as the mean, or else as short as a warp's share.

@@ -106,7 +106,7 @@ pub(crate) struct ItemCounts {
     pub(crate) by_warp: u64,
     /// A team of lanes, or a warp several.
     pub(crate) rest: u64,
-    /// Rows without entries, which are no items: some lanes of a warp.
+    /// Some lanes of a warp: rows without entries, which are no items.
     pub(crate) empty_rows: u64,
 }
 
