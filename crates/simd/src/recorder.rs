@@ -25,6 +25,8 @@ pub struct Trace {
     pub packed_strips: bool,
     /// Whether C was written past the caches.
     pub past_caches: bool,
+    /// Whether B was widened before.
+    pub widened_b: bool,
     /// Widths of panels of B that were packed.
     pub packed: BTreeSet<usize>,
     /// The threads that multiplied.
@@ -63,6 +65,11 @@ impl Recorder {
     /// Records that rows of B are gathered for a dense strip.
     pub fn gathered(&self) {
         self.with(|trace| trace.packed_strips = true);
+    }
+
+    /// Records that B is widened before it is multiplied.
+    pub fn widened_b(&self) {
+        self.with(|trace| trace.widened_b = true);
     }
 
     /// Records that a panel of `width` columns of B is packed.

@@ -47,6 +47,7 @@ fn machines() -> [Machine; 4] {
 #[derive(Debug, Default)]
 struct Seen {
     packed: usize,
+    widened: usize,
     prefetched: [usize; 2],
     whole_rows: usize,
     packed_strips: usize,
@@ -113,6 +114,7 @@ fn does_as_lowered<T: CpuScalar + DenseScalar>(
     assert_eq!(others.count(), 0, "{at}");
     assert!(is_split || trace.kernels.contains(kernel), "{at}");
     assert_eq!(is("B", "packed"), !trace.packed.is_empty(), "{at}");
+    assert_eq!(is("B", "widened"), trace.widened_b, "{at}");
     if is("B", "packed") {
         let widest = trace.packed.last().copied().unwrap();
         let vectors = widest.div_ceil(lanes::<T>());
@@ -153,6 +155,7 @@ fn does_as_lowered<T: CpuScalar + DenseScalar>(
     }
     assert!(trace.threads.len() <= prepared.lowering.case.threads, "{at}");
     seen.packed += usize::from(!trace.packed.is_empty());
+    seen.widened += usize::from(trace.widened_b);
     seen.prefetched[0] += usize::from(trace.prefetched_b);
     seen.prefetched[1] += usize::from(trace.prefetched_a);
     seen.whole_rows += usize::from(trace.whole_rows);
@@ -211,7 +214,7 @@ fn generated_matrices_run_as_the_lowering_says() {
 #[test]
 fn generated_matrices_in_f16_run_as_the_lowering_says() {
     let seen = generated::<f16>();
-    assert!(seen.packed > 0 && seen.kernels.len() == 4, "{seen:?}");
+    assert!(seen.packed > 0 && seen.widened > 0 && seen.kernels.len() == 4, "{seen:?}");
 }
 
 /// If `GIRIH_MATRICES` names a folder of them: each by this machine's own decisions.

@@ -25,7 +25,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::formats::{Multiply, Panel};
 use super::team::Team;
-use crate::kernels::{CpuScalar, Kernels, store_products};
+use crate::kernels::{BPanel, CpuScalar, Kernels, store_products};
 use crate::lowering::complex::{BlockSizes, ComplexLowering};
 use crate::thresholds::COMPLEX_SUMS;
 use crate::{Isa, NAME};
@@ -152,7 +152,7 @@ where
             for (tiling, sums) in self.parts.iter().zip([&mut *p, &mut *q]) {
                 let panel = Panel {
                     kernels: &self.kernels,
-                    b,
+                    b: BPanel::Given(b),
                     out: Output::sums(sums, 2 * width, false),
                     width: 2 * width,
                     csr_layout: None,

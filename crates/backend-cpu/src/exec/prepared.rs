@@ -45,6 +45,8 @@ pub(crate) struct Prepared<T: Real> {
     pub(super) split: SplitWindows<T::Acc>,
     /// For a B that kernels can't read in place.
     pub(super) b_copies: ScratchPool<T>,
+    /// For a B that is widened first.
+    pub(super) wide_b: ScratchPool<T::Acc>,
     /// How new values get into the tiling, and from there into the copy of CSR.
     pub(super) new_values: Option<NewValues>,
     pub(super) sources: Option<Sources>,
@@ -119,6 +121,7 @@ impl<T: CpuScalar> Prepared<T> {
             columns: schedule.columns().cloned(),
             split,
             b_copies: ScratchPool::growing(),
+            wide_b: ScratchPool::growing(),
             new_values: None,
             sources: None,
             #[cfg(test)]
@@ -132,7 +135,7 @@ impl<T: CpuScalar> Prepared<T> {
     }
 
     /// B as a product reads it.
-    pub(super) fn input(&self, b: Input<T>, product: &ProductLowering) -> Input<T> {
+    pub(super) fn input<S>(&self, b: Input<S>, product: &ProductLowering) -> Input<S> {
         Input {
             is_far: product.b_is_far,
             prefetch_a: product.prefetch_a,
@@ -195,9 +198,9 @@ impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         let out = finish.map_or(out, |finish| out.finished(finish));
         match Input::in_place(&b) {
             Some(b) => self.product(b, out, n),
-            None => self.copied(Source::new(&b), out, n).map_err(no_memory)?,
+            None => self.copied(Source::new(&b), out, n),
         }
-        Ok(())
+        .map_err(no_memory)
     }
 
     /// For CSR. On the threads of a product, from the entries as stored, in tasks of equally many entries. A B whose

@@ -8,17 +8,51 @@ use girih_simd::{GROUP_VECTORS, Input, Output, Source, lanes};
 use super::Prepared;
 use super::formats::{Panel, TaskShare};
 use super::team::Team;
-use crate::kernels::CpuScalar;
-use crate::lowering::{PackedBy, PanelCols, PanelConfig};
+use crate::kernels::{BPanel, CpuScalar};
+use crate::lowering::{PackedBy, PanelCols, PanelConfig, ProductLowering};
 use crate::thresholds::{PACK_ROWS, THREADS_COPIED};
 
 impl<T: CpuScalar> Prepared<T> {
     /// Computes the product of operands of the right shape; α ≠ 0.
-    pub(super) fn product(&self, b: Input<T>, out: Output<T::Acc>, n: usize) {
+    ///
+    /// # Errors
+    /// If B is widened first and there is no memory for that.
+    pub(super) fn product(
+        &self,
+        b: Input<T>,
+        out: Output<T::Acc>,
+        n: usize,
+    ) -> Result<(), FormatError> {
         let product = self.lowering.product(n, b.is_column, self.team.threads());
+        if !product.widens_b {
+            let b = self.input(b, &product);
+            self.multiply_b(&product, BPanel::Given(b), out, n);
+            return Ok(());
+        }
+        self.wide_b.with(self.tiling.ncols().saturating_mul(n), |wide| {
+            self.widen_b(b, n, wide);
+            let wide = Input { is_column: b.is_column, ..Input::new(wide.as_ptr(), n as isize, n) };
+            let b = self.input(wide, &product);
+            self.multiply_b(&product, BPanel::Widened(b), out, n);
+        })
+    }
+
+    /// Widens the rows of B, `n` columns wide, to rows of `to` without gaps.
+    fn widen_b(&self, b: Input<T>, n: usize, to: &mut [T::Acc]) {
+        #[cfg(test)]
+        if let Some(recorder) = self.recorder {
+            recorder.widened_b();
+        }
+        let team = if to.len() < THREADS_COPIED { &Team::Alone } else { &self.team };
+        team.for_each_chunk(to, PACK_ROWS * n, |i, to| {
+            self.kernels.widen_rows(b.source(), i * PACK_ROWS, n, to);
+        });
+    }
+
+    /// Multiplies B as the lowering says.
+    fn multiply_b(&self, product: &ProductLowering, b: BPanel<T>, out: Output<T::Acc>, n: usize) {
         let (kernels, packs_strips) = (&self.kernels, product.packs_strips);
-        let (b, csr_layout) = (self.input(b, &product), self.csr_layout.as_ref());
-        let csr_layout = csr_layout.filter(|_| product.by_copy);
+        let csr_layout = self.csr_layout.as_ref().filter(|_| product.by_copy);
         let whole =
             Panel { kernels, b, out, width: n, csr_layout, slab: None, share: None, packs_strips };
         let (Some(packed_by), Some(panels), Some(scratch)) =
@@ -58,15 +92,16 @@ impl<T: CpuScalar> Prepared<T> {
     ) {
         let (stride, is_part_of_group) = (panels.row_stride(), *is_part_of_group);
         let panel = whole.part(cols);
+        let Some(given) = panel.b.given() else { return self.panel(&panel) };
         let team = if panel.share.is_some() { &Team::Alone } else { &self.team };
         let k = self.tiling.ncols();
         let mut multiply = |rows: Range<usize>, slab: Option<usize>| {
             let packed = &mut scratch[..rows.len() * stride];
-            self.pack(panel.b.source(), rows.start, panel.width, packed, stride, team);
+            self.pack(given.source(), rows.start, panel.width, packed, stride, team);
             // Where row 0 would be.
             let ptr = packed.as_ptr().wrapping_sub(rows.start * stride);
-            let b = Input { ptr, row_stride: stride as isize, is_part_of_group, ..panel.b };
-            self.panel(&Panel { b, slab, ..panel });
+            let b = Input { ptr, row_stride: stride as isize, is_part_of_group, ..given };
+            self.panel(&Panel { b: BPanel::Given(b), slab, ..panel });
         };
         match panel.csr_layout {
             Some(csr_layout) if panels.rows < k => {
@@ -112,13 +147,13 @@ impl<T: CpuScalar> Prepared<T> {
         let len = self.tiling.ncols().saturating_mul(stride);
         let team = if len < THREADS_COPIED { &Team::Alone } else { &self.team };
         self.b_copies.with(len, |copy| {
-            for j in (0..n).step_by(stride) {
+            (0..n).step_by(stride).try_for_each(|j| {
                 let width = stride.min(n - j);
                 self.pack(b.at_col(j), 0, width, copy, stride, team);
                 let b = Input::new(copy.as_ptr(), stride as isize, n);
-                self.product(b, out.at_col(j), width);
-            }
-        })
+                self.product(b, out.at_col(j), width)
+            })
+        })?
     }
 }
 

@@ -1,5 +1,6 @@
 //! Kernels of `girih-simd`, behind safe functions, and what the backend keeps for each value type.
 
+mod b_panel;
 mod table;
 
 use std::cell::Cell;
@@ -11,10 +12,11 @@ use half::{bf16, f16};
 
 use crate::exec::scratch::ThreadScratch;
 
+pub(crate) use b_panel::BPanel;
 pub(crate) use table::{Kernels, store_products};
 
 /// A value type that kernels multiply: the four real ones. Complex values are two of them each.
-pub(crate) trait CpuScalar: KernelScalar<Acc: AttachedElement> {
+pub(crate) trait CpuScalar: KernelScalar<Acc: AttachedElement + KernelScalar> {
     /// Scratch for packed rows of B and for sums, which each thread keeps.
     fn thread_scratch() -> &'static LocalKey<Cell<ThreadScratch<Self>>>;
 }

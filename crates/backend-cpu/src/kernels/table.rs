@@ -10,6 +10,8 @@
 //! 3. B and C have the columns of the panel, and no other thread accesses the rows of C that a task stores:
 //!    points 1 and 3 of [`operands`](girih_simd::operands).
 
+use std::slice;
+
 use girih_formats::{ComplexScalar, CsrPattern, Real};
 use girih_simd::{
     Input, Isa, KernelScalar, KernelTable, Output, PatternBlock, RowBlock, RowMap, Runs,
@@ -17,14 +19,20 @@ use girih_simd::{
 };
 use ndarray::ArrayView2;
 
+use super::BPanel;
+
 /// The kernels for values of type `T`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kernels<T: Real>(KernelTable<T>);
+pub(crate) struct Kernels<T: Real> {
+    own: KernelTable<T>,
+    /// For a B that was widened before.
+    widened: KernelTable<T::Acc>,
+}
 
-impl<T: KernelScalar> Kernels<T> {
+impl<T: KernelScalar<Acc: KernelScalar>> Kernels<T> {
     /// The kernels of an instruction set, which this machine must have.
     pub(crate) fn new(isa: Isa) -> Self {
-        Self(T::kernels(isa))
+        Self { own: T::kernels(isa), widened: T::Acc::kernels(isa) }
     }
 
     /// Multiplies a block of sparse rows by `width` columns of B. The block's columns must be rows of B.
@@ -32,7 +40,7 @@ impl<T: KernelScalar> Kernels<T> {
     pub(crate) fn rows(
         &self,
         block: &RowBlock<'_, T::Acc>,
-        b: Input<T>,
+        b: BPanel<T>,
         out: &Output<T::Acc>,
         map: RowMap<'_>,
         width: usize,
@@ -40,7 +48,12 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(map.len() < block.row_ptr.len() && block.col_idx.len() == block.values.len());
         // SAFETY: point 1 of `rows` by point 1, point 2 by point 2 and the assertion, point 3 by point 3,
         // point 4 by the assertion.
-        unsafe { (self.0.rows)(block, b, out, map, width) }
+        unsafe {
+            match b {
+                BPanel::Given(b) => (self.own.rows)(block, b, out, map, width),
+                BPanel::Widened(b) => (self.widened.rows)(block, b, out, map, width),
+            }
+        }
     }
 
     /// Multiplies sorted rows by `width` columns of B. The block's columns must be rows of B, and it must
@@ -49,12 +62,17 @@ impl<T: KernelScalar> Kernels<T> {
     pub(crate) fn sorted(
         &self,
         block: &SortedBlock<'_, T::Acc>,
-        b: Input<T>,
+        b: BPanel<T>,
         out: &Output<T::Acc>,
         width: usize,
     ) {
         // SAFETY: points 1 to 3 of `sorted` by points 1 to 3.
-        unsafe { (self.0.sorted)(block, b, out, width) }
+        unsafe {
+            match b {
+                BPanel::Given(b) => (self.own.sorted)(block, b, out, width),
+                BPanel::Widened(b) => (self.widened.sorted)(block, b, out, width),
+            }
+        }
     }
 
     /// Copies rows of B, from row `first` on and `width` columns wide, to the rows of `to`, which are
@@ -71,13 +89,13 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(width <= stride && to.len().is_multiple_of(stride));
         // SAFETY: point 1 of `pack` by point 1, point 2 by this function's own requirement, point 3 since
         // `to` is exclusive and has whole rows, as asserted.
-        unsafe { (self.0.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
+        unsafe { (self.own.pack)(b, first, to.len() / stride, width, to.as_mut_ptr(), stride) }
     }
 
     /// Columns of a panel of gathered rows.
     #[inline]
     pub(crate) fn panel(&self) -> usize {
-        self.0.panel
+        self.own.panel
     }
 
     /// Copies the rows of B in `runs`, `width` columns wide, to panels of [`panel`](Self::panel) columns, one
@@ -88,10 +106,10 @@ impl<T: KernelScalar> Kernels<T> {
         if let Some(recorder) = b.recorder {
             recorder.gathered();
         }
-        assert!(count * width.next_multiple_of(self.0.panel) <= to.len());
+        assert!(count * width.next_multiple_of(self.own.panel) <= to.len());
         // SAFETY: point 1 of `gather` by point 1, point 2 by point 2, point 3 since `to` is exclusive and
         // holds all panels, as asserted.
-        unsafe { (self.0.gather)(runs, count, b, width, to.as_mut_ptr()) }
+        unsafe { (self.own.gather)(runs, count, b, width, to.as_mut_ptr()) }
     }
 
     /// Multiplies tiles of rows by `width` columns of B. The block's columns must be rows of B, and it must
@@ -100,12 +118,17 @@ impl<T: KernelScalar> Kernels<T> {
     pub(crate) fn patterns(
         &self,
         block: &PatternBlock<'_, T::Acc>,
-        b: Input<T>,
+        b: BPanel<T>,
         out: &Output<T::Acc>,
         width: usize,
     ) {
         // SAFETY: points 1 to 3 of `patterns` by points 1 to 3.
-        unsafe { (self.0.patterns)(block, b, out, width) }
+        unsafe {
+            match b {
+                BPanel::Given(b) => (self.own.patterns)(block, b, out, width),
+                BPanel::Widened(b) => (self.widened.patterns)(block, b, out, width),
+            }
+        }
     }
 
     /// Multiplies a dense strip by `width` columns of B. The columns of its runs must be rows of B.
@@ -113,7 +136,7 @@ impl<T: KernelScalar> Kernels<T> {
     pub(crate) fn strip(
         &self,
         strip: &Strip<'_, T::Acc>,
-        b: Input<T>,
+        b: BPanel<T>,
         out: &Output<T::Acc>,
         map: RowMap<'_>,
         width: usize,
@@ -124,7 +147,12 @@ impl<T: KernelScalar> Kernels<T> {
             assert!(end <= strip.values.len());
         }
         // SAFETY: point 1 of `strip` by point 1, point 2 by point 2 and the assertion, point 3 by point 3.
-        unsafe { (self.0.strip)(strip, b, out, map, width) }
+        unsafe {
+            match b {
+                BPanel::Given(b) => (self.own.strip)(strip, b, out, map, width),
+                BPanel::Widened(b) => (self.widened.strip)(strip, b, out, map, width),
+            }
+        }
     }
 
     /// Widens values to the accumulation type.
@@ -132,7 +160,20 @@ impl<T: KernelScalar> Kernels<T> {
     pub(crate) fn widen(&self, from: &[T], to: &mut [T::Acc]) {
         assert_eq!(from.len(), to.len());
         // SAFETY: point 1 of `widen` by point 1, point 2 since the lengths are equal, as asserted.
-        unsafe { (self.0.widen)(from, to) }
+        unsafe { (self.own.widen)(from, to) }
+    }
+
+    /// Widens rows of B, from row `first` on and `width` columns wide, to rows without gaps. B must have as many rows
+    /// as `to` holds.
+    pub(crate) fn widen_rows(&self, b: Source<T>, first: usize, width: usize, to: &mut [T::Acc]) {
+        assert!(to.len().is_multiple_of(width) && b.col_stride == 1);
+        // Without gaps in B either, all rows are one.
+        let at_once = if b.row_stride == width as isize { to.len() } else { width };
+        for (i, to) in to.chunks_exact_mut(at_once).enumerate() {
+            let row = b.ptr.wrapping_offset((first + i) as isize * b.row_stride);
+            // SAFETY: by this function's own requirement B has these elements, which nobody writes by point 3.
+            self.widen(unsafe { slice::from_raw_parts(row, to.len()) }, to);
+        }
     }
 
     /// Adds up `parts` equally long arrays of sums in order and stores them. The sums of slot `i` are
@@ -148,7 +189,7 @@ impl<T: KernelScalar> Kernels<T> {
     ) {
         assert!(parts > 0 && map.len() * width <= sums.len() / parts);
         // SAFETY: point 1 of `combine` by point 1, point 2 by the assertion, point 3 by point 3.
-        unsafe { (self.0.combine)(sums, parts, out, map, width) }
+        unsafe { (self.own.combine)(sums, parts, out, map, width) }
     }
 
     /// Computes `s = α·(x·y) + β·s` for the entries of a pattern from `first` on, as many as `s` has. The elements
@@ -179,7 +220,7 @@ impl<T: KernelScalar> Kernels<T> {
         let entries = SampledEntries { row_ptr, col_idx, first };
         // SAFETY: point 1 of `sampled` by point 1. A pattern is valid, and has the entries by the assertion: point 2.
         // The rows that it names are those of views, by the assertions: point 3.
-        unsafe { (self.0.sampled)(rows, entries, factors, s) }
+        unsafe { (self.own.sampled)(rows, entries, factors, s) }
     }
 
     /// Stores what the products of a block of rows with `width` columns of B come to. The block must have all
@@ -197,14 +238,14 @@ impl<T: KernelScalar> Kernels<T> {
         assert!(map.len() < block.row_ptr.len() && (b.col_stride == 1 || width == 1));
         // SAFETY: point 1 of `aggregate` by point 1, point 2 by point 2 and the assertion: the kernel's slices
         // are checked. Point 3 by point 3, point 4 by the assertion and `cached`.
-        unsafe { (self.0.aggregate)(block, total, b, &out.cached(), map, width) }
+        unsafe { (self.own.aggregate)(block, total, b, &out.cached(), map, width) }
     }
 
     /// Runs one of the loops that measure the machine's limits.
     #[inline]
     pub(crate) fn probe(&self, work: Work<'_, T::Acc>) -> T::Acc {
         // SAFETY: point 1 of `probe` by point 1.
-        unsafe { (self.0.probe)(work) }
+        unsafe { (self.own.probe)(work) }
     }
 }
 

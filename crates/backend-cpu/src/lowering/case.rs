@@ -62,6 +62,12 @@ impl Case {
         self.value_bytes == self.sum_bytes
     }
 
+    /// Whether a B of `n` columns is widened to the type of sums first: where its rows are no whole vector, so that
+    /// kernels would load part of one for every entry, and entries use rows often enough.
+    pub(super) fn widens_b(&self, n: usize) -> bool {
+        !self.is_wide() && n < self.lanes() && self.nnz >= self.k
+    }
+
     /// Bytes of a row of B with `n` columns.
     pub(crate) fn row_bytes(&self, n: usize) -> usize {
         n.saturating_mul(self.value_bytes)

@@ -140,6 +140,12 @@ impl CpuLowering {
     }
 
     fn packing_of(&self, product: &ProductLowering, n: usize) -> (String, String) {
+        if product.widens_b {
+            let (lanes, nnz, k) = (self.case.lanes(), self.case.nnz, self.case.k);
+            let why =
+                format!("{n} columns are no vector of {lanes}, and {nnz} entries use {k} rows");
+            return ("widened to the type of sums first".to_owned(), why);
+        }
         let Some(panels) = self.packing.choice else {
             return ("read in place".to_owned(), self.packing.why.clone());
         };

@@ -12,6 +12,8 @@ use crate::thresholds::{
 pub(crate) struct ProductLowering {
     /// Whether a copy of A is multiplied, if there is one.
     pub(crate) by_copy: bool,
+    /// Whether B is widened to the type of sums before it is multiplied.
+    pub(crate) widens_b: bool,
     /// How panels of B are packed, if they are.
     pub(crate) packed: Option<PackedBy>,
     /// Whether B is beyond the last-level cache: long rows of A then read rows of it whole.
@@ -48,9 +50,12 @@ impl CpuLowering {
                 None => PackedBy::All { panels: count },
             }
         });
-        let (k, row_bytes) = (case.k, case.row_bytes(n));
+        let widens_b = packed.is_none() && case.widens_b(n);
+        let value_bytes = if widens_b { case.sum_bytes } else { case.value_bytes };
+        let (k, row_bytes) = (case.k, n.saturating_mul(value_bytes));
         ProductLowering {
             by_copy,
+            widens_b,
             packed,
             b_is_far: k.saturating_mul(row_bytes) > case.machine.b_budget,
             prefetch_a: prefetch_a.choice.applies(k, row_bytes, is_column, case.machine),
@@ -105,7 +110,7 @@ impl CpuLowering {
     /// sorted rows unless there is a single column.
     pub(super) fn prefetches_b(&self, product: &ProductLowering, n: usize) -> bool {
         let Case { isa, .. } = self.case;
-        let in_sorted_rows = !(n == 1 && self.case.is_wide());
+        let in_sorted_rows = !(n == 1 && (self.case.is_wide() || product.widens_b));
         let width = self.width(product, n);
         self.prefetch_b.choice
             && isa.prefetches()

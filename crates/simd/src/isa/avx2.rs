@@ -215,6 +215,28 @@ unsafe fn store_2_doubles(x: __m128d, p: *mut f64, len: usize) {
     }
 }
 
+/// The masked lanes of 16 bits from `p`, zero in the rest: pairs of lanes, and the last of an odd number.
+///
+/// # Safety
+/// 1. The machine has AVX2.
+/// 2. `p` is valid for the lanes of the mask.
+#[inline(always)]
+unsafe fn load_masked_8_halves(mask: LaneMask<__m256i>, p: *const i16) -> __m128i {
+    // SAFETY: AVX2 by point 1; lanes of the mask alone are read, valid by point 2.
+    unsafe {
+        if mask.len == 0 {
+            return _mm_setzero_si128();
+        }
+        let (low, high) =
+            (_mm256_castsi256_si128(mask.register), _mm256_extracti128_si256::<1>(mask.register));
+        let lanes = _mm_packs_epi32(low, high);
+        let pairs = _mm_cmpeq_epi32(lanes, _mm_set1_epi32(-1));
+        let last = _mm_set1_epi16(p.add(mask.len - 1).read());
+        let whole = _mm_maskload_epi32(p.cast(), pairs);
+        _mm_or_si128(whole, _mm_and_si128(last, _mm_andnot_si128(pairs, lanes)))
+    }
+}
+
 type F32x16 = Two<F32x8>;
 type F64x8 = Two<F64x4>;
 
@@ -233,14 +255,18 @@ macro_rules! widen_narrow {
             }
             #[inline(always)]
             unsafe fn widen_masked(p: *const $t, mask: Self::Mask) -> Self {
-                let mut all = [<$t>::ZERO; 16];
-                let len = mask[0].len + mask[1].len;
-                // SAFETY: the instruction set by point 1, `len ≤ 16` values at `p` by point 3; `all` holds
-                // 16.
-                unsafe {
-                    std::ptr::copy_nonoverlapping(p, all.as_mut_ptr(), len);
-                    Self::widen(all.as_ptr())
-                }
+                let [low, high] = mask;
+                // SAFETY: AVX2 and F16C by point 1, the lanes of both masks by point 3. With lanes in the second
+                // the first has all 8.
+                let (first, second) = unsafe {
+                    if high.len > 0 {
+                        (_mm_loadu_si128(p.cast()), load_masked_8_halves(high, p.add(8).cast()))
+                    } else {
+                        (load_masked_8_halves(low, p.cast()), _mm_setzero_si128())
+                    }
+                };
+                // SAFETY: AVX2 and F16C by point 1.
+                Two(unsafe { [F32x8($convert(first)), F32x8($convert(second))] })
             }
         }
     };

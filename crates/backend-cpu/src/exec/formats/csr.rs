@@ -96,6 +96,7 @@ mod tests {
 
     use super::*;
     use crate::Isa;
+    use crate::kernels::BPanel;
     use crate::layout::sorted::SortedCsr;
     use crate::layout::tiles::TiledCsr;
     use crate::layout::{CsrLayout, natural};
@@ -132,6 +133,7 @@ mod tests {
                         let mut c = Array2::from_elem((m, n), f32::NAN);
                         let out = Output::new(&mut c.view_mut(), 1.0, 0.0);
                         let b = Input { prefetch_a, ..Input::in_place(&b.view()).unwrap() };
+                        let b = BPanel::Given(b);
                         let width = n;
                         let panel = Panel {
                             kernels,

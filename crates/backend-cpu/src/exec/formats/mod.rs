@@ -14,9 +14,9 @@ mod two_four;
 use std::ops::Range;
 
 use girih_formats::{Real, Scalar, Tiling};
-use girih_simd::{Input, Output, RowMap};
+use girih_simd::{Output, RowMap};
 
-use crate::kernels::{CpuScalar, Kernels};
+use crate::kernels::{BPanel, CpuScalar, Kernels};
 use crate::layout::CsrLayout;
 use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
 
@@ -24,7 +24,7 @@ use crate::thresholds::{SUMS_CARRIED_COLS, SUMS_CARRIED_ROWS};
 #[derive(Clone, Copy)]
 pub(crate) struct Panel<'a, T: Real> {
     pub(crate) kernels: &'a Kernels<T>,
-    pub(crate) b: Input<T>,
+    pub(crate) b: BPanel<T>,
     pub(crate) out: Output<T::Acc>,
     /// Columns of the panel.
     pub(crate) width: usize,
@@ -138,6 +138,7 @@ pub(crate) fn add_up<T: CpuScalar>(
 mod tests {
     use girih_formats::{Csr, FormatSpec, RealNumber, RowLayout};
     use girih_generate::uniform;
+    use girih_simd::Input;
     use half::bf16;
     use ndarray::Array2;
 
@@ -177,7 +178,11 @@ mod tests {
                         let mut c = Array2::from_elem((m, n), T::Acc::from_f64(f64::NAN));
                         let panel = Panel {
                             kernels: &Kernels::<T>::new(isa),
-                            b: Input { prefetch_a, is_far, ..Input::in_place(&b.view()).unwrap() },
+                            b: BPanel::Given(Input {
+                                prefetch_a,
+                                is_far,
+                                ..Input::in_place(&b.view()).unwrap()
+                            }),
                             out: Output::new(
                                 &mut c.view_mut(),
                                 T::Acc::from_f64(1.5),

@@ -3,7 +3,7 @@
 use girih_simd::{Input, Output, RowMap, Runs, Strip, lanes};
 
 use crate::exec::formats::Panel;
-use crate::kernels::CpuScalar;
+use crate::kernels::{BPanel, CpuScalar};
 use crate::thresholds::{
     STRIP_PACK_BYTES, STRIP_PACK_ROWS_MAX, STRIP_PACK_ROWS_MIN, STRIP_PACK_RUN_COLS,
     STRIP_PACK_VECTORS,
@@ -25,14 +25,15 @@ const IN_ORDER: [u32; 256] = {
 /// them (Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", TOMS 2008).
 ///
 /// Sums go on from one part to the next, so the bits are those of the strip as a whole.
-pub(crate) struct PackedStrip {
+pub(crate) struct PackedStrip<T> {
+    b: Input<T>,
     /// Runs at a time.
     runs: usize,
 }
 
-impl PackedStrip {
+impl<T: CpuScalar> PackedStrip<T> {
     /// `None` if the strip is better multiplied with B in place.
-    pub(crate) fn try_new<T: CpuScalar>(
+    pub(crate) fn try_new(
         strip: &Strip<'_, T::Acc>,
         map: RowMap<'_>,
         on: &Panel<'_, T>,
@@ -44,16 +45,12 @@ impl PackedStrip {
             && !strip.runs.starts.is_empty();
         let rows = STRIP_PACK_BYTES / (on.kernels.panel() * size_of::<T>());
         let runs = (rows / strip.runs.len).clamp(1, IN_ORDER.len());
-        is_profitable.then_some(Self { runs })
+        let b = on.b.given().filter(|_| is_profitable)?;
+        Some(Self { b, runs })
     }
 
     /// Multiplies the strip.
-    pub(crate) fn multiply<T: CpuScalar>(
-        &self,
-        strip: &Strip<'_, T::Acc>,
-        map: RowMap<'_>,
-        on: &Panel<'_, T>,
-    ) {
+    pub(crate) fn multiply(&self, strip: &Strip<'_, T::Acc>, map: RowMap<'_>, on: &Panel<'_, T>) {
         let (at_once, panel) = (STRIP_PACK_VECTORS * lanes::<T>(), on.kernels.panel());
         let sums_at = |p: usize| p * map.len();
         let mut scratch = T::thread_scratch().take();
@@ -64,7 +61,7 @@ impl PackedStrip {
             let panels = (0..width).step_by(panel).map(|p| (p, panel.min(width - p)));
             for (i, starts) in strip.runs.starts.chunks(self.runs).enumerate() {
                 let runs = Runs { starts, ..strip.runs };
-                on.kernels.gather(&runs, on.b.at_col(j), width, rows);
+                on.kernels.gather(&runs, self.b.at_col(j), width, rows);
                 let part = Strip {
                     values: &strip.values[i * self.runs * strip.run_stride..],
                     runs: in_order(&runs, strip.run_stride),
@@ -73,7 +70,7 @@ impl PackedStrip {
                 };
                 for (p, width) in panels.clone() {
                     let ptr = rows[p * runs.count()..].as_ptr();
-                    let b = Input { ptr, row_stride: panel as isize, ..on.b };
+                    let b = BPanel::Given(Input { ptr, row_stride: panel as isize, ..self.b });
                     let out = Output::sums(&mut sums[sums_at(p)..], width, false);
                     on.kernels.strip(&part, b, &out, slots, width);
                 }
