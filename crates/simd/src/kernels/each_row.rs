@@ -4,7 +4,7 @@ use girih_formats::Scalar;
 
 use super::panel::{FewVectors, ManyVectors, RowOperands};
 use super::prefetch::Prefetch;
-use super::sum::Entries;
+use super::sum::{Entries, is_own_accumulator};
 use crate::isa::{Vector, VectorsFor, Widen};
 use crate::operands::{Input, Output, Store};
 
@@ -90,16 +90,28 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
     prefetch: Prefetch,
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
+    macro_rules! many {
+        ($($argument:ident),*) => {
+            if const { I::STRIP_VECTORS == 4 } {
+                many_vectors::<I, T, 8, PREFETCHES>($($argument),*);
+            } else {
+                many_vectors::<I, T, 4, PREFETCHES>($($argument),*);
+            }
+        };
+    }
     macro_rules! few {
         ($vector:ty, $vectors:literal, $chains:literal) => {{
             // Whole vectors with no gap between rows are at distances that the compiler knows.
             let whole = $vectors * <$vector>::LANES;
             let is_dense = (width, b.row_stride, out.row_stride) == (whole, whole as isize, whole as isize)
                 && matches!(out.store, Store::Write | Store::Stream);
-            // SAFETY: the points of `few_vectors` are these. All vectors are whole if the panel is dense.
+            // SAFETY: the points of `few_vectors` and `many_vectors` are these. All vectors are whole if the panel is dense.
             unsafe {
                 if is_dense {
                     few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCHES>(rows, b, out, width, prefetch);
+                } else if const { !is_own_accumulator::<T>() } {
+                    // Narrow panels of such values are widened before: what is left needs no code of its own.
+                    many!(rows, b, out, width, prefetch);
                 } else {
                     few_vectors::<I, $vector, T, $vectors, $chains, true, PREFETCHES>(rows, b, out, width, prefetch);
                 }
@@ -117,13 +129,7 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
         few!(I::Vector, 2, 2);
     } else {
         // SAFETY: the points of `many_vectors` are these.
-        unsafe {
-            if const { I::STRIP_VECTORS == 4 } {
-                many_vectors::<I, T, 8, PREFETCHES>(rows, b, out, width, prefetch);
-            } else {
-                many_vectors::<I, T, 4, PREFETCHES>(rows, b, out, width, prefetch);
-            }
-        }
+        unsafe { many!(rows, b, out, width, prefetch) }
     }
     if out.streams() {
         I::Vector::fence();

@@ -126,7 +126,8 @@ where
     T: Scalar,
 {
     type Acc = T::Acc;
-    const SHORT: usize = 8;
+    // Partial vectors of a large B wait for it, whatever their code: one copy is enough.
+    const SHORT: usize = if TAIL && PREFETCHES { 0 } else { 8 };
 
     #[inline(always)]
     unsafe fn row(&self, entries: Entries<Self::Acc>, row: usize) {

@@ -202,36 +202,30 @@ impl<A> SortedRows<'_, A> {
             );
         }
     }
-
-    /// Calls the kernel with the rows of all slices, then with all single rows.
-    ///
-    /// # Safety
-    /// Points 1 to 3 of [`Rows`].
-    #[inline(always)]
-    unsafe fn all_runs<K: RowKernel<Acc = A>, const BY_LENGTH: bool>(self, kernel: &K) {
-        let mut left = self.all();
-        // SAFETY: points 1 to 3 are those of `runs`, for slices and then for what is left.
-        unsafe {
-            self.runs::<K, BY_LENGTH>(self.block.slices, &mut left, self.lanes, kernel);
-            self.runs::<K, BY_LENGTH>(self.block.runs, &mut left, 1, kernel);
-        }
-    }
 }
 
 impl<A> Rows for SortedRows<'_, A> {
     type Acc = A;
 
+    // One copy of the kernel for slices and for single rows.
     #[inline(always)]
     unsafe fn each(self, kernel: impl RowKernel<Acc = A>) {
-        // SAFETY: points 1 to 3 are those of `all_runs`.
-        unsafe { self.all_runs::<_, false>(&kernel) }
+        let mut left = self.all();
+        for (runs, lanes) in [(self.block.slices, self.lanes), (self.block.runs, 1)] {
+            // SAFETY: points 1 to 3 are those of `runs`, for slices and then for what is left.
+            unsafe { self.runs::<_, false>(runs, &mut left, lanes, &kernel) };
+        }
     }
 
     // Lengths known to the compiler need neither loop nor jump within a row.
     #[inline(always)]
     unsafe fn each_by_length<K: RowKernel<Acc = A>>(self, kernel: K) {
-        // SAFETY: points 1 to 3 are those of `all_runs`.
-        unsafe { self.all_runs::<K, true>(&kernel) }
+        let mut left = self.all();
+        // SAFETY: points 1 to 3 are those of `runs`, for slices and then for what is left.
+        unsafe {
+            self.runs::<K, true>(self.block.slices, &mut left, self.lanes, &kernel);
+            self.runs::<K, true>(self.block.runs, &mut left, 1, &kernel);
+        }
     }
 }
 
