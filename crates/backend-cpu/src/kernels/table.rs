@@ -159,8 +159,18 @@ impl<T: KernelScalar<Acc: KernelScalar>> Kernels<T> {
     #[inline]
     pub(crate) fn widen(&self, from: &[T], to: &mut [T::Acc]) {
         assert_eq!(from.len(), to.len());
-        // SAFETY: point 1 of `widen` by point 1, point 2 since the lengths are equal, as asserted.
-        unsafe { (self.own.widen)(from, to) }
+        self.widen_pieces(from, from.len(), from.len(), to);
+    }
+
+    /// Widens pieces of `len` values, which begin `stride` apart in `from` and follow one another in `to`.
+    #[inline]
+    pub(crate) fn widen_pieces(&self, from: &[T], len: usize, stride: usize, to: &mut [T::Acc]) {
+        let Some(last) = to.len().checked_sub(1) else { return };
+        // Pieces that follow one another are one.
+        let len = if stride == len { to.len() } else { len };
+        assert!(to.len().is_multiple_of(len) && last / len * stride + len <= from.len());
+        // SAFETY: point 1 of `widen` by point 1, point 2 by the assertion.
+        unsafe { (self.own.widen)(from, len, stride, to) }
     }
 
     /// Widens rows of B, from row `first` on and `width` columns wide, to rows without gaps. B must have as many rows

@@ -214,9 +214,7 @@ where
         let in_group = self.operands.b.is_part_of_group;
         match (left.div_ceil(lanes), left % lanes) {
             (0, _) => {}
-            (1, 0) if in_group => group!(1, 1, false),
             (1, _) if in_group => group!(1, 1, true),
-            (2, 0) if in_group => group!(2, 1, false),
             (2, _) if in_group => group!(2, 1, true),
             (1, 0) => group!(1, 4, false),
             (1, _) => group!(1, 4, true),

@@ -117,13 +117,11 @@ pub(super) fn multiply_strip<T: CpuScalar>(
             let starts = &runs.starts[run..cols.end.div_ceil(runs.len)];
             let len = cols.len() / starts.len().max(1);
             let row_stride = cols.len();
-            for r in 0..rows {
-                for i in 0..starts.len() {
-                    let from =
-                        (first + r) * strip.row_stride + (run + i) * strip.run_stride + offset;
-                    let to = r * row_stride + i * len;
-                    on.kernels.widen(&strip.values[from..from + len], &mut wide[to..to + len]);
-                }
+            // A strip without columns has no values to point at.
+            for r in (0..rows).filter(|_| len > 0) {
+                let from = (first + r) * strip.row_stride + run * strip.run_stride + offset;
+                let to = &mut wide[r * row_stride..][..starts.len() * len];
+                on.kernels.widen_pieces(&strip.values[from..], len, strip.run_stride, to);
             }
             let piece = Strip {
                 values: &wide[..rows * row_stride],
