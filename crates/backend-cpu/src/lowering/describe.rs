@@ -143,7 +143,7 @@ impl CpuLowering {
         if product.widens_b {
             let (lanes, nnz, k) = (self.case.lanes(), self.case.nnz, self.case.k);
             let why =
-                format!("{n} columns are no vector of {lanes}, and {nnz} entries use {k} rows");
+                format!("rows of {n} fill no vector of {lanes}, and {nnz} entries use {k} of them");
             return ("widened to the type of sums first".to_owned(), why);
         }
         let Some(panels) = self.packing.choice else {
