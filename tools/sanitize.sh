@@ -10,7 +10,7 @@
 # there, and `tools/apart.py` runs them on many processors, also on a machine without Rust.
 #
 # Threads get large stacks: frames are many times as large, and the compiler puts no probes into them, so that one that
-# is too large writes over the next thread's stack. No tool sees all. AddressSanitizer misses gathers (AVX2, AVX-512);
+# is too large writes over the next thread's stack. No tool sees all. AddressSanitizer misses gathers of AVX-512;
 # ThreadSanitizer misses accesses of more than 16 bytes, so that of the CPU's kernels it sees the portable ones.
 #
 # For addresses the compiler that builds everything else is enough. The standard library then has no checks of its own.
