@@ -1,12 +1,17 @@
 #!/bin/bash
-# Runs tests with a sanitizer. Kernels are compiled once more, without their last optimizations.
+# Runs tests with a sanitizer. Kernels are compiled once more, which takes half an hour of a processor.
 #
 #     tools/sanitize.sh address [CRATE...] [-- TESTS]    accesses outside of memory, or after it was freed
 #     tools/sanitize.sh thread [CRATE...] [-- TESTS]     accesses by two threads that nothing orders
 #
 # Without crates it takes those of matrices, orders, plans and products. Left out are the CUDA backend, whose kernels
 # the emulator runs and checks access by access; the command line, whose tests run another program; and examples in
-# documentation. TESTS are names of tests, or flags of their programs.
+# documentation. TESTS are names of tests, or flags of their programs. With GIRIH_PACK=FOLDER programs are built and put
+# there, and `tools/apart.py` runs them on many processors, also on a machine without Rust.
+#
+# Threads get large stacks: frames are many times as large, and the compiler puts no probes into them, so that one that
+# is too large writes over the next thread's stack. No tool sees all. AddressSanitizer misses gathers of AVX-512;
+# ThreadSanitizer misses accesses of more than 16 bytes, so that of the CPU's kernels it sees the portable ones.
 #
 # For addresses the compiler that builds everything else is enough. The standard library then has no checks of its own.
 #
@@ -33,11 +38,13 @@ triple=$(rustc -vV | sed -n 's/^host: //p')
 libraries=$(rustc --print sysroot)/lib/rustlib
 export RUSTC_BOOTSTRAP=1 RUSTFLAGS="${RUSTFLAGS:-} -Zsanitizer=$kind" CARGO_INCREMENTAL=0
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize-$kind"
-arguments=(--target "$triple" --config 'profile.dev.package.girih-simd.opt-level=1')
+export RUST_MIN_STACK="${RUST_MIN_STACK:-67108864}"
+arguments=(--target "$triple" --config 'profile.dev.package.girih-simd.opt-level=2')
 run=()
 if [ "$kind" = address ]; then
     # What asks for more memory than there is gets an error and not a report.
     export ASAN_OPTIONS="allocator_may_return_null=1:${ASAN_OPTIONS:-}"
+    export LSAN_OPTIONS="suppressions=$PWD/tools/leaks.txt:print_suppressions=0:${LSAN_OPTIONS:-}"
 else
     [ -d "$libraries/src/rust/library" ] || { echo "rust-src is missing: see the head of $0" >&2; exit 2; }
     arguments+=(-Zbuild-std)
@@ -50,4 +57,10 @@ else
     # Its shadow of the address space has gaps where random addresses may fall.
     run=(setarch -R)
 fi
-"${run[@]}" cargo test "${arguments[@]}" "${crates[@]/#/--package=}" --lib --tests --no-fail-fast "$@"
+command=(cargo test "${arguments[@]}" "${crates[@]/#/--package=}" --lib --tests --no-fail-fast)
+if [ -n "${GIRIH_PACK:-}" ]; then
+    tools/apart.py pack "$GIRIH_PACK" "${command[@]}"
+    [ ${#run[@]} = 0 ] || echo "${run[@]}" >"$GIRIH_PACK/run"
+else
+    "${run[@]}" "${command[@]}" "$@"
+fi
