@@ -148,6 +148,12 @@ thresholds! {
     /// Rows of A up to which sums of a group of columns stay in the caches from slab to slab.
     SLAB_ROWS: usize = 4096, "rows", "commit 153cafe";
 
+    // Widening a narrow B.
+    /// Columns up to which B is widened where one instruction loads a part of a vector of 16-bit values.
+    WIDEN_COLS: usize = 1, "columns", "commit 527803f";
+    /// Entries for each row of a B of several columns, from which it is widened.
+    WIDEN_ENTRIES: usize = 2, "entries", "commit 527803f";
+
     // Prefetching rows of B, and entries of A.
     /// Stretches of entries that are looked at.
     PREFETCH_SAMPLES: usize = 16, "stretches", "commit 18a9f58";

@@ -5,6 +5,7 @@ use girih_simd::VECTOR_BYTES;
 
 use crate::Isa;
 use crate::machine::Machine;
+use crate::thresholds::{WIDEN_COLS, WIDEN_ENTRIES};
 
 /// Sizes of a product, and the machine that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +66,9 @@ impl Case {
     /// Whether a B of `n` columns is widened to the type of sums first: where its rows are no whole vector, so that
     /// kernels would load part of one for every entry, and entries use rows often enough.
     pub(super) fn widens_b(&self, n: usize) -> bool {
-        !self.is_wide() && n < self.lanes() && self.nnz >= self.k
+        let most = if self.isa.masks_halves() { WIDEN_COLS } else { self.lanes() - 1 };
+        let least = if n == 1 { 1 } else { WIDEN_ENTRIES };
+        !self.is_wide() && n <= most && self.nnz >= self.k.saturating_mul(least)
     }
 
     /// Bytes of a row of B with `n` columns.

@@ -74,32 +74,32 @@ unsafe fn greater_8_doubles(a: __m512d, b: __m512d) -> __m512d {
 }
 
 vector! {
-    F32x16(__m512) of Avx512: 16 of f32, __mmask16, x86::FourF32, [PREFETCHES: true];
+    F32x16(__m512) of Avx512: 16 of f32, __mmask16, x86::FourF32, [PREFETCHES: true, MASKS_HALVES: true];
     lanes_of_16 _mm512_set1_ps _mm512_loadu_ps _mm512_maskz_loadu_ps _mm512_storeu_ps _mm512_mask_storeu_ps
     _mm512_stream_ps _mm512_fmadd_ps _mm512_add_ps _mm512_mul_ps greater_16 totals_16
 }
 vector! {
-    F32x8(__m256) of Avx512: 8 of f32, __mmask8, x86::FourF32, [PREFETCHES: true];
+    F32x8(__m256) of Avx512: 8 of f32, __mmask8, x86::FourF32, [PREFETCHES: true, MASKS_HALVES: true];
     lanes_of_8 _mm256_set1_ps _mm256_loadu_ps _mm256_maskz_loadu_ps _mm256_storeu_ps _mm256_mask_storeu_ps
     _mm256_stream_ps _mm256_fmadd_ps _mm256_add_ps _mm256_mul_ps greater_8 totals_8
 }
 vector! {
-    F32x4(__m128) of Avx512: 4 of f32, __mmask8, x86::FourF32, [PREFETCHES: true];
+    F32x4(__m128) of Avx512: 4 of f32, __mmask8, x86::FourF32, [PREFETCHES: true, MASKS_HALVES: true];
     lanes_of_8 _mm_set1_ps _mm_loadu_ps _mm_maskz_loadu_ps _mm_storeu_ps _mm_mask_storeu_ps
     _mm_stream_ps _mm_fmadd_ps _mm_add_ps _mm_mul_ps greater_4 totals_4
 }
 vector! {
-    F64x8(__m512d) of Avx512: 8 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    F64x8(__m512d) of Avx512: 8 of f64, __mmask8, x86::FourF64, [PREFETCHES: true, MASKS_HALVES: true];
     lanes_of_8 _mm512_set1_pd _mm512_loadu_pd _mm512_maskz_loadu_pd _mm512_storeu_pd _mm512_mask_storeu_pd
     _mm512_stream_pd _mm512_fmadd_pd _mm512_add_pd _mm512_mul_pd greater_8_doubles totals_8_doubles
 }
 vector! {
-    F64x4(__m256d) of Avx512: 4 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    F64x4(__m256d) of Avx512: 4 of f64, __mmask8, x86::FourF64, [PREFETCHES: true, MASKS_HALVES: true];
     lanes_of_8 _mm256_set1_pd _mm256_loadu_pd _mm256_maskz_loadu_pd _mm256_storeu_pd _mm256_mask_storeu_pd
     _mm256_stream_pd _mm256_fmadd_pd _mm256_add_pd _mm256_mul_pd greater_4_doubles totals_4_doubles
 }
 vector! {
-    F64x2(__m128d) of Avx512: 2 of f64, __mmask8, x86::FourF64, [PREFETCHES: true];
+    F64x2(__m128d) of Avx512: 2 of f64, __mmask8, x86::FourF64, [PREFETCHES: true, MASKS_HALVES: true];
     lanes_of_8 _mm_set1_pd _mm_loadu_pd _mm_maskz_loadu_pd _mm_storeu_pd _mm_mask_storeu_pd
     _mm_stream_pd _mm_fmadd_pd _mm_add_pd _mm_mul_pd greater_2_doubles totals_2_doubles
 }

@@ -87,6 +87,11 @@ impl Isa {
         matches!(self, Self::Avx512)
     }
 
+    /// Whether one instruction loads a part of a vector of 16-bit values.
+    pub const fn masks_halves(self) -> bool {
+        matches!(self, Self::Avx512)
+    }
+
     /// Whether rows are multiplied by several vectors at once.
     pub const fn has_wide_vectors(self) -> bool {
         !matches!(self, Self::Portable)

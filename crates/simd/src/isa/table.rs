@@ -136,6 +136,7 @@ const fn is_as_named<I: VectorsFor<f32>>(isa: Isa) -> bool {
     I::Vector::PREFETCHES == isa.prefetches()
         && (I::STRIP_VECTORS == 4) == isa.has_wide_strips()
         && I::Vector::WIDE == isa.has_wide_vectors()
+        && I::Vector::MASKS_HALVES == isa.masks_halves()
 }
 
 const _: () = assert!(is_as_named::<Portable>(Isa::Portable));

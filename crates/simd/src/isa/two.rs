@@ -14,6 +14,7 @@ impl<R: Vector> Vector for Two<R> {
     const LANES: usize = 2 * R::LANES;
     const WIDE: bool = R::WIDE;
     const FUSES: bool = R::FUSES;
+    const MASKS_HALVES: bool = R::MASKS_HALVES;
     const PREFETCHES: bool = R::PREFETCHES;
 
     #[inline(always)]

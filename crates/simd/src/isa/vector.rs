@@ -36,6 +36,8 @@ pub(crate) trait Vector: Copy {
     const WIDE: bool = true;
     /// Whether multiply-adds round once.
     const FUSES: bool = true;
+    /// Whether one instruction loads a part of a vector of 16-bit values.
+    const MASKS_HALVES: bool = false;
     /// Whether there are instructions that prefetch cache lines and write past the caches.
     const PREFETCHES: bool = false;
 

@@ -109,7 +109,7 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
             unsafe {
                 if is_dense {
                     few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCHES>(rows, b, out, width, prefetch);
-                } else if const { !is_own_accumulator::<T>() } {
+                } else if const { !is_own_accumulator::<T>() && !I::Vector::MASKS_HALVES } {
                     // Narrow panels of such values are widened before: what is left needs no code of its own.
                     many!(rows, b, out, width, prefetch);
                 } else {
