@@ -1,4 +1,4 @@
-//! `execute` allocates nothing, but once for a copy of B. New values of CSR allocate nothing after the first.
+//! `execute` allocates nothing, but once for a copy of B or a B that is widened. New values of CSR allocate nothing after the first.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -64,8 +64,8 @@ where
                 prepared.execute(0.5, b, 0.5, c).unwrap();
             };
             pool.install(|| {
-                if col_major {
-                    // Room for a copy of B is kept.
+                if col_major || (n == 1 && size_of::<T>() == 2) {
+                    // Memory for a copy of B is kept, and for a B that is widened.
                     product();
                 }
                 let before = ALLOCATIONS.load(Ordering::Relaxed);

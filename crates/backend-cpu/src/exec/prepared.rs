@@ -109,6 +109,10 @@ impl<T: CpuScalar> Prepared<T> {
         if let Some(CsrLayout::Tiles(tiled)) = &mut csr_layout {
             tiled.prefetches_b = lowering.prefetch_b.choice;
         }
+        // Products of the plan's own columns allocate nothing.
+        let Case { k, n, .. } = lowering.case;
+        let widens = lowering.product(n, n == 1, team.threads()).widens_b;
+        let widened = if widens { k.saturating_mul(n) } else { 0 };
         Self {
             kernels: Kernels::<T>::new(lowering.case.isa),
             csr_layout,
@@ -121,7 +125,7 @@ impl<T: CpuScalar> Prepared<T> {
             columns: schedule.columns().cloned(),
             split,
             b_copies: ScratchPool::growing(),
-            wide_b: ScratchPool::growing(),
+            wide_b: ScratchPool::growing_from(widened),
             new_values: None,
             sources: None,
             #[cfg(test)]
@@ -291,11 +295,11 @@ fn bias_of<'a, T: DenseScalar>(epilogue: &'a Epilogue<'_>) -> Option<(Cow<'a, [T
     Some((values, per_row))
 }
 
-/// The error of a product for which there is no memory for a copy of B.
+/// The error of a product for which there is no memory for a copy of B, or a B that is widened.
 fn no_memory(source: FormatError) -> BackendError {
     BackendError::Failed {
         backend: NAME.to_owned(),
-        operation: "copy a B whose columns are not next to each other".to_owned(),
+        operation: "copy B, whose columns are not next to each other, or widen it".to_owned(),
         source: Box::new(source),
     }
 }

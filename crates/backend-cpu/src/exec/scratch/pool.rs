@@ -33,7 +33,13 @@ impl<T: Scalar> ScratchPool<T> {
 
     /// One buffer that grows with the products that use it.
     pub(crate) fn growing() -> Self {
-        Self(Lending::new(iter::once(AlignedBuffer::empty())))
+        Self::growing_from(0)
+    }
+
+    /// The same, with `len` elements to begin with, if there is memory for them.
+    pub(crate) fn growing_from(len: usize) -> Self {
+        let buffer = AlignedBuffer::zeroed(len).unwrap_or_else(|_| AlignedBuffer::empty());
+        Self(Lending::new(iter::once(buffer)))
     }
 
     /// A buffer; `None` while other products use all of them.
@@ -67,6 +73,8 @@ mod tests {
 
     #[test]
     fn a_growing_buffer_is_kept_and_replaced_while_it_is_lent() {
+        assert_eq!(ScratchPool::<f32>::growing_from(7).lend().unwrap().elements().len(), 7);
+        assert!(ScratchPool::<f32>::growing_from(usize::MAX).lend().is_some());
         let pool = ScratchPool::<f32>::growing();
         let first = pool.with(10, |buffer| (buffer.len(), buffer.as_ptr().addr())).unwrap();
         let nested = pool.with(5, |buffer| {
