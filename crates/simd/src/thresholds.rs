@@ -149,10 +149,12 @@ thresholds! {
     SLAB_ROWS: usize = 4096, "rows", "commit 153cafe";
 
     // Widening a narrow B.
-    /// Columns up to which B is widened where one instruction loads a part of a vector of 16-bit values.
-    WIDEN_COLS: usize = 1, "columns", "commit 527803f";
+    /// Columns below which B is widened where one instruction loads a part of a vector of 16-bit values.
+    WIDEN_COLS: usize = 2, "columns", "commit a354ada";
+    /// Vectors below which it is elsewhere, unless its rows are whole vectors.
+    WIDEN_VECTORS: usize = 2, "vectors", "commit a354ada";
     /// Entries for each row of a B of several columns, from which it is widened.
-    WIDEN_ENTRIES: usize = 2, "entries", "commit 527803f";
+    WIDEN_ENTRIES: usize = 2, "entries", "commit a354ada";
 
     // Prefetching rows of B, and entries of A.
     /// Stretches of entries that are looked at.

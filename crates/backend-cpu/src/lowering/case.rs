@@ -5,7 +5,7 @@ use girih_simd::VECTOR_BYTES;
 
 use crate::Isa;
 use crate::machine::Machine;
-use crate::thresholds::{WIDEN_COLS, WIDEN_ENTRIES};
+use crate::thresholds::{WIDEN_COLS, WIDEN_ENTRIES, WIDEN_VECTORS};
 
 /// Sizes of a product, and the machine that it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,12 +63,16 @@ impl Case {
         self.value_bytes == self.sum_bytes
     }
 
-    /// Whether a B of `n` columns is widened to the type of sums first: where its rows are no whole vector, so that
+    /// Whether a B of `n` columns is widened to the type of sums first: where its rows are no whole vectors, so that
     /// kernels would load part of one for every entry, and entries use rows often enough.
     pub(super) fn widens_b(&self, n: usize) -> bool {
-        let most = if self.isa.masks_halves() { WIDEN_COLS } else { self.lanes() - 1 };
+        let most = match self.isa.masks_halves() {
+            true => WIDEN_COLS,
+            false => WIDEN_VECTORS * self.lanes(),
+        };
         let least = if n == 1 { 1 } else { WIDEN_ENTRIES };
-        !self.is_wide() && n <= most && self.nnz >= self.k.saturating_mul(least)
+        let is_partial = !n.is_multiple_of(self.lanes());
+        !self.is_wide() && is_partial && n < most && self.nnz >= self.k.saturating_mul(least)
     }
 
     /// Bytes of a row of B with `n` columns.

@@ -142,8 +142,9 @@ impl CpuLowering {
     fn packing_of(&self, product: &ProductLowering, n: usize) -> (String, String) {
         if product.widens_b {
             let (lanes, nnz, k) = (self.case.lanes(), self.case.nnz, self.case.k);
-            let why =
-                format!("rows of {n} fill no vector of {lanes}, and {nnz} entries use {k} of them");
+            let why = format!(
+                "rows of {n} fill no vectors of {lanes}, and {nnz} entries use {k} of them"
+            );
             return ("widened to the type of sums first".to_owned(), why);
         }
         let Some(panels) = self.packing.choice else {
