@@ -139,7 +139,7 @@ impl<T: CpuScalar> Prepared<T> {
     }
 
     /// B as a product reads it.
-    pub(super) fn input<S>(&self, b: Input<S>, product: &ProductLowering) -> Input<S> {
+    pub(super) fn input<S: Scalar>(&self, b: Input<S>, product: &ProductLowering) -> Input<S> {
         Input {
             is_far: product.b_is_far,
             prefetch_a: product.prefetch_a,
