@@ -41,8 +41,8 @@
 //! - **Rows**, sorted or not: an element of C is summed over its row's entries as stored. A panel of up to 64
 //!   bytes has four interleaved chains, a panel of up to 128 bytes two: one chain would wait for the latency
 //!   of each addition. Wider panels have one chain.
-//! - **One column** of f32 or f64 has eight chains. The last three entries at most are added to the sum of
-//!   the chains.
+//! - **One column** of f32 or f64, or widened to f32, has eight chains. The last three entries at most are
+//!   added to the sum of the chains.
 //! - **Tiles**: the order of the tile's columns; up to 128 bytes in two chains. Slabs are added to C one
 //!   after the other.
 //! - **Strips**: the order of columns, in one chain.
