@@ -90,28 +90,19 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
     prefetch: Prefetch,
 ) {
     let lanes = const { <I::Vector as Vector>::LANES };
-    macro_rules! many {
-        ($($argument:ident),*) => {
-            if const { I::STRIP_VECTORS == 4 } {
-                many_vectors::<I, T, 8, PREFETCHES>($($argument),*);
-            } else {
-                many_vectors::<I, T, 4, PREFETCHES>($($argument),*);
-            }
-        };
-    }
     macro_rules! few {
         ($vector:ty, $vectors:literal, $chains:literal) => {{
             // Whole vectors with no gap between rows are at distances that the compiler knows.
             let whole = $vectors * <$vector>::LANES;
             let is_dense = (width, b.row_stride, out.row_stride) == (whole, whole as isize, whole as isize)
                 && matches!(out.store, Store::Write | Store::Stream);
-            // SAFETY: the points of `few_vectors` and `many_vectors` are these. All vectors are whole if the panel is dense.
+            // SAFETY: the points of `few_vectors` and `many_columns` are these. All vectors are whole if the panel is dense.
             unsafe {
                 if is_dense {
                     few_vectors::<I, $vector, T, $vectors, $chains, false, PREFETCHES>(rows, b, out, width, prefetch);
                 } else if const { !is_own_accumulator::<T>() && !I::Vector::MASKS_HALVES } {
                     // Narrow panels of such values are widened before: what is left needs no code of its own.
-                    many!(rows, b, out, width, prefetch);
+                    many_columns::<I, T, PREFETCHES>(rows, b, out, width, prefetch);
                 } else {
                     few_vectors::<I, $vector, T, $vectors, $chains, true, PREFETCHES>(rows, b, out, width, prefetch);
                 }
@@ -128,8 +119,8 @@ unsafe fn each_row_as<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
     } else if is_own && width <= 2 * lanes {
         few!(I::Vector, 2, 2);
     } else {
-        // SAFETY: the points of `many_vectors` are these.
-        unsafe { many!(rows, b, out, width, prefetch) }
+        // SAFETY: the points of `many_columns` are these.
+        unsafe { many_columns::<I, T, PREFETCHES>(rows, b, out, width, prefetch) }
     }
     if out.streams() {
         I::Vector::fence();
@@ -179,6 +170,28 @@ unsafe fn few_vectors<
                 all::<V, _>(rows, FewVectors::<V, T, K, CHAINS, TAIL, PREFETCHES>(operands));
             },
         );
+    }
+}
+
+/// Multiplies rows by a panel of any width, as many vectors at a time as the registers hold.
+///
+/// # Safety
+/// Points 1 to 3 of [`many_vectors`].
+#[inline(always)]
+unsafe fn many_columns<I: VectorsFor<T>, T: Scalar, const PREFETCHES: bool>(
+    rows: impl Rows<Acc = T::Acc>,
+    b: Input<T>,
+    out: Output<T::Acc>,
+    width: usize,
+    prefetch: Prefetch,
+) {
+    // SAFETY: the points of `many_vectors` are these.
+    unsafe {
+        if const { I::STRIP_VECTORS == 4 } {
+            many_vectors::<I, T, 8, PREFETCHES>(rows, b, out, width, prefetch);
+        } else {
+            many_vectors::<I, T, 4, PREFETCHES>(rows, b, out, width, prefetch);
+        }
     }
 }
 
