@@ -80,6 +80,11 @@ impl Case {
         n.saturating_mul(self.value_bytes)
     }
 
+    /// Bytes of a row of B as kernels read it: of sums if B is widened before.
+    pub(super) fn read_row_bytes(&self, n: usize, widens_b: bool) -> usize {
+        n.saturating_mul(if widens_b { self.sum_bytes } else { self.value_bytes })
+    }
+
     /// The kernel that multiplies the tiling as stored.
     pub(super) fn kernel(&self) -> Kernel {
         match self.spec {

@@ -143,7 +143,7 @@ impl CpuLowering {
         if product.widens_b {
             let (lanes, nnz, k) = (self.case.lanes(), self.case.nnz, self.case.k);
             let why = format!(
-                "rows of {n} fill no vectors of {lanes}, and {nnz} entries use {k} of them"
+                "n = {n} is no whole vectors of {lanes}; A has {nnz} entries for {k} rows of B"
             );
             return ("widened to the type of sums first".to_owned(), why);
         }
@@ -196,10 +196,9 @@ impl CpuLowering {
         let case = &self.case;
         let mut why = self.prefetch_a.why.clone();
         if self.prefetch_a.choice.gains && n > 1 {
-            let (b, needed) = (
-                case.k.saturating_mul(case.row_bytes(n)),
-                case.machine.least_b_for_a_prefetch(case.row_bytes(n)),
-            );
+            let row_bytes = case.read_row_bytes(n, product.widens_b);
+            let (b, needed) =
+                (case.k.saturating_mul(row_bytes), case.machine.least_b_for_a_prefetch(row_bytes));
             why = format!("{why}; B has {b} bytes, {needed} are needed to prefetch A for it");
         }
         match self.prefetches_a(product, n) {

@@ -51,8 +51,7 @@ impl CpuLowering {
             }
         });
         let widens_b = packed.is_none() && case.widens_b(n);
-        let value_bytes = if widens_b { case.sum_bytes } else { case.value_bytes };
-        let (k, row_bytes) = (case.k, n.saturating_mul(value_bytes));
+        let (k, row_bytes) = (case.k, case.read_row_bytes(n, widens_b));
         ProductLowering {
             by_copy,
             widens_b,
