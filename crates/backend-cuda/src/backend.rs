@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
@@ -35,6 +36,9 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct CudaBackend(Arc<Shared>);
 
+/// A kernel once it is on the device.
+type Slot = Arc<Mutex<Option<Arc<LoadedKernel>>>>;
+
 #[derive(Debug)]
 struct Shared {
     index: usize,
@@ -43,7 +47,7 @@ struct Shared {
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     /// By stem and configuration.
-    loaded: Mutex<HashMap<(&'static str, String), Arc<LoadedKernel>>>,
+    loaded: Mutex<HashMap<(&'static str, String), Slot>>,
 }
 
 impl CudaBackend {
@@ -185,8 +189,7 @@ impl CudaBackend {
         let gpu = self.gpu().map_err(failed)?;
         let machine = Machine { variant, ..self.machine(&gpu.info.spec()) };
         let device_plan = device_plan(plan, machine, full);
-        let loaded = device_plan.kernels.iter().map(|kernel| self.load(kernel));
-        let loaded = loaded.collect::<Result<_, _>>().map_err(failed)?;
+        let loaded = self.load_all(&device_plan.kernels).map_err(failed)?;
         let shape = device_plan.shape;
         let product = Launched::new(gpu, self.clone(), loaded, device_plan)
             .map_err(|error| failed(error.into()))?;
@@ -207,6 +210,7 @@ impl CudaBackend {
             csr_layout: self.0.csr_layout,
             cta_order: self.0.cta_order,
             variant: None,
+            copies_b: true,
         }
     }
 
@@ -229,9 +233,13 @@ impl CudaBackend {
     /// or if the driver refuses.
     pub fn load(&self, kernel: &Kernel) -> Result<Arc<LoadedKernel>, Arc<CudaError>> {
         let gpu = self.gpu()?;
-        let mut loaded = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         let name = (kernel.stem, kernel.config.clone());
-        if let Some(kernel) = loaded.get(&name) {
+        let mut all = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = all.entry(name).or_default().clone();
+        drop(all);
+        // Whoever needs the same kernel waits for it, and nobody else.
+        let mut loaded = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kernel) = &*loaded {
             return Ok(kernel.clone());
         }
         let mut binary = self.0.jit.binary(kernel, gpu.info.arch)?;
@@ -247,8 +255,31 @@ impl CudaBackend {
             kernel => kernel?,
         };
         let kernel = Arc::new(kernel);
-        loaded.insert(name, kernel.clone());
+        *loaded = Some(kernel.clone());
         Ok(kernel)
+    }
+
+    /// Kernels on the device, in their order. Those that are to be compiled are compiled side by side.
+    ///
+    /// # Errors
+    /// Those of [`load`](Self::load): the first kernel's that has one.
+    pub(crate) fn load_all(
+        &self,
+        kernels: &[Kernel],
+    ) -> Result<Vec<Arc<LoadedKernel>>, Arc<CudaError>> {
+        let [others @ .., last] = kernels else { return Ok(Vec::new()) };
+        thread::scope(|scope| {
+            let start =
+                |kernel| thread::Builder::new().spawn_scoped(scope, move || self.load(kernel));
+            let started: Vec<_> = others.iter().map(start).collect();
+            let last = self.load(last);
+            let load = |(kernel, started)| match started {
+                Ok(thread) => join(thread),
+                // There are no more threads.
+                Err(_) => self.load(kernel),
+            };
+            others.iter().zip(started).map(load).chain([last]).collect()
+        })
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
@@ -261,6 +292,11 @@ impl CudaBackend {
         }
         Ok(())
     }
+}
+
+/// What a thread returns; its panic goes on here.
+fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl Default for CudaBackend {
@@ -327,8 +363,9 @@ impl SpmmBackend for CudaBackend {
     ) -> Result<(), Unsupported> {
         supported::takes_aggregation(plan, aggregation)?;
         let Ok(device) = self.device() else { return Ok(()) };
-        let kernel = csr_spmm::kernel(plan.dtype()).with_aggregation(aggregation);
-        self.check_kernels(device.arch, &[kernel])
+        let kernels = csr_spmm::kernels(plan.dtype());
+        let kernels = kernels.map(|kernel| kernel.with_aggregation(aggregation));
+        self.check_kernels(device.arch, &kernels)
             .map_err(|error| Unsupported::Aggregation { reason: error.to_string() })
     }
 

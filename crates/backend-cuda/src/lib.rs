@@ -22,15 +22,15 @@
 //!
 //! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8
 //! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied
-//! by the copy engine where they begin on 16 bytes and are contiguous; B of any other layout is gathered
-//! element by element, which is slower. Windows that the schedule splits are computed in parts, whose sums
+//! by the copy engine where they begin on 16 bytes and are contiguous; B of any other layout is
+//! [copied](#operands) first, or else gathered element by element, which is slower. Windows that the schedule splits are computed in parts, whose sums
 //! are added in order, or atomically if the schedule says so ([`Reduction`](girih_planner::schedule::Reduction)).
 //!
 //! And on Hopper plans in BCSR with 64×64 blocks of f16, bf16 or f32, in any row order, by a kernel after
 //! AsyncSparse (section III): tensor copies fill a ring of stages in shared memory, `wgmma` multiplies what
 //! is there. Block rows that share enough columns are multiplied three at a time, so that B is read less
 //! often. Every block row is summed by one CTA, in order, whatever the schedule. B is copied fastest if its
-//! rows, or its columns, are contiguous and begin on 16 bytes; otherwise it is loaded element by element.
+//! rows, or its columns, are contiguous and begin on 16 bytes; otherwise it is copied first, or loaded element by element.
 //! Values of f32 are rounded to TF32, to the nearest.
 //!
 //! Where all blocks of such a plan are there, large products are dense: the same blocks are multiplied in
@@ -62,11 +62,13 @@
 //! of their own. Groups of four columns
 //! hold none, one or two entries. What else such a group stores is a zero that counts as stored: multiplied by
 //! NaN or Inf in B, its row gets NaN, and no other row does. `PlanOptions::exact_nonfinite` rules 2:4 out where
-//! there are such zeros. B is read as in BCSR: fastest by its rows or its columns, otherwise element by element.
+//! there are such zeros. B is read as in BCSR.
 //!
 //! # Operands
 //! [`CudaPrepared::execute_device`] takes B and C in device memory, with any positive strides, and only
-//! enqueues: it can be captured into a graph, and any number of streams may use a plan. As a
+//! enqueues: it can be captured into a graph, and any number of streams may use a plan. Where columns of B make no whole
+//! vectors of 16 bytes, a plan made for so many columns has memory for a copy of B in rows that do, at most 512 MiB, and
+//! kernels read that if they read rows of B often. CSR reads other rows in loads of up to 8 bytes. As a
 //! [`SpmmBackend`](girih_backend::SpmmBackend) the backend takes operands on the host and copies them
 //! there and back, which takes far longer than most products: page-locked memory as it is, other memory
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.

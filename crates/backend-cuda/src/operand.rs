@@ -184,15 +184,37 @@ impl Place {
     /// Whether every row can be read in 16-byte vectors of `per_vector` elements, the last vector of
     /// a row perhaps reaching into what comes after it.
     pub(crate) fn reads_in_vectors(&self, per_vector: u64) -> bool {
-        let beyond = (self.cols as u64).next_multiple_of(per_vector) - self.cols as u64;
-        let in_row = self.row_stride.saturating_sub(self.cols as u64) >= beyond || self.rows <= 1;
-        self.writes_in_vectors(per_vector) && in_row && self.spare >= beyond
+        self.reads_by(16, per_vector)
+    }
+
+    /// The most bytes, up to 16, that all loads of rows of elements of `size` bytes may have, as for vectors; 0 where
+    /// neighbouring columns lie apart.
+    pub(crate) fn load_bytes(&self, size: u64) -> u64 {
+        let widths = [16, 8, 4, 2].into_iter().filter(|&bytes| bytes >= size);
+        widths.into_iter().find(|bytes| self.reads_by(*bytes, bytes / size)).unwrap_or(0)
     }
 
     /// Whether rows are contiguous and begin on 16 bytes.
     pub(crate) fn writes_in_vectors(&self, per_vector: u64) -> bool {
-        let rows = self.rows <= 1 || self.row_stride.is_multiple_of(per_vector);
-        (self.col_stride == 1 || self.cols <= 1) && self.address.is_multiple_of(16) && rows
+        self.begins_on(16, per_vector)
+    }
+
+    /// The bytes, 16 or 8, on which all rows of elements of `size` bytes begin that are contiguous; 0 where they do not,
+    /// or where an element has as many.
+    pub(crate) fn vector_bytes(&self, size: u64) -> u64 {
+        let widths = [16, 8].into_iter().filter(|&bytes| bytes > size);
+        widths.into_iter().find(|bytes| self.begins_on(*bytes, bytes / size)).unwrap_or(0)
+    }
+
+    fn reads_by(&self, bytes: u64, per_load: u64) -> bool {
+        let beyond = (self.cols as u64).next_multiple_of(per_load) - self.cols as u64;
+        let in_row = self.row_stride.saturating_sub(self.cols as u64) >= beyond || self.rows <= 1;
+        self.begins_on(bytes, per_load) && in_row && self.spare >= beyond
+    }
+
+    fn begins_on(&self, bytes: u64, per_load: u64) -> bool {
+        let rows = self.rows <= 1 || self.row_stride.is_multiple_of(per_load);
+        (self.col_stride == 1 || self.cols <= 1) && self.address.is_multiple_of(bytes) && rows
     }
 }
 
@@ -228,6 +250,24 @@ mod tests {
         let offset = Strides { offset: 1, ..Strides::row_major(4, 8) };
         assert!(!place(offset, 40).unwrap().reads_in_vectors(4));
         assert!(!place(Strides::col_major(4, 8), 32).unwrap().reads_in_vectors(4));
+    }
+
+    #[test]
+    fn loads_are_as_wide_as_all_rows_allow() {
+        let of = |cols, row_stride, size| {
+            let strides = Strides { offset: 0, rows: 4, cols, row_stride, col_stride: 1 };
+            let place = strides.place("B", 1024, 4 * row_stride, size).unwrap();
+            (place.load_bytes(size as u64), place.vector_bytes(size as u64))
+        };
+        assert_eq!([of(8, 8, 2), of(100, 100, 2), of(2, 2, 2)], [(16, 16), (8, 8), (4, 0)]);
+        assert_eq!(of(99, 100, 2), (8, 8), "a load reaches into the next row's padding");
+        assert_eq!([of(7, 7, 2), of(7, 7, 4), of(7, 7, 8)], [(2, 0), (4, 0), (8, 0)]);
+        assert_eq!([of(6, 6, 4), of(4, 4, 8)], [(8, 8), (16, 16)]);
+        assert_eq!(of(3, 3, 16), (16, 0), "an element is as wide");
+        let apart = place(Strides::col_major(4, 8), 32).unwrap();
+        assert_eq!((apart.load_bytes(4), apart.vector_bytes(4)), (0, 0));
+        let offset = place(Strides { offset: 1, ..Strides::row_major(4, 8) }, 40).unwrap();
+        assert_eq!((offset.load_bytes(4), offset.vector_bytes(4)), (4, 0));
     }
 
     #[test]

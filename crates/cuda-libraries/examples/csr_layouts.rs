@@ -82,6 +82,9 @@ fn layouts(n: usize) -> Vec<CsrLayout> {
         all.push(CsrLayout::Items { panel_tiles: ALL });
     }
     let widest = n.div_ceil(4).next_power_of_two().min(32) as u32;
+    if widest == 1 {
+        all.extend(of_one_lane().map(CsrLayout::Teams));
+    }
     for lanes in [2, 4, 8, 16, 32].into_iter().filter(|&lanes| lanes <= widest) {
         // Two lanes of a wide product would read 32 bytes of each row of B.
         if widest == 32 && lanes < 8 {
@@ -121,6 +124,22 @@ fn layouts(n: usize) -> Vec<CsrLayout> {
         all.extend(teams.into_iter().filter(CsrTeams::is_valid).map(CsrLayout::Teams));
     }
     all
+}
+
+/// Teams of which each lane has all columns of its entries.
+fn of_one_lane() -> impl Iterator<Item = CsrTeams> {
+    let teams = [1, 2, 4, 8, 16, 32].into_iter().flat_map(|team| {
+        [1, 2, 4].map(|turns| CsrTeams {
+            lanes: 1,
+            team,
+            depth: 4,
+            vectors: 1,
+            warps: 8,
+            turns,
+            panel_tiles: 1,
+        })
+    });
+    teams.filter(CsrTeams::is_valid)
 }
 
 /// A product whose C is known to be right, and what was found of it.

@@ -47,6 +47,28 @@ fn csr_f16() {
     csr(DType::F16, Placing::AsGiven, Products::All);
 }
 
+/// A B whose rows are no whole vectors is copied first.
+#[test]
+fn csr_f16_of_copies() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let (device, all) = (device.copying_b(), Coverage::EverySpec);
+    Products::InTurns.conform(&device, FormatKind::Csr, DType::F16, all);
+}
+
+#[test]
+fn csr_f64_of_copies() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let (device, all) = (device.copying_b(), Coverage::EverySpec);
+    Products::InTurns.conform(&device, FormatKind::Csr, DType::F64, all);
+}
+
+#[test]
+fn bcsr_f32_of_copies() {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let (device, all) = (device.copying_b(), Coverage::SupportedSpecs);
+    Products::InTurns.conform(&device, FormatKind::Bcsr, DType::F32, all);
+}
+
 #[test]
 fn csr_bf16() {
     csr(DType::Bf16, Placing::AsSent, Products::InTurns);

@@ -30,7 +30,8 @@ fn short_rows() -> Csr<f64> {
 }
 
 /// Lanes, depth and vectors of every kernel for rows that are alike.
-const TEAMS: [(u32, u32, u32); 9] = [
+const TEAMS: [(u32, u32, u32); 10] = [
+    (1, 4, 1),
     (2, 4, 1),
     (4, 4, 1),
     (8, 4, 1),
@@ -52,6 +53,7 @@ fn csr<T: DenseScalar>() {
     // Short rows are all alike, and would be no items.
     let items = device.with_csr_layout(CsrLayout::Items { panel_tiles: 2 });
     products::<T>(&items, &short_rows(), &[32, 33]);
+    products_in_parts::<T>(&device, &matrix(), &[1, 2, 4, 8, 16, 32, 33]);
     let mut executed = device.executed();
     executed.extend(items.executed());
     for (lanes, depth, vectors) in TEAMS {
@@ -59,38 +61,46 @@ fn csr<T: DenseScalar>() {
             let teams = teams(lanes, team, depth, vectors);
             assert!(teams.is_valid());
             let teams = device.with_csr_layout(CsrLayout::Teams(teams));
-            products::<T>(&teams, &matrix(), &[2, 9]);
+            products::<T>(&teams, &matrix(), &[1, 2, 9]);
             products::<T>(&teams, &short_rows(), &[(lanes * vectors) as usize + 1]);
+            products_in_parts::<T>(&teams, &short_rows(), &[lanes as usize]);
             executed.extend(teams.executed());
         }
     }
-    all_executed(&executed, &csr_spmm::kernel(T::DTYPE));
+    for kernel in csr_spmm::kernels(T::DTYPE) {
+        all_executed(&executed, &kernel);
+    }
 }
 
 /// Every entry of both kernels of aggregations.
 fn csr_aggregations<T: DenseScalar + Real>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
-    aggregations::<T>(&device, &matrix(), &[0, 1, 2, 4, 8, 16, 32, 33]);
+    let per_vector = 16 / size_of::<T>();
+    let widths = [1, 2, 4, 8, 16, 32, 33].map(|vectors| vectors * per_vector);
+    aggregations::<T>(&device, &matrix(), &[&[1, 2][..], &widths].concat());
     let mut executed = device.executed();
     for (lanes, depth, vectors) in TEAMS {
         let team = if lanes == 8 { 16 } else { lanes };
         let teams = teams(lanes, team, depth, vectors);
         let teams = device.with_csr_layout(CsrLayout::Teams(teams));
-        aggregations::<T>(&teams, &short_rows(), &[(lanes * vectors) as usize + 1]);
+        let n = lanes as usize * per_vector;
+        aggregations::<T>(&teams, &short_rows(), &[n * vectors as usize, n - 1, 1, 2]);
         executed.extend(teams.executed());
     }
     for aggregation in [Aggregation::Max, Aggregation::Mean] {
-        all_executed(&executed, &csr_spmm::kernel(T::DTYPE).with_aggregation(aggregation));
+        for kernel in csr_spmm::kernels(T::DTYPE) {
+            all_executed(&executed, &kernel.with_aggregation(aggregation));
+        }
     }
 }
 
-/// Aggregations as wide as these numbers of vectors, or of one column for none.
+/// Aggregations of these numbers of columns.
 fn aggregations<T: DenseScalar + Real>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
     let prepared = device.prepare(&plan).unwrap();
-    for n in widths.iter().map(|vectors| (vectors * 16 / size_of::<T>()).max(1)) {
+    for &n in widths {
         for layout in [Layout::RowMajor, Layout::ColMajor] {
             for aggregation in [Aggregation::Max, Aggregation::Mean] {
                 let b = Placed::new(&random::<T>(a.ncols(), n, 1), layout);
@@ -123,6 +133,27 @@ fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     }
     product::<T>(device, &*prepared, &a, &plan, (1, 1.0), Layout::ColMajor);
     product::<T>(device, &*prepared, &a, &plan, (1, 0.0), Layout::RowMajor);
+}
+
+/// Products of a row-major B whose rows begin on a word, and on a value, up to as wide as these numbers of vectors; and
+/// those of a few columns.
+fn products_in_parts<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
+    let a = matrices::typed::<T>(a);
+    let layout = RowLayout::natural(a.nrows(), 1).unwrap();
+    let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
+    let prepared = device.prepare(&plan).unwrap();
+    let per_vector = 16 / size_of::<T>();
+    let wide = widths
+        .iter()
+        .flat_map(|vectors| [2, 1].map(|less| (vectors * per_vector).saturating_sub(less)));
+    for n in wide.filter(|&n| n > per_vector / 2) {
+        product::<T>(device, &*prepared, &a, &plan, (n, 1.0), Layout::RowMajor);
+    }
+    for n in [2, 3, 4].into_iter().filter(|n| 2 * n <= per_vector + 2) {
+        for layout in [Layout::RowMajor, Layout::PaddedRows, Layout::ColMajor] {
+            product::<T>(device, &*prepared, &a, &plan, (n, 1.0), layout);
+        }
+    }
 }
 
 /// Checks that every entry point of a kernel has run.

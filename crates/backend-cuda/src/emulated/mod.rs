@@ -24,7 +24,7 @@ use girih_backend::{
     Aggregation, BackendError, Capabilities, Epilogue, PreparedSpmm, Rounding, SpmmBackend,
     Unsupported, with_b_permutation,
 };
-use girih_formats::DType;
+use girih_formats::{DType, FormatKind};
 use girih_planner::Plan;
 use ptx_emu::{Arg, Gpu, LaunchError, Schedule, Timing};
 
@@ -58,6 +58,9 @@ const MULTIPROCESSORS: u32 = 1;
 /// Bytes of the second-level cache that they are chosen for: so few that not every B stays there.
 const CACHE: u64 = 1 << 15;
 
+/// Columns of B that there is memory for a copy of: no whole number of vectors.
+const COPIED: usize = 151;
+
 /// What plans are prepared for, with as many multiprocessors.
 fn machine(multiprocessors: u32) -> Machine {
     Machine {
@@ -68,6 +71,7 @@ fn machine(multiprocessors: u32) -> Machine {
         csr_layout: None,
         cta_order: None,
         variant: None,
+        copies_b: false,
     }
 }
 
@@ -80,6 +84,7 @@ struct EmulatedState {
     placing: Placing,
     ways: &'static [Way],
     csr_layout: Option<CsrLayout>,
+    copies_b: bool,
     cta_order: Option<CtaOrder>,
     /// What multiplies plans in BCSR whose blocks are all there.
     full: FullBlocks,
@@ -122,6 +127,7 @@ impl Emulated {
             placing,
             ways,
             csr_layout,
+            copies_b: false,
             cta_order,
             full,
             products,
@@ -132,21 +138,32 @@ impl Emulated {
 
     /// A device like this one, whose products in CSR are laid out so.
     pub(crate) fn with_csr_layout(&self, layout: CsrLayout) -> Self {
-        self.forced(Some(layout), self.0.cta_order)
+        self.forced(Some(layout), self.0.cta_order, self.0.copies_b)
     }
 
     /// A device like this one, whose CTAs go through rows and columns in this order.
     pub(crate) fn with_cta_order(&self, order: CtaOrder) -> Self {
-        self.forced(self.0.csr_layout, Some(order))
+        self.forced(self.0.csr_layout, Some(order), self.0.copies_b)
     }
 
-    fn forced(&self, csr_layout: Option<CsrLayout>, cta_order: Option<CtaOrder>) -> Self {
+    /// A device like this one, which copies a B whose rows are no whole vectors where that pays.
+    pub(crate) fn copying_b(&self) -> Self {
+        self.forced(self.0.csr_layout, self.0.cta_order, true)
+    }
+
+    fn forced(
+        &self,
+        csr_layout: Option<CsrLayout>,
+        cta_order: Option<CtaOrder>,
+        copies_b: bool,
+    ) -> Self {
         let EmulatedState { compiler, placing, ways, full, .. } = &*self.0;
         Self(Arc::new(EmulatedState {
             compiler: compiler.clone(),
             placing: *placing,
             ways,
             csr_layout,
+            copies_b,
             cta_order,
             full: *full,
             products: AtomicUsize::new(0),
@@ -232,9 +249,13 @@ impl Emulated {
     }
 
     fn prepare_on(&self, plan: &Plan, machine: Machine, full: FullBlocks) -> EmulatedPlan {
-        let &EmulatedState { csr_layout, cta_order, .. } = &*self.0;
+        let &EmulatedState { csr_layout, cta_order, copies_b, .. } = &*self.0;
         let machine = Machine { csr_layout, cta_order, ..machine };
-        let device_plan = device_plan(plan, machine, full);
+        let mut device_plan = device_plan(plan, machine, full);
+        if copies_b {
+            let is_csr = plan.spec().kind() == FormatKind::Csr;
+            device_plan = device_plan.copying_b(COPIED, is_csr, u64::MAX);
+        }
         let source = Source::new(plan, machine, full);
         EmulatedPlan { device: self.clone(), device_plan, source }
     }

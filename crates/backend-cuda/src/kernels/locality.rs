@@ -141,6 +141,7 @@ mod tests {
         csr_layout: None,
         cta_order: None,
         variant: None,
+        copies_b: false,
     };
 
     fn of(a: &Csr<f32>) -> Locality {

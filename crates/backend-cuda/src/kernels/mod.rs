@@ -5,6 +5,7 @@ pub(crate) mod csr_sddmm;
 pub(crate) mod csr_spmm;
 pub(crate) mod hybrid;
 pub(crate) mod locality;
+pub(crate) mod pack_b;
 pub(crate) mod put_values;
 pub(crate) mod quantize_e4m3;
 pub(crate) mod shared;
@@ -103,15 +104,18 @@ impl Kernel {
             _ => ("extremes", 1),
         };
         let mut with = self.clone();
+        if !self.stores_c() {
+            return with;
+        }
         with.config = format!("{} {name}", self.config);
         with.defines.push(("AGGREGATE", code.to_string()));
-        with.budget.entries = &csr_spmm::AGGREGATING;
+        with.budget.entries = csr_spmm::aggregating(self.budget.entries);
         with
     }
 
     /// Whether it stores C: it is otherwise the same whatever becomes of C.
     fn stores_c(&self) -> bool {
-        self.stem != quantize_e4m3::STEM
+        ![quantize_e4m3::STEM, pack_b::STEM].contains(&self.stem)
     }
 
     /// Refuses an architecture that the kernel [is not for](Self::is_for).
@@ -137,14 +141,14 @@ pub fn all() -> Vec<Kernel> {
     let sampled = DType::REAL.into_iter().map(csr_sddmm::kernel);
     let windows = sm90_window_sddmm::DTYPES.into_iter().map(sm90_window_sddmm::kernel);
     let quantized = quantize_e4m3::DTYPES.into_iter().map(quantize_e4m3::kernel);
-    let complex = COMPLEX.into_iter().map(csr_spmm::kernel);
+    let complex = COMPLEX.into_iter().flat_map(csr_spmm::kernels);
     let others = quantized.chain(sampled).chain(windows).chain(complex);
-    products().chain(others).chain([put_values::kernel()]).collect()
+    products().chain(others).chain([put_values::kernel(), pack_b::kernel()]).collect()
 }
 
 /// Those of products of real values.
 fn products() -> impl Iterator<Item = Kernel> {
-    let csr = DType::REAL.into_iter().map(csr_spmm::kernel);
+    let csr = DType::REAL.into_iter().flat_map(csr_spmm::kernels);
     let bcsr = DType::REAL.into_iter().flat_map(|dtype| {
         sm90_bcsr_spmm::configs(dtype).iter().map(move |config| config.kernel(dtype))
     });
@@ -172,7 +176,7 @@ pub fn with_epilogue() -> Vec<Kernel> {
 /// The kernels of [`all`] that compute [aggregations](girih_backend::Aggregation), each in binaries of their own.
 #[must_use]
 pub fn with_aggregation() -> Vec<Kernel> {
-    let kernels = DType::REAL.into_iter().map(csr_spmm::kernel);
+    let kernels = DType::REAL.into_iter().flat_map(csr_spmm::kernels);
     let both = |plain: Kernel| {
         [Aggregation::Max, Aggregation::Mean].map(|aggregation| plain.with_aggregation(aggregation))
     };

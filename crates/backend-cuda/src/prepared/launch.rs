@@ -91,6 +91,9 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
     /// Whether a product writes to the workspace, so that two may not run at once.
     fn uses_workspace(&self, operands: &Operands) -> bool;
 
+    /// Whether kernels read such a B about as fast as one whose rows are whole vectors.
+    fn reads_as_it_is(&self, b: &Place) -> bool;
+
     /// Hands each launch of a product to `each`. The operands fit the plan, and neither m nor n is 0. If there
     /// is an epilogue, it is one that [is supported](crate::kernels::supported::takes_epilogue), and the
     /// launches are of the plan's kernels [with one](Kernel::with_epilogue).

@@ -76,9 +76,9 @@ impl Launched {
         let LoadedLater { backend, kernels, loaded } = &self.later;
         let loaded = &loaded[later as usize];
         if loaded.get().is_none() {
-            let kernels = kernels.iter().map(|kernel| backend.load(&later.kernel(kernel)));
+            let kernels: Vec<_> = kernels.iter().map(|kernel| later.kernel(kernel)).collect();
             // Another thread's are the very same.
-            let _ = loaded.set(kernels.collect::<Result<_, _>>()?);
+            let _ = loaded.set(backend.load_all(&kernels)?);
         }
         Ok(())
     }

@@ -148,7 +148,8 @@ impl Outline {
             let times = if times == 1 { String::new() } else { format!("{times} times ") };
             lowering = lowering.with("launch", format!("{times}{launch}"), "");
         }
-        let why = if self.workspace == 0 { "" } else { "for sums of parts, at most" };
+        let why =
+            if self.workspace == 0 { "" } else { "what products write and read again, at most" };
         self.describe_panels(sequence, lowering)
             .with("workspace", format!("{} bytes", self.workspace), why)
             .with("uploaded", format!("{} bytes", self.uploaded), "A as the kernels read it")

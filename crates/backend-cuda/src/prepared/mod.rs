@@ -9,6 +9,7 @@ pub(crate) mod lowering;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod on_device;
 mod on_host;
+mod packed_b;
 pub(crate) mod panel;
 pub(crate) mod panels;
 #[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
@@ -63,11 +64,24 @@ pub(crate) struct Machine {
     pub(crate) cta_order: Option<CtaOrder>,
     /// What runs in place of what would be chosen, for plans that it is [for](Variant::supports).
     pub(crate) variant: Option<Variant>,
+    /// Whether a B is copied whose rows are no whole vectors, where that pays.
+    pub(crate) copies_b: bool,
 }
 
 /// What is uploaded and launched for a plan that is [supported](crate::kernels::supported::supports), on such a
 /// device: O(nnz). `full` says what multiplies one in BCSR whose blocks are all there.
 pub(crate) fn device_plan(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
+    let made = of_format(plan, machine, full);
+    // A step of an ablation is what it is.
+    if !machine.copies_b || machine.variant.is_some() {
+        return made;
+    }
+    let is_csr = plan.spec().kind() == FormatKind::Csr;
+    made.copying_b(plan.options().n, is_csr, machine.cache_bytes)
+}
+
+/// What the kernels of a plan's format need.
+fn of_format(plan: &Plan, machine: Machine, full: FullBlocks) -> DevicePlan {
     let multiprocessors = machine.multiprocessors;
     let (schedule, n, precision) = (plan.schedule(), plan.options().n, plan.precision());
     let runs = machine.variant.map(|variant| variant.runs());

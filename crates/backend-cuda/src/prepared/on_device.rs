@@ -131,7 +131,7 @@ impl CudaPrepared {
     /// Operands have the rows that [`operand_rows`](Self::operand_rows) says.
     ///
     /// β = 0 does not read C. The bits of C do not depend on strides or alignment; rows of 16-byte
-    /// vectors on 16-byte boundaries are fastest.
+    /// vectors on 16-byte boundaries are fastest. Of other rows, those of as many columns as the plan was made for.
     ///
     /// # Errors
     /// [`BackendError::Shape`] or [`BackendError::DType`] if an operand does not fit,

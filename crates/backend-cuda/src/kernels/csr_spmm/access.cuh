@@ -3,49 +3,137 @@
 
 #include "csr_spmm/params.cuh"
 
-// B in whole vectors: a lane holds COLUMNS / kVector runs of kVector neighbouring columns.
-template <u32 LANES, u32 COLUMNS>
-struct Vectors {
-    static constexpr u32 kRuns = COLUMNS / kVector;
-    static constexpr u32 kUnroll = kRuns == 1 ? 4 : 2;
-    using Loaded = ptx::Vector16;
+// Loads of BYTES that nothing writes while the kernel runs, on a multiple of BYTES: where `wanted`, undefined
+// otherwise.
+template <u32 BYTES>
+struct Load;
+
+template <>
+struct Load<16> {
+    static __device__ __forceinline__ ptx::Vector16 load_if(bool wanted, const void* at) {
+        return ptx::load_constant_if(wanted, at);
+    }
+};
+template <>
+struct Load<8> {
+    static __device__ __forceinline__ ptx::Words2 load_if(bool wanted, const void* at) {
+        return ptx::load_constant_64_if(wanted, at);
+    }
+};
+template <>
+struct Load<4> {
+    static __device__ __forceinline__ ptx::Word load_if(bool wanted, const void* at) {
+        return ptx::load_constant_32_if(wanted, at);
+    }
+};
+template <>
+struct Load<2> {
+    static __device__ __forceinline__ u16 load_if(bool wanted, const void* at) {
+        return ptx::load_constant_16_if(wanted, at);
+    }
+};
+
+// The exact value of an element of what was loaded.
+template <class Loaded>
+__device__ __forceinline__ Acc widen_of(const Loaded& loaded, u32 i) {
+    if constexpr (sizeof(Loaded) == 2) {
+        return Value::widen(loaded);
+    } else {
+        return Value::widen(loaded, i);
+    }
+}
+
+// Rows of B by loads of BYTES: a lane has COLUMNS columns in runs of as many neighbours as a load has, and
+// neighbouring lanes have neighbouring runs.
+template <u32 BYTES, u32 LANES, u32 COLUMNS>
+struct Runs {
+    static constexpr u32 kBytes = BYTES;
+    static constexpr u32 kLanes = LANES;
+    static constexpr u32 kColumns = COLUMNS;
+    static constexpr u32 kPerLoad = BYTES / sizeof(Stored);
+    static constexpr u32 kLoads = COLUMNS / kPerLoad;
+    static constexpr u32 kUnroll = COLUMNS <= kVector ? 4 : 2;
+    // Elements from one of a lane's runs to its next.
+    static constexpr u32 kStep = LANES * kPerLoad;
 
     static __device__ __forceinline__ u64 column(u64 tile, u32 lane, u32 i) {
-        return tile + (i / kVector * LANES + lane) * kVector + i % kVector;
+        return tile + (i / kPerLoad * LANES + lane) * kPerLoad + i % kPerLoad;
     }
-    static __device__ __forceinline__ u64 offset(u64 column, u64) { return column; }
-    static __device__ __forceinline__ Loaded load(const Stored* at) {
-        return ptx::load_constant(at);
+    // Whether a lane beyond the last column reads the tile's first, so that its first load needs no condition.
+    static constexpr bool kReadsAnyway = BYTES == 16;
+
+    // The first of a lane's columns, or what it reads anyway.
+    static __device__ __forceinline__ u64 first(u64 tile, u32 lane, u64 n) {
+        const u64 first = column(tile, lane, 0);
+        return first < n || !kReadsAnyway ? first : tile;
     }
-    static __device__ __forceinline__ Acc widen(const Loaded& v, u32 i) {
-        return Value::widen(v, i);
+    // How many of a lane's runs there are.
+    static __device__ __forceinline__ u32 loads(u64 tile, u32 lane, u64 n) {
+        u32 loads = 0;
+#pragma unroll
+        for (u32 i = 0; i < kLoads; ++i) {
+            if (column(tile, lane, i * kPerLoad) < n) loads = i + 1;
+        }
+        return loads;
     }
-    static constexpr u32 kPerLoad = kVector;
+    static __device__ __forceinline__ bool is_wanted(u32 i, u32 loads) {
+        return (kReadsAnyway && i == 0) || i < loads;
+    }
+
+    // A lane's columns of rows of B.
+    struct Columns {
+        u64 offset;
+        u32 loads;
+
+        __device__ __forceinline__ Columns(u64 tile, u32 lane, u64 n, u64)
+            : offset(first(tile, lane, n)), loads(Runs::loads(tile, lane, n)) {}
+        __device__ __forceinline__ auto load(const Stored* row, u32 i) const {
+            return Load<BYTES>::load_if(is_wanted(i, loads), row + offset + i * kStep);
+        }
+    };
+    using Loaded = decltype(Load<BYTES>::load_if(true, nullptr));
 };
+
+// In whole vectors; in words, where rows are whole words or a value takes one; one by one, where two have 16 bits.
+template <u32 LANES, u32 COLUMNS>
+using Vectors = Runs<16, LANES, COLUMNS>;
+template <u32 LANES, u32 COLUMNS>
+using Words = Runs<sizeof(Stored) < 4 ? 4 : sizeof(Stored), LANES, COLUMNS>;
+template <u32 LANES, u32 COLUMNS>
+using Halves = Runs<2, LANES, COLUMNS>;
+// A lane's columns by one load.
+template <u32 LANES, u32 COLUMNS>
+using Whole = Runs<COLUMNS * sizeof(Stored), LANES, COLUMNS>;
 
 // B element by element, whatever its strides: neighbouring lanes hold neighbouring columns.
 template <u32 LANES, u32 COLUMNS>
-struct Elements {
+struct Elements : Runs<sizeof(Stored), LANES, COLUMNS> {
+    using Base = Runs<sizeof(Stored), LANES, COLUMNS>;
     static constexpr u32 kUnroll =
         COLUMNS >= 8 ? 1 : COLUMNS >= 4 || COLUMNS * sizeof(Stored) > 16 ? 2 : 4;
-    using Loaded = Stored;
 
-    static __device__ __forceinline__ u64 column(u64 tile, u32 lane, u32 i) {
-        return tile + i * LANES + lane;
-    }
-    static __device__ __forceinline__ u64 offset(u64 column, u64 stride) { return column * stride; }
-    static __device__ __forceinline__ Loaded load(const Stored* at) { return Value::load(at); }
-    static __device__ __forceinline__ Acc widen(const Loaded& v, u32) { return Value::widen(v); }
-    static constexpr u32 kPerLoad = 1;
+    struct Columns {
+        u64 offset[COLUMNS];
+        u32 loads;
+
+        __device__ __forceinline__ Columns(u64 tile, u32 lane, u64 n, u64 stride)
+            : loads(Base::loads(tile, lane, n)) {
+#pragma unroll
+            for (u32 i = 0; i < COLUMNS; ++i) offset[i] = Base::column(tile, lane, i) * stride;
+        }
+        __device__ __forceinline__ auto load(const Stored* row, u32 i) const {
+            return Load<sizeof(Stored)>::load_if(i < loads, row + offset[i]);
+        }
+    };
 };
 
 // Adds the products of the first of N entries, `step` apart, that lie within `left`, or of ALL of them: all
 // loads before the first use.
-template <class Access, u32 N, bool ALL, u32 LOADS>
-__device__ __forceinline__ void multiply_entries(
-    const Params& p, const Entry* entries, u32 step, u32 left, const u64 (&offset)[LOADS],
-    Acc (&sum)[LOADS * Access::kPerLoad]) {
-    typename Access::Loaded b[N][LOADS];
+template <class Access, u32 N, bool ALL, u32 COLUMNS>
+__device__ __forceinline__ void multiply_entries(const Params& p, const Entry* entries, u32 step,
+                                                 u32 left, const typename Access::Columns& columns,
+                                                 Acc (&sum)[COLUMNS]) {
+    typename Access::Loaded b[N][Access::kLoads];
     Acc a[N];
 #pragma unroll
     for (u32 u = 0; u < N; ++u) {
@@ -54,15 +142,15 @@ __device__ __forceinline__ void multiply_entries(
             const Stored* row = static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
             a[u] = entry.value;
 #pragma unroll
-            for (u32 i = 0; i < LOADS; ++i) b[u][i] = Access::load(row + offset[i]);
+            for (u32 i = 0; i < Access::kLoads; ++i) b[u][i] = columns.load(row, i);
         }
     }
 #pragma unroll
     for (u32 u = 0; u < N; ++u) {
         if (ALL || u * step < left) {
 #pragma unroll
-            for (u32 i = 0; i < LOADS * Access::kPerLoad; ++i) {
-                const Acc wide = Access::widen(b[u][i / Access::kPerLoad], i % Access::kPerLoad);
+            for (u32 i = 0; i < COLUMNS; ++i) {
+                const Acc wide = widen_of(b[u][i / Access::kPerLoad], i % Access::kPerLoad);
                 sum[i] = add_product(a[u], wide, sum[i]);
             }
         }

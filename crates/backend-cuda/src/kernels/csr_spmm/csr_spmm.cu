@@ -35,22 +35,32 @@
 #include "csr_spmm/runs.cuh"
 #endif
 
+// How B is read, in which of two binaries: no variable either.
+#ifdef IN_PARTS
+enum : bool { kInParts = true };
+#else
+enum : bool { kInParts = false };
+#endif
+
 // Blocks of a multiprocessor, which say how many registers there are; zero is no number to aim at. Items
 // fare better, narrow ones by up to a seventh, with as few registers as the assembler then takes, which are
 // too few only where a lane has a tile to itself.
 // An epilogue takes registers, and with one there are fewer blocks; so do a comparison and complex factors.
 constexpr u32 kBlocksOfRuns =
-    kIsComplex ? (sizeof(Stored) == 16 ? 4 : 5) : (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 1 : 0);
-template <u32 kLanes>
-constexpr u32 kBlocksOfItems = kHasEpilogue          ? 0
-                               : kIsGreatest         ? 5
-                               : kIsComplex          ? (kLanes == 1 || sizeof(Stored) == 16 ? 5 : 6)
-                               : kLanes == 1         ? 7
+    kIsComplex ? (sizeof(Stored) == 16 ? 4 : 5) : (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 2 : 0);
+// Rows of B that are read in parts of vectors take more loads, and these more registers.
+template <u32 LANES, u32 COLUMNS>
+constexpr u32 kBlocksOfItems = kInParts && COLUMNS > kVector     ? 3
+                               : kInParts && sizeof(Stored) == 2 ? (COLUMNS < kVector ? 6 : 5)
+                               : kHasEpilogue                    ? 5
+                               : kIsGreatest                     ? 5
+                               : kIsComplex          ? (LANES == 1 || sizeof(Stored) == 16 ? 5 : 6)
+                               : LANES == 1          ? 7
                                : sizeof(Stored) == 2 ? 6
                                                      : 0;
 
 #define CSR_SPMM(NAME, ACCESS, LANES, COLUMNS)                                      \
-    ENTRY_POINT(csr_spmm_##NAME, kThreads, kBlocksOfItems<LANES>)                   \
+    ENTRY_POINT(csr_spmm_##NAME, kThreads, kBlocksOfItems<LANES, COLUMNS>)          \
     (const __grid_constant__ Params p) {                                            \
         __shared__ Staging staging;                                                 \
         multiply_items<ACCESS, LANES, COLUMNS>(p, staging);                         \
@@ -67,33 +77,47 @@ constexpr u32 kBlocksOfItems = kHasEpilogue          ? 0
         }                                                                           \
     }
 
-// Threads of a block at most, and blocks of a multiprocessor that there are registers for then, by the vectors of
-// rows of B that a lane waits for at a time.
+// Threads of a block at most, by the vectors of rows of B that a lane waits for at a time; half as many in parts of
+// vectors. And blocks of a multiprocessor that there are registers for then.
 template <u32 LOADS>
-constexpr u32 kThreadsOfRows = LOADS > 4 ? 256 : 512;
-template <u32 LANES, u32 LOADS>
+constexpr u32 kThreadsOfRows = LOADS > 4 || kInParts ? 256 : 512;
+template <class Access>
+constexpr u32 kBlocksInParts =
+    Access::kColumns >= kVector && Access::kBytes == 2                           ? 2
+    : Access::kColumns >= kVector && sizeof(Stored) == 2                         ? 3
+    : Access::kLanes < 8 || kHasEpilogue || kIsGreatest || kIsComplex            ? 3
+                                                                                 : 4;
+template <class Access, u32 LOADS>
 constexpr u32 kBlocksOfRows =
-    (LANES < 8 && (sizeof(Stored) == 2 || (kHasEpilogue && sizeof(Stored) == 8) || sizeof(Stored) == 16)) ||
+    kInParts ? kBlocksInParts<Access>
+    : (Access::kLanes == 1 && (kIsComplex || kHasEpilogue || sizeof(Stored) == 8)) ||
+            (Access::kLanes < 8 && (sizeof(Stored) == 2 || sizeof(Stored) == 16)) ||
+            (kHasEpilogue && sizeof(Stored) == 8) ||
             ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2)
         ? 1
         : 2;
 
-#define CSR_SPMM_ROWS(NAME, LANES, DEPTH, VECTORS)                                  \
-    ENTRY_POINT(csr_spmm_##NAME, kThreadsOfRows<DEPTH * VECTORS>,                   \
-                kBlocksOfRows<LANES, DEPTH * VECTORS>)(const __grid_constant__ Params p) { \
+#define CSR_SPMM_ROWS_OF(NAME, ACCESS, LANES, DEPTH, COLUMNS, LOADS)                \
+    ENTRY_POINT(csr_spmm_##NAME, kThreadsOfRows<LOADS>,                             \
+                kBlocksOfRows<ACCESS<LANES, COLUMNS>, LOADS>)                       \
+    (const __grid_constant__ Params p) {                                            \
         extern __shared__ ptx::Vector16 dynamic[];                                  \
-        multiply_rows<LANES, DEPTH, VECTORS>(p, reinterpret_cast<Entry*>(dynamic)); \
+        multiply_rows<ACCESS, LANES, DEPTH, COLUMNS>(p, reinterpret_cast<Entry*>(dynamic)); \
     }
+#define CSR_SPMM_ROWS(NAME, ACCESS, LANES, DEPTH, VECTORS) \
+    CSR_SPMM_ROWS_OF(NAME, ACCESS, LANES, DEPTH, VECTORS * kVector, DEPTH * VECTORS)
 
-CSR_SPMM_ROWS(rows_2x4, 2, 4, 1)
-CSR_SPMM_ROWS(rows_4x4, 4, 4, 1)
-CSR_SPMM_ROWS(rows_8x4, 8, 4, 1)
-CSR_SPMM_ROWS(rows_16x4, 16, 4, 1)
-CSR_SPMM_ROWS(rows_32x4, 32, 4, 1)
-CSR_SPMM_ROWS(rows_8x8, 8, 8, 1)
-CSR_SPMM_ROWS(rows_16x8, 16, 8, 1)
-CSR_SPMM_ROWS(rows_32x8, 32, 8, 1)
-CSR_SPMM_ROWS(rows_32x4x2, 32, 4, 2)
+#ifndef IN_PARTS
+CSR_SPMM_ROWS(rows_1x4, Vectors, 1, 4, 1)
+CSR_SPMM_ROWS(rows_2x4, Vectors, 2, 4, 1)
+CSR_SPMM_ROWS(rows_4x4, Vectors, 4, 4, 1)
+CSR_SPMM_ROWS(rows_8x4, Vectors, 8, 4, 1)
+CSR_SPMM_ROWS(rows_16x4, Vectors, 16, 4, 1)
+CSR_SPMM_ROWS(rows_32x4, Vectors, 32, 4, 1)
+CSR_SPMM_ROWS(rows_8x8, Vectors, 8, 8, 1)
+CSR_SPMM_ROWS(rows_16x8, Vectors, 16, 8, 1)
+CSR_SPMM_ROWS(rows_32x8, Vectors, 32, 8, 1)
+CSR_SPMM_ROWS(rows_32x4x2, Vectors, 32, 4, 2)
 #ifndef AGGREGATE
 CSR_SPMM_RUNS(runs_32x1, kVector)
 CSR_SPMM_RUNS(runs_32x2, 2 * kVector)
@@ -105,19 +129,52 @@ CSR_SPMM(vectors_8x1, Vectors, 8, kVector)
 CSR_SPMM(vectors_16x1, Vectors, 16, kVector)
 CSR_SPMM(vectors_32x1, Vectors, 32, kVector)
 CSR_SPMM(vectors_32x2, Vectors, 32, 2 * kVector)
+#else
 // A number of 16 bytes is a vector, however its columns lie: a single column is read so.
 #if !defined(COMPLEX) || COMPLEX < 64
+CSR_SPMM_ROWS_OF(rows_column, Whole, 1, 4, 1, 4)
+CSR_SPMM_ROWS(rows_words_1x4, Words, 1, 4, 1)
+CSR_SPMM_ROWS(rows_words_2x4, Words, 2, 4, 1)
+CSR_SPMM_ROWS(rows_words_4x4, Words, 4, 4, 1)
+CSR_SPMM_ROWS(rows_words_8x4, Words, 8, 4, 1)
+CSR_SPMM_ROWS(rows_words_16x4, Words, 16, 4, 1)
+CSR_SPMM_ROWS(rows_words_32x4, Words, 32, 4, 1)
 CSR_SPMM(elements_column, Elements, 1, 1)
-CSR_SPMM(elements_1x1, Elements, 1, kVector)
 #endif
+// Values of 2 bytes, and those of up to 4.
+#if IN_PARTS >= 4
+CSR_SPMM_ROWS_OF(rows_pair, Whole, 1, 4, 2, 4)
+CSR_SPMM(elements_pair, Elements, 1, 2)
+CSR_SPMM(pair, Whole, 1, 2)
+#endif
+#if IN_PARTS >= 8
+CSR_SPMM_ROWS_OF(rows_quad, Whole, 1, 4, 4, 4)
+CSR_SPMM_ROWS_OF(rows_halves_quad, Halves, 1, 4, 4, 4)
+CSR_SPMM_ROWS(rows_halves_1x4, Halves, 1, 4, 1)
+CSR_SPMM_ROWS(rows_halves_2x4, Halves, 2, 4, 1)
+CSR_SPMM_ROWS(rows_halves_4x4, Halves, 4, 4, 1)
+CSR_SPMM_ROWS(rows_halves_8x4, Halves, 8, 4, 1)
+CSR_SPMM_ROWS(rows_halves_16x4, Halves, 16, 4, 1)
+CSR_SPMM_ROWS(rows_halves_32x4, Halves, 32, 4, 1)
+CSR_SPMM(elements_quad, Elements, 1, 4)
+CSR_SPMM(quad, Whole, 1, 4)
+CSR_SPMM(words_2x1, Words, 2, kVector)
+CSR_SPMM(words_4x1, Words, 4, kVector)
+CSR_SPMM(words_8x1, Words, 8, kVector)
+CSR_SPMM(words_16x1, Words, 16, kVector)
+CSR_SPMM(words_32x1, Words, 32, kVector)
+CSR_SPMM(words_32x2, Words, 32, 2 * kVector)
+#endif
+CSR_SPMM(elements_1x1, Elements, 1, kVector)
 CSR_SPMM(elements_2x1, Elements, 2, kVector)
 CSR_SPMM(elements_4x1, Elements, 4, kVector)
 CSR_SPMM(elements_8x1, Elements, 8, kVector)
 CSR_SPMM(elements_16x1, Elements, 16, kVector)
 CSR_SPMM(elements_32x1, Elements, 32, kVector)
 CSR_SPMM(elements_32x2, Elements, 32, 2 * kVector)
+#endif
 
-#ifndef AGGREGATE
+#if !defined(AGGREGATE) && !defined(IN_PARTS)
 // C = beta * C: the product for alpha = 0, which reads neither A nor B.
 ENTRY_POINT(csr_scale, 256)(const __grid_constant__ Params p) {
     const u64 threads = u64(gridDim.x) * blockDim.x;

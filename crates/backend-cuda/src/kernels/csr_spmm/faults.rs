@@ -4,6 +4,7 @@ use girih_backend::{Activation, Aggregation};
 use girih_formats::{Csr, FormatSpec};
 use girih_testkit::matrices;
 use girih_testkit::operands::Layout;
+use half::f16;
 use ptx_emu::report::Problem;
 
 use crate::emulated::faults::{
@@ -20,6 +21,16 @@ fn vectors(device: &Emulated, way: Way) -> (Outcome, String) {
 /// The same element by element, with C in between what is not C's.
 fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, SIZED)
+}
+
+/// In f16, whose rows are whole words and no whole vectors.
+fn words(device: &Emulated, way: Way) -> (Outcome, String) {
+    multiply::<f16>(device, way, &all_lengths(), Sized { n: 38, ..SIZED })
+}
+
+/// Two columns.
+fn pair(device: &Emulated, way: Way) -> (Outcome, String) {
+    product(device, way, Sized { n: 2, c: Layout::RowMajor, ..SIZED })
 }
 
 /// A single column.
@@ -69,6 +80,15 @@ fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
         CsrTeams { lanes: 4, team: 8, depth: 4, vectors: 1, warps: 2, turns: 3, panel_tiles: 2 };
     let device = device.with_csr_layout(CsrLayout::Teams(teams));
     multiply::<f32>(&device, way, &a, Sized { n: 52, ..SIZED })
+}
+
+/// The same with a C in vectors, whose sums are not exchanged.
+fn rows_in_vectors(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(101, 90, |i, j| (i * 5 + j) % 31 < i % 5).unwrap();
+    let teams =
+        CsrTeams { lanes: 4, team: 8, depth: 4, vectors: 1, warps: 2, turns: 3, panel_tiles: 2 };
+    let device = device.with_csr_layout(CsrLayout::Teams(teams));
+    multiply::<f32>(&device, way, &a, Sized { n: 52, c: Layout::RowMajor, ..SIZED })
 }
 
 /// The same rows by a warp each, two vectors to a lane, of which the first lane alone has both in the last tile.
@@ -135,16 +155,21 @@ const FAULTS: &[Fault] = &[
         "            chunk[in_team] = next;",
         vectors, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("entries are staged before all have read the last", "csr_spmm/items.cuh":
-        "step, left - e, offset, sum);\n            }\n            __syncwarp();" =>
-        "step, left - e, offset, sum);\n            }",
+        "step, left - e, columns, sum);\n            }\n            __syncwarp();" =>
+        "step, left - e, columns, sum);\n            }",
         vectors, Outcome::Report(Problem::Race { .. })),
     fault!("entries beyond the row are read", "csr_spmm/items.cuh":
         "if (ahead < item.length) next =" => "next =",
         vectors, Outcome::Report(Problem::OutOfBounds { .. })),
-    fault!("columns of B beyond the last are read", "csr_spmm/items.cuh":
-        "Access::offset(column < p.n ? column : tile, p.b_col_stride)" =>
-        "Access::offset(column, p.b_col_stride)",
+    fault!("columns of B beyond the last are read", "csr_spmm/access.cuh":
+        "i < loads, row + offset[i]" => "true, row + offset[i]",
         elements, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("words beyond the last column are read", "csr_spmm/access.cuh":
+        "is_wanted(i, loads), row" => "true, row",
+        words, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("two columns change places as they are stored", "csr_spmm/store.cuh":
+        "__float_as_uint(left), __float_as_uint(right)" => "__float_as_uint(right), __float_as_uint(left)",
+        pair, Outcome::Wrong),
     fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
         "if (column < n) *at = finish(sum[w], at, column);" => "*at = finish(sum[w], at, column);",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
@@ -213,11 +238,11 @@ const FAULTS: &[Fault] = &[
          warp_number(p) < p.first_empty_warp" => "return warp_number(p) >= p.n_by_warp",
         wide_runs, Outcome::Wrong | Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("a team's entries are read before they are staged", "csr_spmm/rows.cuh":
-        "to[i * LANES] = next[i];\n            __syncwarp();" => "to[i * LANES] = next[i];",
+        "to[i * LANES] = next[i];\n                __syncwarp();" => "to[i * LANES] = next[i];",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
     fault!("a team's entries are staged before all have read the last", "csr_spmm/rows.cuh":
-        "            __syncwarp();\n            done = ahead;" => "            done = ahead;",
-        rows, Outcome::Report(Problem::Race { .. })),
+        "                __syncwarp();\n            }\n            done = ahead;" => "            }\n            done = ahead;",
+        rows_in_vectors, Outcome::Report(Problem::Race { .. })),
     fault!("rows beyond the last are looked up", "csr_spmm/rows.cuh":
         "        if (at >= end) return {0, 0};\n" => "",
         rows, Outcome::Report(Problem::OutOfBounds { .. })),
@@ -228,8 +253,13 @@ const FAULTS: &[Fault] = &[
         "        if (static_cast<i32>(u) < left) {\n" => "        {\n",
         rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("teams read columns of B beyond the last", "csr_spmm/rows.cuh":
-        "(column < p.n ? column : tile) * sizeof(Stored)" => "column * sizeof(Stored)",
+        "Access::first(tile, across, p.n) * sizeof" => "Access::column(tile, across, 0) * sizeof",
         rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
+    fault!("sums are taken before they are exchanged", "csr_spmm/store.cuh":
+        "        __syncwarp();\n        if (stores) {\n// Unrolled" => "        if (stores) {\n// Unrolled",
+        rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("sums of another run are stored", "csr_spmm/store.cuh":
+        "tile + run * Access::kLanes + at" => "tile + at", wide_rows, Outcome::Wrong | Outcome::Stray | Outcome::Report(Problem::Race { .. })),
     fault!("a team takes the same row again", "csr_spmm/rows.cuh":
         "        run = following;\n" => "",
         rows, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
@@ -240,9 +270,9 @@ const FAULTS: &[Fault] = &[
         "for (u32 s = LANES; s < team; s *= 2) {" => "for (u32 s = team; s < team; s *= 2) {",
         rows, Outcome::Wrong),
     fault!("a lane reads its first vector twice", "csr_spmm/rows.cuh":
-        "row + v * next_vector" => "row", wide_rows, Outcome::Wrong),
+        "row + v * Access::kStep * sizeof(Stored)" => "row", wide_rows, Outcome::Wrong),
     fault!("lanes read second vectors beyond the last column", "csr_spmm/rows.cuh":
-        "column + LANES * kVector < p.n ? LANES * 16 : 0" => "LANES * 16",
+        "left && Access::is_wanted(v, loads)" => "left",
         wide_rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
     fault!("a panel has its first tile only", "csr_spmm/params.cuh":
         "* p.panel_tiles + blockIdx.x % p.panel_tiles" => "* p.panel_tiles",
@@ -301,7 +331,18 @@ const FAULTS: &[Fault] = &[
 
 #[test]
 fn faults_in_csr_show() {
-    let plain = [vectors as Multiply, elements, column, runs, wide_runs, rows, wide_rows];
+    let plain = [
+        vectors as Multiply,
+        elements,
+        words,
+        pair,
+        column,
+        runs,
+        wide_runs,
+        rows,
+        rows_in_vectors,
+        wide_rows,
+    ];
     let biased = [biased_rows as Multiply, biased_columns, biased_elements, biased_runs];
     let aggregated = [maxima as Multiply, minima, means, long_means];
     check(&[&plain[..], &biased[..], &aggregated[..]].concat(), FAULTS);

@@ -58,11 +58,11 @@ __device__ __forceinline__ void store_empty_rows(const Params& p) {
     constexpr u32 kAtOnce = kWarpSize / LANES;
     constexpr u32 kRows = kAtOnce < kEmptyRows ? kEmptyRows : kAtOnce;
     constexpr u64 kTile = LANES * COLUMNS;
-    constexpr u32 kSideBySide = Access::kPerLoad > 1 ? kWidth : 1;
+    constexpr u32 kStored = kSideBySide<Access>;
     const u32 lane = threadIdx.x % kWarpSize;
     const u64 first = (warp_number(p) - p.first_empty_warp) * kRows + lane / LANES;
     const u64 end = min((warp_number(p) - p.first_empty_warp + 1) * kRows, p.n_empty_rows);
-    Acc sum[kSideBySide];
+    Acc sum[kStored];
     clear(sum);
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
 #pragma unroll 1
@@ -71,9 +71,9 @@ __device__ __forceinline__ void store_empty_rows(const Params& p) {
             const Finish finish = finish_of(p, row, 0);
             Acc* const to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
 #pragma unroll 1
-            for (u32 i = 0; i < COLUMNS; i += kSideBySide) {
-                store_run<kSideBySide>(to, p.c_col_stride, p.c_in_vectors != 0,
-                                       Access::column(tile, lane % LANES, i), p.n, sum, finish);
+            for (u32 i = 0; i < COLUMNS; i += kStored) {
+                const u64 column = Access::column(tile, lane % LANES, i);
+                store_run<kStored>(to, p.c_col_stride, p.c_vector_bytes, column, p.n, sum, finish);
             }
         }
     }
@@ -82,7 +82,6 @@ __device__ __forceinline__ void store_empty_rows(const Params& p) {
 template <template <u32, u32> class Accessor, u32 LANES, u32 COLUMNS>
 __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging) {
     using Access = Accessor<LANES, COLUMNS>;
-    constexpr u32 kLoads = COLUMNS / Access::kPerLoad;
     constexpr u32 kUnroll = Access::kUnroll;
     constexpr u64 kTile = LANES * COLUMNS;
     if (is_of_empty_rows(p)) return store_empty_rows<Access, LANES, COLUMNS>(p);
@@ -102,13 +101,7 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
     Entry* const chunk = staging.entries[warp] + (lane - in_team);
 
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
-        // A lane beyond the last column reads the tile's first, so that none needs a condition.
-        u64 offset[kLoads];
-#pragma unroll
-        for (u32 i = 0; i < kLoads; ++i) {
-            const u64 column = Access::column(tile, across, i * Access::kPerLoad);
-            offset[i] = Access::offset(column < p.n ? column : tile, p.b_col_stride);
-        }
+        const typename Access::Columns columns(tile, across, p.n, p.b_col_stride);
         Acc sum[COLUMNS];
         clear(sum);
         Entry next = {};
@@ -122,10 +115,10 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
             if (ahead < item.length) next = load_entry(p, item.begin + ahead);
             u32 e = group;
             for (; e + (kUnroll - 1) * step < left; e += kUnroll * step) {
-                multiply_entries<Access, kUnroll, true>(p, chunk + e, step, left - e, offset, sum);
+                multiply_entries<Access, kUnroll, true>(p, chunk + e, step, left - e, columns, sum);
             }
             if (e < left) {
-                multiply_entries<Access, kUnroll, false>(p, chunk + e, step, left - e, offset, sum);
+                multiply_entries<Access, kUnroll, false>(p, chunk + e, step, left - e, columns, sum);
             }
             __syncwarp();
         }

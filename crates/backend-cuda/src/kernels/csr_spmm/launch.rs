@@ -11,7 +11,7 @@ use super::rows::Rows;
 use super::work::{Limits, Work};
 use super::{
     ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
-    element_grid, kernel,
+    element_grid, kernels,
 };
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
@@ -35,6 +35,22 @@ const ROW_PTR: usize = 6;
 const ROWS: usize = 7;
 const SPLIT_ENTRIES: usize = 8;
 const EMPTY_ROWS: usize = 9;
+
+/// Bytes of rows of B that are read as they lie, whatever they are.
+const NARROW_ROW: u64 = 64;
+/// How often, on average, a row of B is read whose copy pays, and a row of 16-bit values that teams read. What words take of the
+/// time with a copy, on an H100:
+///
+/// | matrix, reads of a row | f16, n = 20 | 41 | 100 | 250 | f32, n = 10 | 41 | 250 |
+/// |---|---|---|---|---|---|---|---|
+/// | `delaunay_n15`, 6 | 0.76 | 1.03 | 0.97 | 1.00 | 0.76 | 0.79 | 0.70 |
+/// | `wave_graph`, 14 | 0.99 | 1.43 | 1.23 | 1.14 | 0.94 | 0.92 | 0.83 |
+/// | `nasa4704`, 22 | 0.98 | 1.07 | 1.05 | 1.04 | 0.80 | 0.74 | 0.91 |
+/// | `musae_squirrel`, 42, items | 0.98 | 1.25 | 0.97 | 0.80 | 0.89 | 0.97 | 1.22 |
+/// | pruned weights, 51 | 0.88 | 1.12 | 1.16 | 1.19 | 0.86 | 1.45 | 1.29 |
+/// | `bcsstk33`, 68 | 1.09 | 1.53 | 1.22 | 1.30 | 0.92 | 1.11 | 1.33 |
+const OFTEN: u64 = if cfg!(test) { 2 } else { 32 };
+const OFTEN_BY_TEAMS: u64 = if cfg!(test) { 1 } else { 12 };
 
 #[derive(Debug)]
 struct CsrLaunches {
@@ -76,7 +92,7 @@ pub(crate) fn device_plan<T: Scalar>(
     let arrived = work.splits.len() as u64 * counted_tiles(T::DTYPE, panel, cta_order);
     DevicePlan {
         shape: ProductShape { m, k, dtype: T::DTYPE },
-        kernels: vec![kernel(T::DTYPE)],
+        kernels: kernels(T::DTYPE).into(),
         sequence: Box::new(CsrLaunches {
             problem: Problem {
                 dtype: T::DTYPE,
@@ -143,6 +159,17 @@ fn counted_tiles(dtype: DType, panel: u64, order: Option<CtaOrder>) -> u64 {
 impl LaunchSequence for CsrLaunches {
     fn uses_workspace(&self, operands: &Operands) -> bool {
         self.n_pieces > 0 && !self.is_scaling(operands)
+    }
+
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        let size = self.problem.dtype.size() as u64;
+        let row_bytes = (b.cols as u64).saturating_mul(size);
+        match b.load_bytes(size) {
+            0 => false,
+            16 => true,
+            // A lane has all of a few columns.
+            _ => row_bytes < NARROW_ROW || !self.reads_often(size),
+        }
     }
 
     fn launches(
@@ -269,7 +296,7 @@ impl CsrLaunches {
             c_col_stride: c.col_stride,
             alpha: alpha.re,
             beta: beta.re,
-            c_in_vectors: u32::from(c.writes_in_vectors(16 / acc)),
+            c_vector_bytes: c.vector_bytes(acc) as u32,
             counted_tiles: counted_tiles(dtype, self.panel, self.problem.cta_order),
             row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
             rows: if self.has_rows { at.parts[ROWS] } else { 0 },
@@ -280,7 +307,7 @@ impl CsrLaunches {
             first_empty_warp: layout.first_empty_warp(),
             ..Params::default()
         };
-        let entry = layout.entry();
+        let (kernel, entry) = layout.entry();
         params.team = layout.team;
         let panel = if self.n_pieces > 0 { self.panel } else { n };
         let mut first = 0;
@@ -298,7 +325,7 @@ impl CsrLaunches {
             let ((x, y), params) = (grid.blocks, bytes_of(&params));
             let (block, dynamic_shared) = (grid.threads, grid.shared);
             let (grid, cluster) = ([x, y, 1], 1);
-            each(&Launch { kernel: 0, entry, grid, block, cluster, dynamic_shared, params })?;
+            each(&Launch { kernel, entry, grid, block, cluster, dynamic_shared, params })?;
             first += width;
         }
         Ok(())
@@ -310,6 +337,13 @@ impl CsrLaunches {
             true => Last::Imaginary(operands.alpha.im, operands.beta.im),
             false => Last::Epilogue(*epilogue),
         }
+    }
+
+    /// Whether rows of B of elements of `size` bytes are read so often that copying them into vectors pays.
+    fn reads_often(&self, size: u64) -> bool {
+        let Problem { statistics, order, k, .. } = &self.problem;
+        let often = if size == 2 && !order.has_items() { OFTEN_BY_TEAMS } else { OFTEN };
+        statistics.entries >= k.saturating_mul(often)
     }
 
     /// How a product is laid over lanes.
@@ -324,9 +358,10 @@ impl CsrLaunches {
         let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
         let whole = in_runs && c.writes_in_vectors(16 / acc) && n.is_multiple_of(16 / acc);
         Layout::new(&self.problem, n).stored(Operation {
-            b_in_vectors: b.reads_in_vectors(16 / size),
+            b_load_bytes: b.load_bytes(size),
             c_whole: whole,
             b_row_bytes: b.row_stride.saturating_mul(size),
+            c_in_vectors: c.writes_in_vectors(16 / acc),
         })
     }
 

@@ -1,6 +1,7 @@
 //! Products of plans in CSR, by `csr_spmm.cu`: its entry points, its parameters, and which entry point a
 //! product runs.
 
+mod entries;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
@@ -20,9 +21,10 @@ use girih_formats::DType;
 use super::shared::value_name;
 use super::{Budget, Kernel};
 
+pub(crate) use entries::{SCALE, aggregating};
 pub(crate) use launch::device_plan;
 pub(crate) use layout::has_tiles_of;
-use layout::{ItemCounts, Layout, Operation, Problem, lanes};
+use layout::{ItemCounts, Layout, Operation, Problem, exchanged_bytes, lanes};
 use params::{Item, Last, Params, SplitRow};
 pub(crate) use rows::Rows;
 use statistics::Statistics;
@@ -37,79 +39,22 @@ pub(crate) const THREADS: u32 = WARPS as u32 * WARP;
 /// Threads of a block of the kernel that works element by element.
 pub(crate) const ELEMENT_THREADS: u32 = 256;
 
-/// By how B is read: in vectors, by their lanes; a single column; element by element, by lanes again; in
-/// vectors by several items to a warp, by how many; by teams without items, by lanes, by depth and by vectors.
-const ENTRIES: [&str; 27] = [
-    "csr_spmm_vectors_1x1",
-    "csr_spmm_vectors_2x1",
-    "csr_spmm_vectors_4x1",
-    "csr_spmm_vectors_8x1",
-    "csr_spmm_vectors_16x1",
-    "csr_spmm_vectors_32x1",
-    "csr_spmm_vectors_32x2",
-    "csr_spmm_elements_column",
-    "csr_spmm_elements_1x1",
-    "csr_spmm_elements_2x1",
-    "csr_spmm_elements_4x1",
-    "csr_spmm_elements_8x1",
-    "csr_spmm_elements_16x1",
-    "csr_spmm_elements_32x1",
-    "csr_spmm_elements_32x2",
-    "csr_spmm_runs_32x1",
-    "csr_spmm_runs_32x2",
-    "csr_spmm_rows_2x4",
-    "csr_spmm_rows_4x4",
-    "csr_spmm_rows_8x4",
-    "csr_spmm_rows_16x4",
-    "csr_spmm_rows_32x4",
-    "csr_spmm_rows_8x8",
-    "csr_spmm_rows_16x8",
-    "csr_spmm_rows_32x8",
-    "csr_spmm_rows_32x4x2",
-    SCALE,
-];
-
-/// The entries that compute aggregations: all but those that take several items to a warp, and the one that
-/// multiplies nothing.
-pub(super) const AGGREGATING: [&str; 24] = {
-    let mut entries = [""; 24];
-    let mut i = 0;
-    while i < entries.len() {
-        entries[i] = ENTRIES[if i < 15 { i } else { i + 2 }];
-        i += 1;
-    }
-    entries
-};
-
-/// The entries for c64, whose single columns are read in vectors too: a vector is one number.
-const WITHOUT_COLUMN: [&str; 25] = {
-    let mut entries = [""; 25];
-    let mut i = 0;
-    while i < entries.len() {
-        entries[i] = ENTRIES[if i < 7 { i } else { i + 2 }];
-        i += 1;
-    }
-    entries
-};
-
-/// Multiplies C by β.
-pub(crate) const SCALE: &str = "csr_scale";
-
-/// The kernel for a value type.
+/// The kernels for a value type, each in a binary of its own, so that they are compiled side by side: those that read B
+/// in vectors of 16 bytes, and those that read it in parts of them.
 #[must_use]
-pub(crate) fn kernel(dtype: DType) -> Kernel {
+pub(crate) fn kernels(dtype: DType) -> [Kernel; 2] {
     let mut defines = vec![("VALUE", value_name(dtype).to_owned())];
     if dtype.is_complex() {
         defines.push(("COMPLEX", (8 * dtype.part().size()).to_string()));
     }
     // Staged entries of c64 take 32 bytes, and all others 16 at the most.
-    let (registers, entry, entries) = match dtype {
-        DType::C64 => (128, 32, &WITHOUT_COLUMN[..]),
+    let (registers, entry) = match dtype {
+        DType::C64 => (128, 32),
         // Two vectors of 16-bit values are 16 sums.
-        DType::F16 | DType::Bf16 => (120, 16, &ENTRIES[..]),
-        _ => (112, 16, &ENTRIES[..]),
+        DType::F16 | DType::Bf16 => (120, 16),
+        _ => (112, 16),
     };
-    Kernel {
+    let vectors = Kernel {
         stem: "csr_spmm",
         config: dtype.name().to_owned(),
         source: include_str!("csr_spmm.cu"),
@@ -118,12 +63,18 @@ pub(crate) fn kernel(dtype: DType) -> Kernel {
         budget: Budget {
             registers,
             shared: THREADS * entry,
-            // Of 16 warps, each lane of which stages two entries.
-            dynamic_shared: 16 * 32 * 2 * entry,
-            entries,
+            // Of 16 warps, each lane of which stages up to four entries, and exchanges sums.
+            dynamic_shared: 16 * 32 * (4 * entry + exchanged_bytes(dtype)),
+            entries: entries::in_vectors(),
             instructions: &["LDG.E.128", "STG.E.128", "LDS", "SHFL", "ATOMG"],
         },
-    }
+    };
+    let mut parts = vectors.clone();
+    parts.config = format!("{dtype} in parts");
+    parts.defines.push(("IN_PARTS", (16 / dtype.size()).to_string()));
+    parts.budget.entries = entries::in_parts(dtype);
+    parts.budget.instructions = &["LDG.E", "STG.E", "LDS", "SHFL", "ATOMG"];
+    [vectors, parts]
 }
 
 /// The grid of a kernel that goes through `elements` one by one, in turns where there are too many.

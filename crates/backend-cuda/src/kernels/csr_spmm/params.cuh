@@ -85,8 +85,8 @@ struct Params {
     // Of the rest, lanes to an item: a power of two, at least LANES, at most 32. Or items to a warp, at
     // most 32.
     u32 team;
-    // Whether rows of C are contiguous and begin on 16 bytes.
-    u32 c_in_vectors;
+    // Rows of C are contiguous and begin on as many bytes, 16 or 8; 0 where they do not.
+    u32 c_vector_bytes;
     // Tiles of columns that there are counts in `arrived` for.
     u64 counted_tiles;
     // Of the rest, instead of items, where all rows are of it: the end of each slot before the first and

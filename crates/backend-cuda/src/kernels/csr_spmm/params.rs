@@ -56,7 +56,7 @@ pub(crate) struct Params {
     pub(crate) alpha: f64,
     pub(crate) beta: f64,
     pub(crate) team: u32,
-    pub(crate) c_in_vectors: u32,
+    pub(crate) c_vector_bytes: u32,
     pub(crate) counted_tiles: u64,
     pub(crate) row_ptr: u64,
     pub(crate) rows: u64,

@@ -12,27 +12,29 @@ struct Run {
 };
 
 // Adds the products of the first DEPTH of a group's entries, or of as many as are `left`: all loads before
-// the first use, and no branch, so that teams with fewer entries wait no longer than the others.
-template <class Access, u32 DEPTH, u32 VECTORS>
-__device__ __forceinline__ void multiply_together(const char* b, u32 stride, u32 next_vector,
+// the first use, and no branch, so that teams with fewer entries wait no longer than the others. Of a lane's loads of a
+// row of B, the first `loads` are in bounds.
+template <class Access, u32 DEPTH>
+__device__ __forceinline__ void multiply_together(const char* b, u32 stride, u32 loads,
                                                   const Entry* entries, i32 left,
-                                                  Acc (&sum)[VECTORS * kVector]) {
-    ptx::Vector16 loaded[DEPTH][VECTORS];
+                                                  Acc (&sum)[Access::kColumns]) {
+    constexpr u32 kLoads = Access::kLoads;
+    typename Access::Loaded loaded[DEPTH][kLoads];
 #pragma unroll
     for (u32 u = 0; u < DEPTH; ++u) {
         const char* const row = b + u64(entries[u].col) * stride;
 #pragma unroll
-        for (u32 v = 0; v < VECTORS; ++v) {
-            loaded[u][v] =
-                ptx::load_constant_if(static_cast<i32>(u) < left, row + v * next_vector);
+        for (u32 v = 0; v < kLoads; ++v) {
+            loaded[u][v] = Load<Access::kBytes>::load_if(static_cast<i32>(u) < left && Access::is_wanted(v, loads),
+                                                row + v * Access::kStep * sizeof(Stored));
         }
     }
 #pragma unroll
     for (u32 u = 0; u < DEPTH; ++u) {
         if (static_cast<i32>(u) < left) {
 #pragma unroll
-            for (u32 i = 0; i < VECTORS * kVector; ++i) {
-                const Acc wide = Access::widen(loaded[u][i / kVector], i % kVector);
+            for (u32 i = 0; i < Access::kColumns; ++i) {
+                const Acc wide = widen_of(loaded[u][i / Access::kPerLoad], i % Access::kPerLoad);
                 sum[i] = add_product(entries[u].value, wide, sum[i]);
             }
         }
@@ -42,15 +44,14 @@ __device__ __forceinline__ void multiply_together(const char* b, u32 stride, u32
 // Rows that no list of items names, `turns` to a team, by blocks of any number of warps, times one tile of
 // columns. In each turn the teams of a block have neighbouring rows. A row is looked up two turns ahead, its
 // first entries one batch ahead, so that a team waits for rows of B alone. A team's groups of LANES lanes
-// take its entries by turns; those of a group lie side by side where they are staged. A lane holds VECTORS
-// vectors of a row of B.
-template <u32 LANES, u32 DEPTH, u32 VECTORS>
+// take its entries by turns; those of a group lie side by side where they are staged, but where it is a single lane, which keeps its own. A lane holds
+// COLUMNS of a row of B.
+template <template <u32, u32> class Accessor, u32 LANES, u32 DEPTH, u32 COLUMNS>
 __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
-    constexpr u32 kColumns = VECTORS * kVector;
-    using Access = Vectors<LANES, kColumns>;
-    constexpr u64 kTile = LANES * kColumns;
+    using Access = Accessor<LANES, COLUMNS>;
+    constexpr u64 kTile = LANES * COLUMNS;
     // Entries that a lane stages at a time, and that a group has then.
-    constexpr u32 kEach = LANES >= 8 ? 1 : 2;
+    constexpr u32 kEach = LANES >= 8 ? 1 : LANES >= 2 ? 2 : 4;
     constexpr u32 kOfGroup = LANES * kEach;
 
     const u64 tile = first_tile(p) * kTile;
@@ -68,11 +69,10 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
     Entry* const to = of_team + (in_team & (groups - 1)) * kOfGroup + (in_team >> group_bits);
     const Entry* const from = of_team + in_team / LANES * kOfGroup;
     // A lane beyond the last column reads the tile's first, so that none needs a condition.
-    const u64 column = Access::column(tile, across, 0);
     const char* const b =
-        static_cast<const char*>(p.b) + (column < p.n ? column : tile) * sizeof(Stored);
+        static_cast<const char*>(p.b) + Access::first(tile, across, p.n) * sizeof(Stored);
     const u32 stride = static_cast<u32>(p.b_row_stride * sizeof(Stored));
-    const u32 next_vector = column + LANES * kVector < p.n ? LANES * 16 : 0;
+    const u32 loads = Access::loads(tile, across, p.n);
 
     u32 index = static_cast<u32>(block_number(p)) * teams * p.turns + (threadIdx.x >> team_bits);
     const u32 end = min(index + teams * p.turns, static_cast<u32>(p.n_items));
@@ -100,13 +100,20 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
         for (u32 s = team; s < kWarpSize; s *= 2) {
             longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
         }
-        Acc sum[kColumns];
+        Acc sum[COLUMNS];
         clear(sum);
         u32 done = 0;
         do {
+            // A lane that has all columns takes the entries that it loads.
+            Entry own[LANES == 1 ? kEach : 1];
+            if constexpr (LANES == 1) {
 #pragma unroll
-            for (u32 i = 0; i < kEach; ++i) to[i * LANES] = next[i];
-            __syncwarp();
+                for (u32 i = 0; i < kEach; ++i) own[i] = next[i];
+            } else {
+#pragma unroll
+                for (u32 i = 0; i < kEach; ++i) to[i * LANES] = next[i];
+                __syncwarp();
+            }
             const u32 ahead = done + team * kEach;
             if (ahead < longest) {
                 load(run, ahead);
@@ -117,26 +124,37 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
             const i32 left = static_cast<i32>(run.length - done) - static_cast<i32>(in_team / LANES);
             const i32 mine = (left + static_cast<i32>(groups - 1)) >> group_bits;
             const u32 most = (longest - done + groups - 1) >> group_bits;
+            if constexpr (LANES == 1) {
+                multiply_together<Access, DEPTH>(b, stride, loads, own, mine, sum);
+            } else {
 // Unrolled, it would have the entries of all batches in registers at once.
 #pragma unroll 1
-            for (u32 e = 0; e < min(most, kOfGroup); e += DEPTH) {
-                multiply_together<Access, DEPTH, VECTORS>(b, stride, next_vector, from + e,
-                                                          mine - static_cast<i32>(e), sum);
+                for (u32 e = 0; e < min(most, kOfGroup); e += DEPTH) {
+                    multiply_together<Access, DEPTH>(b, stride, loads, from + e,
+                                                     mine - static_cast<i32>(e), sum);
+                }
+                __syncwarp();
             }
-            __syncwarp();
             done = ahead;
         } while (done < longest);
         for (u32 s = LANES; s < team; s *= 2) {
 #pragma unroll
-            for (u32 i = 0; i < kColumns; ++i) {
+            for (u32 i = 0; i < COLUMNS; ++i) {
                 sum[i] = join(sum[i], shuffle_xor(sum[i], s));
             }
         }
-        if (index < end && in_team < LANES) {
-            const u32 row = row_of_slot(p, index);
-            if (row != kNoRow) {
-                store_item<Access, kColumns>(p, false, row, run.length, tile, across, sum);
+        const u32 row = index < end ? row_of_slot(p, index) : kNoRow;
+        const bool stores = row != kNoRow && in_team < LANES;
+        const bool exchanges = kExchanges<Access> && p.c_vector_bytes < 16;
+        if constexpr (kExchanges<Access>) {
+            if (exchanges) {
+                Acc* const buffer = reinterpret_cast<Acc*>(staged + blockDim.x * kEach) +
+                                    (threadIdx.x >> team_bits) * (LANES * Access::kPerLoad);
+                store_exchanged<Access, COLUMNS>(p, stores, row, run.length, tile, across, sum, buffer);
             }
+        }
+        if (stores && !exchanges) {
+            store_item<Access, COLUMNS>(p, false, row, run.length, tile, across, sum);
         }
         run = following;
         following = after;

@@ -102,7 +102,9 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                             static_cast<const Stored*>(p.b) + entry.col * p.b_row_stride;
                         a[u] = entry.value;
 #pragma unroll
-                        for (u32 i = 0; i < kLoads; ++i) b[u][i] = Access::load(row + offset[i]);
+                        for (u32 i = 0; i < kLoads; ++i) {
+                            b[u][i] = ptx::load_constant(row + offset[i]);
+                        }
                     }
                 }
 #pragma unroll
@@ -110,7 +112,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                     if (e + u < left) {
 #pragma unroll
                         for (u32 i = 0; i < COLUMNS; ++i) {
-                            const Acc wide = Access::widen(b[u][i / kVector], i % kVector);
+                            const Acc wide = widen_of(b[u][i / kVector], i % kVector);
                             sum[i] = multiply_add(a[u], wide, sum[i]);
                         }
                         finish(done + e + u + 1);

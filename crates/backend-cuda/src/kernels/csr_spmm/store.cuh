@@ -75,18 +75,35 @@ struct Kept {
     }
 };
 
-// Stores the sums of neighbouring columns from `first` on, kept or scaled: as 16 bytes where rows are `in_vectors` and
-// they make as many. That is an instruction of our own: of a vector in memory, the compiler makes four stores of
+// Neighbouring columns that a lane stores at a time.
+template <class Access>
+constexpr u32 kSideBySide = Access::kPerLoad < kWidth ? Access::kPerLoad : kWidth;
+
+// Stores two sums of 4 bytes at once.
+template <class Float>
+__device__ __forceinline__ void store_pair(Float* at, Float left, Float right) {
+    static_assert(sizeof(Float) == 4, "there are stores of 8 bytes and of 16");
+    ptx::store_global(at, __float_as_uint(left), __float_as_uint(right));
+}
+
+// Stores the sums of neighbouring columns from `first` on, kept or scaled: as 16 or 8 bytes where rows are vectors of
+// as many and they make one. That is an instruction of our own: of a vector in memory, the compiler makes four stores of
 // which each touches every sector.
 template <u32 SIDE_BY_SIDE, class Finish>
-__device__ __forceinline__ void store_run(Acc* row, u64 stride, bool in_vectors, u64 first, u64 n,
+__device__ __forceinline__ void store_run(Acc* row, u64 stride, u32 vector_bytes, u64 first, u64 n,
                                           const Acc* sum, const Finish& finish) {
     if constexpr (SIDE_BY_SIDE > 1) {
-        if (in_vectors && first + kWidth <= n) {
-            Sums out;
+        constexpr u32 kBytes = SIDE_BY_SIDE * sizeof(Acc);
+        if (vector_bytes >= kBytes && first + SIDE_BY_SIDE <= n) {
+            if constexpr (kBytes == 16) {
+                Sums out;
 #pragma unroll
-            for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[w];
-            ptx::store_global(row + first, finish(out, row + first, first).vector);
+                for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[w];
+                ptx::store_global(row + first, finish(out, row + first, first).vector);
+            } else {
+                store_pair(row + first, finish(sum[0], row + first, first),
+                           finish(sum[1], row + first + 1, first + 1));
+            }
             return;
         }
     }
@@ -100,12 +117,12 @@ __device__ __forceinline__ void store_run(Acc* row, u64 stride, bool in_vectors,
 
 // Stores a lane's sums.
 template <class Access, u32 COLUMNS, class Finish>
-__device__ __forceinline__ void store_sums(Acc* row, u64 stride, bool in_vectors, u64 tile, u32 lane,
+__device__ __forceinline__ void store_sums(Acc* row, u64 stride, u32 vector_bytes, u64 tile, u32 lane,
                                            u64 n, const Acc (&sum)[COLUMNS], const Finish& finish) {
-    constexpr u32 kSideBySide = Access::kPerLoad > 1 ? kWidth : 1;
 #pragma unroll
-    for (u32 i = 0; i < COLUMNS; i += kSideBySide) {
-        store_run<kSideBySide>(row, stride, in_vectors, Access::column(tile, lane, i), n, sum + i, finish);
+    for (u32 i = 0; i < COLUMNS; i += kSideBySide<Access>) {
+        store_run<kSideBySide<Access>>(row, stride, vector_bytes, Access::column(tile, lane, i), n,
+                                       sum + i, finish);
     }
 }
 
@@ -115,10 +132,50 @@ __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 r
                                            u64 tile, u32 lane, const Acc (&sum)[COLUMNS]) {
     if (is_piece) {
         Acc* to = static_cast<Acc*>(p.partials) + row * p.partial_stride;
-        store_sums<Access, COLUMNS>(to, 1, true, tile, lane, p.n, sum, Kept{});
+        store_sums<Access, COLUMNS>(to, 1, 16, tile, lane, p.n, sum, Kept{});
     } else {
         Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
-        store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_in_vectors != 0, tile, lane, p.n, sum,
+        store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_vector_bytes, tile, lane, p.n, sum,
                                     finish_of(p, row, entries));
+    }
+}
+
+// Whether lanes that have vectors of sums exchange them where rows of C are no vectors: stored by the lanes that have
+// them, neighbours would be vectors apart.
+template <class Access>
+constexpr bool kExchanges = Access::kLanes > 1 && kWidth > 1 && kSideBySide<Access> == kWidth;
+
+// Stores the sums of a row by the lanes that are to, after they exchanged them through `buffer`, which has an element for
+// each of the columns of a run. The whole warp calls it.
+template <class Access, u32 COLUMNS>
+__device__ __forceinline__ void store_exchanged(const Params& p, bool stores, u32 row, u32 entries,
+                                                u64 tile, u32 lane, const Acc (&sum)[COLUMNS],
+                                                Acc* buffer) {
+    constexpr u32 kRun = Access::kPerLoad;
+    Acc* const to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+    const Finish finish = finish_of(p, row, entries);
+#pragma unroll
+    for (u32 run = 0; run < COLUMNS; run += kRun) {
+        if (stores) {
+#pragma unroll
+            for (u32 i = 0; i < kRun; i += kWidth) {
+                Sums out;
+#pragma unroll
+                for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[run + i + w];
+                *reinterpret_cast<ptx::Vector16*>(buffer + lane * kRun + i) = out.vector;
+            }
+        }
+        __syncwarp();
+        if (stores) {
+// Unrolled more, it takes too many registers.
+#pragma unroll 2
+            for (u32 i = 0; i < kRun; ++i) {
+                const u32 at = i * Access::kLanes + lane;
+                const u64 column = tile + run * Access::kLanes + at;
+                Acc* const element = to + column * p.c_col_stride;
+                if (column < p.n) *element = finish(buffer[at], element, column);
+            }
+        }
+        __syncwarp();
     }
 }

@@ -25,7 +25,7 @@ pub(super) const fn most_warps(depth: u32, vectors: u32) -> u32 {
 /// panels of 1`, and `32/32 x4 x2` where lanes hold two vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CsrTeams {
-    /// Lanes across a tile: 2, 4, 8, 16 or 32.
+    /// Lanes across a tile: 1, 2, 4, 8, 16 or 32.
     pub lanes: u32,
     /// Lanes to a row: a power of two from `lanes` to 32. More than `lanes` take entries by turns.
     pub team: u32,
@@ -84,7 +84,7 @@ impl CsrTeams {
         let power = |x: u32, range: std::ops::RangeInclusive<u32>| {
             x.is_power_of_two() && range.contains(&x)
         };
-        power(lanes, 2..=WARP)
+        power(lanes, 1..=WARP)
             && power(team, lanes..=WARP)
             && (depth == SHALLOW || depth == DEEP && lanes >= 8)
             && (vectors == 1 || vectors == 2 && (lanes, depth) == (WARP, SHALLOW))
@@ -143,7 +143,11 @@ impl CsrTeams {
 
 /// Entries that a lane stages at a time: `kEach` in `rows.cuh`.
 const fn entries_of_lane(lanes: u32) -> u32 {
-    if lanes >= 8 { 1 } else { 2 }
+    match lanes {
+        8.. => 1,
+        2.. => 2,
+        _ => 4,
+    }
 }
 
 #[cfg(test)]
@@ -190,7 +194,8 @@ mod tests {
         let wide = CsrTeams { lanes: 32, team: 32, vectors: 2, warps: 8, ..teams };
         assert!(wide.is_valid());
         for wrong in [
-            CsrTeams { lanes: 1, ..teams },
+            CsrTeams { lanes: 0, ..teams },
+            CsrTeams { lanes: 3, ..teams },
             CsrTeams { lanes: 64, team: 64, ..teams },
             CsrTeams { team: 4, ..teams },
             CsrTeams { team: 24, ..teams },
@@ -211,6 +216,7 @@ mod tests {
         }
         assert_eq!(teams.shared_bytes(DType::F32), 16 * 32 * 8);
         assert_eq!(CsrTeams { lanes: 4, ..teams }.shared_bytes(DType::F64), 16 * 32 * 2 * 16);
+        assert_eq!(CsrTeams { lanes: 1, ..teams }.shared_bytes(DType::F32), 16 * 32 * 4 * 8);
         let complex = [DType::C32, DType::C64].map(|dtype| teams.shared_bytes(dtype));
         assert_eq!(complex, [16 * 32 * 16, 16 * 32 * 32]);
         assert_eq!(teams.rows_of_block(), 16 * 4 * 9);

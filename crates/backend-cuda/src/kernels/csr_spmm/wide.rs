@@ -44,6 +44,18 @@
 //! has registers for, and each goes through 68 entries in 17 round trips. With 16 lanes it is half as many of
 //! twice as many warps: 17.6 where items take 23.8. [`groups`] counts that.
 //!
+//! Up to a vector of columns, each lane has all of them, and entries of its own. Microseconds on an H100, f32, by lanes to
+//! a row; an event takes some 4 of them:
+//!
+//! | matrix | n | items | 1 | 2 | 4 | 8 | 16 |
+//! |---|---|---|---|---|---|---|---|
+//! | `bcsstk33` | 1 | 19.1 | | | | **10.7** | 11.4 |
+//! | `bcsstk33` | 4 | 22.0 | | | | **12.6** | 13.4 |
+//! | `wave_graph`, 14 entries to a row | 1 | 33.6 | 22.4 | **19.8** | 21.3 | | |
+//! | `wave_graph` | 4 | 40.8 | 27.2 | **25.4** | 27.0 | | |
+//! | `delaunay_n15` | 1 | 12.2 | | **9.0** | 9.2 | | |
+//! | `luxembourg_road` | 1 | 21.0 | **9.3** | 11.4 | | | |
+//!
 //! Where rows are short, a team takes several in turn if that lets all teams begin at once. Microseconds on an H100, by
 //! rows in turn; the warps are those for one row to a team, in multiples of the device's:
 //!
@@ -76,6 +88,8 @@ const VERY_LONG: u64 = 256;
 /// many times the device's warps.
 const TINY: u64 = 4;
 const TINY_WAVES: u64 = 3;
+/// Entries that a lane takes of a row, at most, where it has all columns.
+const ENTRIES_OF_LANE: u64 = 8;
 /// Warps of a block.
 const BLOCK_WARPS: u32 = 8;
 /// The most rows of a team, one after the other; of this many entries together at most, where they
@@ -108,8 +122,7 @@ impl Wide {
     /// The order of additions of wide products of a matrix, if all its rows go to teams; `n` columns are
     /// expected.
     pub(crate) fn new(statistics: &Statistics, n: u64, dtype: DType, warps: u64) -> Option<Self> {
-        // A single column or vector has kernels of its own.
-        if lanes(dtype, n) < 2 || is_tiny(statistics, n, dtype, warps) {
+        if is_tiny(statistics, n, dtype, warps) {
             return None;
         }
         let columns = n.max(wide_columns(dtype));
@@ -224,7 +237,10 @@ fn groups(statistics: &Statistics, lanes: u32, tiles: u64, warps: u64) -> u32 {
         let trips = TRIPS + statistics.mean().div_ceil(u64::from(groups * SHALLOW));
         (needed.max(warps).saturating_mul(trips), groups)
     };
-    let all = (0..=(WARP / lanes).ilog2()).map(|bit| 1 << bit);
+    // A lane that has all columns reads its entries by itself: with few lanes to a row, those lie far apart.
+    let least = if lanes == 1 { statistics.mean().div_ceil(ENTRIES_OF_LANE) } else { 1 };
+    let least = least.clamp(1, u64::from(WARP)).next_power_of_two().ilog2();
+    let all = (least..=(WARP / lanes).ilog2()).map(|bit| 1 << bit);
     all.min_by_key(|&groups| cost(groups)).unwrap_or(1)
 }
 
@@ -327,8 +343,6 @@ mod tests {
         assert_eq!(teams(PRUNED, 32), None);
         assert_eq!(teams(PRUNED, 8), None);
         assert_eq!(teams((1, 1 << 20, 1 << 20, 0), 512), None);
-        // A vector of columns has no team.
-        assert_eq!(teams(WAVE, 4), None);
     }
 
     #[test]

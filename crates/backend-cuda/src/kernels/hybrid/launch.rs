@@ -10,6 +10,7 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
 use crate::kernels::csr_spmm::{self, Rows};
 use crate::kernels::sm90_wcsr_spmm::{self, Windows};
+use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{
     ALIGN, Addresses, Bytes, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
@@ -135,6 +136,10 @@ impl LaunchSequence for HybridLaunches {
         self.parts(operands).iter().any(|part| part.sequence.uses_workspace(operands))
     }
 
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        self.parts.iter().all(|part| part.sequence.reads_as_it_is(b))
+    }
+
     fn launches(
         &self,
         at: &Addresses<'_>,
@@ -197,6 +202,7 @@ mod tests {
             csr_layout: None,
             cta_order: None,
             variant: None,
+            copies_b: false,
         }
     }
 
@@ -246,7 +252,7 @@ mod tests {
         let plan = device_plan(a, &Schedule::by_window(&tiling), 64, machine());
         let parts: Vec<u64> = (1..=plan.parts.len() as u64).map(|part| part * ALIGN).collect();
         let at = plan.placed(parts, 0, &Unencoded).unwrap();
-        let place = |rows| crate::operand::Place::row_major(0, (rows, 64), 4);
+        let place = |rows| Place::row_major(0, (rows, 64), 4);
         let (alpha, beta) = (alpha.into(), 0.5.into());
         let operands = Operands { alpha, beta, b: place(9), c: place(16) };
         let mut launched = Vec::new();

@@ -35,6 +35,50 @@ __device__ __forceinline__ Vector16 load_constant_if(bool wanted, const void* ad
     return v;
 }
 
+// 8, 4 or 2 bytes so.
+struct Words2 {
+    u32 word[2];
+};
+struct Word {
+    u32 word[1];
+};
+
+__device__ __forceinline__ Words2 load_constant_64_if(bool wanted, const void* address) {
+    Words2 v;
+    asm volatile("{\n\t"
+        ".reg .pred wanted;\n\t"
+        "setp.ne.u32 wanted, %3, 0;\n\t"
+        "@wanted ld.global.nc.v2.u32 {%0, %1}, [%2];\n\t"
+        "}"
+        : "=r"(v.word[0]), "=r"(v.word[1])
+        : "l"(address), "r"(static_cast<u32>(wanted)));
+    return v;
+}
+
+__device__ __forceinline__ Word load_constant_32_if(bool wanted, const void* address) {
+    Word v;
+    asm volatile("{\n\t"
+        ".reg .pred wanted;\n\t"
+        "setp.ne.u32 wanted, %2, 0;\n\t"
+        "@wanted ld.global.nc.u32 %0, [%1];\n\t"
+        "}"
+        : "=r"(v.word[0])
+        : "l"(address), "r"(static_cast<u32>(wanted)));
+    return v;
+}
+
+__device__ __forceinline__ u16 load_constant_16_if(bool wanted, const void* address) {
+    u16 v;
+    asm volatile("{\n\t"
+        ".reg .pred wanted;\n\t"
+        "setp.ne.u32 wanted, %2, 0;\n\t"
+        "@wanted ld.global.nc.u16 %0, [%1];\n\t"
+        "}"
+        : "=h"(v)
+        : "l"(address), "r"(static_cast<u32>(wanted)));
+    return v;
+}
+
 // The same for what is read once and should leave the caches to others.
 __device__ __forceinline__ Vector16 load_streamed(const void* address) {
     Vector16 v;
@@ -57,6 +101,12 @@ __device__ __forceinline__ Vector16 load_global(const void* address) {
 __device__ __forceinline__ void store_global(void* address, const Vector16& v) {
     asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(v.word[0]),
                  "r"(v.word[1]), "r"(v.word[2]), "r"(v.word[3])
+                 : "memory");
+}
+
+// 8 bytes, on a multiple of 8.
+__device__ __forceinline__ void store_global(void* address, u32 first, u32 second) {
+    asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(address), "r"(first), "r"(second)
                  : "memory");
 }
 

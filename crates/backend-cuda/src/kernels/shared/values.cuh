@@ -5,7 +5,7 @@
 //   Acc            float, or double for double; a complex number of two of these for a complex one
 //   kPerVector     values in 16 bytes
 //   load           reads a value that nothing writes meanwhile
-//   widen          gives the exact value in Acc
+//   widen          gives the exact value in Acc, of a value's bits or of one of those in some words
 #pragma once
 
 #include "shared/complex.cuh"
@@ -21,7 +21,8 @@ struct F32 {
         return ptx::load_constant_32(at);
     }
     static __device__ __forceinline__ Acc widen(Stored bits) { return __uint_as_float(bits); }
-    static __device__ __forceinline__ Acc widen(const ptx::Vector16& v, u32 i) {
+    template <class Words>
+    static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         return __uint_as_float(v.word[i]);
     }
 };
@@ -37,7 +38,8 @@ struct F64 {
     static __device__ __forceinline__ Acc widen(Stored bits) {
         return __longlong_as_double(static_cast<long long>(bits));
     }
-    static __device__ __forceinline__ Acc widen(const ptx::Vector16& v, u32 i) {
+    template <class Words>
+    static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         return __hiloint2double(static_cast<int>(v.word[2 * i + 1]), static_cast<int>(v.word[2 * i]));
     }
 };
@@ -61,7 +63,8 @@ struct F16 {
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(wide));
         return bits;
     }
-    static __device__ __forceinline__ Acc widen(const ptx::Vector16& v, u32 i) {
+    template <class Words>
+    static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         return widen(static_cast<u16>(v.word[i / 2] >> (16 * (i % 2))));
     }
 };
@@ -84,7 +87,8 @@ struct Bf16 {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(wide));
         return bits;
     }
-    static __device__ __forceinline__ Acc widen(const ptx::Vector16& v, u32 i) {
+    template <class Words>
+    static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         const u32 word = v.word[i / 2];
         return __uint_as_float(i % 2 == 0 ? word << 16 : word & 0xffff0000u);
     }
@@ -103,7 +107,8 @@ struct C32 {
         return complex(__uint_as_float(static_cast<u32>(bits)),
                        __uint_as_float(static_cast<u32>(bits >> 32)));
     }
-    static __device__ __forceinline__ Acc widen(const ptx::Vector16& v, u32 i) {
+    template <class Words>
+    static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         return complex(F32::widen(v, 2 * i), F32::widen(v, 2 * i + 1));
     }
 };
@@ -118,7 +123,8 @@ struct C64 {
         return ptx::load_constant(at);
     }
     static __device__ __forceinline__ Acc widen(const Stored& bits) { return widen(bits, 0); }
-    static __device__ __forceinline__ Acc widen(const ptx::Vector16& v, u32) {
+    template <class Words>
+    static __device__ __forceinline__ Acc widen(const Words& v, u32) {
         return complex(F64::widen(v, 0), F64::widen(v, 1));
     }
 };

@@ -128,6 +128,10 @@ impl LaunchSequence for BcsrLaunches {
         false
     }
 
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        entry(b, self.dtype.size() as u64) != ELEMENTS
+    }
+
     fn launches(
         &self,
         at: &Addresses,

@@ -121,6 +121,10 @@ impl LaunchSequence for BmatLaunches {
         self.panel > 0 && operands.alpha.re as f32 != 0.0
     }
 
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        b.reads_in_vectors(u64::from(16 / self.arithmetic.size()))
+    }
+
     fn launches(
         &self,
         at: &Addresses,

@@ -128,6 +128,10 @@ impl LaunchSequence for DenseLaunches {
         self.blocks.uses_workspace(operands)
     }
 
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        self.blocks.reads_as_it_is(b)
+    }
+
     fn launches(
         &self,
         at: &Addresses,

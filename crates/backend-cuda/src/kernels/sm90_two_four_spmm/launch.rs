@@ -93,6 +93,10 @@ impl LaunchSequence for TwoFourLaunches {
         false
     }
 
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        entry(b) != BY_ELEMENTS
+    }
+
     fn launches(
         &self,
         at: &Addresses,

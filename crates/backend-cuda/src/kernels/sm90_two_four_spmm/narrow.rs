@@ -11,6 +11,7 @@ use crate::cta_order::OF_TILES;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::quantize_e4m3::{self, Quantized};
 use crate::kernels::shared::{Output, is_matrix, map_of_c};
+use crate::operand::Place;
 use crate::prepared::Machine;
 use crate::prepared::launch::{
     Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands, ValuesPart,
@@ -104,6 +105,11 @@ fn columns_at_once(k: u64, n: u64) -> u64 {
 impl LaunchSequence for NarrowLaunches {
     fn uses_workspace(&self, operands: &Operands) -> bool {
         operands.real_factors().0 as f32 != 0.0
+    }
+
+    fn reads_as_it_is(&self, _: &Place) -> bool {
+        // It is rounded to e4m3 first, however it lies.
+        true
     }
 
     fn launches(

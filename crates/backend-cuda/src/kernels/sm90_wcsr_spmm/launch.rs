@@ -165,6 +165,10 @@ impl LaunchSequence for WcsrLaunches {
         self.panel > 0 && operands.alpha.re as f32 != 0.0
     }
 
+    fn reads_as_it_is(&self, b: &Place) -> bool {
+        b.reads_in_vectors(16 / self.dtype.size() as u64)
+    }
+
     fn launches(
         &self,
         at: &Addresses,
@@ -331,6 +335,7 @@ mod tests {
             csr_layout: None,
             cta_order: None,
             variant: None,
+            copies_b: false,
         };
         let layout = RowLayout::natural(a.nrows(), window_rows).unwrap();
         let a = Wcsr::from_csr(a, layout, 8).unwrap();

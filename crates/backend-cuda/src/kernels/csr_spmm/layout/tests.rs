@@ -1,4 +1,4 @@
-use super::super::kernel;
+use super::super::kernels;
 use super::*;
 use crate::prepared::Machine;
 
@@ -38,6 +38,7 @@ fn with_locality(a: &girih_formats::Csr<f32>, n: u64) -> Problem {
         csr_layout: None,
         cta_order: None,
         variant: None,
+        copies_b: false,
     };
     let (rows, of_a) = (a.nrows() as u64, (a.nnz() as u64 * 8, a.nrows() as u64));
     let average = a.nnz() as u64 / rows;
@@ -49,7 +50,7 @@ fn with_locality(a: &girih_formats::Csr<f32>, n: u64) -> Problem {
 fn rows_in_no_order_have_tiles_that_the_cache_holds() {
     let scattered = with_locality(&girih_generate::uniform(4096, 4096, 16, 1).unwrap(), 512);
     let layout = Layout::new(&scattered, 512);
-    assert_eq!(layout.stored(operation(true, true)).entry(), "csr_spmm_rows_8x4");
+    assert_eq!(layout.stored(operation(16, true)).entry().1, "csr_spmm_rows_8x4");
     let (order, why) = layout.order();
     assert_eq!(
         (order.in_words(512), why),
@@ -63,12 +64,13 @@ fn rows_in_no_order_have_tiles_that_the_cache_holds() {
     assert_eq!((grid.blocks.1, grid.panel_tiles), (16, 1));
     // As many groups of lanes add up a row.
     assert_eq!((layout.lanes, layout.team), (8, 8));
-    // Element by element too.
-    assert_eq!(layout.stored(operation(false, false)).entry(), "csr_spmm_elements_8x1");
+    // In words and element by element too.
+    assert_eq!(layout.stored(operation(8, false)).entry().1, "csr_spmm_rows_words_8x4");
+    assert_eq!(layout.stored(operation(0, false)).entry().1, "csr_spmm_elements_8x1");
 
     let band = with_locality(&girih_generate::banded(4096, 4096, 8, 7, 1).unwrap(), 512);
     let layout = Layout::new(&band, 512);
-    assert_eq!(layout.stored(operation(true, true)).entry(), "csr_spmm_rows_32x4");
+    assert_eq!(layout.stored(operation(16, true)).entry().1, "csr_spmm_rows_32x4");
     assert_eq!(layout.order(), (CtaOrder::by_tiles(128), OF_TILES));
     // What options say goes first.
     let order = CtaOrder { tile_columns: 64, panel_tiles: 3 };
@@ -76,8 +78,28 @@ fn rows_in_no_order_have_tiles_that_the_cache_holds() {
     assert_eq!(Layout::new(&forced, 512).order(), (order, FORCED));
 }
 
-fn operation(b_in_vectors: bool, c_whole: bool) -> Operation {
-    Operation { b_in_vectors, c_whole, b_row_bytes: 1 << 12 }
+fn operation(b_load_bytes: u64, c_whole: bool) -> Operation {
+    Operation { b_load_bytes, c_whole, b_row_bytes: 1 << 12, c_in_vectors: c_whole }
+}
+
+/// What comes after `csr_spmm_` for items.
+fn items_entry(layout: &Layout, dtype: DType, bytes: u64) -> String {
+    let (n, size, tile) =
+        (layout.n, dtype.size() as u64, format!("{}x{}", layout.lanes, layout.vectors));
+    let narrow = match n {
+        1 if size <= 8 => Some("column"),
+        2 if size <= 4 => Some("pair"),
+        3 | 4 if size == 2 => Some("quad"),
+        _ => None,
+    };
+    match (narrow, bytes) {
+        (Some("column"), _) => "elements_column".to_owned(),
+        (Some(narrow), _) if bytes >= n.next_power_of_two() * size => narrow.to_owned(),
+        (Some(narrow), _) => format!("elements_{narrow}"),
+        (None, 16) => format!("vectors_{tile}"),
+        (None, 4 | 8) if size == 2 && layout.lanes > 1 => format!("words_{tile}"),
+        (None, _) => format!("elements_{tile}"),
+    }
 }
 
 #[test]
@@ -89,22 +111,23 @@ fn every_layout_has_its_entry_points() {
                 assert!(layout.team >= layout.lanes && layout.team <= WARP, "{layout:?}");
                 assert!(layout.team.is_power_of_two());
                 let Layout { lanes, vectors, .. } = layout;
-                for b_in_vectors in [false, true] {
+                for bytes in
+                    [0, 2, 4, 8, 16].into_iter().filter(|&b| b == 0 || b >= dtype.size() as u64)
+                {
                     for c_whole in [false, true] {
-                        let stored = layout.stored(operation(b_in_vectors, c_whole));
-                        let how = match stored.way {
-                            Way::Runs => "runs",
-                            Way::Vectors => "vectors",
-                            Way::Elements => "elements",
+                        let stored = layout.stored(operation(bytes, c_whole));
+                        let expected = match stored.way {
+                            Way::Runs => format!("runs_{lanes}x{vectors}"),
+                            Way::Items => items_entry(&layout, dtype, bytes),
                             Way::Rows(_) => unreachable!("there are items"),
                         };
-                        let tile = format!("{lanes}x{vectors}");
-                        let tile = if how == "elements" && n == 1 { "column" } else { &tile };
-                        assert_eq!(stored.entry(), format!("csr_spmm_{how}_{tile}"));
+                        let (kernel, entry) = stored.entry();
+                        assert_eq!(entry, format!("csr_spmm_{expected}"), "{dtype}, n = {n}");
                         // A column of c64 is read in vectors wherever it lies.
-                        let is_there = kernel(dtype).budget.entries.contains(&stored.entry());
-                        assert_eq!(is_there, dtype != DType::C64 || tile != "column");
-                        assert_eq!(how == "elements", !b_in_vectors);
+                        if dtype != DType::C64 || n > 1 {
+                            let there = kernels(dtype)[kernel].budget.entries;
+                            assert!(there.contains(&entry), "{dtype}, n = {n}: {entry}");
+                        }
                         // The order of additions is that of the layout.
                         assert_eq!(stored.lanes, layout.lanes);
                         assert!(layout.lanes == WARP || stored.team == layout.team);
@@ -184,12 +207,12 @@ fn long_rows_have_large_teams_and_short_ones_share_warps() {
             .map(|(average, items)| idle(average, items)),
         [32, 16, 16, 8]
     );
-    let entry = |layout: Layout| layout.stored(operation(true, true)).entry();
+    let entry = |layout: Layout| layout.stored(operation(16, true)).entry().1;
     assert_eq!(entry(f32(128, 1 << 20, 5, 1 << 20)), "csr_spmm_runs_32x1");
     assert_eq!(entry(f32(512, 1 << 20, 5, 1 << 20)), "csr_spmm_runs_32x2");
     assert_eq!(entry(f32(128, 1 << 20, 5, 60)), "csr_spmm_vectors_32x1");
     assert_eq!(
-        f32(128, 1000, 5, 1 << 20).stored(operation(true, false)).entry(),
+        f32(128, 1000, 5, 1 << 20).stored(operation(16, false)).entry().1,
         "csr_spmm_vectors_32x1"
     );
     // Without locality, a tile of B is to stay in the cache.
@@ -202,7 +225,7 @@ fn blocks_and_warps_that_take_an_item_alone_come_first() {
     let items = ItemCounts { by_block: 5, by_warp: 6, rest: 20, empty_rows: 0 };
     let grid = |n, rest_entries| {
         let problem = Problem { items, rest_entries, ..problem(DType::F32, 1000, 0, 0) };
-        let layout = Layout::new(&problem, n).stored(operation(true, true));
+        let layout = Layout::new(&problem, n).stored(operation(16, true));
         layout.grid(n, DType::F32).unwrap().blocks
     };
     // Teams of 8 lanes, 4 to a warp: 6 + 5 warps. A warp to an item: 6 + 20.
@@ -212,7 +235,7 @@ fn blocks_and_warps_that_take_an_item_alone_come_first() {
     let grid = |n, empty_rows| {
         let items = ItemCounts { empty_rows, ..items };
         let problem = Problem { items, rest_entries: 100, ..problem(DType::F32, 1000, 0, 0) };
-        let layout = Layout::new(&problem, n).stored(operation(true, true));
+        let layout = Layout::new(&problem, n).stored(operation(16, true));
         (layout.first_empty_warp(), layout.grid(n, DType::F32).unwrap().blocks.0)
     };
     assert_eq!([grid(8, 16), grid(8, 17)], [(6 + 5, 5 + 3), (6 + 5, 5 + 4)]);
@@ -220,8 +243,8 @@ fn blocks_and_warps_that_take_an_item_alone_come_first() {
     // Without any others, the few that are left are long.
     let items = ItemCounts { by_block: 5, ..ItemCounts::default() };
     let problem = Problem { items, ..problem(DType::F32, 1 << 20, 0, 0) };
-    let layout = Layout::new(&problem, 512).stored(operation(true, true));
-    assert_eq!(layout.entry(), "csr_spmm_vectors_32x1");
+    let layout = Layout::new(&problem, 512).stored(operation(16, true));
+    assert_eq!(layout.entry().1, "csr_spmm_vectors_32x1");
     assert_eq!(layout.grid(512, DType::F32).unwrap().blocks, (5, 4));
 }
 
@@ -252,13 +275,13 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
                     continue;
                 }
                 let Layout { lanes, vectors, .. } = layout;
-                let stored = layout.stored(operation(true, true));
+                let stored = layout.stored(operation(16, true));
                 let grid = stored.grid(n, dtype);
                 if let Way::Rows(teams) = stored.way {
                     assert!(teams.is_valid(), "{teams}");
                     let in_pairs = if vectors == 2 { "x2" } else { "" };
                     let name = format!("csr_spmm_rows_{lanes}x{}{in_pairs}", teams.depth);
-                    assert_eq!(stored.entry(), name);
+                    assert_eq!(stored.entry(), (0, name.as_str()));
                     let grid = grid.unwrap();
                     assert!(grid.threads <= 512 && grid.turns == teams.turns);
                     let (x, y) = (u64::from(grid.blocks.0), u64::from(grid.blocks.1));
@@ -267,17 +290,32 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
                     let tiles = y * u64::from(grid.panel_tiles);
                     assert!(tiles * u64::from(lanes * vectors * 16) >= n * dtype.size() as u64);
                 }
-                for (operation, name) in [
-                    (operation(true, false), stored.entry().to_owned()),
-                    (operation(false, true), format!("csr_spmm_elements_{lanes}x{vectors}")),
-                    (
-                        Operation { b_row_bytes: 1 << 32, ..operation(true, true) },
-                        format!("csr_spmm_vectors_{lanes}x{vectors}"),
-                    ),
-                ] {
+                let wide = |bytes| Operation { b_row_bytes: 1 << 32, ..operation(bytes, true) };
+                let size = dtype.size();
+                let per_word = if size == 2 && lanes > 1 { "words" } else { "elements" };
+                let mut others = vec![
+                    (operation(16, false), stored.entry().1.to_owned()),
+                    (operation(0, true), format!("csr_spmm_elements_{lanes}x{vectors}")),
+                    (wide(16), format!("csr_spmm_vectors_{lanes}x{vectors}")),
+                    (wide(8), format!("csr_spmm_{per_word}_{lanes}x{vectors}")),
+                    (operation(8, true), format!("csr_spmm_rows_words_{lanes}x4")),
+                ];
+                if size == 2 {
+                    others.push((operation(2, true), format!("csr_spmm_rows_halves_{lanes}x4")));
+                }
+                for (operation, name) in others {
                     let other = layout.stored(operation);
-                    assert_eq!(other.entry(), name, "{dtype}, n = {n}, {average}: {operation:?}");
+                    let (kernel, entry) = other.entry();
+                    assert_eq!(entry, name, "{dtype}, n = {n}, {average}: {operation:?}");
+                    assert!(kernels(dtype)[kernel].budget.entries.contains(&entry));
                     assert_eq!(other.team / other.lanes, layout.team / lanes);
+                    // Panels are as wide, whatever tiles are.
+                    if let Way::Rows(_) = other.way {
+                        let columns =
+                            |of: &Layout| of.order().0.tile_columns * of.order().0.panel_tiles;
+                        assert_eq!(columns(&other), columns(&layout));
+                        assert!(other.grid(n, dtype).is_some());
+                    }
                 }
             }
         }
@@ -285,12 +323,35 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
 }
 
 #[test]
-fn a_vector_of_columns_needs_no_team() {
-    let problem = alike(DType::F32, 1 << 16, 9, 512, 4224);
-    assert!(matches!(problem.order, Order::Alike(_)));
-    let layout = Layout::new(&problem, 4).stored(operation(true, true));
-    assert_eq!(layout.entry(), "csr_spmm_vectors_1x1");
-    assert_eq!(layout.order().0.in_words(layout.n), "rows");
+fn a_lane_has_all_of_a_few_columns() {
+    for (dtype, n, bytes, entry) in [
+        (DType::F32, 1, 4, "rows_column"),
+        (DType::F32, 2, 8, "rows_pair"),
+        (DType::F32, 2, 4, "rows_words_1x4"),
+        (DType::F32, 3, 4, "rows_words_1x4"),
+        (DType::F32, 4, 16, "rows_1x4"),
+        (DType::F16, 2, 4, "rows_pair"),
+        (DType::F16, 3, 2, "rows_halves_quad"),
+        (DType::F16, 4, 8, "rows_quad"),
+        (DType::F16, 6, 4, "rows_words_1x4"),
+        (DType::F16, 7, 2, "rows_halves_1x4"),
+        (DType::F16, 8, 16, "rows_1x4"),
+        (DType::F64, 1, 8, "rows_column"),
+        (DType::F64, 2, 8, "rows_words_1x4"),
+        (DType::C32, 1, 8, "rows_column"),
+        (DType::C64, 1, 16, "rows_1x4"),
+        (DType::F32, 3, 0, "elements_1x1"),
+    ] {
+        let problem = alike(dtype, 1 << 16, 14, 512, 4224);
+        assert!(matches!(problem.order, Order::Alike(_)));
+        let stored = Layout::new(&problem, n).stored(operation(bytes, true));
+        let (kernel, found) = stored.entry();
+        assert_eq!(found, format!("csr_spmm_{entry}"), "{dtype}, n = {n}, {bytes} bytes");
+        assert!(kernels(dtype)[kernel].budget.entries.contains(&found));
+        // Two lanes to a row of 14.
+        assert_eq!((stored.lanes, stored.team), (1, 2));
+        assert_eq!(stored.order().0.in_words(stored.n), "rows");
+    }
 }
 
 #[test]
@@ -300,9 +361,9 @@ fn what_is_forced_is_launched() {
     let statistics = Statistics::default();
     let order = |forced| Order::new(Some(forced), &statistics, 512, DType::F32, 4224);
     let of = |forced| Problem { order: order(forced), ..problem(DType::F32, 1000, 9, 1000) };
-    let layout = Layout::new(&of(CsrLayout::Teams(teams)), 512).stored(operation(true, true));
+    let layout = Layout::new(&of(CsrLayout::Teams(teams)), 512).stored(operation(16, true));
     let grid = layout.grid(512, DType::F32).unwrap();
-    assert_eq!((layout.entry(), layout.team), ("csr_spmm_rows_16x8", 32));
+    assert_eq!((layout.entry().1, layout.team), ("csr_spmm_rows_16x8", 32));
     // 4 rows in each of 2 turns; 8 tiles in 3 panels.
     assert_eq!((grid.blocks, grid.threads, grid.panel_tiles), ((125 * 3, 3), 128, 3));
     assert_eq!((grid.shared, grid.turns), (4 * 32 * 8, 2));

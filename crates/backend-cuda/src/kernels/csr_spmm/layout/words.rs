@@ -1,22 +1,25 @@
 //! Layouts for people.
 
 use super::super::{CsrTeams, WARP};
-use super::{Layout, Way};
+use super::{Layout, Load, Way};
 use crate::CtaOrder;
 
 impl Layout {
     /// Columns of a block, for people.
     pub(crate) fn tile_in_words(&self) -> String {
-        let Self { lanes, vectors, per_vector, .. } = *self;
-        let each = match vectors * per_vector {
+        let Self { lanes, per_vector, .. } = *self;
+        let columns = self.columns();
+        let each = match columns {
             1 => "1 column".to_owned(),
             each => format!("{each} columns"),
         };
-        let each = match self.way {
-            Way::Elements => format!("{each} to a lane, element by element"),
-            _ => format!("{each} to a lane, in vectors of 16 bytes"),
+        let how = match self.load {
+            Load::Vectors => "in vectors of 16 bytes",
+            Load::Whole => "by one load",
+            Load::Words if per_vector == 8 && lanes > 1 => "in words of 4 bytes",
+            Load::Words | Load::Halves | Load::Elements => "element by element",
         };
-        format!("{} columns: {lanes} lanes, {each}", lanes * vectors * per_vector)
+        format!("{} columns: {lanes} lanes, {each} to a lane, {how}", lanes * columns)
     }
 
     /// Who takes the rows that neither a block nor a warp takes alone, for people.
