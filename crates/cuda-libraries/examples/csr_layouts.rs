@@ -1,7 +1,7 @@
 //! How long products in CSR take, laid out in every way that might be chosen, on the device of this machine.
 //!
 //! ```sh
-//! csr_layouts [--n 8,32,128,512,1024] FILE...
+//! csr_layouts [--dtype f16] [--n 8,32,128,512,1024] FILE...
 //! ```
 //!
 //! Prints a line of values between tabs for each matrix, n and layout. Times are of single products by
@@ -19,13 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use girih_backend::verify::{Product, verify};
-use girih_backend::{PreparedSpmm, SpmmBackend};
+use girih_backend::{DenseScalar, PreparedSpmm, SpmmBackend};
 use girih_backend_cuda::{
     CsrLayout, CsrTeams, CudaBackend, CudaKernels, CudaOptions, CudaPrepared, LibrarySearch,
 };
 use girih_cuda_libraries::{TimedOperands, TimedProducts};
-use girih_formats::{Csr, FormatSpec, io};
+use girih_formats::{Csr, FormatSpec, Real, io};
 use girih_planner::{FormatChoice, Kernels, Plan, PlanOptions, Planner};
+use half::f16;
 use ndarray::Array2;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -39,17 +40,27 @@ const ALL: u32 = 1 << 20;
 fn main() -> Outcome<()> {
     let mut args = std::env::args().skip(1);
     let (mut widths, mut files) = (vec![8, 32, 128, 512, 1024], Vec::new());
+    let mut measure: fn(&CudaBackend, &Path, usize) -> Outcome<()> = measure_in::<f32>;
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--n" => {
                 let list = args.next().ok_or("--n takes numbers of columns, such as 8,128")?;
                 widths = list.split(',').map(str::parse).collect::<Result<_, _>>()?;
             }
+            "--dtype" => {
+                measure = match args.next().as_deref() {
+                    Some("f32") => measure_in::<f32>,
+                    Some("f16") => measure_in::<f16>,
+                    _ => return Err("--dtype takes f32 or f16".into()),
+                };
+            }
             file => files.push(PathBuf::from(file)),
         }
     }
     if files.is_empty() {
-        return Err("which matrices? csr_layouts [--n 8,32,128,512,1024] FILE...".into());
+        return Err(
+            "which matrices? csr_layouts [--dtype f16] [--n 8,32,128,512,1024] FILE...".into()
+        );
     }
     let default = backend(None);
     println!("# {}", default.capabilities()?.device);
@@ -75,13 +86,15 @@ fn backend(csr_layout: Option<CsrLayout>) -> CudaBackend {
     CudaBackend::new(options.csr_layout(csr_layout))
 }
 
-/// The layouts that may be the fastest for `n` columns of f32.
-fn layouts(n: usize) -> Vec<CsrLayout> {
+/// The layouts that may be the fastest for `n` columns of values of `size` bytes.
+fn layouts(n: usize, size: usize) -> Vec<CsrLayout> {
+    let per_vector = 16 / size;
+    let widest_tile = 32 * per_vector;
     let mut all = vec![CsrLayout::Items { panel_tiles: 1 }];
-    if n > 128 {
+    if n > widest_tile {
         all.push(CsrLayout::Items { panel_tiles: ALL });
     }
-    let widest = n.div_ceil(4).next_power_of_two().min(32) as u32;
+    let widest = n.div_ceil(per_vector).next_power_of_two().min(32) as u32;
     if widest == 1 {
         all.extend(of_one_lane().map(CsrLayout::Teams));
     }
@@ -111,7 +124,7 @@ fn layouts(n: usize) -> Vec<CsrLayout> {
             CsrTeams { depth: 8, ..wider(2) },
             CsrTeams { depth: 8, ..wider(4) },
         ];
-        if n > 4 * lanes as usize {
+        if n > per_vector * lanes as usize {
             let both = CsrTeams { vectors: 2, ..base };
             teams.push(CsrTeams { panel_tiles: ALL, ..base });
             teams.extend([4, 2, 1].map(|turns| CsrTeams { turns, ..both }));
@@ -148,8 +161,12 @@ struct Known {
     error_over_bound: f64,
 }
 
-fn measure(default: &CudaBackend, file: &Path, n: usize) -> Outcome<()> {
-    let a = io::read::<f32>(file, &io::ReadOptions::default())?;
+fn measure_in<T: DenseScalar<Acc = f32> + Real>(
+    default: &CudaBackend,
+    file: &Path,
+    n: usize,
+) -> Outcome<()> {
+    let a = io::read::<T>(file, &io::ReadOptions::default())?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.trim_end_matches(".gz").trim_end_matches(".mtx");
     let options = PlanOptions::new(n)
@@ -157,12 +174,12 @@ fn measure(default: &CudaBackend, file: &Path, n: usize) -> Outcome<()> {
         .target(default.device()?.spec())
         .kernels(Kernels::new(CudaKernels));
     let plan = Planner::new(options).plan(&a)?;
-    let b = Array2::from_shape_fn((a.ncols(), n), |(i, j)| value(i, j));
+    let b = Array2::from_shape_fn((a.ncols(), n), |(i, j)| T::from_f64(value(i, j)));
     let own = default.prepare_device(&plan)?;
     let chosen = decisions(&own, n);
     let operands = Arc::new(TimedOperands::new(&own, &b.view())?);
     let (mut known, mut was_tried) = (None, false);
-    for layout in layouts(n) {
+    for layout in layouts(n, size_of::<T>()) {
         let prepared = backend(Some(layout)).prepare_device(&plan)?;
         let is_chosen = decisions(&prepared, n) == chosen;
         was_tried |= is_chosen;
@@ -177,13 +194,13 @@ fn measure(default: &CudaBackend, file: &Path, n: usize) -> Outcome<()> {
 }
 
 /// Times and checks a layout, and prints its line.
-fn line(
+fn line<T: DenseScalar<Acc = f32>>(
     (name, n, layout, is_chosen): &(&str, usize, String, bool),
-    a: &Csr<f32>,
+    a: &Csr<T>,
     plan: &Plan,
-    b: &Array2<f32>,
+    b: &Array2<T>,
     prepared: CudaPrepared,
-    operands: &Arc<TimedOperands<f32>>,
+    operands: &Arc<TimedOperands<T>>,
     known: &mut Option<Known>,
 ) -> Outcome<()> {
     let launch = prepared.lowering(*n).choice("launch").unwrap_or("none").to_owned();
@@ -200,18 +217,19 @@ fn line(
     let error_over_bound = match known {
         Some(known) if is_known => known.error_over_bound,
         _ => {
-            let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+            let product = Product { alpha: 1.0, b: T::erase(b.view()), added: None };
             let rounding = CudaBackend::default().rounding(plan);
-            let verdict = verify(a, plan, &product, &c.view().into(), rounding)?;
+            let verdict = verify(a, plan, &product, &T::erase_acc(c.view()), rounding)?;
             if !verdict.passed() {
                 return Err(format!("{name}, n = {n}, {layout}: C is wrong: {verdict:?}").into());
             }
             verdict.max_error_over_bound
         }
     };
-    let of_b = (b.len() + c.len()) as f64 * 4.0;
-    let least = a.nnz() as f64 * 8.0 + a.nrows() as f64 * 4.0 + of_b;
-    let of_entries = (a.nnz() * n) as f64 * 4.0;
+    let size = size_of::<T>() as f64;
+    let of_operands = b.len() as f64 * size + c.len() as f64 * 4.0;
+    let least = a.nnz() as f64 * (4.0 + size) + a.nrows() as f64 * 4.0 + of_operands;
+    let of_entries = (a.nnz() * n) as f64 * size;
     let (min, median) = (times[0].as_secs_f64(), times[times.len() / 2].as_secs_f64());
     println!(
         "{name}\t{n}\t{layout}\t{}\t{:.2}\t{:.2}\t{least:.0}\t{of_entries:.0}\t{:.0}\t{}\t{error_over_bound:.3}\t{launch}",
@@ -239,10 +257,10 @@ fn decisions(prepared: &CudaPrepared, n: usize) -> Vec<Option<String>> {
 }
 
 /// Between -1 and 1, of no pattern.
-fn value(i: usize, j: usize) -> f32 {
+fn value(i: usize, j: usize) -> f64 {
     let mut bits = (i as u64) << 32 ^ j as u64;
     for _ in 0..2 {
         bits = (bits ^ bits >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     }
-    (bits >> 40) as f32 / (1u32 << 23) as f32 - 1.0
+    (bits >> 40) as f64 / f64::from(1u32 << 23) - 1.0
 }
