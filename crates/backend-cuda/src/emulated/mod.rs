@@ -146,7 +146,7 @@ impl Emulated {
         self.forced(self.0.csr_layout, Some(order), self.0.copies_b)
     }
 
-    /// A device like this one, which copies a B whose rows are no whole vectors where that pays.
+    /// A device like this one, which copies a B whose rows are no whole vectors.
     pub(crate) fn copying_b(&self) -> Self {
         self.forced(self.0.csr_layout, self.0.cta_order, true)
     }

@@ -64,7 +64,7 @@ pub(crate) struct Machine {
     pub(crate) cta_order: Option<CtaOrder>,
     /// What runs in place of what would be chosen, for plans that it is [for](Variant::supports).
     pub(crate) variant: Option<Variant>,
-    /// Whether a B is copied whose rows are no whole vectors, where that pays.
+    /// Whether a B is copied whose rows are no whole vectors, where that saves time.
     pub(crate) copies_b: bool,
 }
 

@@ -33,8 +33,8 @@ struct PackedB {
 }
 
 impl DevicePlan {
-    /// The plan, with memory for a copy of B as wide as it expects, if kernels would not read a B of so many columns as it is
-    /// whose rows lie one after the other. `is_csr` says that rows of CSR are multiplied, on a device whose
+    /// The plan, with memory for a copy of B of `n` columns, if kernels would not read one as it is whose rows lie one
+    /// after the other. `is_csr` says that rows of CSR are multiplied, on a device whose
     /// second-level cache has `cache_bytes`.
     pub(crate) fn copying_b(mut self, n: usize, is_csr: bool, cache_bytes: u64) -> Self {
         let ProductShape { k, dtype, .. } = self.shape;

@@ -38,7 +38,7 @@ const EMPTY_ROWS: usize = 9;
 
 /// Bytes of rows of B that are read as they lie, whatever they are.
 const NARROW_ROW: u64 = 64;
-/// How often, on average, a row of B is read whose copy pays, and a row of 16-bit values that teams read. What words take of the
+/// How often, on average, a row of B is read whose copy saves time, and a row of 16-bit values that teams read. What words take of the
 /// time with a copy, on an H100:
 ///
 /// | matrix, reads of a row | f16, n = 20 | 41 | 100 | 250 | f32, n = 10 | 41 | 250 |
@@ -339,7 +339,7 @@ impl CsrLaunches {
         }
     }
 
-    /// Whether rows of B of elements of `size` bytes are read so often that copying them into vectors pays.
+    /// Whether rows of B of elements of `size` bytes are read so often that copying them into vectors saves time.
     fn reads_often(&self, size: u64) -> bool {
         let Problem { statistics, order, k, .. } = &self.problem;
         let often = if size == 2 && !order.has_items() { OFTEN_BY_TEAMS } else { OFTEN };
