@@ -85,12 +85,12 @@ template <class Access>
 constexpr u32 kBlocksInParts =
     Access::kColumns >= kVector && Access::kBytes == 2                           ? 2
     : Access::kColumns >= kVector && sizeof(Stored) == 2                         ? 3
-    : Access::kLanes < 8 || kHasEpilogue || kIsGreatest || kIsComplex            ? 3
+    : Access::kLanes < 8 || kHasEpilogue || kAggregates || kIsComplex            ? 3
                                                                                  : 4;
 template <class Access, u32 LOADS>
 constexpr u32 kBlocksOfRows =
     kInParts ? kBlocksInParts<Access>
-    : (Access::kLanes == 1 && (kIsComplex || kHasEpilogue || sizeof(Stored) == 8)) ||
+    : (Access::kLanes == 1 && (kIsComplex || kHasEpilogue || kAggregates || sizeof(Stored) == 8)) ||
             (Access::kLanes < 8 && (sizeof(Stored) == 2 || sizeof(Stored) == 16)) ||
             (kHasEpilogue && sizeof(Stored) == 8) ||
             ((kHasEpilogue || kIsGreatest) && LOADS <= 4 && sizeof(Stored) == 2)

@@ -73,6 +73,10 @@ pub(crate) fn kernels(dtype: DType) -> [Kernel; 2] {
     parts.config = format!("{dtype} in parts");
     parts.defines.push(("IN_PARTS", (16 / dtype.size()).to_string()));
     parts.budget.entries = entries::in_parts(dtype);
+    if dtype.size() == 2 {
+        // A vector is eight loads.
+        parts.budget.registers = 144;
+    }
     parts.budget.instructions = &["LDG.E", "STG.E", "LDS", "SHFL", "ATOMG"];
     [vectors, parts]
 }

@@ -10,9 +10,9 @@
 
 // No variable, so that nothing of it is left in binaries of sums.
 #ifdef AGGREGATE
-enum : bool { kIsGreatest = AGGREGATE == 1 };
+enum : bool { kAggregates = true, kIsGreatest = AGGREGATE == 1 };
 #else
-enum : bool { kIsGreatest = false };
+enum : bool { kAggregates = false, kIsGreatest = false };
 #endif
 
 // A value of A as its products are made of it.
