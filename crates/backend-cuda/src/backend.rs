@@ -1,8 +1,6 @@
 //! The backend: what it can do, and how a plan is prepared.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::CudaContext;
 use girih_backend::{
@@ -15,9 +13,9 @@ use girih_planner::cost::{seconds_on, transfer_seconds};
 use girih_planner::{DeviceSpec, Plan};
 
 use crate::ablation::Variant;
-use crate::device::{Gpu, LoadedKernel, machine};
+use crate::device::{Gpu, LoadedKernel, LoadedKernels, machine};
 use crate::error::{Arch, refused};
-use crate::jit::{Jit, Origin};
+use crate::jit::Jit;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::{self, Kernel, csr_sddmm, csr_spmm, supported};
 use crate::prepared::sddmm_layout::Choice;
@@ -36,9 +34,6 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct CudaBackend(Arc<Shared>);
 
-/// A kernel once it is on the device.
-type Slot = Arc<Mutex<Option<Arc<LoadedKernel>>>>;
-
 #[derive(Debug)]
 struct Shared {
     index: usize,
@@ -46,8 +41,7 @@ struct Shared {
     cta_order: Option<CtaOrder>,
     jit: Jit,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
-    /// By stem and configuration.
-    loaded: Mutex<HashMap<(&'static str, String), Slot>>,
+    loaded: LoadedKernels,
 }
 
 impl CudaBackend {
@@ -61,7 +55,7 @@ impl CudaBackend {
             cta_order,
             jit: Jit::new(libraries, cache, sources),
             gpu: OnceLock::new(),
-            loaded: Mutex::default(),
+            loaded: LoadedKernels::default(),
         }))
     }
 
@@ -232,31 +226,7 @@ impl CudaBackend {
     /// If there is no device, if the kernel is not in the cache and there is no compiler or it does not compile,
     /// or if the driver refuses.
     pub fn load(&self, kernel: &Kernel) -> Result<Arc<LoadedKernel>, Arc<CudaError>> {
-        let gpu = self.gpu()?;
-        let name = (kernel.stem, kernel.config.clone());
-        let mut all = self.0.loaded.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = all.entry(name).or_default().clone();
-        drop(all);
-        // Whoever needs the same kernel waits for it, and nobody else.
-        let mut loaded = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kernel) = &*loaded {
-            return Ok(kernel.clone());
-        }
-        let mut binary = self.0.jit.binary(kernel, gpu.info.arch)?;
-        let kernel = match gpu.load(&binary, &kernel.budget) {
-            // What the cache holds is not what this driver takes: the compiler may do better.
-            Err(error) if matches!(binary.origin, Origin::Cache(_)) => {
-                match self.0.jit.compile(kernel, gpu.info.arch, false) {
-                    Ok(compiled) => binary = compiled,
-                    Err(_) => return Err(error.into()),
-                }
-                gpu.load(&binary, &kernel.budget)?
-            }
-            kernel => kernel?,
-        };
-        let kernel = Arc::new(kernel);
-        *loaded = Some(kernel.clone());
-        Ok(kernel)
+        self.0.loaded.load(kernel, &self.0.jit, self.gpu()?)
     }
 
     /// Kernels on the device, in their order. Those that are to be compiled are compiled side by side.
@@ -267,19 +237,7 @@ impl CudaBackend {
         &self,
         kernels: &[Kernel],
     ) -> Result<Vec<Arc<LoadedKernel>>, Arc<CudaError>> {
-        let [others @ .., last] = kernels else { return Ok(Vec::new()) };
-        thread::scope(|scope| {
-            let start =
-                |kernel| thread::Builder::new().spawn_scoped(scope, move || self.load(kernel));
-            let started: Vec<_> = others.iter().map(start).collect();
-            let last = self.load(last);
-            let load = |(kernel, started)| match started {
-                Ok(thread) => join(thread),
-                // There are no more threads.
-                Err(_) => self.load(kernel),
-            };
-            others.iter().zip(started).map(load).chain([last]).collect()
-        })
+        self.0.loaded.load_all(kernels, &self.0.jit, self.gpu()?)
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
@@ -292,11 +250,6 @@ impl CudaBackend {
         }
         Ok(())
     }
-}
-
-/// What a thread returns; its panic goes on here.
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 impl Default for CudaBackend {

@@ -67,8 +67,8 @@
 //! # Operands
 //! [`CudaPrepared::execute_device`] takes B and C in device memory, with any positive strides, and only
 //! enqueues: it can be captured into a graph, and any number of streams may use a plan. Where columns of B make no whole
-//! vectors of 16 bytes, a plan made for that `n` has memory for a copy of B in rows that do, at most 512 MiB, and
-//! kernels read that if they read rows of B often. CSR reads other rows in loads of up to 8 bytes. As a
+//! vectors of 16 bytes, a plan made for that `n` has memory for a copy in rows that do, at most 512 MiB. Kernels read the
+//! copy if they read rows of B often. CSR reads other rows in loads of up to 8 bytes. As a
 //! [`SpmmBackend`](girih_backend::SpmmBackend) the backend takes operands on the host and copies them
 //! there and back, which takes far longer than most products: page-locked memory as it is, other memory
 //! through page-locked buffers by all threads of the rayon pool, large operands in panels of columns.

@@ -2,6 +2,7 @@
 
 mod complex;
 mod gpu;
+mod loaded;
 mod memory;
 mod spec;
 mod tensor_map;
@@ -16,6 +17,7 @@ use crate::library::driver;
 
 pub use complex::{complex_memory, parts_memory};
 pub use gpu::{Gpu, LoadedKernel};
+pub(crate) use loaded::LoadedKernels;
 pub use memory::DeviceMemory;
 pub(crate) use tensor_map::Driver;
 pub(crate) use transfer::Transfer;

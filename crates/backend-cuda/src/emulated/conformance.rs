@@ -48,25 +48,27 @@ fn csr_f16() {
 }
 
 /// A B whose rows are no whole vectors is copied first.
+fn of_copies(kind: FormatKind, dtype: DType, coverage: Coverage) {
+    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
+    let device = device.copying_b();
+    Products::InTurns.conform(&device, kind, dtype, coverage);
+    let copied = format!("pack_b_{}", dtype.size());
+    assert!(device.executed().iter().any(|(_, entry)| *entry == copied), "{copied}");
+}
+
 #[test]
 fn csr_f16_of_copies() {
-    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
-    let (device, all) = (device.copying_b(), Coverage::EverySpec);
-    Products::InTurns.conform(&device, FormatKind::Csr, DType::F16, all);
+    of_copies(FormatKind::Csr, DType::F16, Coverage::EverySpec);
 }
 
 #[test]
 fn csr_f64_of_copies() {
-    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
-    let (device, all) = (device.copying_b(), Coverage::EverySpec);
-    Products::InTurns.conform(&device, FormatKind::Csr, DType::F64, all);
+    of_copies(FormatKind::Csr, DType::F64, Coverage::EverySpec);
 }
 
 #[test]
 fn bcsr_f32_of_copies() {
-    let Some(device) = Emulated::new(Placing::AsGiven) else { return };
-    let (device, all) = (device.copying_b(), Coverage::SupportedSpecs);
-    Products::InTurns.conform(&device, FormatKind::Bcsr, DType::F32, all);
+    of_copies(FormatKind::Bcsr, DType::F32, Coverage::SupportedSpecs);
 }
 
 #[test]

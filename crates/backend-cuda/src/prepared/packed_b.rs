@@ -4,7 +4,7 @@
 //! second-level cache if it fits.
 
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::DType;
+use girih_formats::{Complex, DType};
 
 use super::launch::{ALIGN, Addresses, DevicePlan, Each, LaunchSequence, Operands};
 use super::tensor_map::MapEncoder;
@@ -57,10 +57,12 @@ impl DevicePlan {
 }
 
 impl PackedB {
-    /// Whether B is copied.
-    fn packs(&self, b: &Place) -> bool {
+    /// Whether B is copied. A product with α = 0 does not read it.
+    fn packs(&self, &Operands { alpha, ref b, .. }: &Operands) -> bool {
         let bytes = pack_b::bytes(b.rows as u64, b.cols as u64, self.size);
-        !self.inner.reads_as_it_is(b) && bytes.is_some_and(|bytes| bytes <= self.bytes)
+        alpha != Complex::from(0.0)
+            && !self.inner.reads_as_it_is(b)
+            && bytes.is_some_and(|bytes| bytes <= self.bytes)
     }
 
     /// The operands that are multiplied, once B is copied.
@@ -70,7 +72,7 @@ impl PackedB {
         operands: &Operands,
         each: Each<'_>,
     ) -> Result<Operands, CudaError> {
-        if !self.packs(&operands.b) {
+        if !self.packs(operands) {
             return Ok(*operands);
         }
         let to = at.workspace + self.offset;
@@ -81,7 +83,7 @@ impl PackedB {
 
 impl LaunchSequence for PackedB {
     fn uses_workspace(&self, operands: &Operands) -> bool {
-        self.packs(&operands.b) || self.inner.uses_workspace(operands)
+        self.packs(operands) || self.inner.uses_workspace(operands)
     }
 
     fn reads_as_it_is(&self, b: &Place) -> bool {
@@ -124,7 +126,7 @@ impl LaunchSequence for PackedB {
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let lowering = self.inner.explain(operands, lowering);
-        let (what, why) = match self.packs(&operands.b) {
+        let (what, why) = match self.packs(operands) {
             true => ("copied into rows of whole vectors first", "its own rows are none"),
             false => (
                 "read as it lies, and copied first where its rows are no whole vectors",
@@ -132,5 +134,97 @@ impl LaunchSequence for PackedB {
             ),
         };
         lowering.with("B", what, why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use girih_formats::{Csr, FormatSpec, RowLayout, Tiling};
+    use girih_planner::Plan;
+    use half::f16;
+
+    use super::*;
+    use crate::kernels::sm90_dense_gemm::FullBlocks;
+    use crate::prepared::launch::PlacedParts;
+    use crate::prepared::tensor_map::{EncodedMap, TensorMap};
+    use crate::prepared::{Machine, device_plan};
+
+    struct Unencoded;
+
+    impl MapEncoder for Unencoded {
+        fn encode(&self, _: &TensorMap) -> Result<EncodedMap, CudaError> {
+            Ok(EncodedMap::default())
+        }
+    }
+
+    /// A plan with memory for a copy of `n` columns, if one is needed.
+    fn plan(n: usize) -> DevicePlan {
+        let a: Csr<f16> = girih_generate::uniform::<f32>(60, 50, 8, 1).unwrap().cast();
+        let rows = RowLayout::natural(60, 1).unwrap();
+        let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, rows).unwrap());
+        let machine = Machine {
+            multiprocessors: 1,
+            cache_bytes: 1 << 20,
+            memory_bandwidth: 28,
+            cache_bandwidth: 68,
+            csr_layout: None,
+            cta_order: None,
+            variant: None,
+            copies_b: false,
+        };
+        device_plan(&plan, machine, FullBlocks::Fastest).copying_b(n, true, 1 << 20)
+    }
+
+    /// What a product with α and such a B launches, and whether it uses the workspace.
+    fn launched(plan: &DevicePlan, alpha: f64, strides: (usize, u64, u64)) -> (Vec<String>, bool) {
+        let (cols, row_stride, col_stride) = strides;
+        let b = Place { address: ALIGN, rows: 50, cols, row_stride, col_stride, spare: 0 };
+        let c = Place::row_major(ALIGN, (60, cols), 4);
+        let operands = Operands { alpha: alpha.into(), beta: 0.0.into(), b, c };
+        let at = PlacedParts { parts: vec![ALIGN; 10], workspace: ALIGN, ..Default::default() };
+        let mut entries = Vec::new();
+        let mut each = |launch: &crate::prepared::launch::Launch<'_>| {
+            assert!(plan.kernels[launch.kernel].budget.entries.contains(&launch.entry));
+            entries.push(launch.entry.to_owned());
+            Ok(())
+        };
+        let none = PlacedEpilogue::default();
+        let sequence = &*plan.sequence;
+        sequence.launches(&at.addresses(), &operands, &none, &Unencoded, &mut each).unwrap();
+        (entries, sequence.uses_workspace(&operands))
+    }
+
+    #[test]
+    fn b_is_copied_if_its_rows_are_no_vectors_and_there_is_memory() {
+        let with = plan(70);
+        assert_eq!(with.workspace, 50 * 72 * 2);
+        let copied = |n, row_stride, col_stride| {
+            let (entries, uses) = launched(&with, 1.5, (n, row_stride, col_stride));
+            assert_eq!(uses, entries.len() == 2);
+            entries[0] == "pack_b_2"
+        };
+        assert!(copied(70, 70, 1));
+        assert!(copied(69, 71, 1) && copied(66, 1, 50), "whatever the strides");
+        assert!(!copied(64, 64, 1), "rows are vectors");
+        assert!(!copied(78, 78, 1), "there is no memory for as many columns");
+        assert!(!copied(7, 7, 1), "few columns are read as they lie");
+        // What is multiplied reads vectors then.
+        let (entries, _) = launched(&with, 1.5, (70, 70, 1));
+        assert!(entries[1].starts_with("csr_spmm_rows_") && !entries[1].contains("words"));
+    }
+
+    #[test]
+    fn nothing_is_copied_that_is_not_read() {
+        let (entries, uses) = launched(&plan(70), 0.0, (70, 70, 1));
+        assert_eq!((entries, uses), (vec!["csr_scale".to_owned()], false));
+    }
+
+    #[test]
+    fn plans_for_whole_vectors_or_few_columns_have_no_memory_for_a_copy() {
+        for n in [1, 7, 64, 72] {
+            assert_eq!((plan(n).workspace, plan(n).kernels.len()), (0, 2), "n = {n}");
+        }
+        // Nor do those whose B the cache does not hold.
+        assert_eq!(plan(9999).workspace, 0);
     }
 }

@@ -94,14 +94,14 @@ struct Runs {
     using Loaded = decltype(Load<BYTES>::load_if(true, nullptr));
 };
 
-// In whole vectors; in words, where rows are whole words or a value takes one; one by one, where two have 16 bits.
+// In vectors; in words of 4 bytes, or values that have more; and 16-bit values one by one. Rows of B begin on as many bytes.
 template <u32 LANES, u32 COLUMNS>
 using Vectors = Runs<16, LANES, COLUMNS>;
 template <u32 LANES, u32 COLUMNS>
 using Words = Runs<sizeof(Stored) < 4 ? 4 : sizeof(Stored), LANES, COLUMNS>;
 template <u32 LANES, u32 COLUMNS>
 using Halves = Runs<2, LANES, COLUMNS>;
-// A lane's columns by one load.
+// All columns of a lane in one load.
 template <u32 LANES, u32 COLUMNS>
 using Whole = Runs<COLUMNS * sizeof(Stored), LANES, COLUMNS>;
 

@@ -22,6 +22,9 @@
 // Where all rows are of much the same length there is no list of items, and teams take rows in their order:
 // rows.cuh. What was measured of them stands in teams.rs.
 //
+// There are two binaries for each value type. The first reads rows of B in vectors of 16 bytes. With IN_PARTS, which is
+// how many values a vector has, the second reads them in loads of 2 to 8 bytes: see access.cuh.
+//
 // With EPILOGUE, a bias and an activation are applied to each element as it is stored. With AGGREGATE, C is made
 // of what the products of a row come to instead of their sum. No warp takes several rows then.
 //
@@ -35,7 +38,7 @@
 #include "csr_spmm/runs.cuh"
 #endif
 
-// How B is read, in which of two binaries: no variable either.
+// Whether this binary reads B in parts of vectors. No variable, so that nothing of it is left in binaries.
 #ifdef IN_PARTS
 enum : bool { kInParts = true };
 #else
@@ -141,12 +144,13 @@ CSR_SPMM_ROWS(rows_words_16x4, Words, 16, 4, 1)
 CSR_SPMM_ROWS(rows_words_32x4, Words, 32, 4, 1)
 CSR_SPMM(elements_column, Elements, 1, 1)
 #endif
-// Values of 2 bytes, and those of up to 4.
+// Values of up to 4 bytes.
 #if IN_PARTS >= 4
 CSR_SPMM_ROWS_OF(rows_pair, Whole, 1, 4, 2, 4)
 CSR_SPMM(elements_pair, Elements, 1, 2)
 CSR_SPMM(pair, Whole, 1, 2)
 #endif
+// Values of 2 bytes.
 #if IN_PARTS >= 8
 CSR_SPMM_ROWS_OF(rows_quad, Whole, 1, 4, 4, 4)
 CSR_SPMM_ROWS_OF(rows_halves_quad, Halves, 1, 4, 4, 4)

@@ -38,8 +38,8 @@ const EMPTY_ROWS: usize = 9;
 
 /// Bytes of rows of B that are read as they lie, whatever they are.
 const NARROW_ROW: u64 = 64;
-/// How often, on average, a row of B is read whose copy saves time, and a row of 16-bit values that teams read. What words take of the
-/// time with a copy, on an H100:
+/// How often, on average, a row of B is read whose copy saves time; and one of 16-bit values that teams read. Times
+/// without a copy over those with one, on an H100:
 ///
 /// | matrix, reads of a row | f16, n = 20 | 41 | 100 | 250 | f32, n = 10 | 41 | 250 |
 /// |---|---|---|---|---|---|---|---|
@@ -52,8 +52,8 @@ const NARROW_ROW: u64 = 64;
 const OFTEN: u64 = if cfg!(test) { 2 } else { 32 };
 const OFTEN_BY_TEAMS: u64 = if cfg!(test) { 1 } else { 12 };
 
-/// Bytes of rows of B that a product reads for its entries, from which B is copied. Of fewer, the host's second launch may
-/// be what takes the time: `nasa4704` in f16, n = 41, 9 MB, took 11.1 microseconds with a copy on one machine and 18.0 on
+/// Bytes of rows of B that a product reads for its entries, from which B is copied. Below that, what takes the time may be
+/// the second launch: `nasa4704` in f16, n = 41, 9 MB, took 11.1 microseconds with a copy on one machine and 18.0 on
 /// another (cuSPARSE 10.1).
 const BRIEF: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 
@@ -344,7 +344,7 @@ impl CsrLaunches {
         }
     }
 
-    /// Whether rows of B, of `row_bytes` bytes and elements of `size`, are read so often that copying them into vectors saves time.
+    /// Whether rows of B are read so often that a copy saves time. They have `row_bytes` bytes, elements of `size` each.
     fn reads_often(&self, size: u64, row_bytes: u64) -> bool {
         let Problem { statistics, order, k, .. } = &self.problem;
         let often = if size == 2 && !order.has_items() { OFTEN_BY_TEAMS } else { OFTEN };

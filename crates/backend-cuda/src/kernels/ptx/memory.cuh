@@ -35,7 +35,7 @@ __device__ __forceinline__ Vector16 load_constant_if(bool wanted, const void* ad
     return v;
 }
 
-// 8, 4 or 2 bytes so.
+// The same of 8, 4 and 2 bytes.
 struct Words2 {
     u32 word[2];
 };

@@ -1,19 +1,20 @@
 //! How a product is laid over lanes and blocks.
 
+mod stored;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use girih_formats::DType;
 
-use super::teams::{DEEP, most_warps};
 use super::wide::Wide;
 use crate::CtaOrder;
 use crate::cta_order::OF_TILES;
 use crate::kernels::locality::Locality;
 
-use super::entries;
 use super::{CsrLayout, CsrTeams, Statistics, THREADS, WARP, WARPS};
+use stored::Load;
+pub(crate) use stored::Operation;
 
 /// Most blocks of a grid in y.
 const MAX_GRID_Y: u64 = 65535;
@@ -112,19 +113,6 @@ pub(crate) struct ItemCounts {
     pub(crate) empty_rows: u64,
 }
 
-/// What layouts need to know of operands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Operation {
-    /// The most bytes, up to 16, that every load of rows of B may have; 0 where neighbouring columns lie apart.
-    pub(crate) b_load_bytes: u64,
-    /// Whether rows of C are whole vectors.
-    pub(crate) c_whole: bool,
-    /// Bytes from one row of B to the next.
-    pub(crate) b_row_bytes: u64,
-    /// Whether rows of C begin on 16 bytes.
-    pub(crate) c_in_vectors: bool,
-}
-
 /// How a product is laid over lanes. The order in which an element of C is
 /// summed follows from its item, from `lanes`, and where these are not the whole warp from `team`: so from
 /// the plan, the value type, n and the device alone, never from the strides or the alignment of the operands.
@@ -159,21 +147,6 @@ enum Way {
     Runs,
     /// Teams that take rows without a list of items.
     Rows(CsrTeams),
-}
-
-/// How rows of B are read. Which columns a lane has follows from it, and nothing else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Load {
-    /// In vectors of 16 bytes.
-    Vectors,
-    /// All of a row that has at most half a vector at once.
-    Whole,
-    /// In words of 4 bytes or, where it has more, of one value.
-    Words,
-    /// Value by value, where neighbours are adjacent and two make a word.
-    Halves,
-    /// Value by value, however far neighbours are apart.
-    Elements,
 }
 
 /// Tiles of columns that neighbouring blocks take of the same rows, and why as many.
@@ -260,108 +233,6 @@ impl Layout {
         let panel =
             Panel { tiles: panel_tiles, why: "rows differ in length, and long ones come first" };
         Self { lanes, vectors, per_vector, team, n, items, way, load, exchanges: false, panel }
-    }
-
-    /// The layout for operands as they lie in memory.
-    pub(crate) fn stored(self, operation: Operation) -> Self {
-        let Operation { b_load_bytes, c_whole, b_row_bytes, c_in_vectors } = operation;
-        let load = self.load_of(b_load_bytes);
-        // Those of whole vectors alone are apart.
-        let exchanges = load == Load::Vectors && self.lanes > 1 && !c_in_vectors;
-        let layout = Self { load, exchanges, ..self };
-        match self.way {
-            Way::Runs if load == Load::Vectors && c_whole => Self { team: RUN, ..layout },
-            // Teams reckon with 32 bits, and take one tile.
-            Way::Rows(_) if load != Load::Elements && b_row_bytes <= u64::from(u32::MAX) => {
-                let rows = layout.by_single_vectors();
-                if rows.takes_all_tiles() { rows } else { Self { way: Way::Items, ..layout } }
-            }
-            _ => Self { way: Way::Items, ..layout },
-        }
-    }
-
-    /// How rows of B are read whose loads have at most `bytes`.
-    fn load_of(&self, bytes: u64) -> Load {
-        let size = u64::from(16 / self.per_vector);
-        match bytes {
-            0 => Load::Elements,
-            _ if self.narrow_columns().is_some_and(|columns| bytes >= columns * size) => {
-                Load::Whole
-            }
-            16.. => Load::Vectors,
-            _ if bytes >= size.max(4) => Load::Words,
-            _ => Load::Halves,
-        }
-    }
-
-    /// A power of two of columns, where all have at most half a vector.
-    fn narrow_columns(&self) -> Option<u64> {
-        let columns = self.n.checked_next_power_of_two()?;
-        (2 * columns <= u64::from(self.per_vector)).then_some(columns)
-    }
-
-    /// Teams as there are kernels for where rows are not read in vectors: of one vector to a lane and at most eight warps to a
-    /// block. Panels stay as wide.
-    fn by_single_vectors(self) -> Self {
-        let Way::Rows(teams) = self.way else { return self };
-        if self.load == Load::Vectors {
-            return self;
-        }
-        let panel = Panel { tiles: self.panel.tiles * self.vectors, ..self.panel };
-        let warps = teams.warps.min(most_warps(DEEP, 1));
-        let teams = CsrTeams { vectors: 1, warps, panel_tiles: panel.tiles, ..teams };
-        Self { vectors: 1, way: Way::Rows(teams), panel, ..self }
-    }
-
-    /// Whether there is a block for every tile.
-    fn takes_all_tiles(&self) -> bool {
-        self.tiles(self.n) <= MAX_GRID_Y * u64::from(self.panel.tiles)
-    }
-
-    /// The entry point, and which of the [two kernels](super::kernels) has it.
-    pub(crate) fn entry(&self) -> (usize, &'static str) {
-        let by_lanes = self.lanes.ilog2() as usize;
-        let narrow = self.narrow_columns().map(|columns| columns.ilog2() as usize);
-        let kernel = usize::from(self.load != Load::Vectors);
-        let entry = match (self.way, self.load) {
-            (Way::Runs, _) => entries::RUNS[self.vectors as usize - 1],
-            (Way::Rows(CsrTeams { vectors: 2, .. }), Load::Vectors) => entries::ROWS_IN_PAIRS,
-            (Way::Rows(CsrTeams { depth: DEEP, .. }), Load::Vectors) => {
-                entries::ROWS_DEEP[by_lanes - 3]
-            }
-            (Way::Rows(_), Load::Vectors) => entries::ROWS[by_lanes],
-            (Way::Rows(_), Load::Whole) => entries::ROWS_NARROW[narrow.unwrap_or(0)],
-            (Way::Rows(_), Load::Words) => entries::ROWS_WORDS[by_lanes],
-            (Way::Rows(_), _) if narrow == Some(2) => entries::ROWS_HALVES_QUAD,
-            (Way::Rows(_), _) => entries::ROWS_HALVES[by_lanes],
-            (Way::Items, load) => self.entry_of_items(load, narrow),
-        };
-        (kernel, entry)
-    }
-
-    /// That of items; `narrow` is the binary logarithm of narrow columns.
-    fn entry_of_items(&self, load: Load, narrow: Option<usize>) -> &'static str {
-        let by_lanes = if self.vectors == 2 { 6 } else { self.lanes.ilog2() as usize };
-        match (load, narrow) {
-            (Load::Vectors, _) => entries::VECTORS[by_lanes],
-            (Load::Whole, Some(columns @ 1..)) => entries::NARROW[columns - 1],
-            (_, Some(columns)) => entries::ELEMENTS_NARROW[columns],
-            // A few columns of a lane are no faster in words.
-            (Load::Words, None) if self.per_vector == 8 && by_lanes > 0 => {
-                entries::WORDS[by_lanes - 1]
-            }
-            _ => entries::ELEMENTS[by_lanes],
-        }
-    }
-
-    /// Columns of a lane.
-    fn columns(&self) -> u32 {
-        match (self.way, self.load, self.narrow_columns()) {
-            (_, Load::Whole, Some(columns)) => columns as u32,
-            (Way::Rows(_), Load::Halves, Some(4)) => 4,
-            (Way::Items, load, Some(columns)) if load != Load::Vectors => columns as u32,
-            _ => self.vectors * self.per_vector,
-        }
     }
 
     fn tiles(&self, columns: u64) -> u64 {
