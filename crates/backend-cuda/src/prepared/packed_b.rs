@@ -208,6 +208,8 @@ mod tests {
         assert!(!copied(64, 64, 1), "rows are vectors");
         assert!(!copied(78, 78, 1), "there is no memory for as many columns");
         assert!(!copied(7, 7, 1), "few columns are read as they lie");
+        let said = with.describe(Lowering::new("cuda", "a device", 70));
+        assert!(said.choice("B").is_some_and(|choice| choice.contains("copied first")));
         // What is multiplied reads vectors then.
         let (entries, _) = launched(&with, 1.5, (70, 70, 1));
         assert!(entries[1].starts_with("csr_spmm_rows_") && !entries[1].contains("words"));
@@ -223,6 +225,7 @@ mod tests {
     fn plans_for_whole_vectors_or_few_columns_have_no_memory_for_a_copy() {
         for n in [1, 7, 64, 72] {
             assert_eq!((plan(n).workspace, plan(n).kernels.len()), (0, 2), "n = {n}");
+            assert_eq!(plan(n).describe(Lowering::new("cuda", "a device", n)).choice("B"), None);
         }
         // Nor do those whose B the cache does not hold.
         assert_eq!(plan(9999).workspace, 0);
