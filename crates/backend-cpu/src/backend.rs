@@ -2,7 +2,7 @@
 
 use girih_backend::{
     Aggregation, BackendError, Capabilities, DenseScalar, Epilogue, Lowering, PreparedSpmm,
-    SpmmBackend, Unsupported, with_b_permutation,
+    ProductShape, SpmmBackend, Unsupported, with_b_permutation,
 };
 use girih_formats::{
     AnyTiling, Complex, ComplexScalar, DType, FormatKind, FormatSpec, RealAccumulator, Scalar,
@@ -174,6 +174,11 @@ impl SpmmBackend for CpuBackend {
             return complex_epilogue(epilogue);
         }
         known_epilogue(epilogue)
+    }
+
+    /// The accumulation type, and f16 and bf16 where that is f32.
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        ProductShape::of(plan).check_output(dtype)
     }
 
     /// Every aggregation, of CSR in every real value type.

@@ -307,6 +307,13 @@ impl SpmmBackend for CudaBackend {
             .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })
     }
 
+    /// The accumulation type, and f16 and bf16 where that is f32, unless parts of windows are added to C atomically. Kernels
+    /// for such a C are compiled when they are first used; where there is neither a compiler nor a cache with them, that
+    /// product fails.
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        supported::takes_output(plan, dtype)
+    }
+
     /// Every aggregation of plans of real values in CSR, and none of others. Where there is neither a compiler nor a cache with the
     /// kernels for it, an aggregation is refused.
     fn supports_aggregation(

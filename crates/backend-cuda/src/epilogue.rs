@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use cudarc::driver::CudaSlice;
 use girih_backend::{Activation, Bias, Epilogue};
-use girih_formats::Scalar;
+use girih_formats::{DType, Scalar};
 
 use crate::operand::{DeviceMatrix, Place, Strides};
 use crate::{CudaError, NAME};
@@ -100,7 +100,9 @@ pub(crate) struct PlacedEpilogue {
     row_stride: u64,
     col_stride: u64,
     activation: u32,
-    unused: u32,
+    /// What elements of C are [rounded](Self::rounded_to) to: 0 if they are not, 1 for f16, 2 for bf16. Kernels are made
+    /// for one or the other, and do not read it.
+    output: u32,
 }
 
 const _: () = assert!(size_of::<PlacedEpilogue>() == 32);
@@ -123,9 +125,34 @@ impl PlacedEpilogue {
         }
     }
 
+    /// The same with a C of f16 or bf16, if `output` is that.
+    pub(crate) fn rounded_to(self, output: DType) -> Self {
+        let output = match output {
+            DType::F16 => 1,
+            DType::Bf16 => 2,
+            _ => 0,
+        };
+        Self { output, ..self }
+    }
+
+    /// What C is rounded to, if it is.
+    pub(crate) fn output(&self) -> Option<DType> {
+        [None, Some(DType::F16), Some(DType::Bf16)][self.output as usize]
+    }
+
+    /// Bytes of an element of C, whose accumulation type has `size`.
+    pub(crate) fn size_of_c(&self, size: u64) -> u64 {
+        self.output().map_or(size, |output| output.size() as u64)
+    }
+
+    /// Whether a bias or an activation is applied.
+    pub(crate) fn applies(&self) -> bool {
+        self.bias != 0 || self.activation != 0
+    }
+
     /// Whether C is stored as it is.
     pub(crate) fn is_none(&self) -> bool {
-        self.bias == 0 && self.activation == 0
+        !self.applies() && self.output == 0
     }
 
     /// That of the columns from `first` on, of a bias of `size` bytes each.
@@ -171,6 +198,11 @@ mod tests {
         assert!(!per_row.is_none() && !per_column.is_none());
         let gelu = PlacedEpilogue::new(None, Activation::Gelu);
         assert!(!gelu.is_none() && gelu.columns(5, 4) == gelu);
-        assert!(PlacedEpilogue::new(None, Activation::None).is_none());
+        let none = PlacedEpilogue::new(None, Activation::None);
+        assert!(none.is_none() && none.rounded_to(DType::F32).is_none());
+        assert_eq!((none.output(), none.size_of_c(8)), (None, 8));
+        let rounded = none.rounded_to(DType::Bf16);
+        assert_eq!((rounded.output(), rounded.size_of_c(4)), (Some(DType::Bf16), 2));
+        assert!(!rounded.is_none() && !rounded.applies());
     }
 }

@@ -153,7 +153,10 @@ pub use cudarc;
 pub use backend::CudaBackend;
 pub use catalog::CudaKernels;
 pub use cta_order::CtaOrder;
-pub use device::{DeviceInfo, complex_memory, devices, driver_version, parts_memory};
+pub use device::{
+    DeviceInfo, Half, bits_memory, complex_memory, devices, driver_version, half_memory,
+    parts_memory,
+};
 pub use epilogue::DeviceEpilogue;
 pub use error::{Arch, CudaError};
 pub use jit::{Binary, Jit, Origin, Resources};

@@ -7,9 +7,8 @@ use crate::CudaError;
 
 /// B on a device: `rows × cols` elements of a [`CudaSlice`], with any positive strides.
 ///
-/// Made before a stream is captured into a graph: making one may wait for the slice. Slices of `f16` and
-/// `bf16` are allocated with feature `f16` of cudarc, which this crate does not ask for; those of complex numbers are
-/// made by [`complex_memory`](crate::complex_memory).
+/// Made before a stream is captured into a graph: making one may wait for the slice. Slices of f16 and bf16 are made by
+/// [`half_memory`](crate::half_memory), those of complex numbers by [`complex_memory`](crate::complex_memory).
 #[derive(Debug)]
 pub struct DeviceMatrix<'a, T> {
     pub(crate) slice: &'a CudaSlice<T>,
@@ -194,16 +193,17 @@ impl Place {
         widths.into_iter().find(|bytes| self.reads_by(*bytes, bytes / size)).unwrap_or(0)
     }
 
-    /// Whether rows are contiguous and begin on 16 bytes.
-    pub(crate) fn writes_in_vectors(&self, per_vector: u64) -> bool {
-        self.begins_on(16, per_vector)
+    /// Whether rows are contiguous and begin on vectors of so many elements, of `size` bytes each.
+    pub(crate) fn writes_in_vectors(&self, per_vector: u64, size: u64) -> bool {
+        self.begins_on(per_vector * size, per_vector)
     }
 
-    /// The bytes, 16 or 8, on which all rows of elements of `size` bytes begin that are contiguous; 0 where they do not,
-    /// or where an element has as many.
-    pub(crate) fn vector_bytes(&self, size: u64) -> u64 {
-        let widths = [16, 8].into_iter().filter(|&bytes| bytes > size);
-        widths.into_iter().find(|bytes| self.begins_on(*bytes, bytes / size)).unwrap_or(0)
+    /// The bytes of sums, 16 or 8, on whose elements all rows begin, and are contiguous: of `size` bytes each, for sums of
+    /// `of_sum`. 0 where they do not, or where a sum has as many.
+    pub(crate) fn vector_bytes(&self, size: u64, of_sum: u64) -> u64 {
+        let begins_on = |bytes: u64| self.begins_on(bytes / of_sum * size, bytes / of_sum);
+        let widths = [16, 8].into_iter().filter(|&bytes| bytes > of_sum);
+        widths.into_iter().find(|&bytes| begins_on(bytes)).unwrap_or(0)
     }
 
     fn reads_by(&self, bytes: u64, per_load: u64) -> bool {
@@ -257,7 +257,7 @@ mod tests {
         let of = |cols, row_stride, size| {
             let strides = Strides { offset: 0, rows: 4, cols, row_stride, col_stride: 1 };
             let place = strides.place("B", 1024, 4 * row_stride, size).unwrap();
-            (place.load_bytes(size as u64), place.vector_bytes(size as u64))
+            (place.load_bytes(size as u64), place.vector_bytes(size as u64, size as u64))
         };
         assert_eq!([of(8, 8, 2), of(100, 100, 2), of(2, 2, 2)], [(16, 16), (8, 8), (4, 0)]);
         assert_eq!(of(99, 100, 2), (8, 8), "a load reaches into the next row's padding");
@@ -265,9 +265,15 @@ mod tests {
         assert_eq!([of(6, 6, 4), of(4, 4, 8)], [(8, 8), (16, 16)]);
         assert_eq!(of(3, 3, 16), (16, 0), "an element is as wide");
         let apart = place(Strides::col_major(4, 8), 32).unwrap();
-        assert_eq!((apart.load_bytes(4), apart.vector_bytes(4)), (0, 0));
+        assert_eq!((apart.load_bytes(4), apart.vector_bytes(4, 4)), (0, 0));
         let offset = place(Strides { offset: 1, ..Strides::row_major(4, 8) }, 40).unwrap();
-        assert_eq!((offset.load_bytes(4), offset.vector_bytes(4)), (4, 0));
+        assert_eq!((offset.load_bytes(4), offset.vector_bytes(4, 4)), (4, 0));
+        // Elements of 2 bytes that stand for sums of 4.
+        let rounded = [8, 4, 6, 7].map(|cols| {
+            let strides = Strides::row_major(4, cols);
+            strides.place("C", 1024, 4 * cols, 2).unwrap().vector_bytes(2, 4)
+        });
+        assert_eq!(rounded, [16, 16, 8, 0]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use girih_backend_cuda::kernels::{
-    Kernel, ablation, all, check, disassemble, ladder, with_aggregation, with_epilogue,
+    Kernel, ablation, all, check, disassemble, ladder, rounded, with_aggregation, with_epilogue,
 };
 use girih_backend_cuda::{Arch, Binary, CudaError, Jit, LibrarySearch, Origin};
 use girih_testkit::machine::{self, nvdisasm};
@@ -37,7 +37,7 @@ fn compiled() -> Option<&'static [Compiled]> {
     let compiled = COMPILED.get_or_init(|| {
         let jit = compiler(machine::kept_kernels(), None)?;
         let products = all().into_iter().chain(with_epilogue()).chain(with_aggregation());
-        Some(compile(&jit, products.chain(ladder()).collect()))
+        Some(compile(&jit, products.chain(rounded()).chain(ladder()).collect()))
     });
     compiled.as_deref()
 }
@@ -101,7 +101,8 @@ fn csr_reads_b_and_writes_c_in_vectors() {
             let body = &body[..body.find(".section").unwrap_or(body.len())];
             let in_vectors = ["_vectors_", "_runs_", "_rows_"].iter().any(|of| entry.contains(of))
                 && !kernel.config.contains("in parts");
-            for instruction in ["LDG.E.128.CONSTANT", "STG.E.128"] {
+            let store = if kernel.config.contains(" to ") { "STG.E.64" } else { "STG.E.128" };
+            for instruction in ["LDG.E.128.CONSTANT", store] {
                 let is_there = body.contains(instruction);
                 assert!(is_there || !in_vectors, "{kernel}: {entry} has no {instruction}");
             }

@@ -189,7 +189,7 @@ impl<T: DenseScalar> PreparedSpmm for PermutingB<T> {
         c: DenseViewMut<'_>,
         epilogue: &Epilogue<'_>,
     ) -> Result<(), BackendError> {
-        let n = self.shape.check_operands(&b, &c)?;
+        let n = self.shape.check_rounded(&b, &c)?;
         epilogue.check(&self.shape, n)?;
         if alpha == 0.0 || n == 0 {
             // B is not read.

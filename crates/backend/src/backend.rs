@@ -70,6 +70,15 @@ pub trait SpmmBackend: Debug + Send + Sync {
         no_epilogue(epilogue)
     }
 
+    /// Whether [products](PreparedSpmm::execute) of `plan` may have a C of this value type. The default takes what
+    /// every backend does: the plan's accumulation type.
+    ///
+    /// # Errors
+    /// Why C can't have it.
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        accumulated_output(plan, dtype)
+    }
+
     /// Whether prepared plans of `plan` compute this [aggregation](PreparedSpmm::aggregate). The default refuses
     /// every one.
     ///
@@ -130,7 +139,9 @@ pub trait SpmmBackend: Debug + Send + Sync {
 pub trait PreparedSpmm: Debug + Send + Sync {
     /// Computes `C = α·A·B + β·C`.
     ///
-    /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides.
+    /// B is k×n in the plan's value type, C m×n in its accumulation type; both may have any strides. If the backend
+    /// [supports](SpmmBackend::supports_output) it, C may also be of f16 or bf16, so that it can be the next product's B:
+    /// what is computed in f32 is rounded once, to nearest even, as it is stored.
     /// With `β = 0`, C is written without being read; with `α = 0`, neither A nor B is read (as in
     /// BLAS). Several threads may execute at once.
     ///
@@ -278,6 +289,18 @@ fn by_capabilities(
 
 fn list(names: &[impl ToString]) -> String {
     names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Refuses every value type of C but the plan's accumulation type.
+pub(crate) fn accumulated_output(plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+    let accumulator = plan.dtype().accumulator();
+    match dtype == accumulator {
+        true => Ok(()),
+        false => Err(Unsupported::Output {
+            dtype,
+            reason: format!("its kernels store products in {accumulator}, not in {dtype}"),
+        }),
+    }
 }
 
 /// Refuses every epilogue but none.

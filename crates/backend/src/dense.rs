@@ -22,10 +22,13 @@ pub enum DenseView<'a> {
     C64(ArrayView2<'a, Complex<f64>>),
 }
 
-/// C: an m×n view of an accumulation type, mutable, any strides.
+/// C: an m×n view, mutable, any strides: of an accumulation type, or of 16 bits where products are
+/// [rounded](crate::SpmmBackend::supports_output) to those.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "each variant is named for the value type it holds")]
 pub enum DenseViewMut<'a> {
+    F16(ArrayViewMut2<'a, f16>),
+    Bf16(ArrayViewMut2<'a, bf16>),
     F32(ArrayViewMut2<'a, f32>),
     F64(ArrayViewMut2<'a, f64>),
     C32(ArrayViewMut2<'a, Complex<f32>>),
@@ -45,6 +48,8 @@ pub trait DenseScalar: Scalar {
     fn erase(view: ArrayView2<'_, Self>) -> DenseView<'_>;
     /// Puts a view of the accumulation type in.
     fn erase_acc(view: ArrayView2<'_, Self::Acc>) -> DenseView<'_>;
+    /// Puts a mutable view in.
+    fn erase_mut(view: ArrayViewMut2<'_, Self>) -> DenseViewMut<'_>;
     /// Puts a mutable view of the accumulation type in.
     fn erase_acc_mut(view: ArrayViewMut2<'_, Self::Acc>) -> DenseViewMut<'_>;
 }
@@ -54,6 +59,13 @@ macro_rules! dense_scalar {
         impl<'a> From<ArrayView2<'a, $t>> for DenseView<'a> {
             #[inline]
             fn from(view: ArrayView2<'a, $t>) -> Self {
+                Self::$variant(view)
+            }
+        }
+
+        impl<'a> From<ArrayViewMut2<'a, $t>> for DenseViewMut<'a> {
+            #[inline]
+            fn from(view: ArrayViewMut2<'a, $t>) -> Self {
                 Self::$variant(view)
             }
         }
@@ -85,6 +97,11 @@ macro_rules! dense_scalar {
             }
 
             #[inline]
+            fn erase_mut(view: ArrayViewMut2<'_, Self>) -> DenseViewMut<'_> {
+                view.into()
+            }
+
+            #[inline]
             fn erase_acc_mut(view: ArrayViewMut2<'_, Self::Acc>) -> DenseViewMut<'_> {
                 view.into()
             }
@@ -100,34 +117,6 @@ dense_scalar!(
     C32: Complex<f32> => C32,
     C64: Complex<f64> => C64
 );
-
-impl<'a> From<ArrayViewMut2<'a, f32>> for DenseViewMut<'a> {
-    #[inline]
-    fn from(view: ArrayViewMut2<'a, f32>) -> Self {
-        Self::F32(view)
-    }
-}
-
-impl<'a> From<ArrayViewMut2<'a, f64>> for DenseViewMut<'a> {
-    #[inline]
-    fn from(view: ArrayViewMut2<'a, f64>) -> Self {
-        Self::F64(view)
-    }
-}
-
-impl<'a> From<ArrayViewMut2<'a, Complex<f32>>> for DenseViewMut<'a> {
-    #[inline]
-    fn from(view: ArrayViewMut2<'a, Complex<f32>>) -> Self {
-        Self::C32(view)
-    }
-}
-
-impl<'a> From<ArrayViewMut2<'a, Complex<f64>>> for DenseViewMut<'a> {
-    #[inline]
-    fn from(view: ArrayViewMut2<'a, Complex<f64>>) -> Self {
-        Self::C64(view)
-    }
-}
 
 impl DenseView<'_> {
     /// The value type.
@@ -179,6 +168,8 @@ impl DenseViewMut<'_> {
     #[must_use]
     pub fn dtype(&self) -> DType {
         match self {
+            Self::F16(_) => DType::F16,
+            Self::Bf16(_) => DType::Bf16,
             Self::F32(_) => DType::F32,
             Self::F64(_) => DType::F64,
             Self::C32(_) => DType::C32,
@@ -191,6 +182,8 @@ impl DenseViewMut<'_> {
     #[must_use]
     pub fn dim(&self) -> (usize, usize) {
         match self {
+            Self::F16(v) => v.dim(),
+            Self::Bf16(v) => v.dim(),
             Self::F32(v) => v.dim(),
             Self::F64(v) => v.dim(),
             Self::C32(v) => v.dim(),
@@ -206,6 +199,8 @@ impl DenseViewMut<'_> {
     pub fn columns_mut(&mut self, cols: Range<usize>) -> DenseViewMut<'_> {
         let slice = Slice::from(cols);
         match self {
+            Self::F16(v) => v.slice_axis_mut(Axis(1), slice).into(),
+            Self::Bf16(v) => v.slice_axis_mut(Axis(1), slice).into(),
             Self::F32(v) => v.slice_axis_mut(Axis(1), slice).into(),
             Self::F64(v) => v.slice_axis_mut(Axis(1), slice).into(),
             Self::C32(v) => v.slice_axis_mut(Axis(1), slice).into(),
@@ -218,6 +213,8 @@ impl DenseViewMut<'_> {
     #[must_use]
     pub fn view(&self) -> DenseView<'_> {
         match self {
+            Self::F16(v) => v.view().into(),
+            Self::Bf16(v) => v.view().into(),
             Self::F32(v) => v.view().into(),
             Self::F64(v) => v.view().into(),
             Self::C32(v) => v.view().into(),
@@ -230,6 +227,8 @@ impl DenseViewMut<'_> {
     #[must_use]
     pub fn reborrow(&mut self) -> DenseViewMut<'_> {
         match self {
+            Self::F16(v) => v.view_mut().into(),
+            Self::Bf16(v) => v.view_mut().into(),
             Self::F32(v) => v.view_mut().into(),
             Self::F64(v) => v.view_mut().into(),
             Self::C32(v) => v.view_mut().into(),

@@ -70,6 +70,14 @@ pub enum Unsupported {
         /// What the backend lacks.
         reason: String,
     },
+    /// The value type of C: see [`supports_output`](crate::SpmmBackend::supports_output).
+    #[error("{reason}")]
+    Output {
+        /// The value type that C has.
+        dtype: DType,
+        /// What the backend lacks.
+        reason: String,
+    },
     /// What products are [scaled by](crate::PreparedSpmm::execute_complex): an imaginary part.
     #[error("{reason}")]
     Scaling {

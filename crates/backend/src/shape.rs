@@ -8,7 +8,7 @@ use half::{bf16, f16};
 use ndarray::Axis;
 
 use crate::dense::{DenseScalar, DenseView, DenseViewMut};
-use crate::error::BackendError;
+use crate::error::{BackendError, Unsupported};
 
 /// What a plan asks of its operands: B is k×n, C m×n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub struct ProductShape {
     pub m: usize,
     /// Columns of A, rows of B.
     pub k: usize,
-    /// Value type of A and B; C has its [accumulation type](DType::accumulator).
+    /// Value type of A and B; C has its [accumulation type](DType::accumulator), unless it is
+    /// [rounded](Self::check_rounded).
     pub dtype: DType,
 }
 
@@ -39,9 +40,54 @@ impl ProductShape {
         b: &DenseView<'_>,
         c: &DenseViewMut<'_>,
     ) -> Result<usize, BackendError> {
+        self.check_c_of(b, c, self.dtype.accumulator())
+    }
+
+    /// [`check_operands`](Self::check_operands) of a backend whose C may also be [rounded](Self::rounds_to) to 16 bits.
+    ///
+    /// # Errors
+    /// As [`check_operands`](Self::check_operands).
+    pub fn check_rounded(
+        &self,
+        b: &DenseView<'_>,
+        c: &DenseViewMut<'_>,
+    ) -> Result<usize, BackendError> {
+        let of = if self.rounds_to(c.dtype()) { c.dtype() } else { self.dtype.accumulator() };
+        self.check_c_of(b, c, of)
+    }
+
+    /// Whether a value type is one that products are rounded to: f16 and bf16, where sums are of f32.
+    #[must_use]
+    pub fn rounds_to(&self, dtype: DType) -> bool {
+        matches!(dtype, DType::F16 | DType::Bf16) && self.dtype.accumulator() == DType::F32
+    }
+
+    /// Refuses a value type that C has neither by itself nor [rounded](Self::rounds_to).
+    ///
+    /// # Errors
+    /// [`Unsupported::Output`] for all others.
+    pub fn check_output(&self, dtype: DType) -> Result<(), Unsupported> {
+        let (own, sums) = (self.dtype, self.dtype.accumulator());
+        let others = if sums == DType::F32 { ", f16 or bf16" } else { "" };
+        match dtype == sums || self.rounds_to(dtype) {
+            true => Ok(()),
+            false => Err(Unsupported::Output {
+                dtype,
+                reason: format!("C of products in {own} is of {sums}{others}, not of {dtype}"),
+            }),
+        }
+    }
+
+    /// Checks B and a C of a value type.
+    fn check_c_of(
+        &self,
+        b: &DenseView<'_>,
+        c: &DenseViewMut<'_>,
+        of: DType,
+    ) -> Result<usize, BackendError> {
         self.check_b(b)?;
         let n = b.dim().1;
-        check("C", c.dim(), (self.m, n), c.dtype(), self.dtype.accumulator())?;
+        check("C", c.dim(), (self.m, n), c.dtype(), of)?;
         Ok(n)
     }
 

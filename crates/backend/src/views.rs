@@ -1,6 +1,5 @@
 //! Dense operands from arrays, vectors and slices.
 
-use girih_formats::Scalar;
 use ndarray::{
     ArrayBase, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, Axis, Data, DataMut, Ix1, Ix2,
     ShapeBuilder, ShapeError,
@@ -51,17 +50,17 @@ impl<'a, T: DenseScalar> From<&'a Vec<T>> for DenseView<'a> {
 
 impl<'a, S: DataMut> From<&'a mut ArrayBase<S, Ix2>> for DenseViewMut<'a>
 where
-    S::Elem: DenseScalar + Scalar<Acc = S::Elem>,
+    S::Elem: DenseScalar,
 {
     fn from(array: &'a mut ArrayBase<S, Ix2>) -> Self {
-        S::Elem::erase_acc_mut(array.view_mut())
+        S::Elem::erase_mut(array.view_mut())
     }
 }
 
 /// One column.
 impl<'a, S: DataMut> From<&'a mut ArrayBase<S, Ix1>> for DenseViewMut<'a>
 where
-    S::Elem: DenseScalar + Scalar<Acc = S::Elem>,
+    S::Elem: DenseScalar,
 {
     fn from(vector: &'a mut ArrayBase<S, Ix1>) -> Self {
         vector.view_mut().into()
@@ -69,21 +68,21 @@ where
 }
 
 /// One column.
-impl<'a, T: DenseScalar + Scalar<Acc = T>> From<ArrayViewMut1<'a, T>> for DenseViewMut<'a> {
+impl<'a, T: DenseScalar> From<ArrayViewMut1<'a, T>> for DenseViewMut<'a> {
     fn from(vector: ArrayViewMut1<'a, T>) -> Self {
-        T::erase_acc_mut(vector.insert_axis(Axis(1)))
+        T::erase_mut(vector.insert_axis(Axis(1)))
     }
 }
 
 /// One column.
-impl<'a, T: DenseScalar + Scalar<Acc = T>> From<&'a mut [T]> for DenseViewMut<'a> {
+impl<'a, T: DenseScalar> From<&'a mut [T]> for DenseViewMut<'a> {
     fn from(values: &'a mut [T]) -> Self {
         ArrayViewMut1::from(values).into()
     }
 }
 
 /// One column.
-impl<'a, T: DenseScalar + Scalar<Acc = T>> From<&'a mut Vec<T>> for DenseViewMut<'a> {
+impl<'a, T: DenseScalar> From<&'a mut Vec<T>> for DenseViewMut<'a> {
     fn from(values: &'a mut Vec<T>) -> Self {
         (&mut values[..]).into()
     }
@@ -154,7 +153,7 @@ impl<'a> DenseViewMut<'a> {
     ///
     /// # Errors
     /// [`BackendError::Slice`] if an element would lie outside of the slice, or two at one place.
-    pub fn in_slice<T: DenseScalar + Scalar<Acc = T>>(
+    pub fn in_slice<T: DenseScalar>(
         values: &'a mut [T],
         dim: (usize, usize),
         strides: SliceStrides,
@@ -162,7 +161,7 @@ impl<'a> DenseViewMut<'a> {
         let len = values.len();
         let shape = dim.strides((strides.rows, strides.cols));
         let view = ArrayViewMut2::from_shape(shape, values);
-        view.map(T::erase_acc_mut).map_err(|error| outside(len, dim, strides, &error))
+        view.map(T::erase_mut).map_err(|error| outside(len, dim, strides, &error))
     }
 }
 

@@ -2,23 +2,22 @@
 //!
 //! [`product`](super::product) reads B in place or packed, [`tasks`](super::tasks) runs the tasks on it.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use girih_backend::{
-    Activation, Aggregation, BackendError, Bias, DenseScalar, DenseView, DenseViewMut, Epilogue,
-    Lowering, PreparedSpmm, ProductShape, Unsupported, put_new_values,
+    Aggregation, BackendError, DenseScalar, DenseView, DenseViewMut, Epilogue, Lowering,
+    PreparedSpmm, ProductShape, put_new_values,
 };
-use girih_formats::{Buffer, FormatError, Real, RealNumber, Scalar, Tiling};
+use girih_formats::{Buffer, FormatError, Real, Scalar, Tiling};
 use girih_planner::file::Attachment;
 use girih_planner::schedule::{Columns, Task};
 use girih_planner::{Fingerprint, NewValues, Plan, Schedule};
-use girih_simd::{Finish, Input, Output, RowMap, Source};
-use ndarray::Axis;
+use girih_simd::Input;
 
 use super::aggregate::known_aggregation;
 use super::scratch::{PanelScratch, ScratchPool};
 use super::split::SplitWindows;
+use super::store_c::known_epilogue;
 use super::team::Team;
 use crate::NAME;
 use crate::kernels::{CpuScalar, Kernels};
@@ -26,7 +25,6 @@ use crate::layout::{CsrLayout, Sources};
 use crate::lowering::{Case, CpuLowering, ProductLowering};
 use crate::prepare::saved::{LoadError, load};
 use crate::prepare::{LayoutSource, Parts, build};
-use crate::thresholds::SUMS_CARRIED_COLS;
 
 /// A plan's tiles and tasks, shared, with the kernels that multiply them.
 pub(crate) struct Prepared<T: Real> {
@@ -47,6 +45,8 @@ pub(crate) struct Prepared<T: Real> {
     pub(super) b_copies: ScratchPool<T>,
     /// For a B that is widened first.
     pub(super) wide_b: ScratchPool<T::Acc>,
+    /// For sums that are added up slab by slab before they are rounded.
+    pub(super) slab_sums: ScratchPool<T::Acc>,
     /// How new values get into the tiling, and from there into the copy of CSR.
     pub(super) new_values: Option<NewValues>,
     pub(super) sources: Option<Sources>,
@@ -126,6 +126,7 @@ impl<T: CpuScalar> Prepared<T> {
             split,
             b_copies: ScratchPool::growing(),
             wide_b: ScratchPool::growing_from(widened),
+            slab_sums: ScratchPool::growing(),
             new_values: None,
             sources: None,
             #[cfg(test)]
@@ -161,9 +162,9 @@ impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
         self.execute_with(alpha, b, beta, c, &Epilogue::new())
     }
 
-    /// With an epilogue, C is stored element by element, never past the caches. The bits are those of the
-    /// plain product, put through the epilogue in the accumulation type. A bias with other strides than 1 is
-    /// copied.
+    /// With an epilogue, and in 16 bits, C is stored element by element, never past the caches. The bits are those of the
+    /// plain product, put through the epilogue in the accumulation type, then rounded. A bias with other strides than 1
+    /// is copied.
     fn execute_with(
         &self,
         alpha: f64,
@@ -174,37 +175,14 @@ impl<T: CpuScalar + DenseScalar> PreparedSpmm for Prepared<T> {
     ) -> Result<(), BackendError> {
         let (m, k, dtype) = (self.tiling.nrows(), self.tiling.ncols(), T::DTYPE);
         let shape = ProductShape { m, k, dtype };
-        let n = shape.check_operands(&b, &c)?;
+        let n = shape.check_rounded(&b, &c)?;
         epilogue.check(&shape, n)?;
         known_epilogue(epilogue).map_err(|unsupported| unsupported.by(NAME))?;
-        let (Some(b), Some(mut c)) = (T::view(b), T::acc_view_mut(c)) else {
-            unreachable!("the operands' types were checked");
-        };
-        let (alpha, beta) = (T::Acc::from_f64(alpha), T::Acc::from_f64(beta));
+        let Some(b) = T::view(b) else { unreachable!("B's type was checked") };
         if m == 0 || n == 0 {
             return Ok(());
         }
-        let bias = bias_of::<T>(epilogue);
-        let bias = bias.as_ref().map(|(values, per_row)| (&values[..], *per_row));
-        let finish = Finish::new(&c, bias, epilogue.activation);
-        let finish = (!epilogue.is_none()).then_some(&finish);
-        if alpha.is_zero() {
-            if let Some(finish) = finish {
-                self.finish_only(Output::new(&mut c, alpha, beta).finished(finish), m, n);
-            } else if beta.is_zero() {
-                c.fill(T::Acc::ZERO);
-            } else {
-                c.mapv_inplace(|x| beta * x);
-            }
-            return Ok(());
-        }
-        let out = Output::new(&mut c, alpha, beta);
-        let out = finish.map_or(out, |finish| out.finished(finish));
-        match Input::in_place(&b) {
-            Some(b) => self.product(b, out, n),
-            None => self.copied(Source::new(&b), out, n),
-        }
-        .map_err(no_memory)
+        self.product_into((alpha, beta), &b, c, epilogue).map_err(no_memory)
     }
 
     /// For CSR. On the threads of a product, from the entries as stored, in tasks of equally many entries. A B whose
@@ -261,38 +239,6 @@ impl<T: CpuScalar + DenseScalar> Prepared<T> {
         }
         Ok(())
     }
-}
-
-impl<T: CpuScalar> Prepared<T> {
-    /// C as it is without a product.
-    fn finish_only(&self, out: Output<T::Acc>, m: usize, n: usize) {
-        let none = [T::Acc::ZERO; SUMS_CARRIED_COLS];
-        for first in 0..m {
-            for j in (0..n).step_by(none.len()) {
-                let map = RowMap::Consecutive { first, len: 1 };
-                self.kernels.combine(&none, 1, &out.at_col(j), map, none.len().min(n - j));
-            }
-        }
-    }
-}
-
-/// Whether kernels know the activation.
-pub(crate) fn known_epilogue(epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
-    match epilogue.activation {
-        Activation::None | Activation::Relu | Activation::Gelu => Ok(()),
-        other => Err(Unsupported::Epilogue { reason: format!("its kernels lack {other:?}") }),
-    }
-}
-
-/// The values of a bias next to each other, and whether they are for rows.
-fn bias_of<'a, T: DenseScalar>(epilogue: &'a Epilogue<'_>) -> Option<(Cow<'a, [T::Acc]>, bool)> {
-    let (values, per_row) = match epilogue.bias.as_ref()? {
-        Bias::PerRow(values) => (values, true),
-        Bias::PerColumn(values) => (values, false),
-    };
-    let column = T::acc_view(values.reborrow())?.index_axis_move(Axis(1), 0);
-    let values = column.to_slice().map_or_else(|| Cow::Owned(column.to_vec()), Cow::Borrowed);
-    Some((values, per_row))
 }
 
 /// The error of a product for which there is no memory for a copy of B, or a B that is widened.

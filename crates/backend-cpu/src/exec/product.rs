@@ -24,12 +24,17 @@ impl<T: CpuScalar> Prepared<T> {
         n: usize,
     ) -> Result<(), FormatError> {
         let product = self.lowering.product(n, b.is_column, self.team.threads());
+        let k = self.tiling.ncols();
+        let copy = self.csr_layout.as_ref().filter(|_| product.by_copy && out.rounds());
+        if copy.is_some_and(|copy| copy.slabs(k).nth(1).is_some()) {
+            return self.round_slabs(b, out, n);
+        }
         if !product.widens_b {
             let b = self.input(b, &product);
             self.multiply_b(&product, BPanel::Given(b), out, n);
             return Ok(());
         }
-        self.wide_b.with(self.tiling.ncols().saturating_mul(n), |wide| {
+        self.wide_b.with(k.saturating_mul(n), |wide| {
             self.widen_b(b, n, wide);
             let wide = Input { is_column: b.is_column, ..Input::new(wide.as_ptr(), n as isize, n) };
             let b = self.input(wide, &product);

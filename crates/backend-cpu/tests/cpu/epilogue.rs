@@ -1,11 +1,14 @@
-//! Epilogues on every path of a product: once for every element, with the bits of the plain product.
+//! Epilogues and rounding on every path of a product: once for every element, epilogues with the bits of the plain product.
 
-use girih_backend::{Activation, DenseScalar, Epilogue, PreparedSpmm, SpmmBackend};
+use girih_backend::{
+    Activation, DenseScalar, Epilogue, PreparedSpmm, Product, SpmmBackend, verify,
+};
 use girih_backend_cpu::{CpuBackend, Isa};
 use girih_formats::{Accumulator, Csr, FormatSpec, Real, RealNumber, Scalar, Tiling};
 use girih_generate::{fem_3d, laplacian_5pt, power_law_rows, uniform};
 use girih_planner::{Plan, PlanOptions, Planner, Schedule};
-use half::f16;
+use girih_testkit::operands::random;
+use half::{bf16, f16};
 use ndarray::{Array2, ShapeBuilder};
 
 const WIDTHS: [usize; 6] = [1, 4, 13, 64, 100, 520];
@@ -109,4 +112,43 @@ fn slabs_are_finished_once() {
         Tiling::from_csr(&a, FormatSpec::Csr, girih_formats::RowLayout::natural(500, 1).unwrap());
     let plan = Plan::from_tiling(tiling.unwrap());
     agrees(&*CpuBackend::new().prepare(&plan).unwrap(), &a, 256, "as stored");
+}
+
+/// A C of 16 bits holds no sums of single slabs: they are complete before they are rounded.
+#[test]
+fn slabs_are_rounded_once() {
+    let (m, k) = (500, 6000);
+    // Whole groups of columns, and a part of one.
+    for n in [256, 270] {
+        let a: Csr<f16> = uniform::<f32>(m, k, 600, 3).unwrap().cast();
+        let plan = plan(&a, FormatSpec::Csr, n, None);
+        let prepared = CpuBackend::new().prepare(&plan).unwrap();
+        assert!(prepared.lowering(n).to_string().contains("slabs"), "{}", prepared.lowering(n));
+        let b = random::<f16>(k, n, 1);
+        let before = random::<f16>(m, n, 2);
+        for (alpha, beta) in [(1.0, 0.0), (-1.5, 0.5)] {
+            let mut c = before.clone();
+            prepared.execute(alpha, (&b).into(), beta, (&mut c).into()).unwrap();
+            let added = (beta != 0.0).then(|| (beta, (&before).into()));
+            let product = Product { alpha, b: (&b).into(), added };
+            let rounding = CpuBackend::new().rounding(&plan);
+            let verdict = verify(&a, &plan, &product, &(&c).into(), rounding).unwrap();
+            assert!(verdict.passed(), "n = {n}: {verdict:?}");
+        }
+    }
+}
+
+/// Without slabs, sums are those of a C in f32.
+#[test]
+fn rounded_elements_are_those_of_f32() {
+    let a: Csr<f32> = uniform(400, 300, 20, 3).unwrap();
+    let b = random::<f32>(300, 70, 1);
+    for spec in [FormatSpec::Csr, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }] {
+        let prepared = CpuBackend::new().prepare(&plan(&a, spec, 70, None)).unwrap();
+        let mut wide = Array2::from_elem((400, 70), f32::NAN);
+        prepared.execute(1.0, (&b).into(), 0.0, (&mut wide).into()).unwrap();
+        let mut c = Array2::from_elem((400, 70), bf16::NAN);
+        prepared.execute(1.0, (&b).into(), 0.0, (&mut c).into()).unwrap();
+        assert!(c == wide.mapv(bf16::from_f32), "{spec}");
+    }
 }

@@ -1,9 +1,9 @@
 //! Devices: what there is, and one in use.
 
-mod complex;
 mod gpu;
 mod loaded;
 mod memory;
+mod retyped;
 mod spec;
 mod tensor_map;
 mod transfer;
@@ -15,10 +15,10 @@ use crate::CudaError;
 use crate::error::Arch;
 use crate::library::driver;
 
-pub use complex::{complex_memory, parts_memory};
 pub use gpu::{Gpu, LoadedKernel};
 pub(crate) use loaded::LoadedKernels;
 pub use memory::DeviceMemory;
+pub use retyped::{Half, bits_memory, complex_memory, half_memory, parts_memory};
 pub(crate) use tensor_map::Driver;
 pub(crate) use transfer::Transfer;
 

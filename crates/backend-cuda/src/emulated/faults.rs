@@ -92,7 +92,17 @@ pub(crate) enum Finish {
 }
 
 /// The product of a matrix with random columns.
-pub(crate) fn multiply<T: DenseScalar>(
+pub(crate) fn multiply<T: DenseScalar<Acc: DenseScalar>>(
+    device: &Emulated,
+    way: Way,
+    a: &Csr<f64>,
+    sized: Sized,
+) -> (Outcome, String) {
+    multiply_into::<T, T::Acc>(device, way, a, sized)
+}
+
+/// The same into a C of another type.
+pub(crate) fn multiply_into<T: DenseScalar, C: DenseScalar>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
@@ -107,13 +117,14 @@ pub(crate) fn multiply<T: DenseScalar>(
     if let Some(schedule) = schedule {
         plan = plan.with_schedule(&schedule).unwrap();
     }
-    let b = random::<T>(a.ncols(), n, 1);
-    multiply_plan(device, way, (&a, &plan), &b, sized)
+    let (b, prepared) = (random::<T>(a.ncols(), n, 1), device.prepare_tiles(&plan));
+    device.supports(&plan).and_then(|()| device.supports_output(&plan, C::DTYPE)).unwrap();
+    multiply_prepared::<T, C>(device, way, (&a, &plan), &prepared, &b, sized)
 }
 
 /// The product of a matrix whose rows stand last first, behind the slots that are empty, in a precision; `cut` makes a
 /// schedule of its tiles.
-pub(crate) fn multiply_reversed<T: DenseScalar>(
+pub(crate) fn multiply_reversed<T: DenseScalar<Acc: DenseScalar>>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
@@ -145,11 +156,12 @@ pub(crate) fn multiply_variant(
     let plan = Plan::from_tiling(Tiling::from_csr(&a, sized.spec, layout).unwrap());
     // How many multiprocessors there are does not matter here.
     let prepared = device.prepare_variant(&plan, 132, Variant::find(name).unwrap());
-    multiply_prepared(device, way, (&a, &plan), &prepared, &random(a.ncols(), sized.n, 1), sized)
+    let columns = random(a.ncols(), sized.n, 1);
+    multiply_prepared::<_, f32>(device, way, (&a, &plan), &prepared, &columns, sized)
 }
 
 /// The product of a plan of a matrix with these columns.
-pub(crate) fn multiply_plan<T: DenseScalar>(
+pub(crate) fn multiply_plan<T: DenseScalar<Acc: DenseScalar>>(
     device: &Emulated,
     way: Way,
     (a, plan): (&Csr<T>, &Plan),
@@ -157,11 +169,12 @@ pub(crate) fn multiply_plan<T: DenseScalar>(
     sized: Sized,
 ) -> (Outcome, String) {
     device.supports(plan).unwrap();
-    multiply_prepared(device, way, (a, plan), &device.prepare_tiles(plan), columns, sized)
+    let prepared = device.prepare_tiles(plan);
+    multiply_prepared::<T, T::Acc>(device, way, (a, plan), &prepared, columns, sized)
 }
 
 /// The product of a plan that was prepared.
-pub(crate) fn multiply_prepared<T: DenseScalar>(
+pub(crate) fn multiply_prepared<T: DenseScalar, C: DenseScalar>(
     device: &Emulated,
     way: Way,
     (a, plan): (&Csr<T>, &Plan),
@@ -170,9 +183,9 @@ pub(crate) fn multiply_prepared<T: DenseScalar>(
     Sized { beta, b, c, n, epilogue, .. }: Sized,
 ) -> (Outcome, String) {
     let b = Placed::new(columns, b);
-    let before = random::<T::Acc>(a.nrows(), n, 2);
+    let before = random::<C>(a.nrows(), n, 2);
     let mut c = Placed::new(&before, c);
-    let (b_view, c_view) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
+    let (b_view, c_view) = (T::erase(b.view()), C::erase_mut(c.view_mut()));
     let len = if matches!(epilogue, Finish::PerRow(_)) { a.nrows() } else { n };
     let bias = random::<T::Acc>(len, 1, 3);
     let bias = T::erase_acc(bias.view());
@@ -184,10 +197,10 @@ pub(crate) fn multiply_prepared<T: DenseScalar>(
     let requested = Requested::Sum(&epilogue);
     match prepared.multiply(way, ((-2.5).into(), beta.into()), &b_view, c_view, requested) {
         Ok(()) => {
-            let added = (beta != 0.0).then(|| (beta, T::erase_acc(before.view())));
+            let added = (beta != 0.0).then(|| (beta, C::erase(before.view())));
             let product = Product { alpha: -2.5, b: b_view, added };
             let rounding = device.rounding(plan);
-            let found = T::erase_acc(c.view());
+            let found = C::erase(c.view());
             let verdict = verify_with(a, plan, &product, &epilogue, &found, rounding).unwrap();
             let outcome = if verdict.passed() { Outcome::Right } else { Outcome::Wrong };
             (outcome, format!("{verdict:?}"))

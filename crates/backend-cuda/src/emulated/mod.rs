@@ -279,6 +279,10 @@ impl SpmmBackend for Emulated {
         supported::takes_epilogue(plan.dtype(), activation)
     }
 
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        supported::takes_output(plan, dtype)
+    }
+
     fn supports_aggregation(
         &self,
         plan: &Plan,

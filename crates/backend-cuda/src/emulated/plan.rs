@@ -8,7 +8,7 @@ use girih_backend::{
     Aggregation, BackendError, Bias, DenseView, DenseViewMut, Epilogue, Lowering, PreparedSpmm,
     real_scaling,
 };
-use girih_formats::{Complex, Real, Scalar};
+use girih_formats::{Complex, Scalar};
 use ndarray::ArrayViewMut2;
 use ptx_emu::report::Fault;
 use ptx_emu::{Buffer, Device, Gpu, LaunchError};
@@ -95,11 +95,12 @@ impl PreparedSpmm for EmulatedPlan {
         c: DenseViewMut<'_>,
         epilogue: &Epilogue<'_>,
     ) -> Result<(), BackendError> {
-        let n = self.device_plan.shape.check_operands(&b, &c)?;
+        let n = self.device_plan.shape.check_rounded(&b, &c)?;
         epilogue.check(&self.device_plan.shape, n)?;
         let activation = (!epilogue.is_none()).then_some(epilogue.activation);
-        let taken = takes_epilogue(self.device_plan.shape.dtype, activation);
-        taken.map_err(|unsupported| unsupported.by("emulated"))?;
+        takes_epilogue(self.device_plan.shape.dtype, activation)
+            .and_then(|()| self.source.takes_output(c.dtype()))
+            .map_err(|unsupported| unsupported.by("emulated"))?;
         if n == 0 || self.device_plan.shape.m == 0 {
             return Ok(());
         }
@@ -254,11 +255,13 @@ impl EmulatedPlan {
                     }
                 };
                 let bias = bias.as_ref().map(|place| (place, is_per_row(epilogue)));
-                Total::Sum(PlacedEpilogue::new(bias, epilogue.activation))
+                Total::Sum(PlacedEpilogue::new(bias, epilogue.activation).rounded_to(c.dtype()))
             }
         };
         let factors = (alpha, beta);
         match c {
+            DenseViewMut::F16(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
+            DenseViewMut::Bf16(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
             DenseViewMut::F32(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
             DenseViewMut::F64(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
             DenseViewMut::C32(c) => self.run_into(&mut gpu, way, factors, b, c, &total),
@@ -282,27 +285,6 @@ impl EmulatedPlan {
         let operands = Operands { alpha, beta, b, c: placed.place };
         self.run(gpu, way, &operands, total)?;
         placed.fetch(gpu, c)
-    }
-
-    /// The product in a C of f16 or bf16, on a device that has nothing else in its memory.
-    ///
-    /// # Errors
-    /// What a kernel does wrong.
-    pub(crate) fn multiply_rounded<C: Real>(
-        &self,
-        way: Way,
-        (alpha, beta): (f64, f64),
-        b: &DenseView<'_>,
-        c: ArrayViewMut2<'_, C>,
-    ) -> Result<(), Failure> {
-        let mut gpu = Gpu::new(Device::h100());
-        let placing = self.device.0.placing;
-        let b = place(&mut gpu, "B", placing, b);
-        let placed = Placed::new(&mut gpu, "C", placing, &c.view(), beta != 0.0);
-        let (alpha, beta) = (Complex::from(alpha), Complex::from(beta));
-        let operands = Operands { alpha, beta, b, c: placed.place };
-        self.run(&mut gpu, way, &operands, &Total::Rounded(C::DTYPE))?;
-        placed.fetch(&gpu, c)
     }
 
     /// Uploads the device plan and executes its launches.

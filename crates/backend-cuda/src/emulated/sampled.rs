@@ -100,9 +100,7 @@ impl Emulated {
                 )?;
                 placed.fetch(&gpu, s)
             }
-            DenseViewMut::C32(_) | DenseViewMut::C64(_) => {
-                unreachable!("no complex values are sampled")
-            }
+            _ => unreachable!("samples are of f32 or f64"),
         }
     }
 

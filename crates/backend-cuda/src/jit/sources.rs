@@ -15,7 +15,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 63] = [
+const HEADERS: [(&str, &str); 65] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
@@ -42,9 +42,11 @@ const HEADERS: [(&str, &str); 63] = [
     header!("ptx/wgmma.cuh"),
     header!("ptx/wgmma_shapes.cuh"),
     header!("shared/complex.cuh"),
+    header!("shared/element_of_c.cuh"),
     header!("shared/elements.cuh"),
     header!("shared/entry.cuh"),
     header!("shared/epilogue.cuh"),
+    header!("shared/narrow.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),
     header!("shared/pipeline.cuh"),

@@ -173,6 +173,19 @@ pub fn with_epilogue() -> Vec<Kernel> {
     products().map(|kernel| kernel.with_epilogue()).collect()
 }
 
+/// The kernels of products of 16-bit values in [`all`] as those have them whose C is of the same type, each in a binary of
+/// its own.
+#[must_use]
+pub fn rounded() -> Vec<Kernel> {
+    let rounded = |kernel: Kernel| {
+        let values = |dtype: &DType| {
+            kernel.defines.contains(&("VALUE", shared::value_name(*dtype).to_owned()))
+        };
+        Some(kernel.with_output([DType::F16, DType::Bf16].into_iter().find(values)?))
+    };
+    products().filter_map(rounded).collect()
+}
+
 /// The kernels of [`all`] that compute [aggregations](girih_backend::Aggregation), each in binaries of their own.
 #[must_use]
 pub fn with_aggregation() -> Vec<Kernel> {

@@ -1,6 +1,6 @@
 //! What there are kernels for: one answer for plans, for the planner and for capabilities.
 
-use girih_backend::{Activation, Aggregation, Unsupported};
+use girih_backend::{Activation, Aggregation, ProductShape, Unsupported};
 use girih_formats::{DType, FormatKind, FormatSpec};
 use girih_planner::schedule::Reduction;
 use girih_planner::{Plan, Precision};
@@ -202,22 +202,20 @@ pub(crate) fn takes_aggregation(plan: &Plan, aggregation: Aggregation) -> Result
     Err(Unsupported::Aggregation { reason })
 }
 
-/// Whether the kernels of a plan write a C of a type besides its accumulation type.
+/// Whether the kernels of a plan write a C of this value type.
 ///
 /// # Errors
 /// What they lack.
 pub(crate) fn takes_output(plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
-    let spec = plan.spec();
-    let reason = match (spec, dtype) {
-        (FormatSpec::TwoFourE4m3 { .. }, DType::F16 | DType::Bf16) => return Ok(()),
-        (FormatSpec::TwoFourE4m3 { .. }, other) => {
-            format!("C of products in e4m3 is of f32, f16 or bf16, not of {other}")
+    let shape = ProductShape::of(plan);
+    shape.check_output(dtype)?;
+    match plan.schedule().reduction() {
+        Reduction::Atomic if shape.rounds_to(dtype) && has_atomic_mode(plan.spec().kind()) => {
+            let reason = "it adds parts of windows to C atomically, in f32".to_owned();
+            Err(Unsupported::Output { dtype, reason })
         }
-        _ => {
-            format!("C of products in {spec} is of {}, not of {dtype}", plan.dtype().accumulator())
-        }
-    };
-    Err(Unsupported::ValueType { dtype, reason })
+        _ => Ok(()),
+    }
 }
 
 /// What of a format with its sizes, a value type and a precision [`check`] refuses for this reason.

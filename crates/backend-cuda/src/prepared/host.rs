@@ -57,6 +57,8 @@ impl HostOperands {
         requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         match c {
+            DenseViewMut::F16(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
+            DenseViewMut::Bf16(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
             DenseViewMut::F32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
             DenseViewMut::F64(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
             DenseViewMut::C32(c) => self.with_b_and_c(prepared, transfer, scales, b, c, requested),
@@ -65,21 +67,24 @@ impl HostOperands {
     }
 
     /// The product, panel by panel: while one is multiplied, the next is sent and the last one fetched.
-    fn with_b_and_c<T: Scalar, A: Scalar>(
+    fn with_b_and_c<T: Scalar, C: Scalar>(
         &mut self,
         prepared: &CudaPrepared,
         transfer: &mut Transfer,
         (alpha, beta): Scales,
         b: &ArrayView2<'_, T>,
-        c: ArrayViewMut2<'_, A>,
+        c: ArrayViewMut2<'_, C>,
         requested: Requested<'_, '_>,
     ) -> Result<(), CudaError> {
         let (gpu, rows) = (prepared.gpu(), prepared.operand_rows());
         let panels = prepared.panels(b.ncols());
         let b_places = reserve::<T>(gpu, transfer, &mut self.b, rows.b, &panels, "B's elements")?;
-        let c_places = reserve::<A>(gpu, transfer, &mut self.c, rows.c, &panels, "C's elements")?;
+        let c_places = reserve::<C>(gpu, transfer, &mut self.c, rows.c, &panels, "C's elements")?;
         let total = match requested {
-            Requested::Sum(epilogue) => Total::Sum(self.send_bias::<A>(gpu, transfer, epilogue)?),
+            Requested::Sum(epilogue) => {
+                let placed = self.send_bias::<T::Acc>(gpu, transfer, epilogue)?;
+                Total::Sum(placed.rounded_to(C::DTYPE))
+            }
             Requested::Aggregation(aggregation) => Total::Aggregation(aggregation),
         };
         let mut moving = transfer.begin(c, panels.len() > 1)?;
@@ -97,7 +102,7 @@ impl HostOperands {
                 clear_rows::<T>(&stream, &b_place, b.nrows())?;
             }
             let operands = Operands { alpha, beta, b: b_place, c: c_place };
-            let total = total.columns(panel.start as u64, size_of::<A>() as u64);
+            let total = total.columns(panel.start as u64, size_of::<T::Acc>() as u64);
             // SAFETY: both places, and the bias's, were reserved with this shape, by whom this thread has locked.
             unsafe { prepared.enqueue_with(&stream, &operands, &total, true) }?;
             moving.fetch(&c_place, panel)?;
@@ -105,7 +110,7 @@ impl HostOperands {
         moving.settle()
     }
 
-    /// Sends the bias of a product whose C has elements of type `A`.
+    /// Sends the bias of a product whose sums are of type `A`.
     fn send_bias<A: Scalar>(
         &mut self,
         gpu: &Gpu,

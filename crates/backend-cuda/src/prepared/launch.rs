@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use bytemuck::Pod;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{Buffer, Complex, DType};
+use girih_formats::{Buffer, Complex};
 
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use crate::CudaError;
@@ -96,7 +96,9 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
 
     /// Hands each launch of a product to `each`. The operands fit the plan, and neither m nor n is 0. If there
     /// is an epilogue, it is one that [is supported](crate::kernels::supported::takes_epilogue), and the
-    /// launches are of the plan's kernels [with one](Kernel::with_epilogue).
+    /// launches are of the plan's kernels [with one](Kernel::with_epilogue). If C is rounded, the plan
+    /// [takes](crate::kernels::supported::takes_output) such a C, and they are of its kernels
+    /// [for it](Kernel::with_output).
     ///
     /// # Errors
     /// Those of `each` and of `encoder`.
@@ -117,23 +119,6 @@ pub(crate) trait LaunchSequence: Debug + Send + Sync {
     /// Those of `each`.
     fn aggregations(&self, _: &Addresses, _: &Operands, _: Each<'_>) -> Result<(), CudaError> {
         unreachable!("only plans that take aggregations compute them")
-    }
-
-    /// Hands each launch of a product whose C is of f16 or bf16, `dtype`, to `each`. The operands fit the plan, and neither m
-    /// nor n is 0. The plan [takes](crate::kernels::supported::takes_output) such a C, and the launches are of its
-    /// kernels [for it](Kernel::with_output).
-    ///
-    /// # Errors
-    /// Those of `each` and of `encoder`.
-    fn rounded(
-        &self,
-        _: &Addresses,
-        _: &Operands,
-        _: DType,
-        _: &dyn MapEncoder,
-        _: Each<'_>,
-    ) -> Result<(), CudaError> {
-        unreachable!("only plans that take such a C compute one")
     }
 
     /// Adds what decides the launches of such a product to a lowering: tiles, stages, parts and how

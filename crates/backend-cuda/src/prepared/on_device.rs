@@ -186,12 +186,12 @@ impl CudaPrepared {
         self.execute_on_device(stream, (alpha, beta), b, c, &DeviceEpilogue::new())
     }
 
-    fn execute_on_device<T: DenseScalar>(
+    fn execute_on_device<T: DenseScalar, C: Scalar>(
         &self,
         stream: &CudaStream,
         (alpha, beta): (Complex<f64>, Complex<f64>),
         b: &DeviceMatrix<'_, T>,
-        c: &mut DeviceMatrixMut<'_, T::Acc>,
+        c: &mut DeviceMatrixMut<'_, C>,
         epilogue: &DeviceEpilogue<'_, T::Acc>,
     ) -> Result<(), BackendError> {
         self.check(&b.place, T::DTYPE, &c.place)?;
@@ -200,10 +200,12 @@ impl CudaPrepared {
             let rows = if per_row { self.shape.m } else { b.place.cols };
             check_place("bias", &bias.place, (rows, 1))?;
         }
-        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.function()))?;
+        let activation = (!epilogue.is_none()).then_some(epilogue.function());
+        self.load_sums(activation, C::DTYPE)?;
         let operands = Operands { alpha, beta, b: b.place, c: c.place };
         let bias_place = bias.map(|(bias, per_row)| (&bias.place, per_row));
-        let total = Total::Sum(PlacedEpilogue::new(bias_place, epilogue.function()));
+        let placed = PlacedEpilogue::new(bias_place, epilogue.function());
+        let total = Total::Sum(placed.rounded_to(C::DTYPE));
         self.on_device(stream, &operands, &total, b, c, bias.map(|(bias, _)| bias))
     }
 
@@ -230,14 +232,16 @@ impl CudaPrepared {
         self.on_device(stream, &operands, &total, b, c, None)
     }
 
-    /// Enqueues `C = α·A·B + β·C` of a plan in e4m3 with a C of f16 or bf16: what
-    /// [`execute_device`](Self::execute_device) would store is rounded to it once, to nearest even.
+    /// Enqueues `C = act(α·A·B + β·C + bias)` with a C of f16 or bf16, of a plan that sums in f32: what
+    /// [`execute_device_with`](Self::execute_device_with) would store is rounded to it once, to nearest even. So C can be
+    /// the next product's B.
     ///
     /// The first such product loads its kernels, from the cache or the compiler: one should be enqueued before a
     /// stream is captured.
     ///
     /// # Errors
-    /// As for `execute_device`. [`BackendError::Unsupported`] unless the plan is in e4m3 and C of f16 or bf16.
+    /// As for `execute_device_with`. [`BackendError::Unsupported`] too unless the backend
+    /// [supports](girih_backend::SpmmBackend::supports_output) such a C.
     pub fn execute_device_rounded<T: DenseScalar, C: Real>(
         &self,
         stream: &CudaStream,
@@ -245,17 +249,9 @@ impl CudaPrepared {
         b: &DeviceMatrix<'_, T>,
         beta: f64,
         c: &mut DeviceMatrixMut<'_, C>,
+        epilogue: &DeviceEpilogue<'_, T::Acc>,
     ) -> Result<(), BackendError> {
-        self.check(&b.place, T::DTYPE, &c.place)?;
-        self.product.takes_output(C::DTYPE).map_err(|unsupported| unsupported.by(self.backend))?;
-        let total = Total::Rounded(C::DTYPE);
-        if let (Product::Launched(launched, _), Some(later)) = (&self.product, total.later()) {
-            let failed = |error| refused_by(self.backend, error, "load kernels of a rounded C");
-            launched.load(later).map_err(failed)?;
-        }
-        let (alpha, beta) = (alpha.into(), beta.into());
-        let operands = Operands { alpha, beta, b: b.place, c: c.place };
-        self.on_device(stream, &operands, &total, b, c, None)
+        self.execute_on_device(stream, (alpha.into(), beta.into()), b, c, epilogue)
     }
 
     /// Refuses what is of another device.
@@ -315,18 +311,24 @@ impl CudaPrepared {
         Ok(total)
     }
 
-    /// Refuses an epilogue that the plan's kernels don't execute, and loads those that do; `None` if there is no
-    /// epilogue.
-    pub(super) fn load_epilogue(&self, activation: Option<Activation>) -> Result<(), BackendError> {
+    /// Refuses an epilogue or a type of C that the plan's kernels don't have, and loads those that do; `None` if there is
+    /// no epilogue.
+    pub(super) fn load_sums(
+        &self,
+        activation: Option<Activation>,
+        output: DType,
+    ) -> Result<(), BackendError> {
         self.product
             .takes_epilogue(self.shape.dtype, activation)
+            .and_then(|()| self.product.takes_output(self.shape, output))
             .map_err(|unsupported| unsupported.by(self.backend))?;
-        let (Product::Launched(launched, _), Some(_)) = (&self.product, activation) else {
-            return Ok(());
-        };
-        launched
-            .load(Later::WithEpilogue)
-            .map_err(|error| refused_by(self.backend, error, "load kernels with an epilogue"))
+        let rounds = self.shape.rounds_to(output).then_some(output);
+        let later = Later::of_sums(activation.is_some(), rounds);
+        if let (Product::Launched(launched, _), Some(later)) = (&self.product, later) {
+            let failed = |error| refused_by(self.backend, error, "load kernels for such a C");
+            launched.load(later).map_err(failed)?;
+        }
+        Ok(())
     }
 
     /// The checks of [`ProductShape`], on places.
@@ -339,7 +341,7 @@ impl CudaPrepared {
         if dtype != expected {
             return Err(BackendError::DType { operand: "B", found: dtype, expected });
         }
-        // C is of the accumulation type by its Rust type.
+        // C's type is by its Rust type, or checked when kernels for it are loaded.
         Ok(())
     }
 

@@ -29,9 +29,9 @@ impl PreparedSpmm for CudaPrepared {
         self.execute_with(alpha, b, beta, c, &Epilogue::new())
     }
 
-    /// Copies the bias to the device too. The first product with an epilogue loads the kernels that have one, from the
-    /// cache or the compiler. The bits are those of the plain product, put through the epilogue in the
-    /// accumulation type.
+    /// Copies the bias to the device too. The first product with an epilogue, or with a C of 16 bits, loads the kernels for
+    /// it, from the cache or the compiler. The bits are those of the plain product, put through the epilogue in the
+    /// accumulation type, then rounded.
     fn execute_with(
         &self,
         alpha: f64,
@@ -110,9 +110,9 @@ impl CudaPrepared {
         c: DenseViewMut<'_>,
         epilogue: &Epilogue<'_>,
     ) -> Result<(), BackendError> {
-        let n = self.shape.check_operands(b, &c)?;
+        let n = self.shape.check_rounded(b, &c)?;
         epilogue.check(&self.shape, n)?;
-        self.load_epilogue((!epilogue.is_none()).then_some(epilogue.activation))?;
+        self.load_sums((!epilogue.is_none()).then_some(epilogue.activation), c.dtype())?;
         if self.shape.m == 0 || n == 0 {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 //! second-level cache if it fits.
 
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{Complex, DType};
+use girih_formats::Complex;
 
 use super::launch::{ALIGN, Addresses, DevicePlan, Each, LaunchSequence, Operands};
 use super::tensor_map::MapEncoder;
@@ -110,18 +110,6 @@ impl LaunchSequence for PackedB {
     ) -> Result<(), CudaError> {
         let operands = self.packed(at, operands, each)?;
         self.inner.aggregations(at, &operands, each)
-    }
-
-    fn rounded(
-        &self,
-        at: &Addresses,
-        operands: &Operands,
-        dtype: DType,
-        encoder: &dyn MapEncoder,
-        each: Each<'_>,
-    ) -> Result<(), CudaError> {
-        let operands = self.packed(at, operands, each)?;
-        self.inner.rounded(at, &operands, dtype, encoder, each)
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use cudarc::driver::CudaStream;
-use girih_backend::{Activation, Aggregation, Lowering, Unsupported};
+use girih_backend::{Activation, Aggregation, Lowering, ProductShape, Unsupported};
 use girih_formats::DType;
 
 use super::launch::Operands;
@@ -83,14 +83,19 @@ impl Product {
         }
     }
 
-    /// Whether it writes a C of a type besides the plan's accumulation type.
-    pub(super) fn takes_output(&self, dtype: DType) -> Result<(), Unsupported> {
+    /// Whether it writes a C of this value type, of a plan of this shape.
+    pub(super) fn takes_output(
+        &self,
+        shape: ProductShape,
+        dtype: DType,
+    ) -> Result<(), Unsupported> {
         match self {
             Self::Launched(_, source) => source.takes_output(dtype),
-            Self::Other(_) => Err(Unsupported::ValueType {
-                dtype,
-                reason: "its C is of the accumulation type".to_owned(),
-            }),
+            Self::Other(_) if shape.dtype.accumulator() == dtype => Ok(()),
+            Self::Other(_) => {
+                let reason = format!("its C is of {}", shape.dtype.accumulator());
+                Err(Unsupported::Output { dtype, reason })
+            }
         }
     }
 

@@ -21,12 +21,10 @@ pub(crate) enum Requested<'a, 'e> {
 /// What the products of a row's entries come to, on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Total {
-    /// Their sum, which goes through an epilogue that the plan takes.
+    /// Their sum, which goes through an epilogue that the plan takes, and may be rounded.
     Sum(PlacedEpilogue),
     /// An aggregation that the plan takes. α is its [sign](Self::sign), and β is zero.
     Aggregation(Aggregation),
-    /// Their sum, in a C of f16 or bf16.
-    Rounded(DType),
 }
 
 /// Kernels besides those of plain products, which are loaded when they are first requested.
@@ -38,11 +36,25 @@ pub(crate) enum Later {
     Extremes,
     InF16,
     InBf16,
+    WithEpilogueInF16,
+    WithEpilogueInBf16,
 }
 
 impl Later {
     /// How many there are.
-    pub(super) const COUNT: usize = Self::InBf16 as usize + 1;
+    pub(super) const COUNT: usize = Self::WithEpilogueInBf16 as usize + 1;
+
+    /// That of sums, through a bias or an activation or not, and rounded or not.
+    pub(crate) fn of_sums(applies: bool, output: Option<DType>) -> Option<Self> {
+        match (output, applies) {
+            (None, false) => None,
+            (None, true) => Some(Self::WithEpilogue),
+            (Some(DType::F16), false) => Some(Self::InF16),
+            (Some(DType::F16), true) => Some(Self::WithEpilogueInF16),
+            (Some(_), false) => Some(Self::InBf16),
+            (Some(_), true) => Some(Self::WithEpilogueInBf16),
+        }
+    }
 
     /// The kernel in the place of one of plain products.
     pub(crate) fn kernel(self, plain: &Kernel) -> Kernel {
@@ -52,6 +64,8 @@ impl Later {
             Self::Extremes => plain.with_aggregation(Aggregation::Max),
             Self::InF16 => plain.with_output(DType::F16),
             Self::InBf16 => plain.with_output(DType::Bf16),
+            Self::WithEpilogueInF16 => plain.with_epilogue().with_output(DType::F16),
+            Self::WithEpilogueInBf16 => plain.with_epilogue().with_output(DType::Bf16),
         }
     }
 }
@@ -60,20 +74,17 @@ impl Total {
     /// The kernels that compute it; `None` for those of plain products.
     pub(crate) fn later(&self) -> Option<Later> {
         match self {
-            Self::Sum(epilogue) if epilogue.is_none() => None,
-            Self::Sum(_) => Some(Later::WithEpilogue),
+            Self::Sum(epilogue) => Later::of_sums(epilogue.applies(), epilogue.output()),
             Self::Aggregation(Aggregation::Mean) => Some(Later::Means),
             Self::Aggregation(_) => Some(Later::Extremes),
-            Self::Rounded(DType::F16) => Some(Later::InF16),
-            Self::Rounded(_) => Some(Later::InBf16),
         }
     }
 
-    /// That of the columns from `first` on, of elements of `size` bytes each.
+    /// That of the columns from `first` on, of sums of `size` bytes each.
     pub(super) fn columns(self, first: u64, size: u64) -> Self {
         match self {
             Self::Sum(epilogue) => Self::Sum(epilogue.columns(first, size)),
-            other @ (Self::Aggregation(_) | Self::Rounded(_)) => other,
+            other @ Self::Aggregation(_) => other,
         }
     }
 
@@ -98,7 +109,6 @@ impl Total {
         match self {
             Self::Sum(epilogue) => sequence.launches(at, operands, epilogue, encoder, each),
             Self::Aggregation(_) => sequence.aggregations(at, operands, each),
-            Self::Rounded(dtype) => sequence.rounded(at, operands, *dtype, encoder, each),
         }
     }
 }

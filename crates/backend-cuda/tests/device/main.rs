@@ -9,6 +9,7 @@ mod epilogues;
 mod host;
 mod kernels;
 mod new_values;
+mod rounded;
 mod sampled;
 mod strided;
 

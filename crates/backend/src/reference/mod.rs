@@ -47,6 +47,11 @@ impl SpmmBackend for ReferenceBackend {
         if plan.dtype().is_complex() { complex::no_epilogue(epilogue) } else { Ok(()) }
     }
 
+    /// The accumulation type, and f16 and bf16 where that is f32.
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        ProductShape::of(plan).check_output(dtype)
+    }
+
     /// For CSR and BMat, which hold the entries and nothing else, in real values.
     fn supports_aggregation(&self, plan: &Plan, _: Aggregation) -> Result<(), Unsupported> {
         complex::no_aggregation(plan.dtype())?;
@@ -92,7 +97,7 @@ impl PreparedSpmm for Prepared {
         c: DenseViewMut<'_>,
         epilogue: &Epilogue<'_>,
     ) -> Result<(), BackendError> {
-        let n = self.shape.check_operands(&b, &c)?;
+        let n = self.shape.check_rounded(&b, &c)?;
         epilogue.check(&self.shape, n)?;
         let row_of_b = self.row_of_b.as_deref();
         for_real_tiling!(
@@ -161,21 +166,26 @@ fn multiply_any<T: DenseScalar + Real>(
     c: DenseViewMut<'_>,
     epilogue: &Epilogue<'_>,
 ) {
-    let views = (T::view(b), T::acc_view_mut(c));
-    let (Some(b), Some(c)) = views else { unreachable!("the operands' types were checked") };
-    multiply(tiling, row_of_b, alpha, &b, beta, c, epilogue);
+    let Some(b) = T::view(b) else { unreachable!("B's type was checked") };
+    match c {
+        DenseViewMut::F16(c) => multiply(tiling, row_of_b, alpha, &b, beta, c, epilogue),
+        DenseViewMut::Bf16(c) => multiply(tiling, row_of_b, alpha, &b, beta, c, epilogue),
+        DenseViewMut::F32(c) => multiply(tiling, row_of_b, alpha, &b, beta, c, epilogue),
+        DenseViewMut::F64(c) => multiply(tiling, row_of_b, alpha, &b, beta, c, epilogue),
+        DenseViewMut::C32(_) | DenseViewMut::C64(_) => unreachable!("C's type was checked"),
+    }
 }
 
 /// Columns of C summed at once: the sums live on the stack.
 const PANEL: usize = 64;
 
-fn multiply<T: DenseScalar + Real>(
+fn multiply<T: DenseScalar + Real, C: RealNumber>(
     tiling: &Tiling<T>,
     row_of_b: Option<&[u32]>,
     alpha: f64,
     b: &ArrayView2<'_, T>,
     beta: f64,
-    mut c: ArrayViewMut2<'_, T::Acc>,
+    mut c: ArrayViewMut2<'_, C>,
     epilogue: &Epilogue<'_>,
 ) {
     let n = c.ncols();
@@ -198,7 +208,7 @@ fn multiply<T: DenseScalar + Real>(
             for ((col, out), sum) in (start..).zip(stored.row_mut(row)).zip(sums) {
                 let product = if alpha == 0.0 { 0.0 } else { alpha * sum };
                 let before = if beta == 0.0 { 0.0 } else { beta * out.to_f64() };
-                *out = T::Acc::from_f64(epilogue.apply(row, col, product + before));
+                *out = C::from_f64(epilogue.apply(row, col, product + before));
             }
         }
     }

@@ -3,6 +3,7 @@
 use girih_formats::{AnyTiling, DType, Real, RealNumber, Scalar, for_any_tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
+use half::{bf16, f16};
 
 use super::oracle::{Sum, two_prod, two_sum};
 use super::{Problem, Rounding, Verification, Worst};
@@ -24,6 +25,55 @@ pub(super) struct Judge<'p, 'a, T: DenseScalar + Real> {
     range: (f64, f64),
     /// Its least normal number.
     least_normal: f64,
+    /// How C is rounded once more, if it is.
+    stored: Option<StoredIn16Bits>,
+}
+
+/// A 16-bit type, in which C is stored.
+#[derive(Clone, Copy)]
+struct StoredIn16Bits {
+    /// The relative error of a rounding to it.
+    unit: f64,
+    /// Its least subnormal.
+    least: f64,
+    /// From here on numbers are rounded to Inf: half a unit beyond its largest.
+    overflow: f64,
+    /// Rounds to nearest even.
+    round: fn(f64) -> f64,
+}
+
+impl StoredIn16Bits {
+    /// `None` for a type of more bits.
+    fn new(dtype: DType) -> Option<Self> {
+        match dtype {
+            DType::F16 => Some(Self {
+                unit: 2f64.powi(-11),
+                least: 2f64.powi(-24),
+                overflow: 65520.0,
+                round: |x| f16::from_f64(x).to_f64(),
+            }),
+            DType::Bf16 => Some(Self {
+                unit: 2f64.powi(-8),
+                least: 2f64.powi(-133),
+                overflow: (1.0 - 2f64.powi(-9)) * 2f64.powi(128),
+                round: |x| bf16::from_f64(x).to_f64(),
+            }),
+            _ => None,
+        }
+    }
+
+    /// Whether `found` is right: what is stored lay within `bound` of `expected + low`; and else how far it may be off.
+    fn judge(self, found: f64, expected: f64, low: f64, bound: f64) -> Result<(), f64> {
+        let largest = expected.abs() + bound;
+        let overflows = found.is_infinite()
+            && found.is_sign_negative() == expected.is_sign_negative()
+            && largest >= self.overflow;
+        let is_exact = bound == 0.0 && low == 0.0;
+        if overflows || is_exact && found == (self.round)(expected) {
+            return Ok(());
+        }
+        if is_exact { Err(0.0) } else { Err(bound + self.unit * largest + self.least / 2.0) }
+    }
 }
 
 /// The activation of `x + low`, and what rounding took from it.
@@ -38,7 +88,13 @@ fn activated(activation: Activation, x: f64, low: f64) -> (f64, f64) {
 }
 
 impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
-    pub(super) fn new(problem: &'p Problem<'a, T>, plan: &'p Plan, rounding: Rounding) -> Self {
+    /// Of a C that is stored in the type `output`.
+    pub(super) fn new(
+        problem: &'p Problem<'a, T>,
+        plan: &'p Plan,
+        rounding: Rounding,
+        output: DType,
+    ) -> Self {
         let slot_of = plan.tiling().layout().slot_of_rows();
         // A scale factor is rounded to the accumulation type, then multiplied; ±1 does neither.
         let of_factor = |x: f64| match x {
@@ -58,6 +114,7 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         };
         Self {
             least_normal,
+            stored: StoredIn16Bits::new(output),
             problem,
             tiling: plan.tiling(),
             slot_of,
@@ -68,8 +125,7 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         }
     }
 
-    pub(super) fn element(&self, row: usize, col: usize, sum: Sum, found: T::Acc) -> Verification {
-        let found = found.to_f64();
+    pub(super) fn element(&self, row: usize, col: usize, sum: Sum, found: f64) -> Verification {
         let non_finite = u64::from(!found.is_finite());
         let one = Verification { elements: 1, non_finite, ..Verification::default() };
         let wrong = |expected, bound, ratio| Verification {
@@ -99,8 +155,8 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         let (product, lost) = self.scaled(alpha, sum, beta, before);
         let (biased, lost_by_bias) = two_sum(product, bias);
         let (expected, low) = activated(activation, biased, lost + lost_by_bias);
-        if !found.is_finite() {
-            let right = found.is_nan() && self.fill_in_leaks(row, col);
+        if found.is_nan() {
+            let right = self.fill_in_leaks(row, col);
             return if right { one } else { wrong(expected, 0.0, f64::INFINITY) };
         }
         // Exact: the two are close, or the error is large anyway.
@@ -110,7 +166,13 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         }
         let bound = self.bound(row, alpha, sum, magnitude);
         let bound = self.bound_with_epilogue(bound, biased);
-        wrong(expected + low, bound, error / bound)
+        let bound = match self.stored.map(|stored| stored.judge(found, expected, low, bound)) {
+            None => bound,
+            Some(Ok(())) => return one,
+            Some(Err(bound)) => bound,
+        };
+        let ratio = if found.is_finite() { error / bound } else { f64::INFINITY };
+        wrong(expected + low, bound, ratio)
     }
 
     /// β and the element of C before; zeros if β is.

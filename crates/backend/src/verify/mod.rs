@@ -49,6 +49,17 @@
 //! |c − ĉ| ≤ L·E' + t'·ε·(|s| + E') + the oracle's own units of f64 + t' times the least normal number
 //! ```
 //!
+//! # C in 16 bits
+//! A C that was [rounded](crate::SpmmBackend::supports_output) to f16 or bf16 may be off by its own rounding too. With
+//! `E` for the bound so far and `u₁₆`, `η₁₆` for the type's rounding unit and least subnormal:
+//!
+//! ```text
+//! |c − ĉ| ≤ E + u₁₆·(|c| + E) + η₁₆/2
+//! ```
+//!
+//! Where `E` is 0, `ĉ` must be the exact `c`, rounded to nearest even. An infinite `ĉ` is right if `|c| + E` reaches half
+//! a unit beyond the type's largest number.
+//!
 //! # Non-finite values
 //! Where NaN or Inf reaches an element through A, B or C, its class — NaN, +Inf, −Inf — must be that
 //! of the sum over the entries of the CSR matrix. If the plan's tiles store zeros of their own that
@@ -70,7 +81,7 @@ mod oracle;
 mod rounding;
 mod sampled;
 
-use girih_formats::{AnyCsr, Csr, CsrPattern, FormatSpec, Real, RealNumber};
+use girih_formats::{AnyCsr, Csr, CsrPattern, FormatSpec, Real};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
@@ -97,7 +108,7 @@ pub struct Product<'a> {
     pub alpha: f64,
     /// B, k×n, in the plan's value type.
     pub b: DenseView<'a>,
-    /// β and C as it was before, m×n, in the accumulation type; `None` for β = 0.
+    /// β and C as it was before, m×n, in the value type that C has; `None` for β = 0.
     pub added: Option<(f64, DenseView<'a>)>,
 }
 
@@ -215,24 +226,20 @@ fn verify_real<T: DenseScalar + Real>(
     rounding: Rounding,
 ) -> Result<Verification, BackendError> {
     let shape = ProductShape::of(plan);
-    let acc = shape.dtype.accumulator();
+    let of_c = found.dtype();
+    let of_c = if shape.rounds_to(of_c) { of_c } else { shape.dtype.accumulator() };
     check("A", (a.nrows(), a.ncols()), (shape.m, shape.k), T::DTYPE, shape.dtype)?;
     shape.check_b(&product.b)?;
     let dim = (shape.m, product.b.dim().1);
     if let Some((_, before)) = &product.added {
-        check("C before", before.dim(), dim, before.dtype(), acc)?;
+        check("C before", before.dim(), dim, before.dtype(), of_c)?;
     }
-    check("C", found.dim(), dim, found.dtype(), acc)?;
+    check("C", found.dim(), dim, found.dtype(), of_c)?;
     epilogue.check(&shape, dim.1)?;
 
+    let Some(b) = T::view(product.b.reborrow()) else { unreachable!("B's type was checked") };
     let before = product.added.as_ref().map(|(beta, c)| (*beta, c.reborrow()));
-    let views = (
-        T::view(product.b.reborrow()),
-        T::acc_view(found.reborrow()),
-        before.map(|(beta, c)| (beta, T::acc_view(c))),
-    );
-    let (Some(b), Some(found), before) = views else { unreachable!("the types were checked") };
-    let before = before.and_then(|(beta, c)| Some((beta, c?))).filter(|&(beta, _)| beta != 0.0);
+    let before = before.filter(|&(beta, _)| beta != 0.0);
     let before = before.map(|(beta, c)| (beta, Before::Dense(c)));
     let ones = ones(a, plan);
     let (a, alpha) = (ones.as_ref().unwrap_or(a), product.alpha);
@@ -245,10 +252,10 @@ fn verify_real<T: DenseScalar + Real>(
         }
     };
     let problem = Problem { a, alpha, b, before, epilogue: epilogue.reborrow(), scales };
-    let judge = Judge::new(&problem, plan, rounding);
+    let judge = Judge::new(&problem, plan, rounding, of_c);
     Ok((0..dim.0)
         .into_par_iter()
-        .map(|row| judge_row(&problem, &judge, row, &found))
+        .map(|row| judge_row(&problem, &judge, row, found))
         .reduce(Verification::default, Verification::merge))
 }
 
@@ -265,7 +272,7 @@ struct Problem<'a, T: DenseScalar + Real> {
     alpha: f64,
     b: ArrayView2<'a, T>,
     /// β, never 0, and C before.
-    before: Option<(f64, Before<'a, T::Acc>)>,
+    before: Option<(f64, Before<'a>)>,
     epilogue: Epilogue<'a>,
     scales: Scales,
 }
@@ -278,21 +285,34 @@ impl<T: DenseScalar + Real> Problem<'_, T> {
 }
 
 /// Elements of C before a product.
-enum Before<'a, A> {
+enum Before<'a> {
     /// All of them.
-    Dense(ArrayView2<'a, A>),
+    Dense(DenseView<'a>),
     /// Those at the entries of a pattern, as one column.
-    Entries(CsrPattern<'a>, ArrayView2<'a, A>),
+    Entries(CsrPattern<'a>, DenseView<'a>),
 }
 
-impl<A: RealNumber> Before<'_, A> {
+impl Before<'_> {
     fn at(&self, row: usize, col: usize) -> f64 {
         match self {
-            Self::Dense(c) => c[[row, col]].to_f64(),
+            Self::Dense(c) => real_at(c, row, col),
             Self::Entries(pattern, s) => {
                 let found = pattern.row(row).binary_search(&(col as u32));
-                found.map_or(0.0, |at| s[[pattern.row_range(row).start + at, 0]].to_f64())
+                found.map_or(0.0, |at| real_at(s, pattern.row_range(row).start + at, 0))
             }
+        }
+    }
+}
+
+/// An element of a view of real numbers, exactly.
+fn real_at(view: &DenseView<'_>, row: usize, col: usize) -> f64 {
+    match view {
+        DenseView::F16(v) => v[[row, col]].to_f64(),
+        DenseView::Bf16(v) => v[[row, col]].to_f64(),
+        DenseView::F32(v) => v[[row, col]].into(),
+        DenseView::F64(v) => v[[row, col]],
+        DenseView::C32(_) | DenseView::C64(_) => {
+            unreachable!("the views of real products are real")
         }
     }
 }
@@ -301,15 +321,15 @@ fn judge_row<T: DenseScalar + Real>(
     problem: &Problem<'_, T>,
     judge: &Judge<'_, '_, T>,
     row: usize,
-    found: &ArrayView2<'_, T::Acc>,
+    found: &DenseView<'_>,
 ) -> Verification {
-    let n = found.ncols();
+    let n = found.dim().1;
     let mut verdict = Verification::default();
     for start in (0..n).step_by(PANEL) {
         let panel = start..n.min(start + PANEL);
         let sums = Sums::of(problem, row, panel.clone());
         for (i, col) in panel.enumerate() {
-            verdict = verdict.merge(judge.element(row, col, sums.at(i), found[[row, col]]));
+            verdict = verdict.merge(judge.element(row, col, sums.at(i), real_at(found, row, col)));
         }
     }
     verdict

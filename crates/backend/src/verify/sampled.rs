@@ -1,6 +1,6 @@
 //! The verdict on a sampled product: each entry is an element of a product, judged as one.
 
-use girih_formats::{Csr, CsrPattern, Real, RowCsr, RowLayout, Tiling};
+use girih_formats::{Csr, CsrPattern, Real, RealNumber, RowCsr, RowLayout, Tiling};
 use girih_parallel::prelude::*;
 use girih_planner::Plan;
 use ndarray::ArrayView2;
@@ -59,7 +59,7 @@ pub fn verify_sddmm<T: DenseScalar + Real>(
         unreachable!("the types were checked")
     };
     let before = before.and_then(|(beta, s)| Some((beta, s?))).filter(|&(beta, _)| beta != 0.0);
-    let before = before.map(|(beta, s)| (beta, Before::Entries(pattern, s)));
+    let before = before.map(|(beta, s)| (beta, Before::Entries(pattern, T::erase_acc(s))));
     let matrix = as_matrix(&x).map_err(no_memory)?;
     let layout = RowLayout::natural(matrix.nrows(), 1).map_err(no_memory)?;
     let rows = RowCsr::from_csr(&matrix, layout).map_err(no_memory)?;
@@ -67,12 +67,12 @@ pub fn verify_sddmm<T: DenseScalar + Real>(
     let (alpha, b, epilogue) = (product.alpha, y.reversed_axes(), Epilogue::new());
     let problem =
         Problem { a: &matrix, alpha, b, before, epilogue, scales: super::Scales::default() };
-    let judge = Judge::new(&problem, &plan, rounding);
+    let judge = Judge::new(&problem, &plan, rounding, T::DTYPE.accumulator());
     let row = |i: usize| {
         pattern.row_range(i).fold(Verification::default(), |verdict, at| {
             let j = pattern.col_idx()[at] as usize;
             let sum = Sums::of(&problem, i, j..j + 1).at(0);
-            verdict.merge(judge.element(i, j, sum, found[[at, 0]]))
+            verdict.merge(judge.element(i, j, sum, found[[at, 0]].to_f64()))
         })
     };
     let rows = (0..pattern.nrows()).into_par_iter();

@@ -1,6 +1,7 @@
 //! Bounds and classes by hand.
 
 use girih_formats::{E4m3Overflow, E4m3Scales, RowCsr, RowLayout, Tiling, TwoFour, Wcsr};
+use half::{bf16, f16};
 use ndarray::{Array2, array};
 
 use super::*;
@@ -335,4 +336,46 @@ fn subnormal_codes_widen_the_bound() {
     let found = array![[0.0f32]];
     let verdict = verify(&a, &plan, &product, &found.view().into(), rounding).unwrap();
     assert!((verdict.max_error_over_bound - 1.0).abs() < 1e-3, "{verdict:?}");
+}
+
+#[test]
+fn c_of_16_bits_may_be_off_by_one_more_rounding() {
+    let a = csr::<f32>(3, 1, &[&[], &[(0, 3.0)], &[(0, 7e4)]]);
+    let b = array![[1.0f32 / 3.0], [1.0]];
+    let (b, plan) = (b.slice(ndarray::s![..1, ..]).to_owned(), plan(&a));
+    let b = b.mapv(|x| x + 1.0);
+    let judge = |c: [f32; 3]| {
+        let c = Array2::from_shape_fn((3, 1), |(i, _)| f16::from_f32(c[i]));
+        let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+        let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+        verify(&a, &plan, &product, &c.view().into(), rounding).unwrap()
+    };
+    // Elements of f16 from 4 on lie 2⁻⁸ apart.
+    let unit = 2f32.powi(-8);
+    let right = judge([0.0, 4.0, f32::INFINITY]);
+    assert!(right.passed() && right.non_finite == 1, "{right:?}");
+    for wrong in [[0.0, 4.0 + unit, f32::INFINITY], [1e-7, 4.0, f32::INFINITY]] {
+        assert!(!judge(wrong).passed(), "{wrong:?}");
+    }
+    for wrong in [[0.0, 4.0, 65504.0], [0.0, 4.0, f32::NEG_INFINITY], [0.0, f32::INFINITY, 0.0]] {
+        let verdict = judge(wrong);
+        assert!(!verdict.passed(), "{wrong:?}: {verdict:?}");
+    }
+}
+
+/// What no sum has rounded must be the nearest.
+#[test]
+fn c_of_16_bits_is_the_nearest_where_sums_are_exact() {
+    let (a, b) = (csr::<f32>(1, 1, &[&[]]), array![[1.0f32]]);
+    let bias = [1.0 + 2f32.powi(-9) + 2f32.powi(-20)];
+    let epilogue = Epilogue::new().bias_per_row(&bias[..]);
+    let judge = |c: bf16| {
+        let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+        let rounding = Rounding::exact_inputs(girih_formats::DType::F32);
+        let found = array![[c]];
+        let found = found.view().into();
+        verify_with(&a, &plan(&a), &product, &epilogue, &found, rounding).unwrap().passed()
+    };
+    assert!(judge(bf16::from_f32(1.0)));
+    assert!(!judge(bf16::from_f32(1.0 + 2f32.powi(-7))));
 }

@@ -25,6 +25,10 @@ pub(crate) struct KernelsArgs {
     /// with them need these in the cache
     #[arg(long, global = true)]
     pub(crate) epilogues: bool,
+    /// Take the kernels whose C is of f16 or bf16, as A and B are. Without a compiler, such products need these in the
+    /// cache
+    #[arg(long, global = true)]
+    pub(crate) rounded: bool,
     /// Take the kernels for the maximum, minimum and mean of a row's products too. Without a compiler, these need
     /// them in the cache
     #[arg(long, global = true)]

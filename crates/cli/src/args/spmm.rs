@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use girih::formats::DType;
+
 use super::{Factor, Json, PlannerArgs};
 
 /// Compute C = α·A·B + β·C, timed, and verified on request
@@ -12,6 +14,7 @@ use super::{Factor, Json, PlannerArgs};
 /// A is a matrix, planned on the fly, or a plan made by `girih plan`. A and B are rounded to the value
 /// type of the plan; values that overflow, vanish or become subnormal there are counted and reported. C
 /// has its accumulation type: f64 for f64, f32 for other real types, and complex types themselves.
+/// Where that is f32, --c-dtype rounds C to 16 bits as it is stored.
 #[derive(Debug, Args)]
 pub(crate) struct SpmmArgs {
     /// Matrix or plan file; - is standard input
@@ -25,13 +28,17 @@ pub(crate) struct SpmmArgs {
     /// Write C, row-major
     #[arg(short, long, value_name = "C.npy")]
     pub(crate) output: Option<PathBuf>,
+    /// Value type of C: f16 or bf16 where sums are of f32 [default: that of sums]. NumPy has no bf16, so -o cannot
+    /// write that
+    #[arg(long, value_name = "DTYPE")]
+    pub(crate) c_dtype: Option<DType>,
     /// Factor of A·B: a real number, or of complex values also one such as 1+2i or -0.5i (Python's j will do)
     #[arg(long, default_value = "1", allow_hyphen_values = true)]
     pub(crate) alpha: Factor,
     /// Factor of the old C, which is added, written like alpha. Anything but 0 needs --c
     #[arg(long, default_value = "0", allow_hyphen_values = true)]
     pub(crate) beta: Factor,
-    /// C before the product: two-dimensional, f32 or f64, C or Fortran order
+    /// C before the product: two-dimensional, f16, f32 or f64, C or Fortran order
     #[arg(long, value_name = "C0.npy")]
     pub(crate) c: Option<PathBuf>,
     /// Backend. With auto, the one with the least estimated time among those that can run the plan
@@ -58,7 +65,7 @@ pub(crate) struct SpmmArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct Rhs {
-    /// B from a file: two-dimensional, f32 or f64, C or Fortran order
+    /// B from a file: two-dimensional, f16, f32 or f64, C or Fortran order
     #[arg(long, value_name = "B.npy")]
     pub(crate) rhs: Option<PathBuf>,
     /// B of that many columns, uniform in [-1, 1)

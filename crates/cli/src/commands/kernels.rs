@@ -71,6 +71,9 @@ pub(crate) fn run(args: &KernelsArgs, progress: &Progress) -> Result<Report, Cli
     if args.epilogues {
         kernels.extend(kernels::with_epilogue());
     }
+    if args.rounded {
+        kernels.extend(kernels::rounded());
+    }
     if args.aggregations {
         kernels.extend(kernels::with_aggregation());
     }

@@ -110,15 +110,9 @@ impl Dense {
         each!(self, operand => operand.view().into())
     }
 
-    /// The matrix as an operand to be written; `None` if its type is not one that is accumulated in.
-    pub(crate) fn view_mut(&mut self) -> Option<DenseViewMut<'_>> {
-        match self {
-            Self::F16(_) | Self::Bf16(_) => None,
-            Self::F32(operand) => Some(operand.view_mut().into()),
-            Self::F64(operand) => Some(operand.view_mut().into()),
-            Self::C32(operand) => Some(operand.view_mut().into()),
-            Self::C64(operand) => Some(operand.view_mut().into()),
-        }
+    /// The matrix as an operand to be written.
+    pub(crate) fn view_mut(&mut self) -> DenseViewMut<'_> {
+        each!(self, operand => operand.view_mut().into())
     }
 
     /// The same matrix, row-major.
@@ -135,7 +129,7 @@ impl Dense {
             (Self::F64(to), Self::F64(from)) => to.view_mut().assign(&from.view()),
             (Self::C32(to), Self::C32(from)) => to.view_mut().assign(&from.view()),
             (Self::C64(to), Self::C64(from)) => to.view_mut().assign(&from.view()),
-            _ => unreachable!("both are of the plan's accumulation type"),
+            _ => unreachable!("both are of the type that C has"),
         }
     }
 

@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use half::f16;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -222,6 +223,8 @@ pub(crate) fn read_npy(path: &Path) -> (String, Vec<f64>) {
     let data = &bytes[10 + len..];
     let values = if header.contains("<f4") {
         data.chunks(4).map(|b| f64::from(f32::from_le_bytes(b.try_into().unwrap()))).collect()
+    } else if header.contains("<f2") {
+        data.chunks(2).map(|b| f16::from_le_bytes(b.try_into().unwrap()).to_f64()).collect()
     } else {
         data.chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect()
     };

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use half::f16;
+
 use crate::common::{
     FORMATS, Files, SMALL, SMALL_DENSE, girih, npy_f32, npy_f64, read_npy, scattered,
 };
@@ -156,4 +158,46 @@ fn values_that_are_not_finite_are_legal_and_verified() {
         let args = ["spmm", &a, "--random", "2", "--verify"];
         girih(args.iter().chain(options)).ok();
     }
+}
+
+const SQUARE: &str = "%%MatrixMarket matrix coordinate real general\n4 4 4\n\
+    1 2 0.1\n2 1 3\n3 3 0.7\n4 1 -2.5\n";
+
+/// C in 16 bits is rounded once, added to, verified, and written as it is.
+#[test]
+fn c_is_rounded_where_that_is_requested() {
+    let files = Files::new();
+    let (a, c) = (files.write("a.mtx", SMALL), files.name("c.npy"));
+    let third = |i: usize, j: usize| ((i + 2 * j) % 5) as f64 / 3.0;
+    let b = files.write("b.npy", npy_f64(4, 5, false, third));
+    let c0 = files.write("c0.npy", npy_f64(3, 5, false, quarter));
+    let of_f32 = ["spmm", &a, "--rhs", &b, "--dtype", "f32", "-o", &c, "--verify"];
+    girih(of_f32.iter().chain(&["--backend", "cpu"])).ok();
+    let wide = read_npy(files.path("c.npy").as_path()).1;
+    for backend in ["cpu", "reference"] {
+        let narrow = ["--c-dtype", "f16", "--backend", backend];
+        let text = girih(of_f32.iter().chain(&narrow)).ok();
+        assert!(text.text().contains("f16, rounded from f32"), "{}", text.text());
+        let (header, values) = read_npy(files.path("c.npy").as_path());
+        assert!(header.contains("<f2"), "{header}");
+        let nearest: Vec<f64> = wide.iter().map(|&x| f16::from_f64(x).to_f64()).collect();
+        assert_eq!(values, nearest, "{backend}");
+        let added = ["--c", &c0, "--beta", "-2", "--json"];
+        let json = girih(of_f32.iter().chain(&narrow).chain(&added)).ok().json();
+        assert_eq!((&json["c_dtype"], &json["accumulator"]), (&"f16".into(), &"f32".into()));
+    }
+    for (dtype, c_dtype) in [("f64", "f16"), ("f32", "f64"), ("c32", "bf16")] {
+        let args = ["spmm", &a, "--random", "3", "--dtype", dtype, "--c-dtype", c_dtype];
+        girih(args).fails(2, &["--c-dtype", c_dtype]);
+    }
+    girih(of_f32.iter().chain(&["--c-dtype", "bf16"])).fails(2, &["NumPy has no bf16"]);
+    // What was written is the next product's B.
+    let narrow = npy_f64(4, 4, false, quarter);
+    let (next, narrow) = (files.write("next.mtx", SQUARE), files.write("narrow.npy", narrow));
+    let first =
+        ["spmm", &next, "--dtype", "f16", "--c-dtype", "f16", "--verify", "--backend", "cpu"];
+    girih(first.iter().chain(&["--rhs", &narrow, "-o", &c])).ok();
+    let again = girih(first.iter().chain(&["--rhs", &c])).ok();
+    assert!(again.text().contains("f16, rounded from f32"), "{}", again.text());
+    assert_eq!(again.stderr, "");
 }

@@ -97,7 +97,8 @@ impl Prepared {
         self.n
     }
 
-    /// The value type of A and B. C has its [accumulation type](DType::accumulator).
+    /// The value type of A and B. C has its [accumulation type](DType::accumulator), or is
+    /// [rounded](Self::multiply_rounded).
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.shape.dtype
@@ -145,6 +146,38 @@ impl Prepared {
         let view = B::Value::erase_acc_mut(c.view_mut());
         self.inner.execute_with(1.0, B::Value::erase(b), 0.0, view, epilogue)?;
         Ok(B::product(c))
+    }
+
+    /// `act(A·B + bias)` in a C of f16 or bf16, where sums are of f32: rounded once, as it is stored. So it can be the
+    /// next product's B.
+    ///
+    /// ```
+    /// use girih::ndarray::{Array2, array};
+    /// use girih::prelude::*;
+    /// use girih::formats::f16;
+    ///
+    /// let a = Csr::from_triplets(2, 2, [(0, 1, 0.5f64), (1, 0, -2.0)])?.cast::<f16>();
+    /// let b = array![[3.0], [1.0]].mapv(f16::from_f64);
+    /// let prepared = a.plan(1)?.prepare()?;
+    /// let relu = Epilogue::new().activation(Activation::Relu);
+    /// let hidden: Array2<f16> = prepared.multiply_rounded(&b, &relu)?;
+    /// assert_eq!(hidden, array![[0.5], [0.0]].mapv(f16::from_f64));
+    /// assert_eq!(prepared.multiply(&hidden)?, array![[0.0f32], [-1.0]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Unsupported::Output`](crate::Unsupported::Output) or [`BackendError::DType`] if the backend can't. Otherwise as
+    /// [`multiply_with`](Self::multiply_with).
+    pub fn multiply_rounded<'b, C: DenseScalar>(
+        &self,
+        b: impl Into<DenseView<'b>>,
+        epilogue: &Epilogue<'_>,
+    ) -> Result<Array2<C>, BackendError> {
+        let b = b.into();
+        let mut c = Array2::from_elem((self.nrows(), b.dim().1), C::ZERO);
+        self.inner.execute_with(1.0, b, 0.0, C::erase_mut(c.view_mut()), epilogue)?;
+        Ok(c)
     }
 
     /// `C = α·A·B + β·C`, as [`PreparedSpmm::execute`]: B and C are arrays, vectors, slices (one column),

@@ -5,6 +5,7 @@ mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
 mod avx512;
 mod four;
+pub(crate) mod halves;
 mod hints;
 #[cfg(target_arch = "aarch64")]
 mod neon;

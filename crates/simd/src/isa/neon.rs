@@ -5,7 +5,7 @@ use std::arch::aarch64::*;
 use half::{bf16, f16};
 
 use super::four::Array;
-use super::portable::f16_to_f32;
+use super::halves::f16_to_f32;
 use super::two::Two;
 use super::vector::{Compile, Vector, VectorsFor, Widen, vector, vectors_for};
 

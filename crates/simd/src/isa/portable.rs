@@ -4,6 +4,7 @@ use girih_formats::RealAccumulator;
 use half::{bf16, f16};
 
 use super::four::Array;
+use super::halves::{bf16_to_f32, f16_to_f32};
 use super::vector::{Compile, Vector, VectorsFor, Widen, vectors_for};
 use crate::kernels::Activate;
 
@@ -167,41 +168,10 @@ macro_rules! widen_narrow {
 widen_narrow!(f16, f16_to_f32, never);
 widen_narrow!(bf16, bf16_to_f32, always);
 
-/// Widens the bits of an f16 without a branch, so that loops over it vectorize.
-///
-/// The exponent and mantissa, shifted into place, are a value 2¹¹² too small — subnormals included;
-/// one exact multiplication mends that. Infinities and NaNs come out with too small an exponent.
-#[inline(always)]
-pub(super) fn f16_to_f32(bits: u16) -> f32 {
-    let bits = u32::from(bits);
-    let magnitude = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000);
-    let special = if bits & 0x7c00 == 0x7c00 { 0x7f80_0000 } else { 0 };
-    f32::from_bits(magnitude.to_bits() | special | (bits & 0x8000) << 16)
-}
-
-/// Widens the bits of a bf16: they are the upper half.
-#[inline(always)]
-pub(super) fn bf16_to_f32(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
-}
-
 vectors_for! {
     Portable, 1 by 4:
     f16 => F32x16, F32x16, F32x16;
     bf16 => F32x16, F32x16, F32x16;
     f32 => F32x16, F32x16, F32x16;
     f64 => F64x8, F64x8, F64x8;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_f16_widens_as_the_half_crate_says() {
-        for bits in 0..=u16::MAX {
-            let (ours, theirs) = (f16_to_f32(bits), f16::from_bits(bits).to_f32());
-            assert!(ours == theirs || ours.is_nan() && theirs.is_nan(), "{bits:#06x}");
-        }
-    }
 }

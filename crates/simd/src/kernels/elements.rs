@@ -1,9 +1,10 @@
-//! Storing sums element by element: where columns of C are apart, or a bias and an activation follow.
+//! Storing sums element by element: where columns of C are apart, or a bias, an activation or rounding follows.
 
 use girih_backend::Activation;
 use girih_formats::Scalar;
 
 use super::activation::Activate;
+use super::rounded::{add_rounded, store_rounded};
 use crate::isa::Vector;
 use crate::operands::{BiasPart, Finish, Output};
 
@@ -14,7 +15,8 @@ use crate::operands::{BiasPart, Finish, Output};
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. `dst` is valid for as many columns at the output's column stride, and no other thread accesses them.
+/// 2. `dst` is valid for as many columns at the output's column stride, and no other thread accesses them; of a
+///    [rounded](Output::rounded) output, the elements are that it stands for.
 #[inline(always)]
 pub(super) unsafe fn elements<V: Vector>(
     sums: &mut [V::Acc],
@@ -25,14 +27,26 @@ pub(super) unsafe fn elements<V: Vector>(
     for sum in sums.iter_mut() {
         *sum = out.alpha * *sum;
     }
+    // SAFETY: it is null or outlives the product (point 4 of `operands`).
+    let finish = unsafe { out.finish.as_ref() };
+    if let Some((finish, c)) = finish.and_then(|finish| Some((finish, finish.rounded_at(dst)?))) {
+        // SAFETY: the elements are valid by point 2.
+        unsafe {
+            if !out.beta.is_zero() {
+                add_rounded(sums, c, out.col_stride, out.beta, V::mul_add_one);
+            }
+            apply::<V>(finish, sums, dst);
+            store_rounded(sums, c, out.col_stride);
+        }
+        return;
+    }
     if !out.beta.is_zero() {
         for (i, sum) in sums.iter_mut().enumerate() {
             // SAFETY: the element is valid by point 2.
             *sum = V::mul_add_one(unsafe { *at(i) }, out.beta, *sum);
         }
     }
-    // SAFETY: it is null or outlives the product (point 4 of `operands`).
-    if let Some(finish) = unsafe { out.finish.as_ref() } {
+    if let Some(finish) = finish {
         apply::<V>(finish, sums, dst);
     }
     if out.col_stride == 1 {

@@ -29,7 +29,7 @@
 //! | [`panel`] | multiplies one row by that many vectors |
 //! | [`sum`], [`whole`] | add up a row's entries; the latter for long rows and a distant B |
 //! | [`store`] | writes sums to C, and adds up the parts of split windows |
-//! | [`elements`] | writes them element by element, with bias and [`activation`] |
+//! | [`elements`] | writes them element by element, with bias and [`activation`], or [`rounded`] to 16 bits |
 //! | [`pack`], [`gather`] | copy a panel of B, or the rows of B that a window uses |
 //! | [`widen`] | widens values to the type of sums |
 //! | [`prefetch`] | prefetches |
@@ -63,6 +63,7 @@ mod panel;
 pub(crate) mod patterns;
 pub(crate) mod prefetch;
 pub(crate) mod probe;
+mod rounded;
 pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod sampled;

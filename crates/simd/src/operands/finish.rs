@@ -1,20 +1,24 @@
-//! Bias and activation, as kernels see them.
+//! Bias, activation and rounding, as kernels see them.
 
 use girih_backend::Activation;
-use girih_formats::Scalar;
+use girih_formats::{DType, Real, Scalar};
 use ndarray::ArrayViewMut2;
+
+use super::rounded::RoundedC;
 
 /// What elements of C go through before they are stored, and where C lies: kernels know addresses, and an
 /// element's bias is found by its address.
 #[derive(Clone, Copy, Debug)]
 pub struct Finish<A> {
     /// The element in row 0 and column 0 of the whole C.
-    origin: *const A,
-    dim: (usize, usize),
-    strides: (isize, isize),
+    pub(super) origin: *const A,
+    pub(super) dim: (usize, usize),
+    pub(super) strides: (isize, isize),
     bias: Option<BiasValues<A>>,
     /// What is applied after the bias.
     pub activation: Activation,
+    /// Where elements are stored, if they are rounded to 16 bits first. `origin` then stands for an address.
+    rounded: Option<RoundedC>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +26,17 @@ struct BiasValues<A> {
     ptr: *const A,
     len: usize,
     per_row: bool,
+}
+
+impl<A> BiasValues<A> {
+    /// For a C of this shape.
+    ///
+    /// # Panics
+    /// If there is not a value for each row, or else for each column.
+    fn new((values, per_row): (&[A], bool), (m, n): (usize, usize)) -> Self {
+        assert_eq!(values.len(), if per_row { m } else { n });
+        Self { ptr: values.as_ptr(), len: values.len(), per_row }
+    }
 }
 
 /// What is added to elements of C that kernels store together.
@@ -45,20 +60,59 @@ impl<A: Scalar> Finish<A> {
         bias: Option<(&[A], bool)>,
         activation: Activation,
     ) -> Self {
-        let strides = (c.strides()[0], c.strides()[1]);
-        let bias = bias.map(|(values, per_row)| {
-            assert_eq!(values.len(), if per_row { c.nrows() } else { c.ncols() });
-            BiasValues { ptr: values.as_ptr(), len: values.len(), per_row }
-        });
-        Self { origin: c.as_ptr(), dim: c.dim(), strides, bias, activation }
+        Self {
+            origin: c.as_ptr(),
+            dim: c.dim(),
+            strides: (c.strides()[0], c.strides()[1]),
+            bias: bias.map(|bias| BiasValues::new(bias, c.dim())),
+            activation,
+            rounded: None,
+        }
+    }
+
+    /// The same for a C of f16 or bf16, which elements are rounded to.
+    ///
+    /// # Panics
+    /// If the bias has another length, C another type, or sums are not of f32.
+    pub fn rounded<C: Real>(
+        c: &mut ArrayViewMut2<'_, C>,
+        bias: Option<(&[A], bool)>,
+        activation: Activation,
+    ) -> Self {
+        assert!(matches!((A::DTYPE, C::DTYPE), (DType::F32, DType::F16 | DType::Bf16)));
+        Self {
+            // Kernels count elements from here, and access none.
+            origin: std::ptr::without_provenance(align_of::<A>()),
+            dim: c.dim(),
+            strides: (c.strides()[0], c.strides()[1]),
+            bias: bias.map(|bias| BiasValues::new(bias, c.dim())),
+            activation,
+            rounded: Some(RoundedC::new(c)),
+        }
+    }
+
+    /// The element of a rounded C that an address stands for; `None` if C is not rounded.
+    #[inline(always)]
+    pub fn rounded_at(&self, at: *const A) -> Option<RoundedC> {
+        self.rounded.map(|c| c.at(self.offset(at)))
+    }
+
+    /// Whether elements are rounded to 16 bits.
+    pub fn rounds(&self) -> bool {
+        self.rounded.is_some()
+    }
+
+    /// Elements from the first one to the one at an address.
+    #[inline(always)]
+    fn offset(&self, at: *const A) -> isize {
+        at.addr().wrapping_sub(self.origin.addr()) as isize / size_of::<A>() as isize
     }
 
     /// The row and column of the element at an address.
     ///
     /// Elements of a mutable view do not overlap, so one axis takes whole steps over the other.
     fn place(&self, at: *const A) -> (usize, usize) {
-        let bytes = at.addr().wrapping_sub(self.origin.addr()) as isize;
-        let offset = bytes / size_of::<A>() as isize;
+        let offset = self.offset(at);
         let (rows, cols) = self.strides;
         match self.dim {
             (_, 1) => (if offset == 0 { 0 } else { (offset / rows) as usize }, 0),

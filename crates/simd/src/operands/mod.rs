@@ -7,10 +7,14 @@
 //! 3. A valid schedule puts every window, or every part of it in a panel of columns, in exactly one task. So
 //!    no two threads write the same element of C.
 //! 4. What elements of C go through before they are stored, and its bias, outlive the product.
+//!
+//! Of a [rounded](Output::rounded) C, addresses stand for elements that lie elsewhere. All that is said of an address of
+//! C holds for the element that it stands for, which is stored [element by element](Store::Elements).
 
 mod finish;
 mod input;
 mod output;
+mod rounded;
 mod row_map;
 
 use girih_formats::Scalar;
@@ -18,6 +22,7 @@ use girih_formats::Scalar;
 pub use finish::{BiasPart, Finish};
 pub use input::{Input, Source};
 pub use output::{Output, Store, leaves_caches};
+pub use rounded::RoundedC;
 pub use row_map::RowMap;
 
 /// Vectors of a group of columns that kernels keep in registers.

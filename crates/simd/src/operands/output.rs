@@ -15,7 +15,7 @@ pub enum Store {
     Stream,
     /// As α and β say; columns are next to each other.
     Update,
-    /// Element by element: columns are apart, or a bias or an activation follows.
+    /// Element by element: columns are apart, or a bias, an activation or rounding follows.
     Elements,
 }
 
@@ -76,16 +76,43 @@ impl<A: Scalar> Output<A> {
         Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles, finish }
     }
 
+    /// A C that `finish`, which must outlive the product, [rounds](Finish::rounded) elements of and stores: addresses
+    /// stand for its elements, and nothing lies there.
+    pub fn rounded(finish: &Finish<A>, alpha: A, beta: A) -> Self {
+        let (row_stride, col_stride) = finish.strides;
+        Self {
+            ptr: finish.origin.cast_mut(),
+            row_stride,
+            // A single column has none next to it.
+            col_stride: if finish.dim.1 == 1 { 1 } else { col_stride },
+            alpha,
+            beta,
+            store: Store::Elements,
+            store_tiles: Store::Elements,
+            finish,
+        }
+    }
+
+    /// Whether elements are [rounded](Self::rounded).
+    pub fn rounds(&self) -> bool {
+        // SAFETY: it is null or outlives the product (point 4 of the module).
+        unsafe { self.finish.as_ref() }.is_some_and(Finish::rounds)
+    }
+
     /// The same with a bias and an activation, which must outlive the product.
     pub fn finished(self, finish: &Finish<A>) -> Self {
         Self { store: Store::Elements, store_tiles: Store::Elements, finish, ..self }
     }
 
     /// The same for sums to which others will be added: without bias and activation.
+    ///
+    /// # Panics
+    /// If elements are rounded: they do not hold such sums.
     pub fn unfinished(self) -> Self {
         if self.finish.is_null() {
             return self;
         }
+        assert!(!self.rounds(), "sums in parts need elements of their own type");
         let store = match self.col_stride {
             1 if self.beta.is_zero() => Store::Write,
             1 => Store::Update,

@@ -12,6 +12,7 @@ mod new_values;
 mod non_finite;
 mod offsets;
 mod orders;
+mod outputs;
 mod problem;
 mod repeat;
 mod report;
@@ -202,6 +203,7 @@ impl Suite<'_> {
     fn run_real<T: DenseScalar + Real>(&mut self) {
         self.run::<T>();
         self.epilogues::<T>();
+        self.outputs::<T>();
         self.aggregations::<T>();
     }
 

@@ -15,6 +15,8 @@ pub struct Report {
     pub refreshed: usize,
     /// Products that went through an epilogue, of those checked; 0 for a backend that refuses all.
     pub finished: usize,
+    /// Products that were rounded to f16 or bf16, of those checked; 0 for a backend that refuses all.
+    pub rounded: usize,
     /// Maxima, minima and means among them; 0 for a backend that refuses all.
     pub aggregated: usize,
     /// What went wrong, in order.

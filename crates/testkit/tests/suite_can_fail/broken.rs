@@ -6,7 +6,7 @@ use girih_backend::{
     Aggregation, BackendError, Capabilities, Epilogue, PreparedSpmm, ReferenceBackend, SpmmBackend,
     Unsupported,
 };
-use girih_formats::{AnyTiling, FormatKind, RowCsr, Tiling};
+use girih_formats::{AnyTiling, DType, FormatKind, RowCsr, Tiling};
 use girih_planner::Plan;
 use girih_reorder::Permutation;
 
@@ -49,6 +49,8 @@ pub(crate) enum Fault {
     FlushesNanInRelu,
     GivesEveryPanelTheFirstBias,
     ExecutesWhatItRefuses,
+    TruncatesC,
+    SaturatesC,
     BeginsMaximaWithZero,
     IgnoresNanInMaxima,
     MeansOfTooMany,
@@ -93,6 +95,10 @@ impl SpmmBackend for Broken {
             }
             _ => Ok(()),
         }
+    }
+
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        ReferenceBackend.supports_output(plan, dtype)
     }
 
     fn supports_aggregation(

@@ -62,6 +62,8 @@ faults! {
     erf_for_tanh: TakesErfForTanh on Csr shows as "Gelu";
     nan_flushed: FlushesNanInRelu on Csr shows as "NaN and Inf, epilogue Relu";
     first_bias_for_every_panel: GivesEveryPanelTheFirstBias on Csr shows as "epilogue PerColumn";
+    c_truncated: TruncatesC on Csr shows as "C of f16";
+    c_saturated: SaturatesC on Bcsr shows as "found: 65504";
     maxima_begin_with_zero: BeginsMaximaWithZero on Csr shows as "aggregation Max";
     nan_ignored_by_maxima: IgnoresNanInMaxima on Csr shows as "aggregation Max";
     means_of_too_many: MeansOfTooMany on BMat shows as "aggregation Mean";
@@ -111,7 +113,7 @@ fn failures_say_whether_row_0_of_b_is_to_blame() {
 fn the_backend_the_faults_are_put_into_is_sound() {
     let report = run(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
     assert!(report.passed() && report.unsupported.is_empty(), "{report}");
-    assert!(report.refreshed > 100 && report.finished > 100, "{report}");
+    assert!(report.refreshed > 100 && report.finished > 100 && report.rounded > 50, "{report}");
     let in_turns = run_in_turns(&Broken(Fault::None), FormatKind::Wcsr, DType::F32);
     assert!(in_turns.passed() && in_turns.unsupported.is_empty(), "{in_turns}");
     assert!(in_turns.checks < report.checks / 2, "{} of {}", in_turns.checks, report.checks);

@@ -9,6 +9,7 @@ use girih_backend::{
 };
 use girih_formats::{AnyTiling, Complex, PAD_COL, RowLayout, Tiling};
 use girih_planner::Plan;
+use half::f16;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use crate::broken::Fault;
@@ -65,6 +66,13 @@ impl PreparedSpmm for PreparedBroken {
             (DenseView::F32(b), DenseViewMut::F32(c)) => {
                 self.break_epilogue(alpha, &b, beta, c, epilogue)
             }
+            (DenseView::F32(b), DenseViewMut::F16(mut c)) => {
+                let mut exact = c.mapv(f32::from);
+                let into = exact.view_mut().into();
+                self.inner.execute_with(alpha, b.into(), beta, into, epilogue)?;
+                c.zip_mut_with(&exact, |c, &x| *c = self.break_rounding(x));
+                Ok(())
+            }
             (b, c) => self.inner.execute_with(alpha, b, beta, c, epilogue),
         }
     }
@@ -112,6 +120,18 @@ impl PreparedSpmm for PreparedBroken {
 }
 
 impl PreparedBroken {
+    /// An element of a C of f16.
+    fn break_rounding(&self, x: f32) -> f16 {
+        let nearest = f16::from_f32(x);
+        match self.fault {
+            Fault::SaturatesC if x.is_finite() => nearest.clamp(f16::MIN, f16::MAX),
+            Fault::TruncatesC if f32::from(nearest).abs() > x.abs() => {
+                f16::from_bits(nearest.to_bits() - 1)
+            }
+            _ => nearest,
+        }
+    }
+
     fn break_epilogue(
         &self,
         alpha: f64,
@@ -298,7 +318,7 @@ impl PreparedBroken {
                 (whole..c.ncols()).for_each(|col| c.column_mut(col).assign(&before.column(col)));
             }
             Fault::RoundsSumsToF16 => {
-                c.mapv_inplace(|x| half::f16::from_f32(x).to_f32());
+                c.mapv_inplace(|x| f16::from_f32(x).to_f32());
             }
             Fault::IgnoresTheRowOrder => {
                 let right = c.to_owned();

@@ -42,7 +42,7 @@ __device__ __forceinline__ void combine(const Params& p, u32 number, const Split
                                         u64 end) {
     const Finish finish = finish_of(p, split.row, entries_of_split(p, number));
     const Acc* parts = static_cast<const Acc*>(p.partials) + split.first_piece * p.partial_stride;
-    Acc* row = static_cast<Acc*>(p.c) + split.row * p.c_row_stride;
+    OfC* row = static_cast<OfC*>(p.c) + split.row * p.c_row_stride;
     for (u64 column = tile + threadIdx.x; column < end; column += kThreads) {
         Acc sum[1];
         clear(sum);
@@ -50,8 +50,8 @@ __device__ __forceinline__ void combine(const Params& p, u32 number, const Split
         for (u32 piece = 0; piece < split.n_pieces; ++piece) {
             sum[0] = join(sum[0], parts[piece * p.partial_stride + column]);
         }
-        Acc* at = row + column * p.c_col_stride;
-        *at = finish(sum[0], at, column);
+        OfC* at = row + column * p.c_col_stride;
+        put(at, finish(sum[0], at, column));
     }
 }
 

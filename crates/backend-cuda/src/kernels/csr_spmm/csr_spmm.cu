@@ -186,8 +186,8 @@ ENTRY_POINT(csr_scale, 256)(const __grid_constant__ Params p) {
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
         const u64 row = i / p.n;
         const u64 column = i % p.n;
-        Acc* at = static_cast<Acc*>(p.c) + row * p.c_row_stride + column * p.c_col_stride;
-        *at = p.epilogue(beta == Acc(0) ? Acc(0) : scale(beta, *at), row, column);
+        OfC* at = static_cast<OfC*>(p.c) + row * p.c_row_stride + column * p.c_col_stride;
+        put(at, p.epilogue(beta == Acc(0) ? Acc(0) : scale(beta, widened(*at)), row, column));
     }
 }
 #endif

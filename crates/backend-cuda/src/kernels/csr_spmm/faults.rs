@@ -145,7 +145,7 @@ fn product(device: &Emulated, way: Way, sized: Sized) -> (Outcome, String) {
     multiply::<f32>(device, way, &all_lengths(), sized)
 }
 
-pub(super) fn all_lengths() -> Csr<f64> {
+pub(in crate::kernels) fn all_lengths() -> Csr<f64> {
     matrices::where_(9, 530, |i, j| i == 4 || (i * 3 + j) % (29 * i + 1) == 1).unwrap()
 }
 
@@ -171,7 +171,8 @@ const FAULTS: &[Fault] = &[
         "__float_as_uint(left), __float_as_uint(right)" => "__float_as_uint(right), __float_as_uint(left)",
         pair, Outcome::Wrong),
     fault!("columns of C beyond the last are written", "csr_spmm/store.cuh":
-        "if (column < n) *at = finish(sum[w], at, column);" => "*at = finish(sum[w], at, column);",
+        "if (column < n) put(at, finish(sum[w], at, column));" =>
+        "put(at, finish(sum[w], at, column));",
         elements, Outcome::Stray | Outcome::Report(Problem::Race { .. } | Problem::OutOfBounds { .. })),
     fault!("C is read with beta = 0", "csr_spmm/store.cuh":
         "bool reads() const { return beta != Acc(0); }" => "bool reads() const { return true; }",
@@ -290,8 +291,8 @@ const FAULTS: &[Fault] = &[
         "x = gelu(x);" => "x = gelu(gelu(x));",
         biased_columns, Outcome::Wrong),
     fault!("an activation comes before the bias", "csr_spmm/store.cuh":
-        "return epilogue(scaled(sum, reads() ? *before : Acc(0)), row, column);" =>
-        "return epilogue(max(scaled(sum, reads() ? *before : Acc(0)), Acc(0)), row, column);",
+        "return epilogue(scaled(sum, reads() ? widened(*before) : Acc(0)), row, column);" =>
+        "return epilogue(max(scaled(sum, reads() ? widened(*before) : Acc(0)), Acc(0)), row, column);",
         biased_elements, Outcome::Wrong),
     fault!("neighbouring columns have one bias", "csr_spmm/store.cuh":
         "scaled(sums.sum[w], out.sum[w]), row, column + w)" =>

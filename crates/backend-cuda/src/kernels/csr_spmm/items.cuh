@@ -69,7 +69,7 @@ __device__ __forceinline__ void store_empty_rows(const Params& p) {
         for (u64 index = first; index < end; index += kAtOnce) {
             const u32 row = ptx::load_constant_32(p.empty_rows + index);
             const Finish finish = finish_of(p, row, 0);
-            Acc* const to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+            OfC* const to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
 #pragma unroll 1
             for (u32 i = 0; i < COLUMNS; i += kStored) {
                 const u64 column = Access::column(tile, lane % LANES, i);

@@ -187,7 +187,9 @@ impl LaunchSequence for CsrLaunches {
     ) -> Result<(), CudaError> {
         if !self.is_scaling(operands) {
             let last = self.last(operands, epilogue);
-            return self.rows(at, operands, last, self.layout(operands), each);
+            let size_of_c = epilogue.size_of_c(self.size_of_sums());
+            let layout = self.layout_of_rows(operands, true, size_of_c);
+            return self.rows(at, operands, (last, size_of_c), layout, each);
         }
         let &Operands { beta, b, c, .. } = operands;
         check_alignment(self.problem.dtype, [("C", &c)])?;
@@ -222,7 +224,9 @@ impl LaunchSequence for CsrLaunches {
         each: Each<'_>,
     ) -> Result<(), CudaError> {
         let last = Last::SplitEntries(at.parts[SPLIT_ENTRIES]);
-        self.rows(at, operands, last, self.layout_of_rows(operands, false), each)
+        let size_of_c = self.size_of_sums();
+        let layout = self.layout_of_rows(operands, false, size_of_c);
+        self.rows(at, operands, (last, size_of_c), layout, each)
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
@@ -267,12 +271,12 @@ impl LaunchSequence for CsrLaunches {
 }
 
 impl CsrLaunches {
-    /// Hands the launches to `each` that multiply rows of A, laid out so.
+    /// Hands the launches to `each` that multiply rows of A, laid out so, into a C of elements of this size.
     fn rows(
         &self,
         at: &Addresses,
         operands: &Operands,
-        last: Last,
+        (last, size_of_c): (Last, u64),
         layout: Layout,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
@@ -280,7 +284,7 @@ impl CsrLaunches {
         let n = b.cols as u64;
         let Problem { dtype, items, .. } = self.problem;
         check_alignment(dtype, [("B", &b), ("C", &c)])?;
-        let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
+        let (size, acc) = (dtype.size() as u64, self.size_of_sums());
         let mut params = Params {
             items: at.parts[ITEMS],
             splits: at.parts[SPLITS],
@@ -301,7 +305,7 @@ impl CsrLaunches {
             c_col_stride: c.col_stride,
             alpha: alpha.re,
             beta: beta.re,
-            c_vector_bytes: c.vector_bytes(acc) as u32,
+            c_vector_bytes: c.vector_bytes(size_of_c, acc) as u32,
             counted_tiles: counted_tiles(dtype, self.panel, self.problem.cta_order),
             row_ptr: if self.problem.order.has_items() { 0 } else { at.parts[ROW_PTR] },
             rows: if self.has_rows { at.parts[ROWS] } else { 0 },
@@ -320,7 +324,7 @@ impl CsrLaunches {
             let width = panel.min(n - first);
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
-            params.c = c.address + first * c.col_stride * acc;
+            params.c = c.address + first * c.col_stride * size_of_c;
             params.last = last.words(first, acc);
             let Some(grid) = layout.grid(width, dtype) else {
                 let reason = "is cut into more items than a grid has blocks".to_owned();
@@ -352,23 +356,28 @@ impl CsrLaunches {
             && statistics.entries.saturating_mul(row_bytes) >= BRIEF
     }
 
-    /// How a product is laid over lanes.
+    /// How a product whose C is not rounded is laid over lanes.
     fn layout(&self, operands: &Operands) -> Layout {
-        self.layout_of_rows(operands, true)
+        self.layout_of_rows(operands, true, self.size_of_sums())
     }
 
-    /// How rows are laid over lanes; warps take several only if they may.
-    fn layout_of_rows(&self, operands: &Operands, in_runs: bool) -> Layout {
+    /// How rows are laid over lanes; warps take several only if they may. Elements of C have `size_of_c` bytes.
+    fn layout_of_rows(&self, operands: &Operands, in_runs: bool, size_of_c: u64) -> Layout {
         let &Operands { b, c, .. } = operands;
-        let (n, dtype) = (b.cols as u64, self.problem.dtype);
-        let (size, acc) = (dtype.size() as u64, dtype.accumulator().size() as u64);
-        let whole = in_runs && c.writes_in_vectors(16 / acc) && n.is_multiple_of(16 / acc);
+        let (n, size) = (b.cols as u64, self.problem.dtype.size() as u64);
+        let per_vector = 16 / self.size_of_sums();
+        let c_in_vectors = c.writes_in_vectors(per_vector, size_of_c);
         Layout::new(&self.problem, n).stored(Operation {
             b_load_bytes: b.load_bytes(size),
-            c_whole: whole,
+            c_whole: in_runs && c_in_vectors && n.is_multiple_of(per_vector),
             b_row_bytes: b.row_stride.saturating_mul(size),
-            c_in_vectors: c.writes_in_vectors(16 / acc),
+            c_in_vectors,
         })
+    }
+
+    /// Bytes of a sum.
+    fn size_of_sums(&self) -> u64 {
+        self.problem.dtype.accumulator().size() as u64
     }
 
     /// Whether α is zero as the kernels see it, in the accumulation type: nothing is multiplied then.

@@ -3,7 +3,7 @@
 
 mod entries;
 #[cfg(test)]
-mod faults;
+pub(super) mod faults;
 #[cfg(test)]
 mod faults_complex;
 mod launch;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "csr_spmm/total.cuh"
+#include "shared/element_of_c.cuh"
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "shared/values.cuh"
@@ -11,6 +12,7 @@
 using Value = VALUE;
 using Stored = Value::Stored;
 using Acc = Value::Acc;
+using OfC = ElementOfC<Acc>;
 constexpr u32 kVector = Value::kPerVector;
 // Sums in 16 bytes.
 constexpr u32 kWidth = 16 / sizeof(Acc);
@@ -85,7 +87,7 @@ struct Params {
     // Of the rest, lanes to an item: a power of two, at least LANES, at most 32. Or items to a warp, at
     // most 32.
     u32 team;
-    // Rows of C are contiguous and begin on as many bytes, 16 or 8; 0 where they do not.
+    // Rows of C are contiguous and begin on what as many bytes of sums come to, 16 or 8; 0 where they do not.
     u32 c_vector_bytes;
     // Tiles of columns that there are counts in `arrived` for.
     u64 counted_tiles;

@@ -66,7 +66,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
             while (current < items && next_end == at) {
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
                 const Scaled scaled = {alpha, beta, p.epilogue, row};
-                Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+                OfC* to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
 #pragma unroll
                 for (u32 i = 0; i < COLUMNS; i += kWidth) {
                     const u64 column = Access::column(tile, lane, i);
@@ -77,7 +77,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                         sum[i + w] = Acc(0);
                     }
                     if (column < p.n) {
-                        ptx::store_global(to + column, scaled(out, to + column, column).vector);
+                        store_vector(to + column, scaled(out, to + column, column));
                     }
                 }
                 ++current;

@@ -3,6 +3,42 @@
 
 #include "csr_spmm/params.cuh"
 
+// Elements that stand for 16 bytes of sums, on a multiple of their bytes.
+__device__ __forceinline__ Sums load_vector(const Acc* at) {
+    Sums out;
+    out.vector = ptx::load_global(at);
+    return out;
+}
+__device__ __forceinline__ void store_vector(Acc* at, const Sums& sums) {
+    ptx::store_global(at, sums.vector);
+}
+
+// Stores two sums of 4 bytes at once.
+template <class Float>
+__device__ __forceinline__ void store_pair(Float* at, Float left, Float right) {
+    static_assert(sizeof(Float) == 4, "there are stores of 8 bytes and of 16");
+    ptx::store_global(at, __float_as_uint(left), __float_as_uint(right));
+}
+
+#ifdef OUTPUT
+__device__ __forceinline__ Sums load_vector(const u16* at) {
+    const float4 before = load_four(at);
+    Sums out;
+    out.sum[0] = before.x;
+    out.sum[1] = before.y;
+    out.sum[2] = before.z;
+    out.sum[3] = before.w;
+    return out;
+}
+__device__ __forceinline__ void store_vector(u16* at, const Sums& sums) {
+    ptx::store_global(at, rounded_pair(sums.sum[0], sums.sum[1]),
+                      rounded_pair(sums.sum[2], sums.sum[3]));
+}
+__device__ __forceinline__ void store_pair(u16* at, float left, float right) {
+    *reinterpret_cast<u32*>(at) = rounded_pair(left, right);
+}
+#endif
+
 // What becomes of the sums of a row of C. With beta = 0, C is not read.
 struct Scaled {
     Acc alpha;
@@ -13,14 +49,14 @@ struct Scaled {
     __device__ __forceinline__ bool reads() const { return beta != Acc(0); }
 
     // Of the sum of a column, and what its element was.
-    __device__ __forceinline__ Acc operator()(Acc sum, const Acc* before, u64 column) const {
-        return epilogue(scaled(sum, reads() ? *before : Acc(0)), row, column);
+    __device__ __forceinline__ Acc operator()(Acc sum, const OfC* before, u64 column) const {
+        return epilogue(scaled(sum, reads() ? widened(*before) : Acc(0)), row, column);
     }
-    // Of 16 bytes, which `before` begins on.
-    __device__ __forceinline__ Sums operator()(const Sums& sums, const Acc* before,
+    // Of 16 bytes of sums, whose elements `before` begins.
+    __device__ __forceinline__ Sums operator()(const Sums& sums, const OfC* before,
                                                u64 column) const {
         Sums out = {};
-        if (reads()) out.vector = ptx::load_global(before);
+        if (reads()) out = load_vector(before);
 #pragma unroll
         for (u32 w = 0; w < kWidth; ++w) {
             out.sum[w] = epilogue(scaled(sums.sum[w], out.sum[w]), row, column + w);
@@ -79,18 +115,11 @@ struct Kept {
 template <class Access>
 constexpr u32 kSideBySide = Access::kPerLoad < kWidth ? Access::kPerLoad : kWidth;
 
-// Stores two sums of 4 bytes at once.
-template <class Float>
-__device__ __forceinline__ void store_pair(Float* at, Float left, Float right) {
-    static_assert(sizeof(Float) == 4, "there are stores of 8 bytes and of 16");
-    ptx::store_global(at, __float_as_uint(left), __float_as_uint(right));
-}
-
 // Stores the sums of neighbouring columns from `first` on, kept or scaled: as 16 or 8 bytes where rows are vectors of
 // as many and they make one. That is an instruction of our own: of a vector in memory, the compiler makes four stores of
 // which each touches every sector.
-template <u32 SIDE_BY_SIDE, class Finish>
-__device__ __forceinline__ void store_run(Acc* row, u64 stride, u32 vector_bytes, u64 first, u64 n,
+template <u32 SIDE_BY_SIDE, class Element, class Finish>
+__device__ __forceinline__ void store_run(Element* row, u64 stride, u32 vector_bytes, u64 first, u64 n,
                                           const Acc* sum, const Finish& finish) {
     if constexpr (SIDE_BY_SIDE > 1) {
         constexpr u32 kBytes = SIDE_BY_SIDE * sizeof(Acc);
@@ -99,7 +128,7 @@ __device__ __forceinline__ void store_run(Acc* row, u64 stride, u32 vector_bytes
                 Sums out;
 #pragma unroll
                 for (u32 w = 0; w < kWidth; ++w) out.sum[w] = sum[w];
-                ptx::store_global(row + first, finish(out, row + first, first).vector);
+                store_vector(row + first, finish(out, row + first, first));
             } else {
                 store_pair(row + first, finish(sum[0], row + first, first),
                            finish(sum[1], row + first + 1, first + 1));
@@ -110,14 +139,14 @@ __device__ __forceinline__ void store_run(Acc* row, u64 stride, u32 vector_bytes
 #pragma unroll
     for (u32 w = 0; w < SIDE_BY_SIDE; ++w) {
         const u64 column = first + w;
-        Acc* at = row + column * stride;
-        if (column < n) *at = finish(sum[w], at, column);
+        Element* at = row + column * stride;
+        if (column < n) put(at, finish(sum[w], at, column));
     }
 }
 
 // Stores a lane's sums.
-template <class Access, u32 COLUMNS, class Finish>
-__device__ __forceinline__ void store_sums(Acc* row, u64 stride, u32 vector_bytes, u64 tile, u32 lane,
+template <class Access, u32 COLUMNS, class Element, class Finish>
+__device__ __forceinline__ void store_sums(Element* row, u64 stride, u32 vector_bytes, u64 tile, u32 lane,
                                            u64 n, const Acc (&sum)[COLUMNS], const Finish& finish) {
 #pragma unroll
     for (u32 i = 0; i < COLUMNS; i += kSideBySide<Access>) {
@@ -134,7 +163,7 @@ __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 r
         Acc* to = static_cast<Acc*>(p.partials) + row * p.partial_stride;
         store_sums<Access, COLUMNS>(to, 1, 16, tile, lane, p.n, sum, Kept{});
     } else {
-        Acc* to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+        OfC* to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
         store_sums<Access, COLUMNS>(to, p.c_col_stride, p.c_vector_bytes, tile, lane, p.n, sum,
                                     finish_of(p, row, entries));
     }
@@ -152,7 +181,7 @@ __device__ __forceinline__ void store_exchanged(const Params& p, bool stores, u3
                                                 u64 tile, u32 lane, const Acc (&sum)[COLUMNS],
                                                 Acc* buffer) {
     constexpr u32 kRun = Access::kPerLoad;
-    Acc* const to = static_cast<Acc*>(p.c) + row * p.c_row_stride;
+    OfC* const to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
     const Finish finish = finish_of(p, row, entries);
 #pragma unroll
     for (u32 run = 0; run < COLUMNS; run += kRun) {
@@ -172,8 +201,8 @@ __device__ __forceinline__ void store_exchanged(const Params& p, bool stores, u3
             for (u32 i = 0; i < kRun; ++i) {
                 const u32 at = i * Access::kLanes + lane;
                 const u64 column = tile + run * Access::kLanes + at;
-                Acc* const element = to + column * p.c_col_stride;
-                if (column < p.n) *element = finish(buffer[at], element, column);
+                OfC* const element = to + column * p.c_col_stride;
+                if (column < p.n) put(element, finish(buffer[at], element, column));
             }
         }
         __syncwarp();

@@ -1,6 +1,8 @@
 //! What several kernels share: headers, the host's side of `output.cuh`, and what tensor copies can move.
 
 mod copied;
+#[cfg(test)]
+mod faults_rounded;
 mod tf32;
 
 use bytemuck::{Pod, Zeroable};

@@ -1,31 +1,13 @@
 // Where sums go: C = alpha * sum + beta * C, finished by an epilogue, rows scattered.
-//
-// C is of f32, or of OUTPUT if that is defined, F16 or Bf16: what would be stored is then rounded to it once.
 #pragma once
 
+#include "shared/element_of_c.cuh"
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
-#ifdef OUTPUT
-#include "shared/values.cuh"
-#include "ptx/convert.cuh"
-#endif
 
 constexpr u32 kNoRow = 0xffffffffu;
 
-#ifdef OUTPUT
-using OfC = u16;
-__device__ __forceinline__ float widen_c(OfC c) { return OUTPUT::widen(c); }
-__device__ __forceinline__ OfC round_to_c(float c) { return OUTPUT::round(c); }
-#else
-using OfC = float;
-__device__ __forceinline__ float widen_c(OfC c) { return c; }
-__device__ __forceinline__ OfC round_to_c(float c) { return c; }
-#endif
-
-// Four of them side by side, as one load or store moves them.
-struct alignas(4 * sizeof(OfC)) FourOfC {
-    OfC value[4];
-};
+using OfC = ElementOfC<float>;
 
 // C as a kernel writes it. Strides count elements.
 struct Output {
@@ -46,17 +28,18 @@ struct Output {
         return slot < m ? static_cast<u32>(slot) : kNoRow;
     }
 
-    // Whether every fourth element of a row, from the first, begins 16 bytes of neighbours.
+    // Whether every fourth element of a row, from the first, begins four neighbours on a multiple of their bytes.
     __device__ __forceinline__ bool is_in_vectors() const {
-        return col_stride == 1 && row_stride % 4 == 0 && reinterpret_cast<u64>(c) % 16 == 0;
+        return col_stride == 1 && row_stride % 4 == 0 &&
+               reinterpret_cast<u64>(c) % (4 * sizeof(OfC)) == 0;
     }
 
     // What becomes of a sum. With beta = 0, C is not read.
-    __device__ __forceinline__ OfC finish(float sum, const OfC* before, u32 row,
-                                             u64 column) const {
+    __device__ __forceinline__ float finish(float sum, const OfC* before, u32 row,
+                                            u64 column) const {
         const float scaled =
-            beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * widen_c(*before));
-        return round_to_c(epilogue(scaled, row, column));
+            beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * widened(*before));
+        return epilogue(scaled, row, column);
     }
 
     // Stores four sums side by side; `column` is a multiple of four.
@@ -66,9 +49,7 @@ struct Output {
         if (in_vectors && column + 4 <= n) {
             float4 out = {alpha * sum.x, alpha * sum.y, alpha * sum.z, alpha * sum.w};
             if (beta != 0.0f) {
-                const FourOfC stored = *reinterpret_cast<const FourOfC*>(at);
-                const float4 before = {widen_c(stored.value[0]), widen_c(stored.value[1]),
-                                       widen_c(stored.value[2]), widen_c(stored.value[3])};
+                const float4 before = load_four(at);
                 out = {__fmaf_rn(alpha, sum.x, beta * before.x),
                        __fmaf_rn(alpha, sum.y, beta * before.y),
                        __fmaf_rn(alpha, sum.z, beta * before.z),
@@ -78,15 +59,14 @@ struct Output {
                 out = {epilogue(out.x, row, column), epilogue(out.y, row, column + 1),
                        epilogue(out.z, row, column + 2), epilogue(out.w, row, column + 3)};
             }
-            *reinterpret_cast<FourOfC*>(at) = {round_to_c(out.x), round_to_c(out.y),
-                                                  round_to_c(out.z), round_to_c(out.w)};
+            store_four(at, out);
             return;
         }
         const float sums[4] = {sum.x, sum.y, sum.z, sum.w};
 #pragma unroll
         for (u32 i = 0; i < 4; ++i) {
             OfC* const element = at + i * col_stride;
-            if (column + i < n) *element = finish(sums[i], element, row, column + i);
+            if (column + i < n) put(element, finish(sums[i], element, row, column + i));
         }
     }
 };

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "shared/complex.cuh"
+#include "shared/narrow.cuh"
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
@@ -52,17 +53,7 @@ struct F16 {
     static __device__ __forceinline__ Stored load(const Stored* at) {
         return ptx::load_constant_16(at);
     }
-    static __device__ __forceinline__ Acc widen(Stored bits) {
-        float wide;
-        asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
-        return wide;
-    }
-    // To the nearest, ties to even.
-    static __device__ __forceinline__ Stored round(Acc wide) {
-        Stored bits;
-        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(wide));
-        return bits;
-    }
+    static __device__ __forceinline__ Acc widen(Stored bits) { return narrow::F16::widen(bits); }
     template <class Words>
     static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         return widen(static_cast<u16>(v.word[i / 2] >> (16 * (i % 2))));
@@ -78,15 +69,7 @@ struct Bf16 {
     static __device__ __forceinline__ Stored load(const Stored* at) {
         return ptx::load_constant_16(at);
     }
-    static __device__ __forceinline__ Acc widen(Stored bits) {
-        return __uint_as_float(static_cast<u32>(bits) << 16);
-    }
-    // To the nearest, ties to even; Hopper alone has it.
-    static __device__ __forceinline__ Stored round(Acc wide) {
-        Stored bits;
-        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(wide));
-        return bits;
-    }
+    static __device__ __forceinline__ Acc widen(Stored bits) { return narrow::Bf16::widen(bits); }
     template <class Words>
     static __device__ __forceinline__ Acc widen(const Words& v, u32 i) {
         const u32 word = v.word[i / 2];

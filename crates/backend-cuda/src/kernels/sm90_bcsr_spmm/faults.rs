@@ -146,7 +146,7 @@ const FAULTS: &[Fault] = &[
         "return slot < m ? static_cast<u32>(slot) : kNoRow;" => "return static_cast<u32>(slot);",
         elements, Outcome::Report(Problem::OutOfBounds { .. }) | Outcome::Stray),
     fault!("columns of C are written beyond the last", "shared/output.cuh":
-        "if (column + i < n) *element" => "*element",
+        "if (column + i < n) put(" => "put(",
         elements, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. }) | Outcome::Stray),
     fault!("all CTAs write one block row", "sm90_bcsr_spmm/consume.cuh":
         "group.block_rows[row]" => "p.groups[0].block_rows[row]",

@@ -156,7 +156,7 @@ impl LaunchSequence for BcsrLaunches {
         while first < n {
             let width = config.max_columns().min(n - first);
             let b = b.columns(first, width, size);
-            let c = c.columns(first, width, 4);
+            let c = c.columns(first, width, epilogue.size_of_c(4));
             let copies_c =
                 is_plain && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
             let params = Params {

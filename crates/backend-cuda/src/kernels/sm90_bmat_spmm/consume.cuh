@@ -79,7 +79,7 @@ __device__ __forceinline__ u32 non_finite(const Sums& sums, u32 of_mma) {
 }
 
 // Stores a unit's sums in one row of a lane, without those of `except`.
-__device__ __forceinline__ void store_row(const Store& store, float* begin, u32 row, u32 column,
+__device__ __forceinline__ void store_row(const Store& store, void* begin, u32 row, u32 column,
                                           const Sums& sums, u32 of_mma, u32 except) {
 #pragma unroll
     for (u32 i = 0; i < Value::kPerLoad; i += 4) {
@@ -161,12 +161,13 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
             const float beta = keeps ? 0.0f : p.beta;
             const Store store = {chunk.width,         stride,  alpha,        beta,
                                  p.c_in_vectors != 0, is_last, chunk.column, p.epilogue};
-            float* begin[2];
+            void* begin[2];
 #pragma unroll
             for (u32 i = 0; i < 2; ++i) {
                 const u64 part = u64(piece) * kWindowRows + i * 8 + lane.row;
-                begin[i] = keeps ? p.partials + part * p.partial_stride + (chunk.column - p.begin)
-                                 : p.c + row_of[i] * p.c_row_stride + chunk.column * stride;
+                begin[i] = row_begin(
+                    keeps, p.partials + part * p.partial_stride + (chunk.column - p.begin),
+                    p.c + row_of[i] * p.c_row_stride + chunk.column * stride);
             }
             // Sums that are computed once more, a bit for each: numbered by unit, row, chunk and mma.
             u64 again = 0;
@@ -195,8 +196,8 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
                     if (column >= chunk.width) continue;
                     const float sum =
                         exact_sum(p, first_tile, n_tiles, i * 8 + lane.row, chunk.column + column);
-                    store.one((i == 0 ? begin[0] : begin[1]) + column * stride,
-                              i == 0 ? row_of[0] : row_of[1], column, sum);
+                    store.one(i == 0 ? begin[0] : begin[1], i == 0 ? row_of[0] : row_of[1], column,
+                              sum);
                 }
             }
             __syncwarp();

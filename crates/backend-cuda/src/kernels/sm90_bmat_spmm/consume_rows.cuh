@@ -132,8 +132,9 @@ __device__ __forceinline__ void store_rows(const Params& p, const Chunk& chunk, 
     for (u32 r = 0; r < Rows<C>::kRows; ++r) {
         if (!keeps && row_of[r] == kNoRow) continue;
         const u64 part = u64(piece) * kWindowRows + team.first_row + r;
-        float* const begin = keeps ? p.partials + part * p.partial_stride + (chunk.column - p.begin)
-                                   : p.c + row_of[r] * p.c_row_stride + chunk.column * stride;
+        void* const begin =
+            row_begin(keeps, p.partials + part * p.partial_stride + (chunk.column - p.begin),
+                      p.c + row_of[r] * p.c_row_stride + chunk.column * stride);
 #pragma unroll
         for (u32 v = 0; v < Rows<C>::kVectors; ++v) {
             const float (&sum)[4] = sums[r][v];

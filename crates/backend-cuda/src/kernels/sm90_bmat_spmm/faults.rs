@@ -55,7 +55,7 @@ fn poisoned(device: &Emulated, way: Way) -> (Outcome, String) {
     planned::<half::f16>(device, way, &a.unwrap(), (200, 3), true)
 }
 
-fn planned<T: DenseScalar>(
+fn planned<T: DenseScalar<Acc: DenseScalar>>(
     device: &Emulated,
     way: Way,
     a: &Csr<f64>,
@@ -161,7 +161,7 @@ const FAULTS: &[Fault] = &[
         "piece < split.n_pieces" => "piece + 1 < split.n_pieces",
         parts, Outcome::Wrong),
     fault!("C is read with beta = 0", "sm90_bmat_spmm/store.cuh":
-        "finish(beta == 0.0f ? alpha * sum : __fmaf_rn(" => "finish(__fmaf_rn(",
+        "scaled = beta == 0.0f ? alpha * sum : __fmaf_rn(" => "scaled = __fmaf_rn(",
         elements, Outcome::Report(Problem::Poison { .. })),
     fault!("columns of C beyond the last are written", "sm90_bmat_spmm/store.cuh":
         "if (column + 3 < width && " => "if (",

@@ -26,7 +26,11 @@ const SIZED: Sized = Sized {
 };
 
 /// Rows last first, a window in parts.
-fn parts<T: DenseScalar>(device: &Emulated, way: Way, precision: Precision) -> (Outcome, String) {
+fn parts<T: DenseScalar<Acc: DenseScalar>>(
+    device: &Emulated,
+    way: Way,
+    precision: Precision,
+) -> (Outcome, String) {
     let a = matrices::where_(40, 1100, |i, j| {
         (i < 16 && (i * 5 + j) % 29 < 3 && j < 320) || (i * 11 + j) % 97 == 1
     });
@@ -81,8 +85,8 @@ const FAULTS: &[Fault] = &[
         "store.four(begin, row_of[r]" => "store.four(begin, team.first_row + r",
         in_parts_of_f32, Outcome::Wrong),
     fault!("a bias of a split window is that of a slot", "sm90_bmat_spmm/sm90_bmat_spmm.cu":
-        "p.c_col_stride, row, column, sum);" =>
-        "p.c_col_stride, split.window * kWindowRows + of_window, column, sum);",
+        "p.c_row_stride, row, column, sum);" =>
+        "p.c_row_stride, split.window * kWindowRows + of_window, column, sum);",
         in_parts, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("columns of a bias count from a tile's first", "sm90_bmat_spmm/store.cuh":
         "epilogue(x, row, first + column)" => "epilogue(x, row, column)",
@@ -91,7 +95,7 @@ const FAULTS: &[Fault] = &[
         "finish(out.x, row, column + i)" => "finish(out.x, row, column)",
         wide, Outcome::Wrong),
     fault!("what is computed once more has the bias of a lane's other row", "sm90_bmat_spmm/consume.cuh":
-        "i == 0 ? row_of[0] : row_of[1], column, sum" => "i == 0 ? row_of[1] : row_of[0], column, sum",
+        "i == 0 ? row_of[0] : row_of[1], column" => "i == 0 ? row_of[1] : row_of[0], column",
         poisoned, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
 ];
 

@@ -162,7 +162,9 @@ impl LaunchSequence for BmatLaunches {
             tile_columns: 0,
             alpha: alpha as f32,
             beta: beta as f32,
-            c_in_vectors: u32::from(c.writes_in_vectors(4) && self.cuts_are_aligned),
+            c_in_vectors: u32::from(
+                c.writes_in_vectors(4, epilogue.size_of_c(4)) && self.cuts_are_aligned,
+            ),
             epilogue: *epilogue,
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {

@@ -1,6 +1,7 @@
 // What the BMat kernels are passed: who computes what, tiles and operands.
 #pragma once
 
+#include "shared/element_of_c.cuh"
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
@@ -63,6 +64,8 @@ struct alignas(32) Header {
 };
 static_assert(sizeof(Header) == 32, "the host writes headers of 32 bytes");
 
+using OfC = ElementOfC<float>;
+
 // Strides count elements.
 struct Params {
     const Block* blocks;
@@ -78,7 +81,7 @@ struct Params {
     // The row of C in each slot; null where a slot's number is its row.
     const u32* rows;
     const char* b;
-    float* c;
+    OfC* c;
     float* partials;
     u64 m;
     u64 n;
@@ -95,7 +98,7 @@ struct Params {
     u32 tile_columns;
     float alpha;
     float beta;
-    // Whether every fourth column of a row of C, from any tile's first, begins 16 bytes of neighbours.
+    // Whether every fourth column of a row of C, from any tile's first, begins four neighbours on their bytes.
     u32 c_in_vectors;
     Epilogue epilogue;
 };

@@ -78,7 +78,7 @@ ENTRY_POINT(bmat_combine, 256)(const __grid_constant__ Params p) {
             sum += *part;
             part += kWindowRows * p.partial_stride;
         }
-        store.one(p.c + row * p.c_row_stride + column * p.c_col_stride, row, column, sum);
+        store.one(p.c + row * p.c_row_stride, row, column, sum);
     }
 }
 
@@ -88,7 +88,7 @@ ENTRY_POINT(bmat_scale, 256)(const __grid_constant__ Params p) {
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
         const u64 row = i / p.n;
         const u64 column = i % p.n;
-        float* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
-        *at = p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * *at, row, column);
+        OfC* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
+        put(at, p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * widened(*at), row, column));
     }
 }

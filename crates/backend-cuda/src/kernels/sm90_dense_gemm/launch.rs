@@ -152,7 +152,7 @@ impl LaunchSequence for DenseLaunches {
         while first < n {
             let width = Grid::max_columns(&config, rows).min(n - first);
             let b = b.columns(first, width, size);
-            let c = c.columns(first, width, 4);
+            let c = c.columns(first, width, epilogue.size_of_c(4));
             let copies_c = config.async_stores
                 // What tensor copies write is as it leaves the sums.
                 && beta == 0.0

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use girih_backend::{DenseScalar, PreparedSpmm, Product, SpmmBackend, verify};
+use girih_backend::{DenseScalar, Epilogue, PreparedSpmm, Product, SpmmBackend, verify};
 use girih_formats::{
     Csr, E4m3Overflow, E4m3Scales, FormatSpec, Real, RowLayout, ScalesPer, Tiling, TwoFour,
 };
@@ -19,6 +19,7 @@ use crate::emulated::operands::Placing;
 use crate::kernels;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
 use crate::kernels::supported;
+use crate::prepared::Requested;
 
 /// Groups of four columns with none, one or two entries, in all places that these can have.
 pub(crate) fn matrix(m: usize, k: usize) -> Csr<f64> {
@@ -160,7 +161,12 @@ fn small_sums_of_e4m3_are_exact() {
 }
 
 /// Products in a C of 16 bits are those in f32, rounded once.
-fn rounds_what_f32_has<C: Real>(device: &Emulated, n: usize, beta: f64, layout: Layout) {
+fn rounds_what_f32_has<C: Real + DenseScalar>(
+    device: &Emulated,
+    n: usize,
+    beta: f64,
+    layout: Layout,
+) {
     let a = matrix(150, 300).cast::<bf16>();
     let spec = FormatSpec::TwoFourE4m3 { scales: ScalesPer::Row };
     let rows = RowLayout::explicit(150, 1, (0..150).rev().collect::<Vec<u32>>()).unwrap();
@@ -171,7 +177,10 @@ fn rounds_what_f32_has<C: Real>(device: &Emulated, n: usize, beta: f64, layout: 
     let before = random::<C>(150, n, 2);
     let mut c = Placed::new(&before, layout);
     let way = (Timing::Random(1), Schedule::Random(2));
-    prepared.multiply_rounded(way, (-2.5, beta), &b.view().into(), c.view_mut()).unwrap();
+    let scales = ((-2.5).into(), beta.into());
+    let requested = Requested::Sum(&Epilogue::new());
+    let into = C::erase_mut(c.view_mut());
+    prepared.multiply(way, scales, &b.view().into(), into, requested).unwrap();
     let mut wide = before.mapv(|x| x.to_f64() as f32);
     prepared.execute(-2.5, b.view().into(), beta, wide.view_mut().into()).unwrap();
     for ((at, found), wide) in c.view().indexed_iter().zip(&wide) {

@@ -117,7 +117,7 @@ impl LaunchSequence for TwoFourLaunches {
         while first < n {
             let width = config.max_columns().min(n - first);
             let b = b.columns(first, width, SIZE);
-            let c = c.columns(first, width, 4);
+            let c = c.columns(first, width, epilogue.size_of_c(4));
             let copies_c =
                 is_plain && self.is_natural && is_matrix(&c, 4) && width.is_multiple_of(4);
             let params = Params {

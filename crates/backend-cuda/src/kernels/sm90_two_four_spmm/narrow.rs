@@ -2,7 +2,7 @@
 
 use bytemuck::bytes_of;
 use girih_backend::{Lowering, ProductShape};
-use girih_formats::{DType, E4m3Values, PAD_ROW, Scalar, TwoFour};
+use girih_formats::{E4m3Values, PAD_ROW, Scalar, TwoFour};
 
 use super::config::{BY_COLUMNS, Config, NARROW_DEPTH, ROWS, Work, narrow_configs};
 use super::packing::{pack_metadata_8bit, pack_values};
@@ -120,49 +120,11 @@ impl LaunchSequence for NarrowLaunches {
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        self.product(at, operands, (DType::F32, epilogue), encoder, each)
-    }
-
-    fn rounded(
-        &self,
-        at: &Addresses,
-        operands: &Operands,
-        dtype: DType,
-        encoder: &dyn MapEncoder,
-        each: Each<'_>,
-    ) -> Result<(), CudaError> {
-        self.product(at, operands, (dtype, &PlacedEpilogue::default()), encoder, each)
-    }
-
-    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
-        let (_, config) = self.choose(operands.b.cols as u64);
-        let tile = format!("{ROWS} rows × {} columns", config.columns());
-        let lowering = lowering
-            .with("values", "e4m3", "B is rounded to it, by a scale for each column")
-            .with("tile", tile, config.why());
-        CtaOrder::by_tiles(config.columns())
-            .explain(operands.b.cols as u64, OF_TILES, lowering)
-            .with("stages", config.stages_in_words(), "")
-            .with("tasks", self.row_tiles.to_string(), "tiles of rows, whatever the schedule cuts")
-            .with("reduction", "none", "one block of threads sums a tile of rows, in order")
-    }
-}
-
-impl NarrowLaunches {
-    /// The launches of a product, whose C is of a type.
-    fn product(
-        &self,
-        at: &Addresses,
-        operands: &Operands,
-        (of_c, epilogue): (DType, &PlacedEpilogue),
-        encoder: &dyn MapEncoder,
-        each: Each<'_>,
-    ) -> Result<(), CudaError> {
         let (&Operands { b, c, .. }, factors) = (operands, operands.real_factors());
         let (alpha, beta) = factors;
         // What tensor copies write is as it leaves the sums.
-        let is_plain = beta == 0.0 && epilogue.is_none() && of_c == DType::F32;
-        let size_of_c = of_c.size() as u64;
+        let is_plain = beta == 0.0 && epilogue.is_none();
+        let size_of_c = epilogue.size_of_c(4);
         let is_scaling = alpha as f32 == 0.0;
         let n = b.cols as u64;
         let (kernel, config) = self.choose(n);
@@ -205,6 +167,21 @@ impl NarrowLaunches {
         Ok(())
     }
 
+    fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
+        let (_, config) = self.choose(operands.b.cols as u64);
+        let tile = format!("{ROWS} rows × {} columns", config.columns());
+        let lowering = lowering
+            .with("values", "e4m3", "B is rounded to it, by a scale for each column")
+            .with("tile", tile, config.why());
+        CtaOrder::by_tiles(config.columns())
+            .explain(operands.b.cols as u64, OF_TILES, lowering)
+            .with("stages", config.stages_in_words(), "")
+            .with("tasks", self.row_tiles.to_string(), "tiles of rows, whatever the schedule cuts")
+            .with("reduction", "none", "one block of threads sums a tile of rows, in order")
+    }
+}
+
+impl NarrowLaunches {
     /// Which kernel quantizes.
     fn quantizes(&self) -> usize {
         if self.ablated.is_some() { 1 } else { narrow_configs().len() }

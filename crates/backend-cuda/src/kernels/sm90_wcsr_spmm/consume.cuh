@@ -115,9 +115,9 @@ __device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
         for (u32 i = 0; i < kWindowRows / 4; ++i) {
             const u32 of_window = i / 2 * 8 + lane % 4 * 2 + i % 2;
             const u32 row = __shfl_sync(kWholeWarp, row_of[i / 8], of_window % 32);
-            float* const begin =
-                keeps ? p.partials + (u64(piece) * kWindowRows + of_window) * p.partial_stride
-                      : p.c + row * p.c_row_stride;
+            void* const begin = row_begin(
+                keeps, p.partials + (u64(piece) * kWindowRows + of_window) * p.partial_stride,
+                p.c + row * p.c_row_stride);
             if (keeps || row != kNoRow) {
 #pragma unroll
                 for (u32 pair = 0; pair < C::kTiles / 2; ++pair) {

@@ -168,7 +168,7 @@ const FAULTS: &[Fault] = &[
         "store(finish, begin, row, column, 0.0f" => "store(finish, begin, 0, column, 0.0f",
         added, Outcome::Wrong),
     fault!("neighbouring columns have one bias", "sm90_wcsr_spmm/store.cuh":
-        "finish(out.z, row, column + 2)" => "finish(out.z, row, column)",
+        "finish(out.x, row, column + i)" => "finish(out.x, row, column)",
         per_column, Outcome::Wrong),
 ];
 

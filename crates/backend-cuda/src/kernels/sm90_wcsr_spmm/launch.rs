@@ -160,6 +160,9 @@ fn locality<T: Scalar>(
     Locality::new(pattern.pattern(), Some(gathered), (a_bytes, m), sizes, machine)
 }
 
+/// Bytes of a sum.
+const SIZE_OF_SUMS: u64 = size_of::<f32>() as u64;
+
 impl LaunchSequence for WcsrLaunches {
     fn uses_workspace(&self, operands: &Operands) -> bool {
         self.panel > 0 && operands.alpha.re as f32 != 0.0
@@ -180,6 +183,7 @@ impl LaunchSequence for WcsrLaunches {
         let (&Operands { b, c, .. }, (alpha, beta)) = (operands, operands.real_factors());
         let (n, size) = (b.cols as u64, self.dtype.size() as u64);
         let is_atomic = self.reduction == Reduction::Atomic;
+        let size_of_c = epilogue.size_of_c(SIZE_OF_SUMS);
         let mut params = Params {
             tasks: at.parts[TASKS],
             segments: at.parts[SEGMENTS],
@@ -200,7 +204,7 @@ impl LaunchSequence for WcsrLaunches {
             n_splits: self.n_splits,
             alpha: alpha as f32,
             beta: beta as f32,
-            c_in_vectors: u32::from(c.writes_in_vectors(4)),
+            c_in_vectors: u32::from(c.writes_in_vectors(4, size_of_c)),
             atomic: u32::from(is_atomic),
             panel_tiles: 1,
             n_tiles: 0,
@@ -230,8 +234,8 @@ impl LaunchSequence for WcsrLaunches {
             let width = most.min(n - first);
             params.n = width;
             params.b = b.address + first * b.col_stride * size;
-            params.c = c.address + first * c.col_stride * size_of::<f32>() as u64;
-            params.epilogue = epilogue.columns(first, size_of::<f32>() as u64);
+            params.c = c.address + first * c.col_stride * size_of_c;
+            params.epilogue = epilogue.columns(first, SIZE_OF_SUMS);
             let groups = self.n_splits * self.window_rows as u64 * width.div_ceil(4);
             let of_splits = [element_grid(groups), 1, 1];
             if self.n_splits > 0 && is_atomic {

@@ -1,6 +1,7 @@
 // What the WCSR kernels are passed: tasks, segments and operands. WINDOW_ROWS is the height of a window.
 #pragma once
 
+#include "shared/element_of_c.cuh"
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
@@ -42,6 +43,8 @@ struct alignas(16) SplitWindow {
 };
 static_assert(sizeof(SplitWindow) == 16, "the host writes split windows of 16 bytes");
 
+using OfC = ElementOfC<float>;
+
 // Strides count elements.
 struct Params {
     const Task* tasks;
@@ -54,7 +57,7 @@ struct Params {
     // The row of C in each slot; null where a slot's number is its row.
     const u32* rows;
     const char* b;
-    float* c;
+    OfC* c;
     float* partials;
     u64 m;
     u64 n;
@@ -66,7 +69,7 @@ struct Params {
     u64 n_splits;
     float alpha;
     float beta;
-    // Whether rows of C are contiguous and begin on 16 bytes.
+    // Whether rows of C are contiguous and begin on the bytes of four elements.
     u32 c_in_vectors;
     // Whether parts are added to C, which holds beta * C by then, and not kept.
     u32 atomic;

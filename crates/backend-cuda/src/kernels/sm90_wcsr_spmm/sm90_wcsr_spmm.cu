@@ -81,7 +81,7 @@ __device__ __forceinline__ void for_split_rows(const Params& p, const Do& action
 ENTRY_POINT(wcsr_combine, 256)(const __grid_constant__ Params p) {
     const Store store = {p.n, p.c_col_stride, p.alpha, p.beta, p.c_in_vectors != 0, false};
     const Finish finish = {p.epilogue, true};
-    for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, u32 row, float* begin) {
+    for_split_rows(p, [&](const SplitWindow& split, u32 of_window, u64 column, u32 row, OfC* begin) {
         const float* part =
             p.partials + (u64(split.first_piece) * kWindowRows + of_window) * p.partial_stride + column;
         float4 sum = {};
@@ -100,7 +100,7 @@ ENTRY_POINT(wcsr_combine, 256)(const __grid_constant__ Params p) {
 ENTRY_POINT(wcsr_split_rows, 256)(const __grid_constant__ Params p) {
     const Store store = {p.n, p.c_col_stride, 0.0f, p.beta, p.c_in_vectors != 0, false};
     const Finish finish = {p.epilogue, true};
-    for_split_rows(p, [&](const SplitWindow&, u32, u64 column, u32 row, float* begin) {
+    for_split_rows(p, [&](const SplitWindow&, u32, u64 column, u32 row, OfC* begin) {
         store(finish, begin, row, column, 0.0f, 0.0f, 0.0f, 0.0f);
     });
 }
@@ -111,7 +111,7 @@ ENTRY_POINT(wcsr_scale, 256)(const __grid_constant__ Params p) {
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < p.m * p.n; i += threads) {
         const u64 row = i / p.n;
         const u64 column = i % p.n;
-        float* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
-        *at = p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * *at, row, column);
+        OfC* at = p.c + row * p.c_row_stride + column * p.c_col_stride;
+        put(at, p.epilogue(p.beta == 0.0f ? 0.0f : p.beta * widened(*at), row, column));
     }
 }

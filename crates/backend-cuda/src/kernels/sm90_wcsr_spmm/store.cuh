@@ -1,6 +1,7 @@
 // How sums become elements of C.
 #pragma once
 
+#include "shared/element_of_c.cuh"
 #include "shared/epilogue.cuh"
 #include "shared/types.cuh"
 #include "ptx/atomic.cuh"
@@ -28,37 +29,68 @@ struct Store {
     bool in_vectors;
     bool adds;
 
-    __device__ __forceinline__ void one(const Finish& finish, float* at, u32 row, u64 column,
-                                        float sum) const {
-        if (adds) {
-            ptx::add_32(at, alpha * sum);
+    // Four columns of a row that begins at `begin`: of C once nothing is to be added, before that of sums that are kept,
+    // or of a C that they are added to.
+    __device__ __forceinline__ void operator()(const Finish& finish, void* begin, u32 row, u64 column,
+                                               float s0, float s1, float s2, float s3) const {
+        if (kRoundsC && finish.is_last) {
+            four(finish, static_cast<OfC*>(begin), row, column, s0, s1, s2, s3);
         } else {
-            *at = finish(beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * *at), row, column);
+            four(finish, static_cast<float*>(begin), row, column, s0, s1, s2, s3);
         }
     }
-    // Four columns of a row of C, which begins at `begin`.
-    __device__ __forceinline__ void operator()(const Finish& finish, float* begin, u32 row, u64 column,
-                                               float s0, float s1, float s2, float s3) const {
-        if (in_vectors && column + 4 <= n) {
-            float* at = begin + column;
-            float4 out = {alpha * s0, alpha * s1, alpha * s2, alpha * s3};
+
+private:
+    template <class Element>
+    __device__ __forceinline__ void one(const Finish& finish, Element* at, u32 row, u64 column,
+                                        float sum) const {
+        if constexpr (!kRoundsC) {
             if (adds) {
-                ptx::add_128(at, out.x, out.y, out.z, out.w);
+                ptx::add_32(at, alpha * sum);
                 return;
             }
+        }
+        const float scaled = beta == 0.0f ? alpha * sum : __fmaf_rn(alpha, sum, beta * widened(*at));
+        put(at, finish(scaled, row, column));
+    }
+    template <class Element>
+    __device__ __forceinline__ void four(const Finish& finish, Element* begin, u32 row, u64 column,
+                                         float s0, float s1, float s2, float s3) const {
+        if (in_vectors && column + 4 <= n) {
+            Element* at = begin + column;
+            float4 out = {alpha * s0, alpha * s1, alpha * s2, alpha * s3};
+            if constexpr (!kRoundsC) {
+                if (adds) {
+                    ptx::add_128(at, out.x, out.y, out.z, out.w);
+                    return;
+                }
+            }
             if (beta != 0.0f) {
-                const float4 before = *reinterpret_cast<const float4*>(at);
+                const float4 before = load_four(at);
                 out = {__fmaf_rn(alpha, s0, beta * before.x), __fmaf_rn(alpha, s1, beta * before.y),
                        __fmaf_rn(alpha, s2, beta * before.z), __fmaf_rn(alpha, s3, beta * before.w)};
             }
             if constexpr (kHasEpilogue) {
-                out = {finish(out.x, row, column), finish(out.y, row, column + 1),
-                       finish(out.z, row, column + 2), finish(out.w, row, column + 3)};
+                // One after the other, for the sake of registers: each turn takes the first and puts it last.
+#pragma unroll 1
+                for (u32 i = 0; i < 4; ++i) {
+                    out = {out.y, out.z, out.w, finish(out.x, row, column + i)};
+                }
             }
-            *reinterpret_cast<float4*>(at) = out;
+            store_four(at, out);
             return;
         }
-        float* at = begin + column * stride;
+        Element* at = begin + column * stride;
+        if constexpr (kHasEpilogue || kRoundsC) {
+            // One after the other here too.
+            float4 rest = {s0, s1, s2, s3};
+#pragma unroll 1
+            for (u32 i = 0; i < 4; ++i) {
+                if (column + i < n) one(finish, at + i * stride, row, column + i, rest.x);
+                rest = {rest.y, rest.z, rest.w, rest.x};
+            }
+            return;
+        }
         if (column < n) one(finish, at, row, column, s0);
         if (column + 1 < n) one(finish, at + stride, row, column + 1, s1);
         if (column + 2 < n) one(finish, at + 2 * stride, row, column + 2, s2);

@@ -7,6 +7,7 @@ mod report;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
+use girih::backend::ProductShape;
 use girih::formats::io::WriteError;
 use girih::formats::{DType, Narrowing};
 use girih::planner::Plan;
@@ -43,6 +44,11 @@ pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliErr
             args.beta
         )));
     }
+    if args.output.is_some() && args.c_dtype == Some(DType::Bf16) {
+        return Err(CliError::usage(
+            "-o writes a .npy file, and NumPy has no bf16: let --c-dtype be f16, or leave it out",
+        ));
+    }
     // Opened before anything slow, so that a mistyped name does not cost minutes.
     let sources = OperandSources::open(args)?;
     let loaded = load(args, sources.n(), progress)?;
@@ -50,12 +56,16 @@ pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliErr
     check_factors(args, plan.dtype())?;
 
     progress.stage("reading the operands");
-    let operands = sources.read(plan, progress)?;
+    let c_dtype = args.c_dtype.unwrap_or(plan.dtype().accumulator());
+    ProductShape::of(plan)
+        .check_output(c_dtype)
+        .map_err(|unsupported| CliError::usage(format!("--c-dtype {c_dtype}: {unsupported}")))?;
+    let operands = sources.read(plan, c_dtype, progress)?;
     let registry = girih::backends_with(cuda::options()?);
     let selected = product::select(args.backend, &registry, plan)?;
     progress.stage(format!("multiplying on {}", selected.backend.name()));
     let Multiplied { c, timing, lowering } =
-        product::multiply(args, selected.backend, plan, &operands)?;
+        product::multiply(args, selected.backend, plan, &operands, c_dtype)?;
 
     let verification = if args.verify {
         progress.stage("verifying");
@@ -75,7 +85,7 @@ pub(crate) fn run(args: &SpmmArgs, progress: &Progress) -> Result<Report, CliErr
                 })
         })?;
     }
-    let outcome = Outcome { n: c.dim().1, timing, lowering, verification };
+    let outcome = Outcome { n: c.dim().1, c_dtype, timing, lowering, verification };
     report::report(args, &loaded, &operands, &selected, outcome)
 }
 

@@ -26,7 +26,7 @@ enum BSource {
 pub(super) struct Operands {
     /// k×n, in the plan's value type.
     pub(super) b: Dense,
-    /// C before the product, m×n, row-major, in the accumulation type; `None` if none was given.
+    /// C before the product, m×n, row-major, in its value type; `None` if none was given.
     pub(super) c0: Option<Dense>,
     /// What rounding made of the values of B and of that C, where they were read.
     pub(super) b_narrowing: Option<Narrowing>,
@@ -53,7 +53,12 @@ impl OperandSources {
     }
 
     /// Checks both shapes against the plan, then reads.
-    pub(super) fn read(self, plan: &Plan, progress: &Progress) -> Result<Operands, CliError> {
+    pub(super) fn read(
+        self,
+        plan: &Plan,
+        c_dtype: DType,
+        progress: &Progress,
+    ) -> Result<Operands, CliError> {
         let (m, k, n) = (plan.nrows(), plan.ncols(), self.n());
         if let BSource::File(file) = &self.b {
             check_shape("B", file, (k, n), &format!("A has {k} columns"))?;
@@ -71,7 +76,7 @@ impl OperandSources {
         };
         let (c0, c0_narrowing) = match self.c0 {
             Some(file) => {
-                let (c0, narrowing) = read("C", file, dtype.accumulator(), progress)?;
+                let (c0, narrowing) = read("C", file, c_dtype, progress)?;
                 (Some(c0.into_row_major()), Some(narrowing))
             }
             None => (None, None),

@@ -6,6 +6,7 @@ use girih::backend::{
     ComplexProduct, Lowering, PreparedSpmm, Product, Registry, Selection, SpmmBackend,
     Verification, verify as judge, verify_complex,
 };
+use girih::formats::DType;
 use girih::planner::Plan;
 
 use super::operands::Operands;
@@ -52,13 +53,15 @@ pub(super) fn multiply(
     backend: &dyn SpmmBackend,
     plan: &Plan,
     operands: &Operands,
+    c_dtype: DType,
 ) -> Result<Multiplied, CliError> {
+    backend.supports_output(plan, c_dtype).map_err(|unsupported| unsupported.by(backend.name()))?;
     let start = Instant::now();
     let prepared = backend.prepare(plan)?;
     let prepare = start.elapsed();
 
     let shape = (plan.nrows(), operands.b.dim().1);
-    let mut c = Dense::zeros("C", plan.dtype().accumulator(), shape)?;
+    let mut c = Dense::zeros("C", c_dtype, shape)?;
     let timed = args.repeat.get() as usize;
     // With repetitions the first product warms caches and memory up; a single one is what it is.
     let untimed = usize::from(timed > 1);
@@ -85,7 +88,7 @@ fn execute(
     c: &mut Dense,
 ) -> Result<Duration, CliError> {
     let b = operands.b.view();
-    let c = c.view_mut().ok_or_else(|| CliError::failed("C is not of an accumulation type"))?;
+    let c = c.view_mut();
     let start = Instant::now();
     prepared.execute_complex(args.alpha.0, b, args.beta.0, c)?;
     Ok(start.elapsed())

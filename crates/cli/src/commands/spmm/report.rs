@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 
 use girih::backend::{Lowering, Selection, Verification};
-use girih::formats::Narrowing;
+use girih::formats::{DType, Narrowing};
 use girih::planner::{Explanation, Plan};
 use girih_measure::{WrongProduct, units};
 use serde::Serialize;
@@ -27,8 +27,9 @@ struct SpmmReport {
     format: &'static str,
     spec: String,
     dtype: &'static str,
-    /// Value type of C.
+    /// Value type of sums, and that of C.
     accumulator: &'static str,
+    c_dtype: &'static str,
     m: usize,
     k: usize,
     n: usize,
@@ -88,6 +89,8 @@ struct Verified {
 pub(super) struct Outcome {
     /// Columns of C.
     pub(super) n: usize,
+    /// Its value type.
+    pub(super) c_dtype: DType,
     pub(super) timing: Timing,
     pub(super) lowering: Option<Lowering>,
     pub(super) verification: Option<Verification>,
@@ -100,7 +103,7 @@ pub(super) fn report(
     selected: &Selection<'_>,
     outcome: Outcome,
 ) -> Result<Report, CliError> {
-    let Outcome { n, timing, lowering, verification } = outcome;
+    let Outcome { n, c_dtype, timing, lowering, verification } = outcome;
     let plan = &loaded.plan;
     let non_finite_values = loaded.narrowing.is_none().then(|| narrowing::non_finite_in(plan));
     let explanation = args.plan.planning.explain.then(|| plan.explanation().clone());
@@ -116,6 +119,7 @@ pub(super) fn report(
         spec: plan.spec().to_string(),
         dtype: plan.dtype().name(),
         accumulator: plan.dtype().accumulator().name(),
+        c_dtype: c_dtype.name(),
         m: plan.nrows(),
         k: plan.ncols(),
         n,
@@ -147,18 +151,27 @@ pub(super) fn report(
             .map(|_| operands.b.is_row_major() && args.beta.is_zero()),
         lowering,
     };
-    let report = Report::new(text(args, loaded, &timing, &report), &report)?;
+    let report = Report::new(text(args, loaded, c_dtype, &timing, &report), &report)?;
     let wrong = verification.and_then(WrongProduct::find);
     Ok(report.with_failure(wrong.map(|wrong| CliError::new(Class::Wrong, wrong.to_string()))))
 }
 
-fn text(args: &SpmmArgs, loaded: &Loaded, timing: &Timing, report: &SpmmReport) -> String {
+fn text(
+    args: &SpmmArgs,
+    loaded: &Loaded,
+    c_dtype: DType,
+    timing: &Timing,
+    report: &SpmmReport,
+) -> String {
     let SpmmReport { m, k, n, nnz, .. } = *report;
     let mut rows = vec![
         ("product", format!("{m}×{k} times {k}×{n}, {} nonzeros", units::count(nnz as u64))),
         ("format", format!("{}, {}", report.spec, report.dtype)),
     ];
-    rows.extend(rounded(&loaded.plan, report));
+    if report.c_dtype != report.accumulator {
+        rows.push(("C", format!("{}, rounded from {}", report.c_dtype, report.accumulator)));
+    }
+    rows.extend(narrowed(&loaded.plan, c_dtype, report));
     rows.extend([
         ("backend", format!("{}, {}", report.backend, report.device)),
         ("loaded in", units::time(loaded.load)),
@@ -191,14 +204,18 @@ fn text(args: &SpmmArgs, loaded: &Loaded, timing: &Timing, report: &SpmmReport) 
 }
 
 /// What rounding to the value type made of the operands, if there is anything to say.
-fn rounded(plan: &Plan, report: &SpmmReport) -> impl Iterator<Item = (&'static str, String)> {
-    let (dtype, accumulator) = (plan.dtype(), plan.dtype().accumulator());
+fn narrowed(
+    plan: &Plan,
+    c_dtype: DType,
+    report: &SpmmReport,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let dtype = plan.dtype();
     let of = |found: &Option<Narrowing>, dtype| narrowing::line(found.as_ref()?, dtype);
     let of_plan = report.non_finite_values.and_then(|count| narrowing::plan_line(count, plan));
     [
         ("values of A", of(&report.narrowing, dtype).or(of_plan)),
         ("values of B", of(&report.b_narrowing, dtype)),
-        ("values of C", of(&report.c_narrowing, accumulator)),
+        ("values of C", of(&report.c_narrowing, c_dtype)),
     ]
     .into_iter()
     .filter_map(|(name, line)| Some((name, line?)))

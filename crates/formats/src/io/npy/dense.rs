@@ -19,7 +19,7 @@ use crate::scalar::Scalar;
 pub struct Dense<T> {
     /// The matrix, in the file's order: row-major, or column-major if numpy had it so.
     pub array: Array2<T>,
-    /// The value type in the file, if it is wider than `T`: values were rounded to nearest, once.
+    /// The value type in the file, if it has more digits than `T`: values were rounded to nearest, once.
     pub rounded_from: Option<DType>,
     /// What rounding made of the values, whichever type they had.
     pub narrowing: Narrowing,
@@ -44,7 +44,7 @@ impl fmt::Debug for DenseFile<'_> {
 }
 
 impl<'a> DenseFile<'a> {
-    /// Opens a two-dimensional array of f32, f64, c32 or c64, of either byte order, in C or Fortran order.
+    /// Opens a two-dimensional array of f16, f32, f64, c32 or c64, of either byte order, in C or Fortran order.
     ///
     /// # Errors
     /// [`ReadError`] if the source cannot be read, is not a `.npy` file, or holds another type or
@@ -63,7 +63,7 @@ impl<'a> DenseFile<'a> {
         self.shape
     }
 
-    /// The value type in the file: f32, f64, c32 or c64.
+    /// The value type in the file: f16, f32, f64, c32 or c64.
     #[must_use]
     pub fn dtype(&self) -> DType {
         self.dtype
@@ -82,12 +82,15 @@ impl<'a> DenseFile<'a> {
         let (values, narrowing) = array.values()?;
         let array = Array2::from_shape_vec(order, values)
             .map_err(|e| Origin::File.error(e.to_string().into()))?;
-        let rounded_from = (dtype.part().size() > T::DTYPE.part().size()).then_some(dtype);
+        let (from, to) = (dtype.part(), T::DTYPE.part());
+        // bf16 has fewer digits than f16.
+        let rounds = from.size() > to.size() || (from, to) == (DType::F16, DType::Bf16);
+        let rounded_from = rounds.then_some(dtype);
         Ok(Dense { array, rounded_from, narrowing })
     }
 }
 
-/// Reads a dense matrix of f32, f64, c32 or c64 from a `.npy` file or stream, rounding each element to the
+/// Reads a dense matrix of f16, f32, f64, c32 or c64 from a `.npy` file or stream, rounding each element to the
 /// nearest `T`.
 ///
 /// O(rows · columns) time. Memory is taken as data arrives: never more than twice what the source
@@ -116,12 +119,13 @@ pub fn read_dense<'a, T: Scalar>(source: impl Into<Source<'a>>) -> Result<Dense<
 
 fn dtype(header: &NpyHeader) -> Result<DType, Fault> {
     match header.element {
+        Element::Float(2) => Ok(DType::F16),
         Element::Float(4) => Ok(DType::F32),
         Element::Float(8) => Ok(DType::F64),
         Element::Complex(8) => Ok(DType::C32),
         Element::Complex(16) => Ok(DType::C64),
         _ => Err(format!(
-            "the array holds {:?}; f32, f64, c32 or c64 is needed: save array.astype(\"float32\")",
+            "the array holds {:?}; f16, f32, f64, c32 or c64 is needed: save array.astype(\"float32\")",
             header.descr
         )
         .into()),
@@ -190,6 +194,14 @@ mod tests {
         write_dense(&mut transposed, &a.view().split_at(Axis(1), 2).0.t()).unwrap();
         let back = read_from::<f64>(&transposed).unwrap();
         assert_eq!(back.array, array![[1.0, f64::INFINITY], [-2.5, 0.0]]);
+
+        let mut halves = Vec::new();
+        write_dense(&mut halves, &array![[f16::from_f32(0.1), f16::INFINITY]].view()).unwrap();
+        let back = read_from::<f16>(&halves).unwrap();
+        assert_eq!(back.array, array![[f16::from_f32(0.1), f16::INFINITY]]);
+        assert_eq!(back.rounded_from, None);
+        assert_eq!(read_from::<f32>(&halves).unwrap().rounded_from, None);
+        assert_eq!(read_from::<bf16>(&halves).unwrap().rounded_from, Some(DType::F16));
 
         let narrow = write_dense(Vec::new(), &array![[bf16::ONE]].view());
         assert!(matches!(narrow, Err(crate::io::WriteError::NoSuchType { .. })));

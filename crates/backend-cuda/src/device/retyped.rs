@@ -1,9 +1,10 @@
-//! Slices of complex numbers, which cudarc itself makes none of.
+//! Slices of values that cudarc itself makes none of: of complex numbers, f16 and bf16.
 
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut};
-use girih_formats::{Complex, ComplexScalar, RealAccumulator};
+use girih_formats::{Complex, ComplexScalar, Real, RealAccumulator};
+use half::{bf16, f16};
 
 use crate::CudaError;
 
@@ -49,6 +50,49 @@ where
     let (stream, len) = (numbers.stream().clone(), numbers.len());
     // SAFETY: as above.
     unsafe { retyped(&stream, numbers, 2 * len) }
+}
+
+/// f16 or bf16 in device memory, of their bits. `C` is one or the other.
+///
+/// cudarc moves such values itself only with a feature that brings random numbers along; their bits it always does.
+///
+/// ```no_run
+/// use girih_backend_cuda::{CudaError, bits_memory, cudarc::driver::CudaStream, half_memory};
+/// # use std::sync::Arc;
+/// # fn of(stream: &Arc<CudaStream>) -> Result<(), Box<dyn std::error::Error>> {
+/// use half::f16;
+///
+/// let ones = half_memory::<f16>(stream.clone_htod(&[f16::ONE.to_bits(); 8])?);
+/// assert_eq!(ones.len(), 8);
+/// let bits = stream.clone_dtoh(&bits_memory(ones))?;
+/// # Ok(())
+/// # }
+/// ```
+pub fn half_memory<C: Half>(bits: CudaSlice<u16>) -> CudaSlice<C> {
+    let (stream, len) = (bits.stream().clone(), bits.len());
+    // SAFETY: a value is its 16 bits, all of which are valid, and they were initialized as cudarc has it.
+    unsafe { retyped(&stream, bits, len) }
+}
+
+/// The bits of f16 or bf16 in device memory: what [`half_memory`] was made of, to be copied to the host.
+pub fn bits_memory<C: Half>(values: CudaSlice<C>) -> CudaSlice<u16> {
+    let (stream, len) = (values.stream().clone(), values.len());
+    // SAFETY: as above.
+    unsafe { retyped(&stream, values, len) }
+}
+
+/// A value type of 16 bits.
+pub trait Half: Real + private::Sealed {}
+
+impl Half for f16 {}
+impl Half for bf16 {}
+
+mod private {
+    /// No other type is 16 bits of any value.
+    pub trait Sealed {}
+
+    impl Sealed for half::f16 {}
+    impl Sealed for half::bf16 {}
 }
 
 /// A slice's memory as one of `len` other elements.
