@@ -4,6 +4,7 @@ use girih_backend::{
     BackendError, Capabilities, Epilogue, Lowering, PreparedSpmm, Rounding, SpmmBackend,
     Unsupported,
 };
+use girih_formats::DType;
 use girih_planner::file::Attachment;
 use girih_planner::{Plan, Precision};
 
@@ -41,6 +42,10 @@ impl<B: SpmmBackend> SpmmBackend for InPrecision<B> {
 
     fn supports_epilogue(&self, plan: &Plan, epilogue: &Epilogue<'_>) -> Result<(), Unsupported> {
         self.backend.supports_epilogue(&self.plan(plan), epilogue)
+    }
+
+    fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
+        self.backend.supports_output(&self.plan(plan), dtype)
     }
 
     fn rounding(&self, plan: &Plan) -> Rounding {

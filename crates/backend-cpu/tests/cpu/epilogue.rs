@@ -138,17 +138,36 @@ fn slabs_are_rounded_once() {
     }
 }
 
-/// Without slabs, sums are those of a C in f32.
+/// Without slabs, sums are those of a C in f32: of whole vectors and parts of them, of single columns, and of Inf and NaN.
 #[test]
 fn rounded_elements_are_those_of_f32() {
     let a: Csr<f32> = uniform(400, 300, 20, 3).unwrap();
-    let b = random::<f32>(300, 70, 1);
-    for spec in [FormatSpec::Csr, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }] {
-        let prepared = CpuBackend::new().prepare(&plan(&a, spec, 70, None)).unwrap();
-        let mut wide = Array2::from_elem((400, 70), f32::NAN);
-        prepared.execute(1.0, (&b).into(), 0.0, (&mut wide).into()).unwrap();
-        let mut c = Array2::from_elem((400, 70), bf16::NAN);
-        prepared.execute(1.0, (&b).into(), 0.0, (&mut c).into()).unwrap();
-        assert!(c == wide.mapv(bf16::from_f32), "{spec}");
+    for isa in Isa::ALL.into_iter().filter(|isa| isa.is_available()) {
+        for spec in [FormatSpec::Csr, FormatSpec::Wcsr { window_rows: 16, pad_cols: 8 }] {
+            for n in [1, 2, 5, 8, 16, 21, 70, 128] {
+                let prepared = CpuBackend::with_isa(isa).unwrap();
+                let prepared = prepared.prepare(&plan(&a, spec, n, None)).unwrap();
+                let mut b = random::<f32>(300, n, 1);
+                b.row_mut(7).fill(3e5);
+                b[[9, n / 2]] = f32::NAN;
+                let mut wide = Array2::from_elem((400, n), f32::NAN);
+                prepared.execute(1.0, (&b).into(), 0.0, (&mut wide).into()).unwrap();
+                for col_major in [false, true] {
+                    let shape = (400, n).set_f(col_major);
+                    let (mut half, mut brief) =
+                        (Array2::from_elem(shape, f16::NAN), Array2::from_elem(shape, bf16::NAN));
+                    prepared.execute(1.0, (&b).into(), 0.0, (&mut half).into()).unwrap();
+                    prepared.execute(1.0, (&b).into(), 0.0, (&mut brief).into()).unwrap();
+                    let what = format!("{spec}, {isa}, n = {n}, column-major: {col_major}");
+                    for (at, &x) in wide.indexed_iter() {
+                        let same = |found: f32, nearest: f32| {
+                            found == nearest || found.is_nan() && nearest.is_nan()
+                        };
+                        assert!(same(half[at].into(), f16::from_f32(x).into()), "{what}, {at:?}");
+                        assert!(same(brief[at].into(), bf16::from_f32(x).into()), "{what}, {at:?}");
+                    }
+                }
+            }
+        }
     }
 }

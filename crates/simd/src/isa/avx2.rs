@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 use half::{bf16, f16};
 
 use super::four::x86;
+use super::halves;
 use super::totals::{totals_2_doubles, totals_4, totals_4_doubles, totals_8};
 use super::two::Two;
 use super::vector::{Compile, Vector, VectorsFor, Widen, vector, vectors_for};
@@ -17,6 +18,40 @@ impl Compile for Avx2 {
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
         // SAFETY: the instruction set by point 1.
         unsafe { with_features(code) }
+    }
+
+    #[inline(always)]
+    unsafe fn narrow(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
+        // SAFETY: the machine has F16C by point 1, the elements by point 2.
+        unsafe {
+            if is_bf16 {
+                halves::narrow_bf16(from, to, len);
+            } else {
+                narrow_f16(from, to, len);
+            }
+        }
+    }
+}
+
+/// Rounds `len` numbers to f16, eight at a time.
+///
+/// # Safety
+/// 1. The machine has F16C.
+/// 2. Both pointers are valid for as many elements, which do not overlap.
+#[inline(always)]
+pub(super) unsafe fn narrow_f16(from: *const f32, to: *mut u16, len: usize) {
+    const NEAREST: i32 = _MM_FROUND_TO_NEAREST_INT;
+    let whole = len - len % 8;
+    // SAFETY: F16C by point 1; elements before `len` are valid by point 2.
+    unsafe {
+        for i in (0..whole).step_by(8) {
+            let halves = _mm256_cvtps_ph::<NEAREST>(_mm256_loadu_ps(from.add(i)));
+            _mm_storeu_si128(to.add(i).cast(), halves);
+        }
+        for i in whole..len {
+            let half = _mm_cvtps_ph::<NEAREST>(_mm_load_ss(from.add(i)));
+            *to.add(i) = _mm_extract_epi16::<0>(half) as u16;
+        }
     }
 }
 

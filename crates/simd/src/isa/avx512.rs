@@ -4,8 +4,9 @@ use std::arch::x86_64::*;
 
 use half::{bf16, f16};
 
-use super::avx2::{greater_2_doubles, greater_4, greater_4_doubles, greater_8};
+use super::avx2::{greater_2_doubles, greater_4, greater_4_doubles, greater_8, narrow_f16};
 use super::four::x86;
+use super::halves;
 use super::totals::{
     totals_2_doubles, totals_4, totals_4_doubles, totals_8, totals_8_doubles, totals_16,
 };
@@ -19,6 +20,18 @@ impl Compile for Avx512 {
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R {
         // SAFETY: the instruction set by point 1.
         unsafe { with_features(code) }
+    }
+
+    #[inline(always)]
+    unsafe fn narrow(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
+        // SAFETY: the machine has F16C by point 1, the elements by point 2.
+        unsafe {
+            if is_bf16 {
+                halves::narrow_bf16(from, to, len);
+            } else {
+                narrow_f16(from, to, len);
+            }
+        }
     }
 }
 

@@ -46,6 +46,30 @@ pub(crate) fn f32_to_bf16(x: f32) -> u16 {
     (if bits & 0x7fff_ffff > 0x7f80_0000 { nan } else { number }) as u16
 }
 
+/// Rounds `len` numbers to f16.
+///
+/// # Safety
+/// 1. Both pointers are valid for as many elements, which do not overlap.
+#[inline(always)]
+pub(super) unsafe fn narrow_f16(from: *const f32, to: *mut u16, len: usize) {
+    for i in 0..len {
+        // SAFETY: point 1.
+        unsafe { *to.add(i) = f32_to_f16(*from.add(i)) };
+    }
+}
+
+/// Rounds `len` numbers to bf16.
+///
+/// # Safety
+/// 1. Both pointers are valid for as many elements, which do not overlap.
+#[inline(always)]
+pub(super) unsafe fn narrow_bf16(from: *const f32, to: *mut u16, len: usize) {
+    for i in 0..len {
+        // SAFETY: point 1.
+        unsafe { *to.add(i) = f32_to_bf16(*from.add(i)) };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use half::{bf16, f16};

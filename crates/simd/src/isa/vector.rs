@@ -3,6 +3,7 @@
 use girih_formats::{RealAccumulator, Scalar};
 
 use super::four::Four;
+use super::halves;
 use super::hints;
 use crate::kernels::Activate;
 
@@ -172,6 +173,23 @@ pub(crate) trait Compile {
     /// # Safety
     /// 1. The machine has the instruction set.
     unsafe fn call<R>(code: impl FnOnce() -> R) -> R;
+
+    /// Rounds `len` numbers to nearest even: to bf16, or to f16.
+    ///
+    /// # Safety
+    /// 1. The machine has the instruction set, and this is part of a function that is [compiled](Self::call) for it.
+    /// 2. Both pointers are valid for as many elements, which do not overlap.
+    #[inline(always)]
+    unsafe fn narrow(from: *const f32, to: *mut u16, len: usize, is_bf16: bool) {
+        // SAFETY: point 2.
+        unsafe {
+            if is_bf16 {
+                halves::narrow_bf16(from, to, len);
+            } else {
+                halves::narrow_f16(from, to, len);
+            }
+        }
+    }
 }
 
 /// The [`Vector`]s that an instruction set uses for values of type `T`.

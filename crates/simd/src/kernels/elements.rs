@@ -36,7 +36,7 @@ pub(super) unsafe fn elements<V: Vector>(
                 add_rounded(sums, c, out.col_stride, out.beta, V::mul_add_one);
             }
             apply::<V>(finish, sums, dst);
-            store_rounded(sums, c, out.col_stride);
+            store_rounded::<V::Isa, _>(sums, c, out.col_stride);
         }
         return;
     }

@@ -29,7 +29,7 @@
 //! | [`panel`] | multiplies one row by that many vectors |
 //! | [`sum`], [`whole`] | add up a row's entries; the latter for long rows and a distant B |
 //! | [`store`] | writes sums to C, and adds up the parts of split windows |
-//! | [`elements`] | writes them element by element, with bias and [`activation`], or [`rounded`] to 16 bits |
+//! | [`finish`], [`elements`] | do so after a bias, an [`activation`] or [rounding](rounded): by vectors, or element by element |
 //! | [`pack`], [`gather`] | copy a panel of B, or the rows of B that a window uses |
 //! | [`widen`] | widens values to the type of sums |
 //! | [`prefetch`] | prefetches |
@@ -57,6 +57,7 @@ pub(crate) mod aggregate;
 pub(crate) mod complex;
 mod each_row;
 mod elements;
+mod finish;
 pub(crate) mod gather;
 pub(crate) mod pack;
 mod panel;

@@ -3,6 +3,7 @@
 use girih_formats::Scalar;
 
 use super::elements::elements;
+use super::finish::finish_vectors;
 use crate::isa::{Compile, Vector, VectorsFor};
 use crate::operands::{Output, RowMap, Store};
 
@@ -53,6 +54,17 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
     }
     if out.store == Store::Stream {
         write_all!(stream);
+        return;
+    }
+    if out.store == Store::Finish {
+        let out = *out;
+        // SAFETY: the instruction set by point 1, the columns by point 2, the mask by point 4.
+        unsafe {
+            V::Isa::call(
+                #[inline(always)]
+                move || finish_vectors::<V, K, TAIL>(scaled, &out, dst, mask, len),
+            );
+        }
         return;
     }
     if out.store == Store::Elements {
@@ -126,7 +138,7 @@ pub(crate) unsafe fn store_one<V: Vector>(sum: V::Acc, out: &Output<V::Acc>, dst
             Store::Write | Store::Stream => *dst = v,
             Store::Update if out.beta.is_zero() => *dst = v,
             Store::Update => *dst = V::mul_add_one(*dst, out.beta, v),
-            Store::Elements => {
+            Store::Finish | Store::Elements => {
                 let out = *out;
                 V::Isa::call(
                     #[inline(always)]

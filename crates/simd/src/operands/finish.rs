@@ -4,6 +4,7 @@ use girih_backend::Activation;
 use girih_formats::{DType, Real, Scalar};
 use ndarray::ArrayViewMut2;
 
+use super::Store;
 use super::rounded::RoundedC;
 
 /// What elements of C go through before they are stored, and where C lies: kernels know addresses, and an
@@ -95,6 +96,14 @@ impl<A: Scalar> Finish<A> {
     #[inline(always)]
     pub fn rounded_at(&self, at: *const A) -> Option<RoundedC> {
         self.rounded.map(|c| c.at(self.offset(at)))
+    }
+
+    /// How elements are stored whose columns are this far apart: as vectors where that is possible.
+    pub(super) fn store(&self, col_stride: isize, beta: A) -> Store {
+        let is_elementwise = self.activation == Activation::Gelu
+            || col_stride != 1
+            || self.rounds() && !beta.is_zero();
+        if is_elementwise { Store::Elements } else { Store::Finish }
     }
 
     /// Whether elements are rounded to 16 bits.

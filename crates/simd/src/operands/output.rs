@@ -15,7 +15,9 @@ pub enum Store {
     Stream,
     /// As α and β say; columns are next to each other.
     Update,
-    /// Element by element: columns are apart, or a bias, an activation or rounding follows.
+    /// As α and β say, after a bias, ReLU or rounding; columns are next to each other. A C that is rounded is not read.
+    Finish,
+    /// Element by element: columns are apart, GELU follows, or C is rounded and read.
     Elements,
 }
 
@@ -80,17 +82,11 @@ impl<A: Scalar> Output<A> {
     /// stand for its elements, and nothing lies there.
     pub fn rounded(finish: &Finish<A>, alpha: A, beta: A) -> Self {
         let (row_stride, col_stride) = finish.strides;
-        Self {
-            ptr: finish.origin.cast_mut(),
-            row_stride,
-            // A single column has none next to it.
-            col_stride: if finish.dim.1 == 1 { 1 } else { col_stride },
-            alpha,
-            beta,
-            store: Store::Elements,
-            store_tiles: Store::Elements,
-            finish,
-        }
+        // A single column has none next to it.
+        let col_stride = if finish.dim.1 == 1 { 1 } else { col_stride };
+        let store = finish.store(col_stride, beta);
+        let ptr = finish.origin.cast_mut();
+        Self { ptr, row_stride, col_stride, alpha, beta, store, store_tiles: store, finish }
     }
 
     /// Whether elements are [rounded](Self::rounded).
@@ -101,7 +97,8 @@ impl<A: Scalar> Output<A> {
 
     /// The same with a bias and an activation, which must outlive the product.
     pub fn finished(self, finish: &Finish<A>) -> Self {
-        Self { store: Store::Elements, store_tiles: Store::Elements, finish, ..self }
+        let store = finish.store(self.col_stride, self.beta);
+        Self { store, store_tiles: store, finish, ..self }
     }
 
     /// The same for sums to which others will be added: without bias and activation.
@@ -155,7 +152,10 @@ impl<A: Scalar> Output<A> {
 
     /// The same for further sums, which are added to what is there.
     pub fn resumed(self) -> Self {
-        let resumed = |store| if store == Store::Elements { store } else { Store::Update };
+        let resumed = |store| match store {
+            Store::Elements | Store::Finish => store,
+            _ => Store::Update,
+        };
         let (store, store_tiles) = (resumed(self.store), resumed(self.store_tiles));
         Self { beta: A::ONE, store, store_tiles, ..self }
     }
@@ -166,6 +166,7 @@ impl<A: Scalar> Output<A> {
         let store = match (self.row_stride, self.finish.is_null()) {
             (1, true) if self.beta.is_zero() => Store::Write,
             (1, true) => Store::Update,
+            (1, false) if self.store == Store::Finish => Store::Finish,
             _ => Store::Elements,
         };
         Self { col_stride: self.row_stride, store, ..self }
@@ -226,9 +227,11 @@ mod tests {
         for beta in [0.0, 1.0] {
             let plain = Output::new(&mut c.view_mut(), 1.0, beta);
             let out = plain.finished(&finish);
-            for out in [out, out.cached(), out.in_tiles(), out.resumed(), out.across()] {
-                assert_eq!((out.store, out.finish.is_null()), (Store::Elements, false));
+            for out in [out, out.cached(), out.in_tiles(), out.resumed()] {
+                assert_eq!((out.store, out.finish.is_null()), (Store::Finish, false));
             }
+            // Rows of a column lie apart.
+            assert_eq!(out.across().store, Store::Elements);
             let out = out.unfinished();
             assert_eq!((out.store, out.finish.is_null()), (plain.store, true));
             assert_eq!(out.resumed().store, Store::Update);

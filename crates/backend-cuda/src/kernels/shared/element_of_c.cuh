@@ -45,7 +45,7 @@ __device__ __forceinline__ void put(u16* at, float x) { *at = Narrow::round(x); 
 
 // Two elements as a word.
 __device__ __forceinline__ u32 rounded_pair(float first, float second) {
-    return static_cast<u32>(Narrow::round(second)) << 16 | Narrow::round(first);
+    return Narrow::round(first, second);
 }
 __device__ __forceinline__ float4 load_four(const u16* at) {
     const ushort4 v = *reinterpret_cast<const ushort4*>(at);

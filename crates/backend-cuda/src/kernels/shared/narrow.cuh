@@ -16,6 +16,16 @@ struct F16 {
         asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(wide));
         return bits;
     }
+    // Two, the first in the lower half.
+    static __device__ __forceinline__ u32 round(float first, float second) {
+#if __CUDA_ARCH__ >= 800
+        u32 pair;
+        asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+        return pair;
+#else
+        return static_cast<u32>(round(second)) << 16 | round(first);
+#endif
+    }
 };
 
 // The upper half of a float.
@@ -32,6 +42,15 @@ struct Bf16 {
         const u32 bits = __float_as_uint(wide);
         const u32 nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
         return static_cast<u16>(wide == wide ? nearest : 0x7fff);
+#endif
+    }
+    static __device__ __forceinline__ u32 round(float first, float second) {
+#if __CUDA_ARCH__ >= 800
+        u32 pair;
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+        return pair;
+#else
+        return static_cast<u32>(round(second)) << 16 | round(first);
 #endif
     }
 };
