@@ -3,78 +3,66 @@
 use girih_backend::Activation;
 use girih_formats::Scalar;
 
-use super::rounded::round_vectors;
-use super::store::load_vector;
+use super::rounded::round_vector;
 use crate::isa::Vector;
-use crate::operands::{BiasPart, Output};
+use crate::operands::{BiasPart, Finish};
 
-/// Stores `K` vectors of sums at `dst`, the last of `len` lanes with `TAIL`: `out = act(scaled + β·out + bias)`, the sums
-/// times α given. The bits are those of [`elements`](super::elements).
+/// Stores `count` vectors of sums, α times them, at `dst`, the last of `rest` lanes: `out = act(sums + β·out + bias)`. The
+/// bits are those of [`elements`](super::elements).
 ///
-/// In a function of its own: [`store`](super::store::store) stands in every kernel many times.
+/// In a function of its own, which all kernels share: [`store`](super::store::store) stands in each many times.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`.
-/// 2. `dst` is valid for the columns of these vectors, which are next to each other, and no other thread accesses them; of
-///    a [rounded](Output::rounded) output, the elements are that it stands for.
-/// 3. `mask` has `len` lanes.
-/// 4. The output has a finish with another activation than GELU, and is not read if it rounds.
+/// 2. There are `count` vectors, one at least.
+/// 3. `dst` is valid for the columns of these vectors, which are next to each other, and no other thread accesses them; of
+///    a [rounded](crate::operands::Output::rounded) output, the elements are that it stands for.
+/// 4. The finish outlives the product, has another activation than GELU, and β is zero if it rounds.
 #[inline(always)]
-pub(super) unsafe fn finish_vectors<V: Vector, const K: usize, const TAIL: bool>(
-    scaled: [V; K],
-    out: &Output<V::Acc>,
+pub(super) unsafe fn finish_vectors<V: Vector>(
+    vectors: *const V,
+    count: usize,
+    rest: usize,
+    beta: V::Acc,
+    finish: *const Finish<V::Acc>,
     dst: *mut V::Acc,
-    mask: V::Mask,
-    len: usize,
 ) {
-    let (lanes, mut vectors) = (V::LANES, scaled);
-    let count = (K - 1) * lanes + if TAIL { len } else { lanes };
-    // SAFETY: there is one by point 4, and it outlives the product (point 4 of `operands`).
-    let finish = unsafe { &*out.finish };
-    if !out.beta.is_zero() {
-        for u in 0..K {
-            // SAFETY: the instruction set by point 1, the columns by points 2 and 3: what is read is not rounded.
-            unsafe {
-                let before = load_vector::<V, K, TAIL>(dst, u, mask);
-                vectors[u] = before.mul_add(V::splat(out.beta), vectors[u]);
+    let lanes = V::LANES;
+    // SAFETY: point 4.
+    let finish = unsafe { &*finish };
+    let bias = finish.bias(dst, (count - 1) * lanes + rest);
+    let rounded = finish.rounded_at(dst);
+    // SAFETY: the instruction set by point 1.
+    let (mask, zero) = unsafe { (V::mask(rest), V::splat(V::Acc::ZERO)) };
+    for u in 0..count {
+        let (at, is_part) = (u * lanes, u + 1 == count && rest < lanes);
+        let p = dst.wrapping_add(at);
+        // SAFETY: the instruction set by point 1, the vector by point 2; its columns of C by point 3, which are read and
+        // written as they are unless they are rounded, by point 4. The bias has as many values.
+        unsafe {
+            let load = |from: *const V::Acc| match is_part {
+                true => V::load_masked(from, mask),
+                false => V::load(from),
+            };
+            let mut vector = vectors.add(u).read();
+            if !beta.is_zero() {
+                vector = load(p).mul_add(V::splat(beta), vector);
             }
-        }
-    }
-    match finish.bias(dst, count) {
-        BiasPart::None => {}
-        BiasPart::One(bias) => {
-            for vector in &mut vectors {
-                // SAFETY: the instruction set by point 1.
-                *vector = unsafe { vector.add(V::splat(bias)) };
+            match bias {
+                BiasPart::None => {}
+                BiasPart::One(bias) => vector = vector.add(V::splat(bias)),
+                BiasPart::Each(bias) => vector = vector.add(load(bias.as_ptr().add(at))),
             }
-        }
-        BiasPart::Each(bias) => {
-            for u in 0..K {
-                // SAFETY: the instruction set by point 1; the bias has `count` values, the lanes by point 3.
-                unsafe {
-                    let bias = load_vector::<V, K, TAIL>(bias.as_ptr(), u, mask);
-                    vectors[u] = vectors[u].add(bias);
+            if finish.activation == Activation::Relu {
+                // Of equal ones the element stays, and so does NaN.
+                vector = vector.greater(zero);
+            }
+            match rounded {
+                Some(c) => {
+                    round_vector(vector, c.at(at as isize), if is_part { rest } else { lanes })
                 }
-            }
-        }
-    }
-    if finish.activation == Activation::Relu {
-        for vector in &mut vectors {
-            // SAFETY: the instruction set by point 1. Of equal ones the element stays, and so does NaN.
-            *vector = unsafe { vector.greater(V::splat(V::Acc::ZERO)) };
-        }
-    }
-    // SAFETY: the instruction set by point 1; the columns, or the elements that they stand for, by points 2 and 3.
-    unsafe {
-        if let Some(c) = finish.rounded_at(dst) {
-            return round_vectors::<V, K, TAIL>(vectors, c, len);
-        }
-        for u in 0..K {
-            let p = dst.add(u * lanes);
-            if TAIL && u + 1 == K {
-                vectors[u].store_masked(p, mask);
-            } else {
-                vectors[u].store(p);
+                None if is_part => vector.store_masked(p, mask),
+                None => vector.store(p),
             }
         }
     }

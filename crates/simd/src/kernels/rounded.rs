@@ -8,29 +8,21 @@ use crate::isa::halves::{bf16_to_f32, f16_to_f32};
 use crate::isa::{Compile, Vector};
 use crate::operands::RoundedC;
 
-/// Rounds `K` vectors, the last of `len` lanes with `TAIL`, into the elements from `c` on, which are next to each other.
+/// Rounds the first `len` lanes of a vector into the elements from `c` on, which are next to each other.
 ///
 /// # Safety
 /// 1. The machine has the instruction set of `V`, whose lanes are of f32.
 /// 2. C has these elements, and no other thread accesses them.
 #[inline(always)]
-pub(super) unsafe fn round_vectors<V: Vector, const K: usize, const TAIL: bool>(
-    vectors: [V; K],
-    c: RoundedC,
-    len: usize,
-) {
+pub(super) unsafe fn round_vector<V: Vector>(vector: V, c: RoundedC, len: usize) {
     const { assert!(V::LANES <= 16) };
-    // In memory they have no gaps, however long they are.
-    let mut wide = [[MaybeUninit::<V::Acc>::uninit(); 16]; K];
-    let wide = wide.as_flattened_mut().as_mut_ptr().cast::<V::Acc>();
-    let count = (K - 1) * V::LANES + if TAIL { len } else { V::LANES };
-    // SAFETY: the instruction set by point 1; there is room for 16 lanes of each vector, of which `count` are written and
-    // read, as f32 by point 1. C has as many elements by point 2.
+    let mut wide = MaybeUninit::<[V::Acc; 16]>::uninit();
+    let wide = wide.as_mut_ptr().cast::<V::Acc>();
+    // SAFETY: the instruction set by point 1; there is room for all lanes, of which `len` are read, as f32 by point 1. C
+    // has as many elements by point 2.
     unsafe {
-        for (u, vector) in vectors.into_iter().enumerate() {
-            vector.store(wide.add(u * V::LANES));
-        }
-        V::Isa::narrow(wide.cast(), c.ptr, count, c.is_bf16);
+        vector.store(wide);
+        V::Isa::narrow(wide.cast(), c.ptr, len, c.is_bf16);
     }
 }
 

@@ -57,12 +57,13 @@ pub(crate) unsafe fn store<V: Vector, const K: usize, const TAIL: bool>(
         return;
     }
     if out.store == Store::Finish {
-        let out = *out;
-        // SAFETY: the instruction set by point 1, the columns by point 2, the mask by point 4.
+        let (vectors, rest) = (scaled.as_ptr(), if TAIL { len } else { lanes });
+        let (beta, finish) = (out.beta, out.finish);
+        // SAFETY: the instruction set by point 1, the columns by points 2 and 4. There are `K` vectors, and a finish.
         unsafe {
             V::Isa::call(
                 #[inline(always)]
-                move || finish_vectors::<V, K, TAIL>(scaled, &out, dst, mask, len),
+                move || finish_vectors(vectors, K, rest, beta, finish, dst),
             );
         }
         return;
