@@ -193,7 +193,7 @@ impl Place {
         widths.into_iter().find(|bytes| self.reads_by(*bytes, bytes / size)).unwrap_or(0)
     }
 
-    /// Whether rows are contiguous and begin on vectors of so many elements, of `size` bytes each.
+    /// Whether rows are contiguous and begin on vectors of `per_vector` elements, of `size` bytes each.
     pub(crate) fn writes_in_vectors(&self, per_vector: u64, size: u64) -> bool {
         self.begins_on(per_vector * size, per_vector)
     }

@@ -55,7 +55,6 @@ fn rounds<T: DenseScalar<Acc = f32> + Half>(backend: &CudaBackend, spec: FormatS
         let mut c = DeviceMatrixMut::new(&mut next, all).unwrap();
         let hidden = DeviceMatrix::new(&narrow, all).unwrap();
         prepared.execute_device(&stream, 1.0, &hidden, 0.0, &mut c).unwrap();
-        drop(hidden);
         let wide = stream.clone_dtoh(&wide).unwrap();
         let narrow = stream.clone_dtoh(&bits_memory(narrow)).unwrap();
         let next = stream.clone_dtoh(&next).unwrap();

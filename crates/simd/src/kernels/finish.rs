@@ -1,4 +1,4 @@
-//! Storing vectors of sums after a bias, ReLU or rounding.
+//! Storing vectors of sums after a bias, a rectifier or rounding.
 
 use girih_backend::Activation;
 use girih_formats::Scalar;
@@ -59,7 +59,7 @@ pub(super) unsafe fn finish_vectors<V: Vector>(
             }
             match rounded {
                 Some(c) => {
-                    round_vector(vector, c.at(at as isize), if is_part { rest } else { lanes })
+                    round_vector(vector, c.at(at as isize), if is_part { rest } else { lanes });
                 }
                 None if is_part => vector.store_masked(p, mask),
                 None => vector.store(p),

@@ -18,11 +18,16 @@ pub(super) unsafe fn round_vector<V: Vector>(vector: V, c: RoundedC, len: usize)
     const { assert!(V::LANES <= 16) };
     let mut wide = MaybeUninit::<[V::Acc; 16]>::uninit();
     let wide = wide.as_mut_ptr().cast::<V::Acc>();
-    // SAFETY: the instruction set by point 1; there is room for all lanes, of which `len` are read, as f32 by point 1. C
+    // SAFETY: the instruction set by point 1; there is space for all lanes, of which `len` are read, as f32 by point 1. C
     // has as many elements by point 2.
     unsafe {
         vector.store(wide);
-        V::Isa::narrow(wide.cast(), c.ptr, len, c.is_bf16);
+        // A whole vector never gets to memory: its length is known.
+        if len == V::LANES {
+            V::Isa::narrow(wide.cast(), c.ptr, V::LANES, c.is_bf16);
+        } else {
+            V::Isa::narrow(wide.cast(), c.ptr, len, c.is_bf16);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ pub enum Store {
     Stream,
     /// As α and β say; columns are next to each other.
     Update,
-    /// As α and β say, after a bias, ReLU or rounding; columns are next to each other. A C that is rounded is not read.
+    /// As α and β say, after a bias, a rectifier or rounding; columns are next to each other. A C that is rounded is not read.
     Finish,
     /// Element by element: columns are apart, GELU follows, or C is rounded and read.
     Elements,
