@@ -241,11 +241,12 @@ impl<T: CpuScalar + DenseScalar> Prepared<T> {
     }
 }
 
-/// The error of a product for which there is no memory for a copy of B, or a B that is widened.
+/// The error of a product for which there is no memory for a copy of B, a B that is widened, or sums that are rounded.
 fn no_memory(source: FormatError) -> BackendError {
     BackendError::Failed {
         backend: NAME.to_owned(),
-        operation: "copy B, whose columns are not next to each other, or widen it".to_owned(),
+        operation: "take memory for a copy of B, or for sums of C before they are rounded"
+            .to_owned(),
         source: Box::new(source),
     }
 }

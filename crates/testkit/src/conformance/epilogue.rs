@@ -11,7 +11,7 @@ use super::{Suite, specs};
 use crate::operands::{Layout, random};
 
 /// Rows without entries, windows cut into tasks, and sums long enough to be scaled.
-const CASES: [&str; 5] = [
+pub(super) const CASES: [&str; 5] = [
     "many windows",
     "one dense row",
     "long rows",

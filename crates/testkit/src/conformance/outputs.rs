@@ -1,4 +1,4 @@
-//! C of f16 or bf16: what f32 would hold, rounded once.
+//! C of f16 or bf16: what f32 would hold, rounded once. The matrices are those of [epilogues](super::epilogue).
 
 use girih_backend::{
     Activation, BackendError, DenseScalar, Epilogue, PreparedSpmm, Product, Unsupported,
@@ -9,19 +9,11 @@ use girih_planner::Plan;
 use half::{bf16, f16};
 use ndarray::Array2;
 
+use super::epilogue::CASES;
 use super::problem::{Planned, Run, bits};
 use super::rows::RowOrder;
 use super::{Suite, specs};
 use crate::operands::{Layout, Placed, random};
-
-/// Rows without entries, windows cut into tasks, and sums long enough to be scaled.
-const CASES: [&str; 5] = [
-    "many windows",
-    "one dense row",
-    "long rows",
-    "empty rows and windows at the end",
-    "no entries",
-];
 
 /// Columns, α and β, and whether a bias and an activation come before the rounding.
 const PRODUCTS: [(usize, (f64, f64), bool); 6] = [
