@@ -36,9 +36,7 @@ struct Store {
     // Four neighbouring columns of a row that begins at `begin`, without those of `except`, a bit for each.
     __device__ __forceinline__ void four(void* begin, u32 row, u32 column, const float4& sum,
                                          u32 except) const {
-        if constexpr (kHasEpilogue || kRoundsC) {
-            if (column >= width) return;
-        }
+        if (column >= width) return;
         if (kRoundsC && is_last) {
             four_of(static_cast<OfC*>(begin), row, column, sum, except);
         } else {

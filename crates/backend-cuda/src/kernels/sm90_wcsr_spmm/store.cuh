@@ -33,9 +33,7 @@ struct Store {
     // or of a C that they are added to.
     __device__ __forceinline__ void operator()(const Finish& finish, void* begin, u32 row, u64 column,
                                                float s0, float s1, float s2, float s3) const {
-        if constexpr (kHasEpilogue || kRoundsC) {
-            if (column >= n) return;
-        }
+        if (column >= n) return;
         if (kRoundsC && finish.is_last) {
             four(finish, static_cast<OfC*>(begin), row, column, s0, s1, s2, s3);
         } else {
