@@ -36,6 +36,7 @@ struct Store {
     // Four neighbouring columns of a row that begins at `begin`, without those of `except`, a bit for each.
     __device__ __forceinline__ void four(void* begin, u32 row, u32 column, const float4& sum,
                                          u32 except) const {
+        // Lanes past the last column need not compare each element.
         if (column >= width) return;
         if (kRoundsC && is_last) {
             four_of(static_cast<OfC*>(begin), row, column, sum, except);
@@ -85,7 +86,7 @@ private:
             }
             return;
         }
-        if (column < width && !(except & 1)) one_of(at, row, column, sum.x);
+        if (!(except & 1)) one_of(at, row, column, sum.x);
         if (column + 1 < width && !(except & 2)) one_of(at + stride, row, column + 1, sum.y);
         if (column + 2 < width && !(except & 4)) one_of(at + 2 * stride, row, column + 2, sum.z);
         if (column + 3 < width && !(except & 8)) one_of(at + 3 * stride, row, column + 3, sum.w);
