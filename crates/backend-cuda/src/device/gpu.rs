@@ -125,16 +125,21 @@ impl Gpu {
             }
             Ok((entry.to_owned(), function))
         });
-        Ok(LoadedKernel(functions.collect::<Result<_, CudaError>>()?))
+        let entries = functions.collect::<Result<_, CudaError>>()?;
+        Ok(LoadedKernel { entries, overlaps: self.info.arch.major >= 9 })
     }
 }
 
 /// A kernel on a device: its entry points.
-pub struct LoadedKernel(HashMap<String, CudaFunction>);
+pub struct LoadedKernel {
+    entries: HashMap<String, CudaFunction>,
+    /// Whether launches may begin before the one before has ended: from Hopper on.
+    overlaps: bool,
+}
 
 impl fmt::Debug for LoadedKernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
+        f.debug_set().entries(self.entries.keys()).finish()
     }
 }
 
@@ -143,7 +148,7 @@ impl LoadedKernel {
     /// [`Budget`] does not list it.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<&CudaFunction> {
-        self.0.get(name)
+        self.entries.get(name)
     }
 
     /// Enqueues a launch.
@@ -157,14 +162,23 @@ impl LoadedKernel {
         stream: &CudaStream,
         launch: &Launch<'_>,
     ) -> Result<(), CudaError> {
-        let Some(function) = self.0.get(launch.entry) else {
+        let Some(function) = self.entries.get(launch.entry) else {
             unreachable!("{} is not among the entry points that were loaded", launch.entry)
         };
         let [x, y, z] = launch.grid;
-        let mut cluster = CUlaunchAttribute {
-            id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-            pad: [0; 4],
-            value: CUlaunchAttributeValue { clusterDim: Extent { x: launch.cluster, y: 1, z: 1 } },
+        let of = |id, value| CUlaunchAttribute { id, pad: [0; 4], value };
+        let cluster = of(
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
+            CUlaunchAttributeValue { clusterDim: Extent { x: launch.cluster, y: 1, z: 1 } },
+        );
+        let overlap = of(
+            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
+        );
+        // A cluster of one is what there is without, also where there are no clusters.
+        let (mut attributes, count) = match (launch.cluster > 1, launch.overlaps && self.overlaps) {
+            (true, overlaps) => ([cluster, overlap], 1 + u32::from(overlaps)),
+            (false, overlaps) => ([overlap, cluster], u32::from(overlaps)),
         };
         let config = CUlaunchConfig {
             gridDimX: x,
@@ -175,13 +189,12 @@ impl LoadedKernel {
             blockDimZ: 1,
             sharedMemBytes: launch.dynamic_shared,
             hStream: stream.cu_stream(),
-            attrs: &raw mut cluster,
-            // A cluster of one is what there is without, also where there are no clusters.
-            numAttrs: u32::from(launch.cluster > 1),
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: count,
         };
         let launched = stream.context().bind_to_thread().and_then(|()| {
             let mut params = [launch.params.as_ptr().cast_mut().cast::<c_void>()];
-            // SAFETY: the configuration, its attribute and the parameters are copied by the call; the
+            // SAFETY: the configuration, its attributes and the parameters are copied by the call; the
             // rest is the caller's promise.
             let status = unsafe {
                 cuLaunchKernelEx(

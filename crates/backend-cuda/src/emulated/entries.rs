@@ -12,6 +12,7 @@ use girih_planner::{Plan, Precision, Schedule};
 use girih_testkit::matrices;
 use girih_testkit::operands::{Layout, Placed, random};
 use half::{bf16, f16};
+use ndarray::s;
 
 use super::Emulated;
 use super::operands::Placing;
@@ -77,14 +78,15 @@ fn csr_aggregations<T: DenseScalar + Real>() {
     let Some(device) = Emulated::new(Placing::AsGiven) else { return };
     let per_vector = 16 / size_of::<T>();
     let widths = [1, 2, 4, 8, 16, 32, 33].map(|vectors| vectors * per_vector);
-    aggregations::<T>(&device, &matrix(), &[&[1, 2][..], &widths].concat());
+    let in_parts = widths.map(|n| n - per_vector / 2);
+    aggregations::<T>(&device, &matrix(), &[&[1][..], &widths, &in_parts].concat());
     let mut executed = device.executed();
     for (lanes, depth, vectors) in TEAMS {
         let team = if lanes == 8 { 16 } else { lanes };
         let teams = teams(lanes, team, depth, vectors);
         let teams = device.with_csr_layout(CsrLayout::Teams(teams));
         let n = lanes as usize * per_vector;
-        aggregations::<T>(&teams, &short_rows(), &[n * vectors as usize, n - 1, 1, 2]);
+        aggregations::<T>(&teams, &short_rows(), &[n * vectors as usize, n - 1, n - 2, 1, 2]);
         executed.extend(teams.executed());
     }
     for aggregation in [Aggregation::Max, Aggregation::Mean] {
@@ -94,20 +96,23 @@ fn csr_aggregations<T: DenseScalar + Real>() {
     }
 }
 
-/// Aggregations of these numbers of columns.
+/// Aggregations of these numbers of columns, and of a vector of columns that begins in the middle of one.
 fn aggregations<T: DenseScalar + Real>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = a.cast::<T>();
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
     let prepared = device.prepare(&plan).unwrap();
-    for &n in widths {
+    let per_vector = 16 / size_of::<T>();
+    let products = widths.iter().map(|&n| (0, n)).chain([(per_vector / 2, per_vector)]);
+    for (skipped, n) in products {
         for layout in [Layout::RowMajor, Layout::ColMajor] {
             for aggregation in [Aggregation::Max, Aggregation::Mean] {
-                let b = Placed::new(&random::<T>(a.ncols(), n, 1), layout);
+                let placed = Placed::new(&random::<T>(a.ncols(), skipped + n, 1), layout);
+                let b = placed.view().slice_move(s![.., skipped..]);
                 let mut c = Placed::new(&random::<T::Acc>(a.nrows(), n, 2), Layout::RowMajor);
                 let into = T::erase_acc_mut(c.view_mut());
-                prepared.aggregate(aggregation, T::erase(b.view()), into).unwrap();
-                let (b, found) = (T::erase(b.view()), T::erase_acc(c.view()));
+                prepared.aggregate(aggregation, T::erase(b), into).unwrap();
+                let (b, found) = (T::erase(b), T::erase_acc(c.view()));
                 let rounding = device.rounding(&plan);
                 let verdict = verify_aggregation(&a, &plan, aggregation, &b, &found, rounding);
                 let verdict = verdict.unwrap();
@@ -135,20 +140,28 @@ fn products<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     product::<T>(device, &*prepared, &a, &plan, (1, 0.0), Layout::RowMajor);
 }
 
-/// Products of a row-major B whose rows begin on a word, and on a value, up to as wide as these numbers of vectors; and
-/// those of a few columns.
+/// Products of a row-major B whose rows begin on half a vector, on a word and on a value, up to as wide as these numbers of
+/// vectors; and those of a few columns.
 fn products_in_parts<T: DenseScalar>(device: &Emulated, a: &Csr<f64>, widths: &[usize]) {
     let a = matrices::typed::<T>(a);
     let layout = RowLayout::natural(a.nrows(), 1).unwrap();
     let plan = Plan::from_tiling(Tiling::from_csr(&a, FormatSpec::Csr, layout).unwrap());
     let prepared = device.prepare(&plan).unwrap();
     let per_vector = 16 / size_of::<T>();
-    let wide = widths
-        .iter()
-        .flat_map(|vectors| [2, 1].map(|less| (vectors * per_vector).saturating_sub(less)));
+    let wide = widths.iter().flat_map(|vectors| {
+        [per_vector / 2, 2, 1].map(|less| (vectors * per_vector).saturating_sub(less))
+    });
     for n in wide.filter(|&n| n > per_vector / 2) {
         product::<T>(device, &*prepared, &a, &plan, (n, 1.0), Layout::RowMajor);
     }
+    product_after::<T>(
+        device,
+        &*prepared,
+        &a,
+        &plan,
+        (per_vector / 2, per_vector, 1.0),
+        Layout::RowMajor,
+    );
     for n in [2, 3, 4].into_iter().filter(|n| 2 * n <= per_vector + 2) {
         for layout in [Layout::RowMajor, Layout::PaddedRows, Layout::ColMajor] {
             product::<T>(device, &*prepared, &a, &plan, (n, 1.0), layout);
@@ -254,15 +267,28 @@ fn product<T: DenseScalar>(
     (n, alpha): (usize, f64),
     layout: Layout,
 ) {
-    let b = Placed::new(&random::<T>(a.ncols(), n, 1), layout);
+    product_after(device, prepared, a, plan, (0, n, alpha), layout);
+}
+
+/// A product of the last `n` columns of a B that has `skipped` more.
+fn product_after<T: DenseScalar>(
+    device: &Emulated,
+    prepared: &dyn PreparedSpmm,
+    a: &Csr<T>,
+    plan: &Plan,
+    (skipped, n, alpha): (usize, usize, f64),
+    layout: Layout,
+) {
+    let placed = Placed::new(&random::<T>(a.ncols(), skipped + n, 1), layout);
+    let b = placed.view().slice_move(s![.., skipped..]);
     let before = random::<T::Acc>(a.nrows(), n, 2);
     let mut c = before.clone();
     let beta = 0.5;
     prepared
-        .execute(alpha, T::erase(b.view()), beta, T::erase_acc_mut(c.view_mut()))
+        .execute(alpha, T::erase(b), beta, T::erase_acc_mut(c.view_mut()))
         .unwrap_or_else(|error| panic!("n = {n}, {layout:?}: {}", explain(&error)));
     let added = Some((beta, T::erase_acc(before.view())));
-    let product = Product { alpha, b: T::erase(b.view()), added };
+    let product = Product { alpha, b: T::erase(b), added };
     let found = T::erase_acc(c.view());
     let verdict = verify(a, plan, &product, &found, device.rounding(plan)).unwrap();
     assert!(verdict.passed(), "n = {n}, {layout:?}: {verdict:?}");

@@ -119,7 +119,7 @@ fn csr_has_the_same_bits_by_every_layout_that_adds_in_one_order() {
                 for (operands, entry) in [
                     ((Layout::ColMajor, Layout::RowMajor), format!("elements_{lanes}{times}")),
                     ((Layout::PaddedRows, Layout::Strided), format!("rows_words_{lanes}x4")),
-                    (aligned, format!("rows_words_{lanes}x4")),
+                    (aligned, format!("rows_word_pairs_{lanes}x4")),
                 ] {
                     let (bits, entries) = product(&device, layout, operands);
                     assert_eq!(entries, [format!("csr_spmm_{entry}")]);

@@ -15,7 +15,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 65] = [
+const HEADERS: [(&str, &str); 66] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_spmm/access.cuh"),
@@ -33,6 +33,7 @@ const HEADERS: [(&str, &str); 65] = [
     header!("ptx/cluster.cuh"),
     header!("ptx/convert.cuh"),
     header!("ptx/fence.cuh"),
+    header!("ptx/grid.cuh"),
     header!("ptx/mbarrier.cuh"),
     header!("ptx/memory.cuh"),
     header!("ptx/mma.cuh"),

@@ -29,8 +29,25 @@ pub(crate) struct Launch<'a> {
     /// Bytes of shared memory besides those known when compiled; at most what the kernel's
     /// [`Budget`](crate::kernels::Budget) says.
     pub(crate) dynamic_shared: u32,
+    /// Whether it may begin before the launch before it has ended: it waits itself for what that writes.
+    pub(crate) overlaps: bool,
     /// The one parameter, a structure that holds all others.
     pub(crate) params: &'a [u8],
+}
+
+impl Default for Launch<'_> {
+    fn default() -> Self {
+        Self {
+            kernel: 0,
+            entry: "",
+            grid: [1; 3],
+            block: 1,
+            cluster: 1,
+            dynamic_shared: 0,
+            overlaps: false,
+            params: &[],
+        }
+    }
 }
 
 /// Takes launches, in the order in which they run.

@@ -6,17 +6,17 @@
 use girih_backend::{Lowering, ProductShape};
 use girih_formats::Complex;
 
-use super::launch::{ALIGN, Addresses, DevicePlan, Each, LaunchSequence, Operands};
+use super::launch::{ALIGN, Addresses, DevicePlan, Each, Launch, LaunchSequence, Operands};
 use super::tensor_map::MapEncoder;
 use crate::CudaError;
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::pack_b;
 use crate::operand::Place;
 
-/// Of the second-level cache, the part in four that a copy for rows of CSR may take. They read B as it lies about as
-/// fast where it does not stay there.
+/// Of the second-level cache, the part in four that a copy for rows of CSR may take: they read B as it lies about as fast
+/// where it does not stay there. And one of a B whose rows would be whole vectors, were it row-major.
 const HELD: u64 = 3;
-/// The most bytes of a copy for tiles, which read others many times slower.
+/// The most bytes of another copy for tiles, which read others many times slower.
 const MOST: u64 = 1 << 29;
 
 /// Launches on a B that may be copied before.
@@ -25,6 +25,8 @@ struct PackedB {
     inner: Box<dyn LaunchSequence>,
     /// The number of the kernel that copies.
     kernel: usize,
+    /// Whether the kernels that multiply wait for the copy themselves, so that they may begin meanwhile.
+    overlaps: bool,
     /// Bytes of an element of B.
     size: u64,
     /// Where the copy is, in the workspace, and the most bytes of it.
@@ -33,25 +35,35 @@ struct PackedB {
 }
 
 impl DevicePlan {
-    /// The plan, with memory for a copy of B of `n` columns, if kernels would not read one as it is whose rows lie one
-    /// after the other. `is_csr` says that rows of CSR are multiplied, on a device whose
+    /// The plan, with memory for a copy of B of `n` columns, if kernels would not read one as it is whose rows or whose
+    /// columns lie one after the other. `is_csr` says that rows of CSR are multiplied, on a device whose
     /// second-level cache has `cache_bytes`.
     pub(crate) fn copying_b(mut self, n: usize, is_csr: bool, cache_bytes: u64) -> Self {
         let ProductShape { k, dtype, .. } = self.shape;
         let size = dtype.size() as u64;
-        let most = if is_csr { cache_bytes / 4 * HELD } else { MOST };
+        let copies = |row_stride, col_stride| {
+            let b = Place { address: ALIGN, rows: k, cols: n, row_stride, col_stride, spare: 0 };
+            !self.sequence.reads_as_it_is(&b)
+        };
+        let most = match copies(n as u64, 1) {
+            true if !is_csr => MOST,
+            rows_are if rows_are || copies(1, k as u64) => cache_bytes / 4 * HELD,
+            _ => return self,
+        };
         let bytes = pack_b::bytes(k as u64, n as u64, size);
         let Some(bytes) = bytes.filter(|bytes| (1..=most).contains(bytes)) else { return self };
-        let row_stride = n as u64;
-        let b = Place { address: ALIGN, rows: k, cols: n, row_stride, col_stride: 1, spare: 0 };
-        if self.sequence.reads_as_it_is(&b) {
-            return self;
-        }
         let offset = self.workspace.next_multiple_of(ALIGN);
         self.workspace = offset + bytes;
         let kernel = self.kernels.len();
         self.kernels.push(pack_b::kernel());
-        self.sequence = Box::new(PackedB { inner: self.sequence, kernel, size, offset, bytes });
+        self.sequence = Box::new(PackedB {
+            inner: self.sequence,
+            kernel,
+            overlaps: is_csr,
+            size,
+            offset,
+            bytes,
+        });
         self
     }
 }
@@ -65,19 +77,25 @@ impl PackedB {
             && bytes.is_some_and(|bytes| bytes <= self.bytes)
     }
 
-    /// The operands that are multiplied, once B is copied.
-    fn packed(
+    /// Hands the launch to `each` that copies B, if B is copied, and then those that `multiply` gives for the operands as
+    /// they are now.
+    fn after_copy(
         &self,
         at: &Addresses,
         operands: &Operands,
         each: Each<'_>,
-    ) -> Result<Operands, CudaError> {
+        multiply: impl FnOnce(&Operands, Each<'_>) -> Result<(), CudaError>,
+    ) -> Result<(), CudaError> {
         if !self.packs(operands) {
-            return Ok(*operands);
+            return multiply(operands, each);
         }
         let to = at.workspace + self.offset;
         let b = pack_b::launch((&operands.b, self.size), to, self.kernel, each)?;
-        Ok(Operands { b, ..*operands })
+        // Of several launches, the next ones need what the first computes.
+        let mut overlaps = self.overlaps;
+        multiply(&Operands { b, ..*operands }, &mut |launch| {
+            each(&Launch { overlaps: std::mem::take(&mut overlaps), ..*launch })
+        })
     }
 }
 
@@ -98,8 +116,9 @@ impl LaunchSequence for PackedB {
         encoder: &dyn MapEncoder,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let operands = self.packed(at, operands, each)?;
-        self.inner.launches(at, &operands, epilogue, encoder, each)
+        self.after_copy(at, operands, each, |operands, each| {
+            self.inner.launches(at, operands, epilogue, encoder, each)
+        })
     }
 
     fn aggregations(
@@ -108,8 +127,9 @@ impl LaunchSequence for PackedB {
         operands: &Operands,
         each: Each<'_>,
     ) -> Result<(), CudaError> {
-        let operands = self.packed(at, operands, each)?;
-        self.inner.aggregations(at, &operands, each)
+        self.after_copy(at, operands, each, |operands, each| {
+            self.inner.aggregations(at, operands, each)
+        })
     }
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
@@ -171,7 +191,9 @@ mod tests {
         let operands = Operands { alpha: alpha.into(), beta: 0.0.into(), b, c };
         let at = PlacedParts { parts: vec![ALIGN; 10], workspace: ALIGN, ..Default::default() };
         let mut entries = Vec::new();
-        let mut each = |launch: &crate::prepared::launch::Launch<'_>| {
+        let mut each = |launch: &Launch<'_>| {
+            // What multiplies begins while B is copied, and waits itself.
+            assert_eq!(launch.overlaps, entries.len() == 1, "{launch:?}");
             assert!(plan.kernels[launch.kernel].budget.entries.contains(&launch.entry));
             entries.push(launch.entry.to_owned());
             Ok(())
@@ -210,12 +232,22 @@ mod tests {
     }
 
     #[test]
-    fn plans_for_whole_vectors_or_few_columns_have_no_memory_for_a_copy() {
-        for n in [1, 7, 64, 72] {
+    fn plans_for_few_columns_have_no_memory_for_a_copy() {
+        for n in [1, 7, 8, 15] {
             assert_eq!((plan(n).workspace, plan(n).kernels.len()), (0, 2), "n = {n}");
             assert_eq!(plan(n).describe(Lowering::new("cuda", "a device", n)).choice("B"), None);
         }
         // Nor do those whose B the cache does not hold.
         assert_eq!(plan(9999).workspace, 0);
+    }
+
+    #[test]
+    fn columns_one_after_the_other_are_copied_for_whole_vectors_too() {
+        let plan = plan(64);
+        assert_eq!(plan.workspace, 50 * 64 * 2);
+        assert_eq!(launched(&plan, 1.5, (64, 1, 50)).0[0], "pack_b_2");
+        assert_eq!(launched(&plan, 1.5, (64, 64, 1)).0.len(), 1);
+        assert_eq!(launched(&plan, 1.5, (64, 65, 1)).0[0], "pack_b_2", "rows begin on 2 bytes");
+        assert_eq!(launched(&plan, 1.5, (64, 68, 1)).0.len(), 1, "rows begin on 8 bytes");
     }
 }

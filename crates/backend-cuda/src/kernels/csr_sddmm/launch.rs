@@ -91,7 +91,7 @@ impl Sampling {
                 return Err(CudaError::Operand { operand: "the pattern", reason });
             };
             let (grid, params) = ([blocks, 1, 1], bytes_of(params));
-            each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared: 0, params })
+            each(&Launch { kernel: 0, entry, grid, block, params, ..Launch::default() })
         };
         if self.is_scaling(operands) {
             let blocks = nnz.div_ceil(u64::from(SCALE_THREADS)).min(1 << 20);

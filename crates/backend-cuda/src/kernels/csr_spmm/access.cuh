@@ -2,6 +2,14 @@
 #pragma once
 
 #include "csr_spmm/params.cuh"
+#include "ptx/grid.cuh"
+
+// Waits for a copy of B that is being made. Binaries that read parts of vectors read no copies.
+__device__ __forceinline__ void wait_for_b() {
+#ifndef IN_PARTS
+    ptx::wait_for_grid_before();
+#endif
+}
 
 // Loads of BYTES that nothing writes while the kernel runs, on a multiple of BYTES: where `wanted`, undefined
 // otherwise.
@@ -52,7 +60,9 @@ struct Runs {
     static constexpr u32 kColumns = COLUMNS;
     static constexpr u32 kPerLoad = BYTES / sizeof(Stored);
     static constexpr u32 kLoads = COLUMNS / kPerLoad;
-    static constexpr u32 kUnroll = COLUMNS <= kVector ? 4 : 2;
+    // Entries of an item whose rows of B a lane waits for at a time; of two words of f32, more cost narrow products of short
+    // rows a tenth (`p2p-Gnutella31` on an H100, n = 6 and 10).
+    static constexpr u32 kUnroll = COLUMNS > kVector || (BYTES == 8 && sizeof(Stored) == 4) ? 2 : 4;
     // Elements from one of a lane's runs to its next.
     static constexpr u32 kStep = LANES * kPerLoad;
 
@@ -94,9 +104,12 @@ struct Runs {
     using Loaded = decltype(Load<BYTES>::load_if(true, nullptr));
 };
 
-// In vectors; in words of 4 bytes, or values that have more; and 16-bit values one by one. Rows of B begin on as many bytes.
+// In vectors; in two words of 4 bytes; in words, or values that have more; and 16-bit values one by one. Rows of B begin on
+// as many bytes.
 template <u32 LANES, u32 COLUMNS>
 using Vectors = Runs<16, LANES, COLUMNS>;
+template <u32 LANES, u32 COLUMNS>
+using WordPairs = Runs<8, LANES, COLUMNS>;
 template <u32 LANES, u32 COLUMNS>
 using Words = Runs<sizeof(Stored) < 4 ? 4 : sizeof(Stored), LANES, COLUMNS>;
 template <u32 LANES, u32 COLUMNS>

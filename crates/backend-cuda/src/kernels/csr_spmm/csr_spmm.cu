@@ -53,7 +53,7 @@ constexpr u32 kBlocksOfRuns =
     kIsComplex ? (sizeof(Stored) == 16 ? 4 : 5) : (sizeof(Stored) == 2 ? 5 : 6) - (kHasEpilogue ? 2 : 0);
 // Rows of B that are read in parts of vectors take more loads, and these more registers.
 template <u32 LANES, u32 COLUMNS>
-constexpr u32 kBlocksOfItems = kInParts && COLUMNS > kVector     ? 3
+constexpr u32 kBlocksOfItems = kInParts && COLUMNS > kVector     ? (sizeof(Stored) == 4 ? 6 : 3)
                                : kInParts && sizeof(Stored) == 2 ? (COLUMNS < kVector ? 6 : 5)
                                : kHasEpilogue                    ? 5
                                : kIsGreatest                     ? 5
@@ -87,7 +87,7 @@ constexpr u32 kThreadsOfRows = LOADS > 4 || kInParts ? 256 : 512;
 template <class Access>
 constexpr u32 kBlocksInParts =
     Access::kColumns >= kVector && Access::kBytes == 2                           ? 2
-    : Access::kColumns >= kVector && sizeof(Stored) == 2                         ? 3
+    : Access::kColumns >= kVector && sizeof(Stored) == 2 && Access::kBytes < 8   ? 3
     : Access::kLanes < 8 || kHasEpilogue || kAggregates || kIsComplex            ? 3
                                                                                  : 4;
 template <class Access, u32 LOADS>
@@ -149,6 +149,19 @@ CSR_SPMM(elements_column, Elements, 1, 1)
 CSR_SPMM_ROWS_OF(rows_pair, Whole, 1, 4, 2, 4)
 CSR_SPMM(elements_pair, Elements, 1, 2)
 CSR_SPMM(pair, Whole, 1, 2)
+CSR_SPMM_ROWS(rows_word_pairs_1x4, WordPairs, 1, 4, 1)
+CSR_SPMM_ROWS(rows_word_pairs_2x4, WordPairs, 2, 4, 1)
+CSR_SPMM_ROWS(rows_word_pairs_4x4, WordPairs, 4, 4, 1)
+CSR_SPMM_ROWS(rows_word_pairs_8x4, WordPairs, 8, 4, 1)
+CSR_SPMM_ROWS(rows_word_pairs_16x4, WordPairs, 16, 4, 1)
+CSR_SPMM_ROWS(rows_word_pairs_32x4, WordPairs, 32, 4, 1)
+CSR_SPMM(word_pairs_1x1, WordPairs, 1, kVector)
+CSR_SPMM(word_pairs_2x1, WordPairs, 2, kVector)
+CSR_SPMM(word_pairs_4x1, WordPairs, 4, kVector)
+CSR_SPMM(word_pairs_8x1, WordPairs, 8, kVector)
+CSR_SPMM(word_pairs_16x1, WordPairs, 16, kVector)
+CSR_SPMM(word_pairs_32x1, WordPairs, 32, kVector)
+CSR_SPMM(word_pairs_32x2, WordPairs, 32, 2 * kVector)
 #endif
 // Values of 2 bytes.
 #if IN_PARTS >= 8

@@ -15,6 +15,16 @@ pub(super) const VECTORS: [&str; 7] = [
     "csr_spmm_vectors_32x1",
     "csr_spmm_vectors_32x2",
 ];
+/// Items of values of up to 4 bytes in two words of 4 bytes, by lanes.
+pub(super) const WORD_PAIRS: [&str; 7] = [
+    "csr_spmm_word_pairs_1x1",
+    "csr_spmm_word_pairs_2x1",
+    "csr_spmm_word_pairs_4x1",
+    "csr_spmm_word_pairs_8x1",
+    "csr_spmm_word_pairs_16x1",
+    "csr_spmm_word_pairs_32x1",
+    "csr_spmm_word_pairs_32x2",
+];
 /// Items of 16-bit values in words of 4 bytes, by lanes from two on.
 pub(super) const WORDS: [&str; 6] = [
     "csr_spmm_words_2x1",
@@ -64,6 +74,15 @@ pub(super) const ROWS_WORDS: [&str; 6] = [
     "csr_spmm_rows_words_16x4",
     "csr_spmm_rows_words_32x4",
 ];
+/// Of values of up to 4 bytes, in two words.
+pub(super) const ROWS_WORD_PAIRS: [&str; 6] = [
+    "csr_spmm_rows_word_pairs_1x4",
+    "csr_spmm_rows_word_pairs_2x4",
+    "csr_spmm_rows_word_pairs_4x4",
+    "csr_spmm_rows_word_pairs_8x4",
+    "csr_spmm_rows_word_pairs_16x4",
+    "csr_spmm_rows_word_pairs_32x4",
+];
 /// In 16-bit values.
 pub(super) const ROWS_HALVES: [&str; 6] = [
     "csr_spmm_rows_halves_1x4",
@@ -88,20 +107,24 @@ const IN_VECTORS: [&str; 20] =
 const IN_VECTORS_AGGREGATING: [&str; 17] = joined(&[&VECTORS, &ROWS, &ROWS_DEEP, &[ROWS_IN_PAIRS]]);
 
 /// Everything in parts of vectors that values of a size have: 2, 4, 8 and 16 bytes.
-const IN_PARTS_OF_2: [&str; 34] = joined(&[
+const IN_PARTS_OF_2: [&str; 47] = joined(&[
     &ELEMENTS,
     &ELEMENTS_NARROW,
     &NARROW,
+    &WORD_PAIRS,
     &WORDS,
     &ROWS_NARROW,
+    &ROWS_WORD_PAIRS,
     &ROWS_WORDS,
     &ROWS_HALVES,
     &[ROWS_HALVES_QUAD],
 ]);
-const IN_PARTS_OF_4: [&str; 18] = joined(&[
+const IN_PARTS_OF_4: [&str; 31] = joined(&[
     &ELEMENTS,
     &[ELEMENTS_NARROW[0], ELEMENTS_NARROW[1], NARROW[0]],
+    &WORD_PAIRS,
     &[ROWS_NARROW[0], ROWS_NARROW[1]],
+    &ROWS_WORD_PAIRS,
     &ROWS_WORDS,
 ]);
 const IN_PARTS_OF_8: [&str; 15] =

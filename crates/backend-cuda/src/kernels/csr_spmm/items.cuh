@@ -84,7 +84,10 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
     using Access = Accessor<LANES, COLUMNS>;
     constexpr u32 kUnroll = Access::kUnroll;
     constexpr u64 kTile = LANES * COLUMNS;
-    if (is_of_empty_rows(p)) return store_empty_rows<Access, LANES, COLUMNS>(p);
+    if (is_of_empty_rows(p)) {
+        wait_for_b();
+        return store_empty_rows<Access, LANES, COLUMNS>(p);
+    }
 
     const u32 lane = threadIdx.x % kWarpSize;
     const u32 warp = threadIdx.x / kWarpSize;
@@ -99,6 +102,7 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
         longest = max(longest, __shfl_xor_sync(kWholeWarp, longest, s));
     }
     Entry* const chunk = staging.entries[warp] + (lane - in_team);
+    wait_for_b();
 
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
         const typename Access::Columns columns(tile, across, p.n, p.b_col_stride);

@@ -11,7 +11,7 @@ use super::rows::Rows;
 use super::work::{Limits, Work};
 use super::{
     ELEMENT_THREADS, ItemCounts, Last, Layout, Operation, Params, Problem, SCALE, Statistics, WARP,
-    element_grid, kernels,
+    copies, element_grid, kernels,
 };
 use crate::epilogue::PlacedEpilogue;
 use crate::kernels::locality::{Locality, held};
@@ -35,27 +35,6 @@ const ROW_PTR: usize = 6;
 const ROWS: usize = 7;
 const SPLIT_ENTRIES: usize = 8;
 const EMPTY_ROWS: usize = 9;
-
-/// Bytes of rows of B that are read as they lie, whatever they are.
-const NARROW_ROW: u64 = 64;
-/// How often, on average, a row of B is read whose copy saves time; and one of 16-bit values that teams read. Times
-/// without a copy over those with one, on an H100:
-///
-/// | matrix, reads of a row | f16, n = 20 | 41 | 100 | 250 | f32, n = 10 | 41 | 250 |
-/// |---|---|---|---|---|---|---|---|
-/// | `delaunay_n15`, 6 | 0.76 | 1.03 | 0.97 | 1.00 | 0.76 | 0.79 | 0.70 |
-/// | `wave_graph`, 14 | 0.99 | 1.43 | 1.23 | 1.14 | 0.94 | 0.92 | 0.83 |
-/// | `nasa4704`, 22 | 0.98 | 1.07 | 1.05 | 1.04 | 0.80 | 0.74 | 0.91 |
-/// | `musae_squirrel`, 42, items | 0.98 | 1.25 | 0.97 | 0.80 | 0.89 | 0.97 | 1.22 |
-/// | pruned weights, 51 | 0.88 | 1.12 | 1.16 | 1.19 | 0.86 | 1.45 | 1.29 |
-/// | `bcsstk33`, 68 | 1.09 | 1.53 | 1.22 | 1.30 | 0.92 | 1.11 | 1.33 |
-const OFTEN: u64 = if cfg!(test) { 2 } else { 32 };
-const OFTEN_BY_TEAMS: u64 = if cfg!(test) { 1 } else { 12 };
-
-/// Bytes of rows of B that a product reads for its entries, from which B is copied. Below that, what takes the time may be
-/// the second launch: `nasa4704` in f16, n = 41, 9 MB, took 11.1 microseconds with a copy on one machine and 18.0 on
-/// another (cuSPARSE 10.1).
-const BRIEF: u64 = if cfg!(test) { 1 } else { 16 << 20 };
 
 #[derive(Debug)]
 struct CsrLaunches {
@@ -169,12 +148,7 @@ impl LaunchSequence for CsrLaunches {
     fn reads_as_it_is(&self, b: &Place) -> bool {
         let size = self.problem.dtype.size() as u64;
         let row_bytes = (b.cols as u64).saturating_mul(size);
-        match b.load_bytes(size) {
-            0 => false,
-            16 => true,
-            // A lane has all of a few columns.
-            _ => row_bytes < NARROW_ROW || !self.reads_often(size, row_bytes),
-        }
+        !copies::saves_time(&self.problem, row_bytes, b.load_bytes(size))
     }
 
     fn launches(
@@ -206,15 +180,7 @@ impl LaunchSequence for CsrLaunches {
         };
         let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];
         let (block, params) = (ELEMENT_THREADS, bytes_of(&params));
-        each(&Launch {
-            kernel: 0,
-            entry: SCALE,
-            grid,
-            block,
-            cluster: 1,
-            dynamic_shared: 0,
-            params,
-        })
+        each(&Launch { kernel: 0, entry: SCALE, grid, block, params, ..Launch::default() })
     }
 
     fn aggregations(
@@ -333,8 +299,16 @@ impl CsrLaunches {
             (params.turns, params.panel_tiles) = (grid.turns, grid.panel_tiles);
             let ((x, y), params) = (grid.blocks, bytes_of(&params));
             let (block, dynamic_shared) = (grid.threads, grid.shared);
-            let (grid, cluster) = ([x, y, 1], 1);
-            each(&Launch { kernel, entry, grid, block, cluster, dynamic_shared, params })?;
+            let grid = [x, y, 1];
+            each(&Launch {
+                kernel,
+                entry,
+                grid,
+                block,
+                dynamic_shared,
+                params,
+                ..Launch::default()
+            })?;
             first += width;
         }
         Ok(())
@@ -346,14 +320,6 @@ impl CsrLaunches {
             true => Last::Imaginary(operands.alpha.im, operands.beta.im),
             false => Last::Epilogue(*epilogue),
         }
-    }
-
-    /// Whether rows of B are read so often that a copy saves time. They have `row_bytes` bytes, elements of `size` each.
-    fn reads_often(&self, size: u64, row_bytes: u64) -> bool {
-        let Problem { statistics, order, k, .. } = &self.problem;
-        let often = if size == 2 && !order.has_items() { OFTEN_BY_TEAMS } else { OFTEN };
-        statistics.entries >= k.saturating_mul(often)
-            && statistics.entries.saturating_mul(row_bytes) >= BRIEF
     }
 
     /// How a product whose C is not rounded is laid over lanes.

@@ -1,6 +1,7 @@
 //! Products of plans in CSR, by `csr_spmm.cu`: its entry points, its parameters, and which entry point a
 //! product runs.
 
+mod copies;
 mod entries;
 #[cfg(test)]
 pub(super) mod faults;

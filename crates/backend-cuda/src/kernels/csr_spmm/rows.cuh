@@ -55,7 +55,7 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
     constexpr u32 kOfGroup = LANES * kEach;
 
     const u64 tile = first_tile(p) * kTile;
-    if (tile >= p.n) return;
+    if (tile >= p.n) return wait_for_b();
     const u32 team = p.team;
     const u32 in_team = threadIdx.x & (team - 1);
     const u32 across = in_team % LANES;
@@ -93,6 +93,7 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
     Run run = look_up(index);
     Run following = look_up(index + teams);
     load(run, 0);
+    wait_for_b();
     for (u32 turn = 0; turn < p.turns; ++turn) {
         const Run after = look_up(index + 2 * teams);
         // Teams of a warp go through their rows in step, so that the whole warp can be synchronized.

@@ -25,7 +25,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     const Acc alpha = alpha_of(p);
     const Acc beta = beta_of(p);
     const u64 first = (warp_number(p) - p.n_by_warp) * p.team;
-    if (first >= rest_items(p)) return;
+    if (first >= rest_items(p)) return wait_for_b();
     const u32 items = static_cast<u32>(min(u64(p.team), rest_items(p) - first));
     Item item = {0, 0, kNoRow};
     if (lane < items) item = load_rest(p, first + lane);
@@ -50,6 +50,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
         return number < total ? load_entry(p, from + number) : Entry{};
     };
     Entry* const chunk = staging.entries[threadIdx.x / kWarpSize];
+    wait_for_b();
 
     for (u64 tile = first_tile(p) * kTile; tile < p.n; tile += tile_step(p) * kTile) {
         u64 offset[kLoads];

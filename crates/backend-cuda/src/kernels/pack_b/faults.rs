@@ -28,7 +28,7 @@ fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
 /// Columns one after the other.
 fn columns(device: &Emulated, way: Way) -> (Outcome, String) {
     let a = matrices::where_(40, 90, |i, j| (i * 5 + j) % 7 < 4).unwrap();
-    multiply::<f64>(&device.copying_b(), way, &a, Sized { n: 7, b: Layout::ColMajor, ..SIZED })
+    multiply::<f64>(&device.copying_b(), way, &a, Sized { n: 19, b: Layout::ColMajor, ..SIZED })
 }
 
 const FAULTS: &[Fault] = &[

@@ -98,9 +98,8 @@ pub(crate) fn launch(
         entry,
         grid: [blocks as u32, 1, 1],
         block: THREADS,
-        cluster: 1,
-        dynamic_shared: 0,
         params: bytes_of(&params),
+        ..Launch::default()
     })?;
     let spare = pitch - cols;
     Ok(Place { address: to, row_stride: pitch, col_stride: 1, spare, ..*b })

@@ -6,6 +6,7 @@
 // side, along rows or along columns, and write vectors. What lies beyond the last column is zero.
 #include "shared/entry.cuh"
 #include "shared/types.cuh"
+#include "ptx/grid.cuh"
 #include "ptx/memory.cuh"
 
 constexpr u32 kThreads = 256;
@@ -54,6 +55,7 @@ __device__ __forceinline__ void pack(const Params& p) {
     // Rows begin on 16 bytes, and neighbours on other banks.
     __shared__ __align__(16) Element tile[kRows][kColumns + kPerVector];
 
+    ptx::let_next_grid_begin();
     const u64 first_row = blockIdx.x / p.tiles_of_columns * kRows;
     const u64 first_column = blockIdx.x % p.tiles_of_columns * kColumns;
     const bool along_rows = p.col_stride <= p.row_stride;

@@ -120,9 +120,8 @@ impl Target {
             entry,
             grid: [grid as u32, 1, 1],
             block: THREADS,
-            cluster: 1,
-            dynamic_shared: 0,
             params: bytes_of(&params),
+            ..Launch::default()
         })
     }
 }

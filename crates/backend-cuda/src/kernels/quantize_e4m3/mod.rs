@@ -156,9 +156,8 @@ impl Quantized {
                 entry,
                 grid: [n.div_ceil(COLUMNS) as u32, n_parts as u32, 1],
                 block: THREADS,
-                cluster: 1,
-                dynamic_shared: 0,
                 params: bytes_of(&params),
+                ..Launch::default()
             })?;
         }
         Ok(())

@@ -184,6 +184,7 @@ impl LaunchSequence for BcsrLaunches {
                 cluster: config.cluster(),
                 dynamic_shared: config.shared_bytes(),
                 params: bytes_of(&params),
+                ..Launch::default()
             })?;
             first += width;
         }

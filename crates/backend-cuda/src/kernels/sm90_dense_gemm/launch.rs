@@ -183,6 +183,7 @@ impl LaunchSequence for DenseLaunches {
                 cluster: config.cluster,
                 dynamic_shared: config.shared_bytes(),
                 params: bytes_of(&params),
+                ..Launch::default()
             })?;
             first += width;
         }

@@ -144,6 +144,7 @@ impl LaunchSequence for TwoFourLaunches {
                 cluster: config.cluster(),
                 dynamic_shared: config.shared_bytes(),
                 params: bytes_of(&params),
+                ..Launch::default()
             })?;
             first += width;
         }

@@ -161,6 +161,7 @@ impl LaunchSequence for NarrowLaunches {
                 cluster: config.cluster(),
                 dynamic_shared: config.shared_bytes(),
                 params: bytes_of(&params),
+                ..Launch::default()
             })?;
             first += width;
         }

@@ -212,7 +212,15 @@ impl LaunchSequence for WcsrLaunches {
         };
         let mut launch = |entry: &str, grid, block, dynamic_shared, params: &Params| {
             let params = bytes_of(params);
-            each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared, params })
+            each(&Launch {
+                kernel: 0,
+                entry,
+                grid,
+                block,
+                dynamic_shared,
+                params,
+                ..Launch::default()
+            })
         };
         if params.alpha == 0.0 {
             let grid = [element_grid(self.m.saturating_mul(n)), 1, 1];

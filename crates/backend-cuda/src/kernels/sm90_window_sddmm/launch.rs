@@ -80,7 +80,7 @@ impl WindowSampling {
         };
         let (grid, params) = ([blocks, 1, 1], bytes_of(&params));
         let (entry, block) = (self.entry(operands), THREADS);
-        each(&Launch { kernel: 0, entry, grid, block, cluster: 1, dynamic_shared: 0, params })
+        each(&Launch { kernel: 0, entry, grid, block, params, ..Launch::default() })
     }
 
     /// The entry point that reads such operands.

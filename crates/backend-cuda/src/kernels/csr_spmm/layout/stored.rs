@@ -24,6 +24,8 @@ pub(super) enum Load {
     Vectors,
     /// A whole row in one load: it has at most half a vector.
     Whole,
+    /// In two words of 4 bytes.
+    WordPairs,
     /// In words of 4 bytes; value by value where a value has as many or more.
     Words,
     /// 16-bit values one by one, where neighbours are adjacent.
@@ -60,6 +62,7 @@ impl Layout {
                 Load::Whole
             }
             16.. => Load::Vectors,
+            8.. if size <= 4 => Load::WordPairs,
             _ if bytes >= size.max(4) => Load::Words,
             _ => Load::Halves,
         }
@@ -102,6 +105,7 @@ impl Layout {
             }
             (Way::Rows(_), Load::Vectors) => entries::ROWS[by_lanes],
             (Way::Rows(_), Load::Whole) => entries::ROWS_NARROW[narrow.unwrap_or(0)],
+            (Way::Rows(_), Load::WordPairs) => entries::ROWS_WORD_PAIRS[by_lanes],
             (Way::Rows(_), Load::Words) => entries::ROWS_WORDS[by_lanes],
             (Way::Rows(_), _) if narrow == Some(2) => entries::ROWS_HALVES_QUAD,
             (Way::Rows(_), _) => entries::ROWS_HALVES[by_lanes],
@@ -117,6 +121,7 @@ impl Layout {
             (Load::Vectors, _) => entries::VECTORS[by_lanes],
             (Load::Whole, Some(columns @ 1..)) => entries::NARROW[columns - 1],
             (_, Some(columns)) => entries::ELEMENTS_NARROW[columns],
+            (Load::WordPairs, None) => entries::WORD_PAIRS[by_lanes],
             // A few columns of a lane are no faster in words.
             (Load::Words, None) if self.per_vector == 8 && by_lanes > 0 => {
                 entries::WORDS[by_lanes - 1]

@@ -64,8 +64,9 @@ fn rows_in_no_order_have_tiles_that_the_cache_holds() {
     assert_eq!((grid.blocks.1, grid.panel_tiles), (16, 1));
     // As many groups of lanes add up a row.
     assert_eq!((layout.lanes, layout.team), (8, 8));
-    // In words and element by element too.
-    assert_eq!(layout.stored(operation(8, false)).entry().1, "csr_spmm_rows_words_8x4");
+    // In parts of vectors and element by element too.
+    assert_eq!(layout.stored(operation(8, false)).entry().1, "csr_spmm_rows_word_pairs_8x4");
+    assert_eq!(layout.stored(operation(4, false)).entry().1, "csr_spmm_rows_words_8x4");
     assert_eq!(layout.stored(operation(0, false)).entry().1, "csr_spmm_elements_8x1");
 
     let band = with_locality(&girih_generate::banded(4096, 4096, 8, 7, 1).unwrap(), 512);
@@ -97,7 +98,8 @@ fn items_entry(layout: &Layout, dtype: DType, bytes: u64) -> String {
         (Some(narrow), _) if bytes >= n.next_power_of_two() * size => narrow.to_owned(),
         (Some(narrow), _) => format!("elements_{narrow}"),
         (None, 16) => format!("vectors_{tile}"),
-        (None, 4 | 8) if size == 2 && layout.lanes > 1 => format!("words_{tile}"),
+        (None, 8) if size <= 4 => format!("word_pairs_{tile}"),
+        (None, 4) if size == 2 && layout.lanes > 1 => format!("words_{tile}"),
         (None, _) => format!("elements_{tile}"),
     }
 }
@@ -292,14 +294,20 @@ fn rows_that_are_alike_have_entry_points_and_the_same_groups_whatever_the_operan
                 }
                 let wide = |bytes| Operation { b_row_bytes: 1 << 32, ..operation(bytes, true) };
                 let size = dtype.size();
-                let per_word = if size == 2 && lanes > 1 { "words" } else { "elements" };
+                let of_items = if size <= 4 { "word_pairs" } else { "elements" };
+                let of_teams = if size <= 4 { "word_pairs" } else { "words" };
                 let mut others = vec![
                     (operation(16, false), stored.entry().1.to_owned()),
                     (operation(0, true), format!("csr_spmm_elements_{lanes}x{vectors}")),
                     (wide(16), format!("csr_spmm_vectors_{lanes}x{vectors}")),
-                    (wide(8), format!("csr_spmm_{per_word}_{lanes}x{vectors}")),
-                    (operation(8, true), format!("csr_spmm_rows_words_{lanes}x4")),
+                    (wide(8), format!("csr_spmm_{of_items}_{lanes}x{vectors}")),
+                    (operation(8, true), format!("csr_spmm_rows_{of_teams}_{lanes}x4")),
                 ];
+                if size <= 4 {
+                    let of_items = if size == 2 && lanes > 1 { "words" } else { "elements" };
+                    others.push((wide(4), format!("csr_spmm_{of_items}_{lanes}x{vectors}")));
+                    others.push((operation(4, true), format!("csr_spmm_rows_words_{lanes}x4")));
+                }
                 if size == 2 {
                     others.push((operation(2, true), format!("csr_spmm_rows_halves_{lanes}x4")));
                 }
@@ -333,6 +341,8 @@ fn a_lane_has_all_of_a_few_columns() {
         (DType::F16, 2, 4, "rows_pair"),
         (DType::F16, 3, 2, "rows_halves_quad"),
         (DType::F16, 4, 8, "rows_quad"),
+        (DType::F32, 4, 8, "rows_word_pairs_1x4"),
+        (DType::F16, 6, 8, "rows_word_pairs_1x4"),
         (DType::F16, 6, 4, "rows_words_1x4"),
         (DType::F16, 7, 2, "rows_halves_1x4"),
         (DType::F16, 8, 16, "rows_1x4"),

@@ -16,6 +16,7 @@ impl Layout {
         let how = match self.load {
             Load::Vectors => "in vectors of 16 bytes",
             Load::Whole => "by one load",
+            Load::WordPairs => "in two words of 4 bytes",
             Load::Words if per_vector == 8 && lanes > 1 => "in words of 4 bytes",
             Load::Words | Load::Halves | Load::Elements => "element by element",
         };
