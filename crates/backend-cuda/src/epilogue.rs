@@ -1,10 +1,10 @@
 //! Epilogues of products on a device.
 
-use bytemuck::{Pod, Zeroable};
 use cudarc::driver::CudaSlice;
 use girih_backend::{Activation, Bias, Epilogue};
 use girih_formats::{DType, Scalar};
 
+use crate::kernels::shared::passed::passed;
 use crate::operand::{DeviceMatrix, Place, Strides};
 use crate::{CudaError, NAME};
 
@@ -90,22 +90,23 @@ impl<'a, A: Scalar> DeviceEpilogue<'a, A> {
     }
 }
 
-/// What the kernels are passed of an epilogue: `Epilogue` in CUDA. The address is of device memory, strides
-/// count elements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct PlacedEpilogue {
-    /// 0 where nothing is added.
-    bias: u64,
-    row_stride: u64,
-    col_stride: u64,
-    activation: u32,
-    /// What elements of C are [rounded](Self::rounded_to) to: 0 if they are not, 1 for f16, 2 for bf16. Kernels are made
-    /// for one or the other, and do not read it.
-    output: u32,
-}
+passed! {
+    "shared/passed_epilogue.cuh";
 
-const _: () = assert!(size_of::<PlacedEpilogue>() == 32);
+    /// What the kernels are passed of an epilogue. The address is of device memory, strides count elements.
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct PlacedEpilogue {
+        /// In the type of C; null where nothing is added.
+        bias: u64 as "const void*",
+        /// From one row's, or one column's, to the next one's. The other is zero.
+        row_stride: u64,
+        col_stride: u64,
+        activation: u32 as "Activation",
+        /// What elements of C are rounded to: 0 if they are not, 1 for f16, 2 for bf16. Kernels are made
+        /// for one or the other, and do not read it.
+        output: u32,
+    }
+}
 
 impl PlacedEpilogue {
     /// An epilogue whose bias is here, and for rows or not.

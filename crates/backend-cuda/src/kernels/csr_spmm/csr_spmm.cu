@@ -200,7 +200,7 @@ ENTRY_POINT(csr_scale, 256)(const __grid_constant__ Params p) {
         const u64 row = i / p.n;
         const u64 column = i % p.n;
         OfC* at = static_cast<OfC*>(p.c) + row * p.c_row_stride + column * p.c_col_stride;
-        put(at, p.epilogue(beta == Acc(0) ? Acc(0) : scale(beta, widened(*at)), row, column));
+        put(at, p.last(beta == Acc(0) ? Acc(0) : scale(beta, widened(*at)), row, column));
     }
 }
 #endif

@@ -299,7 +299,7 @@ const FAULTS: &[Fault] = &[
         "scaled(sums.sum[w], out.sum[w]), row, column)",
         biased_columns, Outcome::Wrong),
     fault!("every piece of a row has the bias", "csr_spmm/store.cuh":
-        "p.n, sum, Kept{});" => "p.n, sum, Scaled{Acc(1), Acc(0), p.epilogue, row});",
+        "p.n, sum, Kept{});" => "p.n, sum, Scaled{Acc(1), Acc(0), p.last, row});",
         biased_columns, Outcome::Wrong),
     fault!("a row in pieces has the bias of another", "csr_spmm/block.cuh":
         "finish_of(p, split.row, " => "finish_of(p, split.row - 1, ",
@@ -308,7 +308,7 @@ const FAULTS: &[Fault] = &[
         "const Finish finish = finish_of(p, row, 0);" => "const Kept finish{};",
         biased_rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("all rows of a warp have the first one's bias", "csr_spmm/runs.cuh":
-        "p.epilogue, row}" => "p.epilogue, 0}",
+        "p.last, row}" => "p.last, 0}",
         biased_runs, Outcome::Wrong),
     fault!("maxima begin with zero", "csr_spmm/total.cuh":
         "-Acc(__int_as_float(0x7f800000))" => "Acc(0)",
@@ -326,7 +326,7 @@ const FAULTS: &[Fault] = &[
         "return {item, kWarpSize, true, entries};" => "return {item, kWarpSize, true, item.length};",
         long_means, Outcome::Wrong),
     fault!("means of rows in pieces are of a piece's entries", "csr_spmm/store.cuh":
-        "    return p.split_entries[number];" => "    return p.split_entries[number] / 3;",
+        "    return p.last.split_entries[number];" => "    return p.last.split_entries[number] / 3;",
         means, Outcome::Wrong),
 ];
 

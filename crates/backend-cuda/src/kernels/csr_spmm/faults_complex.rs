@@ -105,10 +105,10 @@ const FAULTS: &[Fault] = &[
         "complex(x.re + y.re, x.im + y.im)" => "complex(x.re + y.re, x.im)",
         numbers, Outcome::Wrong),
     fault!("alpha has no imaginary part", "csr_spmm/params.cuh":
-        "Acc(p.alpha, p.epilogue.alpha)" => "Acc(p.alpha)",
+        "Acc(p.alpha, p.last.alpha)" => "Acc(p.alpha)",
         vectors, Outcome::Wrong),
     fault!("beta has that of alpha", "csr_spmm/params.cuh":
-        "Acc(p.beta, p.epilogue.beta)" => "Acc(p.beta, p.epilogue.alpha)",
+        "Acc(p.beta, p.last.beta)" => "Acc(p.beta, p.last.alpha)",
         numbers, Outcome::Wrong),
     fault!("an imaginary beta counts as zero", "shared/complex.cuh":
         "x.re == y.re && x.im == y.im" => "x.re == y.re",

@@ -66,7 +66,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
         auto finish = [&](u32 at) {
             while (current < items && next_end == at) {
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
-                const Scaled scaled = {alpha, beta, p.epilogue, row};
+                const Scaled scaled = {alpha, beta, p.last, row};
                 OfC* to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
 #pragma unroll
                 for (u32 i = 0; i < COLUMNS; i += kWidth) {

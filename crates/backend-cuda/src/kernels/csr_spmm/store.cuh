@@ -39,6 +39,32 @@ __device__ __forceinline__ void store_pair(u16* at, float left, float right) {
 }
 #endif
 
+// What becomes of what the products of a row of C with `entries` entries come to.
+#ifdef AGGREGATE
+// What the products of a row come to, where that is not their sum.
+struct Aggregated {
+    Acc sign;
+    u32 entries;
+
+    __device__ __forceinline__ Acc operator()(Acc total, const Acc*, u64) const {
+        return finished(total, sign, entries);
+    }
+    __device__ __forceinline__ Sums operator()(const Sums& totals, const Acc*, u64) const {
+        Sums out;
+#pragma unroll
+        for (u32 w = 0; w < kWidth; ++w) out.sum[w] = finished(totals.sum[w], sign, entries);
+        return out;
+    }
+};
+
+using Finish = Aggregated;
+__device__ __forceinline__ Finish finish_of(const Params& p, u64, u32 entries) {
+    return {alpha_of(p), entries};
+}
+__device__ __forceinline__ u32 entries_of_split(const Params& p, u32 number) {
+    return p.last.split_entries[number];
+}
+#else
 // What becomes of the sums of a row of C. With beta = 0, C is not read.
 struct Scaled {
     Acc alpha;
@@ -70,35 +96,9 @@ private:
     }
 };
 
-// What becomes of what the products of a row of C with `entries` entries come to.
-#ifdef AGGREGATE
-// What the products of a row come to, where that is not their sum.
-struct Aggregated {
-    Acc sign;
-    u32 entries;
-
-    __device__ __forceinline__ Acc operator()(Acc total, const Acc*, u64) const {
-        return finished(total, sign, entries);
-    }
-    __device__ __forceinline__ Sums operator()(const Sums& totals, const Acc*, u64) const {
-        Sums out;
-#pragma unroll
-        for (u32 w = 0; w < kWidth; ++w) out.sum[w] = finished(totals.sum[w], sign, entries);
-        return out;
-    }
-};
-
-using Finish = Aggregated;
-__device__ __forceinline__ Finish finish_of(const Params& p, u64, u32 entries) {
-    return {alpha_of(p), entries};
-}
-__device__ __forceinline__ u32 entries_of_split(const Params& p, u32 number) {
-    return p.split_entries[number];
-}
-#else
 using Finish = Scaled;
 __device__ __forceinline__ Finish finish_of(const Params& p, u64 row, u32) {
-    return {alpha_of(p), beta_of(p), p.epilogue, row};
+    return {alpha_of(p), beta_of(p), p.last, row};
 }
 __device__ __forceinline__ u32 entries_of_split(const Params&, u32) { return 0; }
 #endif

@@ -6,8 +6,9 @@
 #[cfg(test)]
 mod faults;
 
-use bytemuck::{Pod, Zeroable, bytes_of};
+use bytemuck::bytes_of;
 
+use super::shared::passed::passed;
 use super::{Budget, Kernel};
 use crate::CudaError;
 use crate::operand::Place;
@@ -21,21 +22,22 @@ const THREADS: u32 = 256;
 /// Rows of a block.
 const ROWS: u64 = 32;
 
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-struct Params {
-    to: u64,
-    from: u64,
-    rows: u64,
-    cols: u64,
-    pitch: u64,
-    row_stride: u64,
-    col_stride: u64,
-    tiles_of_columns: u64,
-}
+passed! {
+    "pack_b/passed.cuh";
 
-const _: () = assert!(size_of::<Params>() == 64);
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    struct Params {
+        to: u64 as "void*",
+        from: u64 as "const void*",
+        rows: u64,
+        cols: u64,
+        /// From one row of the copy to the next: whole vectors.
+        pitch: u64,
+        row_stride: u64,
+        col_stride: u64,
+        tiles_of_columns: u64,
+    }
+}
 
 /// The kernel.
 #[must_use]

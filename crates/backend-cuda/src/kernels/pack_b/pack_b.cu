@@ -12,19 +12,7 @@
 constexpr u32 kThreads = 256;
 constexpr u32 kRows = 32;
 
-// Strides count elements.
-struct Params {
-    void* to;
-    const void* from;
-    u64 rows;
-    u64 cols;
-    // From one row of the copy to the next: whole vectors.
-    u64 pitch;
-    u64 row_stride;
-    u64 col_stride;
-    u64 tiles_of_columns;
-};
-static_assert(sizeof(Params) == 64, "the host passes 64 bytes");
+#include "pack_b/passed.cuh"
 
 // Elements move as their bits.
 template <u32 BYTES>

@@ -7,9 +7,10 @@
 #[cfg(test)]
 mod faults;
 
-use bytemuck::{Pod, Zeroable, bytes_of};
+use bytemuck::bytes_of;
 use girih_formats::DType;
 
+use super::shared::passed::passed;
 use super::{Budget, Kernel};
 use crate::CudaError;
 use crate::operand::Place;
@@ -27,18 +28,22 @@ const ELEMENTS: u64 = THREADS as u64 * 4;
 const ENTRIES: [&str; 5] =
     ["put_values_2", "put_values_4", "put_values_4_tf32", "put_values_8", "put_values_16"];
 
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-struct Params {
-    to: u64,
-    from: u64,
-    values: u64,
-    stride: u64,
-    count: u64,
-}
+passed! {
+    "put_values/passed.cuh";
 
-const _: () = assert!(size_of::<Params>() == 40);
+    /// What the entry points are passed. Addresses are of device memory.
+    struct Params {
+        /// Elements of the part.
+        to: u64 as "void*",
+        /// The entry that each holds, counted from 1; 0 if none, which is zero then.
+        from: u64 as "const u32*",
+        /// Entries, in the order of the matrix that was planned.
+        values: u64 as "const void*",
+        /// Elements from one entry to the next.
+        stride: u64,
+        count: u64,
+    }
+}
 
 /// The kernel.
 #[must_use]

@@ -11,18 +11,7 @@ constexpr u32 kThreads = 256;
 // Elements of a thread.
 constexpr u32 kEach = 4;
 
-struct Params {
-    // Elements of the part.
-    void* to;
-    // The entry that each holds, counted from 1; 0 if none, which is zero then.
-    const u32* from;
-    // Entries, in the order of the matrix that was planned.
-    const void* values;
-    // Elements from one entry to the next.
-    u64 stride;
-    u64 count;
-};
-static_assert(sizeof(Params) == 40, "the host passes 40 bytes");
+#include "put_values/passed.cuh"
 
 struct alignas(16) Pair {
     u64 low;

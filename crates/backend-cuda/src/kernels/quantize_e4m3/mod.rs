@@ -10,9 +10,10 @@ mod faults;
 #[cfg(test)]
 mod tests;
 
-use bytemuck::{Pod, Zeroable, bytes_of};
+use bytemuck::bytes_of;
 use girih_formats::DType;
 
+use super::shared::passed::passed;
 use super::shared::value_name;
 use super::{Budget, Kernel};
 use crate::CudaError;
@@ -38,25 +39,29 @@ const CODES: &str = "quantize_e4m3_codes";
 /// The value types of B that are quantized.
 pub(crate) const DTYPES: [DType; 3] = [DType::F16, DType::Bf16, DType::F32];
 
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-struct Params {
-    b: u64,
-    row_stride: u64,
-    col_stride: u64,
-    k: u64,
-    n: u64,
-    codes: u64,
-    pitch: u64,
-    largest: u64,
-    part_stride: u64,
-    scales: u64,
-    part_rows: u32,
-    n_parts: u32,
-}
+passed! {
+    "quantize_e4m3/passed.cuh";
 
-const _: () = assert!(size_of::<Params>() == 88);
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    struct Params {
+        b: u64 as "const void*",
+        row_stride: u64,
+        col_stride: u64,
+        k: u64,
+        n: u64,
+        /// Column j from codes + j * pitch on; k and then zeros, a multiple of 16 bytes.
+        codes: u64 as "unsigned char*",
+        pitch: u64,
+        /// Of each part of k, the bits of the largest magnitude of each column.
+        largest: u64 as "u32*",
+        /// From one part to the next.
+        part_stride: u64,
+        scales: u64 as "float*",
+        /// Rows of a part, a multiple of `kDepth`.
+        part_rows: u32,
+        n_parts: u32,
+    }
+}
 
 /// The kernel for a value type of B.
 pub(crate) fn kernel(dtype: DType) -> Kernel {

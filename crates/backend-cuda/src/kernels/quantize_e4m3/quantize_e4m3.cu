@@ -22,26 +22,7 @@ constexpr u32 kInfinity = 0x7f800000u;
 // The least normal float: smaller scales would have fewer digits.
 constexpr float kLeastScale = 1.17549435e-38f;
 
-// Strides count elements.
-struct Params {
-    const void* b;
-    u64 row_stride;
-    u64 col_stride;
-    u64 k;
-    u64 n;
-    // Column j from codes + j * pitch on; k and then zeros, a multiple of 16 bytes.
-    unsigned char* codes;
-    u64 pitch;
-    // Of each part of k, the bits of the largest magnitude of each column.
-    u32* largest;
-    // From one part to the next.
-    u64 part_stride;
-    float* scales;
-    // Rows of a part, a multiple of kDepth.
-    u32 part_rows;
-    u32 n_parts;
-};
-static_assert(sizeof(Params) == 88, "the host passes 88 bytes");
+#include "quantize_e4m3/passed.cuh"
 
 // The element, as it is summed.
 __device__ __forceinline__ float element(const Params& p, u64 row, u64 column) {

@@ -4,15 +4,7 @@
 #include "shared/types.cuh"
 #include "ptx/shared.cuh"
 
-// B as it is read element by element. Strides count elements.
-struct Elements {
-    const void* first;
-    u64 row_stride;
-    u64 col_stride;
-    // Rows and columns; beyond them all is zero.
-    u64 k;
-    u64 n;
-};
+#include "shared/passed_elements.cuh"
 
 // Puts rows of B into a stage by all threads of a warpgroup, as many as a swizzled row of 128 bytes has
 // values: kColumns columns of kValueBytes bytes, in groups that are as wide.

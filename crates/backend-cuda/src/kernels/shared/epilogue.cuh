@@ -33,16 +33,9 @@ __device__ __forceinline__ double gelu(double x) {
     return x == __longlong_as_double(0xfff0000000000000) ? 0.0 : y;
 }
 
-// Strides count elements.
-struct Epilogue {
-    // In the type of C; null where nothing is added.
-    const void* bias;
-    // From one row's, or one column's, to the next one's. The other is zero.
-    u64 row_stride;
-    u64 col_stride;
-    Activation activation;
-    u32 unused;
+#include "shared/passed_epilogue.cuh"
 
+struct Epilogue : PlacedEpilogue {
     // What becomes of an element of C.
     template <class Acc>
     __device__ __forceinline__ Acc operator()(Acc x, u64 row, u64 column) const {
@@ -57,4 +50,3 @@ struct Epilogue {
         return x;
     }
 };
-static_assert(sizeof(Epilogue) == 32, "the host passes 32 bytes");

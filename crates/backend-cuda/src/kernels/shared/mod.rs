@@ -1,16 +1,19 @@
 //! What several kernels share: headers, the host's side of `output.cuh`, and what tensor copies can move.
 
 mod copied;
+mod elements;
 #[cfg(test)]
 mod faults_rounded;
+pub(crate) mod passed;
 mod tf32;
 
-use bytemuck::{Pod, Zeroable};
 use girih_formats::DType;
 
 use crate::epilogue::PlacedEpilogue;
 use crate::operand::Place;
 pub(crate) use copied::{Reading, is_matrix, map_of_c};
+pub(crate) use elements::Elements;
+use passed::passed;
 pub(crate) use tf32::round_tf32;
 
 /// A value type's name in `values.cuh`: CUDA cores multiply all of them.
@@ -25,20 +28,22 @@ pub(crate) fn value_name(dtype: DType) -> &'static str {
     }
 }
 
-/// C as a kernel writes it: `Output` in CUDA. Addresses are of device memory, strides count elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Output {
-    pub(crate) c: u64,
-    /// The row of C for each slot; 0 where slot i is row i.
-    pub(crate) rows: u64,
-    pub(crate) m: u64,
-    pub(crate) n: u64,
-    pub(crate) row_stride: u64,
-    pub(crate) col_stride: u64,
-    pub(crate) alpha: f32,
-    pub(crate) beta: f32,
-    pub(crate) epilogue: PlacedEpilogue,
+passed! {
+    "shared/passed_output.cuh";
+
+    /// C as a kernel writes it. Addresses are of device memory, strides count elements.
+    pub(crate) struct Output as "PlacedOutput" {
+        c: u64 as "OfC*",
+        /// The row of C for each slot, all bits set if it has none; null where slot i is row i.
+        rows: u64 as "const u32*",
+        m: u64,
+        n: u64,
+        row_stride: u64,
+        col_stride: u64,
+        alpha: f32,
+        beta: f32,
+        epilogue: PlacedEpilogue,
+    }
 }
 
 impl Output {
@@ -63,5 +68,3 @@ impl Output {
         }
     }
 }
-
-const _: () = assert!(size_of::<Output>() == 88);

@@ -9,19 +9,9 @@ constexpr u32 kNoRow = 0xffffffffu;
 
 using OfC = ElementOfC<float>;
 
-// C as a kernel writes it. Strides count elements.
-struct Output {
-    OfC* c;
-    // The row of C for each slot, or kNoRow; null where slot i is row i.
-    const u32* rows;
-    u64 m;
-    u64 n;
-    u64 row_stride;
-    u64 col_stride;
-    float alpha;
-    float beta;
-    Epilogue epilogue;
+#include "shared/passed_output.cuh"
 
+struct Output : PlacedOutput {
     // The row of a slot, kNoRow if it has none.
     __device__ __forceinline__ u32 row(u64 slot) const {
         if (rows != nullptr) return rows[slot];

@@ -50,16 +50,6 @@ template <u32 LAUNCHED, u32 PRODUCER>
 constexpr u32 kConsumerRegisters =
     kShare<LAUNCHED, PRODUCER> < 240 ? kShare<LAUNCHED, PRODUCER> : 240;
 
-// Block rows that one CTA multiplies.
-struct Group {
-    // Steps before the first of this group.
-    u64 first_step;
-    u32 n_steps;
-    // kNoRow where there are fewer.
-    u32 block_rows[3];
-};
-static_assert(sizeof(Group) == 24, "the host writes groups of 24 bytes");
-
 // A block column, and the block that each row of the group has there.
 struct Step {
     u32 block_col;
@@ -67,30 +57,7 @@ struct Step {
 };
 constexpr u32 kNoBlock = 0xffffffffu;
 
-// Strides count elements.
-struct Params {
-    // Blocks below each other: boxes of 64 rows and what one row of shared memory holds.
-    ptx::TensorMap a;
-    // B: boxes of kPerRow rows and columns, or of kPerRow rows and all columns of a tile, transposed.
-    ptx::TensorMap b;
-    // C: boxes of 64 rows and 32 columns.
-    ptx::TensorMap c;
-    const Group* groups;
-    const Step* steps;
-    const void* b_elements;
-    u64 b_row_stride;
-    u64 b_col_stride;
-    u64 k;
-    Output output;
-    // Whether C is written by tensor copies.
-    u32 copies_c;
-    // Whether alpha is zero, and nothing is multiplied.
-    u32 is_scaling;
-    // Groups, and tiles of columns.
-    u32 n_groups;
-    u32 n_tiles;
-};
-static_assert(sizeof(Params) == 576, "the host passes 576 bytes");
+#include "sm90_bcsr_spmm/passed.cuh"
 
 // How B is read.
 enum class Source { Rows, Columns, Elements };

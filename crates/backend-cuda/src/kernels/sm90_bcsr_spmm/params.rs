@@ -1,8 +1,7 @@
-//! What the entry points are passed: the host's side of the structures in `sm90_bcsr_spmm.cu`.
-
-use bytemuck::{Pod, Zeroable};
+//! What the entry points are passed: `passed.cuh` has the same in CUDA.
 
 use crate::kernels::shared::Output;
+use crate::kernels::shared::passed::passed;
 use crate::prepared::tensor_map::EncodedMap;
 
 /// Block rows of a CTA that takes several.
@@ -10,37 +9,41 @@ pub(crate) const GROUP_ROWS: usize = 3;
 /// What stands for a row or a block that is not there.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Block rows that one CTA multiplies: `Group` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Group {
-    /// Steps before its first.
-    pub(crate) first_step: u64,
-    pub(crate) n_steps: u32,
-    /// [`NONE`] where there are fewer.
-    pub(crate) block_rows: [u32; GROUP_ROWS],
-}
+passed! {
+    "sm90_bcsr_spmm/passed.cuh";
 
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub(crate) a: EncodedMap,
-    pub(crate) b: EncodedMap,
-    pub(crate) c: EncodedMap,
-    pub(crate) groups: u64,
-    pub(crate) steps: u64,
-    pub(crate) b_elements: u64,
-    pub(crate) b_row_stride: u64,
-    pub(crate) b_col_stride: u64,
-    pub(crate) k: u64,
-    pub(crate) output: Output,
-    pub(crate) copies_c: u32,
-    pub(crate) is_scaling: u32,
-    pub(crate) n_groups: u32,
-    pub(crate) n_tiles: u32,
-    pub(crate) padding: [u32; 10],
-}
+    /// Block rows that one CTA multiplies.
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct Group {
+        /// Steps before the first of this group.
+        first_step: u64,
+        n_steps: u32,
+        /// `kNoRow` where there are fewer.
+        block_rows: [u32; 3],
+    }
 
-const _: () = assert!(size_of::<Group>() == 24 && size_of::<Params>() == 576);
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    pub(crate) struct Params {
+        /// Blocks below each other: boxes of 64 rows and what one row of shared memory holds.
+        a: EncodedMap,
+        /// B: boxes of `kPerRow` rows and columns, or of `kPerRow` rows and all columns of a tile, transposed.
+        b: EncodedMap,
+        /// C: boxes of 64 rows and 32 columns.
+        c: EncodedMap,
+        groups: u64 as "const Group*",
+        steps: u64 as "const Step*",
+        b_elements: u64 as "const void*",
+        b_row_stride: u64,
+        b_col_stride: u64,
+        k: u64,
+        output: Output,
+        /// Whether C is written by tensor copies.
+        copies_c: u32,
+        /// Whether alpha is zero, and nothing is multiplied.
+        is_scaling: u32,
+        /// Groups, and tiles of columns.
+        n_groups: u32,
+        n_tiles: u32,
+        padding: [u32; 10],
+    }
+}

@@ -1,106 +1,110 @@
-//! What the entry points are passed: the host's side of `params.cuh`.
-
-use bytemuck::{Pod, Zeroable};
+//! What the entry points are passed: `passed.cuh` has the same in CUDA.
 
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::shared::passed::passed;
 
 /// What stands in a [`Run`] or a [`SplitWindow`] for all columns from the first on.
 pub(super) const TO_THE_END: u32 = u32::MAX;
 /// What stands in a [`Segment`] for all of a window.
 pub(super) const WHOLE: u32 = u32::MAX;
 
-/// Runs that a block of threads computes, one after the other: `Block` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Block {
-    pub(super) first_run: u32,
-    pub(super) n_runs: u32,
+passed! {
+    "sm90_bmat_spmm/passed.cuh";
+
+    /// Runs that a block of threads computes, one after the other.
+    #[align(8)]
+    #[derive(PartialEq, Eq)]
+    pub(super) struct Block {
+        first_run: u32,
+        n_runs: u32,
+    }
+
+    /// Segments, for a range of columns of C.
+    #[align(16)]
+    #[derive(PartialEq, Eq)]
+    pub(super) struct Run {
+        first_segment: u32,
+        n_segments: u32,
+        col_start: u32,
+        /// `kToTheEnd` for all that there are from `col_start` on.
+        col_end: u32,
+    }
+
+    /// A window, or a part of one.
+    #[align(16)]
+    #[derive(PartialEq, Eq)]
+    pub(super) struct Segment {
+        first_tile: u64,
+        n_tiles: u32,
+        window: u32,
+        /// Where the sums of a part go; `kWhole` for all of a window.
+        piece: u32,
+        unused: [u32; 3],
+    }
+
+    /// A window in parts, for a range of columns of C.
+    #[align(16)]
+    #[derive(PartialEq, Eq)]
+    pub(super) struct SplitWindow {
+        first_piece: u32,
+        n_pieces: u32,
+        window: u32,
+        unused: u32,
+        col_start: u32,
+        /// Or `kToTheEnd`, as of a run.
+        col_end: u32,
+        unused_too: [u32; 2],
+    }
+
+    /// Of a tile: its masks, where its values begin, and how many of them come before each word's.
+    #[align(32)]
+    #[derive(PartialEq, Eq)]
+    pub(super) struct Header {
+        mask: [u32; 4],
+        /// Where its values begin: the lower half.
+        first_value_low: u32,
+        /// Values before those of words 1, 2 and 3 of this tile, 8 bits each.
+        before: u32,
+        first_value_high: u32,
+        unused: u32,
+    }
+
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    pub(super) struct Params {
+        blocks: u64 as "const Block*",
+        runs: u64 as "const Run*",
+        segments: u64 as "const Segment*",
+        splits: u64 as "const SplitWindow*",
+        /// Of every tile and of one more, whose values would begin where all end.
+        headers: u64 as "const Header*",
+        /// `kTileCols` packed columns for each tile.
+        col_idx: u64 as "const u32*",
+        /// Whole chunks of 16 bytes.
+        values: u64 as "const char*",
+        /// The row of C in each slot; null where a slot's number is its row.
+        rows: u64 as "const u32*",
+        b: u64 as "const char*",
+        c: u64 as "OfC*",
+        partials: u64 as "float*",
+        m: u64,
+        n: u64,
+        /// The columns of C that this launch computes.
+        begin: u64,
+        end: u64,
+        b_row_stride: u64,
+        b_col_stride: u64,
+        c_row_stride: u64,
+        c_col_stride: u64,
+        partial_stride: u64,
+        n_splits: u64,
+        /// Columns that a block computes at a time.
+        tile_columns: u32,
+        alpha: f32,
+        beta: f32,
+        /// Whether every fourth column of a row of C, from any tile's first, begins four neighbours on their bytes.
+        c_in_vectors: u32,
+        epilogue: PlacedEpilogue,
+    }
 }
 
-/// Segments, for a range of columns of C: `Run` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Run {
-    pub(super) first_segment: u32,
-    pub(super) n_segments: u32,
-    pub(super) col_start: u32,
-    /// Or [`TO_THE_END`].
-    pub(super) col_end: u32,
-}
-
-/// A window, or a part of one: `Segment` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Segment {
-    pub(super) first_tile: u64,
-    pub(super) n_tiles: u32,
-    pub(super) window: u32,
-    /// Where the sums of a part go, or [`WHOLE`].
-    pub(super) piece: u32,
-    pub(super) unused: [u32; 3],
-}
-
-/// A window in parts, for a range of columns of C: `SplitWindow` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct SplitWindow {
-    pub(super) first_piece: u32,
-    pub(super) n_pieces: u32,
-    pub(super) window: u32,
-    pub(super) unused: u32,
-    pub(super) col_start: u32,
-    /// Or [`TO_THE_END`].
-    pub(super) col_end: u32,
-    pub(super) unused_too: [u32; 2],
-}
-
-/// Of a tile: `Header` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Header {
-    pub(super) mask: [u32; 4],
-    /// Where its values begin: the lower half.
-    pub(super) first_value_low: u32,
-    /// Values before those of words 1, 2 and 3 of this tile, 8 bits each.
-    pub(super) before: u32,
-    pub(super) first_value_high: u32,
-    pub(super) unused: u32,
-}
-
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(super) struct Params {
-    pub(super) blocks: u64,
-    pub(super) runs: u64,
-    pub(super) segments: u64,
-    pub(super) splits: u64,
-    pub(super) headers: u64,
-    pub(super) col_idx: u64,
-    pub(super) values: u64,
-    pub(super) rows: u64,
-    pub(super) b: u64,
-    pub(super) c: u64,
-    pub(super) partials: u64,
-    pub(super) m: u64,
-    pub(super) n: u64,
-    /// The columns of C that a launch computes.
-    pub(super) begin: u64,
-    pub(super) end: u64,
-    pub(super) b_row_stride: u64,
-    pub(super) b_col_stride: u64,
-    pub(super) c_row_stride: u64,
-    pub(super) c_col_stride: u64,
-    pub(super) partial_stride: u64,
-    pub(super) n_splits: u64,
-    pub(super) tile_columns: u32,
-    pub(super) alpha: f32,
-    pub(super) beta: f32,
-    pub(super) c_in_vectors: u32,
-    pub(super) epilogue: PlacedEpilogue,
-}
-
-const _: () = assert!(size_of::<Block>() == 8 && size_of::<Run>() == 16);
 const _: () = assert!(size_of::<Segment>() == 32 && size_of::<SplitWindow>() == 32);
-const _: () = assert!(size_of::<Header>() == 32 && size_of::<Params>() == 216);

@@ -1,46 +1,34 @@
-//! What the entry points are passed: the host's side of the structures in `config.cuh`.
+//! What the entry points are passed: `passed.cuh` has the same in CUDA.
 
-use bytemuck::{Pod, Zeroable};
-
-use crate::kernels::shared::Output;
-use crate::operand::Place;
+use crate::kernels::shared::passed::passed;
+use crate::kernels::shared::{Elements, Output};
 use crate::prepared::tensor_map::EncodedMap;
 
-/// B as it is read element by element: `Elements` in CUDA.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Elements {
-    pub(crate) first: u64,
-    pub(crate) row_stride: u64,
-    pub(crate) col_stride: u64,
-    pub(crate) k: u64,
-    pub(crate) n: u64,
-}
+passed! {
+    "sm90_dense_gemm/passed.cuh";
 
-impl Elements {
-    pub(crate) fn of(b: &Place) -> Self {
-        let &Place { address: first, rows, cols, row_stride, col_stride, .. } = b;
-        Self { first, row_stride, col_stride, k: rows as u64, n: cols as u64 }
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    pub(crate) struct Params {
+        /// Blocks below each other, all that block rows can have: boxes of 64 rows and what one row of shared
+        /// memory holds.
+        a: EncodedMap,
+        /// B: boxes of `kPerRow` rows and columns, or of `kPerRow` rows and a CTA's share of a tile's columns,
+        /// transposed.
+        b: EncodedMap,
+        /// C: boxes as large as a patch.
+        c: EncodedMap,
+        b_elements: Elements,
+        output: Output,
+        /// Block rows, and blocks of each; none of those if alpha is zero, so that nothing is multiplied.
+        block_rows: u32,
+        block_cols: u32,
+        /// Tiles below and beside each other, those of a cluster counted once.
+        tiles_down: u32,
+        tiles_across: u32,
+        /// Tiles below each other that are walked through before the next beside them.
+        walk: u32,
+        /// Whether C is written by tensor copies.
+        copies_c: u32,
+        padding: [u32; 10],
     }
 }
-
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub(crate) a: EncodedMap,
-    pub(crate) b: EncodedMap,
-    pub(crate) c: EncodedMap,
-    pub(crate) b_elements: Elements,
-    pub(crate) output: Output,
-    pub(crate) block_rows: u32,
-    pub(crate) block_cols: u32,
-    pub(crate) tiles_down: u32,
-    pub(crate) tiles_across: u32,
-    pub(crate) walk: u32,
-    pub(crate) copies_c: u32,
-    pub(crate) padding: [u32; 10],
-}
-
-const _: () = assert!(size_of::<Elements>() == 40 && size_of::<Params>() == 576);

@@ -1,32 +1,37 @@
-//! What the entry points are passed: the host's side of the structure in `config.cuh`.
-
-use bytemuck::{Pod, Zeroable};
+//! What the entry points are passed: `passed.cuh` has the same in CUDA.
 
 use crate::kernels::shared::Output;
+use crate::kernels::shared::passed::passed;
 use crate::prepared::tensor_map::EncodedMap;
 
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub(crate) b: EncodedMap,
-    pub(crate) c: EncodedMap,
-    pub(crate) values: u64,
-    pub(crate) metadata: u64,
-    pub(crate) b_elements: u64,
-    pub(crate) b_row_stride: u64,
-    pub(crate) b_col_stride: u64,
-    pub(crate) k: u64,
-    pub(crate) n_slots: u64,
-    pub(crate) output: Output,
-    pub(crate) n_steps: u32,
-    pub(crate) copies_c: u32,
-    pub(crate) is_scaling: u32,
-    pub(crate) unused: u32,
-    pub(crate) slot_scales: u64,
-    pub(crate) column_scales: u64,
-    pub(crate) padding: [u32; 4],
-}
+passed! {
+    "sm90_two_four_spmm/passed.cuh";
 
-const _: () = assert!(size_of::<Params>() == 448);
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    pub(crate) struct Params {
+        /// B: boxes of 64 columns and a CTA's share of 64 rows, or of 64 rows and a CTA's share of a tile's
+        /// columns, transposed.
+        b: EncodedMap,
+        /// C: boxes of 64 rows and 32 columns.
+        c: EncodedMap,
+        /// Of every 128 slots and every step what a stage holds: values, and a word for each lane of a consumer.
+        values: u64 as "const unsigned char*",
+        metadata: u64 as "const unsigned char*",
+        b_elements: u64 as "const void*",
+        b_row_stride: u64,
+        b_col_stride: u64,
+        k: u64,
+        n_slots: u64,
+        output: Output,
+        n_steps: u32,
+        /// Whether C is written by tensor copies.
+        copies_c: u32,
+        /// Whether alpha is zero, and nothing is multiplied.
+        is_scaling: u32,
+        unused: u32,
+        /// Of every slot and of every column, where values are narrow.
+        slot_scales: u64 as "const float*",
+        column_scales: u64 as "const float*",
+        padding: [u32; 4],
+    }
+}

@@ -1,76 +1,80 @@
-//! What the entry points are passed: the host's side of `params.cuh`.
-
-use bytemuck::{Pod, Zeroable};
+//! What the entry points are passed: `passed.cuh` has the same in CUDA.
 
 use crate::epilogue::PlacedEpilogue;
+use crate::kernels::shared::passed::passed;
 
 /// Segments of a task: one for each lane of a warp.
 pub(crate) const MAX_SEGMENTS: usize = 32;
 /// What stands in a [`Segment`] for all of a window.
 pub(crate) const WHOLE: u32 = u32::MAX;
 
-/// Segments that a block multiplies one after the other: `Task` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Task {
-    /// Steps before its first, in the packed columns and in the values.
-    pub(crate) first_step: u64,
-    pub(crate) first_segment: u32,
-    /// At most [`MAX_SEGMENTS`].
-    pub(crate) n_segments: u32,
-}
+passed! {
+    "sm90_wcsr_spmm/passed.cuh";
 
-/// A window, or a part of one: `Segment` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Segment {
-    pub(crate) n_steps: u32,
-    pub(crate) window: u32,
-    /// Where the sums of a part go, or [`WHOLE`].
-    pub(crate) piece: u32,
-    pub(crate) unused: u32,
-}
+    /// Segments that a block multiplies one after the other.
+    #[align(16)]
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct Task {
+        /// Steps before its first, in the packed columns and in the values.
+        first_step: u64,
+        first_segment: u32,
+        /// At most 32.
+        n_segments: u32,
+    }
 
-/// A window in parts: `SplitWindow` in CUDA.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct SplitWindow {
-    pub(crate) first_piece: u32,
-    pub(crate) n_pieces: u32,
-    pub(crate) window: u32,
-    pub(crate) unused: u32,
-}
+    /// A window, or a part of one.
+    #[align(16)]
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct Segment {
+        n_steps: u32,
+        window: u32,
+        /// Where the sums of a part go; `kWhole` for all of a window.
+        piece: u32,
+        unused: u32,
+    }
 
-/// What the entry points are passed: `Params` in CUDA. Addresses are of device memory, strides count
-/// elements.
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    pub(crate) tasks: u64,
-    pub(crate) segments: u64,
-    pub(crate) splits: u64,
-    pub(crate) col_idx: u64,
-    pub(crate) values: u64,
-    pub(crate) rows: u64,
-    pub(crate) b: u64,
-    pub(crate) c: u64,
-    pub(crate) partials: u64,
-    pub(crate) m: u64,
-    pub(crate) n: u64,
-    pub(crate) b_row_stride: u64,
-    pub(crate) b_col_stride: u64,
-    pub(crate) c_row_stride: u64,
-    pub(crate) c_col_stride: u64,
-    pub(crate) partial_stride: u64,
-    pub(crate) n_splits: u64,
-    pub(crate) alpha: f32,
-    pub(crate) beta: f32,
-    pub(crate) c_in_vectors: u32,
-    pub(crate) atomic: u32,
-    pub(crate) panel_tiles: u32,
-    pub(crate) n_tiles: u32,
-    pub(crate) epilogue: PlacedEpilogue,
-}
+    /// A window in parts.
+    #[align(16)]
+    #[derive(PartialEq, Eq)]
+    pub(crate) struct SplitWindow {
+        first_piece: u32,
+        n_pieces: u32,
+        window: u32,
+        unused: u32,
+    }
 
-const _: () = assert!(size_of::<Task>() == 16 && size_of::<Segment>() == 16);
-const _: () = assert!(size_of::<SplitWindow>() == 16 && size_of::<Params>() == 192);
+    /// What the entry points are passed. Addresses are of device memory, strides count elements.
+    pub(crate) struct Params {
+        tasks: u64 as "const Task*",
+        segments: u64 as "const Segment*",
+        splits: u64 as "const SplitWindow*",
+        /// `kStep` packed columns for each step.
+        col_idx: u64 as "const u32*",
+        /// `kStepBytes` for each step.
+        values: u64 as "const char*",
+        /// The row of C in each slot; null where a slot's number is its row.
+        rows: u64 as "const u32*",
+        b: u64 as "const char*",
+        c: u64 as "OfC*",
+        partials: u64 as "float*",
+        m: u64,
+        n: u64,
+        b_row_stride: u64,
+        b_col_stride: u64,
+        c_row_stride: u64,
+        c_col_stride: u64,
+        partial_stride: u64,
+        n_splits: u64,
+        alpha: f32,
+        beta: f32,
+        /// Whether rows of C are contiguous and begin on the bytes of four elements.
+        c_in_vectors: u32,
+        /// Whether parts are added to C, which holds beta * C by then, and not kept.
+        atomic: u32,
+        /// Tiles of columns of a panel, which all tasks come before the next of: neighbouring blocks have the same task.
+        panel_tiles: u32,
+        /// Tiles of columns that there are.
+        n_tiles: u32,
+        epilogue: PlacedEpilogue,
+    }
+}
