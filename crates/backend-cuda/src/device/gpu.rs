@@ -13,7 +13,7 @@ use cudarc::driver::sys::{
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream};
 use cudarc::nvrtc::Ptx;
 
-use super::{DeviceInfo, Transfer, device, device_count};
+use super::{DeviceInfo, Transfer, device, device_count, driver_version};
 use crate::CudaError;
 use crate::jit::Binary;
 use crate::kernels::Budget;
@@ -126,7 +126,9 @@ impl Gpu {
             Ok((entry.to_owned(), function))
         });
         let entries = functions.collect::<Result<_, CudaError>>()?;
-        Ok(LoadedKernel { entries, overlaps: self.info.arch.major >= 9 })
+        // Older drivers capture no such launch into a graph.
+        let overlaps = self.info.arch.major >= 9 && driver_version()? >= (12, 3);
+        Ok(LoadedKernel { entries, overlaps })
     }
 }
 

@@ -12,21 +12,29 @@ use half::bf16;
 
 use super::{common, graph, on_device, plan, plan_of};
 
-/// A product of the plan, with 32 columns, and the same from a graph that captured it.
+/// A product of the plan, with 32 columns, and the same from a graph that captured it. Rows of B lie one after the other,
+/// then columns, so that B is copied while the product begins.
 fn captured<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan) {
+    let (k, n) = (plan.ncols(), 32);
+    for of_b in [Strides::row_major(k, n), Strides::col_major(k, n)] {
+        captured_of::<T>(backend, plan, of_b);
+    }
+}
+
+fn captured_of<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan, of_b: Strides) {
     let prepared = backend.prepare_device(plan).unwrap();
     let stream = backend.context().unwrap().new_stream().unwrap();
     let (m, k, n) = (plan.nrows(), plan.ncols(), 32);
     let b = on_device(&stream, &random::<T>(k, n, 1));
     let mut c: CudaSlice<f32> = stream.alloc_zeros(m * n).unwrap();
     let expected = {
-        let b = DeviceMatrix::new(&b, Strides::row_major(k, n)).unwrap();
+        let b = DeviceMatrix::new(&b, of_b).unwrap();
         let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
         prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
         stream.clone_dtoh(c.slice()).unwrap()
     };
     let graph = {
-        let b = DeviceMatrix::new(&b, Strides::row_major(k, n)).unwrap();
+        let b = DeviceMatrix::new(&b, of_b).unwrap();
         let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
         stream.synchronize().unwrap();
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
