@@ -145,6 +145,27 @@ fn ptx_is_text_with_every_entry() {
     }
 }
 
+/// What multiplies in CSR may begin while B is copied: the emulator ends a grid before it begins the next, and no product
+/// would show that a wait is missing.
+#[test]
+fn kernels_wait_for_the_copy_that_lets_them_begin() {
+    let Some(jit) = compiler_of_all() else { return };
+    let (mut copies, mut waits) = (0, 0);
+    for kernel in all() {
+        let says = match kernel.stem {
+            "pack_b" => "griddepcontrol.launch_dependents;",
+            "csr_spmm" if !kernel.config.contains("in parts") => "griddepcontrol.wait;",
+            _ => continue,
+        };
+        let ptx = jit.ptx(&kernel, Arch::SM_90A).unwrap();
+        for entry in kernel.budget.entries.iter().filter(|entry| **entry != "csr_scale") {
+            assert!(body(&ptx, entry).contains(says), "{kernel}: {entry} lacks {says}");
+            *(if kernel.stem == "pack_b" { &mut copies } else { &mut waits }) += 1;
+        }
+    }
+    assert!(copies == 3 && waits > 100, "{copies} copy and {waits} wait");
+}
+
 /// An entry point in PTX, with labels that don't count the functions before it.
 fn body(ptx: &str, entry: &str) -> String {
     let from = ptx.find(&format!(".entry {entry}(")).unwrap_or_else(|| panic!("no {entry}"));

@@ -135,7 +135,7 @@ impl Gpu {
 /// A kernel on a device: its entry points.
 pub struct LoadedKernel {
     entries: HashMap<String, CudaFunction>,
-    /// Whether launches may begin before the one before has ended: from Hopper on.
+    /// Whether launches may begin before the one before has ended: from Hopper on, if they can be captured.
     overlaps: bool,
 }
 

@@ -45,11 +45,11 @@ impl DevicePlan {
             let b = Place { address: ALIGN, rows: k, cols: n, row_stride, col_stride, spare: 0 };
             !self.sequence.reads_as_it_is(&b)
         };
-        let most = match copies(n as u64, 1) {
-            true if !is_csr => MOST,
-            rows_are if rows_are || copies(1, k as u64) => cache_bytes / 4 * HELD,
-            _ => return self,
-        };
+        let copies_rows = copies(n as u64, 1);
+        if !copies_rows && !copies(1, k as u64) {
+            return self;
+        }
+        let most = if copies_rows && !is_csr { MOST } else { cache_bytes / 4 * HELD };
         let bytes = pack_b::bytes(k as u64, n as u64, size);
         let Some(bytes) = bytes.filter(|bytes| (1..=most).contains(bytes)) else { return self };
         let offset = self.workspace.next_multiple_of(ALIGN);
@@ -134,10 +134,11 @@ impl LaunchSequence for PackedB {
 
     fn explain(&self, operands: &Operands, lowering: Lowering) -> Lowering {
         let lowering = self.inner.explain(operands, lowering);
+        let first = if self.overlaps { "while the product begins" } else { "first" };
         let (what, why) = match self.packs(operands) {
-            true => ("copied into rows of whole vectors first", "its own rows are none"),
+            true => (format!("copied into rows of whole vectors {first}"), "its own rows are none"),
             false => (
-                "read as it lies, and copied first where its rows are no whole vectors",
+                format!("read as it lies, and copied {first} where that saves time"),
                 "kernels read whole vectors fastest, and rows of B many times",
             ),
         };
@@ -219,7 +220,7 @@ mod tests {
         assert!(!copied(78, 78, 1), "there is no memory for as many columns");
         assert!(!copied(7, 7, 1), "few columns are read as they lie");
         let said = with.describe(Lowering::new("cuda", "a device", 70));
-        assert!(said.choice("B").is_some_and(|choice| choice.contains("copied first")));
+        assert!(said.choice("B").is_some_and(|choice| choice.contains("while the product begins")));
         // What is multiplied reads vectors then.
         let (entries, _) = launched(&with, 1.5, (70, 70, 1));
         assert!(entries[1].starts_with("csr_spmm_rows_") && !entries[1].contains("words"));

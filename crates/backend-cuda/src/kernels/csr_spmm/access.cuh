@@ -60,8 +60,8 @@ struct Runs {
     static constexpr u32 kColumns = COLUMNS;
     static constexpr u32 kPerLoad = BYTES / sizeof(Stored);
     static constexpr u32 kLoads = COLUMNS / kPerLoad;
-    // Entries of an item whose rows of B a lane waits for at a time; of two words of f32, more cost narrow products of short
-    // rows a tenth (`p2p-Gnutella31` on an H100, n = 6 and 10).
+    // Entries of an item whose rows of B a lane waits for at a time. With four of them, in two words of f32, short rows take
+    // a tenth longer where B is narrow (`p2p-Gnutella31` on an H100, n = 6 and 10).
     static constexpr u32 kUnroll = COLUMNS > kVector || (BYTES == 8 && sizeof(Stored) == 4) ? 2 : 4;
     // Elements from one of a lane's runs to its next.
     static constexpr u32 kStep = LANES * kPerLoad;
@@ -104,8 +104,8 @@ struct Runs {
     using Loaded = decltype(Load<BYTES>::load_if(true, nullptr));
 };
 
-// In vectors; in two words of 4 bytes; in words, or values that have more; and 16-bit values one by one. Rows of B begin on
-// as many bytes.
+// Rows of B that begin on 16 bytes are read in vectors, on 8 in two words of 4 bytes, on 4 in words. Larger values are
+// read one by one, and so are 16-bit values on 2 bytes.
 template <u32 LANES, u32 COLUMNS>
 using Vectors = Runs<16, LANES, COLUMNS>;
 template <u32 LANES, u32 COLUMNS>

@@ -49,9 +49,9 @@ pub(super) fn saves_time(problem: &Problem, row_bytes: u64, load_bytes: u64) -> 
 /// What is copied of a B that is read by loads of as many bytes, by teams or for items.
 fn copied(dtype: DType, load_bytes: u64, by_teams: bool) -> &'static [Copied] {
     match (load_bytes, dtype.size()) {
-        // They are vectors.
+        // Values of 16 bytes are vectors.
         (_, 16) => &[],
-        // Of elements that lie apart, each would be read with the 32 bytes around it: of 16 columns, and more.
+        // An element that lies apart is read with the 32 bytes around it. Fewer than 16 columns are no faster copied.
         (0, 2) => &[Copied { reads: 2, row_bytes: 32 }],
         (0, 4) => &[Copied { reads: 2, row_bytes: 64 }],
         (0, _) => &[Copied { reads: 2, row_bytes: 128 }],
