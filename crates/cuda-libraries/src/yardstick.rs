@@ -109,10 +109,8 @@ impl DenseYardstick {
         let exact = Rounding::exact_inputs(dtype);
         match (dtype, self.0.options.tf32) {
             (DType::F64, _) | (DType::F32, false) => exact,
-            (DType::F32, true) => {
-                Rounding { input_unit: 0.5f64.powi(10), unit: TENSOR_CORE_UNIT, ..exact }
-            }
-            _ => Rounding { unit: TENSOR_CORE_UNIT, ..exact },
+            (DType::F32, true) => Rounding::tensor_cores(dtype, 0.5f64.powi(10), TENSOR_CORE_UNIT),
+            _ => Rounding::tensor_cores(dtype, 0.0, TENSOR_CORE_UNIT),
         }
     }
 

@@ -165,17 +165,21 @@ pub(crate) fn rounding(plan: &Plan, variant: Option<Variant>) -> Rounding {
 /// 2⁻²³·|x|. The product of two second parts, which is left out, is at most 2⁻²² of the whole. Together that
 /// is less than 2u + u² for u = 2⁻²². An entry's tile is added up by three instructions on [tensor
 /// cores](tensor_cores), and to the tiles before it in f32.
+///
+/// The second part of an operand below 2⁻¹¹⁵ is subnormal, and rounded by up to half of TF32's least subnormal, 2⁻¹³⁷.
+/// That is u of 2⁻¹¹⁵.
 fn three_tf32() -> Rounding {
     let Rounding { unit, .. } = tensor_cores(DType::F32);
     let unit = 3.0 * unit + 2f64.powi(-24);
-    Rounding { input_unit: 2f64.powi(-22), unit, e4m3: None }
+    let least_operand = 2f64.powi(-115);
+    Rounding { input_unit: 2f64.powi(-22), unit, least_operand, e4m3: None }
 }
 
 /// How tensor cores round. Addends are cut to 25 bits below the largest, and sums to 24, both toward
 /// zero: for each entry that is at most 2⁻²² of what was summed so far. f32 is rounded to TF32 before.
 fn tensor_cores(dtype: DType) -> Rounding {
     let input_unit = if dtype == DType::F32 { 2f64.powi(-11) } else { 0.0 };
-    Rounding { input_unit, unit: 2f64.powi(-22), e4m3: None }
+    Rounding::tensor_cores(dtype, input_unit, 2f64.powi(-22))
 }
 
 /// How tensor cores round sums of e4m3 that are added up in f32 for every `columns` columns of A. An instruction adds up
@@ -189,5 +193,7 @@ pub(crate) fn e4m3(columns: usize) -> Rounding {
     let partial = instructions * 34.0 * 2f64.powi(-13);
     // What was summed before is as large as it was found, not as it is.
     let partial = partial * (1.0 + partial);
-    Rounding { e4m3: Some(E4m3Sums { partial }), ..Rounding::exact_inputs(DType::F32) }
+    // The least normal number of e4m3.
+    let (least_operand, e4m3) = (2f64.powi(-6), Some(E4m3Sums { partial }));
+    Rounding { least_operand, e4m3, ..Rounding::exact_inputs(DType::F32) }
 }

@@ -47,6 +47,7 @@ pub fn verify_aggregation<T: DenseScalar + Real>(
         before: None,
         epilogue: Epilogue::new(),
         scales: super::Scales::default(),
+        least_operand: rounding.least_operand,
     };
     let judge = |row| match aggregation {
         Aggregation::Mean => means(&problem, row, &found, rounding),
@@ -119,7 +120,7 @@ fn means<T: DenseScalar + Real>(
             verdict = verdict.merge(if is_huge {
                 Verification { elements: 1, unjudged: 1, ..Verification::default() }
             } else if sum.magnitude.is_finite() {
-                let bound = rounding.gamma(roundings) * sum.magnitude / count * oracle;
+                let bound = rounding.gamma(roundings) * sum.aligned / count * oracle;
                 let bound = if entries == 0 { 0.0 } else { bound + roundings as f64 * least };
                 judged((row, col), found, (sum.high + sum.low) / count, bound)
             } else {

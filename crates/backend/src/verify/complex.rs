@@ -162,7 +162,7 @@ impl<T: DenseScalar + ComplexScalar> ComplexJudge<'_, T> {
             .before
             .as_ref()
             .map_or((Complex::ZERO, Complex::ZERO), |(beta, c)| (*beta, c[[row, col]].to_c64()));
-        let exact = |x: f64| Sum { high: x, low: 0.0, magnitude: x.abs(), aligned: 0.0 };
+        let exact = |x: f64| Sum { high: x, low: 0.0, magnitude: x.abs(), aligned: x.abs() };
         let of_re =
             [(alpha.re, re), (-alpha.im, im), (beta.re, exact(c.re)), (-beta.im, exact(c.im))];
         let of_im =

@@ -215,7 +215,8 @@ impl<'p, 'a, T: DenseScalar + Real> Judge<'p, 'a, T> {
         let gamma = self.rounding.gamma(roundings);
         // The magnitudes were summed in f64 and may be too small by as many of its roundings.
         let oracle = 1.0 + Rounding::exact_inputs(DType::F64).gamma(roundings + 4);
-        let inputs = (2.0 * u + u * u) * alpha * sum.magnitude;
+        let inputs = (2.0 * u + u * u) * alpha * sum.aligned;
+        let magnitude = magnitude + alpha * (sum.aligned - sum.magnitude);
         let partial = self.problem.scales.sums.map_or(0.0, |sums| sums.partial);
         let partial = partial * (1.0 + gamma) * alpha * sum.aligned;
         let sums = gamma * (1.0 + u) * (1.0 + u) * magnitude;

@@ -5,7 +5,7 @@
 //! compares every element `ĉ` found with
 //!
 //! ```text
-//! |c − ĉ| ≤ (2u + u² + γ·(1+u)²)·|α|·(|A|·|B|) + γ·|β·C| + underflow,   γ = t·ε/(1 − t·ε)
+//! |c − ĉ| ≤ (2u + u² + γ·(1+u)²)·|α|·M + γ·|β·C| + underflow,   γ = t·ε/(1 − t·ε),   M = |A|·|B|
 //! ```
 //!
 //! where `u` is the rounding unit of the inputs and `ε` that of the sums (see [`Rounding`]), and `t`
@@ -14,6 +14,10 @@
 //! ed., §3.1 and §3.5) and holds for any order of summation. `underflow` is `t` times the least
 //! subnormal of the accumulation type. An element that no rounding can touch — an empty row with
 //! β = 0, say — must be exact.
+//!
+//! Tensor cores align products by the exponents of their operands before they add them up, and a subnormal operand has
+//! that of the least normal number. There all operands but zeros count in `M` as [that](Rounding::least_operand) at
+//! the least: the error of a subnormal f16 times 1 is relative to 2⁻¹⁴.
 //!
 //! # Complex values
 //! The real and the imaginary part of an element are judged apart, each as the real inner product that it is:
@@ -34,9 +38,8 @@
 //! column. A and B are narrowed anew for that. How far narrowed values are from what they were before is another
 //! question, which [`E4m3Scales::narrowing`](girih_formats::E4m3Scales::narrowing) answers.
 //!
-//! Tensor cores sum e4m3 with fewer bits than the accumulation type has: the bound grows by `κ·(1 + γ)·|α|·M`. `M` is
-//! the sum of the terms' magnitudes, in which a subnormal operand counts as the least normal number, for that is what
-//! it is aligned as. The scales cost two roundings each.
+//! Tensor cores sum e4m3 with fewer bits than the accumulation type has: the bound grows by `κ·(1 + γ)·|α|·M`. The
+//! scales cost two roundings each.
 //!
 //! # Epilogues
 //! With an [`Epilogue`], `s = α·A·B + β·C + bias` and `c = act(s)`. Let `E` be the bound above on the error
@@ -251,7 +254,8 @@ fn verify_real<T: DenseScalar + Real>(
             (&narrow.a, b, narrow.scales.clone())
         }
     };
-    let problem = Problem { a, alpha, b, before, epilogue: epilogue.reborrow(), scales };
+    let (epilogue, least_operand) = (epilogue.reborrow(), rounding.least_operand);
+    let problem = Problem { a, alpha, b, before, epilogue, scales, least_operand };
     let judge = Judge::new(&problem, plan, rounding, of_c);
     Ok((0..dim.0)
         .into_par_iter()
@@ -275,6 +279,8 @@ struct Problem<'a, T: DenseScalar + Real> {
     before: Option<(f64, Before<'a>)>,
     epilogue: Epilogue<'a>,
     scales: Scales,
+    /// `η` of the [rounding](Rounding::least_operand).
+    least_operand: f64,
 }
 
 impl<T: DenseScalar + Real> Problem<'_, T> {

@@ -103,9 +103,3 @@ fn narrowed<T: DenseScalar + Real>(b: &ArrayView2<'_, T>) -> (Array2<T>, Vec<f64
     }
     (p, scales)
 }
-
-/// A number of e4m3 as tensor cores align it: not smaller than the least normal one, unless it is 0.
-pub(super) fn aligned(x: f64) -> f64 {
-    const LEAST_NORMAL: f64 = 1.0 / 64.0;
-    if x == 0.0 { 0.0 } else { x.abs().max(LEAST_NORMAL) }
-}

@@ -6,7 +6,6 @@ use girih_formats::{DType, Real};
 use ndarray::{Axis, Slice};
 
 use super::Problem;
-use super::narrow::aligned;
 use crate::dense::DenseScalar;
 
 /// Columns summed at once: the sums live on the stack.
@@ -33,7 +32,7 @@ pub(super) struct Sum {
     pub(super) low: f64,
     /// The sum of the terms' magnitudes.
     pub(super) magnitude: f64,
-    /// The same of operands in e4m3 as tensor cores align them; 0 of others.
+    /// The same of operands that count as the least one at the least: M.
     pub(super) aligned: f64,
 }
 
@@ -59,8 +58,8 @@ impl Sums {
             } else {
                 sums.add(a.to_f64(), x);
             }
-            if problem.scales.sums.is_some() {
-                sums.add_aligned(a.to_f64(), x);
+            if problem.least_operand > 0.0 {
+                sums.add_aligned(a.to_f64(), x, problem.least_operand);
             }
         }
         sums
@@ -79,7 +78,9 @@ impl Sums {
         }
     }
 
-    fn add_aligned(&mut self, a: f64, x: &[f64]) {
+    /// Of operands that are `least` at the least, or 0.
+    fn add_aligned(&mut self, a: f64, x: &[f64], least: f64) {
+        let aligned = |x: f64| if x == 0.0 { 0.0 } else { x.abs().max(least) };
         for (sum, x) in self.aligned.iter_mut().zip(x) {
             *sum += aligned(a) * aligned(*x);
         }
@@ -98,7 +99,8 @@ impl Sums {
 
     pub(super) fn at(&self, i: usize) -> Sum {
         let Self { high, low, magnitude, aligned } = self;
-        Sum { high: high[i], low: low[i], magnitude: magnitude[i], aligned: aligned[i] }
+        let (magnitude, aligned) = (magnitude[i], aligned[i].max(magnitude[i]));
+        Sum { high: high[i], low: low[i], magnitude, aligned }
     }
 }
 

@@ -10,6 +10,9 @@ pub struct Rounding {
     pub input_unit: f64,
     /// `ε`: the relative error of one multiplication or addition.
     pub unit: f64,
+    /// `η`: operands that are not zero count as this large at the least, by all that rounds relative to them. Tensor
+    /// cores align a subnormal number as the least normal one of its type. 0 where each counts as large as it is.
+    pub least_operand: f64,
     /// Of a plan whose values are in e4m3: whether B is narrowed to it too, and how tensor cores sum then.
     pub e4m3: Option<E4m3Sums>,
 }
@@ -19,7 +22,7 @@ pub struct Rounding {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct E4m3Sums {
     /// `κ`: how far a sum may be from exact before it is added to others in the accumulation type. It is relative to
-    /// the sum of its terms' magnitudes. There no operand counts as less than the least normal number.
+    /// the sum of its terms' magnitudes.
     pub partial: f64,
 }
 
@@ -32,7 +35,18 @@ impl Rounding {
             DType::F64 => f64::EPSILON / 2.0,
             _ => f64::from(f32::EPSILON) / 2.0,
         };
-        Self { input_unit: 0.0, unit, e4m3: None }
+        Self { input_unit: 0.0, unit, least_operand: 0.0, e4m3: None }
+    }
+
+    /// Sums of products of `dtype` on tensor cores, which align subnormal operands as the least normal number: 2⁻¹⁴ for
+    /// f16, and 2⁻¹²⁶ for bf16 and TF32 (Xie et al., MMA-Sim, arXiv 2511.10909).
+    #[must_use]
+    pub fn tensor_cores(dtype: DType, input_unit: f64, unit: f64) -> Self {
+        let least_operand = match dtype {
+            DType::F16 => 2f64.powi(-14),
+            _ => f64::from(f32::MIN_POSITIVE),
+        };
+        Self { input_unit, unit, least_operand, e4m3: None }
     }
 
     /// `γ = t·ε/(1 − t·ε)`: the bound on the relative error of `t` roundings in a row; infinite where

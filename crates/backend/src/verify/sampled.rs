@@ -64,9 +64,10 @@ pub fn verify_sddmm<T: DenseScalar + Real>(
     let layout = RowLayout::natural(matrix.nrows(), 1).map_err(no_memory)?;
     let rows = RowCsr::from_csr(&matrix, layout).map_err(no_memory)?;
     let plan = Plan::from_tiling(Tiling::Csr(rows));
-    let (alpha, b, epilogue) = (product.alpha, y.reversed_axes(), Epilogue::new());
-    let problem =
-        Problem { a: &matrix, alpha, b, before, epilogue, scales: super::Scales::default() };
+    let (a, alpha, b) = (&matrix, product.alpha, y.reversed_axes());
+    let (epilogue, scales) = (Epilogue::new(), super::Scales::default());
+    let least_operand = rounding.least_operand;
+    let problem = Problem { a, alpha, b, before, epilogue, scales, least_operand };
     let judge = Judge::new(&problem, &plan, rounding, T::DTYPE.accumulator());
     let row = |i: usize| {
         pattern.row_range(i).fold(Verification::default(), |verdict, at| {

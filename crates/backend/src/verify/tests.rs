@@ -329,6 +329,7 @@ fn subnormal_codes_widen_the_bound() {
     let b = array![[448.0f32]];
     let product = Product { alpha: 1.0, b: b.view().into(), added: None };
     let rounding = Rounding {
+        least_operand: 2f64.powi(-6),
         e4m3: Some(E4m3Sums { partial: 0.125 }),
         ..Rounding::exact_inputs(girih_formats::DType::F32)
     };
@@ -336,6 +337,24 @@ fn subnormal_codes_widen_the_bound() {
     let found = array![[0.0f32]];
     let verdict = verify(&a, &plan, &product, &found.view().into(), rounding).unwrap();
     assert!((verdict.max_error_over_bound - 1.0).abs() < 1e-3, "{verdict:?}");
+}
+
+/// On tensor cores 2⁻²⁴ in f16 is aligned as 2⁻¹⁴ is; a zero is not aligned at all.
+#[test]
+fn subnormal_operands_widen_the_bound_of_tensor_cores() {
+    let a = csr::<f16>(1, 2, &[&[(0, 2f64.powi(-24)), (1, 0.0)]]);
+    let b = array![[f16::from_f32(2.0)], [f16::from_f32(6e4)]];
+    let unit = 2f64.powi(-22);
+    let product = Product { alpha: 1.0, b: b.view().into(), added: None };
+    let judge = |off: f64, rounding| {
+        let found = array![[(2f64.powi(-23) + off) as f32]];
+        verify(&a, &plan(&a), &product, &found.view().into(), rounding).unwrap()
+    };
+    let exact = Rounding { unit, ..Rounding::exact_inputs(girih_formats::DType::F16) };
+    let aligned = Rounding::tensor_cores(girih_formats::DType::F16, 0.0, unit);
+    // Two roundings of 2⁻²² of the product, and of 2⁻¹³.
+    assert!(judge(2f64.powi(-45), exact).passed() && !judge(2f64.powi(-43), exact).passed());
+    assert!(judge(2f64.powi(-35), aligned).passed() && !judge(2f64.powi(-33), aligned).passed());
 }
 
 #[test]

@@ -257,10 +257,10 @@ impl SpmmBackend for CusparseBackend {
         let exact = Rounding::exact_inputs(plan.dtype());
         match (plan.spec().kind(), plan.dtype()) {
             (FormatKind::Csr, _) | (_, DType::F64) | (FormatKind::Bcsr, DType::F32) => exact,
-            (_, DType::F32) => {
-                Rounding { input_unit: 0.5f64.powi(10), unit: TENSOR_CORE_UNIT, ..exact }
+            (_, dtype @ DType::F32) => {
+                Rounding::tensor_cores(dtype, 0.5f64.powi(10), TENSOR_CORE_UNIT)
             }
-            _ => Rounding { unit: TENSOR_CORE_UNIT, ..exact },
+            (_, dtype) => Rounding::tensor_cores(dtype, 0.0, TENSOR_CORE_UNIT),
         }
     }
 

@@ -20,6 +20,7 @@ mod rows;
 mod sampled;
 mod schedules;
 mod shapes;
+mod subnormal;
 mod views;
 
 use girih_backend::{BackendError, DenseScalar, SpmmBackend};
@@ -223,6 +224,7 @@ impl Suite<'_> {
         self.permuted_b::<T>();
         self.schedules::<T>();
         self.non_finite::<T>();
+        self.subnormal::<T>();
         self.repetition::<T>();
         self.threads::<T>();
         self.new_values::<T>();
