@@ -165,10 +165,11 @@ where
 #[test]
 fn wcsr_has_the_same_bits_in_every_order() {
     let Some(device) = Emulated::new(Placing::AsSent) else { return };
-    for (spec, entries) in [
-        (FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 }, ["narrow", "middle", "wide"]),
-        (FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 }, ["narrow", "middle", "wide"]),
-    ] {
+    let all: [(_, &[&str]); 2] = [
+        (FormatSpec::Wcsr { window_rows: 64, pad_cols: 8 }, &["narrow", "middle", "wide"]),
+        (FormatSpec::Wcsr { window_rows: 8, pad_cols: 8 }, &["narrow", "wide"]),
+    ];
+    for (spec, entries) in all {
         let own = ordered::<f32>(&device, spec, None).0;
         for (tile_columns, entry) in [128, 256, 512].into_iter().zip(entries) {
             for panel_tiles in [1, 2, 3, 1 << 20] {

@@ -15,7 +15,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 80] = [
+const HEADERS: [(&str, &str); 81] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_sddmm/passed.cuh"),
@@ -35,6 +35,7 @@ const HEADERS: [(&str, &str); 80] = [
     header!("ptx/cache.cuh"),
     header!("ptx/cluster.cuh"),
     header!("ptx/convert.cuh"),
+    header!("ptx/copy_async.cuh"),
     header!("ptx/fence.cuh"),
     header!("ptx/grid.cuh"),
     header!("ptx/mbarrier.cuh"),

@@ -39,6 +39,11 @@ __device__ __forceinline__ void mbarrier_expect(u32 barrier, u32 bytes) {
                  : "memory");
 }
 
+// Arrives once all copies that this thread has begun by copy_async are there; the phase counts it as any arrival.
+__device__ __forceinline__ void mbarrier_arrive_after_copies(u32 barrier) {
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
 // Whether the phase of this parity is over. May suspend the thread for a while first.
 __device__ __forceinline__ bool mbarrier_try_wait(u32 barrier, u32 parity) {
     u32 over;

@@ -55,6 +55,16 @@ struct Ring {
         ptx::mbarrier_arrive_expect(full(at), bytes);
     }
 
+    // Producer: has the phase wait for `bytes` bytes of copies more, without arriving.
+    __device__ __forceinline__ void expect_more(const Place& at, u32 bytes) const {
+        ptx::mbarrier_expect(full(at), bytes);
+    }
+
+    // Producer: arrives once the copies that this thread has begun, of 16 bytes each, are there.
+    __device__ __forceinline__ void fill_with_copies(const Place& at) const {
+        ptx::mbarrier_arrive_after_copies(full(at));
+    }
+
     // Producer: arrives; what this thread stored in the stage is there.
     __device__ __forceinline__ void fill(const Place& at) const { ptx::mbarrier_arrive(full(at)); }
 

@@ -7,16 +7,20 @@
 #include "sm90_wcsr_spmm/params.cuh"
 #include "ptx/convert.cuh"
 #include "ptx/memory.cuh"
+#include "ptx/shared.cuh"
 #include "ptx/wgmma.cuh"
 
-// What a value type does to its operands. A thread reads 16 bytes of a row of B, kPerLoad neighbouring
-// columns: two for each tile of 64, as its rows lane / 4 and lane / 4 + 8. The rows of B that it reads are
-// lane % 4 + 4 * i of a step; which of k's places in the fragment they are, the packing of values knows.
+// What a value type does to its operands. A thread reads four neighbouring columns of a row of B: two for each tile of
+// 64, as its rows lane / 4 and lane / 4 + 8. So of C it has four neighbouring columns too, and lanes that store side by
+// side fill whole sectors. The rows of B that it reads are lane % 4 + 4 * i of a step; which of k's places in the
+// fragment they are, the packing of values knows.
 struct Tf32 {
     static constexpr ptx::Element kElement = ptx::Element::Tf32;
     static constexpr u32 kBytes = 4;
-    static constexpr u32 kPerLoad = 4;
 
+    static __device__ __forceinline__ void load(u32 from, u32 (&raw)[4]) {
+        ptx::load_shared_128(from, raw);
+    }
     static __device__ __forceinline__ void fragments(const u32 (&raw)[2][4], u32 (*fragment)[4]) {
 #pragma unroll
         for (u32 i = 0; i < 4; ++i) {
@@ -31,11 +35,13 @@ template <ptx::Element ELEMENT>
 struct Half {
     static constexpr ptx::Element kElement = ELEMENT;
     static constexpr u32 kBytes = 2;
-    static constexpr u32 kPerLoad = 8;
 
-    static __device__ __forceinline__ void fragments(const u32 (&raw)[4][4], u32 (*fragment)[4]) {
+    static __device__ __forceinline__ void load(u32 from, u32 (&raw)[2]) {
+        ptx::load_shared_64(from, raw);
+    }
+    static __device__ __forceinline__ void fragments(const u32 (&raw)[4][2], u32 (*fragment)[4]) {
 #pragma unroll
-        for (u32 i = 0; i < 4; ++i) {
+        for (u32 i = 0; i < 2; ++i) {
 #pragma unroll
             for (u32 upper = 0; upper < 2; ++upper) {
                 const u32 selector = upper ? 0x7632 : 0x5410;
@@ -52,12 +58,17 @@ using Value = VALUE;
 // Packed columns of a step, and the rows of B among them that one thread reads.
 constexpr u32 kStep = ptx::kDepth<Value::kElement>;
 constexpr u32 kLoads = kStep / 4;
+// Columns of B, and of C, that a thread loads together, and those of a unit: of four warps with 8 such loads each.
+constexpr u32 kPerLoad = 4;
+constexpr u32 kUnitColumns = 4 * 8 * kPerLoad;
+constexpr u32 kUnitBytes = kUnitColumns * Value::kBytes;
 
-// How rows of B come to shared memory: each by one bulk copy, or element by element, whatever the strides.
-enum class Gather { kRows, kElements };
+// How rows of B come to shared memory: each by one bulk copy, by 16 bytes of each lane, or element by element, whatever
+// the strides.
+enum class Gather { kRows, kVectors, kElements };
 
-// UNITS of 512 bytes of a row of B for each of WARPGROUPS consumers, STAGES stages of STEPS steps, CTAS
-// blocks to a multiprocessor.
+// UNITS of 128 columns of B for each of WARPGROUPS consumers, STAGES stages of STEPS steps, CTAS blocks to a
+// multiprocessor.
 template <Gather GATHER, u32 WARPGROUPS, u32 UNITS, u32 STEPS, u32 STAGES, u32 CTAS>
 struct Config {
     static constexpr Gather kGather = GATHER;
@@ -65,9 +76,7 @@ struct Config {
     static constexpr u32 kUnits = UNITS;
     static constexpr u32 kSteps = STEPS;
     static constexpr u32 kStages = STAGES;
-    // With an epilogue, sums of 16-bit columns of higher windows leave no registers for a third block.
-    static constexpr bool kIsShort = kHasEpilogue && Value::kBytes == 2 && kWindowRows > 16;
-    static constexpr u32 kCtas = kIsShort && CTAS > 2 ? 2 : CTAS;
+    static constexpr u32 kCtas = CTAS;
     static constexpr u32 kConsumerWarps = WARPGROUPS * 4;
     static constexpr u32 kProducerWarps = 4;
     static constexpr u32 kThreads = (kConsumerWarps + kProducerWarps) * kWarpSize;
@@ -79,15 +88,15 @@ struct Config {
     // Rows of B in a stage, and of each producer warp's.
     static constexpr u32 kRows = STEPS * kStep;
     static constexpr u32 kRowsOfWarp = kRows / kProducerWarps;
-    static constexpr u32 kRowBytes = WARPGROUPS * UNITS * 512;
+    static constexpr u32 kRowBytes = WARPGROUPS * UNITS * kUnitBytes;
     static constexpr u32 kColumns = kRowBytes / Value::kBytes;
-    // 8 lanes of a load take 32 bytes each of 4 rows: with this pitch, all banks.
+    // Lanes of a load take 32 or 64 bytes of each of 4 rows: with this pitch, all banks.
     static constexpr u32 kPitch = kRowBytes + 32;
     static constexpr u32 kValuesBytes = STEPS * kStepBytes;
     static constexpr u32 kStageBytes = kValuesBytes + kRows * kPitch;
     static constexpr u32 kShared = STAGES * kStageBytes + Ring<STAGES>::kBytes;
     // Tiles of 64 columns of a consumer, and of a unit.
-    static constexpr u32 kPerUnit = Value::kPerLoad / 2;
+    static constexpr u32 kPerUnit = kPerLoad / 2;
     static constexpr u32 kTiles = UNITS * kPerUnit;
     // Stages whose packed columns a warp loads at once, one in each lane.
     static constexpr u32 kAhead = kWarpSize / kRowsOfWarp;
@@ -100,11 +109,11 @@ struct Config {
 // to keep a tile that can't be read again.
 template <class C>
 __device__ __forceinline__ u32 task_of(const Params& p) {
-    return C::kGather == Gather::kRows ? task_of_block(p) : blockIdx.x;
+    return C::kGather != Gather::kElements ? task_of_block(p) : blockIdx.x;
 }
 template <class C>
 __device__ __forceinline__ u32 tile_of(const Params& p) {
-    return C::kGather == Gather::kRows ? tile_of_block(p) : blockIdx.y;
+    return C::kGather != Gather::kElements ? tile_of_block(p) : blockIdx.y;
 }
 
 // What of the product a block computes.

@@ -17,8 +17,8 @@ const MAX_GRID_Y: u64 = 65535;
 pub(crate) const ELEMENT_THREADS: u32 = 256;
 /// Threads of a warpgroup.
 const WARPGROUP: u32 = 128;
-/// Bytes of a row of B that a warpgroup multiplies at a time.
-const UNIT_BYTES: u32 = 512;
+/// Columns of B that a warpgroup multiplies at a time.
+const UNIT_COLUMNS: u32 = 128;
 
 /// Adds up the parts of split windows.
 pub(crate) const COMBINE: &str = "wcsr_combine";
@@ -32,6 +32,8 @@ pub(crate) const SCALE: &str = "wcsr_scale";
 enum Gather {
     /// Each by one bulk copy.
     Rows,
+    /// By 16 bytes of each lane.
+    Vectors,
     /// Element by element, whatever the strides.
     Elements,
 }
@@ -44,7 +46,7 @@ pub(crate) struct Config {
     gather: Gather,
     /// Warpgroups that multiply.
     warpgroups: u32,
-    /// Units of 512 bytes of a row of B for each of them.
+    /// Units of 128 columns for each of them.
     units: u32,
     /// Rows of B in a stage.
     rows: u32,
@@ -65,8 +67,8 @@ pub(crate) const fn step_bytes(window_rows: usize) -> usize {
 
 impl Config {
     /// Columns of B that a block multiplies.
-    pub(crate) fn columns(&self, dtype: DType) -> u64 {
-        u64::from(self.row_bytes()) / dtype.size() as u64
+    pub(crate) fn columns(&self) -> u64 {
+        u64::from(self.warpgroups * self.units * UNIT_COLUMNS)
     }
 
     /// Whether B is gathered element by element, which takes tiles one by one.
@@ -75,8 +77,8 @@ impl Config {
     }
 
     /// Columns that one launch takes at most.
-    pub(crate) fn max_columns(&self, dtype: DType) -> u64 {
-        MAX_GRID_Y * self.columns(dtype)
+    pub(crate) fn max_columns(&self) -> u64 {
+        MAX_GRID_Y * self.columns()
     }
 
     /// Threads of a block: those that multiply, and a warpgroup that fills the ring.
@@ -89,12 +91,8 @@ impl Config {
         let steps = self.rows / step(dtype) as u32;
         let values = steps * step_bytes(window_rows) as u32;
         // 32 bytes more to a row put rows that are read together into different banks.
-        let rows = self.rows * (self.row_bytes() + 32);
+        let rows = self.rows * (self.columns() as u32 * dtype.size() as u32 + 32);
         self.stages * (values + rows + 16)
-    }
-
-    fn row_bytes(&self) -> u32 {
-        self.warpgroups * self.units * UNIT_BYTES
     }
 
     /// Why [`choose`] takes this for a product of `tasks` tasks and `n` columns.
@@ -104,17 +102,19 @@ impl Config {
         (tasks, n): (u64, u64),
         multiprocessors: u32,
     ) -> String {
-        let Configs { narrow, .. } = Configs::of(dtype, window_rows);
-        let blocks = tasks.saturating_mul(n.div_ceil(self.columns(dtype)));
+        let Configs { narrow, narrow_to, .. } = Configs::of(dtype, window_rows);
+        let blocks = tasks.saturating_mul(n.div_ceil(self.columns()));
         let at_once = u64::from(multiprocessors) * u64::from(self.ctas);
         if self.gathers_elements() {
             "rows of B are not contiguous on 16 bytes".to_owned()
-        } else if n <= self.columns(dtype) {
+        } else if n <= self.columns() {
             format!("it is the narrowest that takes {n} columns at a time")
+        } else if self.entry == NARROW && n <= narrow_to {
+            format!("narrow tiles are faster for up to {narrow_to} columns of windows so high")
         } else if blocks <= at_once {
             format!("it is the narrowest whose {blocks} blocks run at once")
         } else {
-            let blocks = tasks.saturating_mul(n.div_ceil(narrow.columns(dtype)));
+            let blocks = tasks.saturating_mul(n.div_ceil(narrow.columns()));
             format!("narrow tiles would be {blocks} blocks, more than run at once")
         }
     }
@@ -127,7 +127,7 @@ impl Config {
     /// Columns × window rows of a block, its stages, and blocks to a multiprocessor, for a planner.
     pub(crate) fn described(&self, dtype: DType, window_rows: usize) -> KernelConfig {
         KernelConfig::new(self.entry)
-            .block_cols(self.columns(dtype) as u32)
+            .block_cols(self.columns() as u32)
             .threads(self.threads())
             .stages(self.stages)
             .stage_tiles(self.rows / step(dtype) as u32)
@@ -139,6 +139,7 @@ impl Config {
     fn definition(&self, dtype: DType, window_rows: usize) -> String {
         let gather = match self.gather {
             Gather::Rows => "Gather::kRows",
+            Gather::Vectors => "Gather::kVectors",
             Gather::Elements => "Gather::kElements",
         };
         let Self { entry, warpgroups, units, rows, stages, ctas, .. } = self;
@@ -161,33 +162,60 @@ struct Configs {
     wide: Config,
     /// Reads B element by element.
     elements: Config,
+    /// Columns up to which narrow tiles are faster than wider ones, in any number.
+    narrow_to: u64,
 }
 
 impl Configs {
-    /// They were chosen by measuring on an H200: long rows come closest to what the second-level cache
-    /// delivers, and the lower windows are, the more registers and shared memory are left for more
-    /// blocks.
+    /// They were chosen by measuring. The lower windows are, the more registers and shared memory are left for more
+    /// blocks. Rows of 256 bytes come faster by vectors, since a bulk copy takes as long for them as for 512; longer rows
+    /// come faster by bulk copies. (See `bench/records/windows-16-bit-h100.md`.)
     fn of(dtype: DType, window_rows: usize) -> Self {
-        let config = |entry, (warpgroups, units), rows, stages, ctas| {
-            let gather = if entry == ELEMENTS { Gather::Elements } else { Gather::Rows };
-            Config { entry, gather, warpgroups, units, rows, stages, ctas }
+        use Gather::{Elements, Rows, Vectors};
+        // How rows of B come, warpgroups and their units; rows in a stage, stages, and blocks.
+        let (narrow, middle, wide) = match (dtype, window_rows) {
+            (DType::F32, 33..) => (
+                ((Rows, 1, 1), (32, 4, 2)),
+                Some(((Rows, 1, 2), (16, 5, 2))),
+                ((Rows, 2, 2), (32, 3, 1)),
+            ),
+            (DType::F32, 17..) => (
+                ((Rows, 1, 1), (32, 3, 3)),
+                Some(((Rows, 1, 2), (32, 3, 2))),
+                ((Rows, 2, 2), (32, 3, 1)),
+            ),
+            (DType::F32, _) => (((Rows, 1, 1), (32, 3, 3)), None, ((Rows, 1, 2), (16, 4, 3))),
+            (_, 33..) => (((Vectors, 1, 1), (32, 4, 3)), None, ((Rows, 1, 2), (32, 5, 2))),
+            (_, 17..) => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 5, 2))),
+            _ => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 3, 3))),
         };
-        // A thread of a narrow tile has twice as many columns of a 16-bit type, and so twice the sums: with a
-        // third block's registers the assembler would wait for each product.
+        // Rows of 512 bytes, whatever the type.
         let most = if dtype == DType::F32 { 32 } else { 24 };
-        let (stages, ctas) = if window_rows > most { (4, 2) } else { (3, 3) };
-        let (middle, wide) = match (dtype, window_rows) {
-            (DType::F32, 33..) => (Some((16, 5, 2)), config(WIDE, (2, 2), 32, 3, 1)),
-            (DType::F32, 17..) => (Some((32, 3, 2)), config(WIDE, (2, 2), 32, 3, 1)),
-            (DType::F32, _) => (Some((16, 4, 3)), config(WIDE, (2, 2), 16, 3, 2)),
-            (_, 17..) => (None, config(WIDE, (2, 1), 64, 3, 1)),
-            _ => (None, config(WIDE, (1, 2), 32, 3, 2)),
+        let elements = (
+            (Elements, 1, 4 / dtype.size() as u32),
+            if window_rows > most { (32, 4, 2) } else { (32, 3, 3) },
+        );
+        // Where a narrow tile leaves registers for more blocks at once.
+        let narrow_to = match (dtype, window_rows) {
+            (DType::F32, _) | (_, ..=16) => 128,
+            (_, 17..=32) => 1024,
+            (_, 33..) => 256,
+        };
+        let of = |entry, ((gather, warpgroups, units), (rows, stages, ctas))| Config {
+            entry,
+            gather,
+            warpgroups,
+            units,
+            rows,
+            stages,
+            ctas,
         };
         Self {
-            narrow: config(NARROW, (1, 1), 32, stages, ctas),
-            middle: middle.map(|(rows, stages, ctas)| config(MIDDLE, (1, 2), rows, stages, ctas)),
-            wide,
-            elements: config(ELEMENTS, (1, 1), 32, stages, ctas),
+            narrow: of(NARROW, narrow),
+            middle: middle.map(|config| of(MIDDLE, config)),
+            wide: of(WIDE, wide),
+            elements: of(ELEMENTS, elements),
+            narrow_to,
         }
     }
 
@@ -199,22 +227,24 @@ impl Configs {
 }
 
 /// The configuration for a product of `tasks` tasks and `n` columns, where rows of B can be copied if
-/// `in_rows`: the narrowest whose blocks all run at once on the device, else the widest that has no
-/// warpgroup without columns.
+/// `in_rows`: the narrowest whose blocks all run at once on the device, else the widest.
 pub(crate) fn choose(
     (dtype, window_rows): (DType, usize),
     (tasks, n): (u64, u64),
     in_rows: bool,
     multiprocessors: u32,
 ) -> Config {
-    let Configs { narrow, middle, wide, elements } = Configs::of(dtype, window_rows);
+    let Configs { narrow, middle, wide, elements, narrow_to } = Configs::of(dtype, window_rows);
     if !in_rows {
         return elements;
     }
     let is_enough = |config: &Config| {
-        let blocks = tasks.saturating_mul(n.div_ceil(config.columns(dtype)));
-        n <= config.columns(dtype) || blocks <= u64::from(multiprocessors * config.ctas)
+        let blocks = tasks.saturating_mul(n.div_ceil(config.columns()));
+        n <= config.columns() || blocks <= u64::from(multiprocessors * config.ctas)
     };
+    if n <= narrow_to {
+        return narrow;
+    }
     [Some(narrow), middle].into_iter().flatten().find(is_enough).unwrap_or(wide)
 }
 
@@ -223,11 +253,11 @@ pub(crate) fn choose(
 pub(crate) fn of_order((dtype, window_rows): (DType, usize), order: CtaOrder) -> Option<Config> {
     let Configs { narrow, middle, wide, .. } = Configs::of(dtype, window_rows);
     let columns = u64::from(order.tile_columns);
-    if 2 * columns == narrow.columns(dtype) {
+    if 2 * columns == narrow.columns() {
         return Some(narrow);
     }
     let all = [Some(narrow), middle, Some(wide)].into_iter().flatten();
-    all.into_iter().find(|config| config.columns(dtype) == columns)
+    all.into_iter().find(|config| config.columns() == columns)
 }
 
 /// Whether there are tiles of as many columns.
@@ -250,6 +280,10 @@ pub(crate) fn kernel(dtype: DType, window_rows: usize) -> Kernel {
         Some(_) => &[NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SPLIT_ROWS, SCALE],
         None => &[NARROW, WIDE, ELEMENTS, COMBINE, SPLIT_ROWS, SCALE],
     };
+    let instructions: &[&str] = match dtype {
+        DType::F32 => &["HGMMA", "UBLKCP", "SYNCS", "USETMAXREG", "LDS.128", "STG.E.128"],
+        _ => &["HGMMA", "UBLKCP", "LDGSTS", "SYNCS", "USETMAXREG", "LDS.64", "STG.E.128"],
+    };
     Kernel {
         stem: "sm90_wcsr_spmm",
         config: format!("{dtype} {window_rows}"),
@@ -265,7 +299,7 @@ pub(crate) fn kernel(dtype: DType, window_rows: usize) -> Kernel {
             shared: 0,
             dynamic_shared: dynamic_shared.unwrap_or(0),
             entries,
-            instructions: &["HGMMA", "UBLKCP", "SYNCS", "USETMAXREG", "LDS.128", "STG.E.128"],
+            instructions,
         },
     }
 }
@@ -310,7 +344,7 @@ mod tests {
                 "{dtype} {height} {config:?}: {shared}"
             );
             let registers = REGISTERS / (config.threads() * config.ctas) / 8 * 8;
-            assert!(registers >= 80, "{config:?}: {registers}");
+            assert!(registers >= 64, "{config:?}: {registers}");
             // Two sets of fragments take turns, and lanes hold the columns of several stages.
             assert!((config.rows as usize).is_multiple_of(2 * step(dtype)) && config.rows <= 64);
         }

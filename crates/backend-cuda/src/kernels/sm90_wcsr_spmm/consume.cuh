@@ -15,10 +15,10 @@ __device__ __forceinline__ void load_fragments(u32 rows, const u32 (&chunk)[C::k
                                                u32 (&fragment)[C::kTiles][4]) {
 #pragma unroll
     for (u32 unit = 0; unit < C::kUnits; ++unit) {
-        u32 raw[kLoads][4];
+        u32 raw[kLoads][Value::kBytes];
 #pragma unroll
         for (u32 i = 0; i < kLoads; ++i) {
-            ptx::load_shared_128(rows + i * 4 * C::kPitch + chunk[unit], raw[i]);
+            Value::load(rows + i * 4 * C::kPitch + chunk[unit], raw[i]);
         }
         Value::fragments(raw, &fragment[unit * C::kPerUnit]);
     }
@@ -48,10 +48,11 @@ __device__ __forceinline__ void consume(const Params& p, const Part<C>& part,
     u64 column[C::kUnits];
 #pragma unroll
     for (u32 unit = 0; unit < C::kUnits; ++unit) {
-        const u32 at = (warp / 4 * C::kUnits + unit) * 512 + warp % 4 * 128 + lane / 4 * 16;
-        column[unit] = part.column + at / Value::kBytes;
+        const u32 at = (warp / 4 * C::kUnits + unit) * kUnitColumns + (warp % 4 * 8 + lane / 4) * kPerLoad;
+        column[unit] = part.column + at;
         // Beyond the last column the first is read once more, so that no load needs a condition.
-        chunk[unit] = (at < part.row_bytes ? at : 0) + lane % 4 * C::kPitch;
+        const u32 byte = at * Value::kBytes;
+        chunk[unit] = (byte < part.row_bytes ? byte : 0) + lane % 4 * C::kPitch;
     }
     float sums[C::kTiles][kWindowRows / 2];
     u32 fragment[2][C::kTiles][4];

@@ -29,6 +29,20 @@ fn rows(device: &Emulated, way: Way) -> (Outcome, String) {
     )
 }
 
+/// Rows of B by vectors, in f16, of which the last vector has columns beyond the last.
+fn vectors(device: &Emulated, way: Way) -> (Outcome, String) {
+    let a = matrices::where_(40, 300, |i, j| (i * 11 + j) % 97 < 2);
+    let spec = FormatSpec::Wcsr { window_rows: 16, pad_cols: 16 };
+    let (b, c) = (Layout::RowMajor, Layout::RowMajor);
+    let tiles_per_task = None;
+    multiply::<half::f16>(
+        device,
+        way,
+        &a.unwrap(),
+        Sized { spec, tiles_per_task, n: 40, beta: 0.0, b, c, epilogue: Finish::Nothing },
+    )
+}
+
 /// The same element by element, in bf16, with columns that fill no chunk.
 fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     let a = matrices::where_(40, 300, |i, j| (i * 11 + j) % 97 < 2);
@@ -114,7 +128,7 @@ const FAULTS: &[Fault] = &[
         "        if (col != kPadCol) {\n            ptx::bulk_load" => "        {\n            ptx::bulk_load",
         rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
     fault!("columns of B beyond the last are multiplied", "sm90_wcsr_spmm/consume.cuh":
-        "(at < part.row_bytes ? at : 0)" => "at",
+        "(byte < part.row_bytes ? byte : 0)" => "byte",
         rows, Outcome::Report(Problem::Poison { .. })),
     fault!("the offsets of a tile of values are exchanged", "sm90_wcsr_spmm/consume.cuh":
         "ptx::Swizzle::None, 256, 128" => "ptx::Swizzle::None, 128, 256",
@@ -142,8 +156,24 @@ const FAULTS: &[Fault] = &[
         "if (column + 3 < n) " => "",
         elements, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. })),
     fault!("elements are stored after arriving", "sm90_wcsr_spmm/produce.cuh":
-        "    if constexpr (C::kGather != Gather::kElements) {" => "    {",
+        "    if constexpr (C::kGather == Gather::kRows) {\n        __syncwarp();" =>
+        "    {\n        __syncwarp();",
         elements, Outcome::Report(Problem::Race { .. })),
+    fault!("vectors are read before they have come", "sm90_wcsr_spmm/produce.cuh":
+        "ring.fill_with_copies(place);" => "ring.fill(place);",
+        vectors, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("values are not expected beside vectors", "sm90_wcsr_spmm/produce.cuh":
+        "            ring.expect_more(place, bytes);\n" => "",
+        vectors, Outcome::Report(Problem::Mbarrier { .. } | Problem::Pending { .. } | Problem::Race { .. })),
+    fault!("vectors beyond the last column are copied", "sm90_wcsr_spmm/produce.cuh":
+        "row < n_rows && at < part.row_bytes" => "row < n_rows",
+        vectors, Outcome::Report(Problem::OutOfBounds { .. })),
+    fault!("vectors of padding are read", "sm90_wcsr_spmm/produce.cuh":
+        "present ? from + at : p.b,\n                                       present ? 16 : 0" => "from + at,\n                                       16",
+        vectors, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
+    fault!("lanes copy to a row and from another", "sm90_wcsr_spmm/produce.cuh":
+        "rows + row * C::kPitch + at, present" => "rows + (row ^ 1) * C::kPitch + at, present",
+        vectors, Outcome::Wrong),
     fault!("elements of rows are paired wrongly", "sm90_wcsr_spmm/config.cuh":
         "upper ? 0x7632 : 0x5410" => "upper ? 0x5410 : 0x7632",
         elements, Outcome::Wrong),
@@ -174,5 +204,5 @@ const FAULTS: &[Fault] = &[
 
 #[test]
 fn faults_in_wcsr_show() {
-    check(&[rows as Multiply, elements, panels, per_row, per_column, added], FAULTS);
+    check(&[rows as Multiply, vectors, elements, panels, per_row, per_column, added], FAULTS);
 }

@@ -138,7 +138,7 @@ fn locality<T: Scalar>(
 ) -> Option<Locality> {
     let widest =
         choose((T::DTYPE, a.window_rows), (u64::MAX, u64::MAX), true, machine.multiprocessors);
-    if a_bytes <= held(machine) || n <= widest.columns(T::DTYPE) {
+    if a_bytes <= held(machine) || n <= widest.columns() {
         return None;
     }
     // Packed columns without their padding, as rows of a matrix.
@@ -229,10 +229,10 @@ impl LaunchSequence for WcsrLaunches {
         let config = self.config(&b);
         let threads = config.threads();
         let shared = config.shared_bytes(self.dtype, self.window_rows);
-        let most = config.max_columns(self.dtype);
+        let most = config.max_columns();
         let most = if self.panel > 0 { most.min(self.panel) } else { most };
         let most = match self.cta_order {
-            Some(order) if u64::from(order.tile_columns) < config.columns(self.dtype) => {
+            Some(order) if u64::from(order.tile_columns) < config.columns() => {
                 u64::from(order.tile_columns)
             }
             _ => most,
@@ -272,7 +272,7 @@ impl LaunchSequence for WcsrLaunches {
         let of = (self.dtype, self.window_rows);
         let n = operands.b.cols as u64;
         let work = (self.n_tasks, n);
-        let shape = format!("{} rows × {} columns", self.window_rows, config.columns(self.dtype));
+        let shape = format!("{} rows × {} columns", self.window_rows, config.columns());
         let why = config.why(of, work, self.multiprocessors);
         let lowering = lowering.with("tile", shape, why);
         let (order, why) = self.order(&config, n);
@@ -298,7 +298,7 @@ impl LaunchSequence for WcsrLaunches {
 impl WcsrLaunches {
     /// In which order CTAs of a configuration go through windows and `n` columns, and why.
     fn order(&self, config: &Config, n: u64) -> (CtaOrder, &'static str) {
-        let by_tiles = CtaOrder::by_tiles(config.columns(self.dtype) as u32);
+        let by_tiles = CtaOrder::by_tiles(config.columns() as u32);
         if config.gathers_elements() {
             return (by_tiles, "elements of B are collected one by one, and so are tiles");
         }
@@ -336,7 +336,7 @@ mod tests {
 
     use super::*;
 
-    /// The order of blocks for 1024 columns, two of the widest tiles, and the grid.
+    /// The order of blocks for 1024 columns, two or four of the widest tiles, and the grid.
     fn order(a: &Csr<f32>, window_rows: usize) -> (String, String) {
         // Half of the cache is a megabyte: less than either A, and half of a tile of 1000 rows.
         let machine = Machine {
@@ -365,7 +365,7 @@ mod tests {
         assert!(launch.contains(" 128×1 blocks"), "{launch}");
         // Rows in no order would miss more of B.
         let (said, launch) = order(&uniform(4096, 1000, 6, 1).unwrap(), 16);
-        assert!(said.contains("all rows for each of 2 tiles"), "{said}");
-        assert!(launch.contains("×2 blocks"), "{launch}");
+        assert!(said.contains("all rows for each of 4 tiles"), "{said}");
+        assert!(launch.contains("×4 blocks"), "{launch}");
     }
 }

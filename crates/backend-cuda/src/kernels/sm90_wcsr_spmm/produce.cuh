@@ -6,6 +6,7 @@
 #include "sm90_wcsr_spmm/config.cuh"
 #include "sm90_wcsr_spmm/params.cuh"
 #include "ptx/bulk.cuh"
+#include "ptx/copy_async.cuh"
 #include "ptx/fence.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/shared.cuh"
@@ -64,6 +65,27 @@ __device__ __forceinline__ void gather(const Params& p, const Part<C>& part, u32
         if (col != kPadCol) {
             ptx::bulk_load(rows + lane * C::kPitch, p.b + (col * p.b_row_stride + part.column) * kSize,
                            part.row_bytes, full);
+        }
+    } else if constexpr (C::kGather == Gather::kVectors) {
+        // As many lanes to a row as a power of two that has its vectors, up to a warp.
+        constexpr u32 kVectors = C::kRowBytes / 16;
+        constexpr u32 kLanes = kVectors < kWarpSize ? kVectors : kWarpSize;
+        constexpr u32 kAtOnce = kWarpSize / kLanes;
+        const u32 byte = lane % kLanes * 16;
+#pragma unroll
+        for (u32 first = 0; first < C::kRowsOfWarp; first += kAtOnce) {
+            const u32 row = first + lane / kLanes;
+            const u32 of_row = __shfl_sync(kWholeWarp, col, row);
+            const char* from = p.b + (of_row * p.b_row_stride + part.column) * kSize;
+#pragma unroll
+            for (u32 i = 0; i < kVectors / kLanes; ++i) {
+                const u32 at = byte + i * kLanes * 16;
+                if (row < n_rows && at < part.row_bytes) {
+                    const bool present = of_row != kPadCol;
+                    ptx::copy_async_16(rows + row * C::kPitch + at, present ? from + at : p.b,
+                                       present ? 16 : 0);
+                }
+            }
         }
     } else {
         // A few rows at a time, so that the registers of a producer suffice.
@@ -124,16 +146,27 @@ __device__ __forceinline__ void fill(const Params& p, const Part<C>& part,
     } else if constexpr (C::kGather == Gather::kElements) {
         gather(p, part, full, rows, n_rows, col, lane);
     }
+    const auto load_values = [&] {
+        ptx::bulk_load(part.values(place.stage), p.values + first_step * kStepBytes, steps * kStepBytes,
+                       full);
+    };
+    if constexpr (C::kGather == Gather::kVectors) {
+        if (warp == 0 && lane == 0) {
+            ring.expect_more(place, bytes);
+            load_values();
+        }
+        __syncwarp();
+        gather(p, part, full, rows, n_rows, col, lane);
+        ring.fill_with_copies(place);
+        return;
+    }
     if (lane == 0) {
         ring.expect(place, bytes);
-        if (warp == 0) {
-            ptx::bulk_load(part.values(place.stage), p.values + first_step * kStepBytes,
-                           steps * kStepBytes, full);
-        }
+        if (warp == 0) load_values();
     } else {
         ring.fill(place);
     }
-    if constexpr (C::kGather != Gather::kElements) {
+    if constexpr (C::kGather == Gather::kRows) {
         __syncwarp();
         gather(p, part, full, rows, n_rows, col, lane);
     }
