@@ -17,7 +17,7 @@ fn a_calibrated_device_is_a_file_to_plan_for() {
         &device,
         "--quick",
         "--n",
-        "1,8,32",
+        "1,8",
         "--seconds",
         "0",
         "--device",
