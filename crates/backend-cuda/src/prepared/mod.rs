@@ -1,12 +1,13 @@
 //! Plans made ready: what each format uploads and launches ([`launch`], pure), and a plan on a device.
 
+#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
+mod enqueue;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 pub(crate) mod host;
 pub(crate) mod launch;
 #[expect(unsafe_code, reason = "kernels are launched on raw device memory")]
 mod launched;
 pub(crate) mod lowering;
-#[expect(unsafe_code, reason = "products are enqueued on raw device memory")]
 mod on_device;
 mod on_host;
 mod packed_b;

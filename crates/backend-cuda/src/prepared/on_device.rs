@@ -3,9 +3,8 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-use cudarc::driver::sys::CUstreamCaptureStatus;
-use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
-use girih_backend::{Activation, Aggregation, BackendError, DenseScalar, ProductShape};
+use cudarc::driver::CudaStream;
+use girih_backend::{Aggregation, BackendError, DenseScalar, ProductShape};
 use girih_formats::{Complex, ComplexScalar, DType, Real, Scalar};
 
 use super::host::HostOperands;
@@ -14,12 +13,11 @@ use super::launched::Launched;
 use super::panels::panels;
 use super::product::{DeviceProduct, Product};
 use super::source::Source;
-use super::total::{Later, Total};
+use super::total::Total;
 use crate::device::Gpu;
 use crate::epilogue::{DeviceEpilogue, PlacedEpilogue};
-use crate::error::refused_by;
 use crate::operand::Place;
-use crate::{CudaError, DeviceMatrix, DeviceMatrixMut, NAME};
+use crate::{DeviceMatrix, DeviceMatrixMut, NAME};
 
 /// A plan on a device: A uploaded, its kernels loaded, its workspace allocated.
 ///
@@ -254,83 +252,6 @@ impl CudaPrepared {
         self.execute_on_device(stream, (alpha.into(), beta.into()), b, c, epilogue)
     }
 
-    /// Refuses what is of another device.
-    pub(super) fn in_context(
-        &self,
-        operand: &'static str,
-        context: &Arc<CudaContext>,
-    ) -> Result<(), CudaError> {
-        if **context == *self.gpu.context {
-            return Ok(());
-        }
-        let reason = format!("is not in the context of device {}", self.gpu.info.index);
-        Err(CudaError::Operand { operand, reason })
-    }
-
-    /// Enqueues what is requested, of operands that fit and by kernels that are loaded.
-    fn on_device<T: DenseScalar, C: Scalar>(
-        &self,
-        stream: &CudaStream,
-        operands: &Operands,
-        total: &Total,
-        b: &DeviceMatrix<'_, T>,
-        c: &mut DeviceMatrixMut<'_, C>,
-        bias: Option<&DeviceMatrix<'_, T::Acc>>,
-    ) -> Result<(), BackendError> {
-        let failed = |error: CudaError| refused_by(self.backend, error, "multiply");
-        let of_bias = bias.map_or(b.slice.context(), |bias| bias.slice.context());
-        for (operand, context) in [
-            ("B", b.slice.context()),
-            ("C", c.slice.context()),
-            ("bias", of_bias),
-            ("the stream", stream.context()),
-        ] {
-            self.in_context(operand, context).map_err(failed)?;
-        }
-        if !is_tracked(stream).map_err(failed)? {
-            // SAFETY: 1 was checked; who launches the graph sees to the rest.
-            return unsafe { self.enqueue_with(stream, operands, total, false) }.map_err(failed);
-        }
-        let (_, _b) = b.slice.device_ptr(stream);
-        let (_, _c) = c.slice.device_ptr_mut(stream);
-        let _bias = bias.map(|bias| bias.slice.device_ptr(stream));
-        // SAFETY: 1 was checked; the guards see to 2, 3 and 7.
-        unsafe { self.enqueue_with(stream, operands, total, true) }.map_err(failed)
-    }
-
-    /// Refuses an aggregation that the plan's kernels don't compute, and loads those that do.
-    pub(super) fn load_aggregation(&self, aggregation: Aggregation) -> Result<Total, BackendError> {
-        self.product
-            .takes_aggregation(aggregation)
-            .map_err(|unsupported| unsupported.by(self.backend))?;
-        let total = Total::Aggregation(aggregation);
-        if let (Product::Launched(launched, _), Some(later)) = (&self.product, total.later()) {
-            let failed = |error| refused_by(self.backend, error, "load kernels of aggregations");
-            launched.load(later).map_err(failed)?;
-        }
-        Ok(total)
-    }
-
-    /// Refuses an epilogue or a type of C that the plan's kernels don't have, and loads those that do; `None` if there is
-    /// no epilogue.
-    pub(super) fn load_sums(
-        &self,
-        activation: Option<Activation>,
-        output: DType,
-    ) -> Result<(), BackendError> {
-        self.product
-            .takes_epilogue(self.shape.dtype, activation)
-            .and_then(|()| self.product.takes_output(self.shape, output))
-            .map_err(|unsupported| unsupported.by(self.backend))?;
-        let rounds = self.shape.rounds_to(output).then_some(output);
-        let later = Later::of_sums(activation.is_some(), rounds);
-        if let (Product::Launched(launched, _), Some(later)) = (&self.product, later) {
-            let failed = |error| refused_by(self.backend, error, "load kernels for such a C");
-            launched.load(later).map_err(failed)?;
-        }
-        Ok(())
-    }
-
     /// The checks of [`ProductShape`], on places.
     fn check(&self, b: &Place, dtype: DType, c: &Place) -> Result<(), BackendError> {
         let OperandRows { b: b_rows, c: c_rows } = self.rows;
@@ -344,60 +265,6 @@ impl CudaPrepared {
         // C's type is by its Rust type, or checked when kernels for it are loaded.
         Ok(())
     }
-
-    /// Enqueues `C = α·A·B + β·C` of operands by their addresses, and checks nothing: to time products
-    /// without events between them, or for memory that is not cudarc's. Nothing is done if m or n is 0.
-    ///
-    /// # Errors
-    /// As for [`DeviceProduct::enqueue`].
-    ///
-    /// # Safety
-    /// That of [`DeviceProduct::enqueue`], and:
-    /// 5. The operands have the rows that [`operand_rows`](Self::operand_rows) says, both as many columns, B's
-    ///    elements the value type of the plan and C's its accumulation type.
-    /// 6. The stream is of this plan's [context](Gpu::context).
-    pub unsafe fn enqueue(
-        &self,
-        stream: &CudaStream,
-        operands: &Operands,
-        tracked: bool,
-    ) -> Result<(), CudaError> {
-        if self.shape.m == 0 || operands.b.cols == 0 {
-            return Ok(());
-        }
-        // SAFETY: the caller's promise, point by point.
-        unsafe { self.product.device().enqueue(stream, operands, tracked) }
-    }
-
-    /// [`enqueue`](Self::enqueue), of a total that the plan takes and whose kernels were loaded.
-    ///
-    /// # Safety
-    /// That of [`enqueue`](Self::enqueue), and:
-    /// 7. A bias is in this device's memory and has a value for each row or column of C. It lives until the
-    ///    stream has run the product, and nobody writes it meanwhile.
-    pub(super) unsafe fn enqueue_with(
-        &self,
-        stream: &CudaStream,
-        operands: &Operands,
-        total: &Total,
-        tracked: bool,
-    ) -> Result<(), CudaError> {
-        let Product::Launched(launched, _) = &self.product else {
-            // SAFETY: the caller's promise; others have plain products alone, which was checked.
-            return unsafe { self.enqueue(stream, operands, tracked) };
-        };
-        if self.shape.m == 0 || operands.b.cols == 0 {
-            return Ok(());
-        }
-        // SAFETY: the caller's promise, point by point.
-        unsafe { launched.enqueue_with(stream, operands, total, tracked) }
-    }
-}
-
-/// Whether uses of memory are tracked on a stream: unless it is captured into a graph.
-pub(super) fn is_tracked(stream: &CudaStream) -> Result<bool, CudaError> {
-    let status = stream.capture_status().map_err(CudaError::driver("ask for a capture"))?;
-    Ok(status == CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE)
 }
 
 /// Whether an operand has this shape.

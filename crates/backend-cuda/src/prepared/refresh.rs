@@ -7,8 +7,9 @@ use girih_backend::{BackendError, DenseScalar};
 use girih_formats::DType;
 use ndarray::ArrayView2;
 
+use super::enqueue::is_tracked;
 use super::launched::Launched;
-use super::on_device::{CudaPrepared, check_place, is_tracked};
+use super::on_device::{CudaPrepared, check_place};
 use super::product::Product;
 use super::source::Source;
 use super::upload::upload;

@@ -1,9 +1,9 @@
-//! The configurations of `sm90_wcsr_spmm.cu`, and which of them a product runs.
+//! What a block of `sm90_wcsr_spmm.cu` is made of, and the kernel of all its configurations.
 
 use girih_formats::DType;
 use girih_planner::kernels::KernelConfig;
 
-use crate::CtaOrder;
+use super::choice::{Configs, ELEMENTS, MIDDLE, NARROW, WIDE};
 use crate::error::Arch;
 use crate::kernels::{Budget, Kernel};
 
@@ -29,7 +29,7 @@ pub(crate) const SCALE: &str = "wcsr_scale";
 
 /// How rows of B come to shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gather {
+pub(super) enum Gather {
     /// Each by one bulk copy.
     Rows,
     /// By 16 bytes of each lane.
@@ -43,16 +43,16 @@ enum Gather {
 pub(crate) struct Config {
     /// The entry point.
     pub(crate) entry: &'static str,
-    gather: Gather,
+    pub(super) gather: Gather,
     /// Warpgroups that multiply.
-    warpgroups: u32,
+    pub(super) warpgroups: u32,
     /// Units of 128 columns for each of them.
-    units: u32,
+    pub(super) units: u32,
     /// Rows of B in a stage.
-    rows: u32,
-    stages: u32,
+    pub(super) rows: u32,
+    pub(super) stages: u32,
     /// Blocks that one multiprocessor holds at once.
-    ctas: u32,
+    pub(super) ctas: u32,
 }
 
 /// Packed columns that one wgmma multiplies.
@@ -95,30 +95,6 @@ impl Config {
         self.stages * (values + rows + 16)
     }
 
-    /// Why [`choose`] takes this for a product of `tasks` tasks and `n` columns.
-    pub(crate) fn why(
-        &self,
-        (dtype, window_rows): (DType, usize),
-        (tasks, n): (u64, u64),
-        multiprocessors: u32,
-    ) -> String {
-        let Configs { narrow, narrow_to, .. } = Configs::of(dtype, window_rows);
-        let blocks = tasks.saturating_mul(n.div_ceil(self.columns()));
-        let at_once = u64::from(multiprocessors) * u64::from(self.ctas);
-        if self.gathers_elements() {
-            "rows of B are not contiguous on 16 bytes".to_owned()
-        } else if n <= self.columns() {
-            format!("it is the narrowest that takes {n} columns at a time")
-        } else if self.entry == NARROW && n <= narrow_to {
-            format!("narrow tiles are faster for up to {narrow_to} columns of windows so high")
-        } else if blocks <= at_once {
-            format!("it is the narrowest whose {blocks} blocks run at once")
-        } else {
-            let blocks = tasks.saturating_mul(n.div_ceil(narrow.columns()));
-            format!("narrow tiles would be {blocks} blocks, more than run at once")
-        }
-    }
-
     /// The ring, for people.
     pub(crate) fn stages_in_words(&self) -> String {
         format!("{} of {} rows of B", self.stages, self.rows)
@@ -147,122 +123,6 @@ impl Config {
         let shared = self.shared_bytes(dtype, window_rows);
         format!("ENTRY({entry},{shared},{gather},{warpgroups},{units},{steps},{stages},{ctas})")
     }
-}
-
-const NARROW: &str = "wcsr_spmm_narrow";
-const MIDDLE: &str = "wcsr_spmm_middle";
-const WIDE: &str = "wcsr_spmm_wide";
-const ELEMENTS: &str = "wcsr_spmm_elements";
-
-/// The configurations for a value type and a height of windows.
-struct Configs {
-    narrow: Config,
-    /// Where a narrow tile is a quarter of a wide one.
-    middle: Option<Config>,
-    wide: Config,
-    /// Reads B element by element.
-    elements: Config,
-    /// Columns up to which narrow tiles are faster than wider ones, in any number.
-    narrow_to: u64,
-}
-
-impl Configs {
-    /// They were chosen by measuring. The lower windows are, the more registers and shared memory are left for more
-    /// blocks. Rows of 256 bytes come faster by vectors, since a bulk copy takes as long for them as for 512; longer rows
-    /// come faster by bulk copies. (See `bench/records/windows-16-bit-h100.md`.)
-    fn of(dtype: DType, window_rows: usize) -> Self {
-        use Gather::{Elements, Rows, Vectors};
-        // How rows of B come, warpgroups and their units; rows in a stage, stages, and blocks.
-        let (narrow, middle, wide) = match (dtype, window_rows) {
-            (DType::F32, 33..) => (
-                ((Rows, 1, 1), (32, 4, 2)),
-                Some(((Rows, 1, 2), (16, 5, 2))),
-                ((Rows, 2, 2), (32, 3, 1)),
-            ),
-            (DType::F32, 17..) => (
-                ((Rows, 1, 1), (32, 3, 3)),
-                Some(((Rows, 1, 2), (32, 3, 2))),
-                ((Rows, 2, 2), (32, 3, 1)),
-            ),
-            (DType::F32, _) => (((Rows, 1, 1), (32, 3, 3)), None, ((Rows, 1, 2), (16, 4, 3))),
-            (_, 33..) => (((Vectors, 1, 1), (32, 4, 3)), None, ((Rows, 1, 2), (32, 5, 2))),
-            (_, 17..) => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 5, 2))),
-            _ => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 3, 3))),
-        };
-        // Rows of 512 bytes, whatever the type.
-        let most = if dtype == DType::F32 { 32 } else { 24 };
-        let elements = (
-            (Elements, 1, 4 / dtype.size() as u32),
-            if window_rows > most { (32, 4, 2) } else { (32, 3, 3) },
-        );
-        // Where a narrow tile leaves registers for more blocks at once.
-        let narrow_to = match (dtype, window_rows) {
-            (DType::F32, _) | (_, ..=16) => 128,
-            (_, 17..=32) => 1024,
-            (_, 33..) => 256,
-        };
-        let of = |entry, ((gather, warpgroups, units), (rows, stages, ctas))| Config {
-            entry,
-            gather,
-            warpgroups,
-            units,
-            rows,
-            stages,
-            ctas,
-        };
-        Self {
-            narrow: of(NARROW, narrow),
-            middle: middle.map(|config| of(MIDDLE, config)),
-            wide: of(WIDE, wide),
-            elements: of(ELEMENTS, elements),
-            narrow_to,
-        }
-    }
-
-    fn all(&self) -> impl Iterator<Item = &Config> {
-        [Some(&self.narrow), self.middle.as_ref(), Some(&self.wide), Some(&self.elements)]
-            .into_iter()
-            .flatten()
-    }
-}
-
-/// The configuration for a product of `tasks` tasks and `n` columns, where rows of B can be copied if
-/// `in_rows`: the narrowest whose blocks all run at once on the device, else the widest.
-pub(crate) fn choose(
-    (dtype, window_rows): (DType, usize),
-    (tasks, n): (u64, u64),
-    in_rows: bool,
-    multiprocessors: u32,
-) -> Config {
-    let Configs { narrow, middle, wide, elements, narrow_to } = Configs::of(dtype, window_rows);
-    if !in_rows {
-        return elements;
-    }
-    let is_enough = |config: &Config| {
-        let blocks = tasks.saturating_mul(n.div_ceil(config.columns()));
-        n <= config.columns() || blocks <= u64::from(multiprocessors * config.ctas)
-    };
-    if n <= narrow_to {
-        return narrow;
-    }
-    [Some(narrow), middle].into_iter().flatten().find(is_enough).unwrap_or(wide)
-}
-
-/// The configuration whose tiles an order has, and that reads rows of B whole: the narrowest also for half of its tiles,
-/// of which it then multiplies as much more.
-pub(crate) fn of_order((dtype, window_rows): (DType, usize), order: CtaOrder) -> Option<Config> {
-    let Configs { narrow, middle, wide, .. } = Configs::of(dtype, window_rows);
-    let columns = u64::from(order.tile_columns);
-    if 2 * columns == narrow.columns() {
-        return Some(narrow);
-    }
-    let all = [Some(narrow), middle, Some(wide)].into_iter().flatten();
-    all.into_iter().find(|config| config.columns() == columns)
-}
-
-/// Whether there are tiles of as many columns.
-pub(crate) fn has_tiles_of(of: (DType, usize), columns: u32) -> bool {
-    of_order(of, CtaOrder::by_tiles(columns)).is_some()
 }
 
 /// The kernel for a value type, f16, bf16 or f32 (as TF32), and a height of windows, a multiple of
@@ -348,20 +208,6 @@ mod tests {
             // Two sets of fragments take turns, and lanes hold the columns of several stages.
             assert!((config.rows as usize).is_multiple_of(2 * step(dtype)) && config.rows <= 64);
         }
-    }
-
-    #[test]
-    fn small_products_take_narrow_tiles_and_large_ones_wide() {
-        let of = |dtype, tasks, n| choose((dtype, 64), (tasks, n), true, 132).entry;
-        assert_eq!(of(DType::F32, 32, 1024), NARROW);
-        assert_eq!(of(DType::F32, 60, 1024), MIDDLE);
-        assert_eq!(of(DType::F32, 500, 1024), WIDE);
-        assert_eq!(of(DType::F32, 5000, 128), NARROW);
-        assert_eq!(of(DType::F32, 5000, 129), MIDDLE);
-        assert_eq!(of(DType::F32, 5000, 257), WIDE);
-        assert_eq!(of(DType::Bf16, 5000, 256), NARROW);
-        assert_eq!(of(DType::Bf16, u64::MAX, u64::MAX), WIDE);
-        assert_eq!(choose((DType::F32, 8), (1, 1), false, 132).entry, ELEMENTS);
     }
 
     #[test]

@@ -6,9 +6,10 @@ use girih_formats::{Csr, DType, PAD_COL, Scalar};
 use girih_planner::schedule::{Reduction, Task};
 use half::f16;
 
+use super::choice::{choose, of_order};
 use super::config::{
-    COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, choose,
-    element_grid, kernel, of_order, step,
+    COMBINE, Config, ELEMENT_THREADS, MAX_WINDOW_ROWS, ROW_UNIT, SCALE, SPLIT_ROWS, element_grid,
+    kernel, step,
 };
 use super::packing::{pack_columns, pack_values};
 use super::params::Params;

@@ -1,5 +1,6 @@
 //! Products of plans in WCSR on Hopper, by `sm90_wcsr_spmm.cu`.
 
+mod choice;
 mod config;
 #[cfg(test)]
 mod faults;
@@ -9,9 +10,10 @@ mod params;
 mod windows;
 mod work;
 
+pub(crate) use choice::{choose, has_tiles_of};
 #[cfg(test)]
 pub(crate) use config::kernel;
-pub(crate) use config::{choose, has_tiles_of, kernels, step};
+pub(crate) use config::{kernels, step};
 pub(crate) use launch::{check, device_plan};
 pub(crate) use windows::Windows;
 pub(crate) use work::blocks;
