@@ -125,7 +125,7 @@ const FAULTS: &[Fault] = &[
         "    if (padding == 0) return;" => "    return;",
         rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("B is read for padding", "sm90_wcsr_spmm/produce.cuh":
-        "        if (col != kPadCol) {\n            ptx::bulk_load" => "        {\n            ptx::bulk_load",
+        "    if (col != kPadCol) {\n        ptx::bulk_load" => "    {\n        ptx::bulk_load",
         rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
     fault!("columns of B beyond the last are multiplied", "sm90_wcsr_spmm/consume.cuh":
         "(byte < part.row_bytes ? byte : 0)" => "byte",
@@ -157,7 +157,7 @@ const FAULTS: &[Fault] = &[
         elements, Outcome::Stray | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Race { .. })),
     fault!("elements are stored after arriving", "sm90_wcsr_spmm/produce.cuh":
         "    if constexpr (C::kGather == Gather::kRows) {\n        __syncwarp();" =>
-        "    {\n        __syncwarp();",
+        "    if constexpr (C::kGather == Gather::kElements) {\n        gather_elements(p, part, rows, n_rows, col, lane);\n    } else {\n        __syncwarp();",
         elements, Outcome::Report(Problem::Race { .. })),
     fault!("vectors are read before they have come", "sm90_wcsr_spmm/produce.cuh":
         "ring.fill_with_copies(place);" => "ring.fill(place);",
@@ -169,7 +169,7 @@ const FAULTS: &[Fault] = &[
         "row < n_rows && at < part.row_bytes" => "row < n_rows",
         vectors, Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("vectors of padding are read", "sm90_wcsr_spmm/produce.cuh":
-        "present ? from + at : p.b,\n                                       present ? 16 : 0" => "from + at,\n                                       16",
+        "present ? from + at : p.b,\n                                   present ? 16 : 0" => "from + at,\n                                   16",
         vectors, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
     fault!("lanes copy to a row and from another", "sm90_wcsr_spmm/produce.cuh":
         "rows + row * C::kPitch + at, present" => "rows + (row ^ 1) * C::kPitch + at, present",

@@ -54,78 +54,84 @@ __device__ __forceinline__ void clear_rows(u32 rows, u32 padding, u32 row_bytes,
     ptx::fence_proxy_async_shared();
 }
 
-// Fills a warp's share of a stage: `n_rows` of its rows from `rows` on, a row's packed column in each
-// lane.
+// A warp's rows of a stage, `n_rows` of them from `rows` on, a row's packed column in each lane. Each row that is there
+// by one bulk copy, which counts towards `full`.
 template <class C>
-__device__ __forceinline__ void gather(const Params& p, const Part<C>& part, u32 full, u32 rows,
-                                       u32 n_rows, u32 col, u32 lane) {
+__device__ __forceinline__ void gather_rows(const Params& p, const Part<C>& part, u32 full, u32 rows,
+                                            u32 col, u32 lane) {
+    if (col != kPadCol) {
+        ptx::bulk_load(rows + lane * C::kPitch,
+                       p.b + (col * p.b_row_stride + part.column) * Value::kBytes, part.row_bytes, full);
+    }
+}
+
+// The same by 16 bytes of each lane, zeros for padding. Lanes side by side take a row, or rows.
+template <class C>
+__device__ __forceinline__ void gather_vectors(const Params& p, const Part<C>& part, u32 rows,
+                                               u32 n_rows, u32 col, u32 lane) {
+    constexpr u32 kVectors = C::kRowBytes / 16;
+    constexpr u32 kLanes = kVectors < kWarpSize ? kVectors : kWarpSize;
+    static_assert(kWarpSize % kLanes == 0 && kVectors % kLanes == 0, "rows take whole turns of lanes");
+#pragma unroll
+    for (u32 first = 0; first < C::kRowsOfWarp; first += kWarpSize / kLanes) {
+        const u32 row = first + lane / kLanes;
+        const u32 of_row = __shfl_sync(kWholeWarp, col, row);
+        const bool present = of_row != kPadCol;
+        const char* from = p.b + (of_row * p.b_row_stride + part.column) * Value::kBytes;
+#pragma unroll
+        for (u32 turn = 0; turn < kVectors / kLanes; ++turn) {
+            const u32 at = (turn * kLanes + lane % kLanes) * 16;
+            if (row < n_rows && at < part.row_bytes) {
+                ptx::copy_async_16(rows + row * C::kPitch + at, present ? from + at : p.b,
+                                   present ? 16 : 0);
+            }
+        }
+    }
+}
+
+// The same element by element, whatever the strides.
+template <class C>
+__device__ __forceinline__ void gather_elements(const Params& p, const Part<C>& part, u32 rows,
+                                                u32 n_rows, u32 col, u32 lane) {
     constexpr u32 kSize = Value::kBytes;
     constexpr u64 kNowhere = ~u64(0);
-    if constexpr (C::kGather == Gather::kRows) {
-        if (col != kPadCol) {
-            ptx::bulk_load(rows + lane * C::kPitch, p.b + (col * p.b_row_stride + part.column) * kSize,
-                           part.row_bytes, full);
-        }
-    } else if constexpr (C::kGather == Gather::kVectors) {
-        // As many lanes to a row as a power of two that has its vectors, up to a warp.
-        constexpr u32 kVectors = C::kRowBytes / 16;
-        constexpr u32 kLanes = kVectors < kWarpSize ? kVectors : kWarpSize;
-        constexpr u32 kAtOnce = kWarpSize / kLanes;
-        const u32 byte = lane % kLanes * 16;
-#pragma unroll
-        for (u32 first = 0; first < C::kRowsOfWarp; first += kAtOnce) {
-            const u32 row = first + lane / kLanes;
-            const u32 of_row = __shfl_sync(kWholeWarp, col, row);
-            const char* from = p.b + (of_row * p.b_row_stride + part.column) * kSize;
-#pragma unroll
-            for (u32 i = 0; i < kVectors / kLanes; ++i) {
-                const u32 at = byte + i * kLanes * 16;
-                if (row < n_rows && at < part.row_bytes) {
-                    const bool present = of_row != kPadCol;
-                    ptx::copy_async_16(rows + row * C::kPitch + at, present ? from + at : p.b,
-                                       present ? 16 : 0);
-                }
-            }
-        }
-    } else {
-        // A few rows at a time, so that the registers of a producer suffice.
-        constexpr u32 kAtOnce = 4;
+    // A few rows at a time, so that the registers of a producer suffice.
+    constexpr u32 kAtOnce = 4;
 #pragma unroll 1
-        for (u32 first = 0; first < n_rows; first += kAtOnce) {
-            u64 from[kAtOnce];
+    for (u32 first = 0; first < n_rows; first += kAtOnce) {
+        u64 from[kAtOnce];
+#pragma unroll
+        for (u32 i = 0; i < kAtOnce; ++i) {
+            const u32 of_row = __shfl_sync(kWholeWarp, col, first + i);
+            from[i] = of_row == kPadCol ? kNowhere : of_row * p.b_row_stride;
+        }
+        // Whole chunks are read of what is stored here: those beyond the last column are zero.
+#pragma unroll 1
+        for (u32 at = lane; at * kSize < part.row_bytes; at += kWarpSize) {
+            const u64 column = part.column + at;
+            const u64 offset = column * p.b_col_stride;
+            u32 got[kAtOnce] = {};
 #pragma unroll
             for (u32 i = 0; i < kAtOnce; ++i) {
-                const u32 of_row = __shfl_sync(kWholeWarp, col, first + i);
-                from[i] = of_row == kPadCol ? kNowhere : of_row * p.b_row_stride;
-            }
-            // Whole chunks are read of what is stored here: those beyond the last column are zero.
-#pragma unroll 1
-            for (u32 at = lane; at * kSize < part.row_bytes; at += kWarpSize) {
-                const u64 column = part.column + at;
-                const u64 offset = column * p.b_col_stride;
-                u32 got[kAtOnce] = {};
-#pragma unroll
-                for (u32 i = 0; i < kAtOnce; ++i) {
-                    if (column < p.n && from[i] != kNowhere) {
-                        const char* element = p.b + (from[i] + offset) * kSize;
-                        got[i] = kSize == 4 ? ptx::load_constant_32(element)
-                                            : ptx::load_constant_16(element);
-                    }
+                if (column < p.n && from[i] != kNowhere) {
+                    const char* element = p.b + (from[i] + offset) * kSize;
+                    got[i] = kSize == 4 ? ptx::load_constant_32(element)
+                                        : ptx::load_constant_16(element);
                 }
-                const u32 to = rows + first * C::kPitch + at * kSize;
+            }
+            const u32 to = rows + first * C::kPitch + at * kSize;
 #pragma unroll
-                for (u32 i = 0; i < kAtOnce; ++i) {
-                    if constexpr (kSize == 4) {
-                        ptx::store_shared_32(to + i * C::kPitch, got[i]);
-                    } else {
-                        ptx::store_shared_16(to + i * C::kPitch, static_cast<u16>(got[i]));
-                    }
+            for (u32 i = 0; i < kAtOnce; ++i) {
+                if constexpr (kSize == 4) {
+                    ptx::store_shared_32(to + i * C::kPitch, got[i]);
+                } else {
+                    ptx::store_shared_16(to + i * C::kPitch, static_cast<u16>(got[i]));
                 }
             }
         }
-        // Lanes that went on by themselves would take more registers than a producer has.
-        __syncwarp();
     }
+    // Lanes that went on by themselves would take more registers than a producer has.
+    __syncwarp();
 }
 
 // Fills a warp's share of a stage of `steps` steps, once it is empty.
@@ -144,19 +150,20 @@ __device__ __forceinline__ void fill(const Params& p, const Part<C>& part,
         clear_rows<C>(rows, ((1u << n_rows) - 1) & ~present, part.row_bytes, lane);
         bytes += __popc(present) * part.row_bytes;
     } else if constexpr (C::kGather == Gather::kElements) {
-        gather(p, part, full, rows, n_rows, col, lane);
+        gather_elements(p, part, rows, n_rows, col, lane);
     }
     const auto load_values = [&] {
         ptx::bulk_load(part.values(place.stage), p.values + first_step * kStepBytes, steps * kStepBytes,
                        full);
     };
     if constexpr (C::kGather == Gather::kVectors) {
+        // Each lane arrives once its vectors are there, so only the values are expected in bytes.
         if (warp == 0 && lane == 0) {
             ring.expect_more(place, bytes);
             load_values();
         }
         __syncwarp();
-        gather(p, part, full, rows, n_rows, col, lane);
+        gather_vectors(p, part, rows, n_rows, col, lane);
         ring.fill_with_copies(place);
         return;
     }
@@ -168,7 +175,7 @@ __device__ __forceinline__ void fill(const Params& p, const Part<C>& part,
     }
     if constexpr (C::kGather == Gather::kRows) {
         __syncwarp();
-        gather(p, part, full, rows, n_rows, col, lane);
+        gather_rows(p, part, full, rows, col, lane);
     }
 }
 
