@@ -21,10 +21,11 @@
 //! sampled products, and a device operand begins at a multiple of an element's size.
 //!
 //! On Hopper also plans in WCSR in f16, bf16 and f32, by a kernel on wgmma after AsyncSparse: windows of 8
-//! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B are copied
-//! by the copy engine where they begin on 16 bytes and are contiguous; B of any other layout is
-//! [copied](#operands) first, or else gathered element by element, which is slower. Windows that the schedule splits are computed in parts, whose sums
-//! are added in order, or atomically if the schedule says so ([`Reduction`](girih_planner::schedule::Reduction)).
+//! to 64 rows, in steps of 8. f32 is rounded to TF32, to nearest, and summed in f32. Rows of B that begin
+//! on 16 bytes and are contiguous are copied by the copy engine, or by 16 bytes of each thread where a tile
+//! has 256 bytes of a row. B of any other layout is [copied](#operands) first, or else gathered element by
+//! element, which is slower. Windows that the schedule splits are computed in parts, whose sums are added in
+//! order, or atomically if the schedule says so ([`Reduction`](girih_planner::schedule::Reduction)).
 //!
 //! And on Hopper plans in BCSR with 64×64 blocks of f16, bf16 or f32, in any row order, by a kernel after
 //! AsyncSparse (section III): tensor copies fill a ring of stages in shared memory, `wgmma` multiplies what
