@@ -37,30 +37,45 @@ fn plan<T: ComplexScalar>(
     plan.with_schedule(&schedule).unwrap()
 }
 
-fn product<T: DenseScalar + ComplexScalar>(
-    backend: &CpuBackend,
-    a: &Csr<T>,
-    plan: &Plan,
-    n: usize,
-    (col_major, judges): (bool, bool),
-) -> Array2<T> {
+/// The elements of B and of C before.
+fn operands<T: ComplexScalar>(a: &Csr<T>, n: usize, col_major: bool) -> [Array2<T>; 2] {
     let number = |i: usize, j: usize| {
         let part = |seed: usize| ((i * 37 + j * 101 + seed) % 199) as f64 / 64.0 - 1.5;
         T::from_c64(Complex::new(part(0), part(57)))
     };
     let b = Array2::from_shape_fn((a.ncols(), n).set_f(col_major), |(i, j)| number(i, j));
     let before = Array2::from_shape_fn((a.nrows(), n).set_f(col_major), |(i, j)| number(j, i));
-    let mut c = before.clone();
+    [b, before]
+}
+
+fn product<T: DenseScalar + ComplexScalar>(
+    backend: &CpuBackend,
+    a: &Csr<T>,
+    plan: &Plan,
+    n: usize,
+    col_major: bool,
+) -> Array2<T> {
+    let [b, mut c] = operands(a, n, col_major);
     let prepared = backend.prepare(plan).unwrap();
     let (from, into) = (T::erase(b.view()), T::erase_acc_mut(c.view_mut()));
     prepared.execute_complex(ALPHA, from, BETA, into).unwrap();
-    if judges {
-        let added = Some((BETA, T::erase(before.view())));
-        let product = ComplexProduct { alpha: ALPHA, b: T::erase(b.view()), added };
-        let rounding = Rounding::exact_inputs(T::DTYPE);
-        let verdict = verify_complex(a, plan, &product, &T::erase(c.view()), rounding).unwrap();
-        assert!(verdict.passed(), "{} {}, n = {n}: {verdict:?}", plan.spec(), T::DTYPE);
-    }
+    c
+}
+
+/// A row-major [`product`], verified.
+fn right_product<T: DenseScalar + ComplexScalar>(
+    backend: &CpuBackend,
+    a: &Csr<T>,
+    plan: &Plan,
+    n: usize,
+) -> Array2<T> {
+    let c = product(backend, a, plan, n, false);
+    let [b, before] = operands(a, n, false);
+    let added = Some((BETA, T::erase(before.view())));
+    let product = ComplexProduct { alpha: ALPHA, b: T::erase(b.view()), added };
+    let rounding = Rounding::exact_inputs(T::DTYPE);
+    let verdict = verify_complex(a, plan, &product, &T::erase(c.view()), rounding).unwrap();
+    assert!(verdict.passed(), "{} {}, n = {n}: {verdict:?}", plan.spec(), T::DTYPE);
     c
 }
 
@@ -77,21 +92,14 @@ fn agrees<T: DenseScalar + ComplexScalar>(a: &Csr<T>) {
         for (i, schedule) in schedules.into_iter().enumerate() {
             let plan = plan(a, spec, schedule);
             for n in [1, 16, 69, 300, 1100] {
-                let one = product(&CpuBackend::new(), a, &plan, n, (false, true));
+                let one = right_product(&CpuBackend::new(), a, &plan, n);
                 let at = format!("{spec} {}, n = {n}, schedule {i}", T::DTYPE);
-                assert!(
-                    product(&CpuBackend::new(), a, &plan, n, (true, false)) == one,
-                    "{at}: layout"
-                );
+                assert!(product(&CpuBackend::new(), a, &plan, n, true) == one, "{at}: layout");
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-                let other =
-                    pool.install(|| product(&CpuBackend::new(), a, &plan, n, (false, false)));
+                let other = pool.install(|| product(&CpuBackend::new(), a, &plan, n, false));
                 assert!(other == one, "{at}: on other threads");
                 let own = CpuBackend::new().with_threads(2).unwrap();
-                assert!(
-                    product(&own, a, &plan, n, (false, false)) == one,
-                    "{at}: on threads of its own"
-                );
+                assert!(product(&own, a, &plan, n, false) == one, "{at}: on threads of its own");
             }
         }
     }
@@ -111,7 +119,7 @@ fn instruction_sets_that_fuse_agree() {
         for n in [1, 3, 40] {
             let all = Isa::ALL.into_iter().filter_map(CpuBackend::with_isa);
             let products =
-                all.map(|backend| (backend.isa(), product(&backend, &a, &plan, n, (false, true))));
+                all.map(|backend| (backend.isa(), right_product(&backend, &a, &plan, n)));
             let fused: Vec<_> = products.filter(|(isa, _)| *isa != Isa::Portable).collect();
             assert!(fused.windows(2).all(|pair| pair[0].1 == pair[1].1), "{spec}, n = {n}");
         }

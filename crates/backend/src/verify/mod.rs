@@ -15,9 +15,9 @@
 //! subnormal of the accumulation type. An element that no rounding can touch — an empty row with
 //! β = 0, say — must be exact.
 //!
-//! Tensor cores align products by the exponents of their operands before they add them up, and a subnormal operand has
-//! that of the least normal number. There all operands but zeros count in `M` as [that](Rounding::least_operand) at
-//! the least: the error of a subnormal f16 times 1 is relative to 2⁻¹⁴.
+//! Tensor cores align products by their operands' exponents before they add them up. A subnormal operand has the exponent
+//! of the least normal number, so it counts in `M` as [that number](Rounding::least_operand): the error of a subnormal
+//! f16 times 1 is relative to 2⁻¹⁴. Zeros count as zeros.
 //!
 //! # Complex values
 //! The real and the imaginary part of an element are judged apart, each as the real inner product that it is:

@@ -32,7 +32,7 @@ pub(super) struct Sum {
     pub(super) low: f64,
     /// The sum of the terms' magnitudes.
     pub(super) magnitude: f64,
-    /// The same of operands that count as the least one at the least: M.
+    /// The same sum, in which small operands count as the [least one](super::Rounding::least_operand): M.
     pub(super) aligned: f64,
 }
 
@@ -78,7 +78,7 @@ impl Sums {
         }
     }
 
-    /// Of operands that are `least` at the least, or 0.
+    /// Adds magnitudes in which an operand below `least` counts as `least`, unless it is 0.
     fn add_aligned(&mut self, a: f64, x: &[f64], least: f64) {
         let aligned = |x: f64| if x == 0.0 { 0.0 } else { x.abs().max(least) };
         for (sum, x) in self.aligned.iter_mut().zip(x) {

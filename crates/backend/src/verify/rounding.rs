@@ -10,8 +10,8 @@ pub struct Rounding {
     pub input_unit: f64,
     /// `ε`: the relative error of one multiplication or addition.
     pub unit: f64,
-    /// `η`: operands that are not zero count as this large at the least, by all that rounds relative to them. Tensor
-    /// cores align a subnormal number as the least normal one of its type. 0 where each counts as large as it is.
+    /// `η`: a smaller operand counts as this large in the bound, unless it is zero. Tensor cores align a subnormal
+    /// number as the least normal one of its type. 0 where each operand counts as it is.
     pub least_operand: f64,
     /// Of a plan whose values are in e4m3: whether B is narrowed to it too, and how tensor cores sum then.
     pub e4m3: Option<E4m3Sums>,

@@ -1,4 +1,4 @@
-//! Subnormal values, which tensor cores align otherwise than they are large.
+//! Subnormal values: tensor cores align them as the least normal number.
 
 use std::marker::PhantomData;
 
@@ -14,8 +14,7 @@ use crate::operands::random;
 use crate::random::{hash, one_in, signed};
 
 impl Suite<'_> {
-    /// Products of subnormal values of A, alone in a row and beside normal ones, with elements of B of any size: with
-    /// C of as many bits as the sums have, an element is as exact as the bound says, not as its value type is coarse.
+    /// Multiplies subnormal values of A, alone in a row and beside normal ones, with large and small elements of B.
     pub(super) fn subnormal<T: DenseScalar>(&mut self) {
         let least_normal = match T::DTYPE {
             DType::F16 => 2f64.powi(-14),
@@ -50,8 +49,8 @@ impl Suite<'_> {
     }
 }
 
-/// A matrix whose values are below the least normal number in three of four entries, and otherwise up to eight times
-/// as large.
+/// A matrix of which at least three in four values are below the least normal number. The others are up to eight times
+/// as large as it.
 fn small_values(least_normal: f64) -> Result<girih_formats::Csr<f64>, FormatError> {
     from_fn(45, 52, |i, j| {
         let is_entry = one_in(6, 23, i, j);

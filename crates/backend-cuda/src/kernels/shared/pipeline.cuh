@@ -55,7 +55,7 @@ struct Ring {
         ptx::mbarrier_arrive_expect(full(at), bytes);
     }
 
-    // Producer: has the phase wait for `bytes` bytes of copies more, without arriving.
+    // Producer: makes the phase wait for `bytes` more bytes of copies, without arriving.
     __device__ __forceinline__ void expect_more(const Place& at, u32 bytes) const {
         ptx::mbarrier_expect(full(at), bytes);
     }

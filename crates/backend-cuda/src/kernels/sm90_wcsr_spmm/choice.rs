@@ -18,14 +18,14 @@ pub(super) struct Configs {
     wide: Config,
     /// Reads B element by element.
     elements: Config,
-    /// Columns up to which narrow tiles are faster than wider ones, in any number.
+    /// Columns up to which narrow tiles are faster than wider ones, however many blocks that makes.
     narrow_to: u64,
 }
 
 impl Configs {
-    /// They were chosen by measuring. The lower windows are, the more registers and shared memory are left for more
-    /// blocks. Rows of 256 bytes come faster by vectors, since a bulk copy takes as long for them as for 512; longer rows
-    /// come faster by bulk copies. (See `bench/records/windows-16-bit-h100.md`.)
+    /// They were chosen by measuring (`bench/records/windows-16-bit-h100.md`). Low windows leave registers and shared
+    /// memory for more blocks. A bulk copy takes as long for 256 bytes as for 512, so rows of 256 bytes come by vectors.
+    /// Longer rows come faster by bulk copies.
     pub(super) fn of(dtype: DType, window_rows: usize) -> Self {
         use Gather::{Elements, Rows, Vectors};
         // How rows of B come, warpgroups and their units; rows in a stage, stages, and blocks.
@@ -45,7 +45,7 @@ impl Configs {
             (_, 17..) => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 5, 2))),
             _ => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 3, 3))),
         };
-        // Rows of 512 bytes, whatever the type.
+        // Tiles that read B element by element have 512 bytes of its rows in every type.
         let most = if dtype == DType::F32 { 32 } else { 24 };
         let elements = (
             (Elements, 1, 4 / dtype.size() as u32),
@@ -108,8 +108,10 @@ impl Config {
     }
 }
 
-/// The configuration for a product of `tasks` tasks and `n` columns, where rows of B can be copied if
-/// `in_rows`: the narrowest whose blocks all run at once on the device, else the widest.
+/// The configuration for a product of `tasks` tasks and `n` columns, where rows of B can be copied if `in_rows`.
+///
+/// Narrow tiles take as many columns as they are faster for. More columns have the narrowest tiles whose blocks all run
+/// at once on the device, or else the widest.
 pub(crate) fn choose(
     (dtype, window_rows): (DType, usize),
     (tasks, n): (u64, u64),

@@ -54,8 +54,8 @@ __device__ __forceinline__ void clear_rows(u32 rows, u32 padding, u32 row_bytes,
     ptx::fence_proxy_async_shared();
 }
 
-// A warp's rows of a stage, `n_rows` of them from `rows` on, a row's packed column in each lane. Each row that is there
-// by one bulk copy, which counts towards `full`.
+// Copies a warp's rows of B to a stage, to `rows` and behind. Each lane has the packed column of a row. A row is one bulk
+// copy, which counts towards `full`; padding is left out.
 template <class C>
 __device__ __forceinline__ void gather_rows(const Params& p, const Part<C>& part, u32 full, u32 rows,
                                             u32 col, u32 lane) {
@@ -65,7 +65,7 @@ __device__ __forceinline__ void gather_rows(const Params& p, const Part<C>& part
     }
 }
 
-// The same by 16 bytes of each lane, zeros for padding. Lanes side by side take a row, or rows.
+// Copies `n_rows` rows by 16 bytes of each lane, and zeros for padding. Neighbouring lanes have neighbouring bytes.
 template <class C>
 __device__ __forceinline__ void gather_vectors(const Params& p, const Part<C>& part, u32 rows,
                                                u32 n_rows, u32 col, u32 lane) {
@@ -89,7 +89,7 @@ __device__ __forceinline__ void gather_vectors(const Params& p, const Part<C>& p
     }
 }
 
-// The same element by element, whatever the strides.
+// Copies `n_rows` rows element by element, whatever the strides.
 template <class C>
 __device__ __forceinline__ void gather_elements(const Params& p, const Part<C>& part, u32 rows,
                                                 u32 n_rows, u32 col, u32 lane) {

@@ -10,11 +10,11 @@
 // a window's values are K-major, as TF32 must be.
 //
 // A block of threads takes a task, a run of segments, for a tile of columns. A segment is all of a
-// window or a part of it, in steps of as many packed columns as one wgmma multiplies. Producer warps
-// fill a ring of stages with the values and with the rows of B that the packed columns name, long rows each
-// by one bulk copy, short ones by 16 bytes of each lane; consumer warpgroups multiply and, at the end of a
-// segment, store the window's rows of C, or the sums of a part, which wcsr_combine adds up in order. The
-// producer is by then some stages ahead, in the next segment.
+// window or a part of it, in steps of as many packed columns as one wgmma multiplies. Producer warps fill
+// a ring of stages with the values and with the rows of B that the packed columns name. A long row is one
+// bulk copy, a short one comes by 16 bytes of each lane. Consumer warpgroups multiply. At the end of a
+// segment they store the window's rows of C, or the sums of a part, which wcsr_combine adds up in order.
+// The producer is by then some stages ahead, in the next segment.
 //
 // With EPILOGUE, a bias and an activation are applied to each element once nothing more is added to it: to those of
 // windows that are whole as they are stored, to those of split windows by wcsr_combine, or by wcsr_split_rows where
