@@ -15,7 +15,7 @@ macro_rules! header {
 }
 
 /// Every header, by the name it is included by, which is also its path in the folder.
-const HEADERS: [(&str, &str); 81] = [
+const HEADERS: [(&str, &str); 82] = [
     header!("csr_sddmm/access.cuh"),
     header!("csr_sddmm/params.cuh"),
     header!("csr_sddmm/passed.cuh"),
@@ -53,6 +53,7 @@ const HEADERS: [(&str, &str); 81] = [
     header!("shared/elements.cuh"),
     header!("shared/entry.cuh"),
     header!("shared/epilogue.cuh"),
+    header!("shared/gather.cuh"),
     header!("shared/narrow.cuh"),
     header!("shared/outgoing.cuh"),
     header!("shared/output.cuh"),

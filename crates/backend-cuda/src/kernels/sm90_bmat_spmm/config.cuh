@@ -12,7 +12,7 @@
 // Values of 32 bits.
 struct Single {
     static constexpr u32 kBytes = 4;
-    static constexpr u32 kPerLoad = 4;
+    static constexpr u32 kLoads = 1;
     static constexpr u32 kOne = 0x3f800000;
 
     static __device__ __forceinline__ u32 load_shared(u32 address) {
@@ -21,6 +21,9 @@ struct Single {
     static __device__ __forceinline__ float load(const char* address) {
         return __uint_as_float(ptx::load_constant_32(address));
     }
+    static __device__ __forceinline__ void load_columns(const u32 (&at)[1], u32 further, u32 (&raw)[4]) {
+        ptx::load_shared_128(at[0] + further, raw);
+    }
 };
 
 // f32 as it is, on CUDA cores: consume_rows.cuh.
@@ -28,7 +31,7 @@ struct F32 : Single {};
 
 // What tensor cores do to operands of each value type. A lane has bit `lane` of every mask word t: row lane /
 // 4 + 8 * (t % 2) and column lane % 4 + 4 * (t / 2) of the tile. Of B it reads 16 bytes of rows lane % 4 and
-// lane % 4 + 4, kPerLoad neighbouring columns, each of which is for an mma of its own.
+// lane % 4 + 4 by kLoads loads of four neighbouring columns. Each column is for an mma of its own.
 struct Tf32 : Single {
     static constexpr u32 kRegistersOfA = 4;
 
@@ -82,11 +85,20 @@ struct ThreeTf32 : Single {
 // q = lane % 4: of A as of B.
 struct Half {
     static constexpr u32 kBytes = 2;
-    static constexpr u32 kPerLoad = 8;
+    static constexpr u32 kLoads = 2;
     static constexpr u32 kRegistersOfA = 2;
 
     static __device__ __forceinline__ u32 load_shared(u32 address) {
         return ptx::load_shared_16(address);
+    }
+    static __device__ __forceinline__ void load_columns(const u32 (&at)[2], u32 further, u32 (&raw)[4]) {
+#pragma unroll
+        for (u32 i = 0; i < 2; ++i) {
+            u32 four[2];
+            ptx::load_shared_64(at[i] + further, four);
+            raw[2 * i] = four[0];
+            raw[2 * i + 1] = four[1];
+        }
     }
     static __device__ __forceinline__ void fragment(const u32 (&element)[4], u32 (&a)[2]) {
         a[0] = ptx::permute_bytes(element[0], element[2], 0x5410);
@@ -129,11 +141,15 @@ constexpr bool kPattern = PATTERN;
 // an mma.
 constexpr u32 kUnitBytes = 128;
 constexpr u32 kUnitColumns = kUnitBytes / Value::kBytes;
+// Columns that a lane loads together, and those of a unit that it multiplies, each by an mma.
+constexpr u32 kPerLoad = 4;
+constexpr u32 kPerUnit = Value::kLoads * kPerLoad;
 // Values in 16 bytes.
 constexpr u32 kPerChunk = 16 / Value::kBytes;
 
-// How rows of B come to shared memory: each by one bulk copy, or element by element, whatever the strides.
-enum class Gather { kRows, kElements };
+// How rows of B come to shared memory: each by one bulk copy, by 16 bytes of each lane, or element by element, whatever
+// the strides.
+enum class Gather { kRows, kVectors, kElements };
 
 // WARPS consumers, ACROSS of which share the columns of a row of B, UNITS of 128 bytes for each: all of them,
 // or one where warps share the rows of a window. STAGES stages of TILES tiles, shared out among PRODUCERS

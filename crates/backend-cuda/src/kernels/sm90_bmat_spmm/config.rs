@@ -29,6 +29,8 @@ pub(super) const SCALE: &str = "bmat_scale";
 enum Gather {
     /// Each by one bulk copy.
     Rows,
+    /// By 16 bytes of each lane.
+    Vectors,
     /// Element by element, whatever the strides.
     Elements,
 }
@@ -118,6 +120,7 @@ impl Config {
     fn definition(&self, arithmetic: Arithmetic, pattern_only: bool) -> String {
         let gather = match self.gather {
             Gather::Rows => "Gather::kRows",
+            Gather::Vectors => "Gather::kVectors",
             Gather::Elements => "Gather::kElements",
         };
         let Self { entry, warps, across, units, producers, tiles, stages, ctas, .. } = self;
@@ -145,25 +148,33 @@ const ELEMENTS: &str = "bmat_spmm_elements";
 
 /// The configurations for an arithmetic, the narrowest first and the one for B of any strides last.
 ///
-/// They keep 64 to 170 KiB of B on its way to each multiprocessor. That is by reckoning: none has been timed
-/// beside another for the same n. A warp of tensor cores has 64 columns of f32 or more for every tile that it
-/// decodes, as counting the bits of a mask takes as long as 8 other instructions. Where warps take rows, as many
-/// lanes take a row as have 16 bytes of it, up to 32, and rows of B are as short as 128 bytes.
+/// They keep 64 to 170 KiB of B on its way to each multiprocessor. Narrow tiles on tensor cores are faster for narrow
+/// products, as more blocks run at once; wider products take the widest, as every warp decodes the tile for itself
+/// (`bench/records/windows-16-bit-h100.md`). Where warps take rows, as many lanes take a row as have 16 bytes of it, up to
+/// 32, and rows of B are as short as 128 bytes; those were chosen by reckoning.
 pub(super) const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
-    const SINGLE: [Config; 4] = [
+    const LEAST_OF_TENSOR_CORES: Config = config(LEAST, Gather::Vectors, [1, 1, 1, 1, 4, 4, 8]);
+    const SMALL_OF_TENSOR_CORES: Config = config(SMALL, Gather::Vectors, [2, 2, 1, 2, 4, 5, 4]);
+    const SINGLE: [Config; 6] = [
+        LEAST_OF_TENSOR_CORES,
+        SMALL_OF_TENSOR_CORES,
         config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
         config(MIDDLE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
         config(WIDE, Gather::Rows, [4, 4, 4, 2, 2, 3, 2]),
         config(ELEMENTS, Gather::Elements, [2, 2, 2, 2, 4, 3, 3]),
     ];
     // A lane has twice as many registers of A.
-    const THREE: [Config; 4] = [
+    const THREE: [Config; 6] = [
+        LEAST_OF_TENSOR_CORES,
+        SMALL_OF_TENSOR_CORES,
         config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
         config(MIDDLE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
         config(WIDE, Gather::Rows, [8, 8, 2, 2, 4, 3, 1]),
         config(ELEMENTS, Gather::Elements, [2, 2, 2, 2, 4, 3, 3]),
     ];
-    const HALF: [Config; 3] = [
+    const HALF: [Config; 5] = [
+        LEAST_OF_TENSOR_CORES,
+        SMALL_OF_TENSOR_CORES,
         config(NARROW, Gather::Rows, [2, 2, 2, 2, 4, 3, 3]),
         config(WIDE, Gather::Rows, [4, 4, 2, 2, 4, 3, 2]),
         config(ELEMENTS, Gather::Elements, [2, 2, 2, 2, 4, 3, 3]),
@@ -224,6 +235,7 @@ pub(crate) fn kernel(arithmetic: Arithmetic, pattern_only: bool) -> Kernel {
 fn kernel_of(configs: &[Config], arithmetic: Arithmetic, pattern_only: bool) -> Kernel {
     let definitions = configs.iter().map(|config| config.definition(arithmetic, pattern_only));
     let shared = configs.iter().map(|config| config.shared_bytes(arithmetic, pattern_only)).max();
+    let by_vectors = configs.iter().any(|config| config.gather == Gather::Vectors);
     let (entries, instructions): (&[&str], &[&str]) = match (arithmetic, pattern_only) {
         (Arithmetic::F32, false) => (
             &[LEAST, SMALL, NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE],
@@ -233,12 +245,14 @@ fn kernel_of(configs: &[Config], arithmetic: Arithmetic, pattern_only: bool) -> 
             &[LEAST, SMALL, NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE],
             &["FFMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128"],
         ),
-        (Arithmetic::F16 | Arithmetic::Bf16, _) => {
-            (&[NARROW, WIDE, ELEMENTS, COMBINE, SCALE], of_tensor_cores(pattern_only))
-        }
-        (Arithmetic::Tf32 | Arithmetic::ThreeTf32, _) => {
-            (&[NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE], of_tensor_cores(pattern_only))
-        }
+        (Arithmetic::F16 | Arithmetic::Bf16, _) => (
+            &[LEAST, SMALL, NARROW, WIDE, ELEMENTS, COMBINE, SCALE],
+            of_tensor_cores(pattern_only, by_vectors),
+        ),
+        (Arithmetic::Tf32 | Arithmetic::ThreeTf32, _) => (
+            &[LEAST, SMALL, NARROW, MIDDLE, WIDE, ELEMENTS, COMBINE, SCALE],
+            of_tensor_cores(pattern_only, by_vectors),
+        ),
     };
     Kernel {
         stem: "sm90_bmat_spmm",
@@ -261,12 +275,12 @@ fn kernel_of(configs: &[Config], arithmetic: Arithmetic, pattern_only: bool) -> 
     }
 }
 
-/// Instructions of kernels on tensor cores.
-const fn of_tensor_cores(pattern_only: bool) -> &'static [&'static str] {
-    match pattern_only {
-        false => &["HMMA", "UBLKCP", "SYNCS", "POPC", "LDS.128", "LDG.E.128", "STG.E.128"],
-        true => &["HMMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128"],
-    }
+/// Instructions of kernels on tensor cores, of which none counts the bits of masks for a pattern alone.
+fn of_tensor_cores(pattern_only: bool, by_vectors: bool) -> &'static [&'static str] {
+    const ALL: &[&str] =
+        &["LDGSTS", "HMMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128", "POPC"];
+    let (first, end) = (usize::from(!by_vectors), ALL.len() - usize::from(pattern_only));
+    &ALL[first..end]
 }
 
 /// The kernels for everything.
@@ -309,13 +323,19 @@ mod tests {
     fn the_narrowest_tile_that_takes_all_columns_is_chosen() {
         let of = |arithmetic, n| choose(arithmetic, n, true).entry;
         for tensor_cores in [Arithmetic::Tf32, Arithmetic::ThreeTf32] {
-            assert_eq!([1, 128, 129].map(|n| of(tensor_cores, n)), [NARROW, NARROW, MIDDLE]);
-            assert_eq!([256, 257, 4096].map(|n| of(tensor_cores, n)), [MIDDLE, WIDE, WIDE]);
+            assert_eq!([1, 32, 33].map(|n| of(tensor_cores, n)), [LEAST, LEAST, SMALL]);
+            assert_eq!([64, 65, 128].map(|n| of(tensor_cores, n)), [SMALL, NARROW, NARROW]);
+            assert_eq!(
+                [129, 256, 257, 4096].map(|n| of(tensor_cores, n)),
+                [MIDDLE, MIDDLE, WIDE, WIDE]
+            );
         }
         assert_eq!([1, 32, 33].map(|n| of(Arithmetic::F32, n)), [LEAST, LEAST, SMALL]);
         assert_eq!([64, 65, 128].map(|n| of(Arithmetic::F32, n)), [SMALL, NARROW, NARROW]);
         assert_eq!([129, 256, 257].map(|n| of(Arithmetic::F32, n)), [MIDDLE, MIDDLE, WIDE]);
-        assert_eq!([256, 257, u64::MAX].map(|n| of(Arithmetic::Bf16, n)), [NARROW, WIDE, WIDE]);
+        assert_eq!([1, 64, 65].map(|n| of(Arithmetic::Bf16, n)), [LEAST, LEAST, SMALL]);
+        assert_eq!([128, 129, 256].map(|n| of(Arithmetic::Bf16, n)), [SMALL, NARROW, NARROW]);
+        assert_eq!([257, u64::MAX].map(|n| of(Arithmetic::Bf16, n)), [WIDE, WIDE]);
         assert_eq!(choose(Arithmetic::F16, 8, false).entry, ELEMENTS);
         assert_eq!(choose(Arithmetic::F32, 8, false).entry, ELEMENTS);
     }

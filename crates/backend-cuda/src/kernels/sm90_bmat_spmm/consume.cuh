@@ -12,10 +12,10 @@
 #include "ptx/shared.cuh"
 
 // The sums of a unit: of each of its mma.
-using Sums = float[Value::kPerLoad][4];
+using Sums = float[kPerUnit][4];
 
-// Where a lane is. Column c of mma i of a unit stands for column kPerLoad * (c / 2 + c % 2 * 4) + i of it: so
-// lanes read B without bank conflicts, and what they have of C is whole chunks, side by side.
+// Where a lane is. Column c of mma 4 * l + i of a unit stands for its column 4 * (c / 2 + 4 * (c % 2 * kLoads + l)) + i:
+// so lanes read B without bank conflicts, and those that store C side by side fill whole sectors.
 struct Lane {
     u32 number;
     u32 row;
@@ -24,11 +24,13 @@ struct Lane {
     __device__ __forceinline__ explicit Lane(u32 lane)
         : number(lane), row(lane / 4), quarter(lane % 4) {}
 
-    // The chunk of a unit that it reads of B.
-    __device__ __forceinline__ u32 chunk() const { return row / 2 + row % 2 * 4; }
-    // The first column of a unit that it has of C, of mma registers with these odd numbers or even ones.
-    __device__ __forceinline__ u32 column(u32 odd) const {
-        return (quarter + odd * 4) * Value::kPerLoad;
+    // The first column of a unit that it reads of B by a load.
+    __device__ __forceinline__ u32 loaded(u32 load) const {
+        return (row / 2 + 4 * (row % 2 * Value::kLoads + load)) * kPerLoad;
+    }
+    // The column of a unit that it has of C by an mma, of registers with these odd numbers or even ones.
+    __device__ __forceinline__ u32 column(u32 odd, u32 mma) const {
+        return (quarter + 4 * (odd * Value::kLoads + mma / kPerLoad)) * kPerLoad + mma % kPerLoad;
     }
 };
 
@@ -36,7 +38,7 @@ struct Lane {
 // that there are columns for.
 template <class C>
 __device__ __forceinline__ void multiply(u32 header, u32 values, u32 rows, const LaneBits& bits,
-                                         const u32 (&chunk)[C::kUnits], u32 n_units,
+                                         const u32 (&at)[C::kUnits][Value::kLoads], u32 n_units,
                                          Sums (&sums)[C::kUnits]) {
     u32 a[Value::kRegistersOfA];
     decode(header, values, bits, a);
@@ -44,10 +46,10 @@ __device__ __forceinline__ void multiply(u32 header, u32 values, u32 rows, const
     for (u32 unit = 0; unit < C::kUnits; ++unit) {
         if (unit < n_units) {
             u32 raw[2][4];
-            ptx::load_shared_128(rows + chunk[unit], raw[0]);
-            ptx::load_shared_128(rows + chunk[unit] + 4 * C::kPitch, raw[1]);
+            Value::load_columns(at[unit], rows, raw[0]);
+            Value::load_columns(at[unit], rows + 4 * C::kPitch, raw[1]);
 #pragma unroll
-            for (u32 i = 0; i < Value::kPerLoad; ++i) Value::multiply(sums[unit][i], a, raw, i);
+            for (u32 i = 0; i < kPerUnit; ++i) Value::multiply(sums[unit][i], a, raw, i);
         }
     }
 }
@@ -59,7 +61,7 @@ __device__ __forceinline__ bool any_non_finite(const Sums (&sums)[kUnits]) {
 #pragma unroll
     for (u32 unit = 0; unit < kUnits; ++unit) {
 #pragma unroll
-        for (u32 i = 0; i < Value::kPerLoad; ++i) {
+        for (u32 i = 0; i < kPerUnit; ++i) {
 #pragma unroll
             for (u32 j = 0; j < 4; ++j) zero[j] = __fmaf_rn(sums[unit][i][j], 0.0f, zero[j]);
         }
@@ -72,20 +74,20 @@ __device__ __forceinline__ bool any_non_finite(const Sums (&sums)[kUnits]) {
 __device__ __forceinline__ u32 non_finite(const Sums& sums, u32 of_mma) {
     u32 found = 0;
 #pragma unroll
-    for (u32 i = 0; i < Value::kPerLoad; ++i) {
+    for (u32 i = 0; i < kPerUnit; ++i) {
         if (!(__fmaf_rn(sums[i][of_mma], 0.0f, 0.0f) == 0.0f)) found |= 1u << i;
     }
     return found;
 }
 
 // Stores a unit's sums in one row of a lane, without those of `except`.
-__device__ __forceinline__ void store_row(const Store& store, void* begin, u32 row, u32 column,
-                                          const Sums& sums, u32 of_mma, u32 except) {
+__device__ __forceinline__ void store_row(const Store& store, void* begin, u32 row, u32 first,
+                                          const Lane& lane, const Sums& sums, u32 of_mma, u32 except) {
 #pragma unroll
-    for (u32 i = 0; i < Value::kPerLoad; i += 4) {
+    for (u32 i = 0; i < kPerUnit; i += kPerLoad) {
         const float4 four = {sums[i][of_mma], sums[i + 1][of_mma], sums[i + 2][of_mma],
                              sums[i + 3][of_mma]};
-        store.four(begin, row, column + i, four, except >> i & 0xf);
+        store.four(begin, row, first + lane.column(of_mma % 2, i), four, except >> i & 0xf);
     }
 }
 
@@ -93,21 +95,24 @@ __device__ __forceinline__ void store_row(const Store& store, void* begin, u32 r
 template <class C>
 __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>& ring, u32 stages,
                                         u32 warp, u32 of_warp) {
-    static_assert(C::kUnits * Value::kPerLoad * 4 <= 64, "a lane's sums are numbered by bits");
+    static_assert(C::kUnits * kPerUnit * 4 <= 64, "a lane's sums are numbered by bits");
     const Lane lane(of_warp);
     const LaneBits bits(of_warp);
     Place<C::kStages> place;
     walk<C>(p, of_warp, [&](const Chunk& chunk) {
         // Units go to warps in turns, so that all have some where a tile of columns is narrow.
-        u32 at[C::kUnits];
+        u32 at[C::kUnits][Value::kLoads];
         u32 n_units = 0;
         const u32 row_bytes = chunk.row_bytes();
 #pragma unroll
         for (u32 unit = 0; unit < C::kUnits; ++unit) {
             const u32 begin = (unit * C::kConsumerWarps + warp) * kUnitBytes;
-            const u32 of_row = begin + lane.chunk() * 16;
-            // Beyond the last column the first is read once more, so that no load needs a condition.
-            at[unit] = (of_row < row_bytes ? of_row : 0) + lane.quarter * C::kPitch;
+#pragma unroll
+            for (u32 load = 0; load < Value::kLoads; ++load) {
+                const u32 of_row = begin + lane.loaded(load) * Value::kBytes;
+                // Beyond the last column the first is read once more, so that no load needs a condition.
+                at[unit][load] = (of_row < row_bytes ? of_row : 0) + lane.quarter * C::kPitch;
+            }
             n_units += begin < row_bytes;
         }
 #pragma unroll 1
@@ -178,21 +183,20 @@ __device__ __forceinline__ void consume(const Params& p, const Ring<C::kStages>&
                 const u32 i = j / 2 % 2;
                 const u32 odd = j % 2;
                 if (unit >= n_units || (!keeps && row_of[i] == kNoRow)) continue;
-                const u32 column =
-                    (unit * C::kConsumerWarps + warp) * kUnitColumns + lane.column(odd);
+                const u32 first = (unit * C::kConsumerWarps + warp) * kUnitColumns;
                 const u32 except = any ? non_finite(sums[unit], 2 * i + odd) : 0;
-                again |= u64(except) << (j * Value::kPerLoad);
-                store_row(store, begin[i], row_of[i], column, sums[unit], 2 * i + odd, except);
+                again |= u64(except) << (j * kPerUnit);
+                store_row(store, begin[i], row_of[i], first, lane, sums[unit], 2 * i + odd, except);
             }
             if (any) {
                 const u64 first_tile = __shfl_sync(kWholeWarp, chunk.first_tile, segment);
 #pragma unroll 1
                 for (; again != 0; again &= again - 1) {
                     const u32 number = __ffsll(again) - 1;
-                    const u32 j = number / Value::kPerLoad;
+                    const u32 j = number / kPerUnit;
                     const u32 i = j / 2 % 2;
                     const u32 column = (j / 4 * C::kConsumerWarps + warp) * kUnitColumns +
-                                       lane.column(j % 2) + number % Value::kPerLoad;
+                                       lane.column(j % 2, number % kPerUnit);
                     if (column >= chunk.width) continue;
                     const float sum =
                         exact_sum(p, first_tile, n_tiles, i * 8 + lane.row, chunk.column + column);

@@ -114,13 +114,13 @@ const FAULTS: &[Fault] = &[
         partitions, Outcome::Report(Problem::Deadlock { .. })),
     fault!("fewer bytes are expected than come", "sm90_bmat_spmm/produce.cuh":
         "bytes += __popc(present) * chunk.row_bytes();" => "bytes += __popc(present) * 16;",
-        parts, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. })),
+        partitions, Outcome::Report(Problem::Mbarrier { .. } | Problem::LateTransaction { .. })),
     fault!("padding's rows are not cleared", "sm90_bmat_spmm/produce.cuh":
-        "    if (padding == 0) return;" => "    return;",
-        parts, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
+        "clear_rows<C>(rows, all & ~present," => "clear_rows<C>(rows, 0,",
+        partitions, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("B is read for padding", "sm90_bmat_spmm/produce.cuh":
         "        if (col != kPadCol) {\n            ptx::bulk_load" => "        if (lane < n_rows) {\n            ptx::bulk_load",
-        parts, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
+        partitions, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
     fault!("an entry of A counts itself before its value", "sm90_bmat_spmm/decode.cuh":
         "__popc(mask[t] & bits.below)" => "__popc(mask[t] & (bits.below | bits.own))",
         parts, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
@@ -173,9 +173,15 @@ const FAULTS: &[Fault] = &[
         "if ((mask >> bit & 1) == 0) continue;" => "",
         poisoned, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
     fault!("elements are stored after arriving", "sm90_bmat_spmm/produce.cuh":
-        "        gather_elements<C>(p, chunk, rows, n_rows, col, lane);\n    }\n    if (lane == 0) {\n        ring.expect(place, bytes);" =>
-        "    }\n    if (lane == 0) {\n        ring.expect(place, bytes);\n        for (u32 i = 0; i < n_rows * C::kPitch; i += 4) ptx::store_shared_32(rows + i, 0);",
-        elements, Outcome::Wrong | Outcome::Report(Problem::Race { .. })),
+        "    if constexpr (C::kGather == Gather::kRows) {\n        __syncwarp();" =>
+        "    if constexpr (C::kGather == Gather::kElements) {\n        gather_elements<C>(p, chunk, rows, n_rows, col, lane);\n    } else {\n        __syncwarp();",
+        elements, Outcome::Report(Problem::Race { .. })),
+    fault!("vectors are read before they have come", "sm90_bmat_spmm/produce.cuh":
+        "ring.fill_with_copies(place);" => "ring.fill(place);",
+        parts, Outcome::Report(Problem::Pending { .. } | Problem::Race { .. } | Problem::Poison { .. })),
+    fault!("masks are not expected beside vectors", "sm90_bmat_spmm/produce.cuh":
+        "            ring.expect_more(place, bytes);\n" => "",
+        parts, Outcome::Report(Problem::Mbarrier { .. } | Problem::Pending { .. } | Problem::Race { .. })),
     fault!("elements of rows are paired wrongly", "sm90_bmat_spmm/config.cuh":
         "i % 2 ? 0x7632 : 0x5410" => "i % 2 ? 0x5410 : 0x7632",
         elements, Outcome::Wrong),

@@ -78,8 +78,8 @@ const FAULTS: &[Fault] = &[
         "p.beta, false, true, 0, p.epilogue}" => "p.beta, false, false, 0, p.epilogue}",
         in_parts, Outcome::Wrong),
     fault!("a bias is that of a slot, not of its row", "sm90_bmat_spmm/consume.cuh":
-        "store_row(store, begin[i], row_of[i], column" =>
-        "store_row(store, begin[i], window * kWindowRows + i * 8 + lane.row, column",
+        "store_row(store, begin[i], row_of[i], first" =>
+        "store_row(store, begin[i], window * kWindowRows + i * 8 + lane.row, first",
         in_parts, Outcome::Wrong | Outcome::Report(Problem::OutOfBounds { .. })),
     fault!("a bias in f32 is that of a slot", "sm90_bmat_spmm/consume_rows.cuh":
         "store.four(begin, row_of[r]" => "store.four(begin, team.first_row + r",

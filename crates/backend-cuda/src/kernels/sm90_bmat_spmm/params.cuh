@@ -6,7 +6,6 @@
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
-constexpr u32 kPadCol = 0xffffffffu;
 constexpr u32 kNoRow = 0xffffffffu;
 constexpr u32 kWindowRows = 16;
 constexpr u32 kTileCols = 8;

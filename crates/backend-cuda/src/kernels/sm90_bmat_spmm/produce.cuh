@@ -1,13 +1,13 @@
 // What the producer warps of the BMat kernel do: they fill the ring with masks, values and rows of B.
 #pragma once
 
+#include "shared/gather.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_bmat_spmm/config.cuh"
 #include "sm90_bmat_spmm/params.cuh"
 #include "sm90_bmat_spmm/walk.cuh"
 #include "ptx/bulk.cuh"
-#include "ptx/fence.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/shared.cuh"
 
@@ -56,20 +56,6 @@ struct Ahead {
         }
     }
 };
-
-// Zeros for the rows of B that padding stands for.
-template <class C>
-__device__ __forceinline__ void clear_rows(u32 rows, u32 padding, u32 row_bytes, u32 lane) {
-    if (padding == 0) return;
-    for (; padding != 0; padding &= padding - 1) {
-        const u32 row = rows + (__ffs(padding) - 1) * C::kPitch;
-        for (u32 at = lane * 16; at < row_bytes; at += kWarpSize * 16) {
-            ptx::store_shared_128(row + at, {});
-        }
-    }
-    // Copies into the stage come after these stores, now and when it is filled again.
-    ptx::fence_proxy_async_shared();
-}
 
 // Stores rows of B, a row's packed column in each lane, element by element: zeros for padding, and beyond the
 // last column, where whole chunks are read.
@@ -132,19 +118,33 @@ __device__ __forceinline__ void fill(const Params& p, const Chunk& chunk, const 
         const u32 all = n_rows == kWarpSize ? kWholeWarp : (1u << n_rows) - 1;
         clear_rows<C>(rows, all & ~present, chunk.row_bytes(), lane);
         bytes += __popc(present) * chunk.row_bytes();
-    } else {
+    } else if constexpr (C::kGather == Gather::kElements) {
         gather_elements<C>(p, chunk, rows, n_rows, col, lane);
+    }
+    const auto load_tiles = [&] {
+        ptx::bulk_load(C::headers(stages, place.stage), p.headers + first_tile, tiles * sizeof(Header),
+                       full);
+        if (n_chunks != 0) {
+            ptx::bulk_load(C::values(stages, place.stage), p.values + first_chunk * 16, n_chunks * 16,
+                           full);
+        }
+    };
+    if constexpr (C::kGather == Gather::kVectors) {
+        // Each lane arrives once its vectors are there, so only masks and values are expected in bytes.
+        if (warp == 0 && lane == 0) {
+            ring.expect_more(place, bytes);
+            load_tiles();
+        }
+        __syncwarp();
+        const char* first = p.b + chunk.column * Value::kBytes;
+        gather_vectors<C>(first, p.b_row_stride * Value::kBytes, chunk.row_bytes(), rows, n_rows, col,
+                          lane);
+        ring.fill_with_copies(place);
+        return;
     }
     if (lane == 0) {
         ring.expect(place, bytes);
-        if (warp == 0) {
-            ptx::bulk_load(C::headers(stages, place.stage), p.headers + first_tile,
-                           tiles * sizeof(Header), full);
-            if (n_chunks != 0) {
-                ptx::bulk_load(C::values(stages, place.stage), p.values + first_chunk * 16,
-                               n_chunks * 16, full);
-            }
-        }
+        if (warp == 0) load_tiles();
     } else {
         ring.fill(place);
     }

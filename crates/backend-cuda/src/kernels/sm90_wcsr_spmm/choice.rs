@@ -35,15 +35,10 @@ impl Configs {
                 Some(((Rows, 1, 2), (16, 5, 2))),
                 ((Rows, 2, 2), (32, 3, 1)),
             ),
-            (DType::F32, 17..) => (
-                ((Rows, 1, 1), (32, 3, 3)),
-                Some(((Rows, 1, 2), (32, 3, 2))),
-                ((Rows, 2, 2), (32, 3, 1)),
-            ),
             (DType::F32, _) => (((Rows, 1, 1), (32, 3, 3)), None, ((Rows, 1, 2), (16, 4, 3))),
             (_, 33..) => (((Vectors, 1, 1), (32, 4, 3)), None, ((Rows, 1, 2), (32, 5, 2))),
-            (_, 17..) => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 5, 2))),
-            _ => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 3, 3))),
+            (_, 17..) => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 3, 3))),
+            _ => (((Vectors, 1, 1), (32, 4, 4)), None, ((Rows, 1, 2), (32, 3, 4))),
         };
         // Tiles that read B element by element have 512 bytes of its rows in every type.
         let most = if dtype == DType::F32 { 32 } else { 24 };
@@ -54,8 +49,7 @@ impl Configs {
         // Where a narrow tile leaves registers for more blocks at once.
         let narrow_to = match (dtype, window_rows) {
             (DType::F32, _) | (_, ..=16) => 128,
-            (_, 17..=32) => 1024,
-            (_, 33..) => 256,
+            (_, 17..) => 256,
         };
         let of = |entry, ((gather, warpgroups, units), (rows, stages, ctas))| Config {
             entry,
@@ -168,7 +162,7 @@ mod tests {
         let of = |height, tasks, n| choose((DType::F16, height), (tasks, n), true, 132).entry;
         assert_eq!((of(16, 5000, 128), of(16, 5000, 129)), (NARROW, WIDE));
         assert_eq!((of(16, 264, 256), of(16, 265, 256)), (NARROW, WIDE));
-        assert_eq!((of(32, 5000, 1024), of(32, 5000, 1025)), (NARROW, WIDE));
+        assert_eq!((of(32, 5000, 256), of(32, 5000, 257)), (NARROW, WIDE));
         assert_eq!(choose((DType::F32, 8), (1, 1), false, 132).entry, ELEMENTS);
     }
 }

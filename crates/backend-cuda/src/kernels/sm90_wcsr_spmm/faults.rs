@@ -121,7 +121,7 @@ const FAULTS: &[Fault] = &[
     fault!("fewer bytes are expected than come", "sm90_wcsr_spmm/produce.cuh":
         "bytes += __popc(present) * part.row_bytes;" => "bytes += __popc(present) * 16;",
         rows, Outcome::Report(Problem::Mbarrier { .. })),
-    fault!("padding's rows are not cleared", "sm90_wcsr_spmm/produce.cuh":
+    fault!("padding's rows are not cleared", "shared/gather.cuh":
         "    if (padding == 0) return;" => "    return;",
         rows, Outcome::Wrong | Outcome::Report(Problem::Poison { .. })),
     fault!("B is read for padding", "sm90_wcsr_spmm/produce.cuh":
@@ -134,14 +134,14 @@ const FAULTS: &[Fault] = &[
         "ptx::Swizzle::None, 256, 128" => "ptx::Swizzle::None, 128, 256",
         rows, Outcome::Wrong),
     fault!("fragments of one set are loaded while they are multiplied", "sm90_wcsr_spmm/consume.cuh":
-        "chunk,\n                                      fragment[odd]);" => "chunk,\n                                      fragment[0]);",
+        "fragment[turn % 2]);\n                    multiply" => "fragment[0]);\n                    multiply",
         rows, Outcome::Wrong | Outcome::Report(Problem::InFlightRegister { .. } | Problem::Poison { .. })),
     fault!("products are not waited for", "sm90_wcsr_spmm/consume.cuh":
         "                    ptx::wgmma_wait<1>();\n" => "",
         rows, Outcome::Report(Problem::InFlightRegister { .. } | Problem::Pending { .. } | Problem::Race { .. })),
     fault!("a stage is given back while it is read", "sm90_wcsr_spmm/consume.cuh":
-        "if (odd == 0 && k == 0 && left != n_steps) ring.release(read);" =>
-        "if (odd == 0 && k == 0) ring.release(place);",
+        "if (turn == 0 && k == 0 && left != n_steps) ring.release(read);" =>
+        "if (turn == 0 && k == 0) ring.release(place);",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Pending { .. })),
     fault!("parts of a window are written to C one over the other", "sm90_wcsr_spmm/consume.cuh":
         "piece != kWhole && !p.atomic" => "false",
@@ -165,13 +165,13 @@ const FAULTS: &[Fault] = &[
     fault!("values are not expected beside vectors", "sm90_wcsr_spmm/produce.cuh":
         "            ring.expect_more(place, bytes);\n" => "",
         vectors, Outcome::Report(Problem::Mbarrier { .. } | Problem::Pending { .. } | Problem::Race { .. })),
-    fault!("vectors beyond the last column are copied", "sm90_wcsr_spmm/produce.cuh":
-        "row < n_rows && at < part.row_bytes" => "row < n_rows",
+    fault!("vectors beyond the last column are copied", "shared/gather.cuh":
+        "row < n_rows && at < row_bytes" => "row < n_rows",
         vectors, Outcome::Report(Problem::OutOfBounds { .. })),
-    fault!("vectors of padding are read", "sm90_wcsr_spmm/produce.cuh":
-        "present ? from + at : p.b,\n                                   present ? 16 : 0" => "from + at,\n                                   16",
+    fault!("vectors of padding are read", "shared/gather.cuh":
+        "present ? from + at : b,\n                                   present ? 16 : 0" => "from + at,\n                                   16",
         vectors, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Misaligned { .. })),
-    fault!("lanes copy to a row and from another", "sm90_wcsr_spmm/produce.cuh":
+    fault!("lanes copy to a row and from another", "shared/gather.cuh":
         "rows + row * C::kPitch + at, present" => "rows + (row ^ 1) * C::kPitch + at, present",
         vectors, Outcome::Wrong),
     fault!("elements of rows are paired wrongly", "sm90_wcsr_spmm/config.cuh":

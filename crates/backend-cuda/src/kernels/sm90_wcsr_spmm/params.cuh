@@ -6,7 +6,6 @@
 #include "shared/types.cuh"
 #include "ptx/memory.cuh"
 
-constexpr u32 kPadCol = 0xffffffffu;
 constexpr u32 kNoRow = 0xffffffffu;
 constexpr u32 kWindowRows = WINDOW_ROWS;
 // Bytes of a step's values: two of a core matrix's chunks of 16 for each row of the window.

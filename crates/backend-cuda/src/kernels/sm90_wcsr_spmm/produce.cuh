@@ -1,13 +1,12 @@
 // What the producer warps of the WCSR kernel do: they fill the ring with values and with rows of B.
 #pragma once
 
+#include "shared/gather.cuh"
 #include "shared/pipeline.cuh"
 #include "shared/types.cuh"
 #include "sm90_wcsr_spmm/config.cuh"
 #include "sm90_wcsr_spmm/params.cuh"
 #include "ptx/bulk.cuh"
-#include "ptx/copy_async.cuh"
-#include "ptx/fence.cuh"
 #include "ptx/memory.cuh"
 #include "ptx/shared.cuh"
 
@@ -40,20 +39,6 @@ __device__ __forceinline__ u32 load_columns(const Params& p, const Cursor& at, u
                                  : kPadCol;
 }
 
-// Zeros for the rows of B in a stage that padding stands for.
-template <class C>
-__device__ __forceinline__ void clear_rows(u32 rows, u32 padding, u32 row_bytes, u32 lane) {
-    if (padding == 0) return;
-    for (; padding != 0; padding &= padding - 1) {
-        const u32 row = rows + (__ffs(padding) - 1) * C::kPitch;
-        for (u32 at = lane * 16; at < row_bytes; at += kWarpSize * 16) {
-            ptx::store_shared_128(row + at, {});
-        }
-    }
-    // Copies into the stage come after these stores, now and when it is filled again.
-    ptx::fence_proxy_async_shared();
-}
-
 // Copies a warp's rows of B to a stage, to `rows` and behind. Each lane has the packed column of a row. A row is one bulk
 // copy, which counts towards `full`; padding is left out.
 template <class C>
@@ -62,30 +47,6 @@ __device__ __forceinline__ void gather_rows(const Params& p, const Part<C>& part
     if (col != kPadCol) {
         ptx::bulk_load(rows + lane * C::kPitch,
                        p.b + (col * p.b_row_stride + part.column) * Value::kBytes, part.row_bytes, full);
-    }
-}
-
-// Copies `n_rows` rows by 16 bytes of each lane, and zeros for padding. Neighbouring lanes have neighbouring bytes.
-template <class C>
-__device__ __forceinline__ void gather_vectors(const Params& p, const Part<C>& part, u32 rows,
-                                               u32 n_rows, u32 col, u32 lane) {
-    constexpr u32 kVectors = C::kRowBytes / 16;
-    constexpr u32 kLanes = kVectors < kWarpSize ? kVectors : kWarpSize;
-    static_assert(kWarpSize % kLanes == 0 && kVectors % kLanes == 0, "rows take whole turns of lanes");
-#pragma unroll
-    for (u32 first = 0; first < C::kRowsOfWarp; first += kWarpSize / kLanes) {
-        const u32 row = first + lane / kLanes;
-        const u32 of_row = __shfl_sync(kWholeWarp, col, row);
-        const bool present = of_row != kPadCol;
-        const char* from = p.b + (of_row * p.b_row_stride + part.column) * Value::kBytes;
-#pragma unroll
-        for (u32 turn = 0; turn < kVectors / kLanes; ++turn) {
-            const u32 at = (turn * kLanes + lane % kLanes) * 16;
-            if (row < n_rows && at < part.row_bytes) {
-                ptx::copy_async_16(rows + row * C::kPitch + at, present ? from + at : p.b,
-                                   present ? 16 : 0);
-            }
-        }
     }
 }
 
@@ -163,7 +124,8 @@ __device__ __forceinline__ void fill(const Params& p, const Part<C>& part,
             load_values();
         }
         __syncwarp();
-        gather_vectors(p, part, rows, n_rows, col, lane);
+        const char* first = p.b + part.column * Value::kBytes;
+        gather_vectors<C>(first, p.b_row_stride * Value::kBytes, part.row_bytes, rows, n_rows, col, lane);
         ring.fill_with_copies(place);
         return;
     }
