@@ -23,6 +23,11 @@ fn elements(device: &Emulated, way: Way) -> (Outcome, String) {
     product(device, way, SIZED)
 }
 
+/// In f16, whose rows of B and of C are whole vectors.
+fn halves(device: &Emulated, way: Way) -> (Outcome, String) {
+    multiply::<f16>(device, way, &all_lengths(), Sized { n: 40, ..SIZED })
+}
+
 /// In f16, whose rows are whole words and no whole vectors.
 fn words(device: &Emulated, way: Way) -> (Outcome, String) {
     multiply::<f16>(device, way, &all_lengths(), Sized { n: 38, ..SIZED })
@@ -256,6 +261,12 @@ const FAULTS: &[Fault] = &[
     fault!("teams read columns of B beyond the last", "csr_spmm/rows.cuh":
         "Access::first(tile, across, p.n) * sizeof" => "Access::column(tile, across, 0) * sizeof",
         rows, Outcome::Report(Problem::OutOfBounds { .. } | Problem::Poison { .. })),
+    fault!("lanes swap vectors with the next pair", "csr_spmm/store.cuh":
+        "shuffle_xor(odd ? left : right, 1)" => "shuffle_xor(odd ? left : right, 2)",
+        halves, Outcome::Wrong),
+    fault!("swapped vectors are stored where they were", "csr_spmm/store.cuh":
+        "i / kWidth % 2 * kPair + lane % 2 * kWidth" => "lane % 2 * kPair + i / kWidth % 2 * kWidth",
+        halves, Outcome::Wrong),
     fault!("sums are taken before they are exchanged", "csr_spmm/store.cuh":
         "        __syncwarp();\n        if (stores) {\n// Unrolled" => "        if (stores) {\n// Unrolled",
         rows, Outcome::Report(Problem::Race { .. } | Problem::Poison { .. })),
@@ -334,6 +345,7 @@ const FAULTS: &[Fault] = &[
 fn faults_in_csr_show() {
     let plain = [
         vectors as Multiply,
+        halves,
         elements,
         words,
         pair,

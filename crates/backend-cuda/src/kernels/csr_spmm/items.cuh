@@ -72,7 +72,7 @@ __device__ __forceinline__ void store_empty_rows(const Params& p) {
             OfC* const to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
 #pragma unroll 1
             for (u32 i = 0; i < COLUMNS; i += kStored) {
-                const u64 column = Access::column(tile, lane % LANES, i);
+                const u64 column = Stores<Access>::column(tile, lane % LANES, i);
                 store_run<kStored>(to, p.c_col_stride, p.c_vector_bytes, column, p.n, sum, finish);
             }
         }
@@ -137,8 +137,11 @@ __device__ __forceinline__ void multiply_items(const Params& p, Staging& staging
             store_block<Access, LANES>(p, item.row, entries, tile, warp, lane, sum);
             // The next tile's entries are staged where warp 0 reads sums.
             __syncthreads();
-        } else if (is_item && group == 0) {
-            store_item<Access, COLUMNS>(p, false, item.row, entries, tile, across, sum);
+        } else {
+            swap_vectors<Access>(across, sum);
+            if (is_item && group == 0) {
+                store_item<Stores<Access>>(p, false, item.row, entries, tile, across, sum);
+            }
         }
     }
 }

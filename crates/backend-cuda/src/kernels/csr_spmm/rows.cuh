@@ -154,8 +154,9 @@ __device__ __forceinline__ void multiply_rows(const Params& p, Entry* staged) {
                 store_exchanged<Access, COLUMNS>(p, stores, row, run.length, tile, across, sum, buffer);
             }
         }
-        if (stores && !exchanges) {
-            store_item<Access, COLUMNS>(p, false, row, run.length, tile, across, sum);
+        if (!exchanges) {
+            swap_vectors<Access>(across, sum);
+            if (stores) store_item<Stores<Access>>(p, false, row, run.length, tile, across, sum);
         }
         run = following;
         following = after;

@@ -68,9 +68,10 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
                 const Scaled scaled = {alpha, beta, p.last, row};
                 OfC* to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
+                swap_vectors<Access>(lane, sum);
 #pragma unroll
                 for (u32 i = 0; i < COLUMNS; i += kWidth) {
-                    const u64 column = Access::column(tile, lane, i);
+                    const u64 column = Stores<Access>::column(tile, lane, i);
                     Sums out;
 #pragma unroll
                     for (u32 w = 0; w < kWidth; ++w) {

@@ -169,6 +169,51 @@ __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 r
     }
 }
 
+// Whether lanes swap vectors of sums before they store them: where a lane has two side by side, of 16-bit values. Two lanes
+// to a row gain nothing.
+#ifdef OUTPUT
+template <class Access>
+constexpr bool kSwaps = false;
+#else
+template <class Access>
+constexpr bool kSwaps = Access::kLanes >= 4 && Access::kPerLoad == 2 * kWidth;
+#endif
+
+// Where a lane's columns are once it swapped vectors of sums with its neighbour, if it does: what an instruction stores
+// then fills whole sectors, of which it would fill halves.
+template <class Access>
+struct Stores : Access {
+    static constexpr u32 kPerLoad = kSwaps<Access> ? kWidth : Access::kPerLoad;
+
+    static __device__ __forceinline__ u64 column(u64 tile, u32 lane, u32 i) {
+        if constexpr (kSwaps<Access>) {
+            constexpr u32 kPair = 2 * kWidth;
+            const u64 even = Access::column(tile, lane & ~1u, i / kPair * kPair);
+            return even + i / kWidth % 2 * kPair + lane % 2 * kWidth + i % kWidth;
+        }
+        return Access::column(tile, lane, i);
+    }
+};
+
+// Gives the second vector of each even lane for the first one of the next, where they swap. The whole warp calls it.
+template <class Access, u32 COLUMNS>
+__device__ __forceinline__ void swap_vectors(u32 lane, Acc (&sum)[COLUMNS]) {
+    if constexpr (kSwaps<Access>) {
+        const bool odd = lane % 2 != 0;
+#pragma unroll
+        for (u32 first = 0; first < COLUMNS; first += 2 * kWidth) {
+#pragma unroll
+            for (u32 w = 0; w < kWidth; ++w) {
+                Acc& left = sum[first + w];
+                Acc& right = sum[first + kWidth + w];
+                const Acc other = shuffle_xor(odd ? left : right, 1);
+                left = odd ? other : left;
+                right = odd ? right : other;
+            }
+        }
+    }
+}
+
 // Whether lanes that have vectors of sums exchange them where rows of C are no vectors: stored by the lanes that have
 // them, neighbours would be vectors apart.
 template <class Access>
