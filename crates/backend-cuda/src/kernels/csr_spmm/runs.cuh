@@ -20,6 +20,8 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     constexpr u32 kLoads = COLUMNS / kVector;
     constexpr u32 kUnroll = Access::kUnroll;
     constexpr u64 kTile = kWarpSize * COLUMNS;
+    // An epilogue leaves too few registers.
+    constexpr bool kSwapsHere = kSwaps<Access> && !kHasEpilogue;
 
     const u32 lane = threadIdx.x % kWarpSize;
     const Acc alpha = alpha_of(p);
@@ -68,10 +70,10 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
                 const u32 row = __shfl_sync(kWholeWarp, item.row, current);
                 const Scaled scaled = {alpha, beta, p.last, row};
                 OfC* to = static_cast<OfC*>(p.c) + row * p.c_row_stride;
-                swap_vectors<Access>(lane, sum);
+                swap_vectors<Access, kSwapsHere>(lane, sum);
 #pragma unroll
                 for (u32 i = 0; i < COLUMNS; i += kWidth) {
-                    const u64 column = Stores<Access>::column(tile, lane, i);
+                    const u64 column = Stores<Access, kSwapsHere>::column(tile, lane, i);
                     Sums out;
 #pragma unroll
                     for (u32 w = 0; w < kWidth; ++w) {

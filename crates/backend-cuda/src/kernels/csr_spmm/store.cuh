@@ -181,12 +181,12 @@ constexpr bool kSwaps = Access::kLanes >= 4 && Access::kPerLoad == 2 * kWidth;
 
 // Where a lane's columns are once it swapped vectors of sums with its neighbour, if it does: what an instruction stores
 // then fills whole sectors, of which it would fill halves.
-template <class Access>
+template <class Access, bool SWAPS = kSwaps<Access>>
 struct Stores : Access {
-    static constexpr u32 kPerLoad = kSwaps<Access> ? kWidth : Access::kPerLoad;
+    static constexpr u32 kPerLoad = SWAPS ? kWidth : Access::kPerLoad;
 
     static __device__ __forceinline__ u64 column(u64 tile, u32 lane, u32 i) {
-        if constexpr (kSwaps<Access>) {
+        if constexpr (SWAPS) {
             constexpr u32 kPair = 2 * kWidth;
             const u64 even = Access::column(tile, lane & ~1u, i / kPair * kPair);
             return even + i / kWidth % 2 * kPair + lane % 2 * kWidth + i % kWidth;
@@ -196,9 +196,9 @@ struct Stores : Access {
 };
 
 // Gives the second vector of each even lane for the first one of the next, where they swap. The whole warp calls it.
-template <class Access, u32 COLUMNS>
+template <class Access, bool SWAPS = kSwaps<Access>, u32 COLUMNS>
 __device__ __forceinline__ void swap_vectors(u32 lane, Acc (&sum)[COLUMNS]) {
-    if constexpr (kSwaps<Access>) {
+    if constexpr (SWAPS) {
         const bool odd = lane % 2 != 0;
 #pragma unroll
         for (u32 first = 0; first < COLUMNS; first += 2 * kWidth) {
