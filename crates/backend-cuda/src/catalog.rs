@@ -288,20 +288,15 @@ mod tests {
             let expected = CudaKernels.candidates(&h200, DType::F32);
             assert_eq!(all.candidates(&h200, DType::F32), expected);
         }
-        let entry = |precision, n| {
-            let (dtype, tasks) = (DType::F32, 5000);
+        let threads = |precision| {
+            let (dtype, n, tasks) = (DType::F32, 32, 5000);
             let work = KernelWork { spec: bmat, dtype, n, tasks, tiles: 5000, ncols: 9999 };
             let kernels = Kernels::new(CudaKernels).in_precision(precision);
-            let config = kernels.config(&h200, &work).unwrap();
-            (config.entry, config.block_cols)
+            kernels.config(&h200, &work).unwrap().threads
         };
-        let least = ("bmat_spmm_least".to_owned(), 32);
-        assert_eq!(entry(Precision::F32, 32), least);
-        let narrow = ("bmat_spmm_narrow".to_owned(), 128);
-        assert_eq!(
-            [Precision::Tf32, Precision::ThreeTf32].map(|p| entry(p, 32)),
-            [narrow.clone(), narrow]
-        );
+        // Warps that share rows of a window, or one of tensor cores, and those that bring what they multiply.
+        assert_eq!(threads(Precision::F32), 6 * 32);
+        assert_eq!([Precision::Tf32, Precision::ThreeTf32].map(threads), [2 * 32; 2]);
     }
 
     #[test]
