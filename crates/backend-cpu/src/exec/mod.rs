@@ -7,8 +7,6 @@
 //! products use meanwhile. What threads pass to each other lies in [`shares`] and [`lending`].
 
 mod aggregate;
-#[cfg(test)]
-mod as_lowered;
 mod complex;
 pub(crate) mod formats;
 mod lending;
@@ -21,6 +19,8 @@ mod store_c;
 mod sync;
 mod tasks;
 pub(crate) mod team;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use aggregate::known_aggregation;
 pub(crate) use complex::{PreparedComplex, complex_epilogue};

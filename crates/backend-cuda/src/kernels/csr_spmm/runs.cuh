@@ -20,7 +20,7 @@ __device__ __forceinline__ void multiply_run(const Params& p, Staging& staging) 
     constexpr u32 kLoads = COLUMNS / kVector;
     constexpr u32 kUnroll = Access::kUnroll;
     constexpr u64 kTile = kWarpSize * COLUMNS;
-    // An epilogue leaves too few registers.
+    // An epilogue leaves too few registers for it.
     constexpr bool kSwapsHere = kSwaps<Access> && !kHasEpilogue;
 
     const u32 lane = threadIdx.x % kWarpSize;

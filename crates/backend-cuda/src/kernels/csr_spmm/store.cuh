@@ -170,7 +170,7 @@ __device__ __forceinline__ void store_item(const Params& p, bool is_piece, u32 r
 }
 
 // Whether lanes swap vectors of sums before they store them: where a lane has two side by side, of 16-bit values. Two lanes
-// to a row gain nothing.
+// to a row gain nothing, and vectors of a rounded C are half as long: a pair of them fills no sector.
 #ifdef OUTPUT
 template <class Access>
 constexpr bool kSwaps = false;
@@ -179,8 +179,8 @@ template <class Access>
 constexpr bool kSwaps = Access::kLanes >= 4 && Access::kPerLoad == 2 * kWidth;
 #endif
 
-// Where a lane's columns are once it swapped vectors of sums with its neighbour, if it does: what an instruction stores
-// then fills whole sectors, of which it would fill halves.
+// Where a lane's columns are once it swapped vectors of sums with its neighbour, if it does. What an instruction stores
+// then fills whole sectors, not halves of twice as many.
 template <class Access, bool SWAPS = kSwaps<Access>>
 struct Stores : Access {
     static constexpr u32 kPerLoad = SWAPS ? kWidth : Access::kPerLoad;
@@ -195,7 +195,7 @@ struct Stores : Access {
     }
 };
 
-// Gives the second vector of each even lane for the first one of the next, where they swap. The whole warp calls it.
+// Swaps the second vector of each even lane and the first of the next, where lanes swap. The whole warp calls it.
 template <class Access, bool SWAPS = kSwaps<Access>, u32 COLUMNS>
 __device__ __forceinline__ void swap_vectors(u32 lane, Acc (&sum)[COLUMNS]) {
     if constexpr (SWAPS) {

@@ -1,6 +1,5 @@
-// How a producer warp brings rows of B that packed columns name to a stage in shared memory. Each lane has the packed column
-// of a row, kPadCol for padding. Of C, the kernel's Config, it takes kRowBytes and kPitch of a row of the stage, and
-// kRowsOfWarp.
+// How a producer warp brings rows of B to a stage in shared memory: those that packed columns name. Each lane has the packed
+// column of a row, kPadCol for padding. C is the kernel's Config, of which kRowBytes, kPitch and kRowsOfWarp count here.
 #pragma once
 
 #include "shared/types.cuh"
@@ -25,7 +24,7 @@ __device__ __forceinline__ void clear_rows(u32 rows, u32 padding, u32 row_bytes,
 }
 
 // Copies `row_bytes` of each of `n_rows` rows by 16 bytes of each lane, and zeros for padding. Neighbouring lanes have
-// neighbouring bytes. Row 0 of B is at `b`, the next `stride` bytes further.
+// neighbouring bytes. Row 0 of B begins at `b`, and every row `stride` bytes after the one before.
 template <class C>
 __device__ __forceinline__ void gather_vectors(const char* b, u64 stride, u32 row_bytes, u32 rows,
                                                u32 n_rows, u32 col, u32 lane) {

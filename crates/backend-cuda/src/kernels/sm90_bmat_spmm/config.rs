@@ -148,10 +148,9 @@ const ELEMENTS: &str = "bmat_spmm_elements";
 
 /// The configurations for an arithmetic, the narrowest first and the one for B of any strides last.
 ///
-/// They keep 64 to 170 KiB of B on its way to each multiprocessor. Narrow tiles on tensor cores are faster for narrow
-/// products, as more blocks run at once; wider products take the widest, as every warp decodes the tile for itself
-/// (`bench/records/windows-16-bit-h100.md`). Where warps take rows, as many lanes take a row as have 16 bytes of it, up to
-/// 32, and rows of B are as short as 128 bytes; those were chosen by reckoning.
+/// They keep 64 to 170 KiB of B on its way to each multiprocessor. On tensor cores narrow products are faster by narrow
+/// tiles, of which more blocks run at once, and wide products by wide ones (`bench/records/windows-16-bit-h100.md`). Where
+/// warps take rows, as many lanes take a row as have 16 bytes of it, up to 32. Those were chosen by reckoning.
 pub(super) const fn configs(arithmetic: Arithmetic) -> &'static [Config] {
     const LEAST_OF_TENSOR_CORES: Config = config(LEAST, Gather::Vectors, [1, 1, 1, 1, 4, 4, 8]);
     const SMALL_OF_TENSOR_CORES: Config = config(SMALL, Gather::Vectors, [2, 2, 1, 2, 4, 5, 4]);
@@ -275,7 +274,8 @@ fn kernel_of(configs: &[Config], arithmetic: Arithmetic, pattern_only: bool) -> 
     }
 }
 
-/// Instructions of kernels on tensor cores, of which none counts the bits of masks for a pattern alone.
+/// Instructions of kernels on tensor cores: with the first of all where rows come by vectors, and with the last, which
+/// counts bits of masks, where there are values.
 fn of_tensor_cores(pattern_only: bool, by_vectors: bool) -> &'static [&'static str] {
     const ALL: &[&str] =
         &["LDGSTS", "HMMA", "UBLKCP", "SYNCS", "LDS.128", "LDG.E.128", "STG.E.128", "POPC"];

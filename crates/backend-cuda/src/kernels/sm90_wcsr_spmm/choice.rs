@@ -46,7 +46,7 @@ impl Configs {
             (Elements, 1, 4 / dtype.size() as u32),
             if window_rows > most { (32, 4, 2) } else { (32, 3, 3) },
         );
-        // Where a narrow tile leaves registers for more blocks at once.
+        // Columns up to which narrow tiles were faster.
         let narrow_to = match (dtype, window_rows) {
             (DType::F32, _) | (_, ..=16) => 128,
             (_, 17..) => 256,

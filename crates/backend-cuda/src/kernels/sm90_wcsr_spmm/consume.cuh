@@ -33,8 +33,8 @@ __device__ __forceinline__ void multiply(u32 values, const u32 (&fragment)[C::kP
     ptx::wgmma_commit();
 }
 
-// Copies of the loop over steps that fill no stage. One is faster for windows of 32 rows of 16-bit values, by 6 %, and
-// four for those of 16 rows, by 4 %, for narrow products. Tiles of f32 that read element by element spill with one.
+// How often the loop over steps that fill no stage is unrolled. In 16 bits, windows of 32 rows are 6 % faster with one, and
+// those of 16 rows 4 % with four (`bench/records/windows-16-bit-h100.md`). Tiles of f32 that read single elements spill with one.
 constexpr u32 kLeftAtOnce = Value::kBytes == 2 && kWindowRows > 16 ? 1 : 4;
 
 // What a consumer warp does, in step with the three others of its warpgroup.
