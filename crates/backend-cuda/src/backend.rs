@@ -13,7 +13,7 @@ use girih_planner::cost::{seconds_on, transfer_seconds};
 use girih_planner::{DeviceSpec, Plan};
 
 use crate::ablation::Variant;
-use crate::device::{Gpu, LoadedKernel, LoadedKernels, machine};
+use crate::device::{Gpu, LoadedKernel, LoadedKernels, load_entries, machine};
 use crate::error::{Arch, refused};
 use crate::jit::Jit;
 use crate::kernels::sm90_dense_gemm::FullBlocks;
@@ -39,7 +39,7 @@ struct Shared {
     index: usize,
     csr_layout: Option<CsrLayout>,
     cta_order: Option<CtaOrder>,
-    jit: Jit,
+    jit: Arc<Jit>,
     gpu: OnceLock<Result<Arc<Gpu>, Arc<CudaError>>>,
     loaded: LoadedKernels,
 }
@@ -53,7 +53,7 @@ impl CudaBackend {
             index: device,
             csr_layout,
             cta_order,
-            jit: Jit::new(libraries, cache, sources),
+            jit: Jit::new(libraries, cache, sources).into(),
             gpu: OnceLock::new(),
             loaded: LoadedKernels::default(),
         }))
@@ -183,9 +183,13 @@ impl CudaBackend {
         let gpu = self.gpu().map_err(failed)?;
         let machine = Machine { variant, ..self.machine(&gpu.info.spec()) };
         let device_plan = device_plan(plan, machine, full);
-        let loaded = self.load_all(&device_plan.kernels).map_err(failed)?;
+        let kernels: Vec<_> =
+            device_plan.kernels.iter().map(|kernel| self.kernel(gpu, kernel)).collect();
+        let entries = device_plan.entries(plan.options().n);
+        let entries = entries.map_err(|error| failed(error.into()))?;
+        load_entries(&kernels, &entries).map_err(failed)?;
         let shape = device_plan.shape;
-        let product = Launched::new(gpu, self.clone(), loaded, device_plan)
+        let product = Launched::new(gpu, self.clone(), kernels, device_plan)
             .map_err(|error| failed(error.into()))?;
         let source = Source::new(plan, machine, full);
         Ok(CudaPrepared::launched(gpu.clone(), shape, product, source))
@@ -220,24 +224,21 @@ impl CudaBackend {
         opened.as_ref().map_err(Arc::clone)
     }
 
-    /// A kernel in one configuration on the device: loaded before, or from the cache, or compiled now.
+    /// A kernel in one configuration on the device, with all its entry points: loaded before, or from the cache, or
+    /// compiled now.
     ///
     /// # Errors
     /// If there is no device, if the kernel is not in the cache and there is no compiler or it does not compile,
     /// or if the driver refuses.
     pub fn load(&self, kernel: &Kernel) -> Result<Arc<LoadedKernel>, Arc<CudaError>> {
-        self.0.loaded.load(kernel, &self.0.jit, self.gpu()?)
+        let kernel = self.kernel(self.gpu()?, kernel);
+        kernel.load_all()?;
+        Ok(kernel)
     }
 
-    /// Kernels on the device, in their order. Those that are to be compiled are compiled side by side.
-    ///
-    /// # Errors
-    /// Those of [`load`](Self::load): the first kernel's that has one.
-    pub(crate) fn load_all(
-        &self,
-        kernels: &[Kernel],
-    ) -> Result<Vec<Arc<LoadedKernel>>, Arc<CudaError>> {
-        self.0.loaded.load_all(kernels, &self.0.jit, self.gpu()?)
+    /// A kernel in one configuration on the device, whose entry points are loaded when they are first needed.
+    pub(crate) fn kernel(&self, gpu: &Arc<Gpu>, kernel: &Kernel) -> Arc<LoadedKernel> {
+        self.0.loaded.get(kernel, &self.0.jit, gpu)
     }
 
     /// Whether kernels can be had for an architecture: from a compiler, or all of them from the cache.
@@ -307,8 +308,8 @@ impl SpmmBackend for CudaBackend {
             .map_err(|error| Unsupported::Epilogue { reason: error.to_string() })
     }
 
-    /// The accumulation type, and f16 and bf16 where that is f32, unless parts of windows are added to C atomically. Kernels
-    /// for such a C are compiled when they are first used; where there is neither a compiler nor a cache with them, that
+    /// The accumulation type, and f16 and bf16 where that is f32, unless parts of windows are added to C atomically. What
+    /// stores such a C is compiled when it is first used; where there is neither a compiler nor a cache with them, that
     /// product fails.
     fn supports_output(&self, plan: &Plan, dtype: DType) -> Result<(), Unsupported> {
         supported::takes_output(plan, dtype)
@@ -339,8 +340,8 @@ impl SpmmBackend for CudaBackend {
         Some(seconds_on(plan, &device)? + transfer_seconds(plan, &device))
     }
 
-    /// Compiles the kernel, unless the cache has it, uploads the plan's tiles and allocates workspace:
-    /// O(nnz).
+    /// Compiles what products launch that have as many columns as the plan is made for, unless the cache has it, uploads
+    /// the plan's tiles and allocates workspace: O(nnz).
     fn prepare(&self, plan: &Plan) -> Result<Box<dyn PreparedSpmm>, BackendError> {
         with_b_permutation(NAME, plan, Box::new(self.prepare_tiles(plan, FullBlocks::Fastest)?))
     }

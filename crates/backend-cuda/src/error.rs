@@ -135,6 +135,9 @@ pub enum CudaError {
         /// Whether it said that it does not do such things, rather than that something went wrong.
         unsupported: bool,
     },
+    /// The failure of something that several need, such as the compiler.
+    #[error(transparent)]
+    Shared(#[from] Arc<Self>),
     /// An operand does not fit its memory, or is on another device.
     #[error("{operand}: {reason}")]
     Operand {
@@ -165,7 +168,10 @@ pub fn refused_by(
     error: impl Into<Arc<CudaError>>,
     operation: &str,
 ) -> BackendError {
-    let (backend, error) = (backend.to_owned(), error.into());
+    let (backend, mut error) = (backend.to_owned(), error.into());
+    if let CudaError::Shared(shared) = &*error {
+        error = shared.clone();
+    }
     match &*error {
         CudaError::LibraryNotFound { .. }
         | CudaError::FunctionMissing { .. }

@@ -194,6 +194,36 @@ fn an_entry_compiled_alone_is_what_it_is_among_the_others() {
 }
 
 #[test]
+fn an_entry_is_compiled_and_kept_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(jit) = compiler(Some(folder.path().to_owned()), None) else { return };
+    let complex = |kernel: &Kernel| kernel.stem == "csr_spmm" && kernel.config.contains("c64");
+    let kernel = &all().into_iter().find(complex).unwrap();
+    let [first, .., last] = kernel.budget.entries else { panic!("{kernel} has one entry") };
+    let alone = |entry| jit.binary_of_entry(kernel, entry, Arch::SM_90A).unwrap();
+    let compiled = [first, last].map(|entry| {
+        let compiled = alone(entry);
+        assert!(matches!(compiled.origin, Origin::Compiled(Some(_))), "{:?}", compiled.origin);
+        compiled
+    });
+    let kept = [first, last].map(|entry| alone(entry));
+    for (kept, compiled) in kept.iter().zip(&compiled) {
+        assert!(matches!(kept.origin, Origin::Cache(_)), "{:?}", kept.origin);
+        assert_eq!((&kept.cubin, &kept.log), (&compiled.cubin, &compiled.log));
+    }
+    assert_eq!(jit.cached_entries(kernel, Arch::SM_90A).unwrap().len(), 2);
+    // The kernel is something else, and has the very same entries among its own.
+    assert!(jit.cached(kernel, Arch::SM_90A).unwrap().is_none());
+    let whole = jit.binary(kernel, Arch::SM_90A).unwrap().resources();
+    assert_eq!(whole.len(), kernel.budget.entries.len());
+    for (entry, alone) in [first, last].into_iter().zip(compiled) {
+        let [found] = &alone.resources()[..] else { panic!("{kernel}: {entry} is not alone") };
+        assert_eq!(found.entry, *entry);
+        assert!(whole.contains(found), "{found:?} is not in {whole:?}");
+    }
+}
+
+#[test]
 fn a_cache_serves_a_machine_without_a_compiler() {
     let folder = tempfile::tempdir().unwrap();
     let cache = || Some(folder.path().join("kernels"));

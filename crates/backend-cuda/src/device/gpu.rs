@@ -1,23 +1,15 @@
 //! A device in use.
 
-use std::collections::HashMap;
-use std::ffi::c_void;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cudarc::driver::sys::{
-    CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue,
-    CUlaunchAttributeValue_union__bindgen_ty_1 as Extent, CUlaunchConfig, CUresult,
-    cuLaunchKernelEx,
-};
+use cudarc::driver::sys::{CUfunction_attribute, CUresult};
 use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream};
 use cudarc::nvrtc::Ptx;
 
-use super::{DeviceInfo, Transfer, device, device_count, driver_version};
+use super::{DeviceInfo, Transfer, device, device_count};
 use crate::CudaError;
 use crate::jit::Binary;
-use crate::kernels::Budget;
-use crate::prepared::launch::Launch;
 
 /// A device, its context, and the way to it.
 ///
@@ -109,105 +101,27 @@ impl Gpu {
         }
     }
 
-    /// Loads a binary, finds its entry points, and lets them have their dynamic shared memory.
-    pub(crate) fn load(&self, binary: &Binary, budget: &Budget) -> Result<LoadedKernel, CudaError> {
+    /// Loads a binary, finds these entry points of it, and lets them have their dynamic shared memory.
+    pub(super) fn load(
+        &self,
+        binary: &Binary,
+        entries: &[&'static str],
+        dynamic_shared: u32,
+    ) -> Result<Vec<CudaFunction>, CudaError> {
         let module = self
             .context
             .load_module(Ptx::from_binary(binary.cubin.clone()))
             .map_err(CudaError::driver("load a kernel"))?;
-        let functions = budget.entries.iter().map(|&entry| {
+        let functions = entries.iter().map(|&entry| {
             let function = module.load_function(entry);
             let function = function.map_err(CudaError::driver("find a kernel's entry"))?;
-            if budget.dynamic_shared > 0 {
+            if dynamic_shared > 0 {
                 let most = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-                let set = function.set_attribute(most, budget.dynamic_shared as i32);
+                let set = function.set_attribute(most, dynamic_shared as i32);
                 set.map_err(CudaError::driver("grant a kernel its shared memory"))?;
             }
-            Ok((entry.to_owned(), function))
+            Ok(function)
         });
-        let entries = functions.collect::<Result<_, CudaError>>()?;
-        // Older drivers capture no such launch into a graph.
-        let overlaps = self.info.arch.major >= 9 && driver_version()? >= (12, 3);
-        Ok(LoadedKernel { entries, overlaps })
-    }
-}
-
-/// A kernel on a device: its entry points.
-pub struct LoadedKernel {
-    entries: HashMap<String, CudaFunction>,
-    /// Whether launches may begin before the one before has ended: from Hopper on, if they can be captured.
-    overlaps: bool,
-}
-
-impl fmt::Debug for LoadedKernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.entries.keys()).finish()
-    }
-}
-
-impl LoadedKernel {
-    /// An entry point, to be launched by [`CudaStream::launch_builder`]; `None` if the kernel's
-    /// [`Budget`] does not list it.
-    #[must_use]
-    pub fn entry(&self, name: &str) -> Option<&CudaFunction> {
-        self.entries.get(name)
-    }
-
-    /// Enqueues a launch.
-    ///
-    /// # Safety
-    /// The entry point takes such parameters, and every address in them is of memory that lives until
-    /// the stream has run the kernel, as large as the kernel reads or writes, and that nobody writes or
-    /// reads meanwhile.
-    pub(crate) unsafe fn launch(
-        &self,
-        stream: &CudaStream,
-        launch: &Launch<'_>,
-    ) -> Result<(), CudaError> {
-        let Some(function) = self.entries.get(launch.entry) else {
-            unreachable!("{} is not among the entry points that were loaded", launch.entry)
-        };
-        let [x, y, z] = launch.grid;
-        let of = |id, value| CUlaunchAttribute { id, pad: [0; 4], value };
-        let cluster = of(
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION,
-            CUlaunchAttributeValue { clusterDim: Extent { x: launch.cluster, y: 1, z: 1 } },
-        );
-        let overlap = of(
-            CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-            CUlaunchAttributeValue { programmaticStreamSerializationAllowed: 1 },
-        );
-        // A cluster of one is what there is without, also where there are no clusters.
-        let (mut attributes, count) = match (launch.cluster > 1, launch.overlaps && self.overlaps) {
-            (true, overlaps) => ([cluster, overlap], 1 + u32::from(overlaps)),
-            (false, overlaps) => ([overlap, cluster], u32::from(overlaps)),
-        };
-        let config = CUlaunchConfig {
-            gridDimX: x,
-            gridDimY: y,
-            gridDimZ: z,
-            blockDimX: launch.block,
-            blockDimY: 1,
-            blockDimZ: 1,
-            sharedMemBytes: launch.dynamic_shared,
-            hStream: stream.cu_stream(),
-            attrs: attributes.as_mut_ptr(),
-            numAttrs: count,
-        };
-        let launched = stream.context().bind_to_thread().and_then(|()| {
-            let mut params = [launch.params.as_ptr().cast_mut().cast::<c_void>()];
-            // SAFETY: the configuration, its attributes and the parameters are copied by the call; the
-            // rest is the caller's promise.
-            let status = unsafe {
-                cuLaunchKernelEx(
-                    &raw const config,
-                    function.cu_function(),
-                    params.as_mut_ptr(),
-                    std::ptr::null_mut(),
-                )
-            };
-            status.result()
-        });
-        launched.map_err(CudaError::driver("launch a kernel"))
+        functions.collect()
     }
 }

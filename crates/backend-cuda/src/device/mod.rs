@@ -1,6 +1,7 @@
 //! Devices: what there is, and one in use.
 
 mod gpu;
+mod kernel;
 mod loaded;
 mod memory;
 mod retyped;
@@ -15,8 +16,9 @@ use crate::CudaError;
 use crate::error::Arch;
 use crate::library::driver;
 
-pub use gpu::{Gpu, LoadedKernel};
-pub(crate) use loaded::LoadedKernels;
+pub use gpu::Gpu;
+pub use kernel::LoadedKernel;
+pub(crate) use loaded::{LoadedKernels, load_entries};
 pub use memory::DeviceMemory;
 pub use retyped::{Half, bits_memory, complex_memory, half_memory, parts_memory};
 pub(crate) use tensor_map::Driver;

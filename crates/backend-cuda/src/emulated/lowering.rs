@@ -1,5 +1,7 @@
 //! What a lowering says is launched is what is launched.
 
+use std::collections::BTreeSet;
+
 use girih_backend::{DenseScalar, Lowering, SpmmBackend};
 use girih_formats::{AnyTiling, Complex, Csr, DType, FormatSpec, RowLayout, ScalesPer, Tiling};
 use girih_planner::explanation::{Outcome, ScheduleKind};
@@ -54,6 +56,18 @@ fn named(lowering: &Lowering) -> Vec<String> {
     launches.map(|decision| decision.choice.clone()).collect()
 }
 
+/// The entry points, with their kernels, that are compiled with a plan for products with `n` columns.
+fn entries(plan: &Plan, n: usize) -> BTreeSet<(String, String)> {
+    let prepared = device_plan(plan, machine(MULTIPROCESSORS), FullBlocks::Fastest);
+    let of = |(kernel, entry): (usize, String)| (prepared.kernels[kernel].to_string(), entry);
+    prepared.entries(n).unwrap().into_iter().map(of).collect()
+}
+
+/// Those that launches name.
+fn names(launches: &[Recorded]) -> BTreeSet<(String, String)> {
+    launches.iter().map(|launch| (launch.kernel.clone(), launch.entry.clone())).collect()
+}
+
 /// The launches that were executed, in the words of a lowering.
 fn executed(launches: &[Recorded]) -> Vec<String> {
     let in_words = |(launch, times): (&Recorded, usize)| match times {
@@ -85,6 +99,7 @@ fn launches_of_are_those_named<T: DenseScalar>(a: &Csr<f64>, specs: &[FormatSpec
                 prepared.execute(1.0, T::erase(b.view()), 0.0, c).unwrap();
                 let launches = device.launches();
                 assert!(!launches.is_empty());
+                assert_eq!(entries(&plan, n), names(&launches), "{spec} {}", T::DTYPE);
                 assert_eq!(
                     named(&lowering),
                     executed(&launches),

@@ -125,7 +125,7 @@ impl Jit {
     pub fn binary(&self, kernel: &Kernel, arch: Arch) -> Result<Binary, Arc<CudaError>> {
         match self.cached(kernel, arch)? {
             Some(binary) => Ok(binary),
-            None => self.make(kernel, arch, false, &[]),
+            None => self.make(kernel, arch, &options(kernel, arch), false, &[]),
         }
     }
 
@@ -134,11 +134,68 @@ impl Jit {
     /// # Errors
     /// If the source can't be read.
     pub fn cached(&self, kernel: &Kernel, arch: Arch) -> Result<Option<Binary>, Arc<CudaError>> {
+        self.kept(kernel, arch, &options(kernel, arch))
+    }
+
+    /// The machine code of one entry point of a kernel, from the cache or else from the compiler, which takes a fraction
+    /// of the time that it takes for all of them. Its source has the entry by the macro `ENTRY_POINT` of the header
+    /// `shared/entry.cuh`.
+    ///
+    /// # Errors
+    /// As for [`binary`](Self::binary).
+    pub fn binary_of_entry(
+        &self,
+        kernel: &Kernel,
+        entry: &str,
+        arch: Arch,
+    ) -> Result<Binary, Arc<CudaError>> {
+        match self.kept(kernel, arch, &options_of_entry(options(kernel, arch), entry))? {
+            Some(binary) => Ok(binary),
+            None => self.compile_entry(kernel, entry, arch),
+        }
+    }
+
+    /// The machine code of each entry point of a kernel that the cache has [alone](Self::binary_of_entry).
+    ///
+    /// # Errors
+    /// If the source can't be read.
+    pub fn cached_entries(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+    ) -> Result<Vec<Binary>, Arc<CudaError>> {
+        let kept = |entry: &&str| {
+            self.kept(kernel, arch, &options_of_entry(options(kernel, arch), entry)).transpose()
+        };
+        kernel.budget.entries.iter().filter_map(kept).collect()
+    }
+
+    /// Compiles one entry point of a kernel, whether or not the cache has it, and puts it there.
+    ///
+    /// # Errors
+    /// If there is no compiler or it does not compile.
+    pub(crate) fn compile_entry(
+        &self,
+        kernel: &Kernel,
+        entry: &str,
+        arch: Arch,
+    ) -> Result<Binary, Arc<CudaError>> {
+        let options = options_of_entry(options(kernel, arch), entry);
+        self.make(kernel, arch, &options, false, &[])
+    }
+
+    /// Machine code that was compiled with these options, if the cache has it.
+    fn kept(
+        &self,
+        kernel: &Kernel,
+        arch: Arch,
+        options: &[String],
+    ) -> Result<Option<Binary>, Arc<CudaError>> {
         kernel.check_arch(arch)?;
         let Some(cache) = &self.cache else { return Ok(None) };
         let texts = self.sources.texts(kernel)?;
         let version = self.nvrtc().ok().map(Nvrtc::version);
-        Ok(cache.load(&Key::of(kernel, arch, &options(kernel, arch), &texts), version))
+        Ok(cache.load(&Key::of(kernel, arch, options, &texts), version))
     }
 
     /// Compiles a kernel, whether or not the cache has it, and puts it there.
@@ -156,32 +213,33 @@ impl Jit {
         must_keep: bool,
     ) -> Result<Binary, Arc<CudaError>> {
         let caches = self.nvrtc()?.version() >= (12, 9);
-        self.make(kernel, arch, must_keep, if caches { &["--no-cache"] } else { &[] })
+        let more: &[_] = if caches { &["--no-cache"] } else { &[] };
+        self.make(kernel, arch, &options(kernel, arch), must_keep, more)
     }
 
-    /// Compiles a kernel with more options, which do not change what comes out.
+    /// Compiles a kernel with options that decide what comes out, and more that do not.
     fn make(
         &self,
         kernel: &Kernel,
         arch: Arch,
+        options: &[String],
         must_keep: bool,
         more: &[&str],
     ) -> Result<Binary, Arc<CudaError>> {
         kernel.check_arch(arch)?;
         let texts = self.sources.texts(kernel)?;
-        let options = options(kernel, arch);
-        let (code, log) = self.run(kernel, arch, &options, more, &texts)?;
+        let (code, log) = self.run(kernel, arch, options, more, &texts)?;
         let mut binary = Binary { cubin: code.cubin, log, origin: Origin::Compiled(None) };
         let version = self.nvrtc()?.version();
         if let Some(cache) = &self.cache {
-            let key = Key::of(kernel, arch, &options, &texts);
+            let key = Key::of(kernel, arch, options, &texts);
             match cache.store(&key, version, &binary) {
                 Ok(path) => binary.origin = Origin::Compiled(Some(path)),
                 Err(error) if must_keep => return Err(error.into()),
                 Err(_) => {}
             }
             if self.keeps_ptx {
-                let key = Key::of(kernel, arch, &virtual_options(kernel, arch), &texts);
+                let key = Key::of(kernel, arch, &virtual_options(options), &texts);
                 // What can't be kept is compiled again.
                 drop(cache.store_ptx(&key, version, &code.ptx));
             }
@@ -195,7 +253,7 @@ impl Jit {
     /// # Errors
     /// As for [`compile`](Self::compile).
     pub fn ptx(&self, kernel: &Kernel, arch: Arch) -> Result<String, Arc<CudaError>> {
-        let options = virtual_options(kernel, arch);
+        let options = virtual_options(&options(kernel, arch));
         let keeps = self.keeps_ptx && self.cache.is_some();
         if keeps && self.kept_ptx(kernel, arch, &options)?.is_none() {
             self.compile(kernel, arch, false)?;
@@ -203,8 +261,7 @@ impl Jit {
         self.virtual_code(kernel, arch, &options)
     }
 
-    /// The PTX of one entry point of a kernel, compiled without the others and so in a fraction of the time. Its source
-    /// has it by the macro `ENTRY_POINT` of the header `shared/entry.cuh`.
+    /// The PTX of one entry point of a kernel, compiled without the others: see [`binary_of_entry`](Self::binary_of_entry).
     ///
     /// # Errors
     /// As for [`compile`](Self::compile).
@@ -214,9 +271,7 @@ impl Jit {
         entry: &str,
         arch: Arch,
     ) -> Result<String, Arc<CudaError>> {
-        let mut options = virtual_options(kernel, arch);
-        options.push("--define-macro=ONLY".to_owned());
-        options.push(format!("--define-macro=ONLY_{entry}=, extern \"C\""));
+        let options = options_of_entry(virtual_options(&options(kernel, arch)), entry);
         self.virtual_code(kernel, arch, &options)
     }
 
@@ -287,10 +342,17 @@ fn options(kernel: &Kernel, arch: Arch) -> Vec<String> {
     options
 }
 
-/// The options of a kernel's PTX.
-fn virtual_options(kernel: &Kernel, arch: Arch) -> Vec<String> {
-    let mut options = options(kernel, arch);
+/// The options of PTX in the place of machine code.
+fn virtual_options(options: &[String]) -> Vec<String> {
+    let mut options = options.to_vec();
     options[0] = options[0].replace("sm_", "compute_");
     options.retain(|option| !option.starts_with("--ptxas"));
+    options
+}
+
+/// The options of a kernel of which one entry point is compiled.
+fn options_of_entry(mut options: Vec<String>, entry: &str) -> Vec<String> {
+    options.push("--define-macro=ONLY".to_owned());
+    options.push(format!("--define-macro=ONLY_{entry}=, extern \"C\""));
     options
 }

@@ -1,4 +1,4 @@
-//! How a product is enqueued: kernels for it loaded, operands kept while it runs, a stream that may be captured.
+//! How a product is enqueued: checked, operands kept while it runs, on a stream that may be captured.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::on_device::CudaPrepared;
 #[cfg(doc)]
 use super::product::DeviceProduct;
 use super::product::Product;
-use super::total::{Later, Total};
+use super::total::Total;
 #[cfg(doc)]
 use crate::device::Gpu;
 use crate::error::refused_by;
@@ -32,7 +32,7 @@ impl CudaPrepared {
         Err(CudaError::Operand { operand, reason })
     }
 
-    /// Enqueues what is requested, of operands that fit and by kernels that are loaded.
+    /// Enqueues what is requested, of operands that fit.
     pub(super) fn on_device<T: DenseScalar, C: Scalar>(
         &self,
         stream: &CudaStream,
@@ -63,22 +63,19 @@ impl CudaPrepared {
         unsafe { self.enqueue_with(stream, operands, total, true) }.map_err(failed)
     }
 
-    /// Refuses an aggregation that the plan's kernels don't compute, and loads those that do.
-    pub(super) fn load_aggregation(&self, aggregation: Aggregation) -> Result<Total, BackendError> {
+    /// An aggregation, unless the plan's kernels don't compute it.
+    pub(super) fn check_aggregation(
+        &self,
+        aggregation: Aggregation,
+    ) -> Result<Total, BackendError> {
         self.product
             .takes_aggregation(aggregation)
             .map_err(|unsupported| unsupported.by(self.backend))?;
-        let total = Total::Aggregation(aggregation);
-        if let (Product::Launched(launched, _), Some(later)) = (&self.product, total.later()) {
-            let failed = |error| refused_by(self.backend, error, "load kernels of aggregations");
-            launched.load(later).map_err(failed)?;
-        }
-        Ok(total)
+        Ok(Total::Aggregation(aggregation))
     }
 
-    /// Refuses an epilogue or a type of C that the plan's kernels don't have, and loads those that do; `None` if there is
-    /// no epilogue.
-    pub(super) fn load_sums(
+    /// Refuses an epilogue, with its activation, or a type of C that the plan's kernels don't have.
+    pub(super) fn check_sums(
         &self,
         activation: Option<Activation>,
         output: DType,
@@ -86,14 +83,7 @@ impl CudaPrepared {
         self.product
             .takes_epilogue(self.shape.dtype, activation)
             .and_then(|()| self.product.takes_output(self.shape, output))
-            .map_err(|unsupported| unsupported.by(self.backend))?;
-        let rounds = self.shape.rounds_to(output).then_some(output);
-        let later = Later::of_sums(activation.is_some(), rounds);
-        if let (Product::Launched(launched, _), Some(later)) = (&self.product, later) {
-            let failed = |error| refused_by(self.backend, error, "load kernels for such a C");
-            launched.load(later).map_err(failed)?;
-        }
-        Ok(())
+            .map_err(|unsupported| unsupported.by(self.backend))
     }
 
     /// Enqueues `C = α·A·B + β·C` of operands by their addresses, and checks nothing: to time products
@@ -120,7 +110,7 @@ impl CudaPrepared {
         unsafe { self.product.device().enqueue(stream, operands, tracked) }
     }
 
-    /// [`enqueue`](Self::enqueue), of a total that the plan takes and whose kernels were loaded.
+    /// [`enqueue`](Self::enqueue), of a total that the plan takes.
     ///
     /// # Safety
     /// That of [`enqueue`](Self::enqueue), and:

@@ -16,8 +16,7 @@ use crate::epilogue::PlacedEpilogue;
 use crate::kernels::Kernel;
 use crate::{CudaBackend, CudaError};
 
-/// Kernels that the first product with an epilogue or the first aggregation loads, for plans that never have one
-/// take none.
+/// Kernels for products with an epilogue, for aggregations, and for a C of 16 bits.
 #[derive(Debug)]
 struct LoadedLater {
     backend: CudaBackend,
@@ -30,6 +29,7 @@ struct LoadedLater {
 /// A device plan on a device.
 #[derive(Debug)]
 pub(crate) struct Launched {
+    gpu: Arc<Gpu>,
     /// Of the device plan's kernels, in its order.
     kernels: Vec<Arc<LoadedKernel>>,
     later: LoadedLater,
@@ -45,9 +45,9 @@ pub(crate) struct Launched {
 }
 
 impl Launched {
-    /// Uploads the device plan and allocates its workspace. The kernels were loaded by the backend.
+    /// Uploads the device plan and allocates its workspace.
     pub(crate) fn new(
-        gpu: &Gpu,
+        gpu: &Arc<Gpu>,
         backend: CudaBackend,
         kernels: Vec<Arc<LoadedKernel>>,
         device_plan: DevicePlan,
@@ -68,19 +68,16 @@ impl Launched {
         let DevicePlan { sequence, kernels: plain, .. } = device_plan;
         let later = LoadedLater { backend, kernels: plain, loaded: Default::default() };
         let refresh = None;
-        Ok(Self { kernels, later, arena, workspace, at, refresh, outline, sequence })
+        let gpu = gpu.clone();
+        Ok(Self { gpu, kernels, later, arena, workspace, at, refresh, outline, sequence })
     }
 
-    /// Loads kernels besides those of plain products, if that was not done.
-    pub(super) fn load(&self, later: Later) -> Result<(), Arc<CudaError>> {
+    /// The kernels that compute a total. What is not loaded of them is when it is launched.
+    fn kernels(&self, total: &Total) -> &[Arc<LoadedKernel>] {
+        let Some(later) = total.later() else { return &self.kernels };
         let LoadedLater { backend, kernels, loaded } = &self.later;
-        let loaded = &loaded[later as usize];
-        if loaded.get().is_none() {
-            let kernels: Vec<_> = kernels.iter().map(|kernel| later.kernel(kernel)).collect();
-            // Another thread's are the very same.
-            let _ = loaded.set(backend.load_all(&kernels)?);
-        }
-        Ok(())
+        let kernel = |plain| backend.kernel(&self.gpu, &later.kernel(plain));
+        loaded[later as usize].get_or_init(|| kernels.iter().map(kernel).collect())
     }
 
     fn lock_workspace(&self) -> Option<MutexGuard<'_, CudaSlice<u8>>> {
@@ -118,7 +115,7 @@ impl DeviceProduct for Launched {
 }
 
 impl Launched {
-    /// [`enqueue`](DeviceProduct::enqueue), of a total that the plan takes. Its kernels [are loaded](Self::load).
+    /// [`enqueue`](DeviceProduct::enqueue), of a total that the plan takes.
     ///
     /// # Safety
     /// That of [`enqueue`](DeviceProduct::enqueue), and:
@@ -131,11 +128,7 @@ impl Launched {
         total: &Total,
         tracked: bool,
     ) -> Result<(), CudaError> {
-        let kernels = match total.later().map(|later| self.later.loaded[later as usize].get()) {
-            None => &self.kernels,
-            Some(Some(kernels)) => kernels,
-            Some(None) => unreachable!("kernels are loaded first"),
-        };
+        let kernels = self.kernels(total);
         // What is read of A, and what is written to the workspace, live as long as the guards' events say.
         let _arena = tracked.then(|| self.arena.device_ptr(stream));
         let mut workspace =

@@ -1,10 +1,11 @@
 //! What a product launches, as a value: recorded from the very launch sequence that launches it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use girih_backend::{Lowering, ProductShape};
 
-use super::launch::{ALIGN, DevicePlan, Launch, LaunchSequence, Operands, PlacedParts};
+use super::launch::{ALIGN, DevicePlan, Each, Launch, LaunchSequence, Operands, PlacedParts};
 use super::panels::panels;
 use super::tensor_map::{EncodedMap, MapEncoder, TensorMap};
 use super::upload::arena_bytes;
@@ -71,6 +72,22 @@ impl DevicePlan {
         }
     }
 
+    /// The entry points that products with `n` columns launch, of operands on the device or on the host, each with which
+    /// of the kernels it is of. Rows of operands begin on 16 bytes, unless their columns keep them from it.
+    ///
+    /// # Errors
+    /// Why there are none.
+    pub(crate) fn entries(&self, n: usize) -> Result<BTreeSet<(usize, String)>, CudaError> {
+        let (outline, mut entries) = (self.outline(), BTreeSet::new());
+        for n in panels(self.shape, n).into_iter().map(|panel| panel.len()).chain([n]) {
+            outline.each_launch(&*self.sequence, n, &mut |launch| {
+                entries.insert((launch.kernel, launch.entry.to_owned()));
+                Ok(())
+            })?;
+        }
+        Ok(entries)
+    }
+
     /// Adds what products launch on a device to a lowering.
     pub(crate) fn describe(&self, lowering: Lowering) -> Lowering {
         self.outline().describe(&*self.sequence, lowering)
@@ -111,8 +128,22 @@ impl Outline {
         n: usize,
     ) -> Result<Vec<Recorded>, CudaError> {
         let mut recorded = Vec::new();
+        self.each_launch(sequence, n, &mut |launch| {
+            recorded.push(Recorded::of(launch, &self.kernels));
+            Ok(())
+        })?;
+        Ok(recorded)
+    }
+
+    /// Hands each launch of a product of such operands to `each`.
+    fn each_launch(
+        &self,
+        sequence: &dyn LaunchSequence,
+        n: usize,
+        each: Each<'_>,
+    ) -> Result<(), CudaError> {
         if self.shape.m == 0 || n == 0 {
-            return Ok(recorded);
+            return Ok(());
         }
         let at = PlacedParts {
             parts: vec![ALIGN; self.n_parts],
@@ -120,17 +151,7 @@ impl Outline {
             workspace: ALIGN,
         };
         let plain = PlacedEpilogue::default();
-        sequence.launches(
-            &at.addresses(),
-            &self.operands(n),
-            &plain,
-            &Unencoded,
-            &mut |launch| {
-                recorded.push(Recorded::of(launch, &self.kernels));
-                Ok(())
-            },
-        )?;
-        Ok(recorded)
+        sequence.launches(&at.addresses(), &self.operands(n), &plain, &Unencoded, each)
     }
 
     /// Adds what products of the lowering's n launch, and what they are made of.

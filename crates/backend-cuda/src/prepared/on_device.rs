@@ -118,8 +118,14 @@ impl CudaPrepared {
         self.product.device().device_bytes()
     }
 
-    /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns. It allocates no device memory,
-    /// compiles nothing and does not wait for the device.
+    /// Enqueues `C = α·A·B + β·C` on a stream of the device and returns. It allocates no device memory
+    /// and does not wait for the device.
+    ///
+    /// What multiplies as many columns as the plan was made for was compiled with the plan, for operands whose rows are
+    /// contiguous and begin on 16 bytes or as their columns let them. Other operands may need other entry points of the
+    /// kernels. What needs one first waits until it is loaded, from the cache, or compiled, in some tenths of a second.
+    /// Such a product should be enqueued once before one is captured into a graph: other threads' calls to the driver
+    /// may break a capture that takes so long.
     ///
     /// The stream waits for what other streams have enqueued on the operands, as cudarc tracks it, and
     /// they for this. While the stream is captured into a graph nothing is tracked: whoever launches
@@ -148,8 +154,8 @@ impl CudaPrepared {
     /// Enqueues `C = act(α·A·B + β·C + bias)`: [`execute_device`](Self::execute_device), with an epilogue in the
     /// kernels' store. The bits are those of the plain product, put through the epilogue in the accumulation type.
     ///
-    /// The first product with an epilogue loads the kernels that have one, from the cache or the compiler: one
-    /// should be enqueued before a stream is captured.
+    /// The first product with an epilogue loads what it launches, from the cache or the compiler: one should be enqueued
+    /// before a stream is captured.
     ///
     /// # Errors
     /// As for `execute_device`, also of the bias. [`BackendError::Unsupported`] if the kernels of the plan's
@@ -199,7 +205,7 @@ impl CudaPrepared {
             check_place("bias", &bias.place, (rows, 1))?;
         }
         let activation = (!epilogue.is_none()).then_some(epilogue.function());
-        self.load_sums(activation, C::DTYPE)?;
+        self.check_sums(activation, C::DTYPE)?;
         let operands = Operands { alpha, beta, b: b.place, c: c.place };
         let bias_place = bias.map(|(bias, per_row)| (&bias.place, per_row));
         let placed = PlacedEpilogue::new(bias_place, epilogue.function());
@@ -211,8 +217,8 @@ impl CudaPrepared {
     /// streams and returns:
     /// as [`execute_device`](Self::execute_device) does a product. C is not read.
     ///
-    /// The first maximum or minimum loads the kernels of both, from the cache or the compiler, and the first mean those
-    /// of means: one should be enqueued before a stream is captured.
+    /// The first aggregation loads what it launches, from the cache or the compiler: one should be enqueued before a
+    /// stream is captured.
     ///
     /// # Errors
     /// As for `execute_device`. [`BackendError::Unsupported`] unless the plan is in CSR.
@@ -224,7 +230,7 @@ impl CudaPrepared {
         c: &mut DeviceMatrixMut<'_, T::Acc>,
     ) -> Result<(), BackendError> {
         self.check(&b.place, T::DTYPE, &c.place)?;
-        let total = self.load_aggregation(aggregation)?;
+        let total = self.check_aggregation(aggregation)?;
         let alpha = Total::sign(aggregation);
         let operands = Operands { alpha, beta: Complex::ZERO, b: b.place, c: c.place };
         self.on_device(stream, &operands, &total, b, c, None)
@@ -234,7 +240,7 @@ impl CudaPrepared {
     /// [`execute_device_with`](Self::execute_device_with) would store is rounded to it once, to nearest even. So C can be
     /// the next product's B.
     ///
-    /// The first such product loads its kernels, from the cache or the compiler: one should be enqueued before a
+    /// The first such product loads what it launches, from the cache or the compiler: one should be enqueued before a
     /// stream is captured.
     ///
     /// # Errors

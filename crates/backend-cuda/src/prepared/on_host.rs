@@ -29,8 +29,8 @@ impl PreparedSpmm for CudaPrepared {
         self.execute_with(alpha, b, beta, c, &Epilogue::new())
     }
 
-    /// Copies the bias to the device too. The first product with an epilogue, or with a C of 16 bits, loads the kernels for
-    /// it, from the cache or the compiler. The bits are those of the plain product, put through the epilogue in the
+    /// Copies the bias to the device too. The first product with an epilogue, or with a C of 16 bits, loads what it
+    /// launches, from the cache or the compiler. The bits are those of the plain product, put through the epilogue in the
     /// accumulation type, then rounded.
     fn execute_with(
         &self,
@@ -57,8 +57,8 @@ impl PreparedSpmm for CudaPrepared {
         self.execute_on_host((alpha, beta), &b, c, &Epilogue::new())
     }
 
-    /// Copies B to the device and C back, as a product does. The first maximum or minimum loads the kernels of both,
-    /// from the cache or the compiler, and the first mean those of means.
+    /// Copies B to the device and C back, as a product does. The first aggregation loads what it launches,
+    /// from the cache or the compiler.
     fn aggregate(
         &self,
         aggregation: Aggregation,
@@ -66,7 +66,7 @@ impl PreparedSpmm for CudaPrepared {
         c: DenseViewMut<'_>,
     ) -> Result<(), BackendError> {
         let n = self.shape.check_operands(&b, &c)?;
-        self.load_aggregation(aggregation)?;
+        self.check_aggregation(aggregation)?;
         if self.shape.m == 0 || n == 0 {
             return Ok(());
         }
@@ -112,7 +112,7 @@ impl CudaPrepared {
     ) -> Result<(), BackendError> {
         let n = self.shape.check_rounded(b, &c)?;
         epilogue.check(&self.shape, n)?;
-        self.load_sums((!epilogue.is_none()).then_some(epilogue.activation), c.dtype())?;
+        self.check_sums((!epilogue.is_none()).then_some(epilogue.activation), c.dtype())?;
         if self.shape.m == 0 || n == 0 {
             return Ok(());
         }

@@ -6,42 +6,54 @@ use girih_backend_cuda::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstream
 use girih_backend_cuda::{CudaBackend, DeviceMatrix, DeviceMatrixMut, Strides};
 use girih_formats::{FormatKind, FormatSpec};
 use girih_planner::cost::LinearCost;
-use girih_planner::{Plan, Schedule};
+use girih_planner::{Plan, PlanOptions, Planner, Schedule};
 use girih_testkit::operands::random;
 use half::bf16;
 
 use super::{common, graph, on_device, plan, plan_of};
 
-/// A product of the plan, with 32 columns, and the same from a graph that captured it. Rows of B lie one after the other,
-/// then columns, so that B is copied while the product begins.
+/// Columns of products.
+const N: usize = 32;
+
+/// A product of the plan, and the same from a graph that captured it. Rows of B lie one after the other, then columns, so
+/// that B is copied while the product begins.
 fn captured<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan) {
-    let (k, n) = (plan.ncols(), 32);
-    for of_b in [Strides::row_major(k, n), Strides::col_major(k, n)] {
-        captured_of::<T>(backend, plan, of_b);
+    let k = plan.ncols();
+    for of_b in [Strides::row_major(k, N), Strides::col_major(k, N)] {
+        captured_of::<T>(backend, plan, of_b, false);
     }
 }
 
-fn captured_of<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan, of_b: Strides) {
+/// The same of one B. What a graph captures was multiplied before, unless that `comes_first`.
+fn captured_of<T: DenseScalar<Acc = f32>>(
+    backend: &CudaBackend,
+    plan: &Plan,
+    of_b: Strides,
+    comes_first: bool,
+) {
     let prepared = backend.prepare_device(plan).unwrap();
     let stream = backend.context().unwrap().new_stream().unwrap();
-    let (m, k, n) = (plan.nrows(), plan.ncols(), 32);
-    let b = on_device(&stream, &random::<T>(k, n, 1));
-    let mut c: CudaSlice<f32> = stream.alloc_zeros(m * n).unwrap();
-    let expected = {
+    let m = plan.nrows();
+    let b = on_device(&stream, &random::<T>(plan.ncols(), N, 1));
+    let mut c: CudaSlice<f32> = stream.alloc_zeros(m * N).unwrap();
+    let multiply = |c: &mut CudaSlice<f32>, captures: bool| {
         let b = DeviceMatrix::new(&b, of_b).unwrap();
-        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
-        prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
-        stream.clone_dtoh(c.slice()).unwrap()
-    };
-    let graph = {
-        let b = DeviceMatrix::new(&b, of_b).unwrap();
-        let mut c = DeviceMatrixMut::new(&mut c, Strides::row_major(m, n)).unwrap();
+        let mut c = DeviceMatrixMut::new(c, Strides::row_major(m, N)).unwrap();
         stream.synchronize().unwrap();
-        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
-        stream.begin_capture(mode).unwrap();
+        if captures {
+            let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+            stream.begin_capture(mode).unwrap();
+        }
         prepared.execute_device(&stream, 2.0, &b, 0.0, &mut c).unwrap();
-        stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap()
+        captures.then(|| stream.end_capture(CUgraphInstantiate_flags(0)).unwrap().unwrap())
     };
+    if !comes_first {
+        multiply(&mut c, false);
+    }
+    let graph = multiply(&mut c, true).unwrap();
+    multiply(&mut c, false);
+    let expected = stream.clone_dtoh(&c).unwrap();
+    stream.synchronize().unwrap();
     assert!(expected.iter().any(|&x| x != 0.0));
     for _ in 0..3 {
         stream.memset_zeros(&mut c).unwrap();
@@ -50,6 +62,14 @@ fn captured_of<T: DenseScalar<Acc = f32>>(backend: &CudaBackend, plan: &Plan, of
         stream.synchronize().unwrap();
         assert!(replayed == expected, "{}", plan.spec());
     }
+}
+
+#[test]
+fn the_first_product_is_captured_if_it_is_as_planned() {
+    let Some(backend) = common::backend() else { return };
+    let a = graph();
+    let plan = Planner::new(PlanOptions::new(N).format(FormatSpec::Csr)).plan(&a).unwrap();
+    captured_of::<f32>(&backend, &plan, Strides::row_major(a.ncols(), N), true);
 }
 
 #[test]

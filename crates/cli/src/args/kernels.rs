@@ -9,8 +9,8 @@ use super::Json;
 
 /// Compile the CUDA kernels ahead of time, list them, or check them
 ///
-/// Without this command, kernels are compiled when they are first needed. A machine without a compiler can
-/// use a cache that was built elsewhere, by any version of the compiler.
+/// Without this command, each entry point of a kernel is compiled when a product first needs it, in some tenths of a
+/// second. A machine without a compiler can use a cache that was built elsewhere, by any version of the compiler.
 #[derive(Debug, Args)]
 pub(crate) struct KernelsArgs {
     #[command(subcommand)]
@@ -41,7 +41,7 @@ pub(crate) struct KernelsArgs {
 pub(crate) enum KernelsAction {
     /// Compile every kernel in every configuration into the cache
     Build,
-    /// List every kernel, and whether the cache has it
+    /// List every kernel, and whether the cache has it, whole or by entry
     List,
     /// Compile every kernel again, and check its registers, spills and shared memory. Where nvdisasm is
     /// installed, check also the instructions that the kernel promises

@@ -34,7 +34,8 @@ struct KernelsReport {
 struct KernelReport {
     kernel: &'static str,
     config: String,
-    /// `compiled`, `cached` or `absent`; `unsupported` if it is for another architecture.
+    /// `compiled`, `cached`, `absent`, or `by entry` if the cache has entry points of it that products have needed;
+    /// `unsupported` if it is for another architecture.
     state: &'static str,
     path: Option<String>,
     seconds: Option<f64>,
@@ -108,20 +109,23 @@ fn make(
     nvdisasm: Option<&Path>,
 ) -> Result<KernelReport, CliError> {
     if !kernel.is_for(arch) {
-        let mut absent = KernelReport::new(kernel, None, 0.0, Vec::new());
+        let mut absent = KernelReport::new(kernel, &[], 0.0, Vec::new());
         absent.state = "unsupported";
         return Ok(absent);
     }
     let start = Instant::now();
-    let binary = match action {
-        KernelsAction::List => jit.cached(kernel, arch),
-        KernelsAction::Build => jit.compile(kernel, arch, true).map(Some),
-        KernelsAction::Check => jit.compile(kernel, arch, false).map(Some),
+    let binaries = match action {
+        KernelsAction::List => match jit.cached(kernel, arch) {
+            Ok(None) => jit.cached_entries(kernel, arch),
+            whole => whole.map(Vec::from_iter),
+        },
+        KernelsAction::Build => jit.compile(kernel, arch, true).map(|whole| vec![whole]),
+        KernelsAction::Check => jit.compile(kernel, arch, false).map(|whole| vec![whole]),
     };
-    let binary = binary.map_err(|error| kernel_error(&error))?;
+    let binaries = binaries.map_err(|error| kernel_error(&error))?;
     let seconds = start.elapsed().as_secs_f64();
-    let wrong = match &binary {
-        Some(binary) if matches!(action, KernelsAction::Check) => {
+    let wrong = match &binaries[..] {
+        [binary] if matches!(action, KernelsAction::Check) => {
             let sass = nvdisasm.map(|tool| kernels::disassemble(tool, binary));
             let sass = sass.transpose().map_err(|error| {
                 CliError::failed("cannot disassemble with nvdisasm").because(error)
@@ -130,18 +134,23 @@ fn make(
         }
         _ => Vec::new(),
     };
-    Ok(KernelReport::new(kernel, binary.as_ref(), seconds, wrong))
+    Ok(KernelReport::new(kernel, &binaries, seconds, wrong))
 }
 
 impl KernelReport {
-    fn new(kernel: &Kernel, binary: Option<&Binary>, seconds: f64, wrong: Vec<String>) -> Self {
-        let (state, path) = match binary.map(|binary| &binary.origin) {
-            None => ("absent", None),
-            Some(Origin::Cache(path)) => ("cached", Some(path)),
-            Some(Origin::Compiled(path)) => ("compiled", path.as_ref()),
+    /// A kernel that is one binary, or whose entry points are one each.
+    fn new(kernel: &Kernel, binaries: &[Binary], seconds: f64, wrong: Vec<String>) -> Self {
+        let (state, path) = match binaries {
+            [] => ("absent", None),
+            [Binary { origin: Origin::Compiled(path), .. }] => ("compiled", path.as_ref()),
+            [whole @ Binary { origin: Origin::Cache(path), .. }]
+                if whole.resources().len() == kernel.budget.entries.len() =>
+            {
+                ("cached", Some(path))
+            }
+            _ => ("by entry", None),
         };
-        let entries = binary.map(Binary::resources).unwrap_or_default();
-        let entries = entries.into_iter().map(|r| EntryReport {
+        let entries = binaries.iter().flat_map(Binary::resources).map(|r| EntryReport {
             entry: r.entry,
             registers: r.registers,
             stack_bytes: r.stack,
@@ -228,4 +237,41 @@ fn kernel_error(error: &CudaError) -> CliError {
         _ => "",
     };
     CliError::new(class, format!("{error}{advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_is_whole_or_there_by_entry() {
+        let kernel = kernels::all().swap_remove(0);
+        assert!(kernel.budget.entries.len() > 1);
+        let reported = |entry: &&str| {
+            format!(
+                "ptxas info    : Compiling entry function '{entry}' for 'sm_90a'\n\
+                 ptxas info    : Function properties for {entry}\n    \
+                 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+                 ptxas info    : Used 40 registers, used 1 barriers\n"
+            )
+        };
+        let binary = |entries: &[&str], origin| Binary {
+            cubin: Vec::new(),
+            log: entries.iter().map(reported).collect(),
+            origin,
+        };
+        let cached = || Origin::Cache("kernel".into());
+        let state = |binaries: &[Binary]| {
+            let report = KernelReport::new(&kernel, binaries, 1.0, Vec::new());
+            (report.state, report.entries.len(), report.path.is_some())
+        };
+        let all = kernel.budget.entries;
+        assert_eq!(state(&[]), ("absent", 0, false));
+        assert_eq!(state(&[binary(all, cached())]), ("cached", all.len(), true));
+        assert_eq!(state(&[binary(all, Origin::Compiled(None))]), ("compiled", all.len(), false));
+        let alone = |entry| binary(std::slice::from_ref(entry), cached());
+        assert_eq!(state(&[alone(&all[1])]), ("by entry", 1, false));
+        let each: Vec<_> = all.iter().map(alone).collect();
+        assert_eq!(state(&each), ("by entry", all.len(), false));
+    }
 }
