@@ -67,7 +67,8 @@
 //!
 //! # Operands
 //! [`CudaPrepared::execute_device`] takes B and C in device memory, with any positive strides, and only
-//! enqueues: it can be captured into a graph, and any number of streams may use a plan. Where columns of B make no whole
+//! enqueues: it can be captured into a graph, and any number of streams may use a plan. What operands launch that are not
+//! as the plan was made for is loaded, or compiled, by the first such product. Where columns of B make no whole
 //! vectors of 16 bytes, a plan made for that `n` has memory for a copy in rows that do, at most 512 MiB. Kernels read the
 //! copy if they read rows of B often. CSR reads other rows in loads of up to 8 bytes. As a
 //! [`SpmmBackend`](girih_backend::SpmmBackend) the backend takes operands on the host and copies them

@@ -27,7 +27,7 @@ struct Entry {
 
 /// A kernel on a device: its entry points.
 ///
-/// A kernel of products has up to 47 of them, of which a product launches one or two: so each is compiled and loaded
+/// A kernel of products has dozens of them, of which a product launches one or two: so each is compiled and loaded
 /// when it is first needed. Where the cache has the whole kernel, all are loaded from there.
 pub struct LoadedKernel {
     kernel: Kernel,
