@@ -124,8 +124,8 @@ impl CudaPrepared {
     /// What multiplies as many columns as the plan was made for was compiled with the plan, for operands whose rows are
     /// contiguous and begin on 16 bytes or as their columns let them. Other operands may need other entry points of the
     /// kernels. What needs one first waits until it is loaded, from the cache, or compiled, in some tenths of a second.
-    /// Such a product should be enqueued once before one is captured into a graph: other threads' calls to the driver
-    /// may break a capture that takes so long.
+    /// Such a product should be enqueued once before one is captured into a graph: a capture that takes so long is more
+    /// likely to be broken by another thread that waits for the whole context, as opening a backend does.
     ///
     /// The stream waits for what other streams have enqueued on the operands, as cudarc tracks it, and
     /// they for this. While the stream is captured into a graph nothing is tracked: whoever launches
